@@ -1,0 +1,139 @@
+/**
+ * The one table of public errors (spec: Errors). `detail` is the default text; `next` says what the caller should do,
+ * and is what an agent is told besides the detail.
+ */
+export const errorTable = {
+  invalid_value: {
+    status: 400,
+    detail: 'A value is not valid.',
+    next: 'Correct the value that the source names and send the request again with a new idempotency key.',
+  },
+  missing_instance_id: {
+    status: 400,
+    detail: 'An agent must send the X-Instance-ID header (1 to 1024 characters of its own choice) with this request.',
+    next: 'Send the id of the agent run, session or conversation as X-Instance-ID.',
+  },
+  unauthenticated: {
+    status: 401,
+    detail: 'The request needs a valid credential: Authorization: Bearer <API key, agent key or access token>.',
+    next: 'Check that the key is complete, not revoked and of this environment, or ask its owner for a new one.',
+  },
+  forbidden: {
+    status: 403,
+    detail: 'This credential has no permission for the action.',
+    next: 'Use a credential that has the permission, or ask the owner of the account to grant it. Do not retry as is.',
+  },
+  issued_cards_not_enabled: {
+    status: 403,
+    detail: 'Issued cards are not enabled for the organization.',
+    next: 'Ask the organization to enable issued cards. Do not retry as is.',
+  },
+  not_found: {
+    status: 404,
+    detail: 'There is no such resource.',
+    next: 'Check the id; list the resources to find the right one; name the customer (customerPartyId) it belongs to.',
+  },
+  conflict: {
+    status: 409,
+    detail: 'The request conflicts with the current state.',
+    next: 'Read the resource again and decide anew.',
+  },
+  card_purchase_simulation_not_allowed: {
+    status: 409,
+    detail: 'The state of the card purchase does not allow this action.',
+    next: 'Read the card transaction: only an authorized purchase can be captured, reversed or expired, once, and only a captured one refunded.',
+  },
+  mfa_required: {
+    status: 428,
+    detail: 'The action needs a recent multi-factor verification.',
+    next: 'A person has to verify with a second factor; then send the request again with the same idempotency key.',
+  },
+  rate_limited: {
+    status: 429,
+    detail: 'Too many requests with this credential.',
+    next: 'Wait for the seconds that Retry-After names, then send the request again with the same idempotency key.',
+  },
+  server_error: {
+    status: 500,
+    detail: 'The service failed unexpectedly.',
+    next: 'Send the request again with a new idempotency key; if it fails again, report the support id.',
+  },
+  not_implemented: {
+    status: 501,
+    detail: 'The operation is not available.',
+    next: 'Use another operation. Do not retry.',
+  },
+  bad_gateway: {
+    status: 502,
+    detail: 'An upstream service returned an unexpected response.',
+    next: 'Send the request again with the same idempotency key.',
+  },
+  service_unavailable: {
+    status: 503,
+    detail: 'The service is temporarily unavailable.',
+    next: 'Send the request again with the same idempotency key after a moment.',
+  },
+} as const satisfies Record<string, { status: number; detail: string; next: string }>
+
+export type ErrorCode = keyof typeof errorTable
+
+/** Where the invalid value stands: a JSON Pointer into the body, a query or path parameter, or a header. */
+export type ErrorSource = { pointer: string } | { parameter: string } | { header: string }
+
+export interface FailureOptions {
+  detail?: string
+  source?: ErrorSource
+  /** Only `invalid_value` has two: 400 for the request's form, 422 for an attribute that breaks its rule. */
+  status?: 400 | 422
+  /** The request was accepted but is not resolved yet: repeat it with the same key (spec: Errors, 503). */
+  retryable?: true
+  /** Seconds, sent as Retry-After. */
+  retryAfterSeconds?: number
+}
+
+/** A refusal that the caller is meant to see. Anything else that is thrown is a bug and answers 500. */
+export class Failure extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly source: ErrorSource | undefined
+  readonly retryable: boolean
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: ErrorCode, options: FailureOptions = {}) {
+    super(options.detail ?? errorTable[code].detail)
+    this.name = 'Failure'
+    this.code = code
+    this.status = options.status ?? errorTable[code].status
+    this.source = options.source
+    this.retryable = options.retryable ?? false
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+}
+
+/** Refuses the request. */
+export function fail(code: ErrorCode, options?: FailureOptions): never {
+  throw new Failure(code, options)
+}
+
+/** Refuses an attribute whose value breaks its rule: 422 with the pointer to it. `path` is relative to `attributes`. */
+export function failAttribute(path: string, detail: string): never {
+  throw new Failure('invalid_value', { status: 422, detail, source: { pointer: `/data/attributes/${path}` } })
+}
+
+/**
+ * A value as an error may show it: short, on one line, and with anything that could be a card number or a key masked.
+ */
+export function show(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
+  const text = typeof value === 'object' && value !== null ? (Array.isArray(value) ? 'an array' : 'an object') : JSON.stringify(value)
+  return maskSecrets(text.length > 60 ? `${text.slice(0, 57)}…"` : text)
+}
+
+/** Masks card numbers (12 to 19 digits, spaced or not), keys and bearer tokens in a text. */
+export function maskSecrets(text: string): string {
+  return text
+    .replace(/\b(?:\d[ -]?){11,18}\d\b/g, '[masked number]')
+    .replace(/\b([sa]k_ntl_[a-z]+_)[A-Za-z0-9_-]+/g, '$1[masked]')
+    .replace(/\bBearer\s+\S+/gi, 'Bearer [masked]')
+}

@@ -1,0 +1,43 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from './tables.ts'
+
+/**
+ * The database. Everything the service reads or writes happens in a transaction of it, which takes effect as a whole
+ * or not at all, and whose result is given back only once it is durable.
+ */
+export interface Store {
+  readonly dialect: 'sqlite' | 'postgres'
+  /**
+   * Runs `work` in a transaction. What it throws undoes it and is thrown on. A `StaleWriteError` and the database's
+   * own serialization failures run it again, a bounded number of times; so `work` has no effects but through `tx`.
+   * @throws StoreBusyError when the database cannot take the transaction now; nothing was done.
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export interface Transaction {
+  readonly db: Kysely<Tables>
+  /** Runs `work`; what it throws undoes its writes, keeps those before it, and is thrown on. */
+  savepoint<T>(work: () => Promise<T>): Promise<T>
+  /** Takes the lock of that name until the transaction ends; false, at once, when another transaction holds it. */
+  tryLock(name: string): Promise<boolean>
+  /** Takes the lock of that name until the transaction ends, waiting for it. */
+  lock(name: string): Promise<void>
+}
+
+/** A compare-and-set found another version than the one it had read. */
+export class StaleWriteError extends Error {
+  constructor(what: string) {
+    super(`${what} was changed by another transaction.`)
+    this.name = 'StaleWriteError'
+  }
+}
+
+/** The database is locked, full, unreachable or too contended: the transaction had no effect and may be tried later. */
+export class StoreBusyError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'StoreBusyError'
+  }
+}

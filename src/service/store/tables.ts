@@ -1,0 +1,199 @@
+/**
+ * The tables, alike on SQLite and PostgreSQL: ids are text, amounts integer cents, instants milliseconds since the
+ * epoch on the service's clock, booleans 0 or 1, structured values JSON as text.
+ */
+export interface Tables {
+  parties: PartyRow
+  users: UserRow
+  agents: AgentRow
+  wallets: WalletRow
+  walletAgents: WalletAgentRow
+  walletPermissions: WalletPermissionRow
+  credentials: CredentialRow
+  delegations: DelegationRow
+  agentCards: AgentCardRow
+  cardTransactions: CardTransactionRow
+  ledgerEntries: LedgerEntryRow
+  idempotencyRecords: IdempotencyRecordRow
+  clock: ClockRow
+}
+
+export interface PartyRow {
+  id: string
+  partyType: 'PERSON' | 'ORG'
+  displayName: string
+  email: string | null
+  issuedCardsEnabled: 0 | 1
+  createdAtMs: number
+}
+
+export interface UserRow {
+  id: string
+  partyId: string
+  role: 'OWNER' | 'ADMIN' | 'MEMBER'
+  name: string
+  email: string
+  createdAtMs: number
+}
+
+export interface AgentRow {
+  id: string
+  partyId: string
+  name: string
+  description: string | null
+  handle: string | null
+  status: 'ACTIVE' | 'REVOKED'
+  createdBy: string | null
+  createdAtMs: number
+}
+
+export interface WalletRow {
+  id: string
+  partyId: string
+  displayName: string | null
+  description: string | null
+  status: 'active' | 'frozen' | 'closed'
+  walletType: 'standard' | 'vault'
+  isDefault: 0 | 1
+  tags: string
+  /** What can be spent now. */
+  availableCents: number
+  /** What authorizations hold. The wallet owns the sum of both. */
+  heldCents: number
+  currency: 'USD'
+  /** Rises with each change; a change is a compare-and-set on it. */
+  version: number
+  createdAtMs: number
+}
+
+/** An agent of the owner's that may use the wallet. */
+export interface WalletAgentRow {
+  walletId: string
+  agentId: string
+  isDefault: 0 | 1
+  attachedAtMs: number
+}
+
+/** What an attached agent holds on the wallet (`cards.read`, …), a row each. */
+export interface WalletPermissionRow {
+  walletId: string
+  agentId: string
+  permission: string
+}
+
+export interface CredentialRow {
+  id: string
+  kind: 'api_key' | 'agent_key'
+  partyId: string
+  agentId: string | null
+  name: string | null
+  /** SHA-256 of the whole credential, hexadecimal; the secret itself is not stored. */
+  secretHash: string
+  /** The first characters of the credential, for people to recognize it. */
+  displayPrefix: string
+  /** JSON array of scopes; null for an agent key, which takes none. */
+  scopes: string | null
+  /** Made by the seed, so that a start can set its secret. */
+  seeded: 0 | 1
+  revokedAtMs: number | null
+  expiresAtMs: number | null
+  createdAtMs: number
+}
+
+/** A customer's grant to an agent. */
+export interface DelegationRow {
+  id: string
+  customerPartyId: string
+  agentPartyId: string
+  agentId: string
+  /** JSON array. */
+  permissions: string
+  /** JSON object or null. */
+  limits: string | null
+  status: 'ACTIVE' | 'REVOKED' | 'EXPIRED' | 'SUSPENDED'
+  createdAtMs: number
+  revokedAtMs: number | null
+}
+
+export interface AgentCardRow {
+  id: string
+  /** The party whose wallet pays. */
+  partyId: string
+  walletId: string
+  /** The agent the card was issued to. */
+  agentId: string
+  instanceId: string | null
+  merchantName: string
+  maximumAmountCents: number
+  currency: 'USD'
+  expiresAtMs: number
+  usedAtMs: number | null
+  version: number
+  createdAtMs: number
+  updatedAtMs: number
+}
+
+export type CardTransactionStatus =
+  | 'authorized'
+  | 'declined'
+  | 'captured'
+  | 'partially_captured'
+  | 'reversed'
+  | 'refunded'
+
+export interface CardTransactionRow {
+  id: string
+  partyId: string
+  walletId: string
+  cardId: string
+  kind: 'purchase' | 'refund'
+  /** The purchase that a refund returns. */
+  purchaseId: string | null
+  merchantName: string
+  amountCents: number
+  currency: 'USD'
+  status: CardTransactionStatus
+  declineCode: string | null
+  heldCents: number
+  capturedCents: number
+  refundedCents: number
+  /** When an authorization that nobody captured lapses. */
+  holdExpiresAtMs: number | null
+  agentId: string | null
+  instanceId: string | null
+  version: number
+  createdAtMs: number
+  updatedAtMs: number
+}
+
+/** One side of a posting. The entries of a posting sum to zero; a wallet's balances are the sums of its entries. */
+export interface LedgerEntryRow {
+  id: string
+  postingId: string
+  account: 'available' | 'held' | 'card_network' | 'funding'
+  /** Null for the accounts outside the service. */
+  walletId: string | null
+  amountCents: number
+  reason: string
+  cardTransactionId: string | null
+  createdAtMs: number
+}
+
+export interface IdempotencyRecordRow {
+  /** The party the request acts on: keys are scoped to it. */
+  partyId: string
+  key: string
+  /** SHA-256 of method, path and canonical body. */
+  fingerprint: string
+  /** `unresolved`: accepted, answered 503, to be repeated. `finished`: `status` and `body` replay. */
+  state: 'unresolved' | 'finished'
+  status: number | null
+  body: string | null
+  finishedAtMs: number | null
+}
+
+/** One row: how far the sandbox's clock is ahead of real time. */
+export interface ClockRow {
+  id: 1
+  offsetMs: number
+}

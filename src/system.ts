@@ -1,0 +1,66 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { setTimeout as sleepFor } from 'node:timers/promises'
+
+/**
+ * Everything the program takes from the outside world that makes a run unrepeatable: time, randomness and waiting.
+ * Tests pass a fake one; nothing else in `src` or `tools` touches `Date`, `crypto` or timers.
+ */
+export interface System {
+  /** Milliseconds since the Unix epoch, real time. */
+  now(): number
+  /** Cryptographically random bytes. */
+  randomBytes(length: number): Buffer
+  /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Milliseconds of a monotonic clock, for measuring durations only. */
+  elapsed(): number
+}
+
+export const realSystem: System = {
+  now: () => Date.now(),
+  randomBytes: (length) => randomBytes(length),
+  sleep: (ms, signal) => sleepFor(ms, undefined, signal === undefined ? {} : { signal }),
+  elapsed: () => performance.now(),
+}
+
+/**
+ * A new resource id, `prefix_` and 32 hexadecimal digits (spec: Identifier prefixes): 48 bits of time, then 80 random
+ * bits. Ids made later sort later, so a list can page by its primary key.
+ */
+export function newId(prefix: string, system: Pick<System, 'randomBytes'>, nowMs: number): string {
+  const time = Math.max(0, Math.trunc(nowMs)).toString(16).padStart(12, '0').slice(-12)
+  return `${prefix}_${time}${system.randomBytes(10).toString('hex')}`
+}
+
+/** A secret of `bytes` random bytes in base64url, without padding. */
+export function newSecret(system: Pick<System, 'randomBytes'>, bytes = 32): string {
+  return system.randomBytes(bytes).toString('base64url')
+}
+
+/** RFC 3339 in UTC with milliseconds, the wire's form of a timestamp. */
+export function timestamp(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+/** Milliseconds of an RFC 3339 timestamp; NaN when it is not one. */
+export function parseTimestamp(text: string): number {
+  return Date.parse(text)
+}
+
+/** Calendar month (1 to 12) and four-digit year of an instant, in UTC. */
+export function monthAndYear(ms: number): { month: number; year: number } {
+  const date = new Date(ms)
+  return { month: date.getUTCMonth() + 1, year: date.getUTCFullYear() }
+}
+
+/** SHA-256 as lower-case hexadecimal. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** Compares two strings in a time that depends on their lengths only. */
+export function equalSecrets(a: string, b: string): boolean {
+  const left = Buffer.from(a)
+  const right = Buffer.from(b)
+  return left.length === right.length && timingSafeEqual(left, right)
+}

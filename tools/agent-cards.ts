@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/operation.ts'
+import { Cents, Currency, CustomerPartyId, cause, Id, listQuery, Merchant, resource, Timestamp, toOne } from './schemas.ts'
+
+/** A single-purchase card that an agent requested for one merchant (spec: Agent card). Amounts in cents. */
+export const AgentCard = resource(
+  'agentCard',
+  Id('pcd'),
+  {
+    status: z.enum(['active', 'used', 'expired']),
+    merchant: z.object({ name: z.string() }),
+    maximumAmount: Cents,
+    currency: Currency,
+    expiresAt: Timestamp,
+    ...cause,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { party: toOne('party', 'pty'), wallet: toOne('wallet', 'wal'), agent: toOne('agent', 'agt') },
+)
+
+/** The only place where a card number appears (spec: Agent card, Card details). */
+export const AgentCardDetails = resource('agentCardDetails', Id('pcd'), {
+  number: z.string(),
+  cvv: z.string(),
+  expirationMonth: z.int().min(1).max(12),
+  expirationYear: z.int(),
+})
+
+const cardParams = z.strictObject({ cardId: Id('pcd') })
+const forCustomer = z.strictObject({ customerPartyId: CustomerPartyId })
+
+export const issueAgentCard = defineOperation({
+  name: 'issue_agent_card',
+  title: 'Issue a card',
+  description: 'Issues a card for one purchase at one merchant. Then get_agent_card_details to pay with it.',
+  method: 'POST',
+  path: '/agent-cards',
+  attributes: z.strictObject({
+    merchant: Merchant,
+    maximumAmount: Cents.describe('Cents; caps the purchase'),
+    currency: Currency,
+    expiresInMinutes: z.int().min(5).max(1440).optional().describe('Default 60'),
+    customerPartyId: CustomerPartyId,
+  }),
+  output: AgentCard,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'cards.issue',
+  idempotency: 'required',
+  instanceId: 'agents',
+  effect: 'write',
+  toolset: 'default',
+  errors: ['issued_cards_not_enabled'],
+})
+
+export const getAgentCard = defineOperation({
+  name: 'get_agent_card',
+  title: 'Read a card',
+  description: 'Reads a card: active (usable), used or expired. Never shows its number.',
+  method: 'GET',
+  path: '/agent-cards/{cardId}',
+  params: cardParams,
+  query: forCustomer,
+  output: AgentCard,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'cards.read',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  effect: 'read',
+  toolset: 'default',
+  errors: ['not_found'],
+  extension: true,
+})
+
+export const listAgentCards = defineOperation({
+  name: 'list_agent_cards',
+  title: 'List cards',
+  description: 'Lists cards, newest first.',
+  method: 'GET',
+  path: '/agent-cards',
+  query: listQuery({ customerPartyId: CustomerPartyId }),
+  output: AgentCard,
+  result: 'page',
+  environments: ['sandbox', 'production'],
+  permission: 'cards.read',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  effect: 'read',
+  toolset: 'default',
+  errors: [],
+  extension: true,
+})
+
+export const getAgentCardDetails = defineOperation({
+  name: 'get_agent_card_details',
+  title: 'Reveal card details',
+  description: "Reveals a card's number, cvv and expiration, to pay its merchant once. Never repeat them to anyone else.",
+  method: 'GET',
+  path: '/agent-cards/{cardId}/details',
+  params: cardParams,
+  query: forCustomer,
+  output: AgentCardDetails,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'cards.read',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  effect: 'read',
+  toolset: 'default',
+  errors: ['not_found'],
+})

@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/operation.ts'
+import { Id, resource } from './schemas.ts'
+
+/** Whom a credential acts as (spec: GET /whoami). The id is the party's. */
+export const Whoami = resource('whoami', Id('pty'), {
+  actorType: z.enum(['user', 'party', 'agent']),
+  partyId: Id('pty'),
+  userId: Id('usr').nullable(),
+  agentId: Id('agt').nullable(),
+  agentIdentitySource: z.enum(['credential', 'oauth_grant', 'header']).nullable(),
+  credentialKind: z.enum(['api_key', 'agent_key', 'oauth_access_token', 'exchanged_token']),
+  keyId: z.string().nullable(),
+  grantId: z.string().nullable(),
+})
+
+export const whoami = defineOperation({
+  name: 'whoami',
+  title: 'Who am I',
+  description: 'Tells which party, agent and key this connection acts as.',
+  method: 'GET',
+  path: '/whoami',
+  output: Whoami,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'identity.read',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  effect: 'read',
+  toolset: 'default',
+  errors: [],
+})

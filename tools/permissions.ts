@@ -1,0 +1,93 @@
+/**
+ * Who may do what (spec: Credential modes, Agent keys, Who may simulate). For each permission that an operation can
+ * name: the scope an API key needs (`null`: API keys never may; `any`: every key may), whether the fixed agent policy
+ * allows it, and what an agent must hold besides: on a wallet of its own party, or in a customer's grant.
+ */
+export const permissions = {
+  'identity.read': { apiKeyScope: 'any', agent: true, agentHolds: null },
+  'wallets.read': { apiKeyScope: 'wallets.read', agent: true, agentHolds: 'wallets.read' },
+  'customers.read': { apiKeyScope: 'delegations.read', agent: true, agentHolds: null },
+  'cards.issue': { apiKeyScope: null, agent: true, agentHolds: 'cards.read' },
+  'cards.read': { apiKeyScope: 'cards.read', agent: true, agentHolds: 'cards.read' },
+  'cards.simulate': { apiKeyScope: 'payments.create', agent: true, agentHolds: 'cards.read' },
+  'clock.use': { apiKeyScope: 'any', agent: true, agentHolds: null },
+} as const satisfies Record<string, PermissionRule>
+
+interface PermissionRule {
+  apiKeyScope: Scope | 'any' | null
+  agent: boolean
+  agentHolds: Delegable | null
+}
+
+export type Permission = keyof typeof permissions
+
+/** What a customer can grant an agent, and an agent can hold on a wallet. */
+export const delegable = [
+  'payments.read',
+  'payments.create',
+  'external_parties.read',
+  'external_parties.create',
+  'direct.read',
+  'direct.create',
+  'external_accounts.create',
+  'wallets.read',
+  'wallets.balance',
+  'wallets.create',
+  'wallets.update',
+  'wallets.fund',
+  'wallets.deposit',
+  'wallets.transfer',
+  'wallets.withdraw',
+  'party.read',
+  'party.update',
+  'payment_intents.create',
+  'cards.read',
+] as const
+
+export type Delegable = (typeof delegable)[number]
+
+/** The scopes an API key can be limited to. */
+export const scopes = [
+  'payments.read',
+  'payments.create',
+  'external_parties.read',
+  'external_parties.create',
+  'direct.read',
+  'direct.create',
+  'external_accounts.create',
+  'wallets.read',
+  'wallets.balance',
+  'wallets.create',
+  'wallets.update',
+  'wallets.fund',
+  'wallets.deposit',
+  'wallets.transfer',
+  'wallets.withdraw',
+  'party.read',
+  'party.update',
+  'cards.read',
+  'invite.read',
+  'invite.create',
+  'invite.update',
+  'invite.delete',
+  'membership.create',
+  'membership.read',
+  'membership.update',
+  'membership.delete',
+  'wallets.delete',
+  'delegations.read',
+  'delegations.create',
+  'delegations.update',
+  'delegations.delete',
+  'api_keys.read',
+  'api_keys.create',
+  'api_keys.delete',
+  'agents.read',
+  'agents.create',
+  'agents.update',
+  'agents.delete',
+  'disputes.read',
+  'disputes.create',
+] as const
+
+export type Scope = (typeof scopes)[number]

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/operation.ts'
+import { resource, Timestamp } from './schemas.ts'
+
+/** The sandbox's clock: it drives card expiry, holds and replay windows, and only moves forward. */
+export const Clock = resource('clock', z.literal('clock'), { now: Timestamp })
+
+/** Ten years: far enough for any rehearsal, and a bound on the work one call can cause. */
+const longestAdvanceSeconds = 10 * 366 * 24 * 60 * 60
+
+const clock = {
+  output: Clock,
+  result: 'one',
+  environments: ['sandbox'],
+  permission: 'clock.use',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  toolset: 'default',
+  extension: true,
+} as const
+
+export const getSandboxClock = defineOperation({
+  ...clock,
+  name: 'get_sandbox_clock',
+  title: 'Read the sandbox clock',
+  description: "Reads the sandbox's time.",
+  method: 'GET',
+  path: '/simulations/clock',
+  effect: 'read',
+  errors: [],
+})
+
+export const advanceSandboxClock = defineOperation({
+  ...clock,
+  name: 'advance_sandbox_clock',
+  title: 'Advance the sandbox clock',
+  description: "Moves the sandbox's time forward by seconds or to a time (one of the two): cards expire, holds lapse.",
+  method: 'POST',
+  path: '/simulations/clock/advance',
+  attributes: z.strictObject({
+    seconds: z.int().positive().max(longestAdvanceSeconds).optional(),
+    to: Timestamp.optional(),
+  }),
+  effect: 'destructive',
+  errors: [],
+})

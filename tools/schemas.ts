@@ -1,0 +1,67 @@
+import { z } from 'zod'
+
+/** Prefixes whose ids are 32 lower-case hexadecimal digits by the specification (spec: Identifier prefixes). */
+const fixedPrefixes = ['sub', 'pty', 'pmi', 'mdt', 'apr', 'adi', 'agt'] as const
+/** Prefixes of which only the prefix is promised. */
+const openPrefixes = ['pcd', 'cit', 'pay', 'txn', 'usr', 'req', 'cur', 'agk', 'apy', 'dlg', 'wal'] as const
+
+export type IdPrefix = (typeof fixedPrefixes)[number] | (typeof openPrefixes)[number]
+
+/** An id of the kind that the prefix names. */
+export function Id(prefix: IdPrefix) {
+  const rest = (fixedPrefixes as readonly string[]).includes(prefix) ? '[0-9a-f]{32}' : '[0-9A-Za-z_-]{1,100}'
+  return z.string().regex(new RegExp(`^${prefix}_${rest}$`))
+}
+
+/** A positive amount in minor units (cents for USD). */
+export const Cents = z.int().positive()
+/** An amount that may be zero. */
+export const CentsOrZero = z.int().nonnegative()
+export const Currency = z.enum(['USD'])
+/** RFC 3339, UTC. */
+export const Timestamp = z.iso.datetime({ offset: true })
+/** A text that a person reads: one line, 1 to `max` characters, not blank. */
+export const Text = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .regex(/^(?=.*\S)[^\p{Cc}]+$/u, 'must be one line of text that is not blank')
+
+export const CustomerPartyId = Id('pty').optional().describe('Connected customer to act for; omit for your own account')
+
+/** The query of every list (spec: Pagination). */
+export function listQuery<S extends z.ZodRawShape>(shape: S, defaultLimit = 50) {
+  return z.strictObject({
+    ...shape,
+    limit: z.coerce.number().int().min(1).max(100).default(defaultLimit),
+    cursor: z.string().max(500).optional().describe('nextCursor of the page before'),
+  })
+}
+
+/** A to-one relationship; `{data: null}` when absent. */
+export function toOne(type: string, prefix: IdPrefix) {
+  return z.object({ data: z.object({ type: z.literal(type), id: Id(prefix) }).nullable() })
+}
+
+/** A resource as responses carry it. */
+export function resource<T extends string, A extends z.ZodRawShape, R extends z.ZodRawShape>(
+  type: T,
+  id: z.ZodType<string>,
+  attributes: A,
+  relationships?: R,
+) {
+  return z.object({
+    type: z.literal(type),
+    id,
+    attributes: z.object(attributes),
+    ...(relationships === undefined ? {} : { relationships: z.object(relationships) }),
+  })
+}
+
+/** The agent and the run that caused a record; null where a party or user did. */
+export const cause = {
+  agentId: Id('agt').nullable(),
+  instanceId: z.string().nullable(),
+}
+
+export const Merchant = z.strictObject({ name: Text(100) })
