@@ -126,7 +126,12 @@ export function failAttribute(path: string, detail: string): never {
 export function show(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
-  const text = typeof value === 'object' && value !== null ? (Array.isArray(value) ? 'an array' : 'an object') : JSON.stringify(value)
+  const text =
+    typeof value === 'object' && value !== null
+      ? Array.isArray(value)
+        ? 'an array'
+        : 'an object'
+      : JSON.stringify(value)
   return maskSecrets(text.length > 60 ? `${text.slice(0, 57)}…"` : text)
 }
 

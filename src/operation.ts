@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Permission } from './permissions.ts'
 import type { ErrorCode } from './errors.ts'
 
 export type Environment = 'sandbox' | 'production'
@@ -29,8 +30,7 @@ export interface OperationDefinition {
   output: z.ZodObject
   result: 'one' | 'page'
   environments: readonly Environment[]
-  /** A key of the table of permissions in `tools/permissions.ts`. */
-  permission: string
+  permission: Permission
   /** `required`: the Idempotency-Key header must be sent. `ignored`: it has no meaning. */
   idempotency: 'required' | 'ignored'
   /** `agents`: an agent must send X-Instance-ID. `optional`: nobody must. */

@@ -64,3 +64,8 @@ export function equalSecrets(a: string, b: string): boolean {
   const right = Buffer.from(b)
   return left.length === right.length && timingSafeEqual(left, right)
 }
+
+/** Aborts with a TimeoutError after `ms` of real time; does not keep the process alive. */
+export function timeoutSignal(ms: number): AbortSignal {
+  return AbortSignal.timeout(ms)
+}

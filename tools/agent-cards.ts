@@ -1,6 +1,17 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/operation.ts'
-import { Cents, Currency, CustomerPartyId, cause, Id, listQuery, Merchant, resource, Timestamp, toOne } from './schemas.ts'
+import {
+  Cents,
+  Currency,
+  CustomerPartyId,
+  cause,
+  Id,
+  listQuery,
+  Merchant,
+  resource,
+  Timestamp,
+  toOne,
+} from './schemas.ts'
 
 /** A single-purchase card that an agent requested for one merchant (spec: Agent card). Amounts in cents. */
 export const AgentCard = resource(
@@ -96,7 +107,8 @@ export const listAgentCards = defineOperation({
 export const getAgentCardDetails = defineOperation({
   name: 'get_agent_card_details',
   title: 'Reveal card details',
-  description: "Reveals a card's number, cvv and expiration, to pay its merchant once. Never repeat them to anyone else.",
+  description:
+    "Reveals a card's number, cvv and expiration, to pay its merchant once. Never repeat them to anyone else.",
   method: 'GET',
   path: '/agent-cards/{cardId}/details',
   params: cardParams,

@@ -1,0 +1,43 @@
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type BuildOptions, build } from 'esbuild'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** How the bundle is built; the bench builds its one-tool server in the same way. */
+export const bundleOptions = {
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node22',
+  // A dynamic import becomes a file of its own, so that the stdio start loads little.
+  splitting: true,
+  chunkNames: '[name]-[hash]',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  minifyIdentifiers: false,
+  legalComments: 'external',
+  // pg loads it only when asked to; it is a native addon and not installed.
+  external: ['pg-native'],
+  // Packages in CommonJS (pino, pg) require Node's own modules, which an ES module cannot without this.
+  banner: {
+    js: "import{createRequire as bundleRequire}from'node:module';const require=bundleRequire(import.meta.url);",
+  },
+  logLevel: 'warning',
+} as const satisfies BuildOptions
+
+/** Builds `folder`/server/cli.js and what it loads from `entry`; the folder is emptied first. */
+export async function bundle({ entry, folder }: { entry: string; folder: string }): Promise<void> {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  await build({ ...bundleOptions, absWorkingDir: root, entryPoints: { cli: entry }, outdir: join(folder, 'server') })
+  for (const file of ['manifest.json', 'LICENSE']) copyFileSync(join(root, file), join(folder, file))
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}\n')
+}
+
+if (import.meta.main) {
+  const folder = join(root, 'bundle')
+  await bundle({ entry: join(root, 'src/cli.ts'), folder })
+  console.log(`${folder} is built.`)
+}

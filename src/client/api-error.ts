@@ -1,0 +1,174 @@
+import { type ErrorSource, errorTable, maskSecrets } from '../errors.ts'
+import type { OperationDefinition } from '../operation.ts'
+import { passingStatuses, retryAfterMs } from './retry.ts'
+import type { Answer } from './send.ts'
+
+interface ApiErrorFields {
+  code: string
+  status: number
+  detail: string
+  supportId: string | undefined
+  source: ErrorSource | undefined
+  retryable: boolean
+  retryAfterSeconds: number | undefined
+  next: string
+  idempotencyKey: string | undefined
+  attempts: number
+}
+
+/** What the service refused, or did not answer, after all retries. Its texts hold no credential. */
+export class ApiError extends Error {
+  /** Of the table in `errors.ts`, or one that only the deployed service knows. */
+  readonly code: string
+  /** The HTTP status; that of the code where no answer came. */
+  readonly status: number
+  readonly detail: string
+  /** `req_…`, to quote to the service's support. */
+  readonly supportId: string | undefined
+  readonly source: ErrorSource | undefined
+  /** The same call with the same idempotency key may succeed later, and is safe. */
+  readonly retryable: boolean
+  readonly retryAfterSeconds: number | undefined
+  /** What the caller should do. */
+  readonly next: string
+  /** The key that the call was sent with; undefined where the operation takes none. */
+  readonly idempotencyKey: string | undefined
+  readonly attempts: number
+
+  constructor(fields: ApiErrorFields) {
+    super(fields.detail)
+    this.name = 'ApiError'
+    this.code = fields.code
+    this.status = fields.status
+    this.detail = fields.detail
+    this.supportId = fields.supportId
+    this.source = fields.source
+    this.retryable = fields.retryable
+    this.retryAfterSeconds = fields.retryAfterSeconds
+    this.next = fields.next
+    this.idempotencyKey = fields.idempotencyKey
+    this.attempts = fields.attempts
+  }
+}
+
+export interface RefusalContext {
+  operation: OperationDefinition
+  idempotencyKey: string | undefined
+  attempts: number
+  host: string
+  /** Masked should the service repeat it. */
+  credential: string
+  nowMs: number
+}
+
+/** The error that an answer is, when it is not the success that was asked for. */
+export function refusal(answer: Answer, context: RefusalContext): ApiError {
+  const { operation, idempotencyKey, attempts } = context
+  const found = read(answer, context.host)
+  const passing = isPassing(answer)
+  const repeatable = operation.effect === 'read' || idempotencyKey !== undefined
+  const waitMs = retryAfterMs(answer, context.nowMs)
+  return new ApiError({
+    ...found,
+    detail: safe(found.detail, context.credential),
+    retryable: (passing || found.retryable) && (repeatable || found.status === 429),
+    retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1000),
+    next: !repeatable && passing && found.status !== 429 ? unknownOutcome : nextStep(found, passing, idempotencyKey),
+    idempotencyKey,
+    attempts,
+  })
+}
+
+type Found = Pick<ApiErrorFields, 'code' | 'status' | 'detail' | 'supportId' | 'source' | 'retryable'>
+
+/** The change takes no idempotency key, so a repeat could make it twice. */
+const unknownOutcome = 'The change may have been made: read the current state before you try again.'
+
+/** The answer does not settle whether the request was or will be carried out. */
+function isPassing(answer: Answer): boolean {
+  if (answer.kind === 'broken' || passingStatuses.has(answer.status)) return true
+  return answer.status < 300 || (answer.status >= 500 && field(answer.json, 'errors') === undefined)
+}
+
+function read(answer: Answer, host: string): Found {
+  const nothing = { supportId: undefined, source: undefined, retryable: false }
+  if (answer.kind === 'broken') {
+    const { status } = errorTable.service_unavailable
+    return { ...nothing, code: 'service_unavailable', status, detail: `Can't reach ${host}: ${answer.reason}.` }
+  }
+  const supportId = text(answer.requestId)
+  const { status } = answer
+  const errors = field(answer.json, 'errors')
+  if (status >= 400 && Array.isArray(errors) && errors.length > 0) {
+    const code = text(field(errors[0], 'code'))
+    if (code !== undefined) {
+      const meta = field(errors[0], 'meta')
+      return {
+        code,
+        status,
+        detail: details(errors) ?? `${host} answered ${code}.`,
+        supportId: text(field(meta, 'supportId')) ?? supportId,
+        source: source(field(errors[0], 'source')),
+        retryable: field(meta, 'retryable') === true,
+      }
+    }
+  }
+  // The form of a timeout of a simulation: {code, message} without `errors` (the service's published client).
+  const code = text(field(answer.json, 'code'))
+  const message = text(field(answer.json, 'message'))
+  if (status === 408 && code !== undefined && message !== undefined) {
+    return { ...nothing, code, status, detail: message, supportId }
+  }
+  return {
+    ...nothing,
+    code: 'bad_gateway',
+    status: status < 400 ? 502 : status,
+    detail: strange(status, host),
+    supportId,
+  }
+}
+
+function strange(status: number, host: string): string {
+  if (status >= 300 && status < 400) {
+    return `${host} answered with a redirect (${status}), which is not followed: it would carry the credential elsewhere.`
+  }
+  return `${host} answered ${status} in a form that is not the payments API's.`
+}
+
+function details(errors: unknown[]): string | undefined {
+  const texts = errors.slice(0, 5).map((error) => text(field(error, 'detail')))
+  return text(texts.filter((detail) => detail !== undefined).join(' '))
+}
+
+function nextStep(found: Found, passing: boolean, idempotencyKey: string | undefined): string {
+  if (found.code === 'bad_gateway' && !passing) return 'Check the base address of the payments API. Do not retry as is.'
+  const known = found.code in errorTable ? errorTable[found.code as keyof typeof errorTable] : undefined
+  const alike = Object.values(errorTable).find((entry) => entry.status === found.status)
+  const fallback = found.status >= 500 || found.status === 408 ? errorTable.service_unavailable : undefined
+  const next = (known ?? alike ?? fallback)?.next ?? 'Correct the request. Do not retry as is.'
+  return idempotencyKey === undefined ? next.replace(/ with (?:a new|the same) idempotency key/, '') : next
+}
+
+function source(value: unknown): ErrorSource | undefined {
+  for (const name of ['pointer', 'parameter', 'header'] as const) {
+    const place = text(field(value, name))
+    if (place !== undefined) return { [name]: place } as ErrorSource
+  }
+  return undefined
+}
+
+function safe(detail: string, credential: string): string {
+  const masked = credential === '' ? detail : detail.replaceAll(credential, '[masked]')
+  return maskSecrets(masked.replace(/\s+/g, ' ').slice(0, 1000))
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined
+}
+
+/** A text of the service, unless it is empty; shortened, for the service may be any server. */
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value.slice(0, 2000) : undefined
+}

@@ -1,0 +1,144 @@
+import { type Catalogue, catalogue, type OperationKey } from '../../tools/index.ts'
+import { fail, show } from '../errors.ts'
+import type { OperationDefinition, Pagination, Resource, SentInput } from '../operation.ts'
+import { newSecret, type System } from '../system.ts'
+import { refusal } from './api-error.ts'
+import { prepare } from './input.ts'
+import { pages } from './pages.ts'
+import { type AttemptProgress, withRetries } from './retry.ts'
+import { send } from './send.ts'
+
+export interface ClientOptions {
+  /** The sandbox's `app.fetch`, or the one of `remote.ts`. */
+  fetch: (request: Request) => Response | Promise<Response>
+  /** Address of the API; may carry a path prefix. */
+  baseUrl: string
+  /** The key or access token, asked for before each attempt, so that it may be refreshed in between. */
+  credential: () => Promise<string> | string
+  /** X-Instance-ID, sent with every request: 1 to 1024 printable ASCII characters. */
+  instanceId: string
+  system: System
+  log?: Log | undefined
+  /** How long one attempt may take, milliseconds. */
+  attemptTimeoutMs?: number
+}
+
+/** What the client and the MCP server log with; pino is one. */
+export interface Log {
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export interface CallOptions {
+  /** Repeats an earlier call; without it each call gets a key of its own. 1 to 255 printable ASCII characters. */
+  idempotencyKey?: string | undefined
+  signal?: AbortSignal | undefined
+  /** Told at the start of each attempt, and before each wait for the next. */
+  onAttempt?: ((progress: AttemptProgress) => void) | undefined
+}
+
+export interface CallResult<D extends OperationDefinition> {
+  data: D['result'] extends 'page' ? Resource<D>[] : Resource<D>
+  meta: ({ pagination?: Pagination } & Record<string, unknown>) | undefined
+  /** The service answered with the recorded response of an earlier request with the same key. */
+  replayed: boolean
+  /** The key that was sent; undefined where the operation takes none. */
+  idempotencyKey: string | undefined
+}
+
+export interface Client {
+  /**
+   * One logical operation: validates, sends, retries with one idempotency key. Throws `Failure` for an input that was
+   * never sent, `ApiError` for what the service refused or never answered, and the signal's reason when aborted.
+   */
+  call<D extends OperationDefinition>(operation: D, input: SentInput<D>, options?: CallOptions): Promise<CallResult<D>>
+  /** The pages of a list, each a result of `call`; at most 1000. */
+  pages<D extends OperationDefinition>(
+    operation: D,
+    input: SentInput<D>,
+    options?: CallOptions,
+  ): AsyncGenerator<CallResult<D>>
+  /** `call` for each operation of the catalogue by its key. */
+  operations: Operations
+}
+
+export type Operations = {
+  [K in OperationKey]: (input: SentInput<Catalogue[K]>, options?: CallOptions) => Promise<CallResult<Catalogue[K]>>
+}
+
+/** Printable ASCII without a space at either end: what a header carries unchanged. */
+const headerText = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
+
+/** The client of the payments API over any fetch function. */
+export function createClient(options: ClientOptions): Client {
+  const { system, instanceId, attemptTimeoutMs = 60_000 } = options
+  if (!headerText.test(instanceId) || instanceId.length > 1024) {
+    const detail = `The instance id must be 1 to 1024 printable ASCII characters; got ${show(instanceId)}.`
+    fail('invalid_value', { detail, source: { header: 'X-Instance-ID' } })
+  }
+  const address = new URL(options.baseUrl)
+  const base = address.origin + address.pathname.replace(/\/+$/, '')
+
+  const call: Client['call'] = async (operation, input, callOptions = {}) => {
+    const { path, body } = prepare(operation, input)
+    const idempotencyKey = operation.idempotency === 'required' ? keyFor(callOptions, system) : undefined
+    let credential = ''
+    const attempt = async (timeoutMs: number) => {
+      credential = await options.credential()
+      if (!headerText.test(credential)) {
+        fail('unauthenticated', { detail: 'The credential holds characters that no key or token has.' })
+      }
+      const headers: Record<string, string> = { Authorization: `Bearer ${credential}`, 'X-Instance-ID': instanceId }
+      if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey
+      if (body !== undefined) headers['Content-Type'] = 'application/json'
+      const init: RequestInit = { method: operation.method, headers, redirect: 'manual' }
+      if (body !== undefined) init.body = body
+      return await send(options.fetch, base + path, init, { timeoutMs, signal: callOptions.signal })
+    }
+    const { answer, attempts } = await withRetries(attempt, {
+      repeatable: operation.effect === 'read' || idempotencyKey !== undefined,
+      attemptTimeoutMs,
+      system,
+      signal: callOptions.signal,
+      onAttempt: (progress) => {
+        if (progress.waitMs > 0) options.log?.warn({ operation: operation.name, ...progress }, 'repeating a request')
+        callOptions.onAttempt?.(progress)
+      },
+    })
+    if (answer.kind === 'broken' || answer.status < 200 || answer.status > 299 || !hasData(answer.json)) {
+      throw refusal(answer, {
+        operation,
+        idempotencyKey,
+        attempts,
+        host: address.host,
+        credential,
+        nowMs: system.now(),
+      })
+    }
+    const { data, meta } = answer.json
+    return { data, meta, replayed: answer.replayed, idempotencyKey } as CallResult<typeof operation>
+  }
+
+  const operations: Record<string, unknown> = {}
+  for (const [key, operation] of Object.entries(catalogue)) {
+    operations[key] = (input: object, callOptions?: CallOptions) =>
+      call<OperationDefinition>(operation, input, callOptions)
+  }
+  return {
+    call,
+    pages: (operation, input, callOptions) => pages(call, operation, input, callOptions),
+    operations: operations as Operations,
+  }
+}
+
+function keyFor(options: CallOptions, system: System): string {
+  const key = options.idempotencyKey
+  if (key === undefined) return `idk_${newSecret(system, 16)}`
+  if (headerText.test(key) && key.length <= 255) return key
+  const detail = 'The idempotency key must be 1 to 255 printable ASCII characters.'
+  return fail('invalid_value', { detail, source: { header: 'Idempotency-Key' } })
+}
+
+function hasData(json: unknown): json is { data: unknown; meta?: unknown } {
+  return typeof json === 'object' && json !== null && 'data' in json
+}

@@ -1,0 +1,43 @@
+import type { Dispatcher } from 'undici'
+
+export interface RemoteFetch {
+  fetch: (request: Request) => Promise<Response>
+  /** Ends idle connections; waits for those in use. */
+  close(): Promise<void>
+}
+
+/** The largest answer of the API, a page of 100 resources, is far below. */
+const largestAnswerBytes = 8 * 1024 * 1024
+
+/**
+ * The fetch function for a deployed API, over kept-alive connections. Redirects are not followed: a credential never
+ * goes anywhere but to the base address. undici is loaded by the first request, so an embedded start never loads it.
+ */
+export function createRemoteFetch(dispatcher?: Dispatcher): RemoteFetch {
+  let loading: Promise<{ undici: typeof import('undici'); agent: Dispatcher }> | undefined
+  const load = async () => {
+    const undici = await import('undici')
+    const timeouts = { headersTimeout: 60_000, bodyTimeout: 60_000, keepAliveTimeout: 30_000 }
+    const agent = new undici.Agent({ ...timeouts, connect: { timeout: 10_000 }, maxResponseSize: largestAnswerBytes })
+    return { undici, agent: dispatcher ?? agent }
+  }
+  return {
+    fetch: async (request) => {
+      loading ??= load()
+      const { undici, agent } = await loading
+      // undici's own fetch does not know Node's Request class, so the parts are handed over.
+      const response = await undici.fetch(request.url, {
+        method: request.method,
+        headers: [...request.headers],
+        body: request.body === null ? null : await request.text(),
+        redirect: 'manual',
+        signal: request.signal,
+        dispatcher: agent,
+      })
+      return response as unknown as Response
+    },
+    close: async () => {
+      if (loading !== undefined) await (await loading).agent.close()
+    },
+  }
+}

@@ -1,0 +1,80 @@
+import { parseTimestamp, type System } from '../system.ts'
+import type { Answer } from './send.ts'
+
+const maximumAttempts = 4
+/** For all attempts and the waits between them. */
+const totalMs = 60_000
+const firstDelayMs = 250
+const longestDelayMs = 20_000
+
+/** The service, or what stands before it, says: not now. 429 means that nothing happened; the others may not. */
+export const passingStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503])
+
+export interface AttemptProgress {
+  /** The attempt that starts, or that follows the wait: from 1. */
+  attempt: number
+  maximumAttempts: number
+  /** Milliseconds until it starts; 0 when it starts now. */
+  waitMs: number
+  /** Why the one before failed. */
+  reason: string | undefined
+}
+
+export interface RetryOptions {
+  /** It reads only, or the service knows a repeat by its key. */
+  repeatable: boolean
+  attemptTimeoutMs: number
+  system: System
+  signal: AbortSignal | undefined
+  onAttempt: (progress: AttemptProgress) => void
+}
+
+/** Repeats what failed for a passing reason, bounded in count and time. Answers what the last attempt brought. */
+export async function withRetries(
+  attempt: (timeoutMs: number) => Promise<Answer>,
+  options: RetryOptions,
+): Promise<{ answer: Answer; attempts: number }> {
+  const { system } = options
+  const startedAt = system.elapsed()
+  let reason: string | undefined
+  let unanswered = false
+  for (let attempts = 1; ; attempts++) {
+    options.onAttempt({ attempt: attempts, maximumAttempts, waitMs: 0, reason })
+    const leftMs = totalMs - (system.elapsed() - startedAt)
+    const answer = await attempt(Math.ceil(Math.min(options.attemptTimeoutMs, leftMs)))
+    reason = passingReason(answer, options.repeatable, unanswered)
+    if (reason === undefined || attempts === maximumAttempts) return { answer, attempts }
+    unanswered ||= answer.kind === 'broken' || answer.status !== 429
+    const waitMs = retryAfterMs(answer, system.now()) ?? backoffMs(attempts, system)
+    if (system.elapsed() - startedAt + waitMs >= totalMs) return { answer, attempts }
+    options.onAttempt({ attempt: attempts + 1, maximumAttempts, waitMs, reason })
+    await system.sleep(waitMs, options.signal)
+  }
+}
+
+/** Why a repeat may fare better; undefined where it must not be tried or would not. */
+function passingReason(answer: Answer, repeatable: boolean, unanswered: boolean): string | undefined {
+  if (answer.kind === 'broken') return repeatable ? answer.reason : undefined
+  if (answer.status === 429) return 'status 429'
+  if (!repeatable) return undefined
+  if (passingStatuses.has(answer.status)) return `status ${answer.status}`
+  // An earlier attempt that got no answer can still be running, which its own key's 409 says (spec: Idempotency
+  // rules). A 409 of the operation itself is replayed on the next attempt, and ends it.
+  if (answer.status === 409 && unanswered && !answer.replayed) return 'an earlier attempt is still running'
+  return undefined
+}
+
+/** Milliseconds that the answer asks to wait: RFC 9110, section 10.2.3, seconds or an HTTP date. */
+export function retryAfterMs(answer: Answer, nowMs: number): number | undefined {
+  if (answer.kind === 'broken' || answer.retryAfter === null) return undefined
+  const text = answer.retryAfter.trim()
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : parseTimestamp(text) - nowMs
+  return ms > 0 ? ms : undefined
+}
+
+/** 0.25 s, doubled each time, of which half is random so that clients which failed together do not return together. */
+function backoffMs(attempts: number, system: System): number {
+  const delayMs = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempts - 1))
+  const random = system.randomBytes(2).readUInt16BE() / 65_536
+  return Math.round(delayMs * (0.5 + random / 2))
+}

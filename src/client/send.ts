@@ -1,0 +1,89 @@
+import { timeoutSignal } from '../system.ts'
+
+/** What came back for one request. */
+export type Answer =
+  | {
+      kind: 'answer'
+      status: number
+      /** The parsed body; undefined when it is not JSON. */
+      json: unknown
+      replayed: boolean
+      retryAfter: string | null
+      requestId: string | null
+    }
+  /** Nothing, or not the whole of it: whether the request was carried out is unknown. `reason` is safe to show. */
+  | { kind: 'broken'; reason: string }
+
+/** Sends one request and reads its answer. Rejects only when `signal` aborts, with its reason. */
+export async function send(
+  fetch: (request: Request) => Response | Promise<Response>,
+  url: string,
+  init: RequestInit,
+  limits: { timeoutMs: number; signal: AbortSignal | undefined },
+): Promise<Answer> {
+  limits.signal?.throwIfAborted()
+  const timeout = timeoutSignal(limits.timeoutMs)
+  const signal = limits.signal === undefined ? timeout : AbortSignal.any([limits.signal, timeout])
+  const request = new Request(url, { ...init, signal })
+  try {
+    // An embedded service does not look at the request's signal, so the wait itself ends with it.
+    return await until(signal, exchange(fetch, request))
+  } catch (error) {
+    limits.signal?.throwIfAborted()
+    if (timeout.aborted) return { kind: 'broken', reason: `no answer within ${limits.timeoutMs / 1000} s` }
+    return { kind: 'broken', reason: networkReason(error) }
+  }
+}
+
+async function exchange(fetch: (request: Request) => Response | Promise<Response>, request: Request): Promise<Answer> {
+  const response = await fetch(request)
+  const text = await response.text()
+  return {
+    kind: 'answer',
+    status: response.status,
+    json: parseJson(text),
+    replayed: response.headers.get('X-Idempotency-Replayed') === 'true',
+    retryAfter: response.headers.get('Retry-After'),
+    requestId: response.headers.get('X-Request-ID'),
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}
+
+const networkReasons: Record<string, string> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection broke',
+  EPIPE: 'the connection broke',
+  UND_ERR_SOCKET: 'the connection broke',
+  ENOTFOUND: 'its name does not resolve',
+  EAI_AGAIN: 'its name does not resolve at the moment',
+  ETIMEDOUT: 'the connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
+  UND_ERR_BODY_TIMEOUT: 'the answer stopped half-way',
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'the answer is too large',
+}
+
+/** Only the error's code is shown: its message can quote headers. */
+function networkReason(error: unknown): string {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
+    const code = 'code' in cause ? cause.code : undefined
+    if (typeof code !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(code)) continue
+    return networkReasons[code] ?? `the connection failed (${code})`
+  }
+  return 'the connection failed'
+}

@@ -1,0 +1,69 @@
+import { type Client, createClient } from '../client/client.ts'
+import { createRemoteFetch } from '../client/remote.ts'
+import { type Config, ConfigError } from '../config.ts'
+import { Failure } from '../errors.ts'
+import type { Logger } from '../log.ts'
+import { newSecret, type System } from '../system.ts'
+
+export interface Connection {
+  client: Client
+  /** Opens what the first call needs; calls open it too. */
+  warmUp(): Promise<void>
+  close(): Promise<void>
+}
+
+/** A client of the configured API: a deployed one, or the embedded sandbox, which is opened when it is first needed. */
+export function connect(config: Config, system: System, log: Logger): Connection {
+  const instanceId = config.instanceId ?? `run_${newSecret(system, 16)}`
+  return config.baseUrl === undefined
+    ? connectEmbedded(config, instanceId, system, log)
+    : connectRemote(config, config.baseUrl, instanceId, system, log)
+}
+
+/** Stands for the address of a service that is called without a network. */
+const embeddedAddress = 'http://sandbox.invalid'
+
+function connectEmbedded(config: Config, instanceId: string, system: System, log: Logger): Connection {
+  if (config.environment === 'production') {
+    throw new ConfigError(
+      'PAYMENTS_BASE_URL (--base-url) got nothing; with PAYMENTS_ENVIRONMENT=production it accepts the https address of the payments API.',
+    )
+  }
+  let opening: ReturnType<typeof open> | undefined
+  const open = async () => {
+    const { openEmbedded } = await import('./embedded.ts')
+    const { service, store } = await openEmbedded(config, system, log)
+    return { service, store, credential: config.key ?? (await service.localAgentKey()) }
+  }
+  const opened = () => {
+    opening ??= open()
+    return opening
+  }
+  const client = createClient({
+    baseUrl: embeddedAddress,
+    fetch: async (request) => (await opened()).service.fetch(request),
+    credential: async () => (await opened()).credential,
+    instanceId,
+    system,
+    log,
+  })
+  return {
+    client,
+    warmUp: async () => void (await opened()),
+    close: async () => {
+      if (opening !== undefined) await (await opening).store.close()
+    },
+  }
+}
+
+function connectRemote(config: Config, baseUrl: string, instanceId: string, system: System, log: Logger): Connection {
+  const remote = createRemoteFetch()
+  const credential = () => {
+    if (config.key !== undefined) return config.key
+    throw new Failure('unauthenticated', {
+      detail: `PAYMENTS_KEY is not set: set it to an API key or agent key of ${new URL(baseUrl).host} and start again.`,
+    })
+  }
+  const client = createClient({ baseUrl, fetch: remote.fetch, credential, instanceId, system, log })
+  return { client, warmUp: async () => {}, close: remote.close }
+}

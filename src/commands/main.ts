@@ -1,0 +1,31 @@
+import { Command, Option } from 'commander'
+import { type ConfigSources, settings } from '../config.ts'
+import { version } from './version.ts'
+
+type Flags = NonNullable<ConfigSources['flags']>
+
+/** The command line: `payments-mcp [serve | simulate]` with a flag for every variable. */
+export async function main(argv: readonly string[]): Promise<void> {
+  const program = new Command('payments-mcp')
+    .description('A payments API as MCP tools, with a complete sandbox. Without a command: an MCP server over stdio.')
+    .version(version)
+    .showHelpAfterError('(payments-mcp --help lists what there is)')
+  withSettings(program).action(async (_options, command: Command) => {
+    const { stdio } = await import('./stdio.ts')
+    await stdio(command.optsWithGlobals<Flags>())
+  })
+  withSettings(program.command('serve'))
+    .description('Run the sandbox as an HTTP server.')
+    .action(async (_options, command: Command) => {
+      const { serve } = await import('./serve.ts')
+      await serve(command.optsWithGlobals<Flags>())
+    })
+  await program.parseAsync(argv)
+}
+
+function withSettings(command: Command): Command {
+  for (const { flag, placeholder, meaning, shown, variable } of settings) {
+    command.addOption(new Option(`${flag} <${placeholder}>`, `${meaning} (${variable}; default: ${shown})`))
+  }
+  return command
+}

@@ -1,0 +1,67 @@
+import { resolve } from 'node:path'
+import { type Config, type ConfigSources, ConfigError, loadConfig } from '../config.ts'
+import { createLogger } from '../log.ts'
+import { listen } from '../service/listen.ts'
+import type { SeededCredentials } from '../service/seed.ts'
+import { realSystem } from '../system.ts'
+import { openEmbedded } from './embedded.ts'
+import { orExplain } from './explain.ts'
+
+/** The service as one HTTP process, until SIGINT or SIGTERM. */
+export async function serve(flags: NonNullable<ConfigSources['flags']>): Promise<void> {
+  await orExplain(async () => {
+    const config = loadConfig({ flags })
+    const log = createLogger({ level: config.logLevel })
+    const { service, store } = await openEmbedded(config, realSystem, log)
+    const listener = await listenOrExplain(config, service.fetch)
+    const credentials = await service.seed({ apiKey: config.sandboxApiKey, agentKey: config.sandboxAgentKey })
+    process.stdout.write(welcome(config, listener.url, credentials))
+    const stop = async () => {
+      await listener.close()
+      await store.close()
+    }
+    process.once('SIGINT', stop)
+    process.once('SIGTERM', stop)
+  })
+}
+
+async function listenOrExplain({ host, port }: Config, fetch: (request: Request) => Promise<Response>) {
+  try {
+    return await listen({ fetch, host, port, system: realSystem })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const reason = { EADDRINUSE: 'is in use', EACCES: 'is not permitted', EADDRNOTAVAIL: 'is not of this machine' }[code ?? '']
+    if (reason === undefined) throw error
+    throw new ConfigError(
+      `PAYMENTS_PORT (--port) and PAYMENTS_HOST (--host) got ${port} on ${host}, which ${reason}; they accept a free port and an address of this machine.`,
+    )
+  }
+}
+
+function welcome(config: Config, url: string, { apiKey, agentKey }: SeededCredentials): string {
+  const shownBefore = (variable: string) => `(printed when it was made; set ${variable} to choose another)`
+  return `payments-mcp ${config.environment} is listening on ${url}
+
+  API key    ${apiKey ?? shownBefore('PAYMENTS_SANDBOX_API_KEY')}
+  Agent key  ${agentKey ?? shownBefore('PAYMENTS_SANDBOX_AGENT_KEY')}
+  Data       ${config.databaseUrl.replace(/\/\/.*@/s, '//[masked]@')}
+
+Paste this into the configuration of your AI host (Claude Desktop, Cursor, VS Code, …):
+
+${JSON.stringify(hostConfiguration(config, url, agentKey), null, 2)}
+
+Stop with Ctrl+C.
+`
+}
+
+/** The MCP configuration most hosts read. It works as it is: from this checkout or installation, with this Node.js. */
+function hostConfiguration({ environment, databaseUrl }: Config, url: string, agentKey: string | null) {
+  // A sandbox on disk is opened by the host's own process, which needs no secret in the host's files for it.
+  const shareable = environment === 'sandbox' && databaseUrl !== 'sqlite::memory:'
+  const file = /^sqlite:(.+)$/.exec(databaseUrl)?.[1]
+  const env: Record<string, string> = shareable
+    ? { PAYMENTS_DATABASE_URL: file === undefined ? databaseUrl : `sqlite:${resolve(file)}` }
+    : { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_BASE_URL: url, PAYMENTS_KEY: agentKey ?? '<agent key>' }
+  const cli = process.argv[1] ?? 'payments-mcp'
+  return { mcpServers: { payments: { command: process.execPath, args: [cli], env } } }
+}

@@ -1,0 +1,275 @@
+import { homedir } from 'node:os'
+import { posix, win32 } from 'node:path'
+import { maskSecrets, show } from './errors.ts'
+import { type Environment, environmentSegments, type Toolset } from './operation.ts'
+
+/** Everything that can be set from the outside, validated. Frozen; read once, in the composition root. */
+export interface Config {
+  environment: Environment
+  /** Address of a deployed payments API, without a slash at its end; undefined: the embedded sandbox. */
+  baseUrl: string | undefined
+  /** The whole credential, `sk_ntl_…` or `ak_ntl_…`. */
+  key: string | undefined
+  /** X-Instance-ID of this connection; undefined: one is generated. */
+  instanceId: string | undefined
+  /** `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
+  databaseUrl: string
+  toolsets: readonly Toolset[]
+  port: number
+  /** Without the brackets of an IPv6 address. */
+  host: string
+  /** The secret part only. */
+  sandboxApiKey: string | undefined
+  /** The secret part only. */
+  sandboxAgentKey: string | undefined
+  /** Requests per minute per credential. */
+  rateLimit: number
+  logLevel: LogLevel
+}
+
+export type SettingKey = keyof Config
+
+/** One line for the person who starts the program; the cli prints it and exits 2. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+/** What a start is configured by. Tests pass their own; the defaults are this process's. */
+export interface ConfigSources {
+  env?: Readonly<Record<string, string | undefined>>
+  /** By the setting's key, as commander's `opts()` has them; others are ignored. */
+  flags?: { readonly [K in SettingKey]?: string | undefined }
+  platform?: NodeJS.Platform
+  /** The user's home directory. */
+  home?: string
+}
+
+/** Reads and checks every setting: a flag wins over its variable, an empty variable counts as unset. Throws ConfigError. */
+export function loadConfig(sources: ConfigSources = {}): Config {
+  const { env = process.env, flags = {}, platform = process.platform, home = homedir() } = sources
+  const environment = read('environment', env, flags, 'sandbox') ?? 'sandbox'
+  const values = Object.fromEntries(settings.map(({ key }) => [key, read(key, env, flags, environment)]))
+  const config = values as unknown as Config
+  refuseOtherEnvironment(config.key, environment)
+  return Object.freeze({
+    ...config,
+    databaseUrl: config.databaseUrl ?? `sqlite:${dataDirectory({ env, platform, home }).file(`${environment}.sqlite`)}`,
+  })
+}
+
+/** The folder this user's data lives in, and the path of a file in it. */
+export function dataDirectory(sources: Pick<ConfigSources, 'env' | 'platform' | 'home'> = {}) {
+  const { env = process.env, platform = process.platform, home = homedir() } = sources
+  const { join, isAbsolute } = platform === 'win32' ? win32 : posix
+  // XDG Base Directory Specification: a relative path is invalid and ignored.
+  const absolute = (path: string | undefined) => (path !== undefined && isAbsolute(path) ? path : undefined)
+  const parent =
+    platform === 'win32'
+      ? (absolute(env.LOCALAPPDATA) ?? join(home, 'AppData', 'Local'))
+      : platform === 'darwin'
+        ? join(home, 'Library', 'Application Support')
+        : (absolute(env.XDG_DATA_HOME) ?? join(home, '.local', 'share'))
+  const path = join(parent, 'payments-mcp')
+  return { path, file: (name: string) => join(path, name) }
+}
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+export const toolsets = ['default', 'payments', 'customers', 'agents', 'credentials'] as const satisfies Toolset[]
+
+interface Setting<T> {
+  /** Stands for the value in the help: `--port <number>`. */
+  placeholder: string
+  meaning: string
+  /** Completes "it accepts …". */
+  accepts: string
+  /** The text that counts as given when nothing is; or, where there is no such text, what happens then. */
+  default: { text: string } | { otherwise: string }
+  secret?: boolean
+  /** undefined: the text is not accepted. */
+  parse(text: string, environment: Environment): T | undefined
+}
+
+const secretCharacters = '24 to 128 characters of A-Za-z0-9_-'
+
+const table = {
+  environment: {
+    placeholder: 'name',
+    meaning: 'The environment of the payments API',
+    accepts: 'sandbox or production',
+    default: { text: 'sandbox' },
+    parse: (text) => (text === 'sandbox' || text === 'production' ? text : undefined),
+  },
+  baseUrl: {
+    placeholder: 'url',
+    meaning: 'Address of a deployed payments API',
+    accepts: 'an https address, or http on a loopback host, without credentials, query or fragment',
+    default: { otherwise: 'the embedded sandbox' },
+    parse: parseBaseUrl,
+  },
+  key: {
+    placeholder: 'key',
+    meaning: 'API key or agent key of that environment',
+    accepts: 'sk_ntl_… or ak_ntl_…, the segment sandbox or prod, and a secret of 16 or more characters of A-Za-z0-9_-',
+    default: { otherwise: "the embedded sandbox's seeded agent, or the stored login" },
+    secret: true,
+    parse: (text) => (keyPattern.test(text) ? text : undefined),
+  },
+  instanceId: {
+    placeholder: 'id',
+    meaning: 'X-Instance-ID of this connection',
+    accepts: '1 to 1024 visible ASCII characters without spaces',
+    default: { otherwise: 'one generated per connection' },
+    parse: (text) => (/^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined),
+  },
+  databaseUrl: {
+    placeholder: 'url',
+    meaning: 'Where the embedded sandbox keeps its data',
+    accepts: 'sqlite:PATH, sqlite::memory:, postgres://… or postgresql://…',
+    default: { otherwise: "a file in the user's data directory" },
+    parse: parseDatabaseUrl,
+  },
+  toolsets: {
+    placeholder: 'list',
+    meaning: 'Which tools the MCP server offers',
+    accepts: `a comma list of ${toolsets.join(', ')}, or all`,
+    default: { text: 'default' },
+    parse: parseToolsets,
+  },
+  port: {
+    placeholder: 'number',
+    meaning: 'Port that serve listens on (0: any free one)',
+    accepts: 'an integer from 0 to 65535',
+    default: { text: '4010' },
+    parse: (text) => parseInteger(text, 0, 65_535),
+  },
+  host: {
+    placeholder: 'host',
+    meaning: 'Host name or address that serve listens on',
+    accepts: 'a host name or an IP address',
+    default: { text: '127.0.0.1' },
+    parse: parseHost,
+  },
+  sandboxApiKey: {
+    placeholder: 'secret',
+    meaning: 'Secret of the API key that the sandbox is seeded with',
+    accepts: `${secretCharacters}, alone or after sk_ntl_sandbox_ (sk_ntl_prod_ in production)`,
+    default: { otherwise: 'random, printed once by serve' },
+    secret: true,
+    parse: (text, environment) => parseSecret(text, 'sk', environment),
+  },
+  sandboxAgentKey: {
+    placeholder: 'secret',
+    meaning: 'Secret of the agent key that the sandbox is seeded with',
+    accepts: `${secretCharacters}, alone or after ak_ntl_sandbox_ (ak_ntl_prod_ in production)`,
+    default: { otherwise: 'random, printed once by serve' },
+    secret: true,
+    parse: (text, environment) => parseSecret(text, 'ak', environment),
+  },
+  rateLimit: {
+    placeholder: 'number',
+    meaning: 'Requests per minute per credential in the embedded sandbox',
+    accepts: 'an integer from 1 to 1000000000',
+    default: { text: '6000' },
+    parse: (text) => parseInteger(text, 1, 1_000_000_000),
+  },
+  logLevel: {
+    placeholder: 'level',
+    meaning: 'Least severe level that is logged, to stderr',
+    accepts: logLevels.join(', '),
+    default: { text: 'info' },
+    parse: (text) => logLevels.find((level) => level === text),
+  },
+} as const satisfies { [K in SettingKey]: Setting<Config[K]> }
+
+/**
+ * Every setting in the order of the documents, with its names: `PAYMENTS_BASE_URL`, and `--base-url <url>` (commander
+ * names that option `baseUrl`, which is the key). `shown` is the default as the documents and the help tell it.
+ */
+export const settings = Object.freeze(
+  (Object.keys(table) as SettingKey[]).map((key) => {
+    const { placeholder, meaning, accepts, default: fallback, secret = false }: Setting<unknown> = table[key]
+    const shown = 'text' in fallback ? fallback.text : fallback.otherwise
+    return Object.freeze({ key, ...names(key), placeholder, meaning, accepts, shown, secret })
+  }),
+)
+
+function names(key: SettingKey) {
+  const words = key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
+  return { variable: `PAYMENTS_${words}`, flag: `--${words.replaceAll('_', '-').toLowerCase()}` }
+}
+
+function read<K extends SettingKey>(
+  key: K,
+  env: Readonly<Record<string, string | undefined>>,
+  flags: NonNullable<ConfigSources['flags']>,
+  environment: Environment,
+): Config[K] | undefined {
+  const setting: Setting<Config[K]> = table[key] as unknown as Setting<Config[K]>
+  const fallback = 'text' in setting.default ? setting.default.text : undefined
+  const text = flags[key] ?? (env[names(key).variable] || fallback)
+  if (text === undefined) return undefined
+  const value = setting.parse(text, environment)
+  if (value === undefined) throw refusal(key, describe(text, setting.secret ?? false), setting.accepts)
+  return value
+}
+
+function refusal(key: SettingKey, got: string, accepts: string): ConfigError {
+  const { variable, flag } = names(key)
+  return new ConfigError(`${variable} (${flag}) got ${got}; it accepts ${accepts}.`)
+}
+
+/** What was got, fit for a terminal or a log: a secret not at all, an address without its credentials and query. */
+function describe(text: string, secret: boolean): string {
+  if (secret) return `a value of ${text.length} characters (not shown)`
+  return show(text.replace(/\/\/.*@/s, '//[masked]@').replace(/\?.*$/s, '?[masked]'))
+}
+
+const keyPattern = /^(sk|ak)_ntl_(sandbox|prod)_[A-Za-z0-9_-]{16,}$/
+
+function refuseOtherEnvironment(key: string | undefined, environment: Environment) {
+  const segment = environmentSegments[environment]
+  if (key === undefined || keyPattern.exec(key)?.[2] === segment) return
+  const got = `${maskSecrets(key)}, a key of another environment than ${names('environment').variable}=${environment}`
+  throw refusal('key', got, `a key that starts with sk_ntl_${segment}_ or ak_ntl_${segment}_`)
+}
+
+function parseBaseUrl(text: string): string | undefined {
+  if (/[\s?#\p{Cc}]/u.test(text)) return undefined
+  const url = URL.parse(text)
+  if (url === null || url.username !== '' || url.password !== '') return undefined
+  const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback)) return undefined
+  return url.href.replace(/\/+$/, '')
+}
+
+function parseDatabaseUrl(text: string): string | undefined {
+  if (/\p{Cc}/u.test(text)) return undefined
+  if (/^postgres(ql)?:\/\//.test(text)) return URL.canParse(text) ? text : undefined
+  return /^sqlite:./.test(text) ? text : undefined
+}
+
+function parseToolsets(text: string): readonly Toolset[] | undefined {
+  const words = text.split(',').map((word) => word.trim())
+  if (!words.every((word) => word === 'all' || toolsets.some((toolset) => toolset === word))) return undefined
+  return Object.freeze(toolsets.filter((toolset) => words.includes('all') || words.includes(toolset)))
+}
+
+function parseInteger(text: string, min: number, max: number): number | undefined {
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+  return value >= min && value <= max ? value : undefined
+}
+
+function parseHost(text: string): string | undefined {
+  const host = text.replace(/^\[(.*)\]$/, '$1')
+  if (!/^[A-Za-z0-9.:-]{1,253}$/.test(host)) return undefined
+  return URL.canParse(host.includes(':') ? `http://[${host}]` : `http://${host}`) ? host : undefined
+}
+
+/** A text that looks like a whole key must be one of the right kind: a secret may hold the same characters. */
+function parseSecret(text: string, kind: 'sk' | 'ak', environment: Environment): string | undefined {
+  const prefix = `${kind}_ntl_${environmentSegments[environment]}_`
+  const secret = text.startsWith(prefix) ? text.slice(prefix.length) : text
+  return /^[A-Za-z0-9_-]{24,128}$/.test(secret) && !/^[sa]k_ntl_/.test(secret) ? secret : undefined
+}

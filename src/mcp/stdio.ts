@@ -1,0 +1,138 @@
+import type { Readable, Writable } from 'node:stream'
+import {
+  type JSONRPCMessage,
+  ReadBuffer,
+  type Server,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/server'
+import { type StdioServerHandle, serveStdio } from '@modelcontextprotocol/server/stdio'
+import type { Log } from '../client/client.ts'
+import { realSystem, type System } from '../system.ts'
+
+export interface StdioOptions {
+  /** Called once per connection, and once more when a client probes the era before it falls back to the older one. */
+  createServer: () => Server
+  /** Called once, after the last answer is written: closes what keeps the process alive. */
+  onClose: () => void | Promise<void>
+  log?: Log
+  system?: Pick<System, 'sleep'>
+  stdin?: Readable
+  stdout?: Writable
+}
+
+/** How long calls that run when stdin ends may take to finish; a host kills the process soon after it ended it. */
+const drainMs = 5_000
+
+/** Serves one MCP connection over stdio, of either era. The process may exit by itself once `onClose` has run. */
+export function serveOverStdio(options: StdioOptions): StdioServerHandle {
+  const { createServer, onClose, log, system = realSystem, stdin = process.stdin, stdout = process.stdout } = options
+  const onerror = (error: Error) => log?.warn({ err: error }, 'stdio')
+  const transport = lineTransport(stdin, stdout, system)
+  const handle = serveStdio(createServer, { transport, onerror })
+  // serveStdio took the transport's onclose; what runs after it is chained here.
+  const closed = transport.onclose
+  transport.onclose = async () => {
+    closed?.()
+    await onClose()
+  }
+  return handle
+}
+
+/**
+ * Newline-delimited JSON over two streams. Not the SDK's own transport, because that drops the calls that run when
+ * its input ends: a purchase whose answer is lost, though a pipe that still has a reader could carry it.
+ */
+function lineTransport(stdin: Readable, stdout: Writable, system: Pick<System, 'sleep'>): Transport {
+  const unanswered = unansweredRequests()
+  let ending = false
+  let closed = false
+  const close = () => {
+    if (closed) return
+    closed = true
+    stdin.off('data', read)
+    stdin.pause()
+    transport.onclose?.()
+  }
+  const failed = (error: unknown) => {
+    if (!closed) transport.onerror?.(error instanceof Error ? error : new Error(String(error)))
+  }
+  const read = messageReader((message) => {
+    unanswered.received(message)
+    transport.onmessage?.(message)
+  }, failed)
+  const end = async () => {
+    if (ending) return
+    ending = true
+    const timer = new AbortController()
+    await Promise.race([unanswered.none(), system.sleep(drainMs, timer.signal)])
+    timer.abort()
+    close()
+  }
+  const transport: Transport = {
+    start: async () => {
+      stdin.on('data', read).on('error', failed).once('end', end).once('close', end)
+      // Stays attached when closed: a late write to a host that is gone must not end the process with an error.
+      stdout.on('error', (error) => {
+        failed(error)
+        close()
+      })
+    },
+    send: async (message) => {
+      if (closed) throw new Error('The connection is closed')
+      await new Promise<void>((resolve, reject) => {
+        stdout.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()))
+      })
+      unanswered.sent(message)
+    },
+    close: async () => close(),
+  }
+  return transport
+}
+
+/** A reader of chunks. A line that is no JSON-RPC message is reported and skipped, as is one beyond 10 MB. */
+function messageReader(received: (message: JSONRPCMessage) => void, failed: (error: unknown) => void) {
+  const buffer = new ReadBuffer()
+  const next = () => {
+    try {
+      const message = buffer.readMessage()
+      if (message !== null) received(message)
+      return message !== null
+    } catch (error) {
+      failed(error)
+      return true
+    }
+  }
+  return (chunk: Buffer) => {
+    try {
+      buffer.append(chunk)
+    } catch (error) {
+      failed(error)
+    }
+    while (next());
+  }
+}
+
+function unansweredRequests() {
+  const running = new Set<unknown>()
+  const waiting: (() => void)[] = []
+  const settle = (id: unknown) => {
+    running.delete(id)
+    if (running.size === 0) for (const resolve of waiting.splice(0)) resolve()
+  }
+  return {
+    received(message: JSONRPCMessage) {
+      if (!('method' in message)) return
+      if ('id' in message) running.add(message.id)
+      // A cancelled request is never answered.
+      if (message.method === 'notifications/cancelled') settle(message.params?.requestId)
+    },
+    sent(message: JSONRPCMessage) {
+      if (!('method' in message)) settle(message.id)
+    },
+    /** Resolves once every request received is answered. */
+    none: async () => {
+      if (running.size > 0) await new Promise<void>((resolve) => waiting.push(resolve))
+    },
+  }
+}

@@ -1,0 +1,110 @@
+import type { Tool } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import { catalogue } from '../../tools/index.ts'
+import { type Environment, inputParts, type OperationDefinition } from '../operation.ts'
+
+/** The operations that are tools in an environment, in the catalogue's order. */
+export function operationsOf(environment: Environment): OperationDefinition[] {
+  return Object.values<OperationDefinition>(catalogue).filter((operation) =>
+    operation.environments.includes(environment),
+  )
+}
+
+const lists = new Map<Environment, Tool[]>()
+
+/** The tool list of an environment. Made when first asked for and kept: it never changes while the program runs. */
+export function toolList(environment: Environment): Tool[] {
+  const made = lists.get(environment) ?? operationsOf(environment).map((operation) => toolOf(operation, environment))
+  lists.set(environment, made)
+  return made
+}
+
+/** An operation as an MCP tool. */
+export function toolOf(operation: OperationDefinition, environment: Environment): Tool {
+  const { name, title, description, effect } = operation
+  return {
+    name,
+    title,
+    description,
+    inputSchema: inputSchema(operation),
+    outputSchema: outputSchema(operation),
+    annotations: {
+      readOnlyHint: effect === 'read',
+      destructiveHint: effect === 'destructive',
+      // Two equal calls are two purchases; only a repeat with the same idempotencyKey is one.
+      idempotentHint: effect === 'read',
+      // In the sandbox nobody outside is reached.
+      openWorldHint: effect !== 'read' && environment === 'production',
+    },
+  }
+}
+
+type Json = Record<string, unknown>
+
+/** Every model reads it with every request, so it says what a model needs to fill it in; the client checks the rest. */
+function inputSchema(operation: OperationDefinition): Tool['inputSchema'] {
+  const shape = Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
+  const schema = z.toJSONSchema(z.object(shape), { io: 'input' })
+  const properties = (schema.properties ?? {}) as Record<string, Json>
+  for (const [name, property] of Object.entries(properties)) properties[name] = compactInput(property)
+  if (operation.idempotency === 'required') {
+    properties.idempotencyKey = { type: 'string', maxLength: 255, description: 'Only to repeat a failed call' }
+  }
+  const required = schema.required === undefined ? {} : { required: schema.required }
+  return { type: 'object', properties, ...required, additionalProperties: false } as Tool['inputSchema']
+}
+
+/** Keeps what a model can act on; the pattern of an id shrinks to its prefix, where nothing else describes it. */
+function compactInput(schema: Json): Json {
+  const { pattern, maximum, exclusiveMinimum, properties, ...kept } = schema
+  if (maximum !== Number.MAX_SAFE_INTEGER && maximum !== undefined) kept.maximum = maximum
+  if (exclusiveMinimum === 0) kept.minimum = 1
+  const prefix = typeof pattern === 'string' ? /^\^([a-z]{3}_)/.exec(pattern)?.[1] : undefined
+  if (prefix !== undefined) kept.description ??= `${prefix}…`
+  if (properties !== undefined) {
+    delete kept.additionalProperties
+    const compacted = Object.entries(properties as Record<string, Json>).map(([name, value]) => [
+      name,
+      compactInput(value),
+    ])
+    kept.properties = Object.fromEntries(compacted)
+  }
+  return kept
+}
+
+/**
+ * Clients refuse a result that breaks this, so it describes without demanding: a deployed API may send more or less
+ * than the catalogue knows, and a payment's result must not be lost over an unknown status.
+ */
+function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputSchema']> {
+  const resource = lenient(z.toJSONSchema(operation.output) as Json)
+  const data = { ...resource, required: ['type', 'id'] }
+  return {
+    type: 'object',
+    properties: { data: operation.result === 'page' ? { type: 'array', items: data } : data, meta: { type: 'object' } },
+    required: ['data'],
+  }
+}
+
+/** What is kept of a schema of a response. */
+const described = ['type', 'const', 'description'] as const
+
+function lenient(schema: Json): Json {
+  const either = schema.anyOf as Json[] | undefined
+  if (either !== undefined) return orNull(either.map(lenient))
+  const kept: Json = {}
+  for (const word of described) if (schema[word] !== undefined) kept[word] = schema[word]
+  if (schema.items !== undefined) kept.items = lenient(schema.items as Json)
+  if (schema.properties !== undefined) {
+    const properties = Object.entries(schema.properties as Record<string, Json>)
+    kept.properties = Object.fromEntries(properties.map(([name, property]) => [name, lenient(property)]))
+  }
+  return kept
+}
+
+/** `{anyOf: [X, null]}`, zod's form of nullable, as X with null among its types. */
+function orNull(either: Json[]): Json {
+  const [value, nothing] = either
+  if (either.length !== 2 || value === undefined || nothing?.type !== 'null') return { anyOf: either }
+  return { ...value, type: [value.type, 'null'] }
+}

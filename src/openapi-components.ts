@@ -1,0 +1,102 @@
+/** The part of JSON Schema 2020-12 that the document reads back; it may hold any other keyword. */
+export interface JsonSchema {
+  [keyword: string]: unknown
+  type?: string | string[]
+  description?: string
+  const?: unknown
+  enum?: unknown[]
+  anyOf?: JsonSchema[]
+  pattern?: string
+  format?: string
+  minimum?: number
+  properties?: Record<string, JsonSchema>
+  required?: string[]
+  items?: JsonSchema
+}
+
+/** The headers of requests, as `#/components/parameters/…`. */
+export const headerParameters = {
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: true,
+    description: 'Names one logical operation: generate it once, send it again with every retry.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+  InstanceIdOfAgents: {
+    name: 'X-Instance-ID',
+    in: 'header',
+    required: false,
+    description: 'The agent run, session or conversation that causes the request. Agents must send it.',
+    schema: { type: 'string', minLength: 1, maxLength: 1024 },
+  },
+  InstanceId: {
+    name: 'X-Instance-ID',
+    in: 'header',
+    required: false,
+    description: 'The agent run, session or conversation that causes the request.',
+    schema: { type: 'string', maxLength: 1024 },
+  },
+}
+
+/** The headers of responses, as `#/components/headers/…`. */
+export const responseHeaders = {
+  'X-RateLimit-Limit': { description: 'Requests allowed per window.', schema: { type: 'integer', minimum: 1 } },
+  'X-RateLimit-Remaining': { description: 'Requests left in the window.', schema: { type: 'integer', minimum: 0 } },
+  'X-RateLimit-Reset': { description: 'Unix time (seconds) when the window resets.', schema: { type: 'integer' } },
+  'X-Idempotency-Replayed': {
+    description: 'Sent when this is the recorded response of an earlier request with the same key.',
+    schema: { type: 'string', const: 'true' },
+  },
+  'Retry-After': { description: 'Seconds to wait before a retry.', schema: { type: 'integer', minimum: 0 } },
+}
+
+/** `meta.pagination` of a list (spec: Format conventions). */
+export const paginationSchema: JsonSchema = {
+  type: 'object',
+  properties: {
+    hasMore: { type: 'boolean', description: 'More results exist' },
+    nextCursor: { type: ['string', 'null'], description: 'Opaque; null when hasMore is false' },
+  },
+  required: ['hasMore', 'nextCursor'],
+}
+
+/** One element of `errors` (spec: Errors). `retryable` is the flag that its 503 row names. */
+export const errorSchema: JsonSchema = {
+  type: 'object',
+  properties: {
+    code: { type: 'string', description: 'Stable public code' },
+    detail: { type: 'string', description: 'Safe user-facing text' },
+    status: { type: 'string', pattern: '^[45]\\d\\d$', description: 'The HTTP status code' },
+    source: {
+      type: 'object',
+      description: 'Locates the invalid value',
+      properties: {
+        pointer: { type: 'string', format: 'json-pointer' },
+        parameter: { type: 'string' },
+        header: { type: 'string' },
+      },
+    },
+    meta: {
+      type: 'object',
+      properties: {
+        supportId: { type: 'string' },
+        retryable: { type: 'boolean', description: 'Accepted but not resolved yet: repeat with the same key' },
+        limitScope: { type: 'string', enum: ['merchant', 'program'] },
+        connectionStatus: { type: 'string', enum: ['login_required', 'disconnected'] },
+        provider: {
+          type: 'object',
+          properties: {
+            name: { type: 'string', enum: ['plaid'] },
+            errorCode: { type: 'string' },
+            errorType: { type: 'string' },
+            requestId: { type: 'string' },
+          },
+          required: ['name'],
+        },
+      },
+      required: ['supportId'],
+    },
+  },
+  required: ['code', 'detail', 'status', 'meta'],
+}

@@ -1,0 +1,112 @@
+import type { JsonSchema } from './openapi-components.ts'
+import type { OperationDefinition } from './operation.ts'
+
+/** An example of a request's attributes: every field but those that are rarely sent. */
+export function requestExample({ name }: OperationDefinition, attributes: JsonSchema): unknown {
+  return example(attributes, { field: name, skip: rarelySent })
+}
+
+/** An example of the body of a successful response. */
+export function responseExample(operation: OperationDefinition, resource: JsonSchema): unknown {
+  const data = example(resource, { field: operation.name, skip: new Set() }) as {
+    attributes: object
+    relationships?: object
+  }
+  const { attributes, relationships } = outcomes[operation.name] ?? {}
+  const told = {
+    ...data,
+    attributes: { ...data.attributes, ...attributes },
+    ...(relationships === undefined ? {} : { relationships: { ...data.relationships, ...relationships } }),
+  }
+  return operation.result === 'one'
+    ? { data: told }
+    : { data: [told], meta: { pagination: { hasMore: false, nextCursor: null } } }
+}
+
+/** Optional attributes that an ordinary request leaves out. */
+const rarelySent: ReadonlySet<string> = new Set(['customerPartyId', 'to'])
+
+/** Example values by field name. What is not here follows from the schema: a const, the first of an enum, an id. */
+const values: Readonly<Record<string, unknown>> = {
+  accountNumber: '000123456789',
+  amount: 4_250,
+  available: 245_750,
+  avatarUrl: null,
+  bankName: 'Example Bank',
+  captured: 0,
+  claims: { amount: 0, count: 0 },
+  count: 1,
+  cvv: '123',
+  decline: null,
+  description: 'Team supplies',
+  detail: 'The card was already used.',
+  displayName: 'Main wallet',
+  email: 'owner@example.com',
+  expirationMonth: 1,
+  expirationYear: 2026,
+  expiresAt: '2026-01-02T04:04:05.678Z',
+  expiresInMinutes: 60,
+  grantId: null,
+  handle: 'sandbox-shopper',
+  held: 4_250,
+  holdExpiresAt: '2026-01-09T03:04:05.678Z',
+  instanceId: 'run-42',
+  keyId: 'agk_0198a1b2c3d40123456789abcdef0123',
+  maximumAmount: 5_000,
+  name: 'Example Store',
+  number: '4242424242424242',
+  perDay: 50_000,
+  perMonth: null,
+  perTransaction: 10_000,
+  permissions: ['cards.read'],
+  purchase: { data: null },
+  refunded: 0,
+  revokedAt: null,
+  routingNumber: '000000000',
+  seconds: 3_600,
+  status: 'active',
+  tags: {},
+  total: 250_000,
+  userId: null,
+}
+
+const captured = { status: 'captured', held: 0, captured: 4_250, holdExpiresAt: null }
+const reversed = { status: 'reversed', held: 0, holdExpiresAt: null }
+
+/** What an operation changes, over the values above: an example must tell what the operation does. */
+const outcomes: Readonly<Record<string, { attributes: object; relationships?: object }>> = {
+  whoami: { attributes: { actorType: 'agent', credentialKind: 'agent_key' } },
+  get_card_transaction: { attributes: captured },
+  simulate_card_capture: { attributes: captured },
+  simulate_card_reversal: { attributes: reversed },
+  simulate_card_expiration: { attributes: reversed },
+  simulate_card_refund: {
+    attributes: { kind: 'refund', status: 'refunded', held: 0, refunded: 4_250, holdExpiresAt: null },
+    relationships: { purchase: { data: { type: 'cardTransaction', id: 'cit_0198a1b2c3d40123456789abcdef0000' } } },
+  },
+}
+
+interface Place {
+  /** Of the value that is made. */
+  field: string
+  /** Optional fields that are left out. */
+  skip: ReadonlySet<string>
+}
+
+function example(schema: JsonSchema, { field, skip }: Place): unknown {
+  if (schema.const !== undefined) return schema.const
+  if (schema.enum !== undefined) return schema.enum[0]
+  if (field in values) return values[field]
+  if (schema.anyOf !== undefined) return example(schema.anyOf[0] ?? {}, { field, skip })
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
+  if (type === 'object') {
+    const fields = Object.entries(schema.properties ?? {}).filter(([name]) => !skip.has(name))
+    return Object.fromEntries(fields.map(([name, property]) => [name, example(property, { field: name, skip })]))
+  }
+  if (type === 'array') return [example(schema.items ?? {}, { field: `${field} item`, skip })]
+  if (type === 'integer' || type === 'number') return schema.minimum ?? 1
+  if (type === 'boolean') return true
+  if (schema.format === 'date-time') return '2026-01-02T03:04:05.678Z'
+  const prefix = schema.pattern === undefined ? null : /^\^([a-z]+_)\[/.exec(schema.pattern)
+  return prefix === null ? 'text' : `${prefix[1]}0198a1b2c3d40123456789abcdef0123`
+}

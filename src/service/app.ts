@@ -1,0 +1,74 @@
+import { Hono } from 'hono'
+import { catalogue, type OperationKey } from '../../tools/index.ts'
+import { Failure } from '../errors.ts'
+import { newId } from '../system.ts'
+import { handlers } from './handlers/index.ts'
+import type { Incoming } from './incoming.ts'
+import { answer, type Dependencies, type Endpoint } from './pipeline.ts'
+import { type Reply, refusal } from './reply.ts'
+
+const mostBodyBytes = 1024 * 1024
+
+/** The REST API of an environment as a fetch function: a route for each of its operations, and what is not a resource. */
+export function createApp(dependencies: Dependencies): Hono {
+  const app = new Hono()
+  for (const key of Object.keys(catalogue) as OperationKey[]) {
+    const endpoint: Endpoint = { operation: catalogue[key], handler: handlers[key] as Endpoint['handler'] }
+    if (!endpoint.operation.environments.includes(dependencies.environment)) continue
+    const path = endpoint.operation.path.replace(/\{(\w+)\}/g, ':$1')
+    app.on(endpoint.operation.method, path, async (c) => {
+      const body = await readBody(c.req.raw)
+      if (body === undefined) return respond(tooLarge(dependencies))
+      return respond(await answer(dependencies, endpoint, incoming(c.req.raw, c.req.param(), body)))
+    })
+  }
+  app.get('/healthz', async (c) => {
+    await dependencies.store.transaction(async () => {})
+    return c.json({ status: 'ok', environment: dependencies.environment })
+  })
+  app.get('/openapi.json', async (c) => {
+    const { openApiDocument } = await import('../openapi.ts')
+    const { environment } = dependencies
+    return c.json(openApiDocument({ environment, serverUrl: new URL(c.req.url).origin }))
+  })
+  app.notFound((c) => respond(noSuchOperation(dependencies, c.req.method, c.req.path)))
+  app.onError((error) => {
+    const supportId = newId('req', dependencies.system, dependencies.system.now())
+    dependencies.log.error({ supportId, err: error }, 'a request failed outside the pipeline')
+    return respond(refusal(new Failure('server_error'), supportId))
+  })
+  return app
+}
+
+function incoming(request: Request, params: Record<string, string>, body: string): Incoming {
+  const { pathname, searchParams } = new URL(request.url)
+  return { method: request.method, path: pathname, params, query: searchParams, headers: request.headers, body }
+}
+
+/** The body as text; undefined when it is longer than the service reads. */
+async function readBody(request: Request): Promise<string | undefined> {
+  if (request.body === null) return ''
+  if (Number(request.headers.get('content-length') ?? 0) > mostBodyBytes) return undefined
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of request.body) {
+    length += chunk.byteLength
+    if (length > mostBodyBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function respond({ status, body, headers }: Reply): Response {
+  return new Response(body, { status, headers: { 'Content-Type': 'application/json', ...headers } })
+}
+
+function tooLarge({ system }: Dependencies): Reply {
+  const detail = `The body must be at most ${mostBodyBytes} bytes long.`
+  return refusal(new Failure('invalid_value', { detail, source: { pointer: '' } }), newId('req', system, system.now()))
+}
+
+function noSuchOperation({ system }: Dependencies, method: string, path: string): Reply {
+  const detail = `There is no operation ${method} ${path.slice(0, 200)}. GET /openapi.json lists them.`
+  return refusal(new Failure('not_found', { detail }), newId('req', system, system.now()))
+}

@@ -1,0 +1,49 @@
+/** What decides whether a single-purchase card can be used; amounts in cents, instants in ms (spec: Agent card). */
+export interface SingleUseCard {
+  maximumAmountCents: number
+  expiresAtMs: number
+  /** When its one purchase was approved. */
+  usedAtMs: number | null
+}
+
+export type CardStatus = 'active' | 'used' | 'expired'
+
+export function cardStatus(card: SingleUseCard, nowMs: number): CardStatus {
+  if (card.usedAtMs !== null) return 'used'
+  return nowMs >= card.expiresAtMs ? 'expired' : 'active'
+}
+
+interface Attempt {
+  card: SingleUseCard
+  amountCents: number
+  /** What the wallet can spend: its balance less its holds. */
+  availableCents: number
+  nowMs: number
+}
+
+/** The rules that decline an authorization, the first that applies wins (spec: Sandbox decline codes). */
+const declineRules = {
+  single_use_card_expired: ({ card, nowMs }) => nowMs >= card.expiresAtMs,
+  single_use_card_used: ({ card }) => card.usedAtMs !== null,
+  single_use_amount_over_maximum: ({ card, amountCents }) => amountCents > card.maximumAmountCents,
+  insufficient_funds: ({ amountCents, availableCents }) => amountCents > availableCents,
+} as const satisfies Record<string, (attempt: Attempt) => boolean>
+
+export type DeclineCode = keyof typeof declineRules
+
+/** Why an authorization is declined; null when it is approved. */
+export function declineReason(attempt: Attempt): DeclineCode | null {
+  for (const [code, applies] of Object.entries(declineRules)) {
+    if (applies(attempt)) return code as DeclineCode
+  }
+  return null
+}
+
+/** What a decline says to the one who was declined. */
+export const declineDetails = {
+  single_use_card_expired: 'The card has expired. Issue a new card.',
+  single_use_card_used: 'The card already made its one purchase. Issue a new card.',
+  single_use_amount_over_maximum:
+    "The amount is above the card's maximum. Authorize less, or issue a card with a higher maximum.",
+  insufficient_funds: 'The wallet does not have the amount available. Authorize less, or fund the wallet.',
+} as const satisfies Record<DeclineCode, string>

@@ -1,0 +1,78 @@
+/**
+ * Double entry. A wallet has two accounts, `available` and `held`; `card_network` and `funding` stand for the world
+ * outside. The entries of each posting sum to zero.
+ */
+export interface Entry {
+  account: 'available' | 'held' | 'card_network' | 'funding'
+  /** Null for the accounts of the world outside. */
+  walletId: string | null
+  amountCents: number
+}
+
+export interface Posting {
+  reason: 'funded' | 'authorized' | 'captured' | 'released' | 'refunded'
+  entries: readonly Entry[]
+}
+
+/** Money that comes into a wallet from outside the service. */
+export function funded(walletId: string, amountCents: number): Posting {
+  return move('funded', outside('funding'), available(walletId), amountCents)
+}
+
+/** A hold is placed. */
+export function authorized(walletId: string, amountCents: number): Posting {
+  return move('authorized', available(walletId), held(walletId), amountCents)
+}
+
+/** The hold ends: the captured part goes to the card network, the rest becomes available again. */
+export function captured(walletId: string, heldCents: number, capturedCents: number): Posting {
+  return {
+    reason: 'captured',
+    entries: [
+      { ...held(walletId), amountCents: -heldCents },
+      { ...outside('card_network'), amountCents: capturedCents },
+      { ...available(walletId), amountCents: heldCents - capturedCents },
+    ].filter((entry) => entry.amountCents !== 0),
+  }
+}
+
+/** The hold ends and nothing was captured. */
+export function released(walletId: string, heldCents: number): Posting {
+  return move('released', held(walletId), available(walletId), heldCents)
+}
+
+/** Captured money comes back. */
+export function refunded(walletId: string, amountCents: number): Posting {
+  return move('refunded', outside('card_network'), available(walletId), amountCents)
+}
+
+/** What a posting changes in a wallet's balances, in cents. */
+export function balanceChange(posting: Posting, walletId: string): { availableCents: number; heldCents: number } {
+  const sum = (account: Entry['account']) =>
+    posting.entries
+      .filter((entry) => entry.walletId === walletId && entry.account === account)
+      .reduce((total, entry) => total + entry.amountCents, 0)
+  return { availableCents: sum('available'), heldCents: sum('held') }
+}
+
+/** Throws unless the posting moves money without making or losing any. */
+export function assertBalanced(posting: Posting): void {
+  const sum = posting.entries.reduce((total, entry) => total + entry.amountCents, 0)
+  if (sum !== 0 || posting.entries.length < 2) throw new Error(`Bug: the posting ${posting.reason} sums to ${sum}.`)
+}
+
+type Account = Omit<Entry, 'amountCents'>
+
+const available = (walletId: string): Account => ({ account: 'available', walletId })
+const held = (walletId: string): Account => ({ account: 'held', walletId })
+const outside = (account: 'card_network' | 'funding'): Account => ({ account, walletId: null })
+
+function move(reason: Posting['reason'], from: Account, to: Account, amountCents: number): Posting {
+  return {
+    reason,
+    entries: [
+      { ...from, amountCents: -amountCents },
+      { ...to, amountCents },
+    ],
+  }
+}

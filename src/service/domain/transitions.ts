@@ -1,0 +1,13 @@
+/** A state machine as a table: for each state, the events it allows and where they lead. */
+export type Transitions<State extends string, Event extends string> = Readonly<
+  Record<State, Readonly<Partial<Record<Event, State>>>>
+>
+
+/** The state an event leads to, or undefined where the table has none. */
+export function next<State extends string, Event extends string>(
+  table: Transitions<State, Event>,
+  state: State,
+  event: Event,
+): State | undefined {
+  return table[state][event]
+}

@@ -1,0 +1,35 @@
+import type { Handlers } from '../handler.ts'
+import { getAgentCard, getAgentCardDetails, issueAgentCard, listAgentCards } from './agent-cards.ts'
+import {
+  getCardTransaction,
+  listCardTransactions,
+  simulateCardAuthorization,
+  simulateCardCapture,
+  simulateCardExpiration,
+  simulateCardRefund,
+  simulateCardReversal,
+} from './card-transactions.ts'
+import { whoami } from './credentials.ts'
+import { listCustomers } from './customers.ts'
+import { advanceSandboxClock, getSandboxClock } from './sandbox-clock.ts'
+import { getWallet, listWallets } from './wallets.ts'
+
+export const handlers = {
+  whoami,
+  listWallets,
+  getWallet,
+  listCustomers,
+  issueAgentCard,
+  getAgentCard,
+  listAgentCards,
+  getAgentCardDetails,
+  getCardTransaction,
+  listCardTransactions,
+  simulateCardAuthorization,
+  simulateCardCapture,
+  simulateCardReversal,
+  simulateCardExpiration,
+  simulateCardRefund,
+  getSandboxClock,
+  advanceSandboxClock,
+} as const satisfies Handlers

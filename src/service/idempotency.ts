@@ -1,0 +1,58 @@
+import { fail } from '../errors.ts'
+import type { Reply } from './reply.ts'
+import { findIdempotencyRecord, putIdempotencyRecord } from './store/idempotency-records.ts'
+import type { Transaction } from './store/store.ts'
+
+/** How long a finished operation's answer is replayed (spec: Idempotency rules, 7). */
+export const replayWindowMs = 48 * 60 * 60 * 1000
+
+/** A request's claim of its key, on the party it acts on. */
+export interface Claim {
+  partyId: string
+  key: string
+  fingerprint: string
+}
+
+export type Claimed = { replay: Reply } | { attempt: 'first' | 'repeated' }
+
+/**
+ * Claims the key for this request, or finds the answer it already has.
+ * @throws 409 `conflict`, at once, when the key was used for another request or its original is still running.
+ */
+export async function claim(tx: Transaction, { partyId, key, fingerprint }: Claim, nowMs: number): Promise<Claimed> {
+  if (!(await tx.tryLock(`idempotency ${partyId} ${key}`))) {
+    fail('conflict', { detail: `The request with this Idempotency-Key is still running. Repeat it in a moment.` })
+  }
+  const record = await findIdempotencyRecord(tx, partyId, key)
+  if (record === undefined) return { attempt: 'first' }
+  if (record.finishedAtMs !== null && nowMs >= record.finishedAtMs + replayWindowMs) return { attempt: 'first' }
+  if (record.fingerprint !== fingerprint) {
+    fail('conflict', {
+      detail: 'This Idempotency-Key was used for another request. Use a new key for a new operation.',
+      source: { header: 'Idempotency-Key' },
+    })
+  }
+  if (record.state === 'unresolved') return { attempt: 'repeated' }
+  if (record.status === null || record.body === null) throw new Error('Bug: a finished record without its answer.')
+  return { replay: { status: record.status, body: record.body, headers: { 'X-Idempotency-Replayed': 'true' } } }
+}
+
+/** Failures that a retry runs again (spec: Idempotency rules, 6); everything else is recorded. */
+const notRecorded: readonly number[] = [408, 429, 503]
+
+/** Records the answer under the key, so that a repeat of the request replays it. */
+export async function record(tx: Transaction, claim: Claim, reply: Reply, nowMs: number): Promise<void> {
+  if (notRecorded.includes(reply.status)) return
+  await putIdempotencyRecord(tx, {
+    ...claim,
+    state: 'finished',
+    status: reply.status,
+    body: reply.body,
+    finishedAtMs: nowMs,
+  })
+}
+
+/** Keeps the key for a request that was accepted but is not resolved, until it is repeated. */
+export async function recordUnresolved(tx: Transaction, claim: Claim): Promise<void> {
+  await putIdempotencyRecord(tx, { ...claim, state: 'unresolved', status: null, body: null, finishedAtMs: null })
+}

@@ -1,0 +1,150 @@
+import { z } from 'zod'
+import { Failure, type FailureOptions, fail } from '../errors.ts'
+import { type InvalidValue, invalidValue, jsonPointer } from '../invalid-value.ts'
+import type { OperationDefinition } from '../operation.ts'
+import { sha256 } from '../system.ts'
+
+/** A request as it arrived, its body read but not parsed. */
+export interface Incoming {
+  method: string
+  /** Percent-encoded, without the query. */
+  path: string
+  params: Readonly<Record<string, string>>
+  query: URLSearchParams
+  headers: Headers
+  body: string
+}
+
+/** What became of the request's values; a refusal is not thrown yet, for it is recorded under the request's key. */
+export type Parsed = { input: Record<string, unknown> } | { failure: Failure }
+
+export interface RequestHeaders {
+  idempotencyKey: string | undefined
+  instanceId: string | null
+}
+
+const longestKey = 255
+const longestInstanceId = 1024
+
+/** Reads the headers that commands carry (spec: Common headers). @throws 400 naming the header. */
+export function readHeaders(operation: OperationDefinition, headers: Headers, isAgent: boolean): RequestHeaders {
+  const instanceId = headers.get('x-instance-id') || null
+  if (instanceId !== null && instanceId.length > longestInstanceId) {
+    failHeader('X-Instance-ID', `must be at most ${longestInstanceId} characters long, got ${instanceId.length}`)
+  }
+  if (instanceId === null && isAgent && operation.instanceId === 'agents') {
+    fail('missing_instance_id', { source: { header: 'X-Instance-ID' } })
+  }
+  if (operation.idempotency === 'ignored') return { idempotencyKey: undefined, instanceId }
+  const key = headers.get('idempotency-key') || undefined
+  if (key === undefined)
+    failHeader('Idempotency-Key', `is required: 1 to ${longestKey} characters, new for each operation`)
+  if (key.length > longestKey) {
+    failHeader('Idempotency-Key', `must be at most ${longestKey} characters long, got ${key.length}`)
+  }
+  return { idempotencyKey: key, instanceId }
+}
+
+/** Parses path, query and body by the operation's schemas: 400 for the request's form, 422 for an attribute's value. */
+export function parseRequest(operation: OperationDefinition, incoming: Incoming): Parsed {
+  try {
+    const params = parsePart(operation.params ?? z.strictObject({}), incoming.params, asParameter)
+    const query = parsePart(operation.query ?? z.strictObject({}), queryValues(incoming.query), asParameter)
+    return { input: { ...params, ...query, ...parseBody(operation, incoming) } }
+  } catch (error) {
+    if (error instanceof Failure) return { failure: error }
+    throw error
+  }
+}
+
+/** The customer that a request names, also when something else in it is wrong; undefined when it names none. */
+export function namedCustomer(operation: OperationDefinition, incoming: Incoming, parsed: Parsed): string | undefined {
+  if ('input' in parsed) return parsed.input.customerPartyId as string | undefined
+  const declared = operation.attributes?.shape.customerPartyId ?? operation.query?.shape.customerPartyId
+  if (!(declared instanceof z.ZodType)) return undefined
+  const body = parseJson(incoming.body) as { data?: { attributes?: { customerPartyId?: unknown } } } | null | undefined
+  const value =
+    operation.attributes === undefined ? incoming.query.get('customerPartyId') : body?.data?.attributes?.customerPartyId
+  const result = declared.safeParse(value ?? undefined)
+  return result.success ? (result.data as string | undefined) : undefined
+}
+
+/**
+ * What makes two requests the same: who acts, method, path and canonical body, so that neither the order of keys nor
+ * white space matters. An agent of the same party never gets the recorded answer of another.
+ */
+export function fingerprint(incoming: Incoming, agentId: string | null): string {
+  const value = parseJson(incoming.body)
+  const body = value === undefined ? incoming.body : canonicalJson(value)
+  return sha256([agentId ?? '', incoming.method, incoming.path, body].join('\n'))
+}
+
+function parseBody(operation: OperationDefinition, incoming: Incoming): Record<string, unknown> {
+  if (operation.attributes === undefined) {
+    if (incoming.body.trim() !== '') failBody(`${operation.name} takes no body.`)
+    return {}
+  }
+  const contentType = incoming.headers.get('content-type')
+  if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '')) {
+    failHeader('Content-Type', `must be application/json, got ${contentType ?? 'nothing'}`)
+  }
+  const value = parseJson(incoming.body)
+  if (value === undefined) failBody('The body must be JSON of the form {"data": {"attributes": {…}}}.')
+  const envelope = z.strictObject({ data: z.strictObject({ attributes: z.looseObject({}) }) })
+  const { data } = parsePart(envelope, value, (wrong) => ({
+    detail: `${wrong.detail} The body must be {"data": {"attributes": {…}}}.`,
+    source: { pointer: jsonPointer(wrong.path) },
+  })) as z.output<typeof envelope>
+  return parsePart(operation.attributes, data.attributes, (wrong) => ({
+    detail: wrong.detail,
+    source: { pointer: `/data/attributes${jsonPointer(wrong.path)}` },
+    status: wrong.unknown ? 400 : 422,
+  }))
+}
+
+function parsePart(
+  schema: z.ZodObject,
+  value: unknown,
+  refusal: (wrong: InvalidValue) => FailureOptions,
+): Record<string, unknown> {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  return fail('invalid_value', refusal(invalidValue(result.error, value)))
+}
+
+function asParameter(wrong: InvalidValue): FailureOptions {
+  return { detail: wrong.detail, source: { parameter: wrong.path[0] ?? '' } }
+}
+
+function failHeader(header: string, what: string): never {
+  return fail('invalid_value', { detail: `${header} ${what}.`, source: { header } })
+}
+
+function failBody(detail: string): never {
+  return fail('invalid_value', { detail, source: { pointer: '' } })
+}
+
+/** A repeated key becomes an array, which no scalar parameter accepts. */
+function queryValues(query: URLSearchParams): Record<string, unknown> {
+  return Object.fromEntries(
+    [...new Set(query.keys())].map((name) => {
+      const values = query.getAll(name)
+      return [name, values.length === 1 ? values[0] : values]
+    }),
+  )
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`).join(',')}}`
+}

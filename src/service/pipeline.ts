@@ -1,0 +1,133 @@
+import { Failure } from '../errors.ts'
+import type { Logger } from '../log.ts'
+import type { Environment, OperationDefinition } from '../operation.ts'
+import { newId, type System } from '../system.ts'
+import { type Actor, authenticate, type LocalCredentials, requirePermission, resolveParty } from './actor.ts'
+import type { Context } from './handler.ts'
+import { type Claim, claim, record, recordUnresolved } from './idempotency.ts'
+import { fingerprint, type Incoming, namedCustomer, type Parsed, parseRequest, readHeaders } from './incoming.ts'
+import type { RateLimit } from './rate-limit.ts'
+import { type Reply, refusal, success } from './reply.ts'
+import { type Store, StoreBusyError, type Transaction } from './store/store.ts'
+import { settledNow } from './time.ts'
+
+export interface Dependencies {
+  store: Store
+  system: System
+  environment: Environment
+  rateLimit: (keyId: string) => Promise<RateLimit>
+  localCredentials: LocalCredentials
+  log: Logger
+}
+
+/** An operation with the handler that carries it out. */
+export interface Endpoint {
+  operation: OperationDefinition
+  handler: (input: never, context: Context) => Promise<unknown>
+}
+
+/** One request's way through the pipeline, and what later steps and the log learn on it. */
+interface Passage {
+  endpoint: Endpoint
+  incoming: Incoming
+  supportId: string
+  /** Set once: a transaction that is run again does not count the request again. */
+  limit?: RateLimit
+  actor?: Actor
+  claim?: Claim
+}
+
+/**
+ * The one way in: authenticate, rate limit, permission, headers, parse, then claim or replay the key, handle and
+ * record, all in one transaction. It never throws: whatever fails is an answer.
+ */
+export async function answer(dependencies: Dependencies, endpoint: Endpoint, incoming: Incoming): Promise<Reply> {
+  const { store, system, log } = dependencies
+  const supportId = newId('req', system, system.now())
+  const passage: Passage = { endpoint, incoming, supportId }
+  let reply: Reply
+  try {
+    reply = await store.transaction((tx) => pass(dependencies, tx, passage))
+  } catch (error) {
+    reply = await refuse(dependencies, passage, error)
+  }
+  const fields = {
+    operation: endpoint.operation.name,
+    status: reply.status,
+    supportId,
+    partyId: passage.actor?.partyId,
+    agentId: passage.actor?.agentId,
+  }
+  if (reply.status < 400) log.debug(fields, 'answered')
+  else log.info(fields, 'refused')
+  return { ...reply, headers: { ...reply.headers, ...passage.limit?.headers } }
+}
+
+async function pass(dependencies: Dependencies, tx: Transaction, passage: Passage): Promise<Reply> {
+  const { system, environment, localCredentials, rateLimit } = dependencies
+  const { endpoint, incoming } = passage
+  const { operation } = endpoint
+  const nowMs = await settledNow(tx, system)
+  const authorization = incoming.headers.get('authorization')
+  const actor = await authenticate(tx, authorization, { environment, local: localCredentials, nowMs })
+  passage.actor = actor
+  passage.limit ??= await rateLimit(actor.keyId)
+  if (passage.limit.failure !== undefined) throw passage.limit.failure
+  requirePermission(actor, operation)
+  const { idempotencyKey, instanceId } = readHeaders(operation, incoming.headers, actor.actorType === 'agent')
+  const parsed = parseRequest(operation, incoming)
+  const partyId = await resolveParty(tx, actor, operation, namedCustomer(operation, incoming, parsed))
+  const context: Context = { tx, operation, actor, partyId, instanceId, nowMs, attempt: 'first', system }
+  if (idempotencyKey === undefined) return handle(endpoint, parsed, context)
+  passage.claim = { partyId, key: idempotencyKey, fingerprint: fingerprint(incoming, actor.agentId) }
+  return handleOnce(passage, parsed, context, passage.claim)
+}
+
+/** Handles the request unless its key already has an answer, and records the answer with the effect. */
+async function handleOnce(passage: Passage, parsed: Parsed, context: Context, mine: Claim): Promise<Reply> {
+  const { tx, nowMs } = context
+  const claimed = await claim(tx, mine, nowMs)
+  if ('replay' in claimed) return claimed.replay
+  // Commands on one party run one after another: they share its wallets, and would only redo each other's work.
+  await tx.lock(`party ${context.partyId}`)
+  try {
+    const reply = await tx.savepoint(() => handle(passage.endpoint, parsed, { ...context, attempt: claimed.attempt }))
+    await record(tx, mine, reply, nowMs)
+    return reply
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const reply = refusal(error, passage.supportId)
+    if (error.retryable) await recordUnresolved(tx, mine)
+    else await record(tx, mine, reply, nowMs)
+    return reply
+  }
+}
+
+async function handle({ operation, handler }: Endpoint, parsed: Parsed, context: Context): Promise<Reply> {
+  if ('failure' in parsed) throw parsed.failure
+  return success(operation, await handler(parsed.input as never, context))
+}
+
+/** The answer to what undid the request's transaction. */
+async function refuse(dependencies: Dependencies, passage: Passage, error: unknown): Promise<Reply> {
+  const { store, log } = dependencies
+  const { supportId, claim: mine } = passage
+  if (error instanceof Failure) return refusal(error, supportId)
+  if (error instanceof StoreBusyError) {
+    log.warn({ supportId, err: error }, 'the database could not take the request')
+    return refusal(new Failure('service_unavailable'), supportId)
+  }
+  log.error({ supportId, err: error }, 'a request failed unexpectedly')
+  const reply = refusal(new Failure('server_error'), supportId)
+  if (mine === undefined) return reply
+  try {
+    await store.transaction(async (tx) => {
+      const nowMs = await settledNow(tx, dependencies.system)
+      const claimed = await claim(tx, mine, nowMs)
+      if (!('replay' in claimed)) await record(tx, mine, reply, nowMs)
+    })
+  } catch (recordError) {
+    log.error({ supportId, err: recordError }, 'the failure could not be recorded under its key')
+  }
+  return reply
+}

@@ -1,0 +1,36 @@
+import type { Transaction } from './store.ts'
+
+export interface ClockReading {
+  /** How far the sandbox's clock is ahead of real time. */
+  offsetMs: number
+  /** When the next hold lapses, if there is one. */
+  nextHoldExpiresAtMs: number | null
+  /** When the operation finished whose key is remembered the longest, if there is one. */
+  oldestFinishedAtMs: number | null
+}
+
+/** The clock, and in the same query whether anything that time brings about may be due. */
+export async function readClock(tx: Transaction): Promise<ClockReading> {
+  return tx.db
+    .selectFrom('clock')
+    .select((select) => [
+      'offsetMs',
+      select
+        .selectFrom('cardTransactions')
+        .select((row) => row.fn.min('holdExpiresAtMs').as('min'))
+        .where('status', '=', 'authorized')
+        .as('nextHoldExpiresAtMs'),
+      select
+        .selectFrom('idempotencyRecords')
+        .select((row) => row.fn.min('finishedAtMs').as('min'))
+        .as('oldestFinishedAtMs'),
+    ])
+    .executeTakeFirstOrThrow()
+}
+
+export async function moveClock(tx: Transaction, byMs: number): Promise<void> {
+  await tx.db
+    .updateTable('clock')
+    .set((row) => ({ offsetMs: row('offsetMs', '+', byMs) }))
+    .execute()
+}

@@ -1,0 +1,181 @@
+import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
+import type { Migration } from 'kysely/migration'
+import type { Tables } from './tables.ts'
+
+/**
+ * Brings the schema up to date, both dialects alike. A database that is up to date costs one query. On SQLite `db` is
+ * to be a transaction that has the write lock; on PostgreSQL the migrator takes a lock of its own.
+ */
+export async function migrate(db: Kysely<Tables>): Promise<void> {
+  if ((await lastApplied(db)) === Object.keys(migrations).at(-1)) return
+  const { Migrator } = await import('kysely/migration')
+  const { error } = await new Migrator({ db, provider: { getMigrations: async () => migrations } }).migrateToLatest()
+  if (error !== undefined) throw error
+}
+
+/** A table as a migration made it; columns are not null unless they end in `?`. */
+interface TableDefinition {
+  text: string
+  integer?: string
+  /** Amounts and instants, which outgrow 32 bits. */
+  bigint?: string
+  key: string[]
+  /** By name, which the error of a violation tells. */
+  checks?: Record<string, string>
+  indexes?: string[][]
+  uniqueIndexes?: string[][]
+}
+
+const firstSchema: Record<string, TableDefinition> = {
+  parties: {
+    text: 'id partyType displayName email?',
+    integer: 'issuedCardsEnabled',
+    bigint: 'createdAtMs',
+    key: ['id'],
+  },
+  users: {
+    text: 'id partyId role name email',
+    bigint: 'createdAtMs',
+    key: ['id'],
+  },
+  agents: {
+    text: 'id partyId name description? handle? status createdBy?',
+    bigint: 'createdAtMs',
+    key: ['id'],
+  },
+  wallets: {
+    text: 'id partyId displayName? description? status walletType tags currency',
+    integer: 'isDefault version',
+    bigint: 'availableCents heldCents createdAtMs',
+    key: ['id'],
+    checks: { available_not_negative: '"availableCents" >= 0', held_not_negative: '"heldCents" >= 0' },
+    indexes: [['partyId', 'id']],
+  },
+  walletAgents: {
+    text: 'walletId agentId',
+    integer: 'isDefault',
+    bigint: 'attachedAtMs',
+    key: ['walletId', 'agentId'],
+    indexes: [['agentId', 'walletId']],
+  },
+  walletPermissions: {
+    text: 'walletId agentId permission',
+    key: ['walletId', 'agentId', 'permission'],
+  },
+  credentials: {
+    text: 'id kind partyId agentId? name? secretHash displayPrefix scopes?',
+    integer: 'seeded',
+    bigint: 'revokedAtMs? expiresAtMs? createdAtMs',
+    key: ['id'],
+    uniqueIndexes: [['secretHash']],
+  },
+  delegations: {
+    text: 'id customerPartyId agentPartyId agentId permissions limits? status',
+    bigint: 'createdAtMs revokedAtMs?',
+    key: ['id'],
+    indexes: [['agentPartyId', 'customerPartyId']],
+    uniqueIndexes: [['agentId', 'customerPartyId']],
+  },
+  agentCards: {
+    text: 'id partyId walletId agentId instanceId? merchantName currency',
+    integer: 'version',
+    bigint: 'maximumAmountCents expiresAtMs usedAtMs? createdAtMs updatedAtMs',
+    key: ['id'],
+    checks: { maximum_not_negative: '"maximumAmountCents" >= 0' },
+    indexes: [
+      ['partyId', 'id'],
+      ['agentId', 'id'],
+    ],
+  },
+  cardTransactions: {
+    text: 'id partyId walletId cardId kind purchaseId? merchantName currency status declineCode? agentId? instanceId?',
+    integer: 'version',
+    bigint: 'amountCents heldCents capturedCents refundedCents holdExpiresAtMs? createdAtMs updatedAtMs',
+    key: ['id'],
+    checks: {
+      amount_not_negative: '"amountCents" >= 0',
+      captured_within_amount: '"capturedCents" between 0 and "amountCents"',
+      held_within_rest: '"heldCents" between 0 and "amountCents" - "capturedCents"',
+      refunded_within_captured: '"refundedCents" between 0 and "capturedCents"',
+    },
+    indexes: [
+      ['partyId', 'id'],
+      ['cardId', 'id'],
+    ],
+  },
+  ledgerEntries: {
+    text: 'id postingId account walletId? reason cardTransactionId?',
+    bigint: 'amountCents createdAtMs',
+    key: ['id'],
+    checks: { account_has_owner: `("account" in ('available', 'held')) = ("walletId" is not null)` },
+    indexes: [['walletId'], ['postingId']],
+  },
+  idempotencyRecords: {
+    text: 'partyId key fingerprint state body?',
+    integer: 'status?',
+    bigint: 'finishedAtMs?',
+    key: ['partyId', 'key'],
+    indexes: [['finishedAtMs']],
+  },
+  clock: {
+    text: '',
+    integer: 'id',
+    bigint: 'offsetMs',
+    key: ['id'],
+    checks: { one_row: '"id" = 1' },
+  },
+}
+
+/** In the order of their names, which is the order they are applied in. A published one is never changed. */
+const migrations: Record<string, Migration> = {
+  '0001_first_schema': {
+    async up(db) {
+      for (const [name, definition] of Object.entries(firstSchema)) await createTable(db, name, definition)
+      await sql`insert into ${sql.table('clock')} (${sql.ref('id')}, ${sql.ref('offsetMs')}) values (1, 0)`.execute(db)
+      // Every request asks for the next hold to lapse: only those that still hold are in the index.
+      await db.schema
+        .createIndex('cardTransactions_by_hold')
+        .on('cardTransactions')
+        .column('holdExpiresAtMs')
+        .where(sql.ref('status'), '=', 'authorized')
+        .execute()
+    },
+  },
+}
+
+async function createTable(db: Kysely<unknown>, name: string, definition: TableDefinition): Promise<void> {
+  let table: CreateTableBuilder<string, string> = db.schema.createTable(name)
+  for (const type of ['text', 'integer', 'bigint'] as const) {
+    for (const column of definition[type]?.match(/\S+/g) ?? []) {
+      const nullable = column.endsWith('?')
+      table = table.addColumn(nullable ? column.slice(0, -1) : column, type, (of) => (nullable ? of : of.notNull()))
+    }
+  }
+  table = table.addPrimaryKeyConstraint(`${name}_key`, definition.key)
+  for (const [check, condition] of Object.entries(definition.checks ?? {})) {
+    table = table.addCheckConstraint(`${name}_${check}`, sql.raw(condition))
+  }
+  await table.execute()
+  const index = (columns: string[]) =>
+    db.schema
+      .createIndex([name, 'by', ...columns].join('_'))
+      .on(name)
+      .columns(columns)
+  for (const columns of definition.indexes ?? []) await index(columns).execute()
+  for (const columns of definition.uniqueIndexes ?? []) await index(columns).unique().execute()
+}
+
+async function lastApplied(db: Kysely<Tables>): Promise<string | undefined> {
+  try {
+    const query = sql<{ name: string }>`select name from kysely_migration order by name desc limit 1`
+    return (await query.execute(db)).rows[0]?.name
+  } catch (error) {
+    if (error instanceof Error && isMissingTable(error)) return undefined
+    throw error
+  }
+}
+
+/** The answer of a new database: 42P01 is PostgreSQL's undefined_table, of SQLite's error only the message tells. */
+function isMissingTable(error: Error): boolean {
+  return ('code' in error && error.code === '42P01') || error.message.startsWith('no such table')
+}

@@ -1,0 +1,86 @@
+import { type PageOf, type PageRequest, pageOf } from './page.ts'
+import type { Transaction } from './store.ts'
+import type { AgentRow, CredentialRow, DelegationRow, PartyRow } from './tables.ts'
+
+export async function findParty(tx: Transaction, id: string): Promise<PartyRow | undefined> {
+  return tx.db.selectFrom('parties').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** The credential with that hash or id, with the status of the agent it acts as. */
+export async function findCredential(
+  tx: Transaction,
+  by: { secretHash: string } | { id: string },
+): Promise<(CredentialRow & { agentStatus: AgentRow['status'] | null }) | undefined> {
+  const query = tx.db
+    .selectFrom('credentials')
+    .leftJoin('agents', 'agents.id', 'credentials.agentId')
+    .selectAll('credentials')
+    .select('agents.status as agentStatus')
+  const found = 'id' in by ? query.where('credentials.id', '=', by.id) : query.where('secretHash', '=', by.secretHash)
+  return found.executeTakeFirst()
+}
+
+/** A customer's grant to an agent, whatever its status. */
+export async function findDelegation(
+  tx: Transaction,
+  agentId: string,
+  customerPartyId: string,
+): Promise<DelegationRow | undefined> {
+  return tx.db
+    .selectFrom('delegations')
+    .selectAll()
+    .where('agentId', '=', agentId)
+    .where('customerPartyId', '=', customerPartyId)
+    .executeTakeFirst()
+}
+
+/** Whose customers are meant: a party's, for an agent only those that granted something to it. */
+export interface CustomerScope {
+  partyId: string
+  agentId: string | null
+  status: 'active' | 'revoked' | 'all'
+}
+
+/** A connected party with its grants to the agents in the scope, the oldest first. */
+export interface CustomerRecord {
+  party: PartyRow
+  delegations: (DelegationRow & { agentName: string; agentHandle: string | null })[]
+}
+
+export async function listCustomers(
+  tx: Transaction,
+  scope: CustomerScope,
+  page: PageRequest,
+): Promise<PageOf<CustomerRecord>> {
+  let ids = delegationsInScope(tx, scope).select('customerPartyId').distinct()
+  if (page.beforeId !== null) ids = ids.where('customerPartyId', '<', page.beforeId)
+  const found = await ids
+    .orderBy('customerPartyId', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  const { rows, lastId } = pageOf(found, page.limit, (row) => row.customerPartyId)
+  if (rows.length === 0) return { rows: [], lastId }
+  const customerIds = rows.map((row) => row.customerPartyId)
+  const parties = await tx.db.selectFrom('parties').selectAll().where('id', 'in', customerIds).execute()
+  const delegations = await delegationsInScope(tx, scope)
+    .innerJoin('agents', 'agents.id', 'delegations.agentId')
+    .selectAll('delegations')
+    .select(['agents.name as agentName', 'agents.handle as agentHandle'])
+    .where('customerPartyId', 'in', customerIds)
+    .orderBy('delegations.id')
+    .execute()
+  const records = customerIds.map((id) => {
+    const party = parties.find((row) => row.id === id)
+    if (party === undefined) throw new Error(`Bug: the customer ${id} is no party.`)
+    return { party, delegations: delegations.filter((row) => row.customerPartyId === id) }
+  })
+  return { rows: records, lastId }
+}
+
+function delegationsInScope(tx: Transaction, scope: CustomerScope) {
+  let query = tx.db.selectFrom('delegations').where('agentPartyId', '=', scope.partyId)
+  if (scope.agentId !== null) query = query.where('agentId', '=', scope.agentId)
+  if (scope.status === 'active') query = query.where('delegations.status', '=', 'ACTIVE')
+  if (scope.status === 'revoked') query = query.where('delegations.status', '!=', 'ACTIVE')
+  return query
+}

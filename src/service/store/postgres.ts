@@ -1,0 +1,175 @@
+import { type Kysely, Kysely as PooledKysely, PostgresDialect, sql } from 'kysely'
+import type { Pool } from 'pg'
+import type { System } from '../../system.ts'
+import { migrate } from './migrations.ts'
+import { StaleWriteError, type Store, StoreBusyError, type Transaction } from './store.ts'
+import type { Tables } from './tables.ts'
+
+/** A store over a PostgreSQL database, which any number of processes may share. */
+export async function openPostgres({ url, system }: { url: string; system: System }): Promise<Store> {
+  const pool = await createPool(url)
+  const db = new PooledKysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  try {
+    await migrate(db)
+  } catch (error) {
+    await db.destroy()
+    throw error
+  }
+  const lines = new Map<string, Promise<void>>()
+  return {
+    dialect: 'postgres',
+    transaction: (work) => transaction({ db, system, lines }, work),
+    close: () => db.destroy(),
+  }
+}
+
+const poolSize = 10
+const connectTimeoutMs = 5_000
+/** Transactions take milliseconds: one that waits so long for a lock waits for something that is stuck. */
+const lockTimeoutMs = 5_000
+const attemptLimit = 20
+
+async function createPool(url: string): Promise<Pool> {
+  const { default: pg } = await import('pg')
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: poolSize,
+    connectionTimeoutMillis: connectTimeoutMs,
+    lock_timeout: lockTimeoutMs,
+    types: { getTypeParser: numberParser(pg.types) },
+  })
+  // Both events tell of a lost connection, which the pool replaces; unheard they would end the process. Whoever uses
+  // the connection gets the error from its query.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return pool
+}
+
+type Types = typeof import('pg')['types']
+
+/** int8 as number, which every amount and instant fits: by default it is text. */
+function numberParser(types: Types): Types['getTypeParser'] {
+  const parser = (id: number, format?: 'text' | 'binary') =>
+    id === types.builtins.INT8 && format !== 'binary' ? Number : types.getTypeParser(id, format as 'text')
+  return parser as Types['getTypeParser']
+}
+
+interface Context {
+  db: Kysely<Tables>
+  system: System
+  /** Who waits to try again for what is contended, by its name. */
+  lines: Map<string, Promise<void>>
+}
+
+async function transaction<T>({ db, system, lines }: Context, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  let contended: string | undefined
+  let leaveLine = () => {}
+  try {
+    for (let attempt = 1; attempt <= attemptLimit; attempt++) {
+      try {
+        return await attemptOnce(db, work, contended)
+      } catch (error) {
+        if (!isWorthAnotherAttempt(error)) throw asBusy(error) ?? error
+        if (error instanceof StaleWriteError && contended === undefined) {
+          contended = error.message
+          leaveLine = await joinLine(lines, contended)
+        } else {
+          await system.sleep(backoffMs(system, attempt))
+        }
+      }
+    }
+    throw new StoreBusyError(`Gave up after ${attemptLimit} attempts: too contended.`)
+  } finally {
+    leaveLine()
+  }
+}
+
+/**
+ * Runs `work` once. Those that found something changed under them go one after another from then on, in this process
+ * by the line and among processes by the lock, lest ten that try at once undo each other until they give up.
+ */
+function attemptOnce<T>(db: Kysely<Tables>, work: (tx: Transaction) => Promise<T>, contended?: string): Promise<T> {
+  return db
+    .transaction()
+    .setIsolationLevel('read committed')
+    .execute(async (kysely) => {
+      const tx = transactionOver(kysely)
+      if (contended !== undefined) await tx.lock(contended)
+      return work(tx)
+    })
+}
+
+function transactionOver(db: Kysely<Tables>): Transaction {
+  let depth = 0
+  return {
+    db,
+    async savepoint(work) {
+      depth += 1
+      const name = sql.id(`level_${depth}`)
+      await sql`savepoint ${name}`.execute(db)
+      try {
+        // Not released: the end of the transaction does that without a round trip of its own.
+        return await work()
+      } catch (error) {
+        await sql`rollback to savepoint ${name}`.execute(db)
+        throw error
+      } finally {
+        depth -= 1
+      }
+    },
+    async tryLock(name) {
+      const query = sql<{ taken: boolean }>`select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as taken`
+      return (await query.execute(db)).rows[0]?.taken === true
+    },
+    async lock(name) {
+      await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db)
+    },
+  }
+}
+
+/** Waits for those in line before; the function it resolves to lets the next one go. */
+async function joinLine(lines: Map<string, Promise<void>>, name: string): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const before = lines.get(name)
+  lines.set(name, promise)
+  await before
+  return () => {
+    if (lines.get(name) === promise) lines.delete(name)
+    resolve()
+  }
+}
+
+/** Doubles from attempt to attempt up to 64 ms, of which a random part is taken. */
+function backoffMs(system: System, attempt: number): number {
+  const [random = 0] = system.randomBytes(1)
+  return Math.ceil((2 ** Math.min(attempt, 6) * (random + 1)) / 256)
+}
+
+/** serialization_failure and deadlock_detected: the database chose this transaction to give way. */
+const rerunCodes: ReadonlySet<string> = new Set(['40001', '40P01'])
+
+function isWorthAnotherAttempt(error: unknown): boolean {
+  if (error instanceof StaleWriteError) return true
+  if (!(error instanceof Error) || !('code' in error)) return false
+  // Another request with the same key committed first: run again, this one finds its record.
+  const lostKey = error.code === '23505' && 'table' in error && error.table === 'idempotencyRecords'
+  return lostKey || rerunCodes.has(String(error.code))
+}
+
+/**
+ * SQLSTATE classes and codes that say the server, not the statement, is at fault: connection, resources, shutdown,
+ * lock_not_available, a standby that takes no writes, io_error (PostgreSQL, Appendix A). Then the codes of sockets.
+ */
+const busyCodes =
+  /^(08...|53...|57P0[1-5]|55P03|25006|58030|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ENOENT)$/
+/** What `pg` reports of its own connections has no code. */
+const busyMessages = /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connect)/
+
+/** A commit whose answer was lost may have taken effect: whoever repeats it needs an idempotency key. */
+function asBusy(error: unknown): StoreBusyError | undefined {
+  if (!(error instanceof Error)) return undefined
+  const isBusy = 'code' in error ? busyCodes.test(String(error.code)) : busyMessages.test(error.message)
+  return isBusy
+    ? new StoreBusyError('The database cannot be reached or is out of resources.', { cause: error })
+    : undefined
+}

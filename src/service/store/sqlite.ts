@@ -1,0 +1,182 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { System } from '../../system.ts'
+import { migrate } from './migrations.ts'
+import { asBusy, Connection, isLocked, kyselyOver } from './sqlite-connection.ts'
+import { StaleWriteError, type Store, StoreBusyError, type Transaction } from './store.ts'
+
+/**
+ * A store over one SQLite file, or over memory for the path `:memory:`. Several processes may share the file.
+ *
+ * One connection, whose transactions are committed in groups: a commit waits for the disk, and that wait is the cost
+ * of a transaction, so all that are asked for meanwhile share the next one. Each runs under a savepoint, one after
+ * another, and is answered when the group is durable.
+ */
+export async function openSqlite({ path, system }: { path: string; system: System }): Promise<Store> {
+  createPrivateFile(path)
+  // The driver's own waiting for a lock would block the thread, so it is off and `whenUnlocked` waits instead.
+  const database = new DatabaseSync(path, { timeout: 0 })
+  try {
+    await whenUnlocked(system, () => database.exec(settings))
+    const store = new GroupCommittingStore(database, system)
+    await store.transaction((tx) => migrate(tx.db))
+    return store
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** FULL: a commit is on the disk when it returns, so a power cut loses nothing that was answered. */
+const settings = `
+  pragma journal_mode = wal;
+  pragma synchronous = full;
+  pragma temp_store = memory;
+  pragma cache_size = -16000;
+`
+
+/** Bounds how long the first of a group waits for the last, and what a failed commit takes with it. */
+const groupLimit = 64
+const queueLimit = 10_000
+const attemptLimit = 20
+/** With 1 to 10 ms between them, some five seconds. */
+const lockAttemptLimit = 900
+
+interface Job {
+  work: (tx: Transaction) => Promise<unknown>
+  resolve: (value: unknown) => void
+  reject: (error: unknown) => void
+  /** Answers the caller, once the group is durable. */
+  settle: () => void
+}
+
+class GroupCommittingStore implements Store {
+  readonly dialect = 'sqlite'
+  readonly #connection: Connection
+  readonly #system: System
+  readonly #tx: Transaction
+  readonly #queue: Job[] = []
+  #draining: Promise<void> | undefined
+  #closed = false
+
+  constructor(database: DatabaseSync, system: System) {
+    this.#connection = new Connection(database)
+    this.#system = system
+    this.#tx = transactionOver(this.#connection)
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new StoreBusyError('The database is closed.'))
+    if (this.#queue.length >= queueLimit) return Promise.reject(new StoreBusyError('Too many transactions wait.'))
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    this.#queue.push({ work, resolve: resolve as Job['resolve'], reject, settle: () => {} })
+    this.#draining ??= this.#drain()
+    return promise
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#draining
+    this.#connection.close()
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0) {
+      // Requests that came in together are handed over one by one: one turn of the event loop gathers them all.
+      await nextTurn()
+      await this.#commitGroup()
+    }
+    this.#draining = undefined
+  }
+
+  async #commitGroup(): Promise<void> {
+    const group: Job[] = []
+    try {
+      await whenUnlocked(this.#system, () => this.#connection.begin())
+      for (let job = this.#queue.shift(); job !== undefined; job = this.#queue.shift()) {
+        group.push(job)
+        await this.#attempt(job)
+        if (group.length === groupLimit) break
+      }
+      this.#connection.command('commit')
+    } catch (error) {
+      const reason = this.#connection.rollback(error)
+      // Where no job could begin, all that wait would wait as long for the same answer.
+      const undone = group.length > 0 ? group : this.#queue.splice(0)
+      for (const job of undone) job.reject(reason)
+      return
+    }
+    for (const job of group) job.settle()
+  }
+
+  /** Runs a job and decides how it will be settled. Throws only what undoes the whole group. */
+  async #attempt(job: Job): Promise<void> {
+    for (let attempt = 1; attempt <= attemptLimit; attempt++) {
+      this.#connection.command('savepoint job')
+      try {
+        const value = await job.work(this.#tx)
+        this.#connection.command('release job')
+        job.settle = () => job.resolve(value)
+        return
+      } catch (error) {
+        this.#connection.command('rollback to job')
+        this.#connection.command('release job')
+        job.settle = () => job.reject(error)
+        if (!(error instanceof StaleWriteError)) return
+      }
+    }
+    job.settle = () => job.reject(new StoreBusyError(`Gave up after ${attemptLimit} attempts: too contended.`))
+  }
+}
+
+function transactionOver(connection: Connection): Transaction {
+  let depth = 0
+  return {
+    db: kyselyOver(connection),
+    async savepoint(work) {
+      depth += 1
+      const name = `level_${depth}`
+      connection.command(`savepoint ${name}`)
+      try {
+        // Not released here: the release of the job's own savepoint, or its rollback, ends this one too.
+        return await work()
+      } catch (error) {
+        connection.command(`rollback to ${name}`)
+        throw error
+      } finally {
+        depth -= 1
+      }
+    },
+    // Jobs run one at a time, and `begin immediate` keeps other processes out.
+    tryLock: async () => true,
+    lock: async () => {},
+  }
+}
+
+/** Runs `use` when no other connection has the lock it needs. Waits without blocking the thread. */
+async function whenUnlocked(system: System, use: () => void): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return use()
+    } catch (error) {
+      if (attempt === lockAttemptLimit || !isLocked(error)) throw asBusy(error) ?? error
+    }
+    const [random = 0] = system.randomBytes(1)
+    await system.sleep(1 + (random % 10))
+  }
+}
+
+/** Creates the file for its owner only; SQLite gives the files beside it the same mode. */
+function createPrivateFile(path: string): void {
+  if (path === ':memory:') return
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (error) {
+    // An existing file is not even opened: closing it would drop the locks this process may have on it.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  }
+}

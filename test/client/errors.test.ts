@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest'
+import { ApiError } from '../../src/client/api-error.ts'
+import { errorTable } from '../../src/errors.ts'
+import { broken, card, cardId, credential, issue, json, keys, refusing, scriptedClient, thrown } from './scripted.ts'
+
+async function errorOf(steps: Parameters<typeof scriptedClient>[0]): Promise<ApiError> {
+  const { client } = scriptedClient(steps)
+  const error = await thrown(client.operations.issueAgentCard(issue))
+  if (!(error instanceof ApiError)) throw error
+  return error
+}
+
+test('a refusal carries what the service said', async () => {
+  const source = { pointer: '/data/attributes/maximumAmount' }
+  const error = await errorOf([
+    json(422, { errors: [{ code: 'invalid_value', detail: 'Too much.', source, meta: { supportId: 'req_9' } }] }),
+  ])
+  expect(error).toMatchObject({
+    code: 'invalid_value',
+    status: 422,
+    detail: 'Too much.',
+    message: 'Too much.',
+    supportId: 'req_9',
+    source,
+    retryable: false,
+    next: errorTable.invalid_value.next,
+  })
+  expect(error.idempotencyKey).toMatch(/^idk_/)
+})
+
+test('an unknown code is advised by its status', async () => {
+  expect((await errorOf([refusing(400, 'wire.beneficiary_address_required')])).next).toBe(errorTable.invalid_value.next)
+  expect((await errorOf([refusing(402, 'odd')])).next).toBe('Correct the request. Do not retry as is.')
+  expect((await errorOf([refusing(599, 'odd')])).next).toBe(errorTable.service_unavailable.next)
+})
+
+test('an advice speaks of a key only where there is one', async () => {
+  const { client } = scriptedClient([refusing(400, 'invalid_value')])
+  const error = await thrown(client.operations.getAgentCard({ cardId }))
+  expect((error as ApiError).next).toBe('Correct the value that the source names and send the request again.')
+})
+
+test('the timeout of a simulation, which has its own form', async () => {
+  const body = { defined: true, code: 'SANDBOX_NOT_READY', status: '408', message: 'Not ready yet.', data: {} }
+  expect(await errorOf([json(408, body)])).toMatchObject({
+    code: 'SANDBOX_NOT_READY',
+    status: 408,
+    detail: 'Not ready yet.',
+    retryable: true,
+    attempts: 4,
+  })
+})
+
+const page = () => new Response('<html>secret page</html>', { headers: { 'Content-Type': 'text/html' } })
+
+test.each([
+  ['a page', page, 502, true],
+  ['an empty success', () => new Response(null, { status: 204 }), 502, true],
+  ['a success without data', json(200, { ok: true }), 502, true],
+  ['a page for an error', () => new Response('<html>secret page</html>', { status: 404 }), 404, false],
+  ['a page of a gateway', () => new Response('<html>secret page</html>', { status: 504 }), 504, true],
+  ['another form of error', json(400, { errors: [{ message: 'secret page' }] }), 400, false],
+  ['a redirect', () => new Response(null, { status: 302, headers: { Location: 'https://secret.page' } }), 502, false],
+])('%s is a bad gateway with a text of our own', async (_, step, status, retryable) => {
+  const error = await errorOf([step])
+  expect(error).toMatchObject({ code: 'bad_gateway', status, retryable })
+  expect(error.detail).toContain('api.example.test')
+  expect(JSON.stringify(error) + error.stack).not.toContain('secret')
+})
+
+test.each([
+  ['ECONNREFUSED', 'the connection was refused'],
+  ['ENOTFOUND', 'its name does not resolve'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'the connection failed (DEPTH_ZERO_SELF_SIGNED_CERT)'],
+  ['odd secret code', 'the connection failed'],
+])('a network failure %s names the host and the reason', async (code, reason) => {
+  const error = await errorOf([broken(code)])
+  expect(error).toMatchObject({
+    code: 'service_unavailable',
+    detail: `Can't reach api.example.test: ${reason}.`,
+    attempts: 4,
+    retryable: true,
+  })
+  expect(JSON.stringify(error) + error.stack).not.toContain('secret')
+})
+
+test('no credential or card number in any error, even if the service repeats it', async () => {
+  const detail = `Bearer ${credential} and ${credential} and 4242 4242 4242 4242\nand a second line`
+  const error = await errorOf([json(403, { errors: [{ code: 'forbidden', detail }] })])
+  const everything = JSON.stringify(error) + error.stack + error.detail
+  expect(everything).not.toContain(credential.slice(16))
+  expect(everything).not.toContain('4242 4242')
+  expect(error.detail).toContain('and a second line')
+
+  const token = 'opaque-access-token'
+  const { client } = scriptedClient([json(403, { errors: [{ code: 'forbidden', detail: `not ${token}` }] })], {
+    credential: () => token,
+  })
+  expect(((await thrown(client.operations.whoami({}))) as ApiError).detail).toBe('not [masked]')
+})
+
+test('an embedded service that throws is unreachable, not a crash', async () => {
+  const { client } = scriptedClient([
+    () => {
+      throw new Error('secret')
+    },
+  ])
+  const error = await thrown(client.operations.whoami({}))
+  expect(error).toMatchObject({ code: 'service_unavailable', attempts: 4 })
+  expect((error as Error).message).not.toContain('secret')
+})
+
+test('the key of a failed call makes its repeat the same request', async () => {
+  const failing = refusing(503, 'service_unavailable', {}, { retryable: true })
+  const { client, seen } = scriptedClient([failing, failing, failing, failing, json(200, { data: card })])
+  const error = await thrown(client.operations.issueAgentCard(issue))
+  const idempotencyKey = (error as ApiError).idempotencyKey
+  await client.operations.issueAgentCard(issue, { idempotencyKey })
+  expect(new Set(keys(seen))).toEqual(new Set([idempotencyKey]))
+})

@@ -1,0 +1,296 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+/** The rules of the house (design: Style), held by reading the files. Each rule proves on a bad sample that it can fail. */
+
+interface Rule {
+  name: string
+  /** Whether the rule is for the file at this path, relative to the repository. */
+  covers: (path: string) => boolean
+  /** What is wrong with the text, in words; nothing when all is well. */
+  faults: (text: string, path: string) => string[]
+  bad: Sample
+  /** Shows that the rule has the exception it should have. */
+  good: Sample
+}
+
+interface Sample {
+  path: string
+  text: string
+}
+
+const inside =
+  (...folders: string[]) =>
+  (path: string) =>
+    folders.some((folder) => path.startsWith(`${folder}/`))
+const product = (path: string) => inside('src', 'tools')(path) && path.endsWith('.ts')
+const code = (path: string) => /\.(ts|js|mjs|mts)$/.test(path)
+
+/** A rule that a pattern does not occur in the code (comments and quoted texts apart) of the files it covers. */
+const without = (pattern: RegExp) => (text: string) =>
+  [...bare(text).matchAll(new RegExp(pattern, 'g'))].map(([found]) => `has ${found}`)
+
+/** Which group a file of the product belongs to: the first pattern that matches. */
+const groups = [
+  ['core', /^src\/(operation|permissions|errors|system)\.ts$/],
+  ['cli', /^src\/cli\.ts$/],
+  ['openapi', /^src\/openapi[^/]*\.ts$/],
+  ['support', /^src\/[^/]+\.ts$/],
+  ['tools', /^tools\//],
+  ['client', /^src\/client\//],
+  ['auth', /^src\/auth\//],
+  ['mcp', /^src\/mcp\//],
+  ['domain', /^src\/service\/domain\//],
+  ['service', /^src\/service\//],
+  ['simulate', /^src\/simulate\//],
+  ['commands', /^src\/commands\//],
+] as const
+
+type Group = (typeof groups)[number][0]
+
+/** What a group may import besides itself. */
+const mayImport: Record<Group, readonly Group[]> = {
+  core: [],
+  support: ['core'],
+  tools: ['core'],
+  openapi: ['core', 'support', 'tools'],
+  client: ['core', 'support', 'tools'],
+  auth: ['core', 'support', 'client'],
+  mcp: ['core', 'support', 'tools', 'client', 'auth'],
+  domain: ['core', 'tools'],
+  service: ['core', 'support', 'tools', 'openapi', 'domain'],
+  simulate: ['core', 'support', 'tools', 'client'],
+  commands: ['core', 'support', 'tools', 'openapi', 'client', 'auth', 'mcp', 'service', 'simulate'],
+  cli: groups.map(([group]) => group),
+}
+
+const rules: readonly Rule[] = [
+  {
+    name: 'imports go one way: core, tools, then client, openapi, mcp and service, then commands and cli',
+    covers: product,
+    faults: (text, path) =>
+      importsOf(text, path)
+        .filter(({ file }) => file !== undefined && !allowed(path, file))
+        .map(({ file }) => `imports ${file}`),
+    bad: { path: 'src/mcp/server.ts', text: "import { app } from '../service/app.ts'" },
+    good: { path: 'src/cli.ts', text: "import { app } from './service/app.ts'" },
+  },
+  {
+    name: 'the domain imports errors, types and permissions only',
+    covers: inside('src/service/domain'),
+    faults: (text, path) =>
+      importsOf(text, path)
+        .filter(({ file, typeOnly }) => {
+          if (file === undefined) return !typeOnly
+          if (file === 'src/errors.ts' || file === 'src/permissions.ts') return false
+          if (file === 'src/operation.ts' || file.startsWith('tools/')) return !typeOnly
+          return !file.startsWith('src/service/domain/')
+        })
+        .map(({ from }) => `imports ${from}`),
+    bad: { path: 'src/service/domain/cards.ts', text: "import { newId } from '../../system.ts'" },
+    good: {
+      path: 'src/service/domain/cards.ts',
+      text: "import type { AgentCard } from '../../../tools/agent-cards.ts'",
+    },
+  },
+  {
+    name: 'only the store imports a database',
+    covers: (path) => product(path) && !path.startsWith('src/service/store/'),
+    faults: (text, path) => packageFaults(text, path, /^(kysely|pg|node:sqlite|sqlite)(\/|$)/),
+    bad: { path: 'src/service/handlers/wallets.ts', text: "import { sql } from 'kysely'" },
+    good: { path: 'src/service/store/store.ts', text: "import { sql } from 'kysely'" },
+  },
+  {
+    name: 'time, randomness and waiting come from src/system.ts',
+    covers: (path) => product(path) && path !== 'src/system.ts',
+    faults: (text, path) => [
+      ...packageFaults(text, path, /^(node:)?(crypto|timers|perf_hooks)(\/|$)/),
+      ...without(
+        /\bDate\b|\bset(Timeout|Interval|Immediate)\b|\bperformance\b|\bMath\.random\b|\bcrypto\.|\bprocess\.hrtime\b/,
+      )(text),
+    ],
+    bad: { path: 'src/client/client.ts', text: 'const now = Date.now()' },
+    good: { path: 'src/client/client.ts', text: "// not Date.now()\nheaders.get('Date')" },
+  },
+  {
+    name: 'the environment is read in src/config.ts',
+    covers: (path) => product(path) && path !== 'src/config.ts',
+    faults: (text, path) => [
+      ...packageFaults(text, path, /^(node:)?process$/),
+      ...without(/\bprocess\.env\b|\bprocess\[/)(text),
+    ],
+    bad: { path: 'src/cli.ts', text: 'if (process.env.DEBUG) start()' },
+    good: { path: 'src/cli.ts', text: 'process.exitCode = 2' },
+  },
+  {
+    name: 'stdout is written by the cli, the commands and the simulation',
+    covers: (path) => product(path) && path !== 'src/cli.ts' && !inside('src/commands', 'src/simulate')(path),
+    faults: without(/\bprocess\.stdout\b|\bconsole\.\w+/),
+    bad: { path: 'src/mcp/server.ts', text: "console.log('hello')" },
+    good: { path: 'src/simulate/report.ts', text: "console.log('hello')" },
+  },
+  {
+    name: 'a file has at most 300 lines',
+    covers: product,
+    faults: (text) => {
+      const lines = text.trimEnd().split('\n').length
+      return lines > 300 ? [`has ${lines} lines`] : []
+    },
+    bad: { path: 'src/log.ts', text: 'x\n'.repeat(301) },
+    good: { path: 'src/log.ts', text: 'x\n'.repeat(300) },
+  },
+  {
+    name: 'a file is named after its idea, and only the catalogue and the handlers have an index',
+    covers: code,
+    faults: (_, path) => {
+      const name = posix.basename(path).replace(/\..*$/, '')
+      const index = name === 'index' && !['tools/index.ts', 'src/service/handlers/index.ts'].includes(path)
+      return index || /^(utils?|helpers?|misc|common)$/.test(name) ? [`is named ${name}`] : []
+    },
+    bad: { path: 'src/mcp/utils.ts', text: '' },
+    good: { path: 'tools/index.ts', text: '' },
+  },
+  {
+    name: 'nothing is exported by default',
+    covers: (path) => code(path) && path !== 'vitest.config.ts',
+    faults: without(/\bexport default\b|\bas default\b/),
+    bad: { path: 'scripts/bundle.ts', text: 'export default 1' },
+    good: { path: 'scripts/bundle.ts', text: 'export const one = 1' },
+  },
+  {
+    name: 'nothing is left to be done later',
+    covers: (path) => path !== 'package-lock.json',
+    faults: (text) =>
+      [...text.matchAll(new RegExp(`\\b(${['TO', 'FIX'].join('DO|')}ME)\\b`, 'g'))].map(([word]) => `has ${word}`),
+    bad: { path: 'src/log.ts', text: `// ${'TO'}DO: later` },
+    good: { path: 'src/log.ts', text: '// Todos are resources.' },
+  },
+  {
+    name: 'no file names the host of a package registry',
+    covers: () => true,
+    faults: (text) => [
+      ...[
+        ...text.matchAll(
+          /\bhttps?:\/\/[^\s"'`/]*(registry|npmjs|npmmirror|yarnpkg|artifactory|nexus|verdaccio|pypi)[^\s"'`]*/gi,
+        ),
+      ].map(([address]) => `names ${address}`),
+      ...[...text.matchAll(/^\s*"resolved": ".*:\/\/.*$/gm)].map(([line]) => `has ${line.trim()}`),
+      ...[...text.matchAll(/^\s*(@[\w-]+:)?registry\s*=.*$/gm)].map(([line]) => `has ${line.trim()}`),
+    ],
+    bad: { path: 'package-lock.json', text: `"resolved": "${'https:'}//packages.example/zod.tgz"` },
+    good: { path: 'package-lock.json', text: '"integrity": "sha512-registry"' },
+  },
+]
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const files = readTree()
+
+describe.each(rules.map((rule) => [rule.name, rule] as const))('%s', (_, { covers, faults, bad, good }) => {
+  it('holds', () => {
+    const covered = [...files].filter(([path]) => covers(path))
+    expect(covered.flatMap(([path, text]) => faults(text, path).map((fault) => `${path} ${fault}`))).toEqual([])
+  })
+
+  it('can fail', () => {
+    expect(covers(bad.path) && faults(bad.text, bad.path)).toHaveLength(1)
+    expect(covers(good.path) ? faults(good.text, good.path) : []).toEqual([])
+  })
+})
+
+describe('every file is used', () => {
+  it('holds', () => {
+    expect(unused(files, entries())).toEqual([])
+  })
+
+  it('can fail', () => {
+    const tree = new Map([
+      ['src/cli.ts', "import './a.ts'\nconst b = await import('./b.ts')\nnew URL('./c.ts', import.meta.url)"],
+      ['src/a.ts', ''],
+      ['src/b.ts', "export type { D } from './d.ts'"],
+      ['src/c.ts', ''],
+      ['src/d.ts', ''],
+      ['src/dead.ts', "import './a.ts'"],
+    ])
+    expect(unused(tree, ['src/cli.ts'])).toEqual(['src/dead.ts'])
+  })
+})
+
+function allowed(from: string, to: string): boolean {
+  if (!product(to)) return to === 'package.json'
+  const [importer, imported] = [groupOf(from), groupOf(to)]
+  return importer === imported || mayImport[importer].includes(imported)
+}
+
+function groupOf(path: string): Group {
+  const found = groups.find(([, pattern]) => pattern.test(path))
+  if (found === undefined) throw new Error(`${path} belongs to no group: add its folder to the table of groups`)
+  return found[0]
+}
+
+interface Import {
+  from: string
+  /** The imported file's path in the repository; undefined: a package. */
+  file: string | undefined
+  typeOnly: boolean
+}
+
+function importsOf(text: string, path: string): Import[] {
+  const found = [
+    ...text.matchAll(/^(?:import|export)\s+(?<type>type\s)?(?:[\w*{][^'"]*?\sfrom\s+)?'(?<from>[^']+)'/gm),
+    ...text.matchAll(/\bimport\(\s*'(?<from>[^']+)'/g),
+    ...text.matchAll(/\bnew URL\(\s*'(?<from>\.[^']+\.ts)',\s*import\.meta\.url/g),
+  ]
+  return found.map(({ groups: named }) => {
+    const from = named?.from ?? ''
+    const file = from.startsWith('.') ? posix.join(posix.dirname(path), from) : undefined
+    return { from, file, typeOnly: named?.type !== undefined }
+  })
+}
+
+function packageFaults(text: string, path: string, banned: RegExp): string[] {
+  return importsOf(text, path)
+    .filter(({ file, from }) => file === undefined && banned.test(from))
+    .map(({ from }) => `imports ${from}`)
+}
+
+/** The text without comments and quoted texts. Template literals stay: they hold code. */
+function bare(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|\/\/.*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g, '')
+}
+
+function unused(tree: ReadonlyMap<string, string>, from: readonly string[]): string[] {
+  const reached = new Set<string>()
+  const waiting = [...from]
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const text = tree.get(path)
+    if (text === undefined || reached.has(path)) continue
+    reached.add(path)
+    waiting.push(...importsOf(text, path).flatMap(({ file }) => file ?? []))
+  }
+  return [...tree.keys()].filter((path) => product(path) && !reached.has(path))
+}
+
+/** The bin and what package.json exports, as source files. */
+function entries(): string[] {
+  const { bin, exports } = JSON.parse(files.get('package.json') ?? '') as Record<
+    'bin' | 'exports',
+    Record<string, string>
+  >
+  return [...Object.values(bin), ...Object.values(exports)].map((path) =>
+    path.replace(/^(\.\/)?(dist\/)?/, '').replace(/\.js$/, '.ts'),
+  )
+}
+
+/** Every text file of the repository that is not built or installed. */
+function readTree(): Map<string, string> {
+  const ignored = /(^|\/)(node_modules|dist|bundle|coverage|\.git)(\/|$)|\.(sqlite(-\w+)?|mcpb|png)$/
+  const walk = (folder: string): string[] =>
+    readdirSync(root + folder, { withFileTypes: true }).flatMap((entry) => {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      if (ignored.test(path)) return []
+      return entry.isDirectory() ? walk(path) : [path]
+    })
+  return new Map(walk('').map((path) => [path, readFileSync(root + path, 'utf8')]))
+}

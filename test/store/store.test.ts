@@ -1,0 +1,233 @@
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openStore } from '../../src/service/store/open.ts'
+import { StaleWriteError, type Store, StoreBusyError, type Transaction } from '../../src/service/store/store.ts'
+import type { WalletRow } from '../../src/service/store/tables.ts'
+import { realSystem } from '../../src/system.ts'
+import { databases } from '../support/databases.ts'
+
+const wallet: WalletRow = {
+  id: 'wal_1',
+  partyId: 'pty_1',
+  displayName: null,
+  description: null,
+  status: 'active',
+  walletType: 'standard',
+  isDefault: 1,
+  tags: '[]',
+  availableCents: 0,
+  heldCents: 0,
+  currency: 'USD',
+  version: 1,
+  createdAtMs: 1_800_000_000_000,
+}
+
+async function addWallet(tx: Transaction, changes: Partial<WalletRow> = {}): Promise<void> {
+  await tx.db
+    .insertInto('wallets')
+    .values({ ...wallet, ...changes })
+    .execute()
+}
+
+async function walletIds(store: Store): Promise<string[]> {
+  const rows = await store.transaction((tx) => tx.db.selectFrom('wallets').select('id').orderBy('id').execute())
+  return rows.map((row) => row.id)
+}
+
+async function availableCents(store: Store): Promise<number> {
+  const row = await store.transaction((tx) =>
+    tx.db.selectFrom('wallets').select('availableCents').where('id', '=', 'wal_1').executeTakeFirstOrThrow(),
+  )
+  return row.availableCents
+}
+
+/** Adds a cent by compare-and-set, as the service changes every wallet. */
+async function addCent(tx: Transaction): Promise<void> {
+  const { availableCents, version } = await tx.db
+    .selectFrom('wallets')
+    .selectAll()
+    .where('id', '=', 'wal_1')
+    .executeTakeFirstOrThrow()
+  const { numUpdatedRows } = await tx.db
+    .updateTable('wallets')
+    .set({ availableCents: availableCents + 1, version: version + 1 })
+    .where('id', '=', 'wal_1')
+    .where('version', '=', version)
+    .executeTakeFirst()
+  if (numUpdatedRows !== 1n) throw new StaleWriteError('wallet wal_1')
+}
+
+const times = <T>(count: number, make: (index: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, index) => make(index)))
+
+describe.each(databases)('the store on $name', ({ name, create, createEmpty }) => {
+  let store: Store
+  let url: string
+  let drop: () => Promise<void>
+
+  beforeEach(async () => {
+    ;({ store, url, drop } = await create())
+  })
+  afterEach(() => drop())
+
+  test('keeps what a transaction wrote and gives back what it returned', async () => {
+    const returned = await store.transaction(async (tx) => {
+      await addWallet(tx, { availableCents: 2 ** 40 })
+      return 'done'
+    })
+    expect(returned).toBe('done')
+    const rows = await store.transaction((tx) => tx.db.selectFrom('wallets').selectAll().execute())
+    expect(rows).toEqual([{ ...wallet, availableCents: 2 ** 40 }])
+  })
+
+  test('undoes a transaction that throws, and throws the same error', async () => {
+    const error = new Error('no')
+    const work = store.transaction(async (tx) => {
+      await addWallet(tx)
+      throw error
+    })
+    await expect(work).rejects.toBe(error)
+    expect(await walletIds(store)).toEqual([])
+  })
+
+  test('undoes a transaction whose statement the database refuses', async () => {
+    const work = store.transaction(async (tx) => {
+      await addWallet(tx, { id: 'wal_1' })
+      await addWallet(tx, { id: 'wal_1' })
+    })
+    await expect(work).rejects.toThrow(/unique/i)
+    expect(await walletIds(store)).toEqual([])
+  })
+
+  test('refuses a balance below zero', async () => {
+    const work = store.transaction((tx) => addWallet(tx, { availableCents: -1 }))
+    await expect(work).rejects.toThrow('wallets_available_not_negative')
+  })
+
+  test('starts with the clock on real time', async () => {
+    const rows = await store.transaction((tx) => tx.db.selectFrom('clock').selectAll().execute())
+    expect(rows).toEqual([{ id: 1, offsetMs: 0 }])
+  })
+
+  test('undoes a savepoint that throws, and nothing before or after it', async () => {
+    await store.transaction(async (tx) => {
+      await addWallet(tx, { id: 'wal_1' })
+      const failed = tx.savepoint(async () => {
+        await addWallet(tx, { id: 'wal_2' })
+        await addWallet(tx, { id: 'wal_2' })
+      })
+      await expect(failed).rejects.toThrow(/unique/i)
+      await addWallet(tx, { id: 'wal_3' })
+    })
+    expect(await walletIds(store)).toEqual(['wal_1', 'wal_3'])
+  })
+
+  test('nests savepoints and reuses their level', async () => {
+    await store.transaction(async (tx) => {
+      await tx.savepoint(() => addWallet(tx, { id: 'wal_1' }))
+      await tx.savepoint(async () => {
+        await addWallet(tx, { id: 'wal_2' })
+        const inner = tx.savepoint(async () => {
+          await addWallet(tx, { id: 'wal_3' })
+          throw new Error('inner')
+        })
+        await expect(inner).rejects.toThrow('inner')
+      })
+      const outer = tx.savepoint(async () => {
+        await tx.savepoint(() => addWallet(tx, { id: 'wal_4' }))
+        throw new Error('outer')
+      })
+      await expect(outer).rejects.toThrow('outer')
+    })
+    expect(await walletIds(store)).toEqual(['wal_1', 'wal_2'])
+  })
+
+  test('runs a stale transaction again, from nothing', async () => {
+    let attempts = 0
+    await store.transaction(async (tx) => {
+      await addWallet(tx)
+      attempts += 1
+      if (attempts < 3) throw new StaleWriteError('wallet wal_1')
+    })
+    expect(attempts).toBe(3)
+    expect(await walletIds(store)).toEqual(['wal_1'])
+  })
+
+  test('gives up on a transaction that stays stale', async () => {
+    const { store: patient, drop: dropPatient } = await create({ ...realSystem, sleep: async () => {} })
+    let attempts = 0
+    const work = patient.transaction(async (tx) => {
+      attempts += 1
+      await addWallet(tx)
+      throw new StaleWriteError('wallet wal_1')
+    })
+    await expect(work).rejects.toThrow(StoreBusyError)
+    expect(attempts).toBe(20)
+    expect(await walletIds(patient)).toEqual([])
+    await dropPatient()
+  })
+
+  test('loses none of 200 changes that are made to one wallet at once', async () => {
+    await store.transaction((tx) => addWallet(tx))
+    await times(200, () => store.transaction(addCent))
+    expect(await availableCents(store)).toBe(200)
+  })
+
+  test('loses none of the changes that two stores make to one wallet at once', async () => {
+    const other = await openStore({ url, system: realSystem })
+    await store.transaction((tx) => addWallet(tx))
+    await times(200, (index) => (index % 2 === 0 ? store : other).transaction(addCent))
+    await other.close()
+    expect(await availableCents(store)).toBe(200)
+  })
+
+  test('gives one lock to one of those that want it at once', async () => {
+    let holders = 0
+    let most = 0
+    await times(20, () =>
+      store.transaction(async (tx) => {
+        await tx.lock('one')
+        holders += 1
+        most = Math.max(most, holders)
+        await sql`select 1`.execute(tx.db)
+        holders -= 1
+      }),
+    )
+    expect(most).toBe(1)
+  })
+
+  test('finishes what it has begun before it closes, and takes nothing afterwards', async () => {
+    const writes = times(100, (index) => store.transaction((tx) => addWallet(tx, { id: `wal_${index}` })))
+    const other = await openStore({ url, system: realSystem })
+    await Promise.all([writes, name === 'sqlite' ? store.close() : writes])
+    await store.close()
+    await expect(store.transaction(addWallet)).rejects.toThrow(StoreBusyError)
+    expect(await walletIds(other)).toHaveLength(100)
+    await other.close()
+  })
+
+  test('lets several stores create the schema of one new database at once', async () => {
+    const empty = await createEmpty()
+    const stores = await times(4, () => openStore({ url: empty.url, system: realSystem }))
+    await times(4, async (index) => stores[index]?.transaction((tx) => addWallet(tx, { id: `wal_${index}` })))
+    for (const opened of stores) {
+      expect(await walletIds(opened)).toHaveLength(4)
+      await opened.close()
+    }
+    await empty.drop()
+  })
+
+  test('rejects with StoreBusyError when the commit fails, and leaves nothing', async () => {
+    await store.transaction(async ({ db }) => {
+      await sql`create table parent (id integer primary key)`.execute(db)
+      await sql`create table child (id integer references parent deferrable initially deferred)`.execute(db)
+    })
+    const orphan = store.transaction(async (tx) => {
+      await addWallet(tx)
+      await sql`insert into child values (1)`.execute(tx.db)
+    })
+    // PostgreSQL commits each alone and knows which constraint it was; SQLite refuses the whole group.
+    await expect(orphan).rejects.toThrow(name === 'sqlite' ? StoreBusyError : /foreign key/)
+    expect(await walletIds(store)).toEqual([])
+  })
+})

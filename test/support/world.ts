@@ -1,0 +1,212 @@
+import type { Environment } from '../../src/operation.ts'
+import { delegable, scopes } from '../../src/permissions.ts'
+import { createService, type Service } from '../../src/service/service.ts'
+import {
+  createAgent,
+  createCredential,
+  createDelegation,
+  createParty,
+} from '../../src/service/store/provision.ts'
+import type { Store } from '../../src/service/store/store.ts'
+import type { DelegationRow, PartyRow } from '../../src/service/store/tables.ts'
+import { newId, sha256 } from '../../src/system.ts'
+import type { databases } from './databases.ts'
+import { type FakeSystem, fakeSystem } from './fake-system.ts'
+
+/** What a test sends: everything but the method and path is filled in where it does not matter. */
+export interface Sent {
+  key?: string
+  /** Null sends none; undefined a new one. */
+  idempotencyKey?: string | null
+  instanceId?: string | null
+  attributes?: unknown
+  /** Sent as it is, instead of attributes in their envelope. */
+  body?: string
+  headers?: Record<string, string>
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests read the answer's parts by name and compare them whole.
+  json: any
+}
+
+/** A service on a real database with the seeded world, and a caller for its public door. */
+export interface World {
+  store: Store
+  service: Service
+  system: FakeSystem
+  agentKey: string
+  apiKey: string
+  logged: string[]
+  send(method: string, path: string, sent?: Sent): Promise<Answer>
+  /** POST with attributes, by the seeded agent unless told otherwise. */
+  post(path: string, attributes: unknown, sent?: Sent): Promise<Answer>
+  get(path: string, sent?: Sent): Promise<Answer>
+  issueCard(attributes?: Record<string, unknown>, sent?: Sent): Promise<string>
+  authorize(cardId: string, amount: number, sent?: Sent): Promise<Answer>
+  whoami(key?: string): Promise<{ partyId: string; agentId: string | null; keyId: string }>
+  customerPartyId(): Promise<string>
+  drop(): Promise<void>
+}
+
+export interface WorldOptions {
+  environment?: Environment
+  rateLimit?: number
+  system?: FakeSystem
+}
+
+export const secrets = { apiKey: 'api-secret-0123456789abcdef', agentKey: 'agent-secret-0123456789abcdef' }
+
+export async function createWorld(database: (typeof databases)[number], options: WorldOptions = {}): Promise<World> {
+  const { environment = 'sandbox', rateLimit = 1_000_000, system = fakeSystem() } = options
+  const { store, drop } = await database.create(system)
+  const logged: string[] = []
+  const line = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
+  const log = { debug: line, info: line, warn: line, error: line }
+  const service = createService({ store, system, environment, rateLimit, log })
+  const { apiKey, agentKey } = await service.seed(secrets)
+  return { store, service, system, logged, drop, ...caller(service, String(agentKey)), apiKey: String(apiKey) }
+}
+
+function caller(service: Service, agentKey: string) {
+  let count = 0
+  const send: World['send'] = async (method, path, sent = {}) => {
+    const { key = agentKey, idempotencyKey, instanceId, attributes } = sent
+    const body = sent.body ?? (attributes === undefined ? undefined : JSON.stringify({ data: { attributes } }))
+    const headers = new Headers({ Authorization: `Bearer ${key}` })
+    if (body !== undefined) headers.set('Content-Type', 'application/json')
+    if (idempotencyKey !== null && method !== 'GET') headers.set('Idempotency-Key', idempotencyKey ?? `key ${count++}`)
+    if (instanceId !== null) headers.set('X-Instance-ID', instanceId ?? 'run 1')
+    for (const [name, value] of Object.entries(sent.headers ?? {})) headers.set(name, value)
+    const response = await service.fetch(
+      new Request(`http://sandbox.test${path}`, { method, headers, ...(body === undefined ? {} : { body }) }),
+    )
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, json: JSON.parse(text) }
+  }
+  const get: World['get'] = (path, sent) => send('GET', path, sent)
+  const post: World['post'] = (path, attributes, sent) => send('POST', path, { ...sent, attributes })
+  return {
+    agentKey,
+    send,
+    get,
+    post,
+    issueCard: async (attributes: Record<string, unknown> = {}, sent?: Sent) => {
+      const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD', ...attributes }
+      const answer = await post('/agent-cards', card, sent)
+      if (answer.status !== 200) throw new Error(answer.text)
+      return answer.json.data.id as string
+    },
+    authorize: (cardId: string, amount: number, sent?: Sent) =>
+      post(
+        `/simulations/agent-cards/${cardId}/authorize`,
+        { amount, currency: 'USD', merchant: { name: 'Books' } },
+        sent,
+      ),
+    whoami: async (key = agentKey) => (await get('/whoami', { key })).json.data.attributes,
+    customerPartyId: async () => (await get('/customers')).json.data[0].id as string,
+  }
+}
+
+export interface OtherParty {
+  partyId: string
+  agentId: string
+  walletId: string
+  apiKey: string
+  agentKey: string
+}
+
+/** Another organization with a funded wallet, an agent and keys, made as the seed makes its own. */
+export async function addParty(
+  { store, system }: World,
+  {
+    party = {},
+    fundsCents = 100_000,
+    agentHolds = delegable,
+    apiKeyScopes = scopes,
+  }: {
+    party?: Partial<PartyRow>
+    fundsCents?: number
+    agentHolds?: readonly string[]
+    apiKeyScopes?: readonly string[]
+  } = {},
+): Promise<OtherParty> {
+  const createdAtMs = system.now()
+  const id = (prefix: string) => newId(prefix, system, createdAtMs)
+  const partyId = id('pty')
+  const wallet = await store.transaction((tx) =>
+    createParty(
+      tx,
+      system,
+      { id: partyId, partyType: 'ORG', displayName: 'Other', email: null, issuedCardsEnabled: 1, createdAtMs, ...party },
+      fundsCents,
+    ),
+  )
+  const { agentId, agentKey } = await addAgent({ store, system }, partyId, wallet.id, agentHolds)
+  const apiKey = await addKey({ store, system }, { partyId, agentId: null, scopes: apiKeyScopes })
+  return { partyId, agentId, walletId: wallet.id, apiKey, agentKey }
+}
+
+type Grounds = Pick<World, 'store' | 'system'>
+
+export async function addAgent({ store, system }: Grounds, partyId: string, walletId: string, holds: readonly string[]) {
+  const createdAtMs = system.now()
+  const agentId = newId('agt', system, createdAtMs)
+  const agent = { name: 'Another agent', description: null, handle: null, createdBy: null, status: 'ACTIVE' } as const
+  await store.transaction((tx) => createAgent(tx, { ...agent, id: agentId, partyId, createdAtMs }, walletId, holds))
+  return { agentId, agentKey: await addKey({ store, system }, { partyId, agentId, scopes: null }) }
+}
+
+/** A key, given back whole. */
+export async function addKey(
+  { store, system }: Grounds,
+  { partyId, agentId, scopes: keyScopes }: { partyId: string; agentId: string | null; scopes: readonly string[] | null },
+): Promise<string> {
+  const createdAtMs = system.now()
+  const credential = `${agentId === null ? 'sk' : 'ak'}_ntl_sandbox_${newId('test', system, createdAtMs)}`
+  await store.transaction((tx) =>
+    createCredential(tx, {
+      id: newId(agentId === null ? 'apy' : 'agk', system, createdAtMs),
+      kind: agentId === null ? 'api_key' : 'agent_key',
+      partyId,
+      agentId,
+      name: null,
+      secretHash: sha256(credential),
+      displayPrefix: credential.slice(0, 20),
+      scopes: keyScopes === null ? null : JSON.stringify(keyScopes),
+      seeded: 0,
+      revokedAtMs: null,
+      expiresAtMs: null,
+      createdAtMs,
+    }),
+  )
+  return credential
+}
+
+export async function addDelegation(
+  { store, system }: Grounds,
+  grant: Pick<DelegationRow, 'customerPartyId' | 'agentPartyId' | 'agentId'> & Partial<DelegationRow>,
+): Promise<void> {
+  const createdAtMs = system.now()
+  await store.transaction((tx) =>
+    createDelegation(tx, {
+      id: newId('dlg', system, createdAtMs),
+      permissions: JSON.stringify(delegable),
+      limits: null,
+      status: 'ACTIVE',
+      createdAtMs,
+      revokedAtMs: null,
+      ...grant,
+    }),
+  )
+}
+
+/** Revokes the credential as an owner would. */
+export async function revokeKey({ store, system }: Grounds, keyId: string): Promise<void> {
+  await store.transaction(async (tx) => {
+    await tx.db.updateTable('credentials').set({ revokedAtMs: system.now() }).where('id', '=', keyId).execute()
+  })
+}
