@@ -17,6 +17,10 @@ export async function stdio(flags: NonNullable<ConfigSources['flags']>): Promise
     serveOverStdio({
       createServer: () => createMcpServer({ client: connection.client, environment, version, log }),
       onClose: () => connection.close(),
+      log,
+      system: realSystem,
+      stdin: process.stdin,
+      stdout: process.stdout,
     })
   })
 }

@@ -23,6 +23,9 @@ export interface RequestHeaders {
   instanceId: string | null
 }
 
+const nothing = z.strictObject({})
+const envelope = z.strictObject({ data: z.strictObject({ attributes: z.looseObject({}) }) })
+
 const longestKey = 255
 const longestInstanceId = 1024
 
@@ -48,8 +51,8 @@ export function readHeaders(operation: OperationDefinition, headers: Headers, is
 /** Parses path, query and body by the operation's schemas: 400 for the request's form, 422 for an attribute's value. */
 export function parseRequest(operation: OperationDefinition, incoming: Incoming): Parsed {
   try {
-    const params = parsePart(operation.params ?? z.strictObject({}), incoming.params, asParameter)
-    const query = parsePart(operation.query ?? z.strictObject({}), queryValues(incoming.query), asParameter)
+    const params = parsePart(operation.params ?? nothing, incoming.params, asParameter)
+    const query = parsePart(operation.query ?? nothing, queryValues(incoming.query), asParameter)
     return { input: { ...params, ...query, ...parseBody(operation, incoming) } }
   } catch (error) {
     if (error instanceof Failure) return { failure: error }
@@ -90,7 +93,6 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
   }
   const value = parseJson(incoming.body)
   if (value === undefined) failBody('The body must be JSON of the form {"data": {"attributes": {…}}}.')
-  const envelope = z.strictObject({ data: z.strictObject({ attributes: z.looseObject({}) }) })
   const { data } = parsePart(envelope, value, (wrong) => ({
     detail: `${wrong.detail} The body must be {"data": {"attributes": {…}}}.`,
     source: { pointer: jsonPointer(wrong.path) },

@@ -2,63 +2,9 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../../src/service/store/open.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction } from '../../src/service/store/store.ts'
-import type { WalletRow } from '../../src/service/store/tables.ts'
 import { realSystem } from '../../src/system.ts'
 import { databases } from '../support/databases.ts'
-
-const wallet: WalletRow = {
-  id: 'wal_1',
-  partyId: 'pty_1',
-  displayName: null,
-  description: null,
-  status: 'active',
-  walletType: 'standard',
-  isDefault: 1,
-  tags: '[]',
-  availableCents: 0,
-  heldCents: 0,
-  currency: 'USD',
-  version: 1,
-  createdAtMs: 1_800_000_000_000,
-}
-
-async function addWallet(tx: Transaction, changes: Partial<WalletRow> = {}): Promise<void> {
-  await tx.db
-    .insertInto('wallets')
-    .values({ ...wallet, ...changes })
-    .execute()
-}
-
-async function walletIds(store: Store): Promise<string[]> {
-  const rows = await store.transaction((tx) => tx.db.selectFrom('wallets').select('id').orderBy('id').execute())
-  return rows.map((row) => row.id)
-}
-
-async function availableCents(store: Store): Promise<number> {
-  const row = await store.transaction((tx) =>
-    tx.db.selectFrom('wallets').select('availableCents').where('id', '=', 'wal_1').executeTakeFirstOrThrow(),
-  )
-  return row.availableCents
-}
-
-/** Adds a cent by compare-and-set, as the service changes every wallet. */
-async function addCent(tx: Transaction): Promise<void> {
-  const { availableCents, version } = await tx.db
-    .selectFrom('wallets')
-    .selectAll()
-    .where('id', '=', 'wal_1')
-    .executeTakeFirstOrThrow()
-  const { numUpdatedRows } = await tx.db
-    .updateTable('wallets')
-    .set({ availableCents: availableCents + 1, version: version + 1 })
-    .where('id', '=', 'wal_1')
-    .where('version', '=', version)
-    .executeTakeFirst()
-  if (numUpdatedRows !== 1n) throw new StaleWriteError('wallet wal_1')
-}
-
-const times = <T>(count: number, make: (index: number) => Promise<T>) =>
-  Promise.all(Array.from({ length: count }, (_, index) => make(index)))
+import { addWallet, times, wallet, walletIds } from './wallets.ts'
 
 describe.each(databases)('the store on $name', ({ name, create, createEmpty }) => {
   let store: Store
@@ -142,6 +88,20 @@ describe.each(databases)('the store on $name', ({ name, create, createEmpty }) =
     expect(await walletIds(store)).toEqual(['wal_1', 'wal_2'])
   })
 
+  test('undoes of those that run at once only the ones that throw', async () => {
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 100 }, (_, index) =>
+        store.transaction(async (tx) => {
+          await addWallet(tx, { id: `wal_${String(index).padStart(2, '0')}` })
+          if (index % 3 === 0) throw new Error(`no ${index}`)
+        }),
+      ),
+    )
+    const kept = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []))
+    expect(kept).toEqual(Array.from({ length: 100 }, (_, index) => index).filter((index) => index % 3 !== 0))
+    expect(await walletIds(store)).toEqual(kept.map((index) => `wal_${String(index).padStart(2, '0')}`))
+  })
+
   test('runs a stale transaction again, from nothing', async () => {
     let attempts = 0
     await store.transaction(async (tx) => {
@@ -198,10 +158,10 @@ describe.each(databases)('the store on $name', ({ name, create, createEmpty }) =
 
   test('finishes what it has begun before it closes, and takes nothing afterwards', async () => {
     const writes = times(100, (index) => store.transaction((tx) => addWallet(tx, { id: `wal_${index}` })))
-    const other = await openStore({ url, system: realSystem })
-    await Promise.all([writes, name === 'sqlite' ? store.close() : writes])
-    await store.close()
+    const closed = store.close()
     await expect(store.transaction(addWallet)).rejects.toThrow(StoreBusyError)
+    await Promise.all([writes, closed])
+    const other = await openStore({ url, system: realSystem })
     expect(await walletIds(other)).toHaveLength(100)
     await other.close()
   })
@@ -217,7 +177,7 @@ describe.each(databases)('the store on $name', ({ name, create, createEmpty }) =
     await empty.drop()
   })
 
-  test('rejects with StoreBusyError when the commit fails, and leaves nothing', async () => {
+  test('leaves nothing of a transaction whose commit fails', async () => {
     await store.transaction(async ({ db }) => {
       await sql`create table parent (id integer primary key)`.execute(db)
       await sql`create table child (id integer references parent deferrable initially deferred)`.execute(db)
@@ -231,3 +191,26 @@ describe.each(databases)('the store on $name', ({ name, create, createEmpty }) =
     expect(await walletIds(store)).toEqual([])
   })
 })
+
+async function availableCents(store: Store): Promise<number> {
+  const row = await store.transaction((tx) =>
+    tx.db.selectFrom('wallets').select('availableCents').where('id', '=', 'wal_1').executeTakeFirstOrThrow(),
+  )
+  return row.availableCents
+}
+
+/** Adds a cent by compare-and-set, as the service changes every wallet. */
+async function addCent(tx: Transaction): Promise<void> {
+  const { availableCents, version } = await tx.db
+    .selectFrom('wallets')
+    .selectAll()
+    .where('id', '=', 'wal_1')
+    .executeTakeFirstOrThrow()
+  const { numUpdatedRows } = await tx.db
+    .updateTable('wallets')
+    .set({ availableCents: availableCents + 1, version: version + 1 })
+    .where('id', '=', 'wal_1')
+    .where('version', '=', version)
+    .executeTakeFirst()
+  if (numUpdatedRows !== 1n) throw new StaleWriteError('wallet wal_1')
+}

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ declare module 'vitest' {
 
 /** Starts one PostgreSQL for the test run and prepares the template; what it returns stops it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-postgres-'))
+  const directory = await mkdtemp(join(await fastDirectory(), 'payments-mcp-postgres-'))
   // As root, the server runs as the user `postgres`, who has to get to its files in here.
   await chmod(directory, 0o711)
   const port = await freePort()
@@ -26,7 +26,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const server = new EmbeddedPostgres({
     databaseDir: join(directory, 'data'),
     port,
-    authMethod: 'trust',
     createPostgresUser: process.getuid?.() === 0,
     persistent: false,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'],
@@ -68,6 +67,18 @@ const serverSettings = {
   max_wal_senders: 0,
   autovacuum: 'off',
   jit: 'off',
+}
+
+/** Memory, where Linux has room for a few hundred databases: creating one there takes a twentieth of the time. */
+async function fastDirectory(): Promise<string> {
+  const memory = '/dev/shm'
+  try {
+    const { bavail, bsize } = await statfs(memory)
+    return bavail * bsize > 4 * 2 ** 30 ? memory : tmpdir()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return tmpdir()
+    throw error
+  }
 }
 
 async function freePort(): Promise<number> {

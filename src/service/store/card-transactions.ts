@@ -65,7 +65,6 @@ export async function lapsedAuthorizations(
   return tx.db
     .selectFrom('cardTransactions')
     .selectAll()
-    .where('status', '=', 'authorized')
     .where('holdExpiresAtMs', '<=', nowMs)
     .orderBy('holdExpiresAtMs')
     .orderBy('id')

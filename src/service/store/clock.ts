@@ -18,7 +18,7 @@ export async function readClock(tx: Transaction): Promise<ClockReading> {
       select
         .selectFrom('cardTransactions')
         .select((row) => row.fn.min('holdExpiresAtMs').as('min'))
-        .where('status', '=', 'authorized')
+        .where('holdExpiresAtMs', 'is not', null)
         .as('nextHoldExpiresAtMs'),
       select
         .selectFrom('idempotencyRecords')

@@ -137,7 +137,7 @@ const migrations: Record<string, Migration> = {
         .createIndex('cardTransactions_by_hold')
         .on('cardTransactions')
         .column('holdExpiresAtMs')
-        .where(sql.ref('status'), '=', 'authorized')
+        .where('holdExpiresAtMs', 'is not', null)
         .execute()
     },
   },
@@ -155,7 +155,7 @@ async function createTable(db: Kysely<unknown>, name: string, definition: TableD
   for (const [check, condition] of Object.entries(definition.checks ?? {})) {
     table = table.addCheckConstraint(`${name}_${check}`, sql.raw(condition))
   }
-  await table.execute()
+  await (process.env.WR ? table.modifyEnd(sql`without rowid`) : table).execute()
   const index = (columns: string[]) =>
     db.schema
       .createIndex([name, 'by', ...columns].join('_'))

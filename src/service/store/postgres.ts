@@ -15,11 +15,25 @@ export async function openPostgres({ url, system }: { url: string; system: Syste
     await db.destroy()
     throw error
   }
-  const lines = new Map<string, Promise<void>>()
+  const context: Context = { db, system, lines: new Map() }
+  const running = new Set<Promise<unknown>>()
+  let closing: Promise<void> | undefined
   return {
     dialect: 'postgres',
-    transaction: (work) => transaction({ db, system, lines }, work),
-    close: () => db.destroy(),
+    async transaction(work) {
+      if (closing !== undefined) throw new StoreBusyError('The database is closed.')
+      const result = transaction(context, work)
+      running.add(result)
+      try {
+        return await result
+      } finally {
+        running.delete(result)
+      }
+    },
+    close() {
+      closing ??= Promise.allSettled(running).then(() => db.destroy())
+      return closing
+    },
   }
 }
 

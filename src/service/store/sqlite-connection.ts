@@ -17,7 +17,8 @@ import type { Tables } from './tables.ts'
 /** The connection with its prepared statements, the least recently used of which make room for new ones. */
 export class Connection {
   readonly #database: DatabaseSync
-  readonly #statements = new Map<string, { statement: StatementSync; returnsRows: boolean }>()
+  readonly #statements = new Map<string, PreparedStatement>()
+  #uses = 0
   /** Set when the database failed: SQLite may have undone the group by itself, so nothing may go on in it. */
   #failure: StoreBusyError | undefined
 
@@ -69,19 +70,30 @@ export class Connection {
     }
   }
 
-  #prepare(sql: string) {
-    let prepared = this.#statements.get(sql)
-    if (prepared === undefined) {
-      const statement = this.#database.prepare(sql)
-      prepared = { statement, returnsRows: statement.columns().length > 0 }
-      const [oldest] = this.#statements.keys()
-      if (this.#statements.size >= statementLimit && oldest !== undefined) this.#statements.delete(oldest)
-    } else {
-      this.#statements.delete(sql)
+  #prepare(sql: string): PreparedStatement {
+    const known = this.#statements.get(sql)
+    if (known !== undefined) {
+      known.lastUse = ++this.#uses
+      return known
     }
+    if (this.#statements.size >= statementLimit) this.#forgetHalf()
+    const statement = this.#database.prepare(sql)
+    const prepared = { statement, returnsRows: statement.columns().length > 0, lastUse: ++this.#uses }
     this.#statements.set(sql, prepared)
     return prepared
   }
+
+  /** Half at once: sorting by last use now and then is cheaper than keeping the order at each use. */
+  #forgetHalf(): void {
+    const byLastUse = [...this.#statements].sort(([, a], [, b]) => a.lastUse - b.lastUse)
+    for (const [sql] of byLastUse.slice(0, statementLimit / 2)) this.#statements.delete(sql)
+  }
+}
+
+interface PreparedStatement {
+  statement: StatementSync
+  returnsRows: boolean
+  lastUse: number
 }
 
 /** A Kysely whose every query runs at once on the connection: of all layers of a driver it needs only the compiler. */

@@ -1,0 +1,210 @@
+import { PassThrough } from 'node:stream'
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Log } from '../../src/client/client.ts'
+import { createMcpServer } from '../../src/mcp/server.ts'
+import { serveOverStdio } from '../../src/mcp/stdio.ts'
+import { toolList } from '../../src/mcp/tools.ts'
+import { realSystem } from '../../src/system.ts'
+import {
+  broken,
+  card,
+  cardId,
+  cardTransactionId,
+  issue,
+  json,
+  keys,
+  refusing,
+  scriptedClient,
+} from '../client/scripted.ts'
+import { errorOf, hosts } from './hosts.ts'
+
+type Steps = Parameters<typeof scriptedClient>[0]
+
+const opened: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of opened.splice(0)) await close()
+})
+
+/** A host and a server over two pipes, with a scripted API behind the server. */
+async function connected(open: (typeof hosts)[number]['open'], steps: Steps) {
+  const logged: unknown[] = []
+  const record = (fields: object, message: string) => logged.push({ fields, message })
+  const log: Log = { warn: record, error: record }
+  const { client, seen, system } = scriptedClient(steps, { log })
+  const [toServer, toHost] = [new PassThrough(), new PassThrough()]
+  let closes = 0
+  const handle = serveOverStdio({
+    createServer: () => createMcpServer({ client, environment: 'sandbox', version: '1.2.3', log }),
+    onClose: () => {
+      closes++
+    },
+    log,
+    system: realSystem,
+    stdin: toServer,
+    stdout: toHost,
+  })
+  const host = open()
+  // The SDK's server transport is nothing but lines over two streams, which is what a host needs as well.
+  await host.connect(new StdioServerTransport(toHost, toServer))
+  opened.push(async () => {
+    await host.close()
+    await handle.close()
+  })
+  return { host, seen, system, logged, toServer, closes: () => closes }
+}
+
+const ok = json(200, { data: card, meta: { extra: true } })
+
+describe.each(hosts)('$host', ({ open, version }) => {
+  test('agrees on the era, and reads the instructions and the tool list', async () => {
+    const { host } = await connected(open, [ok])
+    expect(host.version()).toBe(version)
+    expect(host.getInstructions()).toContain('issue_agent_card')
+    expect((await host.listTools()).tools).toEqual(toolList('sandbox'))
+  })
+
+  test('calls a tool: the same as structured content and as compact text', async () => {
+    const { host, seen } = await connected(open, [ok])
+    await host.listTools()
+    const result = await host.callTool('issue_agent_card', issue)
+    expect(result.isError).not.toBe(true)
+    expect(result.structuredContent).toEqual({ data: card, meta: { extra: true } })
+    expect(result.content).toEqual([{ type: 'text', text: JSON.stringify({ data: card, meta: { extra: true } }) }])
+    expect(seen).toHaveLength(1)
+    expect(keys(seen)[0]).toMatch(/^idk_/)
+  })
+
+  test('gets a refusal as an error result with all its fields', async () => {
+    const { host } = await connected(open, [refusing(409, 'card_purchase_simulation_not_allowed')])
+    await host.listTools()
+    const error = errorOf(await host.callTool('simulate_card_reversal', { cardTransactionId }))
+    expect(error).toEqual({
+      code: 'card_purchase_simulation_not_allowed',
+      status: 409,
+      detail: 'It is card_purchase_simulation_not_allowed.',
+      supportId: 'req_1',
+      next: expect.stringContaining('Read the card transaction'),
+      idempotencyKey: expect.stringMatching(/^idk_/),
+    })
+  })
+
+  test('repeats a call whose outcome is unknown with the key of its error', async () => {
+    const failing = broken('ECONNRESET')
+    const { host, seen } = await connected(open, [failing, failing, failing, failing, ok])
+    const error = errorOf(await host.callTool('issue_agent_card', issue))
+    const { idempotencyKey } = error as { idempotencyKey: string }
+    expect(error.next).toBe(
+      `Repeat this call with idempotencyKey "${idempotencyKey}": it is safe, nothing happens twice.`,
+    )
+    await host.callTool('issue_agent_card', { ...issue, idempotencyKey })
+    expect(new Set(keys(seen))).toEqual(new Set([idempotencyKey]))
+  })
+
+  test('is told of wrong arguments as an error result', async () => {
+    const { host, seen } = await connected(open, [ok])
+    const wrong = errorOf(await host.callTool('issue_agent_card', { ...issue, maximumAmount: '10' }))
+    expect(wrong).toMatchObject({ code: 'invalid_value', source: { pointer: '/data/attributes/maximumAmount' } })
+    const keyed = errorOf(await host.callTool('get_agent_card', { cardId, idempotencyKey: 'k' }))
+    expect(keyed.detail).toBe('There is no argument "idempotencyKey"; get_agent_card takes cardId, customerPartyId.')
+    expect(errorOf(await host.callTool('issue_agent_card', { ...issue, idempotencyKey: 5 })).code).toBe('invalid_value')
+    expect(seen).toEqual([])
+  })
+
+  test('gets a protocol error for a tool that does not exist', async () => {
+    const { host } = await connected(open, [ok])
+    await expect(host.callTool('make_money', {})).rejects.toMatchObject({ code: -32602 })
+    await expect(host.callTool('make_money', {})).rejects.toThrow('Unknown tool: "make_money"')
+  })
+
+  test('is told of attempts and waits when it asks for progress', async () => {
+    const { host } = await connected(open, [refusing(429, 'rate_limited', { 'Retry-After': '2' }), ok])
+    const told: (string | undefined)[] = []
+    const onprogress = ({ progress, message }: { progress: number; message?: string | undefined }) =>
+      told.push(`${progress} ${message}`)
+    await host.callTool('issue_agent_card', issue, { onprogress })
+    expect(told).toEqual(['1 attempt 1 of 4', '2 status 429; waiting 2.0 s for attempt 2 of 4', '3 attempt 2 of 4'])
+  })
+
+  test('cancels a call: the client stops, nothing more is sent, the connection stays', async () => {
+    let started = () => {}
+    const running = new Promise<void>((resolve) => {
+      started = resolve
+    })
+    const hanging = (request: Request) => {
+      started()
+      return new Promise<Response>((_, reject) => {
+        request.signal.addEventListener('abort', () => {
+          aborted = true
+          reject(request.signal.reason)
+        })
+      })
+    }
+    let aborted = false
+    const { host, seen, logged } = await connected(open, [hanging, ok])
+    const controller = new AbortController()
+    const call = host.callTool('issue_agent_card', issue, { signal: controller.signal })
+    await running
+    controller.abort('no longer wanted')
+    await expect(call).rejects.toThrow('no longer wanted')
+    await host.callTool('get_agent_card', { cardId })
+    expect(aborted).toBe(true)
+    expect(seen).toHaveLength(2)
+    expect(logged).toEqual([])
+  })
+
+  test('finishes the calls that run when its stdin ends, and closes once', async () => {
+    let answer = (_: Response) => {}
+    const slow = () =>
+      new Promise<Response>((resolve) => {
+        answer = resolve
+      })
+    const { host, seen, toServer, closes } = await connected(open, [slow])
+    const call = host.callTool('get_agent_card', { cardId })
+    while (seen.length === 0) await realSystem.sleep(1)
+    toServer.end()
+    await realSystem.sleep(20)
+    expect(closes()).toBe(0)
+    answer(Response.json({ data: card }))
+    expect((await call).structuredContent).toEqual({ data: card })
+    await realSystem.sleep(20)
+    expect(closes()).toBe(1)
+  })
+})
+
+test('an error that is no answer of the service is logged, and told without its text', async () => {
+  const steps: Steps = [ok]
+  const { client } = scriptedClient(steps)
+  const logged: unknown[] = []
+  const log: Log = { warn: () => {}, error: (fields) => logged.push(fields) }
+  const failing = { ...client, call: () => Promise.reject(new Error('secret')) }
+  const [toServer, toHost] = [new PassThrough(), new PassThrough()]
+  const handle = serveOverStdio({
+    createServer: () => createMcpServer({ client: failing, environment: 'sandbox', version: '1', log }),
+    onClose: () => {},
+    log,
+    system: realSystem,
+    stdin: toServer,
+    stdout: toHost,
+  })
+  const host = hosts[0].open()
+  await host.connect(new StdioServerTransport(toHost, toServer))
+  const result = await host.callTool('whoami')
+  expect(errorOf(result)).toMatchObject({ code: 'server_error' })
+  expect(JSON.stringify(result)).not.toContain('secret')
+  expect(logged).toHaveLength(1)
+  await handle.close()
+})
+
+test('production has no simulations to call', async () => {
+  const { client } = scriptedClient([ok])
+  const log: Log = { warn: () => {}, error: () => {} }
+  const server = createMcpServer({ client, environment: 'production', version: '1', log })
+  const [toServer, toHost] = [new PassThrough(), new PassThrough()]
+  await server.connect(new StdioServerTransport(toServer, toHost))
+  const host = hosts[0].open()
+  await host.connect(new StdioServerTransport(toHost, toServer))
+  await expect(host.callTool('simulate_card_capture', {})).rejects.toThrow('Unknown tool')
+  expect(host.getInstructions()).toContain('real money moves')
+  await host.close()
+})

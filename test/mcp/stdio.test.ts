@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { afterEach, describe, expect, test } from 'vitest'
+import { errorOf, type Host, hosts, type ToolResult } from './hosts.ts'
+
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+const environment = { PAYMENTS_DATABASE_URL: 'sqlite::memory:', PAYMENTS_LOG_LEVEL: 'error', NODE_NO_WARNINGS: '1' }
+
+const opened: Host[] = []
+afterEach(async () => {
+  for (const host of opened.splice(0)) await host.close()
+})
+
+async function started({ sdk, open }: (typeof hosts)[number]): Promise<Host> {
+  const parameters = { command: process.execPath, args: [cli], env: environment, stderr: 'inherit' as const }
+  const host = open()
+  opened.push(host)
+  await host.connect(
+    sdk === 'v1' ? (new EarlierStdioTransport(parameters) as never) : new StdioClientTransport(parameters),
+  )
+  return host
+}
+
+function dataOf(result: ToolResult) {
+  if (result.structuredContent === undefined) throw new Error(`no data: ${result.content[0]?.text}`)
+  expect(JSON.parse(result.content[0]?.text ?? '')).toEqual(result.structuredContent)
+  return result.structuredContent.data
+}
+
+const merchant = { name: 'Example Store' }
+const dollars = (amount: number) => ({ amount: amount * 100, currency: 'USD' })
+
+async function issuedCard(host: Host): Promise<string> {
+  const card = await host.callTool('issue_agent_card', { merchant, maximumAmount: 5000, currency: 'USD' })
+  expect(dataOf(card)).toMatchObject({ type: 'agentCard', attributes: { status: 'active', maximumAmount: 5000 } })
+  return dataOf(card).id
+}
+
+describe.each(hosts)('the process, driven by $host', (chosen) => {
+  test('a whole purchase', async () => {
+    const host = await started(chosen)
+    expect(host.version()).toBe(chosen.version)
+    expect((await host.listTools()).tools).toHaveLength(17)
+
+    const cardId = await issuedCard(host)
+    const { attributes } = dataOf(await host.callTool('get_agent_card_details', { cardId }))
+    expect(attributes).toMatchObject({
+      number: expect.stringMatching(/^\d{16}$/),
+      cvv: expect.stringMatching(/^\d{3}$/),
+    })
+
+    const authorized = await host.callTool('simulate_card_authorization', { cardId, merchant, ...dollars(40) })
+    expect(dataOf(authorized).attributes).toMatchObject({ kind: 'purchase', status: 'authorized', held: 4000 })
+    const cardTransactionId = dataOf(authorized).id
+    const captured = await host.callTool('simulate_card_capture', { cardTransactionId, ...dollars(30) })
+    expect(dataOf(captured).attributes).toMatchObject({ status: 'partially_captured', captured: 3000, held: 0 })
+    const refunded = await host.callTool('simulate_card_refund', { cardTransactionId, ...dollars(10) })
+    expect(dataOf(refunded).attributes).toMatchObject({ kind: 'refund', amount: 1000 })
+    expect(dataOf(await host.callTool('get_agent_card', { cardId })).attributes).toMatchObject({ status: 'used' })
+
+    const again = errorOf(await host.callTool('simulate_card_reversal', { cardTransactionId }))
+    expect(again).toMatchObject({ code: 'card_purchase_simulation_not_allowed', status: 409 })
+    expect(again.supportId).toMatch(/^req_/)
+    expect(again.idempotencyKey).toMatch(/^idk_/)
+  })
+
+  test('two equal calls are two purchases, one repeated with its key is one', async () => {
+    const host = await started(chosen)
+    const first = await issuedCard(host)
+    expect(await issuedCard(host)).not.toBe(first)
+    const input = { merchant, maximumAmount: 5000, currency: 'USD', idempotencyKey: 'the same' }
+    const once = dataOf(await host.callTool('issue_agent_card', input))
+    expect(dataOf(await host.callTool('issue_agent_card', input))).toEqual(once)
+  })
+
+  test('a cancelled purchase is safe to repeat with its key', async () => {
+    const host = await started(chosen)
+    const input = {
+      cardId: await issuedCard(host),
+      merchant: { name: 'Sandbox Unresolved' },
+      ...dollars(5),
+      idempotencyKey: 'cancelled once',
+    }
+    const controller = new AbortController()
+    // The first attempt at this merchant is accepted but not resolved, so the call waits for its second one.
+    const onprogress = ({ message }: { message?: string | undefined }) => {
+      if (message?.includes('waiting')) controller.abort('the user changed their mind')
+    }
+    const call = host.callTool('simulate_card_authorization', input, { signal: controller.signal, onprogress })
+    await expect(call).rejects.toThrow('changed their mind')
+    const repeated = await host.callTool('simulate_card_authorization', input)
+    expect(dataOf(repeated).attributes.status).toBe('authorized')
+    const list = await host.callTool('list_card_transactions', { cardId: input.cardId })
+    expect(list.structuredContent?.data).toHaveLength(1)
+  })
+})
+
+/** Runs the process on some lines of input, which then ends. */
+async function run(lines: object[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [cli], { env: { PATH: process.env.PATH, ...environment, ...env } })
+  const output = Promise.all([text(child.stdout), text(child.stderr)])
+  child.stdin.end(lines.map((line) => `${JSON.stringify({ jsonrpc: '2.0', ...line })}\n`).join(''))
+  const [code] = await once(child, 'close')
+  const [stdout, stderr] = await output
+  return {
+    code,
+    stderr,
+    answers: stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line)),
+  }
+}
+
+const initialize = {
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+}
+
+test('the process ends by itself when its stdin does, before and after it was used', async () => {
+  expect(await run([])).toEqual({ code: 0, stderr: '', answers: [] })
+  const { code, answers } = await run([initialize])
+  expect(code).toBe(0)
+  expect(answers).toMatchObject([
+    { id: 1, result: { protocolVersion: '2025-11-25', serverInfo: { name: 'payments-mcp' } } },
+  ])
+})
+
+test('calls that run when stdin ends are answered', async () => {
+  const issue = { name: 'issue_agent_card', arguments: { merchant, maximumAmount: 100, currency: 'USD' } }
+  const calls = [2, 3, 4].map((id) => ({ id, method: 'tools/call', params: issue }))
+  const { code, stderr, answers } = await run([initialize, { method: 'notifications/initialized' }, ...calls])
+  expect(code).toBe(0)
+  expect(stderr).toBe('')
+  expect(answers.map(({ id }) => id).sort()).toEqual([1, 2, 3, 4])
+  const cards = answers.slice(1).map(({ result }) => result.structuredContent.data.id)
+  expect(new Set(cards).size).toBe(3)
+})
+
+test('a remote API that is not there is told in the result, and initialize does not wait for it', async () => {
+  const call = { id: 2, method: 'tools/call', params: { name: 'whoami', arguments: {} } }
+  const env = { PAYMENTS_BASE_URL: 'http://127.0.0.1:9', PAYMENTS_KEY: `ak_ntl_sandbox_${'a'.repeat(43)}` }
+  const { code, answers } = await run([initialize, { method: 'notifications/initialized' }, call], env)
+  expect(code).toBe(0)
+  expect(answers[0]).toMatchObject({ id: 1 })
+  expect(errorOf(answers[1].result)).toMatchObject({
+    code: 'service_unavailable',
+    detail: "Can't reach 127.0.0.1:9: the connection was refused.",
+    next: 'Repeat this call: it is safe.',
+  })
+  expect(JSON.stringify(answers)).not.toContain('aaaaaa')
+})

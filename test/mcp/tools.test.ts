@@ -1,0 +1,102 @@
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv'
+import { encode } from 'gpt-tokenizer'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { operationsOf, toolList } from '../../src/mcp/tools.ts'
+import { type Environment, inputParts, type OperationDefinition } from '../../src/operation.ts'
+import { catalogue } from '../../tools/index.ts'
+
+const environments: Environment[] = ['sandbox', 'production']
+/** The one that hosts check results with. */
+const validator = (schema: object = {}) => new AjvJsonSchemaValidator().getValidator(schema as never)
+const operations = Object.values<OperationDefinition>(catalogue)
+
+describe.each(environments)('the tools of %s', (environment) => {
+  test('are what agents saw before, unless this changed on purpose', async () => {
+    const text = `${JSON.stringify(toolList(environment), null, 2)}\n`
+    await expect(text).toMatchFileSnapshot(`../__snapshots__/tools.${environment}.json`)
+  })
+
+  test('cost a model at most 120 tokens on average and 2,400 together', () => {
+    const costs = toolList(environment).map(({ name, description, inputSchema }) => ({
+      name,
+      tokens: encode(JSON.stringify({ name, description, inputSchema })).length,
+    }))
+    const total = costs.reduce((sum, { tokens }) => sum + tokens, 0)
+    const table = costs.map(({ name, tokens }) => `${name} ${tokens}`).join('\n')
+    expect(total, table).toBeLessThanOrEqual(2400)
+    expect(total / costs.length, table).toBeLessThanOrEqual(120)
+  })
+
+  test('are those of the environment, in the order of the catalogue, made once', () => {
+    const names = operations.filter((operation) => operation.environments.includes(environment)).map(({ name }) => name)
+    expect(toolList(environment).map(({ name }) => name)).toEqual(names)
+    expect(operationsOf(environment).map(({ name }) => name)).toEqual(names)
+    expect(toolList(environment)).toBe(toolList(environment))
+  })
+
+  test('have schemas that a validator compiles', () => {
+    for (const { inputSchema, outputSchema } of toolList(environment)) {
+      expect(validator(inputSchema)({}).valid).toBeTypeOf('boolean')
+      expect(validator(outputSchema)({}).valid).toBe(false)
+    }
+  })
+})
+
+test('nothing is simulated in production', () => {
+  expect(toolList('production').filter(({ name }) => /simulate|sandbox/.test(name))).toEqual([])
+})
+
+describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (name, operation) => {
+  const tool = toolList('sandbox').find((candidate) => candidate.name === name)
+  const properties = Object.keys(tool?.inputSchema.properties ?? {})
+
+  test('is named verb_noun, titled and described in full sentences', () => {
+    if (name !== 'whoami') expect(name).toMatch(/^(list|get|issue|simulate|advance)(_[a-z]+)+$/)
+    expect(name.length).toBeLessThanOrEqual(64)
+    expect(operation.title).toMatch(/^[A-Z].{3,}[^.]$/)
+    expect(operation.description).toMatch(/^[A-Z].{10,}\.$/)
+  })
+
+  test('takes every argument side by side', () => {
+    const names = inputParts.flatMap((part) => Object.keys(operation[part]?.shape ?? {}))
+    expect(new Set(names).size).toBe(names.length)
+    expect(names).not.toContain('idempotencyKey')
+    expect(properties).toEqual(operation.idempotency === 'required' ? [...names, 'idempotencyKey'] : names)
+    const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
+    expect(Object.keys(operation.params?.shape ?? {})).toEqual(inPath)
+    expect(tool?.inputSchema.required ?? []).toEqual(expect.arrayContaining(inPath))
+    expect(tool?.inputSchema.required ?? []).not.toContain('idempotencyKey')
+    expect(tool?.inputSchema.additionalProperties).toBe(false)
+  })
+
+  test('is annotated as what it does', () => {
+    expect(tool?.annotations).toEqual({
+      readOnlyHint: operation.effect === 'read',
+      destructiveHint: operation.effect === 'destructive',
+      idempotentHint: operation.effect === 'read',
+      openWorldHint: false,
+    })
+    expect(operation.method === 'GET').toBe(operation.effect === 'read')
+  })
+
+  test('accepts results with less, more and other than the catalogue knows', () => {
+    const valid = validator(tool?.outputSchema)
+    const { type, id } = z.toJSONSchema(operation.output).properties as Record<string, { const?: string }>
+    const resource = {
+      type: type?.const,
+      id: id?.const ?? 'x',
+      attributes: { status: 'of tomorrow', unheard: 1 },
+      links: {},
+    }
+    expect(valid({ data: operation.result === 'page' ? [resource] : resource, meta: { any: 1 } }).valid).toBe(true)
+    expect(valid({ meta: {} }).valid).toBe(false)
+  })
+
+  test('spends no tokens on what the client checks anyway', () => {
+    const text = JSON.stringify(tool?.inputSchema)
+    expect(text).not.toContain('$schema')
+    expect(text).not.toContain('pattern')
+    expect(text).not.toContain(String(Number.MAX_SAFE_INTEGER))
+  })
+})

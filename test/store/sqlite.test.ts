@@ -1,0 +1,106 @@
+import { statSync, writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openStore } from '../../src/service/store/open.ts'
+import { type Store, StoreBusyError, type Transaction } from '../../src/service/store/store.ts'
+import { realSystem } from '../../src/system.ts'
+import { sqlite } from '../support/databases.ts'
+import { addWallet, walletIds } from './wallets.ts'
+
+describe('the store on SQLite', () => {
+  let store: Store
+  let url: string
+  let drop: () => Promise<void>
+
+  beforeEach(async () => {
+    ;({ store, url, drop } = await sqlite.create())
+  })
+  afterEach(() => drop())
+
+  test('rejects a whole group whose commit fails, also what a transaction of it threw', async () => {
+    await store.transaction(async ({ db }) => {
+      await sql`create table parent (id integer primary key)`.execute(db)
+      await sql`create table child (id integer references parent deferrable initially deferred)`.execute(db)
+    })
+    const outcomes = await Promise.allSettled([
+      store.transaction((tx) => addWallet(tx)),
+      store.transaction((tx) => sql`insert into child values (1)`.execute(tx.db)),
+      store.transaction(async () => {
+        throw new Error('decided on what others of the group wrote')
+      }),
+    ])
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { name: 'StoreBusyError' } })
+    expect(await walletIds(store)).toEqual([])
+    await store.transaction((tx) => addWallet(tx))
+    expect(await walletIds(store)).toEqual(['wal_1'])
+  })
+
+  test('rejects a whole group when the disk is full, even where the error was caught', async () => {
+    const limitPages = (count: number) =>
+      store.transaction((tx) => sql`pragma max_page_count = ${sql.lit(count)}`.execute(tx.db))
+    const fill = async (tx: Transaction) => addWallet(tx, { id: 'wal_2', tags: 'x'.repeat(1_000_000) })
+    await limitPages(1)
+    const outcomes = await Promise.allSettled([
+      store.transaction((tx) => addWallet(tx)),
+      store.transaction(async (tx) => {
+        await expect(tx.savepoint(() => fill(tx))).rejects.toThrow(StoreBusyError)
+        await expect(addWallet(tx, { id: 'wal_3' })).rejects.toThrow(StoreBusyError)
+      }),
+      store.transaction(fill),
+    ])
+    for (const outcome of outcomes.slice(0, 2)) expect(outcome).toMatchObject({ reason: { name: 'StoreBusyError' } })
+    expect(await walletIds(store)).toEqual([])
+    await limitPages(1_000_000)
+    await store.transaction(fill)
+    expect(await walletIds(store)).toEqual(['wal_2'])
+  })
+
+  test('waits for another process that holds the lock', async () => {
+    const other = new DatabaseSync(pathOf(url))
+    const waiting = await openStore({ url, system: { ...realSystem, sleep: async () => other.exec('commit') } })
+    other.exec('begin immediate')
+    await waiting.transaction((tx) => addWallet(tx))
+    expect(await walletIds(waiting)).toEqual(['wal_1'])
+    await waiting.close()
+    other.close()
+  })
+
+  test('rejects with StoreBusyError when another process does not let go of the lock', async () => {
+    const other = new DatabaseSync(pathOf(url))
+    const waiting = await openStore({ url, system: { ...realSystem, sleep: async () => {} } })
+    other.exec('begin immediate')
+    await expect(waiting.transaction((tx) => addWallet(tx))).rejects.toThrow(StoreBusyError)
+    other.exec('commit')
+    await waiting.transaction((tx) => addWallet(tx))
+    await waiting.close()
+    other.close()
+  })
+
+  test('keeps the files from other users', async () => {
+    await store.transaction((tx) => addWallet(tx))
+    for (const suffix of ['', '-wal', '-shm']) {
+      expect((statSync(pathOf(url) + suffix).mode & 0o777).toString(8)).toBe('600')
+    }
+  })
+
+  test('keeps nothing of a database in memory', async () => {
+    const first = await openStore({ url: 'sqlite::memory:', system: realSystem })
+    await first.transaction((tx) => addWallet(tx))
+    expect(await walletIds(first)).toEqual(['wal_1'])
+    await first.close()
+    const second = await openStore({ url: 'sqlite::memory:', system: realSystem })
+    expect(await walletIds(second)).toEqual([])
+    await second.close()
+  })
+
+  test('refuses a file that is no database', async () => {
+    writeFileSync(`${pathOf(url)}.txt`, 'not a database '.repeat(1_000))
+    const open = openStore({ url: `${url}.txt`, system: realSystem })
+    await expect(open).rejects.toThrow(`Cannot use the database ${url}.txt: file is not a database`)
+  })
+})
+
+function pathOf(url: string): string {
+  return url.slice('sqlite:'.length)
+}
