@@ -65,7 +65,8 @@ export function equalSecrets(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/** Aborts with a TimeoutError after `ms` of real time; does not keep the process alive. */
-export function timeoutSignal(ms: number): AbortSignal {
-  return AbortSignal.timeout(ms)
+/** Calls `expired` after `ms` of real time, unless it is cleared before; does not keep the process alive. */
+export function deadline(ms: number, expired: () => void): { clear(): void } {
+  const timer = setTimeout(expired, ms).unref()
+  return { clear: () => clearTimeout(timer) }
 }

@@ -142,7 +142,7 @@ function details(errors: unknown[]): string | undefined {
 
 function nextStep(found: Found, passing: boolean, idempotencyKey: string | undefined): string {
   if (found.code === 'bad_gateway' && !passing) return 'Check the base address of the payments API. Do not retry as is.'
-  const known = found.code in errorTable ? errorTable[found.code as keyof typeof errorTable] : undefined
+  const known = Object.hasOwn(errorTable, found.code) ? errorTable[found.code as keyof typeof errorTable] : undefined
   const alike = Object.values(errorTable).find((entry) => entry.status === found.status)
   const fallback = found.status >= 500 || found.status === 408 ? errorTable.service_unavailable : undefined
   const next = (known ?? alike ?? fallback)?.next ?? 'Correct the request. Do not retry as is.'

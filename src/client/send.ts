@@ -1,4 +1,4 @@
-import { timeoutSignal } from '../system.ts'
+import { deadline } from '../system.ts'
 
 /** What came back for one request. */
 export type Answer =
@@ -22,16 +22,23 @@ export async function send(
   limits: { timeoutMs: number; signal: AbortSignal | undefined },
 ): Promise<Answer> {
   limits.signal?.throwIfAborted()
-  const timeout = timeoutSignal(limits.timeoutMs)
-  const signal = limits.signal === undefined ? timeout : AbortSignal.any([limits.signal, timeout])
-  const request = new Request(url, { ...init, signal })
+  const controller = new AbortController()
+  const cancel = () => controller.abort(limits.signal?.reason)
+  limits.signal?.addEventListener('abort', cancel, { once: true })
+  let late = false
+  const timer = deadline(limits.timeoutMs, () => {
+    late = true
+    controller.abort()
+  })
   try {
     // An embedded service does not look at the request's signal, so the wait itself ends with it.
-    return await until(signal, exchange(fetch, request))
+    return await until(controller.signal, exchange(fetch, new Request(url, { ...init, signal: controller.signal })))
   } catch (error) {
     limits.signal?.throwIfAborted()
-    if (timeout.aborted) return { kind: 'broken', reason: `no answer within ${limits.timeoutMs / 1000} s` }
-    return { kind: 'broken', reason: networkReason(error) }
+    return { kind: 'broken', reason: late ? `no answer within ${limits.timeoutMs / 1000} s` : networkReason(error) }
+  } finally {
+    timer.clear()
+    limits.signal?.removeEventListener('abort', cancel)
   }
 }
 
@@ -58,9 +65,8 @@ function parseJson(text: string): unknown {
 
 function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason)
-    signal.addEventListener('abort', stop, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    work.then(resolve, reject)
   })
 }
 

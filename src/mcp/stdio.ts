@@ -8,33 +8,36 @@ import {
 } from '@modelcontextprotocol/server'
 import { type StdioServerHandle, serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { Log } from '../client/client.ts'
-import { realSystem, type System } from '../system.ts'
+import type { System } from '../system.ts'
 
 export interface StdioOptions {
   /** Called once per connection, and once more when a client probes the era before it falls back to the older one. */
   createServer: () => Server
   /** Called once, after the last answer is written: closes what keeps the process alive. */
   onClose: () => void | Promise<void>
-  log?: Log
-  system?: Pick<System, 'sleep'>
-  stdin?: Readable
-  stdout?: Writable
+  log: Log
+  system: Pick<System, 'sleep'>
+  stdin: Readable
+  stdout: Writable
 }
 
 /** How long calls that run when stdin ends may take to finish; a host kills the process soon after it ended it. */
 const drainMs = 5_000
 
 /** Serves one MCP connection over stdio, of either era. The process may exit by itself once `onClose` has run. */
-export function serveOverStdio(options: StdioOptions): StdioServerHandle {
-  const { createServer, onClose, log, system = realSystem, stdin = process.stdin, stdout = process.stdout } = options
-  const onerror = (error: Error) => log?.warn({ err: error }, 'stdio')
+export function serveOverStdio({ createServer, onClose, log, system, stdin, stdout }: StdioOptions): StdioServerHandle {
+  const onerror = (error: Error) => log.warn({ err: error }, 'stdio')
   const transport = lineTransport(stdin, stdout, system)
   const handle = serveStdio(createServer, { transport, onerror })
-  // serveStdio took the transport's onclose; what runs after it is chained here.
+  // serveStdio has set its own, which ends the server.
   const closed = transport.onclose
   transport.onclose = async () => {
     closed?.()
-    await onClose()
+    try {
+      await onClose()
+    } catch (error) {
+      log.error({ err: error }, 'closing failed')
+    }
   }
   return handle
 }

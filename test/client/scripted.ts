@@ -1,4 +1,4 @@
-import { type CallOptions, type ClientOptions, createClient } from '../../src/client/client.ts'
+import { type ClientOptions, createClient } from '../../src/client/client.ts'
 import type { System } from '../../src/system.ts'
 
 /** A request as the scripted service saw it. */
@@ -85,5 +85,3 @@ export async function thrown(work: Promise<unknown>): Promise<unknown> {
   }
   throw new Error('nothing was thrown')
 }
-
-export type { CallOptions }

@@ -5,7 +5,7 @@ import type { Log } from '../../src/client/client.ts'
 import { createMcpServer } from '../../src/mcp/server.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
 import { toolList } from '../../src/mcp/tools.ts'
-import { realSystem } from '../../src/system.ts'
+import { realSystem, type System } from '../../src/system.ts'
 import {
   broken,
   card,
@@ -27,7 +27,11 @@ afterEach(async () => {
 })
 
 /** A host and a server over two pipes, with a scripted API behind the server. */
-async function connected(open: (typeof hosts)[number]['open'], steps: Steps) {
+async function connected(
+  open: (typeof hosts)[number]['open'],
+  steps: Steps,
+  serverSystem: Pick<System, 'sleep'> = realSystem,
+) {
   const logged: unknown[] = []
   const record = (fields: object, message: string) => logged.push({ fields, message })
   const log: Log = { warn: record, error: record }
@@ -40,7 +44,7 @@ async function connected(open: (typeof hosts)[number]['open'], steps: Steps) {
       closes++
     },
     log,
-    system: realSystem,
+    system: serverSystem,
     stdin: toServer,
     stdout: toHost,
   })
@@ -170,6 +174,26 @@ describe.each(hosts)('$host', ({ open, version }) => {
     await realSystem.sleep(20)
     expect(closes()).toBe(1)
   })
+})
+
+test('a call that never ends does not keep the connection when its stdin ends', async () => {
+  const slept: number[] = []
+  const sleep = async (ms: number) => void slept.push(ms)
+  const { host, seen, toServer, closes } = await connected(hosts[0].open, [() => new Promise(() => {})], { sleep })
+  const call = host.callTool('get_agent_card', { cardId }).catch((error: Error) => error.message)
+  while (seen.length === 0) await realSystem.sleep(1)
+  toServer.end()
+  while (closes() === 0) await realSystem.sleep(1)
+  expect(slept).toEqual([5000])
+  await host.close()
+  expect(await call).toContain('closed')
+})
+
+test('a line that is no message is skipped', async () => {
+  const { host, toServer, logged } = await connected(hosts[0].open, [ok])
+  toServer.write('not json\n{"jsonrpc":"1.0"}\n\n')
+  expect((await host.callTool('get_agent_card', { cardId })).structuredContent?.data).toEqual(card)
+  expect(logged).toHaveLength(1)
 })
 
 test('an error that is no answer of the service is logged, and told without its text', async () => {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, describe, expect, test } from 'vitest'
+import { listening } from '../client/listening.ts'
 import { errorOf, type Host, hosts, type ToolResult } from './hosts.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
@@ -144,13 +145,15 @@ test('calls that run when stdin ends are answered', async () => {
 
 test('a remote API that is not there is told in the result, and initialize does not wait for it', async () => {
   const call = { id: 2, method: 'tools/call', params: { name: 'whoami', arguments: {} } }
-  const env = { PAYMENTS_BASE_URL: 'http://127.0.0.1:9', PAYMENTS_KEY: `ak_ntl_sandbox_${'a'.repeat(43)}` }
+  const { address, close } = await listening(() => {})
+  await close()
+  const env = { PAYMENTS_BASE_URL: address, PAYMENTS_KEY: `ak_ntl_sandbox_${'a'.repeat(43)}` }
   const { code, answers } = await run([initialize, { method: 'notifications/initialized' }, call], env)
   expect(code).toBe(0)
   expect(answers[0]).toMatchObject({ id: 1 })
   expect(errorOf(answers[1].result)).toMatchObject({
     code: 'service_unavailable',
-    detail: "Can't reach 127.0.0.1:9: the connection was refused.",
+    detail: `Can't reach ${new URL(address).host}: the connection was refused.`,
     next: 'Repeat this call: it is safe.',
   })
   expect(JSON.stringify(answers)).not.toContain('aaaaaa')

@@ -36,6 +36,8 @@ export interface Answer {
 /** A service on a real database with the seeded world, and a caller for its public door. */
 export interface World {
   store: Store
+  /** Of the database. */
+  url: string
   service: Service
   system: FakeSystem
   agentKey: string
@@ -62,13 +64,13 @@ export const secrets = { apiKey: 'api-secret-0123456789abcdef', agentKey: 'agent
 
 export async function createWorld(database: (typeof databases)[number], options: WorldOptions = {}): Promise<World> {
   const { environment = 'sandbox', rateLimit = 1_000_000, system = fakeSystem() } = options
-  const { store, drop } = await database.create(system)
+  const { store, url, drop } = await database.create(system)
   const logged: string[] = []
   const line = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
   const log = { debug: line, info: line, warn: line, error: line }
   const service = createService({ store, system, environment, rateLimit, log })
   const { apiKey, agentKey } = await service.seed(secrets)
-  return { store, service, system, logged, drop, ...caller(service, String(agentKey)), apiKey: String(apiKey) }
+  return { store, url, service, system, logged, drop, ...caller(service, String(agentKey)), apiKey: String(apiKey) }
 }
 
 function caller(service: Service, agentKey: string) {

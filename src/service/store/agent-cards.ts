@@ -1,4 +1,5 @@
 import { type PageOf, type PageRequest, pageOf } from './page.ts'
+import { prepared } from './prepared.ts'
 import { StaleWriteError, type Transaction } from './store.ts'
 import type { AgentCardRow } from './tables.ts'
 
@@ -9,10 +10,13 @@ export interface CardScope {
 }
 
 export async function findAgentCard(tx: Transaction, scope: CardScope, id: string): Promise<AgentCardRow | undefined> {
-  let query = tx.db.selectFrom('agentCards').selectAll().where('id', '=', id).where('partyId', '=', scope.partyId)
-  if (scope.agentId !== null) query = query.where('agentId', '=', scope.agentId)
-  return query.executeTakeFirst()
+  const { rows } = await cardById(tx, { id, partyId: scope.partyId })
+  return rows.find((row) => scope.agentId === null || row.agentId === scope.agentId)
 }
+
+const cardById = prepared((db, by: { id: string; partyId: string }) =>
+  db.selectFrom('agentCards').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
+)
 
 export async function listAgentCards(
   tx: Transaction,
@@ -30,16 +34,22 @@ export async function listAgentCards(
 }
 
 export async function insertAgentCard(tx: Transaction, row: AgentCardRow): Promise<void> {
-  await tx.db.insertInto('agentCards').values(row).execute()
+  await insert(tx, row)
 }
+
+const insert = prepared((db, row: AgentCardRow) => db.insertInto('agentCards').values(row))
 
 /** Marks the card's one purchase as approved. */
 export async function markAgentCardUsed(tx: Transaction, card: AgentCardRow, nowMs: number): Promise<void> {
-  const { numUpdatedRows } = await tx.db
-    .updateTable('agentCards')
-    .set({ usedAtMs: nowMs, updatedAtMs: nowMs, version: card.version + 1 })
-    .where('id', '=', card.id)
-    .where('version', '=', card.version)
-    .executeTakeFirst()
-  if (numUpdatedRows !== 1n) throw new StaleWriteError(`card ${card.id}`)
+  const { id, version } = card
+  const { numAffectedRows } = await markUsed(tx, { id, version, nowMs, nextVersion: version + 1 })
+  if (numAffectedRows !== 1n) throw new StaleWriteError(`card ${card.id}`)
 }
+
+const markUsed = prepared((db, card: { id: string; version: number; nowMs: number; nextVersion: number }) =>
+  db
+    .updateTable('agentCards')
+    .set({ usedAtMs: card.nowMs, updatedAtMs: card.nowMs, version: card.nextVersion })
+    .where('id', '=', card.id)
+    .where('version', '=', card.version),
+)

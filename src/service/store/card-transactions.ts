@@ -1,7 +1,9 @@
+import type { Kysely } from 'kysely'
 import type { CardScope } from './agent-cards.ts'
 import { type PageOf, type PageRequest, pageOf } from './page.ts'
+import { prepared } from './prepared.ts'
 import { StaleWriteError, type Transaction } from './store.ts'
-import type { CardTransactionRow, CardTransactionStatus } from './tables.ts'
+import type { CardTransactionRow, CardTransactionStatus, Tables } from './tables.ts'
 
 export interface CardTransactionFilter {
   cardId?: string | undefined
@@ -14,8 +16,18 @@ export async function findCardTransaction(
   scope: CardScope,
   id: string,
 ): Promise<CardTransactionRow | undefined> {
-  return inScope(tx, scope).where('cardTransactions.id', '=', id).executeTakeFirst()
+  const { partyId, agentId } = scope
+  const { rows } = agentId === null ? await ofParty(tx, { id, partyId }) : await ofAgent(tx, { id, partyId, agentId })
+  return rows[0]
 }
+
+const ofParty = prepared((db, by: { id: string; partyId: string }) =>
+  inScope(db, { partyId: by.partyId, agentId: null }).where('cardTransactions.id', '=', by.id),
+)
+
+const ofAgent = prepared((db, by: { id: string; partyId: string; agentId: string }) =>
+  inScope(db, by).where('cardTransactions.id', '=', by.id),
+)
 
 export async function listCardTransactions(
   tx: Transaction,
@@ -23,7 +35,7 @@ export async function listCardTransactions(
   filter: CardTransactionFilter,
   page: PageRequest,
 ): Promise<PageOf<CardTransactionRow>> {
-  let query = inScope(tx, scope)
+  let query = inScope(tx.db, scope)
   if (filter.cardId !== undefined) query = query.where('cardTransactions.cardId', '=', filter.cardId)
   if (filter.status !== undefined) query = query.where('cardTransactions.status', '=', filter.status)
   if (page.beforeId !== null) query = query.where('cardTransactions.id', '<', page.beforeId)
@@ -35,8 +47,10 @@ export async function listCardTransactions(
 }
 
 export async function insertCardTransaction(tx: Transaction, row: CardTransactionRow): Promise<void> {
-  await tx.db.insertInto('cardTransactions').values(row).execute()
+  await insert(tx, row)
 }
+
+const insert = prepared((db, row: CardTransactionRow) => db.insertInto('cardTransactions').values(row))
 
 /** Writes `after` over `before`, and gives it back as it now stands. */
 export async function replaceCardTransaction(
@@ -44,17 +58,26 @@ export async function replaceCardTransaction(
   before: CardTransactionRow,
   after: CardTransactionRow,
 ): Promise<CardTransactionRow> {
-  const { status, heldCents, capturedCents, refundedCents, holdExpiresAtMs, updatedAtMs } = after
-  const version = before.version + 1
-  const { numUpdatedRows } = await tx.db
-    .updateTable('cardTransactions')
-    .set({ status, heldCents, capturedCents, refundedCents, holdExpiresAtMs, updatedAtMs, version })
-    .where('id', '=', before.id)
-    .where('version', '=', before.version)
-    .executeTakeFirst()
-  if (numUpdatedRows !== 1n) throw new StaleWriteError(`card transaction ${before.id}`)
-  return { ...after, version }
+  const { numAffectedRows } = await replace(tx, { ...after, version: before.version, nextVersion: before.version + 1 })
+  if (numAffectedRows !== 1n) throw new StaleWriteError(`card transaction ${before.id}`)
+  return { ...after, version: before.version + 1 }
 }
+
+const replace = prepared((db, row: CardTransactionRow & { nextVersion: number }) =>
+  db
+    .updateTable('cardTransactions')
+    .set({
+      status: row.status,
+      heldCents: row.heldCents,
+      capturedCents: row.capturedCents,
+      refundedCents: row.refundedCents,
+      holdExpiresAtMs: row.holdExpiresAtMs,
+      updatedAtMs: row.updatedAtMs,
+      version: row.nextVersion,
+    })
+    .where('id', '=', row.id)
+    .where('version', '=', row.version),
+)
 
 /** Authorizations whose hold has lapsed, the oldest first. */
 export async function lapsedAuthorizations(
@@ -72,8 +95,8 @@ export async function lapsedAuthorizations(
     .execute()
 }
 
-function inScope(tx: Transaction, scope: CardScope) {
-  const query = tx.db
+function inScope(db: Kysely<Tables>, scope: CardScope) {
+  const query = db
     .selectFrom('cardTransactions')
     .selectAll('cardTransactions')
     .where('cardTransactions.partyId', '=', scope.partyId)

@@ -1,3 +1,4 @@
+import { prepared } from './prepared.ts'
 import type { Transaction } from './store.ts'
 
 export interface ClockReading {
@@ -11,22 +12,25 @@ export interface ClockReading {
 
 /** The clock, and in the same query whether anything that time brings about may be due. */
 export async function readClock(tx: Transaction): Promise<ClockReading> {
-  return tx.db
-    .selectFrom('clock')
-    .select((select) => [
-      'offsetMs',
-      select
-        .selectFrom('cardTransactions')
-        .select((row) => row.fn.min('holdExpiresAtMs').as('min'))
-        .where('holdExpiresAtMs', 'is not', null)
-        .as('nextHoldExpiresAtMs'),
-      select
-        .selectFrom('idempotencyRecords')
-        .select((row) => row.fn.min('finishedAtMs').as('min'))
-        .as('oldestFinishedAtMs'),
-    ])
-    .executeTakeFirstOrThrow()
+  const [reading] = (await read(tx, {})).rows
+  if (reading === undefined) throw new Error('Bug: the clock has no row.')
+  return reading
 }
+
+const read = prepared((db, _none: object) =>
+  db.selectFrom('clock').select((select) => [
+    'offsetMs',
+    select
+      .selectFrom('cardTransactions')
+      .select((row) => row.fn.min('holdExpiresAtMs').as('min'))
+      .where('holdExpiresAtMs', 'is not', null)
+      .as('nextHoldExpiresAtMs'),
+    select
+      .selectFrom('idempotencyRecords')
+      .select((row) => row.fn.min('finishedAtMs').as('min'))
+      .as('oldestFinishedAtMs'),
+  ]),
+)
 
 export async function moveClock(tx: Transaction, byMs: number): Promise<void> {
   await tx.db

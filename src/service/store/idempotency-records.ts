@@ -1,3 +1,4 @@
+import { prepared } from './prepared.ts'
 import type { Transaction } from './store.ts'
 import type { IdempotencyRecordRow } from './tables.ts'
 
@@ -6,23 +7,25 @@ export async function findIdempotencyRecord(
   partyId: string,
   key: string,
 ): Promise<IdempotencyRecordRow | undefined> {
-  return tx.db
-    .selectFrom('idempotencyRecords')
-    .selectAll()
-    .where('partyId', '=', partyId)
-    .where('key', '=', key)
-    .executeTakeFirst()
+  return (await recordOf(tx, { partyId, key })).rows[0]
 }
+
+const recordOf = prepared((db, by: { partyId: string; key: string }) =>
+  db.selectFrom('idempotencyRecords').selectAll().where('partyId', '=', by.partyId).where('key', '=', by.key),
+)
 
 /** Writes the record of a key, over the one it may have had. */
 export async function putIdempotencyRecord(tx: Transaction, row: IdempotencyRecordRow): Promise<void> {
+  await put(tx, row)
+}
+
+const put = prepared((db, row: IdempotencyRecordRow) => {
   const { partyId: _partyId, key: _key, ...rest } = row
-  await tx.db
+  return db
     .insertInto('idempotencyRecords')
     .values(row)
     .onConflict((conflict) => conflict.columns(['partyId', 'key']).doUpdateSet(rest))
-    .execute()
-}
+})
 
 /** Forgets at most `limit` keys whose operation finished at or before `finishedBeforeMs`. */
 export async function purgeIdempotencyRecords(

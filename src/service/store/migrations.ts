@@ -155,7 +155,7 @@ async function createTable(db: Kysely<unknown>, name: string, definition: TableD
   for (const [check, condition] of Object.entries(definition.checks ?? {})) {
     table = table.addCheckConstraint(`${name}_${check}`, sql.raw(condition))
   }
-  await (process.env.WR ? table.modifyEnd(sql`without rowid`) : table).execute()
+  await table.execute()
   const index = (columns: string[]) =>
     db.schema
       .createIndex([name, 'by', ...columns].join('_'))

@@ -1,23 +1,35 @@
+import type { Kysely } from 'kysely'
 import { type PageOf, type PageRequest, pageOf } from './page.ts'
+import { prepared } from './prepared.ts'
 import type { Transaction } from './store.ts'
-import type { AgentRow, CredentialRow, DelegationRow, PartyRow } from './tables.ts'
+import type { AgentRow, CredentialRow, DelegationRow, PartyRow, Tables } from './tables.ts'
 
 export async function findParty(tx: Transaction, id: string): Promise<PartyRow | undefined> {
-  return tx.db.selectFrom('parties').selectAll().where('id', '=', id).executeTakeFirst()
+  return (await partyById(tx, { id })).rows[0]
 }
+
+const partyById = prepared((db, by: { id: string }) => db.selectFrom('parties').selectAll().where('id', '=', by.id))
 
 /** The credential with that hash or id, with the status of the agent it acts as. */
 export async function findCredential(
   tx: Transaction,
   by: { secretHash: string } | { id: string },
 ): Promise<(CredentialRow & { agentStatus: AgentRow['status'] | null }) | undefined> {
-  const query = tx.db
+  return (await ('id' in by ? credentialById(tx, by) : credentialByHash(tx, by))).rows[0]
+}
+
+const credentialById = prepared((db, by: { id: string }) => credentials(db).where('credentials.id', '=', by.id))
+
+const credentialByHash = prepared((db, by: { secretHash: string }) =>
+  credentials(db).where('secretHash', '=', by.secretHash),
+)
+
+function credentials(db: Kysely<Tables>) {
+  return db
     .selectFrom('credentials')
     .leftJoin('agents', 'agents.id', 'credentials.agentId')
     .selectAll('credentials')
     .select('agents.status as agentStatus')
-  const found = 'id' in by ? query.where('credentials.id', '=', by.id) : query.where('secretHash', '=', by.secretHash)
-  return found.executeTakeFirst()
 }
 
 /** A customer's grant to an agent, whatever its status. */
@@ -26,13 +38,16 @@ export async function findDelegation(
   agentId: string,
   customerPartyId: string,
 ): Promise<DelegationRow | undefined> {
-  return tx.db
+  return (await delegation(tx, { agentId, customerPartyId })).rows[0]
+}
+
+const delegation = prepared((db, by: { agentId: string; customerPartyId: string }) =>
+  db
     .selectFrom('delegations')
     .selectAll()
-    .where('agentId', '=', agentId)
-    .where('customerPartyId', '=', customerPartyId)
-    .executeTakeFirst()
-}
+    .where('agentId', '=', by.agentId)
+    .where('customerPartyId', '=', by.customerPartyId),
+)
 
 /** Whose customers are meant: a party's, for an agent only those that granted something to it. */
 export interface CustomerScope {

@@ -1,12 +1,17 @@
 import { newId, type System } from '../../system.ts'
 import { assertBalanced, balanceChange, type Posting } from '../domain/ledger.ts'
 import { type PageOf, type PageRequest, pageOf } from './page.ts'
+import { prepared } from './prepared.ts'
 import { StaleWriteError, type Transaction } from './store.ts'
-import type { WalletRow } from './tables.ts'
+import type { LedgerEntryRow, WalletRow } from './tables.ts'
 
 export async function findWallet(tx: Transaction, partyId: string, id: string): Promise<WalletRow | undefined> {
-  return tx.db.selectFrom('wallets').selectAll().where('id', '=', id).where('partyId', '=', partyId).executeTakeFirst()
+  return (await walletById(tx, { id, partyId })).rows[0]
 }
+
+const walletById = prepared((db, by: { id: string; partyId: string }) =>
+  db.selectFrom('wallets').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
+)
 
 export async function listWallets(tx: Transaction, partyId: string, page: PageRequest): Promise<PageOf<WalletRow>> {
   let query = tx.db.selectFrom('wallets').selectAll().where('partyId', '=', partyId)
@@ -20,24 +25,26 @@ export async function listWallets(tx: Transaction, partyId: string, page: PageRe
 
 /** The wallet a party pays from unless it says otherwise. */
 export async function defaultWallet(tx: Transaction, partyId: string): Promise<WalletRow | undefined> {
-  return tx.db
-    .selectFrom('wallets')
-    .selectAll()
-    .where('partyId', '=', partyId)
-    .where('isDefault', '=', 1)
-    .executeTakeFirst()
+  return (await defaultOfParty(tx, { partyId })).rows[0]
 }
+
+const defaultOfParty = prepared((db, by: { partyId: string }) =>
+  db.selectFrom('wallets').selectAll().where('partyId', '=', by.partyId).where('isDefault', '=', 1),
+)
 
 /** The wallet of its own party's that an agent pays from. */
 export async function agentDefaultWallet(tx: Transaction, agentId: string): Promise<WalletRow | undefined> {
-  return tx.db
+  return (await defaultOfAgent(tx, { agentId })).rows[0]
+}
+
+const defaultOfAgent = prepared((db, by: { agentId: string }) =>
+  db
     .selectFrom('wallets')
     .innerJoin('walletAgents', 'walletAgents.walletId', 'wallets.id')
     .selectAll('wallets')
-    .where('walletAgents.agentId', '=', agentId)
-    .where('walletAgents.isDefault', '=', 1)
-    .executeTakeFirst()
-}
+    .where('walletAgents.agentId', '=', by.agentId)
+    .where('walletAgents.isDefault', '=', 1),
+)
 
 /** Whether an agent holds a permission on a wallet it is attached to. */
 export async function agentHolds(
@@ -46,15 +53,17 @@ export async function agentHolds(
   walletId: string,
   permission: string,
 ): Promise<boolean> {
-  const row = await tx.db
+  return (await held(tx, { agentId, walletId, permission })).rows.length > 0
+}
+
+const held = prepared((db, by: { agentId: string; walletId: string; permission: string }) =>
+  db
     .selectFrom('walletPermissions')
     .select('permission')
-    .where('walletId', '=', walletId)
-    .where('agentId', '=', agentId)
-    .where('permission', '=', permission)
-    .executeTakeFirst()
-  return row !== undefined
-}
+    .where('walletId', '=', by.walletId)
+    .where('agentId', '=', by.agentId)
+    .where('permission', '=', by.permission),
+)
 
 /**
  * Enters a posting and moves the wallet's balances with it.
@@ -69,25 +78,43 @@ export async function post(
 ): Promise<void> {
   assertBalanced(posting)
   const change = balanceChange(posting, wallet.id)
-  const { numUpdatedRows } = await tx.db
-    .updateTable('wallets')
-    .set({
-      availableCents: wallet.availableCents + change.availableCents,
-      heldCents: wallet.heldCents + change.heldCents,
-      version: wallet.version + 1,
-    })
-    .where('id', '=', wallet.id)
-    .where('version', '=', wallet.version)
-    .executeTakeFirst()
-  if (numUpdatedRows !== 1n) throw new StaleWriteError(`wallet ${wallet.id}`)
+  const { numAffectedRows } = await setBalances(tx, {
+    id: wallet.id,
+    version: wallet.version,
+    nextVersion: wallet.version + 1,
+    availableCents: wallet.availableCents + change.availableCents,
+    heldCents: wallet.heldCents + change.heldCents,
+  })
+  if (numAffectedRows !== 1n) throw new StaleWriteError(`wallet ${wallet.id}`)
   const postingId = newId('pst', system, at.nowMs)
-  const entries = posting.entries.map((entry, index) => ({
-    id: `${postingId}_${index}`,
-    postingId,
-    ...entry,
-    reason: posting.reason,
-    cardTransactionId: at.cardTransactionId,
-    createdAtMs: at.nowMs,
-  }))
-  await tx.db.insertInto('ledgerEntries').values(entries).execute()
+  for (const [index, entry] of posting.entries.entries()) {
+    await insertEntry(tx, {
+      id: `${postingId}_${index}`,
+      postingId,
+      account: entry.account,
+      walletId: entry.walletId,
+      amountCents: entry.amountCents,
+      reason: posting.reason,
+      cardTransactionId: at.cardTransactionId,
+      createdAtMs: at.nowMs,
+    })
+  }
 }
+
+interface Balances {
+  id: string
+  version: number
+  nextVersion: number
+  availableCents: number
+  heldCents: number
+}
+
+const setBalances = prepared((db, wallet: Balances) =>
+  db
+    .updateTable('wallets')
+    .set({ availableCents: wallet.availableCents, heldCents: wallet.heldCents, version: wallet.nextVersion })
+    .where('id', '=', wallet.id)
+    .where('version', '=', wallet.version),
+)
+
+const insertEntry = prepared((db, row: LedgerEntryRow) => db.insertInto('ledgerEntries').values(row))

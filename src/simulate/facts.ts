@@ -1,0 +1,107 @@
+/**
+ * What an answer says, in a form that is the same in every run: names instead of ids, spans instead of instants. The
+ * model predicts facts, the reader makes them of what the service answered, and the two must be equal.
+ */
+export type Facts = ErrorFacts | CardFacts | DetailsFacts | TransactionFacts | WalletFacts | PageFacts | ClockFacts
+
+export interface ErrorFacts {
+  type: 'error'
+  code: string
+  status: number
+  pointer: string | null
+}
+
+export interface CardFacts {
+  type: 'agentCard'
+  name: string
+  status: 'active' | 'used' | 'expired'
+  merchant: string
+  maximum: number
+  currency: string
+  /** From creation to expiry. */
+  minutes: number
+  wallet: string
+}
+
+/** Never the number itself: facts are logged. */
+export interface DetailsFacts {
+  type: 'agentCardDetails'
+  name: string
+  /** 12 to 19 digits with the right check digit, and the same for every card. */
+  validNumber: boolean
+  validCvv: boolean
+  /** Month and year are those of the card's own expiry. */
+  ownExpiration: boolean
+}
+
+export interface TransactionFacts {
+  type: 'cardTransaction'
+  name: string
+  kind: 'purchase' | 'refund'
+  status: 'authorized' | 'declined' | 'captured' | 'partially_captured' | 'reversed' | 'refunded'
+  amount: number
+  currency: string
+  merchant: string
+  held: number
+  captured: number
+  refunded: number
+  decline: string | null
+  /** From creation to the end of the hold; null when nothing is on hold. */
+  holdHours: number | null
+  card: string
+  /** The purchase that is refunded. */
+  purchase: string | null
+  wallet: string
+}
+
+export interface WalletFacts {
+  type: 'wallet'
+  name: string
+  /** Absent where the order of calls is open: then only `0 ≤ available ≤ total` is known. */
+  available?: number
+  total?: number
+  sound: boolean
+}
+
+export interface PageFacts {
+  type: 'page'
+  /** In the order of their names: within one millisecond the service's own order is open. */
+  items: Facts[]
+}
+
+export interface ClockFacts {
+  type: 'clock'
+  /** Since it was last read or moved; real time that passed besides does not count. */
+  advancedSeconds: number
+}
+
+/** Of clock jumps and of what they are measured in: what happens in a run's own real time is lost below it. */
+export const clockStepSeconds = 30 * 60
+
+/** Whether two answers say the same. */
+export function equalFacts(one: Facts, other: Facts): boolean {
+  return canonical(one) === canonical(other)
+}
+
+/** One line: the code of an error, or the status and amounts that matter. */
+export function describeFacts(facts: Facts): string {
+  const { type, ...rest } = facts
+  if (facts.type === 'page') return `page of ${facts.items.length}: ${facts.items.map(describeFacts).join('; ')}`
+  const details = Object.entries(rest).filter(([, value]) => value !== null && value !== 0)
+  return `${type} ${details.map(([name, value]) => `${name}=${value}`).join(' ')}`
+}
+
+/** The word an answer is counted under in the report. */
+export function outcomeOf(facts: Facts): string {
+  if (facts.type === 'error') return facts.code
+  if (facts.type === 'cardTransaction') return facts.decline === null ? facts.status : `declined: ${facts.decline}`
+  return 'ok'
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, inner) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+}

@@ -1,0 +1,128 @@
+import type { IncomingMessage, RequestListener } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import { createClient } from '../../src/client/client.ts'
+import { createRemoteFetch } from '../../src/client/remote.ts'
+import { listening } from './listening.ts'
+import { card, cardId, credential, fakeSystem, issue, thrown } from './scripted.ts'
+
+/** A client of a real HTTP server on this machine. */
+async function remote(answer: RequestListener) {
+  const server = await listening(answer)
+  const { fetch, close } = createRemoteFetch()
+  const client = createClient({
+    baseUrl: `${server.address}/api`,
+    credential: () => credential,
+    instanceId: 'run-1',
+    system: fakeSystem(),
+    fetch,
+  })
+  return {
+    client,
+    address: server.address,
+    stop: server.close,
+    [Symbol.asyncDispose]: () => close().then(server.close),
+  }
+}
+
+const answerCard: RequestListener = (_, response) => {
+  response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ data: card }))
+}
+
+test('sends the request as it is', async () => {
+  const requests: { request: IncomingMessage; body: string }[] = []
+  await using server = await remote(async (request, response) => {
+    requests.push({ request, body: await text(request) })
+    answerCard(request, response)
+  })
+  await server.client.operations.issueAgentCard(issue, { idempotencyKey: 'key' })
+  await server.client.operations.getAgentCard({ cardId })
+  const [first, second] = requests
+  expect(first?.request).toMatchObject({ method: 'POST', url: '/api/agent-cards' })
+  expect(first?.request.headers).toMatchObject({
+    authorization: `Bearer ${credential}`,
+    'x-instance-id': 'run-1',
+    'idempotency-key': 'key',
+    'content-type': 'application/json',
+  })
+  expect(JSON.parse(first?.body ?? '')).toEqual({ data: { attributes: issue } })
+  expect(second?.request).toMatchObject({ method: 'GET', url: `/api/agent-cards/${cardId}` })
+  expect(second?.request.headers['content-type']).toBeUndefined()
+})
+
+test('keeps connections', async () => {
+  const sockets = new Set<unknown>()
+  await using server = await remote((request, response) => {
+    sockets.add(request.socket)
+    answerCard(request, response)
+  })
+  for (let count = 0; count < 10; count++) await server.client.operations.getAgentCard({ cardId })
+  expect(sockets.size).toBeLessThanOrEqual(2)
+})
+
+test('follows no redirect', async () => {
+  let others = 0
+  const other = await listening((request, response) => {
+    others++
+    answerCard(request, response)
+  })
+  await using server = await remote((_, response) => response.writeHead(307, { Location: other.address }).end())
+  const error = await thrown(server.client.operations.issueAgentCard(issue))
+  expect(error).toMatchObject({ code: 'bad_gateway', attempts: 1, retryable: false })
+  expect(others).toBe(0)
+  await other.close()
+})
+
+test('says why it can not connect', async () => {
+  await using server = await remote(answerCard)
+  await server.stop()
+  const detail = `Can't reach ${new URL(server.address).host}: the connection was refused.`
+  expect(await thrown(server.client.operations.whoami({}))).toMatchObject({
+    code: 'service_unavailable',
+    detail,
+    attempts: 4,
+  })
+})
+
+test('a connection that breaks before or within the answer is repeated', async () => {
+  let count = 0
+  await using server = await remote((request, response) => {
+    count++
+    if (count === 1) return request.socket.destroy()
+    if (count === 2)
+      return response.writeHead(200, { 'Content-Length': 500 }).write('{"data":', () => request.socket.destroy())
+    answerCard(request, response)
+  })
+  expect((await server.client.operations.issueAgentCard(issue)).data).toEqual(card)
+  expect(count).toBe(3)
+})
+
+test('an answer without end is cut off', async () => {
+  await using server = await remote((_, response) => {
+    const chunk = 'x'.repeat(1024 * 1024)
+    const write = () => {
+      if (!response.destroyed) response.write(chunk, write)
+    }
+    write()
+  })
+  const error = await thrown(server.client.operations.advanceSandboxClock({ seconds: 1 }))
+  expect(error).toMatchObject({
+    code: 'service_unavailable',
+    detail: expect.stringContaining('the answer is too large'),
+  })
+})
+
+test('an abort reaches the connection', async () => {
+  const controller = new AbortController()
+  let closed = () => {}
+  const gone = new Promise<void>((resolve) => {
+    closed = resolve
+  })
+  await using server = await remote((_, response) => {
+    response.on('close', closed)
+    controller.abort(new Error('enough'))
+  })
+  const call = server.client.operations.whoami({}, { signal: controller.signal })
+  expect(await thrown(call)).toMatchObject({ message: 'enough' })
+  await gone
+})

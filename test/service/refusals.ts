@@ -1,0 +1,36 @@
+import { expect } from 'vitest'
+import { errorTable, type ErrorCode } from '../../src/errors.ts'
+import type { Answer } from '../support/world.ts'
+
+interface Refused {
+  /** Where the table has two. */
+  status?: number
+  source?: { pointer: string } | { parameter: string } | { header: string }
+  retryable?: true
+}
+
+/** Holds an answer against the one error format (spec: Errors), every property of it, and gives back its support id. */
+export function expectRefusal(answer: Answer, code: ErrorCode, { status, source, retryable }: Refused = {}): string {
+  const expected = status ?? errorTable[code].status
+  const supportId = expect.stringMatching(/^req_[0-9a-f]{32}$/)
+  expect(answer.json).toStrictEqual({
+    errors: [
+      {
+        code,
+        detail: expect.stringMatching(/\S/),
+        status: String(expected),
+        ...(source === undefined ? {} : { source }),
+        meta: retryable === undefined ? { supportId } : { supportId, retryable },
+      },
+    ],
+  })
+  expect(answer.status).toBe(expected)
+  expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
+  expect(answer.text).not.toMatch(/\.ts\b|node:internal|\bat .+:\d+/)
+  return answer.json.errors[0].meta.supportId
+}
+
+/** The error apart from what tells one request from another. */
+export function withoutSupportId({ json }: Answer): unknown {
+  return { ...json.errors[0], meta: {} }
+}
