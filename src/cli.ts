@@ -6,7 +6,9 @@ const neededNode = [22, 19] as const
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < neededNode[0] || (major === neededNode[0] && minor < neededNode[1])) {
-  console.error(`payments-mcp needs Node.js ${neededNode.join('.')} or newer; this is Node.js ${process.versions.node}.`)
+  console.error(
+    `payments-mcp needs Node.js ${neededNode.join('.')} or newer; this is Node.js ${process.versions.node}.`,
+  )
   process.exit(1)
 }
 // Not there before Node 22.1, so an import by name would fail before the line above is printed.

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { setTimeout as sleepFor } from 'node:timers/promises'
+import { setImmediate as immediate, setTimeout as sleepFor } from 'node:timers/promises'
 
 /**
  * Everything the program takes from the outside world that makes a run unrepeatable: time, randomness and waiting.
@@ -63,6 +63,11 @@ export function equalSecrets(a: string, b: string): boolean {
   const left = Buffer.from(a)
   const right = Buffer.from(b)
   return left.length === right.length && timingSafeEqual(left, right)
+}
+
+/** Resolves in the next turn of the event loop, when whatever came in meanwhile has been handed over. */
+export function nextTurn(): Promise<void> {
+  return immediate()
 }
 
 /** Calls `expired` after `ms` of real time, unless it is cleared before; does not keep the process alive. */

@@ -5,9 +5,13 @@ const script = (level: string, body: string) =>
   `import { createLogger } from './src/log.ts'\nconst log = createLogger({ level: '${level}' })\n${body}`
 
 function run(level: string, body: string) {
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module-typescript', '-e', script(level, body)], {
-    encoding: 'utf8',
-  })
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--input-type=module-typescript', '-e', script(level, body)],
+    {
+      encoding: 'utf8',
+    },
+  )
   const lines = stderr.split('\n').filter((line) => line !== '')
   return { stdout, stderr, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) }
 }

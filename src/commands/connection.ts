@@ -35,9 +35,14 @@ function connectEmbedded(config: Config, instanceId: string, system: System, log
     const { service, store } = await openEmbedded(config, system, log)
     return { service, store, credential: config.key ?? (await service.localAgentKey()) }
   }
-  const opened = () => {
+  const opened = async () => {
     opening ??= open()
-    return opening
+    try {
+      return await opening
+    } catch (error) {
+      if (error instanceof Failure) throw error
+      throw new Failure('service_unavailable', { detail: `${(error as Error).message}` })
+    }
   }
   const client = createClient({
     baseUrl: embeddedAddress,
@@ -51,7 +56,8 @@ function connectEmbedded(config: Config, instanceId: string, system: System, log
     client,
     warmUp: async () => void (await opened()),
     close: async () => {
-      if (opening !== undefined) await (await opening).store.close()
+      const [result] = await Promise.allSettled([opening])
+      if (result.status === 'fulfilled') await result.value?.store.close()
     },
   }
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type Config, type ConfigSources, ConfigError, loadConfig } from '../config.ts'
+import { type Config, ConfigError, type ConfigSources, loadConfig } from '../config.ts'
 import { createLogger } from '../log.ts'
 import { listen } from '../service/listen.ts'
 import type { SeededCredentials } from '../service/seed.ts'
@@ -30,7 +30,9 @@ async function listenOrExplain({ host, port }: Config, fetch: (request: Request)
     return await listen({ fetch, host, port, system: realSystem })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const reason = { EADDRINUSE: 'is in use', EACCES: 'is not permitted', EADDRNOTAVAIL: 'is not of this machine' }[code ?? '']
+    const reason = { EADDRINUSE: 'is in use', EACCES: 'is not permitted', EADDRNOTAVAIL: 'is not of this machine' }[
+      code ?? ''
+    ]
     if (reason === undefined) throw error
     throw new ConfigError(
       `PAYMENTS_PORT (--port) and PAYMENTS_HOST (--host) got ${port} on ${host}, which ${reason}; they accept a free port and an address of this machine.`,

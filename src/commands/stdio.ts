@@ -1,4 +1,4 @@
-import { loadConfig, type ConfigSources } from '../config.ts'
+import { type ConfigSources, loadConfig } from '../config.ts'
 import { createLogger } from '../log.ts'
 import { createMcpServer } from '../mcp/server.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
@@ -13,9 +13,9 @@ export async function stdio(flags: NonNullable<ConfigSources['flags']>): Promise
     const config = loadConfig({ flags })
     const log = createLogger({ level: config.logLevel })
     const connection = connect(config, realSystem, log)
-    const { environment } = config
+    const { environment, toolsets } = config
     serveOverStdio({
-      createServer: () => createMcpServer({ client: connection.client, environment, version, log }),
+      createServer: () => createMcpServer({ client: connection.client, environment, toolsets, version, log }),
       onClose: () => connection.close(),
       log,
       system: realSystem,

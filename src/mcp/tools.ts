@@ -1,21 +1,29 @@
 import type { Tool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { catalogue } from '../../tools/index.ts'
-import { type Environment, inputParts, type OperationDefinition } from '../operation.ts'
+import { type Environment, inputParts, type OperationDefinition, type Toolset } from '../operation.ts'
 
-/** The operations that are tools in an environment, in the catalogue's order. */
-export function operationsOf(environment: Environment): OperationDefinition[] {
-  return Object.values<OperationDefinition>(catalogue).filter((operation) =>
-    operation.environments.includes(environment),
+/** Which operations are offered as tools. */
+export interface ToolChoice {
+  environment: Environment
+  /** All of them when it is left out. */
+  toolsets?: readonly Toolset[]
+}
+
+/** The operations that are tools, in the catalogue's order. */
+export function operationsOf({ environment, toolsets }: ToolChoice): OperationDefinition[] {
+  return Object.values<OperationDefinition>(catalogue).filter(
+    (operation) => operation.environments.includes(environment) && (toolsets?.includes(operation.toolset) ?? true),
   )
 }
 
-const lists = new Map<Environment, Tool[]>()
+const lists = new Map<string, Tool[]>()
 
-/** The tool list of an environment. Made when first asked for and kept: it never changes while the program runs. */
-export function toolList(environment: Environment): Tool[] {
-  const made = lists.get(environment) ?? operationsOf(environment).map((operation) => toolOf(operation, environment))
-  lists.set(environment, made)
+/** The tool list of a choice. Made when first asked for and kept: it never changes while the program runs. */
+export function toolList(choice: ToolChoice): Tool[] {
+  const key = JSON.stringify([choice.environment, choice.toolsets])
+  const made = lists.get(key) ?? operationsOf(choice).map((operation) => toolOf(operation, choice.environment))
+  lists.set(key, made)
   return made
 }
 

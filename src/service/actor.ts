@@ -1,6 +1,6 @@
-import { permissions } from '../permissions.ts'
 import { fail } from '../errors.ts'
 import { type Environment, environmentSegments, type OperationDefinition } from '../operation.ts'
+import { permissions } from '../permissions.ts'
 import { equalSecrets, sha256 } from '../system.ts'
 import { findCredential, findDelegation } from './store/parties.ts'
 import type { Transaction } from './store/store.ts'

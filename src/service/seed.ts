@@ -1,5 +1,5 @@
-import { delegable, scopes } from '../permissions.ts'
 import { type Environment, environmentSegments } from '../operation.ts'
+import { delegable, scopes } from '../permissions.ts'
 import { newId, newSecret, type System, sha256 } from '../system.ts'
 import {
   createAgent,

@@ -128,7 +128,8 @@ const rules: Partial<Record<Tool, Rule>> = {
   list_wallets: (state, { party }) => ({ type: 'page', items: [walletFacts(state, party)] }),
   simulate_card_authorization: (state, action) => onCard(state, action, (card) => authorize(state, action, card)),
   get_card_transaction: (state, action) => onTransaction(state, action, transactionFacts),
-  simulate_card_capture: (state, action) => onTransaction(state, action, (purchase) => capture(state, action, purchase)),
+  simulate_card_capture: (state, action) =>
+    onTransaction(state, action, (purchase) => capture(state, action, purchase)),
   simulate_card_reversal: (state, action) => onTransaction(state, action, (purchase) => release(state, purchase)),
   simulate_card_expiration: (state, action) => onTransaction(state, action, (purchase) => release(state, purchase)),
   simulate_card_refund: (state, action) => onTransaction(state, action, (purchase) => refund(state, action, purchase)),

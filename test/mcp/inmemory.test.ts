@@ -65,7 +65,7 @@ describe.each(hosts)('$host', ({ open, version }) => {
     const { host } = await connected(open, [ok])
     expect(host.version()).toBe(version)
     expect(host.getInstructions()).toContain('issue_agent_card')
-    expect((await host.listTools()).tools).toEqual(toolList('sandbox'))
+    expect((await host.listTools()).tools).toEqual(toolList({ environment: 'sandbox' }))
   })
 
   test('calls a tool: the same as structured content and as compact text', async () => {

@@ -13,12 +13,12 @@ const operations = Object.values<OperationDefinition>(catalogue)
 
 describe.each(environments)('the tools of %s', (environment) => {
   test('are what agents saw before, unless this changed on purpose', async () => {
-    const text = `${JSON.stringify(toolList(environment), null, 2)}\n`
+    const text = `${JSON.stringify(toolList({ environment }), null, 2)}\n`
     await expect(text).toMatchFileSnapshot(`../__snapshots__/tools.${environment}.json`)
   })
 
   test('cost a model at most 120 tokens on average and 2,400 together', () => {
-    const costs = toolList(environment).map(({ name, description, inputSchema }) => ({
+    const costs = toolList({ environment }).map(({ name, description, inputSchema }) => ({
       name,
       tokens: encode(JSON.stringify({ name, description, inputSchema })).length,
     }))
@@ -30,13 +30,13 @@ describe.each(environments)('the tools of %s', (environment) => {
 
   test('are those of the environment, in the order of the catalogue, made once', () => {
     const names = operations.filter((operation) => operation.environments.includes(environment)).map(({ name }) => name)
-    expect(toolList(environment).map(({ name }) => name)).toEqual(names)
-    expect(operationsOf(environment).map(({ name }) => name)).toEqual(names)
-    expect(toolList(environment)).toBe(toolList(environment))
+    expect(toolList({ environment }).map(({ name }) => name)).toEqual(names)
+    expect(operationsOf({ environment }).map(({ name }) => name)).toEqual(names)
+    expect(toolList({ environment })).toBe(toolList({ environment }))
   })
 
   test('have schemas that a validator compiles', () => {
-    for (const { inputSchema, outputSchema } of toolList(environment)) {
+    for (const { inputSchema, outputSchema } of toolList({ environment })) {
       expect(validator(inputSchema)({}).valid).toBeTypeOf('boolean')
       expect(validator(outputSchema)({}).valid).toBe(false)
     }
@@ -44,11 +44,11 @@ describe.each(environments)('the tools of %s', (environment) => {
 })
 
 test('nothing is simulated in production', () => {
-  expect(toolList('production').filter(({ name }) => /simulate|sandbox/.test(name))).toEqual([])
+  expect(toolList({ environment: 'production' }).filter(({ name }) => /simulate|sandbox/.test(name))).toEqual([])
 })
 
 describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (name, operation) => {
-  const tool = toolList('sandbox').find((candidate) => candidate.name === name)
+  const tool = toolList({ environment: 'sandbox' }).find((candidate) => candidate.name === name)
   const properties = Object.keys(tool?.inputSchema.properties ?? {})
 
   test('is named verb_noun, titled and described in full sentences', () => {

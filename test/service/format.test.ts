@@ -115,7 +115,17 @@ describe.each(databases)('the format of requests and answers on $name', (databas
   })
 
   describe('ids and queries', () => {
-    const wrongIds = ['1', 'cit', 'PCD_1', 'pcd_', `pcd_${'a'.repeat(101)}`, 'pcd_%20', 'pcd_%E0%A4', "pcd_1'--", 'wal_ä']
+    const wrongIds = [
+      '1',
+      'cit',
+      'PCD_1',
+      'pcd_',
+      `pcd_${'a'.repeat(101)}`,
+      'pcd_%20',
+      'pcd_%E0%A4',
+      "pcd_1'--",
+      'wal_ä',
+    ]
     test.each([
       ['GET', '/agent-cards/{}', 'cardId'],
       ['GET', '/agent-cards/{}/details', 'cardId'],
@@ -178,7 +188,16 @@ describe.each(databases)('the format of requests and answers on $name', (databas
     /** Values that no amount of money has, as JSON text. */
     const notAmounts = ['0', '-0', '-1', '1.5', '0.1', '"5"', 'null', 'true', '[1]', '{}', '9007199254740992', '1e400']
     const notCurrencies = ['"EUR"', '"usd"', '""', '"USD "', 'null', '840', '["USD"]']
-    const notNames = ['""', '"   "', 'null', '5', JSON.stringify('x'.repeat(101)), '"a\\nb"', '"a\\u0000b"', '"\\u007f"']
+    const notNames = [
+      '""',
+      '"   "',
+      'null',
+      '5',
+      JSON.stringify('x'.repeat(101)),
+      '"a\\nb"',
+      '"a\\u0000b"',
+      '"\\u007f"',
+    ]
     const notParties = ['""', 'null', '5', '"pty_1"', `"pty_${'A'.repeat(32)}"`, `"agt_${'a'.repeat(32)}"`]
 
     const fields = {
@@ -238,7 +257,11 @@ describe.each(databases)('the format of requests and answers on $name', (databas
     )
 
     test.each(operations)('%s refuses unknown properties with 400, also beside wrong values', async (path, valid) => {
-      for (const [name, pointer] of Object.entries({ colour: 'colour', 'a/b~': 'a~1b~0', constructor: 'constructor' })) {
+      for (const [name, pointer] of Object.entries({
+        colour: 'colour',
+        'a/b~': 'a~1b~0',
+        constructor: 'constructor',
+      })) {
         for (const rest of [valid, { ...valid, currency: 'EUR', amount: -1 }]) {
           const answer = await world.post(path, { ...rest, [name]: 'red' })
           expectRefusal(answer, 'invalid_value', {
@@ -250,7 +273,8 @@ describe.each(databases)('the format of requests and answers on $name', (databas
     })
 
     test('refuses the unknown property __proto__', async () => {
-      const body = '{"data":{"attributes":{"__proto__":{"a":1},"merchant":{"name":"B"},"maximumAmount":5,"currency":"USD"}}}'
+      const body =
+        '{"data":{"attributes":{"__proto__":{"a":1},"merchant":{"name":"B"},"maximumAmount":5,"currency":"USD"}}}'
       const answer = await world.send('POST', '/agent-cards', { body })
       expectRefusal(answer, 'invalid_value', { source: { pointer: '/data/attributes/__proto__' } })
     })
@@ -303,7 +327,9 @@ describe.each(databases)('the format of requests and answers on $name', (databas
     })
 
     test('are told apart by their support ids', async () => {
-      const ids = await Promise.all([1, 2, 3].map(async () => expectRefusal(await world.get('/wallets/wal_1'), 'not_found')))
+      const ids = await Promise.all(
+        [1, 2, 3].map(async () => expectRefusal(await world.get('/wallets/wal_1'), 'not_found')),
+      )
       expect(new Set(ids).size).toBe(3)
     })
   })
@@ -395,7 +421,11 @@ describe.each(databases)('the format of requests and answers on $name', (databas
 
   describe('hostile bodies', () => {
     test('of any JSON are refused, and never break the service', async () => {
-      const anyJson = fc.oneof(fc.json({ noUnicodeString: false }), fc.string(), fc.json().map((text) => `{"data":${text}}`))
+      const anyJson = fc.oneof(
+        fc.json({ noUnicodeString: false }),
+        fc.string(),
+        fc.json().map((text) => `{"data":${text}}`),
+      )
       const property = fc.asyncProperty(anyJson, fc.constantFrom(...withBody), async (body, path) => {
         const answer = await world.send('POST', path, { body })
         expect([400, 404, 422]).toContain(answer.status)
@@ -436,7 +466,11 @@ describe.each(databases)('the format of requests and answers on $name', (databas
       const depth = 100_000
       const inner = open === '[' ? '' : '1'
       const nested = `${open.repeat(depth)}${inner}${close.repeat(depth)}`
-      for (const body of [nested, `{"data":{"attributes":${nested}}}`, `{"data":{"attributes":{"merchant":${nested}}}}`]) {
+      for (const body of [
+        nested,
+        `{"data":{"attributes":${nested}}}`,
+        `{"data":{"attributes":{"merchant":${nested}}}}`,
+      ]) {
         const answer = await world.send('POST', '/agent-cards', { body })
         expect([400, 422]).toContain(answer.status)
       }

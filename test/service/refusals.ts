@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { errorTable, type ErrorCode } from '../../src/errors.ts'
+import { type ErrorCode, errorTable } from '../../src/errors.ts'
 import type { Answer } from '../support/world.ts'
 
 interface Refused {

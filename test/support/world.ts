@@ -1,12 +1,7 @@
 import type { Environment } from '../../src/operation.ts'
 import { delegable, scopes } from '../../src/permissions.ts'
 import { createService, type Service } from '../../src/service/service.ts'
-import {
-  createAgent,
-  createCredential,
-  createDelegation,
-  createParty,
-} from '../../src/service/store/provision.ts'
+import { createAgent, createCredential, createDelegation, createParty } from '../../src/service/store/provision.ts'
 import type { Store } from '../../src/service/store/store.ts'
 import type { DelegationRow, PartyRow } from '../../src/service/store/tables.ts'
 import { newId, sha256 } from '../../src/system.ts'
@@ -143,7 +138,15 @@ export async function addParty(
     createParty(
       tx,
       system,
-      { id: partyId, partyType: 'ORG', displayName: 'Other', email: null, issuedCardsEnabled: 1, createdAtMs, ...party },
+      {
+        id: partyId,
+        partyType: 'ORG',
+        displayName: 'Other',
+        email: null,
+        issuedCardsEnabled: 1,
+        createdAtMs,
+        ...party,
+      },
       fundsCents,
     ),
   )
@@ -154,7 +157,12 @@ export async function addParty(
 
 type Grounds = Pick<World, 'store' | 'system'>
 
-export async function addAgent({ store, system }: Grounds, partyId: string, walletId: string, holds: readonly string[]) {
+export async function addAgent(
+  { store, system }: Grounds,
+  partyId: string,
+  walletId: string,
+  holds: readonly string[],
+) {
   const createdAtMs = system.now()
   const agentId = newId('agt', system, createdAtMs)
   const agent = { name: 'Another agent', description: null, handle: null, createdBy: null, status: 'ACTIVE' } as const
@@ -165,7 +173,11 @@ export async function addAgent({ store, system }: Grounds, partyId: string, wall
 /** A key, given back whole. */
 export async function addKey(
   { store, system }: Grounds,
-  { partyId, agentId, scopes: keyScopes }: { partyId: string; agentId: string | null; scopes: readonly string[] | null },
+  {
+    partyId,
+    agentId,
+    scopes: keyScopes,
+  }: { partyId: string; agentId: string | null; scopes: readonly string[] | null },
 ): Promise<string> {
   const createdAtMs = system.now()
   const credential = `${agentId === null ? 'sk' : 'ak'}_ntl_sandbox_${newId('test', system, createdAtMs)}`

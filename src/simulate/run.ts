@@ -1,0 +1,193 @@
+import type { System } from '../system.ts'
+import { type Action, argumentsOf, describeAction } from './action.ts'
+import { describeFacts, equalFacts, type Facts, outcomeOf } from './facts.ts'
+import { compareEnd } from './final-check.ts'
+import { createModel, type Model, type Prediction } from './model.ts'
+import type { ToolAnswer } from './reader.ts'
+import { type Caller, inspect, type Situation, type Target, type World } from './world.ts'
+
+/** Where the service and the model disagree first. */
+export interface Mismatch {
+  /** Undefined: found after the last action, when everything is read once more. */
+  action: Action | undefined
+  /** What is wrong, where the two lines alone do not show it. */
+  what: string
+  expected: string
+  actual: string
+}
+
+export interface RunOptions {
+  target: Target
+  system: System
+  /** How many agents may have a call outstanding. From 2 on, the history must be one planned for any order. */
+  concurrency: number
+  signal?: AbortSignal | undefined
+  /** Called after each action. */
+  onStep?: ((done: number) => void) | undefined
+}
+
+export interface RunResult {
+  mismatch: Mismatch | undefined
+  /** The actions that were carried out, in the order of the history. */
+  done: Action[]
+  /** One line for each of them: the same in every run of the same history. */
+  log: string[]
+  /** How often each tool had each outcome: `tool`, then `outcome`. */
+  outcomes: Map<string, Map<string, number>>
+  /** Milliseconds of each call. */
+  latenciesMs: number[]
+  /** Milliseconds from the first call to the last answer. */
+  elapsedMs: number
+  interrupted: boolean
+}
+
+/** What a run is planned on: a history may depend on the money there is. */
+export type Plan = (situation: Situation) => readonly Action[]
+
+/** Carries out a history on a world of its own and compares every answer, and in the end every record, with the model. */
+export async function runHistory(plan: Plan, agents: readonly number[], options: RunOptions): Promise<RunResult> {
+  const world = await options.target.open()
+  const callers = new Map<number, Caller>()
+  try {
+    // The first connection makes the schema and the seeded world; the others find them.
+    for (const agent of agents.slice(0, 1)) callers.set(agent, await world.connect(agent))
+    await connectAll(world, agents.slice(1), callers)
+    const [first] = callers.values()
+    if (first === undefined) throw new Error('Bug: a run without agents.')
+    const situation = await inspect(first, options.target.isolated, options.concurrency === 1)
+    return await carryOut(plan(situation), { callers, first, situation, options })
+  } finally {
+    await Promise.allSettled([...callers.values()].map((caller) => caller.close()))
+    await world.close()
+  }
+}
+
+/** Processes start in parallel, but not all at once: the machine may have few cores. */
+const connectedAtOnce = 4
+
+async function connectAll(world: World, agents: readonly number[], callers: Map<number, Caller>): Promise<void> {
+  for (let from = 0; from < agents.length; from += connectedAtOnce) {
+    const some = agents.slice(from, from + connectedAtOnce)
+    const settled = await Promise.allSettled(
+      some.map(async (agent) => void callers.set(agent, await world.connect(agent))),
+    )
+    for (const result of settled) if (result.status === 'rejected') throw result.reason
+  }
+}
+
+interface Grounds {
+  callers: Map<number, Caller>
+  first: Caller
+  situation: Situation
+  options: RunOptions
+}
+
+interface Progress extends RunResult {
+  model: Model
+  keyPrefix: string
+  /** The first answer to each key, as it came. */
+  answers: Map<string, string>
+  lines: Map<number, string>
+}
+
+async function carryOut(history: readonly Action[], grounds: Grounds): Promise<RunResult> {
+  const { options, situation, first } = grounds
+  const { system, concurrency, signal } = options
+  const progress: Progress = {
+    model: createModel(situation.start, concurrency === 1),
+    keyPrefix: `simulate-${system.randomBytes(6).toString('hex')}-`,
+    answers: new Map(),
+    lines: new Map(),
+    mismatch: undefined,
+    done: [],
+    log: [],
+    outcomes: new Map(),
+    latenciesMs: [],
+    elapsedMs: 0,
+    interrupted: false,
+  }
+  const startedAt = system.elapsed()
+  const queues = concurrency === 1 ? [history] : perAgent(history)
+  const waiting = [...queues]
+  const worker = async () => {
+    for (let queue = waiting.shift(); queue !== undefined; queue = waiting.shift()) {
+      for (const action of queue) {
+        if (progress.mismatch !== undefined || signal?.aborted === true) return
+        await step(action, progress, grounds)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, queues.length) }, worker))
+  progress.elapsedMs = system.elapsed() - startedAt
+  if (signal?.aborted !== true) progress.mismatch ??= await compareEnd(first, progress.model, situation, options)
+  progress.interrupted = signal?.aborted === true
+  progress.done.sort((one, other) => one.step - other.step)
+  progress.log = progress.done.map(({ step: number }) => progress.lines.get(number) ?? '')
+  return progress
+}
+
+function perAgent(history: readonly Action[]): readonly Action[][] {
+  return [...Map.groupBy(history, ({ agent }) => agent).values()]
+}
+
+async function step(action: Action, progress: Progress, grounds: Grounds): Promise<void> {
+  const { situation, options, callers } = grounds
+  const { system } = options
+  const prediction = progress.model.apply(action)
+  // What it acts on was left out of this history.
+  if (prediction === undefined) return
+  const sources = {
+    idOf: situation.reader.idOf,
+    customerPartyId: situation.customerPartyId,
+    keyPrefix: progress.keyPrefix,
+  }
+  const input = argumentsOf(action, sources)
+  const startedAt = system.elapsed()
+  let answer: ToolAnswer
+  try {
+    const caller = callers.get(action.agent)
+    if (caller === undefined) throw new Error(`Bug: agent ${action.agent} is not connected.`)
+    answer = await caller.call(action.tool, input)
+  } catch (error) {
+    // Ctrl+C reaches the servers too, and may reach them before this process: then it is no fault of theirs.
+    await system.sleep(100)
+    if (options.signal?.aborted === true) return
+    const actual = `no answer: ${error instanceof Error ? error.message : String(error)}`
+    progress.done.push(action)
+    progress.mismatch = { action, what: '', expected: describeFacts(prediction.facts), actual }
+    return
+  }
+  progress.latenciesMs.push(system.elapsed() - startedAt)
+  const facts = situation.reader.read(action, answer)
+  note(progress, action, prediction, facts)
+  progress.mismatch ??= judge(progress, action, prediction, { facts, answer })
+  options.onStep?.(progress.done.length)
+}
+
+function note(progress: Progress, action: Action, { replayed }: Prediction, facts: Facts): void {
+  progress.done.push(action)
+  const mark = replayed ? ' (again)' : ''
+  progress.lines.set(action.step, `${action.step} ${describeAction(action)} -> ${describeFacts(facts)}${mark}`)
+  const outcomes = progress.outcomes.get(action.tool) ?? new Map<string, number>()
+  progress.outcomes.set(action.tool, outcomes)
+  const outcome = replayed ? 'replayed' : outcomeOf(facts)
+  outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+}
+
+function judge(
+  { answers }: Progress,
+  action: Action,
+  prediction: Prediction,
+  { facts, answer }: { facts: Facts; answer: ToolAnswer },
+): Mismatch | undefined {
+  const [expected, actual] = [describeFacts(prediction.facts), describeFacts(facts)]
+  if (!equalFacts(prediction.facts, facts)) return { action, what: '', expected, actual }
+  if (action.key === undefined) return undefined
+  const [key, text] = [`${action.party} ${action.key}`, JSON.stringify(answer.content)]
+  if (prediction.recorded) answers.set(key, text)
+  // Other parts than those the model looks at differ, such as an id, a timestamp or a support id.
+  if (prediction.replayed && answers.get(key) !== text) {
+    return { action, what: 'The same key did not bring the identical answer.', expected, actual }
+  }
+  return undefined
+}

@@ -1,0 +1,90 @@
+import { ConfigError } from '../config.ts'
+import { parseTimestamp } from '../system.ts'
+import { type Balance, type Start, walletName } from './model.ts'
+import { createReader, type Reader, type ToolAnswer } from './reader.ts'
+
+/** One MCP connection of a simulated agent. */
+export interface Caller {
+  /** Rejects only when no answer came. */
+  call(tool: string, input: Record<string, unknown>): Promise<ToolAnswer>
+  close(): Promise<void>
+}
+
+/** A payments service to simulate on, and the way to connect to it. */
+export interface World {
+  /** @param agent from 1 */
+  connect(agent: number): Promise<Caller>
+  /** Once every caller is closed. */
+  close(): Promise<void>
+}
+
+export interface Target {
+  open(): Promise<World>
+  /** Each opened world is new: seeded, used by nobody else, and gone afterwards. */
+  isolated: boolean
+}
+
+/** What a run finds before its first action. */
+export interface Situation {
+  start: Start
+  customerPartyId: string | undefined
+  reader: Reader
+}
+
+/** Design: the seeded sandbox. */
+const seededCents = { own: 250_000, customer: 100_000 } as const
+
+/** Reads the world's wallets, customer and clock. Throws ConfigError where it can't be simulated on. */
+export async function inspect(caller: Caller, isolated: boolean, ordered: boolean): Promise<Situation> {
+  const { actorType } = (await read(caller, 'whoami')).attributes ?? {}
+  if (actorType !== 'agent') {
+    throw new ConfigError(
+      `PAYMENTS_KEY (--key) acts as ${actorType}; simulate accepts an agent key: only agents issue cards.`,
+    )
+  }
+  const clock = await read(caller, 'get_sandbox_clock')
+  const reader = createReader(parseTimestamp(clock.attributes?.now), ordered)
+  const customerPartyId = (await readFirst(caller, 'list_customers'))?.id
+  const own = await wallet(caller, {})
+  if (own === undefined) throw new ConfigError('The agent has no wallet, so simulate can buy nothing.')
+  const customer = customerPartyId === undefined ? undefined : await wallet(caller, { customerPartyId })
+  reader.nameId(walletName('own'), own.id)
+  if (customer !== undefined) reader.nameId(walletName('customer'), customer.id)
+  const start = { own: own.balance, customer: customer?.balance }
+  if (isolated) expectSeeded(start)
+  return { start, customerPartyId, reader }
+}
+
+function expectSeeded({ own, customer }: Start): void {
+  const found = JSON.stringify([own.total, own.available, customer?.total, customer?.available])
+  const seeded = JSON.stringify([seededCents.own, seededCents.own, seededCents.customer, seededCents.customer])
+  if (found !== seeded) throw new Error(`A new sandbox has the balances ${found} instead of ${seeded}.`)
+}
+
+interface Resource {
+  id?: string
+  // biome-ignore lint/suspicious/noExplicitAny: the service's answer is what is being judged; nothing is known of it.
+  attributes?: any
+}
+
+async function wallet(caller: Caller, input: Record<string, unknown>) {
+  const { data } = await content<{ data?: Resource[] }>(caller, 'list_wallets', input)
+  const found = data?.find(({ attributes }) => attributes?.isDefault === true) ?? data?.[0]
+  const { available, total } = found?.attributes?.balance ?? {}
+  if (found?.id === undefined || typeof available !== 'number' || typeof total !== 'number') return undefined
+  return { id: found.id, balance: { available, total } satisfies Balance }
+}
+
+async function read(caller: Caller, tool: string): Promise<Resource> {
+  return (await content<{ data?: Resource }>(caller, tool, {})).data ?? {}
+}
+
+async function readFirst(caller: Caller, tool: string): Promise<Resource | undefined> {
+  return (await content<{ data?: Resource[] }>(caller, tool, {})).data?.[0]
+}
+
+async function content<T>(caller: Caller, tool: string, input: Record<string, unknown>): Promise<T> {
+  const answer = await caller.call(tool, input)
+  if (!answer.isError) return answer.content as T
+  throw new ConfigError(`The payments API refused ${tool}: ${JSON.stringify(answer.content)}`)
+}
