@@ -40,8 +40,8 @@ function connectEmbedded(config: Config, instanceId: string, system: System, log
     try {
       return await opening
     } catch (error) {
-      if (error instanceof Failure) throw error
-      throw new Failure('service_unavailable', { detail: `${(error as Error).message}` })
+      if (!(error instanceof ConfigError)) throw error
+      throw new Failure('service_unavailable', { detail: error.message })
     }
   }
   const client = createClient({

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import type { Logger } from '../log.ts'
 import { createService, type Service } from '../service/service.ts'
 import { openStore } from '../service/store/open.ts'
@@ -10,9 +10,18 @@ export interface Embedded {
   store: Store
 }
 
-/** The payments service in this process, on the configured database. */
+/** The payments service in this process, on the configured database. @throws ConfigError when it cannot be used. */
 export async function openEmbedded(config: Config, system: System, log: Logger): Promise<Embedded> {
-  const store = await openStore({ url: config.databaseUrl, system })
+  const store = await openOrExplain(config.databaseUrl, system)
   const { environment, rateLimit } = config
   return { store, service: createService({ store, system, environment, rateLimit, log }) }
+}
+
+async function openOrExplain(url: string, system: System): Promise<Store> {
+  try {
+    return await openStore({ url, system })
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ConfigError(`PAYMENTS_DATABASE_URL (--database-url) is not usable. ${reason}`, { cause })
+  }
 }
