@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import { type ConfigSources, settings } from '../config.ts'
+import { simulateHelp, simulateOptions } from '../simulate/options.ts'
 import { version } from './version.ts'
 
 type Flags = NonNullable<ConfigSources['flags']>
@@ -20,6 +21,14 @@ export async function main(argv: readonly string[]): Promise<void> {
       const { serve } = await import('./serve.ts')
       await serve(command.optsWithGlobals<Flags>())
     })
+  const simulation = withSettings(program.command('simulate'))
+    .description('Simulated agents make card purchases through MCP, and every answer is checked.')
+    .addHelpText('after', simulateHelp)
+    .action(async (_options, command: Command) => {
+      const { simulate } = await import('./simulate.ts')
+      await simulate(command.optsWithGlobals())
+    })
+  for (const [flags, meaning, fallback] of simulateOptions) simulation.option(flags, meaning, fallback)
   await program.parseAsync(argv)
 }
 

@@ -100,7 +100,7 @@ function firstDifference(expected: Map<string, Facts>, found: Map<string, Facts>
   for (const name of new Set([...expected.keys(), ...found.keys()])) {
     const [one, other] = [expected.get(name), found.get(name)]
     if (one !== undefined && other !== undefined && equalFacts(one, other)) continue
-    return difference('', describe(one), describe(other))
+    return { ...difference('', describe(one), describe(other)), about: [name] }
   }
   return undefined
 }
@@ -111,11 +111,6 @@ function brokenInvariant({ records, balance }: Found, start: Balance | undefined
   const purchases = all.filter(({ kind, decline }) => kind === 'purchase' && decline === null)
   const sum = (list: TransactionFacts[], field: 'captured' | 'refunded' | 'held' | 'amount') =>
     list.reduce((total, facts) => total + facts[field], 0)
-  const refundsOf = (name: string) =>
-    sum(
-      all.filter(({ purchase }) => purchase === name),
-      'amount',
-    )
   const refunds = Map.groupBy(
     all.filter(({ kind }) => kind === 'refund'),
     ({ purchase }) => purchase,
@@ -126,7 +121,7 @@ function brokenInvariant({ records, balance }: Found, start: Balance | undefined
       return difference(`More is captured than authorized of ${name}.`, `<= ${amount}`, `${captured + held}`)
     if (refunded > captured)
       return difference(`More is refunded than captured of ${name}.`, `<= ${captured}`, `${refunded}`)
-    const returned = refunds.has(name) ? refundsOf(name) : 0
+    const returned = sum(refunds.get(name) ?? [], 'amount')
     if (returned !== refunded) return difference(`The refunds of ${name} do not add up.`, `${refunded}`, `${returned}`)
   }
   const cards = new Set(purchases.map(({ card }) => card))
@@ -141,7 +136,7 @@ function brokenInvariant({ records, balance }: Found, start: Balance | undefined
 }
 
 function difference(what: string, expected: string, actual: string): Mismatch {
-  return { action: undefined, what, expected, actual }
+  return { action: undefined, what, expected, actual, about: [] }
 }
 
 function describe(facts: Facts | undefined): string {

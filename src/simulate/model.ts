@@ -25,6 +25,7 @@ export interface ModelCard {
   minutes: number
   expiresAtMs: number
   used: boolean
+  transactions: ModelTransaction[]
 }
 
 export interface ModelTransaction extends Omit<TransactionFacts, 'type' | 'wallet' | 'holdHours' | 'currency'> {
@@ -62,6 +63,8 @@ interface State {
   wallets: Record<PartyName, Balance>
   cards: Map<string, ModelCard>
   transactions: Map<string, ModelTransaction>
+  /** Those whose hold has not ended. */
+  onHold: Set<ModelTransaction>
   records: Map<string, { action: Action; facts: Facts; finishedAtMs: number }>
   /** Balances depend on the order of calls, and the order is known. */
   ordered: boolean
@@ -73,6 +76,7 @@ export function createModel(start: Start, ordered = true): Model {
     wallets: { own: { ...start.own }, customer: { ...(start.customer ?? { available: 0, total: 0 }) } },
     cards: new Map(),
     transactions: new Map(),
+    onHold: new Set(),
     records: new Map(),
     ordered,
   }
@@ -118,13 +122,11 @@ const rules: Partial<Record<Tool, Rule>> = {
       validCvv: true,
       ownExpiration: true,
     })),
-  list_card_transactions: (state, { subject, party }) => ({
-    type: 'page',
-    items: [...state.transactions.values()]
-      .filter((transaction) => transaction.card === subject && transaction.party === party)
-      .map(transactionFacts)
-      .sort((one, other) => (one.name < other.name ? -1 : 1)),
-  }),
+  list_card_transactions: ({ cards }, { subject, party }) => {
+    const card = cards.get(subject ?? '')
+    const found = card?.party === party ? card.transactions : []
+    return { type: 'page', items: found.map(transactionFacts).sort((one, other) => (one.name < other.name ? -1 : 1)) }
+  },
   list_wallets: (state, { party }) => ({ type: 'page', items: [walletFacts(state, party)] }),
   simulate_card_authorization: (state, action) => onCard(state, action, (card) => authorize(state, action, card)),
   get_card_transaction: (state, action) => onTransaction(state, action, transactionFacts),
@@ -147,7 +149,8 @@ function answer(state: State, action: Action): Facts {
 function issue(state: State, action: Action): Facts {
   const { minutes = defaultMinutes, merchant = '', maximum = 0, party } = action
   const name = madeBy(action)
-  const card = { name, party, merchant, maximum, minutes, expiresAtMs: state.nowMs + minutes * 60_000, used: false }
+  const expiresAtMs = state.nowMs + minutes * 60_000
+  const card = { name, party, merchant, maximum, minutes, expiresAtMs, used: false, transactions: [] }
   state.cards.set(name, card)
   return cardFacts(state, card)
 }
@@ -175,8 +178,9 @@ function authorize(state: State, action: Action, card: ModelCard): Facts {
   if (approved) {
     card.used = true
     wallet.available -= amount
+    state.onHold.add(purchase)
   }
-  state.transactions.set(purchase.name, purchase)
+  add(state, purchase)
   return transactionFacts(purchase)
 }
 
@@ -188,6 +192,11 @@ function declineOf(card: ModelCard, amount: number, available: number, nowMs: nu
   return amount > available ? 'insufficient_funds' : null
 }
 
+function add({ transactions, cards }: State, made: ModelTransaction): void {
+  transactions.set(made.name, made)
+  cards.get(made.card)?.transactions.push(made)
+}
+
 function capture(state: State, { amount = 0 }: Action, purchase: ModelTransaction): Facts {
   if (purchase.status !== 'authorized') return notAllowed
   if (amount > purchase.amount) return refusedAmount
@@ -196,7 +205,7 @@ function capture(state: State, { amount = 0 }: Action, purchase: ModelTransactio
   wallet.available += purchase.amount - amount
   purchase.status = amount === purchase.amount ? 'captured' : 'partially_captured'
   purchase.captured = amount
-  endHold(purchase)
+  endHold(state, purchase)
   return transactionFacts(purchase)
 }
 
@@ -204,7 +213,7 @@ function release(state: State, purchase: ModelTransaction): Facts {
   if (purchase.status !== 'authorized') return notAllowed
   state.wallets[purchase.party].available += purchase.held
   purchase.status = 'reversed'
-  endHold(purchase)
+  endHold(state, purchase)
   return transactionFacts(purchase)
 }
 
@@ -219,13 +228,13 @@ function refund(state: State, action: Action, purchase: ModelTransaction): Facts
   const name = madeBy(action)
   const fresh = { name, kind: 'refund', status: 'refunded', amount, captured: 0, refunded: 0 } as const
   const made: ModelTransaction = { ...purchase, ...fresh, purchase: purchase.name }
-  state.transactions.set(name, made)
+  add(state, made)
   return transactionFacts(made)
 }
 
 function advance(state: State, { seconds = 0 }: Action): Facts {
   state.nowMs += seconds * 1000
-  for (const purchase of state.transactions.values()) {
+  for (const purchase of state.onHold) {
     if (purchase.holdExpiresAtMs !== null && purchase.holdExpiresAtMs <= state.nowMs) release(state, purchase)
   }
   return { type: 'clock', advancedSeconds: seconds }
@@ -242,7 +251,8 @@ function onTransaction(state: State, { subject, party }: Action, rule: (found: M
   return found === undefined || found.party !== party ? refused('not_found', 404) : rule(found)
 }
 
-function endHold(purchase: ModelTransaction): void {
+function endHold({ onHold }: State, purchase: ModelTransaction): void {
+  onHold.delete(purchase)
   purchase.held = 0
   purchase.holdExpiresAtMs = null
 }

@@ -2,9 +2,9 @@ import type { System } from '../system.ts'
 import { type Action, argumentsOf, describeAction } from './action.ts'
 import { describeFacts, equalFacts, type Facts, outcomeOf } from './facts.ts'
 import { compareEnd } from './final-check.ts'
-import { createModel, type Model, type Prediction } from './model.ts'
+import { createModel, type Model, type Prediction, type Start } from './model.ts'
 import type { ToolAnswer } from './reader.ts'
-import { type Caller, inspect, type Situation, type Target, type World } from './world.ts'
+import { type Caller, inspect, type Situation, seededStart, type Target, type World } from './world.ts'
 
 /** Where the service and the model disagree first. */
 export interface Mismatch {
@@ -14,6 +14,8 @@ export interface Mismatch {
   what: string
   expected: string
   actual: string
+  /** The names it is about, where the action does not tell. */
+  about: string[]
 }
 
 export interface RunOptions {
@@ -44,7 +46,7 @@ export interface RunResult {
 /** What a run is planned on: a history may depend on the money there is. */
 export type Plan = (situation: Situation) => readonly Action[]
 
-/** Carries out a history on a world of its own and compares every answer, and in the end every record, with the model. */
+/** Carries out a history on a world; compares every answer, and in the end every record, with the model. */
 export async function runHistory(plan: Plan, agents: readonly number[], options: RunOptions): Promise<RunResult> {
   const world = await options.target.open()
   const callers = new Map<number, Caller>()
@@ -54,7 +56,7 @@ export async function runHistory(plan: Plan, agents: readonly number[], options:
     await connectAll(world, agents.slice(1), callers)
     const [first] = callers.values()
     if (first === undefined) throw new Error('Bug: a run without agents.')
-    const situation = await inspect(first, options.target.isolated, options.concurrency === 1)
+    const situation = await inspect(first, options.concurrency === 1)
     return await carryOut(plan(situation), { callers, first, situation, options })
   } finally {
     await Promise.allSettled([...callers.values()].map((caller) => caller.close()))
@@ -98,7 +100,7 @@ async function carryOut(history: readonly Action[], grounds: Grounds): Promise<R
     keyPrefix: `simulate-${system.randomBytes(6).toString('hex')}-`,
     answers: new Map(),
     lines: new Map(),
-    mismatch: undefined,
+    mismatch: options.target.isolated ? otherStart(situation.start) : undefined,
     done: [],
     log: [],
     outcomes: new Map(),
@@ -124,6 +126,13 @@ async function carryOut(history: readonly Action[], grounds: Grounds): Promise<R
   progress.done.sort((one, other) => one.step - other.step)
   progress.log = progress.done.map(({ step: number }) => progress.lines.get(number) ?? '')
   return progress
+}
+
+/** The model must know the money there is at the start; on a new world it must be the seeded one. */
+function otherStart(start: Start): Mismatch | undefined {
+  const [expected, actual] = [seededStart, start].map(({ own, customer }) => JSON.stringify([own, customer]))
+  if (expected === undefined || actual === undefined || expected === actual) return undefined
+  return { action: undefined, what: 'A new sandbox does not have the seeded balances.', expected, actual, about: [] }
 }
 
 function perAgent(history: readonly Action[]): readonly Action[][] {
@@ -154,7 +163,7 @@ async function step(action: Action, progress: Progress, grounds: Grounds): Promi
     if (options.signal?.aborted === true) return
     const actual = `no answer: ${error instanceof Error ? error.message : String(error)}`
     progress.done.push(action)
-    progress.mismatch = { action, what: '', expected: describeFacts(prediction.facts), actual }
+    progress.mismatch = { action, what: '', expected: describeFacts(prediction.facts), actual, about: [] }
     return
   }
   progress.latenciesMs.push(system.elapsed() - startedAt)
@@ -181,13 +190,13 @@ function judge(
   { facts, answer }: { facts: Facts; answer: ToolAnswer },
 ): Mismatch | undefined {
   const [expected, actual] = [describeFacts(prediction.facts), describeFacts(facts)]
-  if (!equalFacts(prediction.facts, facts)) return { action, what: '', expected, actual }
+  if (!equalFacts(prediction.facts, facts)) return { action, what: '', expected, actual, about: [] }
   if (action.key === undefined) return undefined
   const [key, text] = [`${action.party} ${action.key}`, JSON.stringify(answer.content)]
   if (prediction.recorded) answers.set(key, text)
   // Other parts than those the model looks at differ, such as an id, a timestamp or a support id.
   if (prediction.replayed && answers.get(key) !== text) {
-    return { action, what: 'The same key did not bring the identical answer.', expected, actual }
+    return { action, what: 'The same key did not bring the identical answer.', expected, actual, about: [] }
   }
   return undefined
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect } from 'vitest'
 import type { Store } from '../../src/service/store/store.ts'
 import type { CardTransactionRow, LedgerEntryRow, WalletRow } from '../../src/service/store/tables.ts'
@@ -59,4 +60,19 @@ export async function proveBooks(store: Store): Promise<Books> {
 
 function sum(entries: readonly LedgerEntryRow[]): number {
   return entries.reduce((total, { amountCents }) => total + amountCents, 0)
+}
+
+/** Every row of every table, whatever tables there are. */
+export async function allRows(store: Store): Promise<Record<string, unknown>[]> {
+  return store.transaction(async ({ db }) => {
+    const names =
+      store.dialect === 'sqlite'
+        ? sql<{ name: string }>`select name from sqlite_schema where type = 'table'`
+        : sql<{ name: string }>`select table_name as name from information_schema.tables where table_schema = 'public'`
+    const rows: Record<string, unknown>[] = []
+    for (const { name } of (await names.execute(db)).rows) {
+      rows.push(...(await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(db)).rows)
+    }
+    return rows
+  })
 }

@@ -1,8 +1,8 @@
-import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { permissions } from '../../src/permissions.ts'
 import { databases } from '../support/databases.ts'
-import { addAgent, addKey, addParty, createWorld, revokeKey, secrets, type World } from '../support/world.ts'
+import { addAgent, addKey, createWorld, revokeKey, secrets, type World } from '../support/world.ts'
+import { allRows } from './books.ts'
 import { expectRefusal, withoutSupportId } from './refusals.ts'
 
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
@@ -50,9 +50,7 @@ describe.each(databases)('credentials on $name', (database) => {
       ['another scheme', 'Basic c2s6'],
       ['no scheme', () => world.agentKey],
       ['no credential', 'Bearer '],
-      ['garbage', 'Bearer ???'],
       ['two credentials', () => `Bearer ${world.agentKey} ${world.apiKey}`],
-      ['a list of credentials', () => `Bearer ${world.agentKey}, Bearer ${world.apiKey}`],
       ['an over-long credential', `Bearer ak_ntl_sandbox_${'a'.repeat(600)}`],
       ['an unknown agent key', 'Bearer ak_ntl_sandbox_0123456789abcdef0123456789'],
       ['an unknown API key', 'Bearer sk_ntl_sandbox_0123456789abcdef0123456789'],
@@ -128,7 +126,7 @@ describe.each(databases)('credentials on $name', (database) => {
   test('are stored as hashes only', async () => {
     const key = await addKey(world, { partyId, agentId: null, scopes: [] })
     await world.get('/whoami', { key })
-    const all = JSON.stringify(await allRows(world))
+    const all = JSON.stringify(await allRows(world.store))
     expect(all).toContain(partyId)
     for (const secret of [secrets.agentKey, secrets.apiKey, key.slice('sk_ntl_sandbox_'.length)]) {
       expect(all).not.toContain(secret)
@@ -285,7 +283,7 @@ describe.each(databases)('credentials on $name', (database) => {
     test('stands on every record it caused', async () => {
       const { agentId } = await world.whoami()
       const card = await world.issueCard({}, { instanceId: 'run issue' })
-      const purchase = await world.authorize(card, 500, { instanceId: 'run authorize' })
+      const purchase = await world.authorize(card, 500, { instanceId: 'run buy' })
       const path = `/simulations/card-transactions/${purchase.json.data.id}`
       await world.post(`${path}/capture`, { amount: 500, currency: 'USD' }, { instanceId: 'run capture' })
       const refund = await world.post(`${path}/refund`, { amount: 5, currency: 'USD' }, { instanceId: 'run refund' })
@@ -294,26 +292,8 @@ describe.each(databases)('credentials on $name', (database) => {
         return { agentId, instanceId }
       }
       expect(await cause(`/agent-cards/${card}`)).toEqual({ agentId, instanceId: 'run issue' })
-      expect(await cause(`/card-transactions/${purchase.json.data.id}`)).toEqual({
-        agentId,
-        instanceId: 'run authorize',
-      })
+      expect(await cause(`/card-transactions/${purchase.json.data.id}`)).toEqual({ agentId, instanceId: 'run buy' })
       expect(await cause(`/card-transactions/${refund.json.data.id}`)).toEqual({ agentId, instanceId: 'run refund' })
     })
   })
 })
-
-/** Every row of every table, whatever tables there are. */
-async function allRows({ store }: World): Promise<unknown[]> {
-  return store.transaction(async ({ db }) => {
-    const names =
-      store.dialect === 'sqlite'
-        ? sql<{ name: string }>`select name from sqlite_schema where type = 'table'`
-        : sql<{ name: string }>`select table_name as name from information_schema.tables where table_schema = 'public'`
-    const rows: unknown[] = []
-    for (const { name } of (await names.execute(db)).rows) {
-      rows.push(...(await sql`select * from ${sql.table(name)}`.execute(db)).rows)
-    }
-    return rows
-  })
-}

@@ -1,0 +1,127 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SingleBar } from 'cli-progress'
+import { type Config, ConfigError, type ConfigSources, dataDirectory, loadConfig } from '../config.ts'
+import { show } from '../errors.ts'
+import { connectOverStdio } from '../simulate/mcp-caller.ts'
+import { simulate as runSimulation } from '../simulate/simulate.ts'
+import type { Target } from '../simulate/world.ts'
+import { realSystem } from '../system.ts'
+import { orExplain } from './explain.ts'
+
+type Flags = NonNullable<ConfigSources['flags']> & {
+  agents: string
+  purchases: string
+  seed: string
+  concurrency: string
+  clockJumps?: boolean
+  log?: string
+  verbose?: boolean
+}
+
+/** Simulated agents buy with cards through real MCP connections; every answer is checked. */
+export async function simulate(flags: Flags): Promise<void> {
+  await orExplain(async () => {
+    const config = loadConfig({ flags })
+    if (config.environment === 'production') {
+      throw new ConfigError('PAYMENTS_ENVIRONMENT (--environment) got production; simulate accepts sandbox.')
+    }
+    const agents = integer('--agents', flags.agents, 64)
+    const concurrency = Math.min(agents, integer('--concurrency', flags.concurrency, 64))
+    const { target, where } = targetOf(config)
+    const bar = await progressBar()
+    const interruption = interruptible()
+    const result = await runSimulation({
+      target,
+      where,
+      system: realSystem,
+      agents,
+      purchases: integer('--purchases', flags.purchases, 100_000),
+      seed: flags.seed,
+      clockJumps: flags.clockJumps ?? target.isolated,
+      concurrency,
+      signal: interruption.signal,
+      onPlan: (actions) => bar?.start(actions, 0),
+      onStep: (done) => bar?.update(done),
+      onShrink: () => {
+        bar?.stop()
+        process.stderr.write('Something was not as predicted; looking for the shortest history that shows it …\n')
+      },
+    }).finally(() => {
+      bar?.stop()
+      interruption.end()
+    })
+    const log = result.log.map((line) => `${line}\n`).join('')
+    if (flags.log !== undefined) await writeFile(flags.log, log)
+    process.stdout.write(`${flags.verbose === true ? `${log}\n` : ''}${result.report}`)
+    process.exitCode = result.exitCode
+  })
+}
+
+function targetOf(config: Config): { target: Target; where: string } {
+  const script = process.argv[1] ?? 'payments-mcp'
+  const connect = (env: Record<string, string>) => (agent: number) =>
+    connectOverStdio({ command: process.execPath, args: [script], env: { ...shared(config), ...env } }, agent)
+  if (config.baseUrl !== undefined) {
+    const env = { PAYMENTS_BASE_URL: config.baseUrl }
+    const open = async () => ({ connect: connect(env), close: async () => {} })
+    return { target: { isolated: false, open }, where: config.baseUrl }
+  }
+  // Config fills the default in, and the sandbox that a person's AI host uses is nothing to experiment on.
+  if (config.databaseUrl !== `sqlite:${dataDirectory().file('sandbox.sqlite')}`) {
+    if (config.databaseUrl === 'sqlite::memory:') {
+      throw new ConfigError(
+        'PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; simulate accepts what several processes can open.',
+      )
+    }
+    const open = async () => ({
+      connect: connect({ PAYMENTS_DATABASE_URL: config.databaseUrl }),
+      close: async () => {},
+    })
+    return { target: { isolated: false, open }, where: config.databaseUrl.replace(/\/\/.*@/s, '//[masked]@') }
+  }
+  const open = async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-simulate-'))
+    const env = { PAYMENTS_DATABASE_URL: `sqlite:${join(directory, 'sandbox.sqlite')}` }
+    return { connect: connect(env), close: () => rm(directory, { recursive: true, force: true, maxRetries: 5 }) }
+  }
+  return { target: { isolated: true, open }, where: 'a new SQLite database' }
+}
+
+/** What every server process gets. By variable, not by flag: other users can read a process's arguments. */
+function shared({ key, logLevel }: Config): Record<string, string> {
+  return {
+    ...(key === undefined ? {} : { PAYMENTS_KEY: key }),
+    // Thousands of refusals are meant here, and each is a line at the level info.
+    PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,
+    PAYMENTS_RATE_LIMIT: '1000000000',
+  }
+}
+
+function integer(flag: string, text: string, most: number): number {
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= 1 && value <= most) return value
+  throw new ConfigError(`${flag} got ${show(text)}; it accepts an integer from 1 to ${most}.`)
+}
+
+/** On a terminal only. */
+async function progressBar(): Promise<SingleBar | undefined> {
+  if (!process.stderr.isTTY) return undefined
+  const { default: progress } = await import('cli-progress')
+  return new progress.SingleBar({
+    format: '{bar} {value}/{total} actions, {duration_formatted}',
+    stream: process.stderr,
+    clearOnComplete: true,
+    hideCursor: true,
+  })
+}
+
+/** The first Ctrl+C ends the run in order; a second one, at once. */
+function interruptible() {
+  const controller = new AbortController()
+  const stop = () => controller.abort()
+  const end = () => void process.off('SIGINT', stop).off('SIGTERM', stop)
+  process.once('SIGINT', stop).once('SIGTERM', stop)
+  return { signal: controller.signal, end }
+}

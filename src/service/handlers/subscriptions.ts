@@ -1,0 +1,155 @@
+import type { z } from 'zod'
+import type { Subscription } from '../../../tools/subscriptions.ts'
+import { fail } from '../../errors.ts'
+import { newId, timestamp } from '../../system.ts'
+import { requireHeldOnWallet } from '../actor.ts'
+import { dateOf } from '../domain/calendar.ts'
+import { freezeTerms } from '../domain/subscription-terms.ts'
+import {
+  type Billed,
+  type Billing,
+  cancel,
+  changeCard,
+  markPaid,
+  nextEventAtMs,
+  nextPayment,
+  payInCheckout,
+  resume,
+  startBilling,
+} from '../domain/subscriptions.ts'
+import type { Context, Handler } from '../handler.ts'
+import { page, pageRequest } from '../pagination.ts'
+import { clientSecrets } from '../store/checkout-key.ts'
+import {
+  findSubscription,
+  insertSubscription,
+  type SubscriptionRecord,
+  saveBilling,
+  listSubscriptions as subscriptionsOf,
+} from '../store/subscriptions.ts'
+import { defaultWallet } from '../store/wallets.ts'
+
+type SubscriptionResource = z.output<typeof Subscription>
+
+/** How long a payer has to pay payment 1, unless the merchant says otherwise. */
+const checkoutMinutes = 24 * 60
+
+export const createSubscription: Handler<'createSubscription'> = async (input, context) => {
+  const { tx, actor, partyId, operation, instanceId, nowMs, system } = context
+  const terms = freezeTerms(input)
+  const wallet = await defaultWallet(tx, partyId)
+  if (wallet === undefined) fail('conflict', { detail: 'The account has no wallet to be paid into.' })
+  await requireHeldOnWallet(tx, actor, operation, wallet)
+  const minutes = input.expiresInMinutes === undefined ? checkoutMinutes : input.expiresInMinutes
+  const billing = startBilling(nowMs, minutes === null ? null : nowMs + minutes * 60_000)
+  const record: SubscriptionRecord = {
+    id: newId('sub', system, nowMs),
+    partyId,
+    walletId: wallet.id,
+    paymentIntentId: newId('pmi', system, nowMs),
+    mandateId: null,
+    agentId: actor.agentId,
+    instanceId,
+    status: billing.status,
+    terms,
+    billing,
+    currency: 'USD',
+    nextEventAtMs: nextEventAtMs(terms, billing),
+    version: 1,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  }
+  await insertSubscription(tx, record)
+  return view(context, record)
+}
+
+export const getSubscription: Handler<'getSubscription'> = async ({ subscriptionId }, context) =>
+  view(context, await load(context, subscriptionId))
+
+export const listSubscriptions: Handler<'listSubscriptions'> = async (input, context) => {
+  const { tx, partyId } = context
+  const list = { list: 'subscriptions', partyId, status: input.status }
+  const rows = await subscriptionsOf(tx, partyId, input.status, pageRequest(input, list))
+  const views = await viewer(context)
+  return page(rows, list, views)
+}
+
+export const cancelSubscription: Handler<'cancelSubscription'> = (input, context) =>
+  change(context, input.subscriptionId, (_terms, billing) => unpaid(cancel(billing, context.nowMs)))
+
+export const resumeSubscription: Handler<'resumeSubscription'> = (input, context) =>
+  change(context, input.subscriptionId, (terms, billing) => resume(terms, billing, context.nowMs))
+
+export const markSubscriptionPaymentPaid: Handler<'markSubscriptionPaymentPaid'> = (input, context) =>
+  change(context, input.subscriptionId, (terms, billing) =>
+    unpaid(markPaid(terms, billing, input.paymentNumber, context.nowMs)),
+  )
+
+export const simulateSubscriptionCheckout: Handler<'simulateSubscriptionCheckout'> = async (input, context) => {
+  const { system, nowMs } = context
+  return change(context, input.subscriptionId, (terms, billing) => {
+    const { result, ...billed } = payInCheckout(terms, billing, input.card, nowMs)
+    return { ...billed, ...(result === 'paid' ? { mandateId: newId('mdt', system, nowMs) } : {}) }
+  })
+}
+
+export const simulateSubscriptionCard: Handler<'simulateSubscriptionCard'> = (input, context) =>
+  change(context, input.subscriptionId, (_terms, billing) =>
+    unpaid(changeCard(billing, input.behavior, input.fromPaymentNumber, context.nowMs)),
+  )
+
+type Decision = (terms: SubscriptionRecord['terms'], billing: Billing) => Billed & { mandateId?: string }
+
+/** Load, decide, save, return. */
+async function change(context: Context, id: string, decide: Decision): Promise<SubscriptionResource> {
+  const record = await load(context, id)
+  const { mandateId = record.mandateId, ...billed } = decide(record.terms, record.billing)
+  if (billed.billing === record.billing) return view(context, record)
+  return view(context, await saveBilling(context.tx, context.system, { before: { ...record, mandateId }, billed }))
+}
+
+const unpaid = (billing: Billing): Billed => ({ billing, charges: [] })
+
+async function load({ tx, partyId }: Context, id: string): Promise<SubscriptionRecord> {
+  const record = await findSubscription(tx, partyId, id)
+  if (record === undefined) fail('not_found', { detail: `There is no subscription ${id}.` })
+  return record
+}
+
+async function view(context: Context, record: SubscriptionRecord): Promise<SubscriptionResource> {
+  return (await viewer(context))(record)
+}
+
+/** A view of subscriptions as they stand; while one is pending, with the way to its checkout. */
+async function viewer({ tx, system, publicUrl }: Context) {
+  const clientSecret = await clientSecrets(tx, system)
+  return ({ id, terms, billing, ...record }: SubscriptionRecord): SubscriptionResource => {
+    const next = nextPayment(terms, billing)
+    const { attention, checkoutExpiresAtMs } = billing
+    const pending = billing.status === 'pending'
+    return {
+      type: 'subscription',
+      id,
+      attributes: {
+        status: billing.status,
+        terms: terms as SubscriptionResource['attributes']['terms'],
+        currency: record.currency,
+        nextPayment: next && {
+          paymentNumber: next.paymentNumber,
+          dueDate: next.dueMs === null ? null : dateOf(next.dueMs),
+          amount: next.amount,
+          taxAmount: next.taxAmount,
+        },
+        missedPayments: [...billing.missed],
+        attention: attention && { reason: attention.reason, since: timestamp(attention.sinceMs) },
+        mandateId: record.mandateId,
+        checkoutUrl: pending ? `${publicUrl()}/checkout/${id}` : null,
+        clientSecret: pending ? clientSecret(record.paymentIntentId) : null,
+        expiresAt: checkoutExpiresAtMs === null ? null : timestamp(checkoutExpiresAtMs),
+        createdAt: timestamp(record.createdAtMs),
+        updatedAt: timestamp(record.updatedAtMs),
+      },
+      relationships: { paymentIntent: { data: { type: 'paymentIntent', id: record.paymentIntentId } } },
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import type { System } from '../../system.ts'
+import { subscriptionPaid } from '../domain/ledger.ts'
+import { nextEventAtMs, type Billed, type Billing } from '../domain/subscriptions.ts'
+import type { Terms } from '../domain/subscription-terms.ts'
+import { type PageOf, type PageRequest, pageOf } from './page.ts'
+import { prepared } from './prepared.ts'
+import { StaleWriteError, type Transaction } from './store.ts'
+import type { SubscriptionPaymentRow, SubscriptionRow } from './tables.ts'
+import { findWallet, postAll } from './wallets.ts'
+
+/** A subscription as it is kept, its terms and billing parsed. */
+export interface SubscriptionRecord extends Omit<SubscriptionRow, 'terms' | 'billing'> {
+  terms: Terms
+  billing: Billing
+}
+
+export async function findSubscription(
+  tx: Transaction,
+  partyId: string,
+  id: string,
+): Promise<SubscriptionRecord | undefined> {
+  const [row] = (await subscriptionOf(tx, { id, partyId })).rows
+  return row && parse(row)
+}
+
+const subscriptionOf = prepared((db, by: { id: string; partyId: string }) =>
+  db.selectFrom('subscriptions').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
+)
+
+/** The subscription whose payment 1 the intent is for, whoever's it is: for the checkout, which has no credential. */
+export async function findByPaymentIntent(tx: Transaction, id: string): Promise<SubscriptionRecord | undefined> {
+  const [row] = (await subscriptionOfIntent(tx, { id })).rows
+  return row && parse(row)
+}
+
+const subscriptionOfIntent = prepared((db, by: { id: string }) =>
+  db.selectFrom('subscriptions').selectAll().where('paymentIntentId', '=', by.id),
+)
+
+export async function listSubscriptions(
+  tx: Transaction,
+  partyId: string,
+  status: SubscriptionRow['status'] | undefined,
+  page: PageRequest,
+): Promise<PageOf<SubscriptionRecord>> {
+  let query = tx.db.selectFrom('subscriptions').selectAll().where('partyId', '=', partyId)
+  if (status !== undefined) query = query.where('status', '=', status)
+  if (page.beforeId !== null) query = query.where('id', '<', page.beforeId)
+  const rows = await query
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(rows.map(parse), page.limit, (row) => row.id)
+}
+
+export async function insertSubscription(tx: Transaction, record: SubscriptionRecord): Promise<void> {
+  await insert(tx, { ...record, terms: JSON.stringify(record.terms), billing: JSON.stringify(record.billing) })
+}
+
+const insert = prepared((db, row: SubscriptionRow) => db.insertInto('subscriptions').values(row))
+
+/** Subscriptions of which something is due by `nowMs`, the longest due first. */
+export async function dueSubscriptions(tx: Transaction, nowMs: number, limit: number): Promise<SubscriptionRecord[]> {
+  const { rows } = await due(tx, { nowMs, limit })
+  return rows.map(parse)
+}
+
+const due = prepared((db, by: { nowMs: number; limit: number }) =>
+  db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where('nextEventAtMs', '<=', by.nowMs)
+    .orderBy('nextEventAtMs')
+    .orderBy('id')
+    .limit(by.limit),
+)
+
+/** A subscription and what its billing became. */
+export interface Change {
+  before: SubscriptionRecord
+  billed: Billed
+}
+
+/** Writes what became of one subscription, and moves the money of its charges. */
+export async function saveBilling(tx: Transaction, system: System, change: Change): Promise<SubscriptionRecord> {
+  const [after] = await saveBillings(tx, system, [change])
+  if (after === undefined) throw new Error('Bug: a saved subscription is gone.')
+  return after
+}
+
+/**
+ * Writes what became of several subscriptions. Each charge is a row under its payment's number, of which the database
+ * allows one, and a posting into the merchant's wallet.
+ */
+export async function saveBillings(
+  tx: Transaction,
+  system: System,
+  changes: readonly Change[],
+): Promise<SubscriptionRecord[]> {
+  const saved: SubscriptionRecord[] = []
+  for (const change of changes) saved.push(await saveOne(tx, change))
+  const byWallet = Map.groupBy(changes, ({ before }) => before.walletId)
+  for (const [walletId, of] of byWallet) {
+    const postings = of.flatMap(({ before, billed }) =>
+      billed.charges.map(({ amount, atMs }) => ({
+        posting: subscriptionPaid(walletId, amount),
+        nowMs: atMs,
+        sourceId: before.id,
+      })),
+    )
+    const [first] = of
+    if (postings.length === 0 || first === undefined) continue
+    const wallet = await findWallet(tx, first.before.partyId, walletId)
+    if (wallet === undefined) throw new Error(`Bug: the wallet ${walletId} of a subscription is gone.`)
+    await postAll(tx, system, wallet, postings)
+  }
+  return saved
+}
+
+async function saveOne(tx: Transaction, { before, billed }: Change): Promise<SubscriptionRecord> {
+  const { billing, charges } = billed
+  const { id, version, terms } = before
+  const row = {
+    status: billing.status,
+    mandateId: before.mandateId,
+    billing: JSON.stringify(billing),
+    nextEventAtMs: nextEventAtMs(terms, billing),
+    updatedAtMs: billing.updatedAtMs,
+  }
+  const { numAffectedRows } = await update(tx, { ...row, id, version, nextVersion: version + 1 })
+  if (numAffectedRows !== 1n) throw new StaleWriteError(`subscription ${id}`)
+  for (const { paymentNumber, amount, taxAmount, atMs } of charges) {
+    await insertPayment(tx, {
+      subscriptionId: id,
+      paymentNumber,
+      amountCents: amount,
+      taxCents: taxAmount,
+      chargedAtMs: atMs,
+    })
+  }
+  return { ...before, ...row, billing, version: version + 1 }
+}
+
+type Update = Pick<SubscriptionRow, 'id' | 'status' | 'mandateId' | 'billing' | 'nextEventAtMs' | 'updatedAtMs' | 'version'>
+
+const update = prepared((db, { id, version, nextVersion, ...row }: Update & { nextVersion: number }) =>
+  db
+    .updateTable('subscriptions')
+    .set({ ...row, version: nextVersion })
+    .where('id', '=', id)
+    .where('version', '=', version),
+)
+
+const insertPayment = prepared((db, row: SubscriptionPaymentRow) => db.insertInto('subscriptionPayments').values(row))
+
+function parse(row: SubscriptionRow): SubscriptionRecord {
+  return { ...row, terms: JSON.parse(row.terms) as Terms, billing: JSON.parse(row.billing) as Billing }
+}

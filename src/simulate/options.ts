@@ -1,0 +1,23 @@
+/** The options of the command besides the common ones: flags, meaning, default. */
+export const simulateOptions = [
+  ['--agents <number>', 'Simulated agents, each with an MCP server process of its own', '4'],
+  ['--purchases <number>', 'Purchases per agent', '25'],
+  ['--seed <text>', 'Decides everything they do: the same seed, the same log', 'payments'],
+  [
+    '--concurrency <number>',
+    'Agents that call at the same time. Above 1 the clock stands and nobody shares cards',
+    '1',
+  ],
+  ['--clock-jumps', 'Move the sandbox clock (default: only on a database of its own)', undefined],
+  ['--no-clock-jumps', 'Leave the sandbox clock alone', undefined],
+  ['--log <file>', 'Write the log of all actions to a file', undefined],
+  ['--verbose', 'Print the log of all actions', undefined],
+] as const
+
+export const simulateHelp = `
+Every answer is compared with a model of the specification, and in the end all records and balances: a difference ends
+the run with the shortest history of actions that shows it, and exit code 1.
+
+By default the agents work on a new SQLite database that is removed at the end. With PAYMENTS_DATABASE_URL or
+PAYMENTS_BASE_URL they work there, as the agent of PAYMENTS_KEY, and spend its money: nobody else may use its wallet and
+that of its first customer meanwhile; the clock is moved only with --clock-jumps; no failing history is shortened.`

@@ -1,0 +1,116 @@
+import type { Action } from './action.ts'
+import { type AgentState, type Choice, chooseAction, type Surroundings } from './choices.ts'
+import { clockStepSeconds } from './facts.ts'
+import { createModel, type Start } from './model.ts'
+import { type Random, randomFrom } from './random.ts'
+
+export interface PlanOptions {
+  seed: string
+  agents: number
+  /** Cards that each agent issues. */
+  purchases: number
+  clockJumps: boolean
+  /**
+   * true: agents take turns, in an order that the seed decides; what one does may change what the next one is answered.
+   * false: the calls of different agents may arrive in any order. So that every answer can still be predicted, each
+   * keeps to its own cards and keys, and all purchases together stay within the money there is; the clock stands.
+   */
+  ordered: boolean
+  start: Start
+}
+
+/**
+ * The whole history of a run, decided before its first call by the seed and the model alone: the service's answers must
+ * be those predicted, so nothing in them could decide anything. That is also what makes it possible to leave parts out.
+ */
+export function planHistory(options: PlanOptions): Action[] {
+  const model = createModel(options.start, options.ordered)
+  const history: Action[] = []
+  const names = nameGiver()
+  const random = randomFrom(options.seed)
+  const surroundings = { model, names, options, budget: budgets(options) }
+  const agents = Array.from({ length: options.agents }, (_, index) => newAgent(index + 1))
+  const take = (agent: AgentState, choice: Choice) => {
+    const action: Action = { step: history.length + 1, agent: agent.number, ...choice }
+    model.apply(action)
+    history.push(action)
+    return action
+  }
+  if (options.ordered) takeTurns(agents, random, surroundings, take)
+  else {
+    for (const agent of agents) {
+      const own = randomFrom(`${options.seed} agent ${agent.number}`)
+      while (!isDone(agent, options)) remember(agent, take(agent, chooseAction(agent, own, surroundings, [agent])))
+    }
+  }
+  return history
+}
+
+/** What one purchase may cost on average, so that the money lasts for all of them. */
+function budgets({ agents, purchases, ordered, start }: PlanOptions): Surroundings['budget'] {
+  // Captures are partly refunded, and some purchases are reversed: in turns, the money lasts for thrice as much.
+  const share = (available: number) => Math.floor((available * (ordered ? 3 : 1)) / (agents * purchases))
+  return { own: Math.max(1, share(start.own.available)), customer: Math.max(1, share(start.customer?.available ?? 0)) }
+}
+
+type Take = (agent: AgentState, choice: Choice) => Action
+
+/**
+ * A five-minute card is given up at every jump, so what lasts for five minutes of real time between two jumps would
+ * decide differently from the model. This many calls take seconds.
+ */
+const mostStepsBetweenJumps = 400
+
+/** Of an agent's own steps: most of its cards live long enough to be used. */
+const jumpsPercent = 5
+
+function takeTurns(agents: AgentState[], random: Random, surroundings: Surroundings, take: Take): void {
+  const { options } = surroundings
+  let sinceJump = 0
+  for (;;) {
+    const busy = agents.filter((agent) => !isDone(agent, options))
+    if (busy.length === 0) return
+    const agent = random.pick(busy)
+    const due = sinceJump >= mostStepsBetweenJumps || random.chance(jumpsPercent / options.agents)
+    if (options.clockJumps && due) {
+      take(agent, { tool: 'advance_sandbox_clock', party: 'own', seconds: jumpSeconds(random) })
+      sinceJump = 0
+    } else {
+      remember(agent, take(agent, chooseAction(agent, random, surroundings, agents)))
+      sinceJump++
+    }
+  }
+}
+
+/** Half an hour to eight days: cards expire, replay windows close (2 days) and holds lapse (7 days). */
+const jumpSteps = { 1: 30, 2: 20, 3: 10, 24: 10, 48: 10, 95: 5, 96: 5, 335: 3, 336: 3, 384: 4 } as const
+
+function jumpSeconds(random: Random): number {
+  return Number(random.weighted(jumpSteps as unknown as Record<string, number>)) * clockStepSeconds
+}
+
+function newAgent(number: number): AgentState {
+  return { number, issued: 0, open: [], closed: [], keyed: [] }
+}
+
+function isDone({ issued, open }: AgentState, { purchases }: PlanOptions): boolean {
+  return issued >= purchases && open.length === 0
+}
+
+/** Later repeats are of recent calls and old ones alike; this bounds what is kept. */
+const mostKeyed = 50
+
+function remember(agent: AgentState, action: Action): void {
+  if (action.key === undefined) return
+  if (agent.keyed.length === mostKeyed) agent.keyed.splice(action.step % mostKeyed, 1)
+  agent.keyed.push(action)
+}
+
+function nameGiver(): Surroundings['names'] {
+  const counts = new Map<string, number>()
+  return (kind) => {
+    const count = (counts.get(kind) ?? 0) + 1
+    counts.set(kind, count)
+    return `${kind}-${count}`
+  }
+}

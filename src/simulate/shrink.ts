@@ -1,0 +1,81 @@
+import type { Action } from './action.ts'
+
+export interface Attempt<F> {
+  /** The actions up to the failure. */
+  history: readonly Action[]
+  failure: F
+}
+
+export interface ShrinkLimits {
+  /** Runs of a shortened history. */
+  tries: number
+  /** False once no more time is left. */
+  mayGoOn: () => boolean
+}
+
+/**
+ * The shortest part of a failing history found that still fails: first guesses of what belongs together, then delta
+ * debugging (Zeller and Hildebrandt, 2002), which leaves out ever smaller chunks. Every try is a run on a new world.
+ */
+export async function shrink<F>(
+  found: Attempt<F>,
+  about: readonly string[],
+  run: (history: readonly Action[]) => Promise<Attempt<F> | undefined>,
+  limits: ShrinkLimits,
+): Promise<Attempt<F> & { tries: number }> {
+  let best = found
+  let tries = 0
+  const attempt = async (history: readonly Action[]) => {
+    if (history.length === 0 || tries >= limits.tries || !limits.mayGoOn()) return false
+    tries++
+    const failed = await run(history)
+    if (failed === undefined) return false
+    best = failed
+    return true
+  }
+  // Most failures are of one card, whoever used it; then thousands of actions become ten in one try.
+  const last = best.history.at(-1)
+  const names = about.length > 0 ? about : last === undefined ? [] : namesIn(last)
+  await attempt(related(best.history, names))
+  if (new Set(best.history.map(({ agent }) => agent)).size > 1) {
+    await attempt(best.history.map((action) => ({ ...action, agent: 1 })))
+  }
+  let chunks = 2
+  while (best.history.length > 1 && tries < limits.tries && limits.mayGoOn()) {
+    const size = Math.ceil(best.history.length / chunks)
+    const reduced = await leaveOutOne(best.history, size, attempt)
+    if (reduced) chunks = Math.max(2, chunks - 1)
+    else if (size === 1) break
+    else chunks = Math.min(best.history.length, chunks * 2)
+  }
+  return { ...best, tries }
+}
+
+async function leaveOutOne(
+  history: readonly Action[],
+  size: number,
+  attempt: (history: readonly Action[]) => Promise<boolean>,
+): Promise<boolean> {
+  // From the front: what stands last is what failed.
+  for (let from = 0; from < history.length; from += size) {
+    if (await attempt([...history.slice(0, from), ...history.slice(from + size)])) return true
+  }
+  return false
+}
+
+/** The actions on the same cards, card transactions and keys, and all clock jumps. */
+function related(history: readonly Action[], about: readonly string[]): Action[] {
+  const names = new Set(about)
+  for (let before = -1; before !== names.size; ) {
+    before = names.size
+    for (const action of history) {
+      const own = namesIn(action)
+      if (own.some((name) => names.has(name))) for (const name of own) names.add(name)
+    }
+  }
+  return history.filter((action) => action.seconds !== undefined || namesIn(action).some((name) => names.has(name)))
+}
+
+function namesIn({ subject, makes, key }: Action): string[] {
+  return [subject, makes, key].filter((name) => name !== undefined)
+}

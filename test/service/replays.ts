@@ -1,0 +1,17 @@
+import { expect } from 'vitest'
+import type { Answer } from '../support/world.ts'
+
+export const isReplay = ({ headers }: Answer): boolean => headers.get('x-idempotency-replayed') === 'true'
+
+/** The answer is the recorded one, byte for byte, and says so (spec: Idempotency rules, 3). */
+export function expectReplay(answer: Answer | undefined, original: Answer | undefined): void {
+  expect(answer && isReplay(answer)).toBe(true)
+  expect(answer?.text).toBe(original?.text)
+  expect(answer?.status).toBe(original?.status)
+}
+
+/** The request was carried out. */
+export function expectFirst(answer: Answer | undefined, status = 200): void {
+  expect(answer?.headers.has('x-idempotency-replayed')).toBe(false)
+  expect(answer?.status).toBe(status)
+}

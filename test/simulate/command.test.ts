@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { listen } from '../../src/service/listen.ts'
+import { realSystem } from '../../src/system.ts'
+import { databases } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import type { Fault } from './in-process.ts'
+
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'simulate-test-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+/** Runs the command with its temporary files in `folder`. Resolves when it and all it started have ended. */
+function run(args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [cli, 'simulate', ...args], {
+    env: { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: folder, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+  })
+  // The servers share its stderr, so that only closes after the last of them.
+  const ended = new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
+    child.once('close', (code) => resolve({ code, stdout, stderr }))
+  })
+  return { child, ended }
+}
+
+describe('with server processes of its own', () => {
+  it('prints the same log for the same seed, and leaves nothing behind', { timeout: 60_000 }, async () => {
+    const small = ['--agents', '2', '--purchases', '4', '--seed', 'small']
+    const [log, again] = [join(folder, 'first.log'), join(folder, 'second.log')]
+    const first = await run([...small, '--log', log]).ended
+    expect(first).toMatchObject({ code: 0, stderr: '' })
+    expect(first.stdout).toContain('every answer was as predicted; money is conserved')
+    expect((await run([...small, '--log', again, '--verbose']).ended).stdout).toContain(await readFile(log, 'utf8'))
+    expect(await readFile(again, 'utf8')).toBe(await readFile(log, 'utf8'))
+    expect(await databaseFolders()).toEqual([])
+  })
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends in order on %s', { timeout: 60_000 }, async (signal) => {
+    const { child, ended } = run(['--agents', '2', '--purchases', '5000'])
+    await begun()
+    child.kill(signal)
+    const { code, stdout, stderr } = await ended
+    expect({ code, stderr }).toEqual({ code: 130, stderr: '' })
+    expect(stdout).toContain('interrupted after')
+    expect(await databaseFolders()).toEqual([])
+  })
+})
+
+/** Node.js keeps its compile cache there too. */
+async function databaseFolders(): Promise<string[]> {
+  return (await readdir(folder)).filter((name) => name.startsWith('payments-mcp-simulate-'))
+}
+
+/** The sandbox's database is there, so agents are being connected or at work. */
+async function begun(): Promise<void> {
+  for (let waits = 0; waits < 200; waits++) {
+    const [directory] = await databaseFolders()
+    if (directory !== undefined && (await readdir(join(folder, directory))).includes('sandbox.sqlite')) return
+    await realSystem.sleep(50)
+  }
+  throw new Error('the simulation does not begin')
+}
+
+describe('on a deployed API', () => {
+  const small = ['--agents', '2', '--purchases', '3']
+
+  it('takes the money that is there, and leaves the clock alone', { timeout: 60_000 }, async () => {
+    await deployed(undefined, async (world, url) => {
+      await world.authorize(await world.issueCard(), 1234)
+      const { code, stdout } = await run(small, { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: world.agentKey }).ended
+      expect(stdout).toContain('every answer was as predicted')
+      expect(stdout).not.toContain('advance_sandbox_clock')
+      expect(code).toBe(0)
+    })
+  })
+
+  it('exits with 1 when an answer is wrong', { timeout: 60_000 }, async () => {
+    const fault: Fault = (fetch) => async (request) => {
+      const response = await fetch(request)
+      return new Response((await response.text()).replace('"status":"active"', '"status":"used"'), response)
+    }
+    await deployed(fault, async (world, url) => {
+      const { code, stdout } = await run(small, { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: world.agentKey }).ended
+      expect(stdout).toMatch(/expected {2}agentCard .*status=active .*\nactual {4}agentCard .*status=used /)
+      expect(stdout).toContain('Others may have used the wallet')
+      expect(code).toBe(1)
+    })
+  })
+
+  it('needs an agent key', { timeout: 60_000 }, async () => {
+    await deployed(undefined, async (world, url) => {
+      const { code, stderr } = await run(small, { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: world.apiKey }).ended
+      expect(stderr).toMatch(/^payments-mcp: PAYMENTS_KEY \(--key\) acts as party; .*\n$/)
+      expect(code).toBe(2)
+    })
+  })
+})
+
+it.each([
+  [['--agents', '0'], '--agents'],
+  [['--purchases', 'many'], '--purchases'],
+  [['--concurrency', '-1'], '--concurrency'],
+  [['--environment', 'production'], 'PAYMENTS_ENVIRONMENT'],
+  [['--database-url', 'sqlite::memory:'], 'PAYMENTS_DATABASE_URL'],
+])('refuses %j', async (args, name) => {
+  const { code, stderr } = await run(args).ended
+  expect(stderr).toMatch(new RegExp(`^payments-mcp: ${name} .*got .* accepts .*\\n$`))
+  expect(code).toBe(2)
+})
+
+async function deployed(fault: Fault = (fetch) => fetch, use: (world: World, url: string) => Promise<void>) {
+  const [database] = databases
+  if (database === undefined) throw new Error('no database')
+  const world = await createWorld(database, { rateLimit: 1_000_000 })
+  const fetch = fault(world.service.fetch)
+  const listener = await listen({ fetch, host: '127.0.0.1', port: 0, system: realSystem })
+  try {
+    await use(world, listener.url)
+  } finally {
+    await listener.close()
+    await world.drop()
+  }
+}

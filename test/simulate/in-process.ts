@@ -1,0 +1,65 @@
+import { PassThrough } from 'node:stream'
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
+import { createClient } from '../../src/client/client.ts'
+import { createMcpServer } from '../../src/mcp/server.ts'
+import { serveOverStdio } from '../../src/mcp/stdio.ts'
+import { createService } from '../../src/service/service.ts'
+import { connectCaller } from '../../src/simulate/mcp-caller.ts'
+import { type SimulationOptions, simulate } from '../../src/simulate/simulate.ts'
+import type { Target } from '../../src/simulate/world.ts'
+import { databases } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+
+export type Fetch = (request: Request) => Promise<Response>
+/** Stands between the MCP servers and the service. Made anew for each world. */
+export type Fault = (fetch: Fetch) => Fetch
+
+const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+/** A world in this process: the real service, real MCP servers and clients, connected by pipes. */
+export function inProcess(fault: Fault = (fetch) => fetch, database = databases[0]): Target {
+  const open = async () => {
+    if (database === undefined) throw new Error('no database')
+    const system = fakeSystem()
+    const { store, drop } = await database.create(system)
+    const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000_000_000, log: quiet })
+    const fetch = fault(service.fetch)
+    const credential = await service.localAgentKey()
+    const connect = async (agent: number) => {
+      const baseUrl = 'http://sandbox.test'
+      const client = createClient({ baseUrl, fetch, credential: () => credential, instanceId: `run-${agent}`, system })
+      const [toServer, toHost] = [new PassThrough(), new PassThrough()]
+      const server = serveOverStdio({
+        createServer: () => createMcpServer({ client, environment: 'sandbox', version: '1.2.3', log: quiet }),
+        onClose: () => {},
+        log: quiet,
+        system,
+        stdin: toServer,
+        stdout: toHost,
+      })
+      const caller = await connectCaller(new StdioServerTransport(toHost, toServer), agent)
+      const close = async () => {
+        await caller.close()
+        await server.close()
+      }
+      return { ...caller, close }
+    }
+    return { connect, close: drop }
+  }
+  return { isolated: true, open }
+}
+
+/** A small run in this process. */
+export function simulateInProcess(options: Partial<SimulationOptions> = {}) {
+  return simulate({
+    target: inProcess(),
+    where: 'a test',
+    system: fakeSystem(),
+    agents: 4,
+    purchases: 25,
+    seed: 'payments',
+    clockJumps: true,
+    concurrency: 1,
+    ...options,
+  })
+}

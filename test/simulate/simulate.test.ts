@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest'
+import type { SimulationResult } from '../../src/simulate/simulate.ts'
+import { databases } from '../support/databases.ts'
+import { type Fault, type Fetch, inProcess, simulateInProcess } from './in-process.ts'
+
+const sha256Of = ({ report }: SimulationResult) => /sha256 ([0-9a-f]{64})/.exec(report)?.[1]
+
+describe('on the real service', () => {
+  it('finds every answer as predicted, and makes every kind of answer happen', { timeout: 120_000 }, async () => {
+    const result = await simulateInProcess()
+    expect(result.report).toContain('every answer was as predicted; money is conserved')
+    expect(result.exitCode).toBe(0)
+    for (const outcome of [
+      'authorized',
+      'captured',
+      'partially_captured',
+      'reversed',
+      'refunded',
+      'replayed',
+      'conflict',
+      'not_found',
+      'invalid_value',
+      'card_purchase_simulation_not_allowed',
+      'declined: insufficient_funds',
+      'declined: single_use_amount_over_maximum',
+      'declined: single_use_card_expired',
+      'declined: single_use_card_used',
+    ]) {
+      expect(result.report).toMatch(new RegExp(`\\s${outcome}\\s+\\d+`))
+    }
+    expect(result.log).toContainEqual(expect.stringMatching(/Sandbox Unresolved.* -> cardTransaction/))
+    expect(result.log.filter((line) => /\d{13}|(pcd|cit|pty|wal)_/.test(line))).toEqual([])
+  })
+
+  it('has the same log for the same seed and another for another seed', { timeout: 60_000 }, async () => {
+    const small = { agents: 3, purchases: 5 }
+    const [first, second, other] = [
+      await simulateInProcess(small),
+      await simulateInProcess(small),
+      await simulateInProcess({ ...small, seed: 'other' }),
+    ]
+    expect(second.log).toEqual(first.log)
+    expect(sha256Of(first)).toMatch(/./)
+    expect(sha256Of(second)).toBe(sha256Of(first))
+    expect(other.log).not.toEqual(first.log)
+    expect([first.exitCode, other.exitCode]).toEqual([0, 0])
+  })
+
+  it('answers as predicted whatever the seed', { timeout: 120_000 }, async () => {
+    for (const seed of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      expect((await simulateInProcess({ agents: 2, purchases: 8, seed })).report).toContain('as predicted')
+    }
+  })
+
+  it.each(databases)('takes concurrent agents on $name, with the same log', { timeout: 120_000 }, async (database) => {
+    const target = inProcess(undefined, database)
+    const load = { target, agents: 4, purchases: 8 }
+    const result = await simulateInProcess({ ...load, concurrency: 4 })
+    expect(result.report).toContain('every answer was as predicted; money is conserved')
+    expect((await simulateInProcess({ ...load, concurrency: 2 })).log).toEqual(result.log)
+    expect(result.log.filter((line) => line.includes('advance_sandbox_clock'))).toEqual([])
+  })
+
+  it('stops when it is told to', async () => {
+    const controller = new AbortController()
+    const onStep = (done: number) => {
+      if (done === 5) controller.abort()
+    }
+    const result = await simulateInProcess({ signal: controller.signal, onStep })
+    expect(result).toMatchObject({ exitCode: 130, mismatch: undefined })
+    expect(result.log).toHaveLength(5)
+  })
+})
+
+const matching = (request: Request, method: string, path: RegExp) =>
+  request.method === method && path.test(new URL(request.url).pathname)
+
+/** Changes the answers of the requests that match. */
+const altering =
+  (method: string, path: RegExp, change: (text: string) => string): Fault =>
+  (fetch) =>
+  async (request) => {
+    const response = await fetch(request)
+    if (!matching(request, method, path) || response.status !== 200) return response
+    return new Response(change(await response.text()), response)
+  }
+
+/** Sends the requests that match a second time, as purchases of their own. */
+const doubling =
+  (path: RegExp): Fault =>
+  (fetch: Fetch) =>
+  async (request) => {
+    if (matching(request, 'POST', path)) await fetch(otherKey(request.clone()))
+    return fetch(request)
+  }
+
+function otherKey(request: Request): Request {
+  const again = new Request(request)
+  again.headers.set('Idempotency-Key', `${request.headers.get('Idempotency-Key')} again`)
+  return again
+}
+
+const capture = /\/capture$/
+const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
+  {
+    name: 'answers a wrong amount',
+    fault: altering('POST', capture, (text) => text.replace(/"captured":(\d+)/, '"captured":1$1')),
+    steps: 3,
+    shows: /simulate_card_capture/,
+  },
+  { name: 'refunds twice', fault: doubling(/\/refund$/), steps: 4, shows: /simulate_card_refund/ },
+  { name: 'captures twice', fault: doubling(capture), steps: 3, shows: /actual +error code=card_purchase/ },
+  {
+    name: 'forgets keys',
+    fault: (fetch) => {
+      let count = 0
+      return async (request) => {
+        const again = new Request(request)
+        if (request.headers.has('Idempotency-Key')) again.headers.set('Idempotency-Key', `other ${count++}`)
+        return fetch(again)
+      }
+    },
+    steps: 3,
+    shows: /expected/,
+  },
+  {
+    name: 'does not replay the identical answer',
+    fault: (fetch) => async (request) => {
+      const response = await fetch(request)
+      if (response.headers.get('X-Idempotency-Replayed') !== 'true') return response
+      const text = await response.text()
+      return new Response(text.replace(/"(req_|run-)[^"]*"/, '"$1other"'), response)
+    },
+    steps: 5,
+    shows: /The same key did not bring the identical answer/,
+  },
+  {
+    name: 'shows a wrong balance',
+    fault: altering('GET', /\/wallets$/, (text) => text.replace(/"available":2(?!50000)/, '"available":1')),
+    steps: 3,
+    shows: /expected .*available=2\d+ .*\nactual .*available=1/,
+  },
+  {
+    name: 'begins with other money',
+    fault: altering('GET', /\/wallets$/, (text) => text.replaceAll('250000', '250001')),
+    steps: 0,
+    shows: /A new sandbox does not have the seeded balances/,
+  },
+  {
+    name: 'loses a record',
+    fault: (fetch) => async (request) => {
+      const response = await fetch(request)
+      if (!matching(request, 'GET', /\/card-transactions$/) || new URL(request.url).searchParams.has('cardId')) {
+        return response
+      }
+      const body = (await response.json()) as { data: { attributes: { status: string } }[] }
+      const data = body.data.filter(({ attributes }) => attributes.status !== 'declined')
+      return new Response(JSON.stringify({ ...body, data }), response)
+    },
+    steps: 2,
+    shows: /then everything is read once more[\s\S]*actual +nothing/,
+  },
+]
+
+describe('on a faulty service', () => {
+  it.each(faults.slice(0, 5).concat(faults.slice(6)))(
+    'that $name',
+    { timeout: 120_000 },
+    async ({ fault, steps, shows }) => {
+      const result = await simulateInProcess({ target: inProcess(fault) })
+      expect(result.exitCode).toBe(1)
+      expect(result.history.length).toBeLessThanOrEqual(steps)
+      expect(result.report).toContain('The shortest history found that fails')
+      expect(result.report).toMatch(shows)
+    },
+  )
+})

@@ -1,0 +1,211 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/operation.ts'
+import { Cents, CentsOrZero, Currency, CustomerPartyId, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
+
+export const subscriptionStatuses = [
+  'pending',
+  'active',
+  'past_due',
+  'needs_attention',
+  'canceled',
+  'completed',
+] as const
+
+export const attentionReasons = [
+  'missed_twice',
+  'not_charged',
+  'card_blocked',
+  'card_needs_update',
+  'card_removed',
+] as const
+
+/** The payer's cards of the sandbox, named after how they behave. */
+export const cardBehaviors = [
+  'approves',
+  'declines_once',
+  'declines',
+  'blocked',
+  'needs_update',
+  'removed',
+  'processor_error',
+] as const
+
+const Every = z.strictObject({ unit: z.enum(['week', 'month', 'year']), count: z.int().positive() })
+
+const terms = { description: Text(200), every: Every, taxAmount: CentsOrZero }
+
+/** Frozen when the subscription was created: without end, or in 2 to 4 payments that add up to a total. Cents. */
+const Terms = z.union([
+  z.object({ ...terms, amount: Cents, paymentCount: z.null() }),
+  z.object({
+    ...terms,
+    totalAmount: Cents,
+    paymentCount: z.int().min(2).max(4),
+    payments: z.array(z.object({ amount: Cents, taxAmount: CentsOrZero })),
+  }),
+])
+
+/** Payments by card at an interval, agreed to in a hosted checkout (spec: Subscription). Amounts in cents. */
+export const Subscription = resource(
+  'subscription',
+  Id('sub'),
+  {
+    status: z.enum(subscriptionStatuses),
+    terms: Terms,
+    currency: Currency,
+    nextPayment: z
+      .object({
+        paymentNumber: z.int().positive(),
+        dueDate: z.iso.date().nullable(),
+        amount: Cents,
+        taxAmount: CentsOrZero,
+      })
+      .nullable(),
+    missedPayments: z.array(z.int().positive()),
+    attention: z.object({ reason: z.enum(attentionReasons), since: Timestamp }).nullable(),
+    mandateId: Id('mdt').nullable(),
+    checkoutUrl: z.url().nullable(),
+    clientSecret: z.string().nullable(),
+    expiresAt: Timestamp.nullable(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { paymentIntent: toOne('paymentIntent', 'pmi') },
+)
+
+const params = z.strictObject({ subscriptionId: Id('sub') })
+const acting = z.strictObject({ customerPartyId: CustomerPartyId })
+
+const read = {
+  method: 'GET',
+  output: Subscription,
+  environments: ['sandbox', 'production'],
+  permission: 'subscriptions.read',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  effect: 'read',
+  toolset: 'default',
+  extension: true,
+} as const
+
+const command = {
+  method: 'POST',
+  output: Subscription,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'subscriptions.manage',
+  idempotency: 'required',
+  instanceId: 'agents',
+  effect: 'write',
+  toolset: 'payments',
+} as const
+
+export const createSubscription = defineOperation({
+  ...command,
+  name: 'create_subscription',
+  title: 'Create a subscription',
+  description:
+    'Asks a payer for card payments at an interval: amount each without end, or totalAmount in paymentCount parts. Then send the payer checkoutUrl.',
+  path: '/subscriptions',
+  attributes: z.strictObject({
+    description: Text(200).describe('What the payer pays for'),
+    every: Every.describe('1 to 25 weeks or 1 to 5 months'),
+    amount: Cents.optional().describe('Cents a payment, tax included'),
+    totalAmount: Cents.optional().describe('Cents in all'),
+    taxAmount: CentsOrZero.describe('Part that is tax'),
+    paymentCount: z.int().min(2).max(4).nullable().optional().describe('With totalAmount'),
+    expiresInMinutes: z.int().min(5).max(43_200).nullable().optional().describe('Of the checkout; default 1440, null never'),
+    customerPartyId: CustomerPartyId,
+  }),
+  errors: [],
+  extension: true,
+})
+
+export const getSubscription = defineOperation({
+  ...read,
+  name: 'get_subscription',
+  title: 'Read a subscription',
+  description: 'Reads a subscription: its status, next and missed payments, and why it needs attention.',
+  path: '/subscriptions/{subscriptionId}',
+  params,
+  query: acting,
+  result: 'one',
+  errors: ['not_found'],
+})
+
+export const listSubscriptions = defineOperation({
+  ...read,
+  name: 'list_subscriptions',
+  title: 'List subscriptions',
+  description: 'Lists subscriptions, newest first.',
+  path: '/subscriptions',
+  query: listQuery({ status: z.enum(subscriptionStatuses).optional(), customerPartyId: CustomerPartyId }),
+  result: 'page',
+  errors: [],
+})
+
+export const cancelSubscription = defineOperation({
+  ...command,
+  name: 'cancel_subscription',
+  title: 'Cancel a subscription',
+  description: 'Stops every future payment for good, or ends the checkout of a pending one. Ask the person first.',
+  path: '/subscriptions/{subscriptionId}/cancel',
+  params,
+  attributes: acting,
+  instanceId: 'optional',
+  effect: 'destructive',
+  toolset: 'default',
+  errors: ['not_found'],
+})
+
+export const resumeSubscription = defineOperation({
+  ...command,
+  name: 'resume_subscription',
+  title: 'Resume a subscription',
+  description: 'Collects again on a subscription that needs_attention; what is due is charged at once.',
+  path: '/subscriptions/{subscriptionId}/resume',
+  params,
+  attributes: acting,
+  errors: ['not_found'],
+  extension: true,
+})
+
+export const markSubscriptionPaymentPaid = defineOperation({
+  ...command,
+  name: 'mark_subscription_payment_paid',
+  title: 'Mark a payment as paid',
+  description: 'Records that a missed payment, or the next one, was paid another way; it is never charged.',
+  path: '/subscriptions/{subscriptionId}/payments/{paymentNumber}/mark-paid',
+  params: z.strictObject({ subscriptionId: Id('sub'), paymentNumber: z.coerce.number().int().positive() }),
+  attributes: acting,
+  errors: ['not_found'],
+  extension: true,
+})
+
+const simulation = { ...command, environments: ['sandbox'], extension: true } as const
+
+export const simulateSubscriptionCheckout = defineOperation({
+  ...simulation,
+  name: 'simulate_subscription_checkout',
+  title: 'Pay a checkout',
+  description: 'The payer agrees and pays payment 1 with a test card, without a browser. A declined card leaves it pending.',
+  path: '/simulations/subscriptions/{subscriptionId}/checkout',
+  params,
+  attributes: z.strictObject({ card: z.enum([...cardBehaviors, 'agreement_fails']), customerPartyId: CustomerPartyId }),
+  errors: ['not_found'],
+})
+
+export const simulateSubscriptionCard = defineOperation({
+  ...simulation,
+  name: 'simulate_subscription_card',
+  title: "Change how a payer's card behaves",
+  description: "Sets how the payer's card answers later payments. Then advance_sandbox_clock.",
+  path: '/simulations/subscriptions/{subscriptionId}/card',
+  params,
+  attributes: z.strictObject({
+    behavior: z.enum(cardBehaviors),
+    fromPaymentNumber: z.int().positive().optional().describe('Default: the next payment'),
+    customerPartyId: CustomerPartyId,
+  }),
+  errors: ['not_found'],
+})
