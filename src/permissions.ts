@@ -10,6 +10,8 @@ export const permissions = {
   'cards.issue': { apiKeyScope: null, agent: true, agentHolds: 'cards.read' },
   'cards.read': { apiKeyScope: 'cards.read', agent: true, agentHolds: 'cards.read' },
   'cards.simulate': { apiKeyScope: 'payments.create', agent: true, agentHolds: 'cards.read' },
+  'subscriptions.read': { apiKeyScope: 'payments.read', agent: true, agentHolds: 'payments.read' },
+  'subscriptions.manage': { apiKeyScope: 'payments.create', agent: true, agentHolds: 'payments.create' },
   'clock.use': { apiKeyScope: 'any', agent: true, agentHolds: null },
 } as const satisfies Record<string, PermissionRule>
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setImmediate as immediate, setTimeout as sleepFor } from 'node:timers/promises'
 
 /**
@@ -56,6 +56,11 @@ export function monthAndYear(ms: number): { month: number; year: number } {
 /** SHA-256 as lower-case hexadecimal. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
+}
+
+/** HMAC-SHA-256 (RFC 2104) as lower-case hexadecimal. */
+export function hmac(key: string, text: string): string {
+  return createHmac('sha256', key).update(text).digest('hex')
 }
 
 /** Compares two strings in a time that depends on their lengths only. */

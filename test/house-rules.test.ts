@@ -104,7 +104,7 @@ const rules: readonly Rule[] = [
   },
   {
     name: 'time, randomness and waiting come from src/system.ts',
-    covers: (path) => product(path) && path !== 'src/system.ts',
+    covers: (path) => product(path) && path !== 'src/system.ts' && path !== 'src/service/domain/calendar.ts',
     faults: (text, path) => [
       ...packageFaults(text, path, /^(node:)?(crypto|timers|perf_hooks)(\/|$)/),
       ...without(
@@ -113,6 +113,13 @@ const rules: readonly Rule[] = [
     ],
     bad: { path: 'src/client/client.ts', text: 'const now = Date.now()' },
     good: { path: 'src/client/client.ts', text: "// not Date.now()\nheaders.get('Date')" },
+  },
+  {
+    name: 'the calendar computes with dates and reads no clock',
+    covers: (path) => path === 'src/service/domain/calendar.ts',
+    faults: without(/\bDate\.now\b|\bnew Date\(\)|\bDate\(\)/),
+    bad: { path: 'src/service/domain/calendar.ts', text: 'const today = new Date()' },
+    good: { path: 'src/service/domain/calendar.ts', text: 'const day = new Date(ms)' },
   },
   {
     name: 'the environment is read in src/config.ts',

@@ -11,6 +11,16 @@ import {
 import { whoami } from './credentials.ts'
 import { listCustomers } from './customers.ts'
 import { advanceSandboxClock, getSandboxClock } from './sandbox-clock.ts'
+import {
+  cancelSubscription,
+  createSubscription,
+  getSubscription,
+  listSubscriptions,
+  markSubscriptionPaymentPaid,
+  resumeSubscription,
+  simulateSubscriptionCard,
+  simulateSubscriptionCheckout,
+} from './subscriptions.ts'
 import { getWallet, listWallets } from './wallets.ts'
 
 /** Every operation, in the order of the documents. */
@@ -30,6 +40,14 @@ export const catalogue = {
   simulateCardReversal,
   simulateCardExpiration,
   simulateCardRefund,
+  createSubscription,
+  getSubscription,
+  listSubscriptions,
+  cancelSubscription,
+  resumeSubscription,
+  markSubscriptionPaymentPaid,
+  simulateSubscriptionCheckout,
+  simulateSubscriptionCard,
   getSandboxClock,
   advanceSandboxClock,
 } as const

@@ -1,6 +1,17 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/operation.ts'
-import { Cents, CentsOrZero, Currency, CustomerPartyId, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
+import {
+  Cents,
+  CentsOrZero,
+  Currency,
+  CustomerPartyId,
+  Id,
+  listQuery,
+  resource,
+  Text,
+  Timestamp,
+  toOne,
+} from './schemas.ts'
 
 export const subscriptionStatuses = [
   'pending',
@@ -114,7 +125,13 @@ export const createSubscription = defineOperation({
     totalAmount: Cents.optional().describe('Cents in all'),
     taxAmount: CentsOrZero.describe('Part that is tax'),
     paymentCount: z.int().min(2).max(4).nullable().optional().describe('With totalAmount'),
-    expiresInMinutes: z.int().min(5).max(43_200).nullable().optional().describe('Of the checkout; default 1440, null never'),
+    expiresInMinutes: z
+      .int()
+      .min(5)
+      .max(43_200)
+      .nullable()
+      .optional()
+      .describe('Of the checkout; default 1440, null never'),
     customerPartyId: CustomerPartyId,
   }),
   errors: [],
@@ -188,7 +205,8 @@ export const simulateSubscriptionCheckout = defineOperation({
   ...simulation,
   name: 'simulate_subscription_checkout',
   title: 'Pay a checkout',
-  description: 'The payer agrees and pays payment 1 with a test card, without a browser. A declined card leaves it pending.',
+  description:
+    'The payer agrees and pays payment 1 with a test card, without a browser. A declined card leaves it pending.',
   path: '/simulations/subscriptions/{subscriptionId}/checkout',
   params,
   attributes: z.strictObject({ card: z.enum([...cardBehaviors, 'agreement_fails']), customerPartyId: CustomerPartyId }),

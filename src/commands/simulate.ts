@@ -29,6 +29,9 @@ export async function simulate(flags: Flags): Promise<void> {
     }
     const agents = integer('--agents', flags.agents, 64)
     const concurrency = Math.min(agents, integer('--concurrency', flags.concurrency, 64))
+    if (flags.clockJumps === true && concurrency > 1) {
+      throw new ConfigError(`--concurrency got ${concurrency}; with --clock-jumps it accepts 1.`)
+    }
     const { target, where } = targetOf(config)
     const bar = await progressBar()
     const interruption = interruptible()

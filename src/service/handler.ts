@@ -18,6 +18,8 @@ export interface Context {
   /** `repeated` when an earlier attempt with the same key was accepted but not resolved. */
   attempt: 'first' | 'repeated'
   system: System
+  /** The address that people reach the service's pages at, without a slash at its end. */
+  publicUrl: () => string
 }
 
 type Result<K extends OperationKey> = Catalogue[K]['result'] extends 'page'

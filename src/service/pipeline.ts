@@ -17,6 +17,7 @@ export interface Dependencies {
   environment: Environment
   rateLimit: (keyId: string) => Promise<RateLimit>
   localCredentials: LocalCredentials
+  publicUrl: () => string
   log: Logger
 }
 
@@ -64,7 +65,7 @@ export async function answer(dependencies: Dependencies, endpoint: Endpoint, inc
 }
 
 async function pass(dependencies: Dependencies, tx: Transaction, passage: Passage): Promise<Reply> {
-  const { system, environment, localCredentials, rateLimit } = dependencies
+  const { system, environment, localCredentials, rateLimit, publicUrl } = dependencies
   const { endpoint, incoming } = passage
   const { operation } = endpoint
   const nowMs = await settledNow(tx, system)
@@ -77,7 +78,7 @@ async function pass(dependencies: Dependencies, tx: Transaction, passage: Passag
   const { idempotencyKey, instanceId } = readHeaders(operation, incoming.headers, actor.actorType === 'agent')
   const parsed = parseRequest(operation, incoming)
   const partyId = await resolveParty(tx, actor, operation, namedCustomer(operation, incoming, parsed))
-  const context: Context = { tx, operation, actor, partyId, instanceId, nowMs, attempt: 'first', system }
+  const context: Context = { tx, operation, actor, partyId, instanceId, nowMs, attempt: 'first', system, publicUrl }
   if (idempotencyKey === undefined) return handle(endpoint, parsed, context)
   passage.claim = { partyId, key: idempotencyKey, fingerprint: fingerprint(incoming, actor.agentId) }
   return handleOnce(passage, parsed, context, passage.claim)

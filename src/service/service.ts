@@ -13,6 +13,8 @@ export interface ServiceOptions {
   /** Requests per minute per credential. */
   rateLimit: number
   log: Logger
+  /** The address that people reach the service's pages at, without a slash at its end. */
+  publicUrl?: () => string
 }
 
 /** The payments service on a store: a complete deployment of the API behind one fetch function. */
@@ -24,10 +26,21 @@ export interface Service {
   localAgentKey(): Promise<string>
 }
 
-export function createService({ store, system, environment, rateLimit, log }: ServiceOptions): Service {
+/** Where `serve` listens unless it is told otherwise. */
+const defaultUrl = () => 'http://127.0.0.1:4010'
+
+export function createService({
+  store,
+  system,
+  environment,
+  rateLimit,
+  log,
+  publicUrl = defaultUrl,
+}: ServiceOptions): Service {
   const localCredentials = new Map<string, string>()
   const app = createApp({
     store,
+    publicUrl,
     system,
     environment,
     log,

@@ -1,11 +1,13 @@
 import type { System } from '../system.ts'
 import { release } from './domain/card-purchases.ts'
 import { released } from './domain/ledger.ts'
+import { billUntil } from './domain/subscriptions.ts'
 import { replayWindowMs } from './idempotency.ts'
 import { lapsedAuthorizations, replaceCardTransaction } from './store/card-transactions.ts'
 import { type ClockReading, readClock } from './store/clock.ts'
 import { purgeIdempotencyRecords } from './store/idempotency-records.ts'
 import type { Transaction } from './store/store.ts'
+import { dueSubscriptions, saveBillings } from './store/subscriptions.ts'
 import { findWallet, post } from './store/wallets.ts'
 
 /** How long a card network lets an authorization wait for its capture. */
@@ -26,7 +28,7 @@ export async function settledNow(tx: Transaction, system: System): Promise<numbe
   return nowMs
 }
 
-/** Lets happen what is due by `nowMs`: holds lapse, replay windows close. */
+/** Lets happen what is due by `nowMs`: holds lapse, subscriptions are billed, replay windows close. */
 export async function settle(tx: Transaction, system: System, nowMs: number): Promise<void> {
   for (let count = 0; count < mostBatches; count++) {
     const lapsed = await lapsedAuthorizations(tx, nowMs, batch)
@@ -34,12 +36,19 @@ export async function settle(tx: Transaction, system: System, nowMs: number): Pr
     if (lapsed.length < batch) break
   }
   for (let count = 0; count < mostBatches; count++) {
+    const due = await dueSubscriptions(tx, nowMs, batch)
+    const changes = due.map((before) => ({ before, billed: billUntil(before.terms, before.billing, nowMs) }))
+    await saveBillings(tx, system, changes)
+    if (due.length < batch) break
+  }
+  for (let count = 0; count < mostBatches; count++) {
     if ((await purgeIdempotencyRecords(tx, nowMs - replayWindowMs, batch)) < batch) break
   }
 }
 
-function isDue({ nextHoldExpiresAtMs, oldestFinishedAtMs }: ClockReading, nowMs: number): boolean {
+function isDue({ nextHoldExpiresAtMs, nextSubscriptionEventAtMs, oldestFinishedAtMs }: ClockReading, nowMs: number) {
   if (nextHoldExpiresAtMs !== null && nextHoldExpiresAtMs <= nowMs) return true
+  if (nextSubscriptionEventAtMs !== null && nextSubscriptionEventAtMs <= nowMs) return true
   return oldestFinishedAtMs !== null && oldestFinishedAtMs + replayWindowMs <= nowMs
 }
 
@@ -53,5 +62,5 @@ async function lapse(
   if (wallet === undefined || purchase.holdExpiresAtMs === null) throw new Error(`Bug: ${purchase.id} holds nothing.`)
   const nowMs = purchase.holdExpiresAtMs
   await replaceCardTransaction(tx, purchase, { ...release(purchase, 'expire'), updatedAtMs: nowMs })
-  await post(tx, system, wallet, released(wallet.id, purchase.heldCents), { nowMs, cardTransactionId: purchase.id })
+  await post(tx, system, wallet, released(wallet.id, purchase.heldCents), { nowMs, sourceId: purchase.id })
 }

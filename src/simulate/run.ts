@@ -51,16 +51,47 @@ export async function runHistory(plan: Plan, agents: readonly number[], options:
   const world = await options.target.open()
   const callers = new Map<number, Caller>()
   try {
-    // The first connection makes the schema and the seeded world; the others find them.
-    for (const agent of agents.slice(0, 1)) callers.set(agent, await world.connect(agent))
-    await connectAll(world, agents.slice(1), callers)
-    const [first] = callers.values()
-    if (first === undefined) throw new Error('Bug: a run without agents.')
-    const situation = await inspect(first, options.concurrency === 1)
-    return await carryOut(plan(situation), { callers, first, situation, options })
+    return await connectAndCarryOut(world, callers, plan, agents, options)
+  } catch (error) {
+    if (await isInterrupted(options)) return { ...nothingDone(), interrupted: true }
+    throw error
   } finally {
     await Promise.allSettled([...callers.values()].map((caller) => caller.close()))
     await world.close()
+  }
+}
+
+async function connectAndCarryOut(
+  world: World,
+  callers: Map<number, Caller>,
+  plan: Plan,
+  agents: readonly number[],
+  options: RunOptions,
+): Promise<RunResult> {
+  // The first connection makes the schema and the seeded world; the others find them.
+  for (const agent of agents.slice(0, 1)) callers.set(agent, await world.connect(agent))
+  await connectAll(world, agents.slice(1), callers)
+  const [first] = callers.values()
+  if (first === undefined) throw new Error('Bug: a run without agents.')
+  const situation = await inspect(first, options.concurrency === 1)
+  return await carryOut(plan(situation), { callers, first, situation, options })
+}
+
+/** Ctrl+C reaches the servers too, and may reach them before this process: then a broken connection is no fault. */
+async function isInterrupted({ system, signal }: RunOptions): Promise<boolean> {
+  await system.sleep(100)
+  return signal?.aborted === true
+}
+
+function nothingDone(): RunResult {
+  return {
+    mismatch: undefined,
+    done: [],
+    log: [],
+    outcomes: new Map(),
+    latenciesMs: [],
+    elapsedMs: 0,
+    interrupted: false,
   }
 }
 
@@ -100,13 +131,8 @@ async function carryOut(history: readonly Action[], grounds: Grounds): Promise<R
     keyPrefix: `simulate-${system.randomBytes(6).toString('hex')}-`,
     answers: new Map(),
     lines: new Map(),
+    ...nothingDone(),
     mismatch: options.target.isolated ? otherStart(situation.start) : undefined,
-    done: [],
-    log: [],
-    outcomes: new Map(),
-    latenciesMs: [],
-    elapsedMs: 0,
-    interrupted: false,
   }
   const startedAt = system.elapsed()
   const queues = concurrency === 1 ? [history] : perAgent(history)
@@ -121,7 +147,7 @@ async function carryOut(history: readonly Action[], grounds: Grounds): Promise<R
   }
   await Promise.all(Array.from({ length: Math.min(concurrency, queues.length) }, worker))
   progress.elapsedMs = system.elapsed() - startedAt
-  if (signal?.aborted !== true) progress.mismatch ??= await compareEnd(first, progress.model, situation, options)
+  if (signal?.aborted !== true) progress.mismatch ??= await checkEnd(first, progress.model, situation, options)
   progress.interrupted = signal?.aborted === true
   progress.done.sort((one, other) => one.step - other.step)
   progress.log = progress.done.map(({ step: number }) => progress.lines.get(number) ?? '')
@@ -158,12 +184,9 @@ async function step(action: Action, progress: Progress, grounds: Grounds): Promi
     if (caller === undefined) throw new Error(`Bug: agent ${action.agent} is not connected.`)
     answer = await caller.call(action.tool, input)
   } catch (error) {
-    // Ctrl+C reaches the servers too, and may reach them before this process: then it is no fault of theirs.
-    await system.sleep(100)
-    if (options.signal?.aborted === true) return
-    const actual = `no answer: ${error instanceof Error ? error.message : String(error)}`
+    if (await isInterrupted(options)) return
     progress.done.push(action)
-    progress.mismatch = { action, what: '', expected: describeFacts(prediction.facts), actual, about: [] }
+    progress.mismatch = { ...unanswered(error), action, expected: describeFacts(prediction.facts) }
     return
   }
   progress.latenciesMs.push(system.elapsed() - startedAt)
@@ -171,6 +194,19 @@ async function step(action: Action, progress: Progress, grounds: Grounds): Promi
   note(progress, action, prediction, facts)
   progress.mismatch ??= judge(progress, action, prediction, { facts, answer })
   options.onStep?.(progress.done.length)
+}
+
+async function checkEnd(...[caller, model, situation, options]: Parameters<typeof compareEnd>) {
+  try {
+    return await compareEnd(caller, model, situation, options)
+  } catch (error) {
+    return (await isInterrupted(options)) ? undefined : unanswered(error)
+  }
+}
+
+function unanswered(error: unknown): Mismatch {
+  const actual = `no answer: ${error instanceof Error ? error.message : String(error)}`
+  return { action: undefined, what: '', expected: 'an answer', actual, about: [] }
 }
 
 function note(progress: Progress, action: Action, { replayed }: Prediction, facts: Facts): void {

@@ -47,11 +47,11 @@ export async function proveBooks(store: Store): Promise<Books> {
     expect(purchase.refundedCents).toBeLessThanOrEqual(purchase.capturedCents)
     expect(purchase.refundedCents).toBe(refunds.reduce((total, { amountCents }) => total + amountCents, 0))
     expect(purchase.heldCents).toBe(purchase.status === 'authorized' ? purchase.amountCents : 0)
-    const own = entries.filter((entry) => entry.cardTransactionId === purchase.id && entry.account === 'held')
+    const own = entries.filter((entry) => entry.sourceId === purchase.id && entry.account === 'held')
     expect(sum(own), `the hold of ${purchase.id} is released once`).toBe(purchase.heldCents)
     const network = entries.filter(
-      ({ account, cardTransactionId }) =>
-        account === 'card_network' && [purchase.id, ...refunds.map(({ id }) => id)].includes(cardTransactionId ?? ''),
+      ({ account, sourceId }) =>
+        account === 'card_network' && [purchase.id, ...refunds.map(({ id }) => id)].includes(sourceId ?? ''),
     )
     expect(sum(network)).toBe(purchase.capturedCents - purchase.refundedCents)
   }

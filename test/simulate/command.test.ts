@@ -23,6 +23,8 @@ function run(args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [cli, 'simulate', ...args], {
     env: { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // A process group of its own, as a shell gives it one.
+    detached: true,
   })
   let stdout = ''
   let stderr = ''
@@ -51,10 +53,14 @@ describe('with server processes of its own', () => {
     expect(await databaseFolders()).toEqual([])
   })
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('ends in order on %s', { timeout: 60_000 }, async (signal) => {
-    const { child, ended } = run(['--agents', '2', '--purchases', '5000'])
+  it.each([
+    // A terminal sends it to the servers as well.
+    ['SIGINT', (pid: number) => -pid],
+    ['SIGTERM', (pid: number) => pid],
+  ] as const)('ends in order on %s', { timeout: 60_000 }, async (signal, receiver) => {
+    const { child, ended } = run(['--agents', '2', '--purchases', '1000'])
     await begun()
-    child.kill(signal)
+    process.kill(receiver(child.pid ?? Number.NaN), signal)
     const { code, stdout, stderr } = await ended
     expect({ code, stderr }).toEqual({ code: 130, stderr: '' })
     expect(stdout).toContain('interrupted after')
@@ -116,6 +122,7 @@ it.each([
   [['--agents', '0'], '--agents'],
   [['--purchases', 'many'], '--purchases'],
   [['--concurrency', '-1'], '--concurrency'],
+  [['--concurrency', '2', '--clock-jumps'], '--concurrency'],
   [['--environment', 'production'], 'PAYMENTS_ENVIRONMENT'],
   [['--database-url', 'sqlite::memory:'], 'PAYMENTS_DATABASE_URL'],
 ])('refuses %j', async (args, name) => {

@@ -1,16 +1,16 @@
 /**
- * Double entry. A wallet has two accounts, `available` and `held`; `card_network` and `funding` stand for the world
- * outside. The entries of each posting sum to zero.
+ * Double entry. A wallet has two accounts, `available` and `held`; `card_network`, `payer_cards` and `funding`
+ * stand for the world outside. The entries of each posting sum to zero.
  */
 export interface Entry {
-  account: 'available' | 'held' | 'card_network' | 'funding'
+  account: 'available' | 'held' | 'card_network' | 'payer_cards' | 'funding'
   /** Null for the accounts of the world outside. */
   walletId: string | null
   amountCents: number
 }
 
 export interface Posting {
-  reason: 'funded' | 'authorized' | 'captured' | 'released' | 'refunded'
+  reason: 'funded' | 'authorized' | 'captured' | 'released' | 'refunded' | 'subscription_paid'
   entries: readonly Entry[]
 }
 
@@ -46,6 +46,11 @@ export function refunded(walletId: string, amountCents: number): Posting {
   return move('refunded', outside('card_network'), available(walletId), amountCents)
 }
 
+/** A payer's card pays the merchant. */
+export function subscriptionPaid(walletId: string, amountCents: number): Posting {
+  return move('subscription_paid', outside('payer_cards'), available(walletId), amountCents)
+}
+
 /** What a posting changes in a wallet's balances, in cents. */
 export function balanceChange(posting: Posting, walletId: string): { availableCents: number; heldCents: number } {
   const sum = (account: Entry['account']) =>
@@ -65,7 +70,7 @@ type Account = Omit<Entry, 'amountCents'>
 
 const available = (walletId: string): Account => ({ account: 'available', walletId })
 const held = (walletId: string): Account => ({ account: 'held', walletId })
-const outside = (account: 'card_network' | 'funding'): Account => ({ account, walletId: null })
+const outside = (account: 'card_network' | 'payer_cards' | 'funding'): Account => ({ account, walletId: null })
 
 function move(reason: Posting['reason'], from: Account, to: Account, amountCents: number): Posting {
   return {

@@ -33,10 +33,20 @@ const leastPaymentCents = 50
 const longestCount = { week: 25, month: 5 } as const
 
 /** Freezes terms, or refuses them with 422 and the field. */
-export function freezeTerms({ description, every, amount, totalAmount, taxAmount, paymentCount }: ProposedTerms): Terms {
+export function freezeTerms({
+  description,
+  every,
+  amount,
+  totalAmount,
+  taxAmount,
+  paymentCount,
+}: ProposedTerms): Terms {
   const common = { description, every: interval(every), taxAmount }
   if ((amount === undefined) === (totalAmount === undefined)) {
-    failAttribute('amount', 'Exactly one is required: amount (of every payment, without end) or totalAmount (with paymentCount).')
+    failAttribute(
+      'amount',
+      'Exactly one is required: amount (of every payment, without end) or totalAmount (with paymentCount).',
+    )
   }
   const taxedCents = amount ?? totalAmount ?? 0
   if (taxAmount > taxedCents) {
@@ -83,10 +93,16 @@ export const attemptOffsetsMs = [0, dayMs, 3 * dayMs, 5 * dayMs] as const
 
 function interval({ unit, count }: ProposedTerms['every']): Interval {
   if (unit === 'year') {
-    failAttribute('every/unit', 'every.unit must be week or month: yearly subscriptions are not yet available, for payments must be under 180 days apart.')
+    failAttribute(
+      'every/unit',
+      'every.unit must be week or month: yearly subscriptions are not yet available, for payments must be under 180 days apart.',
+    )
   }
   if (count > longestCount[unit]) {
-    failAttribute('every/count', `every.count must be 1 to ${longestCount[unit]} for a ${unit}, so that payments are under 180 days apart, got ${count}.`)
+    failAttribute(
+      'every/count',
+      `every.count must be 1 to ${longestCount[unit]} for a ${unit}, so that payments are under 180 days apart, got ${count}.`,
+    )
   }
   return { unit, count }
 }

@@ -114,7 +114,8 @@ export function payInCheckout(
   if (billing.status !== 'pending') {
     fail('conflict', { detail: `The checkout has ended: the subscription is ${billing.status}.` })
   }
-  if (card === 'agreement_fails') return { billing: ended(billing, 'canceled', nowMs), charges: [], result: 'agreement_failed' }
+  if (card === 'agreement_fails')
+    return { billing: ended(billing, 'canceled', nowMs), charges: [], result: 'agreement_failed' }
   const outcome = cardBehaviors[card][billing.checkoutDeclines === 0 ? 'first' : 'retry']
   if (outcome !== 'approved') {
     const checkoutDeclines = billing.checkoutDeclines + 1
@@ -135,14 +136,17 @@ export function payInCheckout(
 /** Ends all collection for good; what is canceled already stays as it is. @throws 409 when it is completed. */
 export function cancel(billing: Billing, nowMs: number): Billing {
   if (billing.status === 'canceled') return billing
-  if (billing.status === 'completed') fail('conflict', { detail: 'The subscription is completed: nothing is left to cancel.' })
+  if (billing.status === 'completed')
+    fail('conflict', { detail: 'The subscription is completed: nothing is left to cancel.' })
   return ended(billing, 'canceled', nowMs)
 }
 
 /** Collects again after attention; what is due and still in its window is charged at once. @throws 409 otherwise. */
 export function resume(terms: Terms, billing: Billing, nowMs: number): Billed {
   if (billing.status !== 'needs_attention') {
-    fail('conflict', { detail: `Only a subscription that needs_attention can be resumed; this one is ${billing.status}.` })
+    fail('conflict', {
+      detail: `Only a subscription that needs_attention can be resumed; this one is ${billing.status}.`,
+    })
   }
   const dueMs = currentDueAtMs(terms, billing)
   const collecting: Billing = {
@@ -168,7 +172,9 @@ export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, 
   }
   if (paymentNumber !== billing.current) {
     const what = paymentNumber < billing.current ? 'is already paid' : 'is not the next one'
-    fail('conflict', { detail: `Payment ${paymentNumber} ${what}: only missed payments and the next one can be marked paid.` })
+    fail('conflict', {
+      detail: `Payment ${paymentNumber} ${what}: only missed payments and the next one can be marked paid.`,
+    })
   }
   return { ...settleCurrent(terms, billing), updatedAtMs: nowMs }
 }
@@ -185,9 +191,15 @@ export function changeCard(
   }
   const from = fromPaymentNumber ?? billing.current
   if (from < billing.current) {
-    failAttribute('fromPaymentNumber', `fromPaymentNumber must be at least ${billing.current}, the next payment, got ${from}.`)
+    failAttribute(
+      'fromPaymentNumber',
+      `fromPaymentNumber must be at least ${billing.current}, the next payment, got ${from}.`,
+    )
   }
-  const card = [...billing.card.filter((entry) => entry.fromPaymentNumber < from), { fromPaymentNumber: from, behavior }]
+  const card = [
+    ...billing.card.filter((entry) => entry.fromPaymentNumber < from),
+    { fromPaymentNumber: from, behavior },
+  ]
   return { ...billing, card, updatedAtMs: nowMs }
 }
 
@@ -221,7 +233,9 @@ function happen(terms: Terms, billing: Billing, atMs: number): Billed {
 /** The current payment's retries have run out. Two in a row stop collection. */
 function miss(terms: Terms, billing: Billing, outcome: 'declined' | 'not_processed', atMs: number): Billing {
   const inARow = billing.missed.includes(billing.current - 1)
-  const missed = { ...settleCurrent(terms, { ...billing, missed: [...billing.missed, billing.current], status: 'past_due' }) }
+  const missed = {
+    ...settleCurrent(terms, { ...billing, missed: [...billing.missed, billing.current], status: 'past_due' }),
+  }
   return inARow ? stop(missed, outcome === 'declined' ? 'missed_twice' : 'not_charged', atMs) : missed
 }
 
@@ -243,7 +257,9 @@ function settleCurrent(terms: Terms, billing: Billing): Billing {
 
 function completeWhenOver(terms: Terms, billing: Billing): Billing {
   const over = billing.current > lastPaymentNumber(terms) && billing.missed.length === 0
-  return over && billing.status !== 'needs_attention' ? { ...billing, status: 'completed', nextAttemptAtMs: null } : billing
+  return over && billing.status !== 'needs_attention'
+    ? { ...billing, status: 'completed', nextAttemptAtMs: null }
+    : billing
 }
 
 function ended(billing: Billing, status: 'canceled', atMs: number): Billing {

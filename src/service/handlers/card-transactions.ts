@@ -70,7 +70,7 @@ export const simulateCardAuthorization: Handler<'simulateCardAuthorization'> = a
   await insertCardTransaction(tx, row)
   if (approved) {
     await markAgentCardUsed(tx, card, nowMs)
-    await post(tx, system, wallet, authorized(wallet.id, amountCents), { nowMs, cardTransactionId: row.id })
+    await post(tx, system, wallet, authorized(wallet.id, amountCents), { nowMs, sourceId: row.id })
   }
   return transactionView(row)
 }
@@ -114,7 +114,7 @@ export const simulateCardRefund: Handler<'simulateCardRefund'> = async (input, c
   }
   await insertCardTransaction(tx, row)
   await replaceCardTransaction(tx, transaction, { ...after, updatedAtMs: nowMs })
-  await post(tx, system, wallet, refunded(wallet.id, input.amount), { nowMs, cardTransactionId: row.id })
+  await post(tx, system, wallet, refunded(wallet.id, input.amount), { nowMs, sourceId: row.id })
   return transactionView(row)
 }
 
@@ -127,7 +127,7 @@ async function save(
   posting: Posting,
 ) {
   const saved = await replaceCardTransaction(tx, before, { ...after, updatedAtMs: nowMs })
-  await post(tx, system, wallet, posting, { nowMs, cardTransactionId: saved.id })
+  await post(tx, system, wallet, posting, { nowMs, sourceId: saved.id })
   return transactionView(saved)
 }
 

@@ -12,6 +12,16 @@ import {
 import { whoami } from './credentials.ts'
 import { listCustomers } from './customers.ts'
 import { advanceSandboxClock, getSandboxClock } from './sandbox-clock.ts'
+import {
+  cancelSubscription,
+  createSubscription,
+  getSubscription,
+  listSubscriptions,
+  markSubscriptionPaymentPaid,
+  resumeSubscription,
+  simulateSubscriptionCard,
+  simulateSubscriptionCheckout,
+} from './subscriptions.ts'
 import { getWallet, listWallets } from './wallets.ts'
 
 export const handlers = {
@@ -30,6 +40,14 @@ export const handlers = {
   simulateCardReversal,
   simulateCardExpiration,
   simulateCardRefund,
+  createSubscription,
+  getSubscription,
+  listSubscriptions,
+  cancelSubscription,
+  resumeSubscription,
+  markSubscriptionPaymentPaid,
+  simulateSubscriptionCheckout,
+  simulateSubscriptionCard,
   getSandboxClock,
   advanceSandboxClock,
 } as const satisfies Handlers

@@ -6,6 +6,8 @@ export interface ClockReading {
   offsetMs: number
   /** When the next hold lapses, if there is one. */
   nextHoldExpiresAtMs: number | null
+  /** When something happens next to a subscription by itself, if anything does. */
+  nextSubscriptionEventAtMs: number | null
   /** When the operation finished whose key is remembered the longest, if there is one. */
   oldestFinishedAtMs: number | null
 }
@@ -25,6 +27,10 @@ const read = prepared((db, _none: object) =>
       .select((row) => row.fn.min('holdExpiresAtMs').as('min'))
       .where('holdExpiresAtMs', 'is not', null)
       .as('nextHoldExpiresAtMs'),
+    select
+      .selectFrom('subscriptions')
+      .select((row) => row.fn.min('nextEventAtMs').as('min'))
+      .as('nextSubscriptionEventAtMs'),
     select
       .selectFrom('idempotencyRecords')
       .select((row) => row.fn.min('finishedAtMs').as('min'))

@@ -104,7 +104,7 @@ const firstSchema: Record<string, TableDefinition> = {
     ],
   },
   ledgerEntries: {
-    text: 'id postingId account walletId? reason cardTransactionId?',
+    text: 'id postingId account walletId? reason sourceId?',
     bigint: 'amountCents createdAtMs',
     key: ['id'],
     checks: { account_has_owner: `("account" in ('available', 'held')) = ("walletId" is not null)` },
@@ -126,6 +126,25 @@ const firstSchema: Record<string, TableDefinition> = {
   },
 }
 
+const subscriptionSchema: Record<string, TableDefinition> = {
+  subscriptions: {
+    text: 'id partyId walletId paymentIntentId mandateId? agentId? instanceId? status terms billing currency',
+    integer: 'version',
+    bigint: 'nextEventAtMs? createdAtMs updatedAtMs',
+    key: ['id'],
+    indexes: [['partyId', 'id'], ['nextEventAtMs']],
+    uniqueIndexes: [['paymentIntentId']],
+  },
+  subscriptionPayments: {
+    text: 'subscriptionId',
+    integer: 'paymentNumber',
+    bigint: 'amountCents taxCents chargedAtMs',
+    key: ['subscriptionId', 'paymentNumber'],
+    checks: { tax_within_amount: '"taxCents" between 0 and "amountCents"' },
+  },
+  checkoutKey: { text: 'secret', integer: 'id', key: ['id'], checks: { one_row: '"id" = 1' } },
+}
+
 /** In the order of their names, which is the order they are applied in. A published one is never changed. */
 const migrations: Record<string, Migration> = {
   '0001_first_schema': {
@@ -139,6 +158,11 @@ const migrations: Record<string, Migration> = {
         .column('holdExpiresAtMs')
         .where('holdExpiresAtMs', 'is not', null)
         .execute()
+    },
+  },
+  '0002_subscriptions': {
+    async up(db) {
+      for (const [name, definition] of Object.entries(subscriptionSchema)) await createTable(db, name, definition)
     },
   },
 }

@@ -30,7 +30,7 @@ export async function createParty(
   }
   await tx.db.insertInto('wallets').values(wallet).execute()
   if (fundsCents > 0) {
-    await post(tx, system, wallet, funded(wallet.id, fundsCents), { nowMs: createdAtMs, cardTransactionId: null })
+    await post(tx, system, wallet, funded(wallet.id, fundsCents), { nowMs: createdAtMs, sourceId: null })
   }
   return wallet
 }

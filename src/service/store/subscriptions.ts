@@ -1,7 +1,7 @@
 import type { System } from '../../system.ts'
 import { subscriptionPaid } from '../domain/ledger.ts'
-import { nextEventAtMs, type Billed, type Billing } from '../domain/subscriptions.ts'
 import type { Terms } from '../domain/subscription-terms.ts'
+import { type Billed, type Billing, nextEventAtMs } from '../domain/subscriptions.ts'
 import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import { StaleWriteError, type Transaction } from './store.ts'
@@ -35,6 +35,16 @@ export async function findByPaymentIntent(tx: Transaction, id: string): Promise<
 
 const subscriptionOfIntent = prepared((db, by: { id: string }) =>
   db.selectFrom('subscriptions').selectAll().where('paymentIntentId', '=', by.id),
+)
+
+/** A subscription by its id alone, whoever's it is: for the page at the unguessable address that the payer was sent. */
+export async function findPublicSubscription(tx: Transaction, id: string): Promise<SubscriptionRecord | undefined> {
+  const [row] = (await subscriptionById(tx, { id })).rows
+  return row && parse(row)
+}
+
+const subscriptionById = prepared((db, by: { id: string }) =>
+  db.selectFrom('subscriptions').selectAll().where('id', '=', by.id),
 )
 
 export async function listSubscriptions(
@@ -141,7 +151,10 @@ async function saveOne(tx: Transaction, { before, billed }: Change): Promise<Sub
   return { ...before, ...row, billing, version: version + 1 }
 }
 
-type Update = Pick<SubscriptionRow, 'id' | 'status' | 'mandateId' | 'billing' | 'nextEventAtMs' | 'updatedAtMs' | 'version'>
+type Update = Pick<
+  SubscriptionRow,
+  'id' | 'status' | 'mandateId' | 'billing' | 'nextEventAtMs' | 'updatedAtMs' | 'version'
+>
 
 const update = prepared((db, { id, version, nextVersion, ...row }: Update & { nextVersion: number }) =>
   db

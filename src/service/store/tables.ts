@@ -14,6 +14,9 @@ export interface Tables {
   agentCards: AgentCardRow
   cardTransactions: CardTransactionRow
   ledgerEntries: LedgerEntryRow
+  subscriptions: SubscriptionRow
+  subscriptionPayments: SubscriptionPaymentRow
+  checkoutKey: CheckoutKeyRow
   idempotencyRecords: IdempotencyRecordRow
   clock: ClockRow
 }
@@ -170,12 +173,13 @@ export interface CardTransactionRow {
 export interface LedgerEntryRow {
   id: string
   postingId: string
-  account: 'available' | 'held' | 'card_network' | 'funding'
+  account: 'available' | 'held' | 'card_network' | 'payer_cards' | 'funding'
   /** Null for the accounts outside the service. */
   walletId: string | null
   amountCents: number
   reason: string
-  cardTransactionId: string | null
+  /** The record that moved the money: a card transaction, a subscription. */
+  sourceId: string | null
   createdAtMs: number
 }
 
@@ -196,4 +200,42 @@ export interface IdempotencyRecordRow {
 export interface ClockRow {
   id: 1
   offsetMs: number
+}
+
+export interface SubscriptionRow {
+  id: string
+  /** The merchant: the party acted on when it was created. */
+  partyId: string
+  /** Where the money lands. */
+  walletId: string
+  paymentIntentId: string
+  mandateId: string | null
+  agentId: string | null
+  instanceId: string | null
+  status: 'pending' | 'active' | 'past_due' | 'needs_attention' | 'canceled' | 'completed'
+  /** JSON of `Terms`. */
+  terms: string
+  /** JSON of `Billing`. */
+  billing: string
+  currency: 'USD'
+  /** When something happens next by itself; null when nothing does. */
+  nextEventAtMs: number | null
+  version: number
+  createdAtMs: number
+  updatedAtMs: number
+}
+
+/** A payment that was charged. Its number is part of the key, so that it cannot be charged twice. */
+export interface SubscriptionPaymentRow {
+  subscriptionId: string
+  paymentNumber: number
+  amountCents: number
+  taxCents: number
+  chargedAtMs: number
+}
+
+/** One row: what the client secrets of checkouts are derived from. */
+export interface CheckoutKeyRow {
+  id: 1
+  secret: string
 }

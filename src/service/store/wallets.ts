@@ -65,6 +65,13 @@ const held = prepared((db, by: { agentId: string; walletId: string; permission: 
     .where('permission', '=', by.permission),
 )
 
+/** A posting, when it takes effect, and the record that causes it. */
+export interface DatedPosting {
+  posting: Posting
+  nowMs: number
+  sourceId: string | null
+}
+
 /**
  * Enters a posting and moves the wallet's balances with it.
  * @throws StaleWriteError when the wallet changed since it was read.
@@ -74,30 +81,34 @@ export async function post(
   system: System,
   wallet: WalletRow,
   posting: Posting,
-  at: { nowMs: number; cardTransactionId: string | null },
+  at: Omit<DatedPosting, 'posting'>,
 ): Promise<void> {
-  assertBalanced(posting)
-  const change = balanceChange(posting, wallet.id)
-  const { numAffectedRows } = await setBalances(tx, {
-    id: wallet.id,
-    version: wallet.version,
-    nextVersion: wallet.version + 1,
-    availableCents: wallet.availableCents + change.availableCents,
-    heldCents: wallet.heldCents + change.heldCents,
-  })
-  if (numAffectedRows !== 1n) throw new StaleWriteError(`wallet ${wallet.id}`)
-  const postingId = newId('pst', system, at.nowMs)
-  for (const [index, entry] of posting.entries.entries()) {
-    await insertEntry(tx, {
-      id: `${postingId}_${index}`,
-      postingId,
-      account: entry.account,
-      walletId: entry.walletId,
-      amountCents: entry.amountCents,
-      reason: posting.reason,
-      cardTransactionId: at.cardTransactionId,
-      createdAtMs: at.nowMs,
-    })
+  await postAll(tx, system, wallet, [{ ...at, posting }])
+}
+
+/** Enters postings on one wallet, whose balances move once. */
+export async function postAll(
+  tx: Transaction,
+  system: System,
+  wallet: WalletRow,
+  postings: readonly DatedPosting[],
+): Promise<void> {
+  const after = { availableCents: wallet.availableCents, heldCents: wallet.heldCents }
+  for (const { posting } of postings) {
+    assertBalanced(posting)
+    const change = balanceChange(posting, wallet.id)
+    after.availableCents += change.availableCents
+    after.heldCents += change.heldCents
+  }
+  const { id, version } = wallet
+  const { numAffectedRows } = await setBalances(tx, { id, version, nextVersion: version + 1, ...after })
+  if (numAffectedRows !== 1n) throw new StaleWriteError(`wallet ${id}`)
+  for (const { posting, nowMs, sourceId } of postings) {
+    const postingId = newId('pst', system, nowMs)
+    for (const [index, { account, walletId, amountCents }] of posting.entries.entries()) {
+      const entry = { id: `${postingId}_${index}`, postingId, account, walletId, amountCents }
+      await insertEntry(tx, { ...entry, reason: posting.reason, sourceId, createdAtMs: nowMs })
+    }
   }
 }
 
