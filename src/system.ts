@@ -18,9 +18,24 @@ export interface System {
 
 export const realSystem: System = {
   now: () => Date.now(),
-  randomBytes: (length) => randomBytes(length),
+  randomBytes: pooledRandomBytes(),
   sleep: (ms, signal) => sleepFor(ms, undefined, signal === undefined ? {} : { signal }),
   elapsed: () => performance.now(),
+}
+
+/** Asking the operating system for each id costs more than making the rest of it, so what is asked for is a pool. */
+function pooledRandomBytes(): System['randomBytes'] {
+  const poolLength = 8192
+  let pool = Buffer.alloc(0)
+  return (length) => {
+    if (length > poolLength) return randomBytes(length)
+    if (length > pool.length) pool = randomBytes(poolLength)
+    const bytes = Buffer.from(pool.subarray(0, length))
+    // Handed out once: nothing of it stays in memory here.
+    pool.fill(0, 0, length)
+    pool = pool.subarray(length)
+    return bytes
+  }
 }
 
 /**

@@ -7,12 +7,10 @@ import { newSecret, type System } from '../system.ts'
 
 export interface Connection {
   client: Client
-  /** Opens what the first call needs; calls open it too. */
-  warmUp(): Promise<void>
   close(): Promise<void>
 }
 
-/** A client of the configured API: a deployed one, or the embedded sandbox, which is opened when it is first needed. */
+/** A client of the configured API: a deployed one, or the embedded sandbox, which is opened meanwhile. */
 export function connect(config: Config, system: System, log: Logger): Connection {
   const instanceId = config.instanceId ?? `run_${newSecret(system, 16)}`
   return config.baseUrl === undefined
@@ -24,26 +22,24 @@ export function connect(config: Config, system: System, log: Logger): Connection
 const embeddedAddress = 'http://sandbox.invalid'
 
 function connectEmbedded(config: Config, instanceId: string, system: System, log: Logger): Connection {
-  if (config.environment === 'production') {
-    throw new ConfigError(
-      'PAYMENTS_BASE_URL (--base-url) got nothing; with PAYMENTS_ENVIRONMENT=production it accepts the https address of the payments API.',
-    )
-  }
-  let opening: ReturnType<typeof open> | undefined
   const open = async () => {
     const { openEmbedded } = await import('./embedded.ts')
     const { service, store } = await openEmbedded(config, system, log)
     return { service, store, credential: config.key ?? (await service.localAgentKey()) }
   }
+  let opening: ReturnType<typeof open> | undefined
   const opened = async () => {
     opening ??= open()
     try {
       return await opening
     } catch (error) {
+      // The next call tries again: a database that was locked may be free by then.
+      opening = undefined
       if (!(error instanceof ConfigError)) throw error
       throw new Failure('service_unavailable', { detail: error.message })
     }
   }
+  opened().catch((error: unknown) => log.warn({ err: error }, 'the sandbox is not open'))
   const client = createClient({
     baseUrl: embeddedAddress,
     fetch: async (request) => (await opened()).service.fetch(request),
@@ -54,7 +50,6 @@ function connectEmbedded(config: Config, instanceId: string, system: System, log
   })
   return {
     client,
-    warmUp: async () => void (await opened()),
     close: async () => {
       const [result] = await Promise.allSettled([opening])
       if (result.status === 'fulfilled') await result.value?.store.close()
@@ -71,5 +66,5 @@ function connectRemote(config: Config, baseUrl: string, instanceId: string, syst
     })
   }
   const client = createClient({ baseUrl, fetch: remote.fetch, credential, instanceId, system, log })
-  return { client, warmUp: async () => {}, close: remote.close }
+  return { client, close: remote.close }
 }

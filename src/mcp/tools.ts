@@ -17,14 +17,34 @@ export function operationsOf({ environment, toolsets }: ToolChoice): OperationDe
   )
 }
 
-const lists = new Map<string, Tool[]>()
-
-/** The tool list of a choice. Made when first asked for and kept: it never changes while the program runs. */
+/** The tool list of a choice. */
 export function toolList(choice: ToolChoice): Tool[] {
-  const key = JSON.stringify([choice.environment, choice.toolsets])
-  const made = lists.get(key) ?? operationsOf(choice).map((operation) => toolOf(operation, choice.environment))
-  lists.set(key, made)
-  return made
+  return surfaceOf(choice).tools
+}
+
+/** The operation that is the tool of this name; undefined when the choice has none. */
+export function operationNamed(choice: ToolChoice, name: string): OperationDefinition | undefined {
+  return surfaceOf(choice).byName.get(name)
+}
+
+interface Surface {
+  tools: Tool[]
+  byName: ReadonlyMap<string, OperationDefinition>
+}
+
+const surfaces = new Map<string, Surface>()
+
+/** Made when first asked for and kept: what a choice offers never changes while the program runs. */
+function surfaceOf(choice: ToolChoice): Surface {
+  const key = `${choice.environment} ${choice.toolsets}`
+  let surface = surfaces.get(key)
+  if (surface === undefined) {
+    const operations = operationsOf(choice)
+    const tools = operations.map((operation) => toolOf(operation, choice.environment))
+    surface = { tools, byName: new Map(operations.map((operation) => [operation.name, operation])) }
+    surfaces.set(key, surface)
+  }
+  return surface
 }
 
 /** An operation as an MCP tool. */

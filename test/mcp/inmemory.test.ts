@@ -39,7 +39,7 @@ async function connected(
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
   let closes = 0
   const handle = serveOverStdio({
-    createServer: () => createMcpServer({ client, environment: 'sandbox', version: '1.2.3', log }),
+    createServer: () => createMcpServer({ client: async () => client, environment: 'sandbox', version: '1.2.3', log }),
     onClose: () => {
       closes++
     },
@@ -204,7 +204,7 @@ test('an error that is no answer of the service is logged, and told without its 
   const failing = { ...client, call: () => Promise.reject(new Error('secret')) }
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
   const handle = serveOverStdio({
-    createServer: () => createMcpServer({ client: failing, environment: 'sandbox', version: '1', log }),
+    createServer: () => createMcpServer({ client: async () => failing, environment: 'sandbox', version: '1', log }),
     onClose: () => {},
     log,
     system: realSystem,
@@ -223,7 +223,7 @@ test('an error that is no answer of the service is logged, and told without its 
 test('production has no simulations to call', async () => {
   const { client } = scriptedClient([ok])
   const log: Log = { warn: () => {}, error: () => {} }
-  const server = createMcpServer({ client, environment: 'production', version: '1', log })
+  const server = createMcpServer({ client: async () => client, environment: 'production', version: '1', log })
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
   await server.connect(new StdioServerTransport(toServer, toHost))
   const host = hosts[0].open()

@@ -45,7 +45,7 @@ describe.each(hosts)('the process, driven by $host', (chosen) => {
   test('a whole purchase', async () => {
     const host = await started(chosen)
     expect(host.version()).toBe(chosen.version)
-    expect((await host.listTools()).tools).toHaveLength(17)
+    expect((await host.listTools()).tools).toHaveLength(20)
 
     const cardId = await issuedCard(host)
     const { attributes } = dataOf(await host.callTool('get_agent_card_details', { cardId }))

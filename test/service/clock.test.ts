@@ -86,6 +86,13 @@ describe.each(databases)('the sandbox clock on $name', (database) => {
     expect(await now()).toBe(start + 30 * 60 * second)
   })
 
+  test('is moved to a time by one of many calls at once', async () => {
+    const to = '2026-01-15T13:00:00.000Z'
+    const answers = await Promise.all(Array.from({ length: 20 }, () => advance({ to })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(422)])
+    expect(await now()).toBe(Date.parse(to))
+  })
+
   test('expires cards', async () => {
     const cardId = await world.issueCard({ expiresInMinutes: 5 })
     await advance({ seconds: 299 })

@@ -115,10 +115,11 @@ describe.each(databases)('credentials on $name', (database) => {
 
     test('(of a sandbox, in production) get 401', async () => {
       const production = await createWorld(database, { environment: 'production' })
-      for (const key of [world.agentKey, world.apiKey]) {
+      const { partyId, agentId } = await production.whoami()
+      const known = await addKey(production, { partyId, agentId, scopes: null })
+      for (const key of [world.agentKey, world.apiKey, known]) {
         expectRefusal(await production.get('/whoami', { key }), 'unauthenticated')
       }
-      expect((await production.get('/whoami')).status).toBe(200)
       await production.drop()
     })
   })

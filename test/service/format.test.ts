@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { errorTable } from '../../src/errors.ts'
 import { databases } from '../support/databases.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
@@ -178,6 +179,25 @@ describe.each(databases)('the format of requests and answers on $name', (databas
   })
 
   describe('refusals', () => {
+    test('have the codes and statuses of the specification', () => {
+      expect(Object.fromEntries(Object.entries(errorTable).map(([code, { status }]) => [code, status]))).toMatchObject({
+        invalid_value: 400,
+        missing_instance_id: 400,
+        unauthenticated: 401,
+        forbidden: 403,
+        issued_cards_not_enabled: 403,
+        not_found: 404,
+        conflict: 409,
+        card_purchase_simulation_not_allowed: 409,
+        mfa_required: 428,
+        rate_limited: 429,
+        server_error: 500,
+        not_implemented: 501,
+        bad_gateway: 502,
+        service_unavailable: 503,
+      })
+    })
+
     test('carry a support id that stands in a line of the log', async () => {
       const tooLong = ' '.repeat(mebibyte + 1)
       const refused: Record<string, Answer> = {
