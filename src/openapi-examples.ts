@@ -24,26 +24,37 @@ export function responseExample(operation: OperationDefinition, resource: JsonSc
 }
 
 /** Optional attributes that an ordinary request leaves out. */
-const rarelySent: ReadonlySet<string> = new Set(['customerPartyId', 'to'])
+const rarelySent: ReadonlySet<string> = new Set([
+  'customerPartyId',
+  'to',
+  'totalAmount',
+  'paymentCount',
+  'fromPaymentNumber',
+])
 
 /** Example values by field name. What is not here follows from the schema: a const, the first of an enum, an id. */
 const values: Readonly<Record<string, unknown>> = {
   accountNumber: '000123456789',
   amount: 4_250,
   available: 245_750,
+  attention: null,
   avatarUrl: null,
   bankName: 'Example Bank',
   captured: 0,
+  checkoutUrl: null,
   claims: { amount: 0, count: 0 },
+  clientSecret: null,
   count: 1,
   cvv: '123',
   decline: null,
   description: 'Team supplies',
   detail: 'The card was already used.',
   displayName: 'Main wallet',
+  dueDate: '2026-02-02',
   email: 'owner@example.com',
   expirationMonth: 1,
   expirationYear: 2026,
+  every: { unit: 'month', count: 1 },
   expiresAt: '2026-01-02T04:04:05.678Z',
   expiresInMinutes: 60,
   grantId: null,
@@ -53,8 +64,10 @@ const values: Readonly<Record<string, unknown>> = {
   instanceId: 'run-42',
   keyId: 'agk_0198a1b2c3d40123456789abcdef0123',
   maximumAmount: 5_000,
+  missedPayments: [],
   name: 'Example Store',
   number: '4242424242424242',
+  paymentNumber: 2,
   perDay: 50_000,
   perMonth: null,
   perTransaction: 10_000,
@@ -66,6 +79,14 @@ const values: Readonly<Record<string, unknown>> = {
   seconds: 3_600,
   status: 'active',
   tags: {},
+  taxAmount: 250,
+  terms: {
+    description: 'Team supplies',
+    every: { unit: 'month', count: 1 },
+    amount: 4_250,
+    taxAmount: 250,
+    paymentCount: null,
+  },
   total: 250_000,
   userId: null,
 }
@@ -73,10 +94,27 @@ const values: Readonly<Record<string, unknown>> = {
 const captured = { status: 'captured', held: 0, captured: 4_250, holdExpiresAt: null }
 const reversed = { status: 'reversed', held: 0, holdExpiresAt: null }
 
+const active = { status: 'active', expiresAt: null }
+const canceled = { ...active, status: 'canceled', nextPayment: null }
+const pending = {
+  nextPayment: { paymentNumber: 1, dueDate: null, amount: 4_250, taxAmount: 250 },
+  mandateId: null,
+  checkoutUrl: 'http://127.0.0.1:4010/checkout/sub_0198a1b2c3d40123456789abcdef0123',
+  clientSecret: 'pmi_0198a1b2c3d40123456789abcdef0123_secret_…',
+}
+
 /** What an operation changes, over the values above: an example must tell what the operation does. */
 const outcomes: Readonly<Record<string, { attributes: object; relationships?: object }>> = {
   whoami: { attributes: { actorType: 'agent', credentialKind: 'agent_key' } },
   get_card_transaction: { attributes: captured },
+  create_subscription: { attributes: pending },
+  get_subscription: { attributes: active },
+  list_subscriptions: { attributes: active },
+  cancel_subscription: { attributes: canceled },
+  resume_subscription: { attributes: active },
+  mark_subscription_payment_paid: { attributes: active },
+  simulate_subscription_checkout: { attributes: active },
+  simulate_subscription_card: { attributes: active },
   simulate_card_capture: { attributes: captured },
   simulate_card_reversal: { attributes: reversed },
   simulate_card_expiration: { attributes: reversed },
