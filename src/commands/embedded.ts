@@ -11,10 +11,20 @@ export interface Embedded {
 }
 
 /** The payments service in this process, on the configured database. @throws ConfigError when it cannot be used. */
-export async function openEmbedded(config: Config, system: System, log: Logger): Promise<Embedded> {
+export async function openEmbedded(
+  config: Config,
+  system: System,
+  log: Logger,
+  publicUrl = () => addressOf(config),
+): Promise<Embedded> {
   const store = await openOrExplain(config.databaseUrl, system)
   const { environment, rateLimit } = config
-  return { store, service: createService({ store, system, environment, rateLimit, log }) }
+  return { store, service: createService({ store, system, environment, rateLimit, log, publicUrl }) }
+}
+
+/** Where `serve` on the same database listens, which is where a person finds the pages. */
+function addressOf({ host, port }: Config): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 async function openOrExplain(url: string, system: System): Promise<Store> {

@@ -12,8 +12,10 @@ export async function serve(flags: NonNullable<ConfigSources['flags']>): Promise
   await orExplain(async () => {
     const config = loadConfig({ flags })
     const log = createLogger({ level: config.logLevel })
-    const { service, store } = await openEmbedded(config, realSystem, log)
+    let url = ''
+    const { service, store } = await openEmbedded(config, realSystem, log, () => url)
     const listener = await listenOrExplain(config, service.fetch)
+    url = listener.url
     const credentials = await service.seed({ apiKey: config.sandboxApiKey, agentKey: config.sandboxAgentKey })
     process.stdout.write(welcome(config, listener.url, credentials))
     const stop = async () => {
