@@ -33,6 +33,15 @@ type ChargeOutcome =
 
 export type CardBehavior = keyof typeof cardBehaviors
 
+/** The states in which each command is possible; in any other it is refused with 409 (spec: Subscription status). */
+export const possibleIn = {
+  checkout: ['pending'],
+  cancel: ['pending', 'active', 'past_due', 'needs_attention', 'canceled'],
+  resume: ['needs_attention'],
+  mark_paid: ['active', 'past_due', 'needs_attention'],
+  change_card: ['active', 'past_due', 'needs_attention'],
+} as const satisfies Record<string, readonly SubscriptionStatus[]>
+
 /** Where a subscription stands. A value: every function here gives a new one. Instants in ms. */
 export interface Billing {
   status: SubscriptionStatus
@@ -111,9 +120,7 @@ export function payInCheckout(
   card: CardBehavior | 'agreement_fails',
   nowMs: number,
 ): Billed & { result: 'paid' | 'declined' | 'agreement_failed' } {
-  if (billing.status !== 'pending') {
-    fail('conflict', { detail: `The checkout has ended: the subscription is ${billing.status}.` })
-  }
+  requirePossible(billing, 'checkout')
   if (card === 'agreement_fails')
     return { billing: ended(billing, 'canceled', nowMs), charges: [], result: 'agreement_failed' }
   const outcome = cardBehaviors[card][billing.checkoutDeclines === 0 ? 'first' : 'retry']
@@ -136,18 +143,13 @@ export function payInCheckout(
 /** Ends all collection for good; what is canceled already stays as it is. @throws 409 when it is completed. */
 export function cancel(billing: Billing, nowMs: number): Billing {
   if (billing.status === 'canceled') return billing
-  if (billing.status === 'completed')
-    fail('conflict', { detail: 'The subscription is completed: nothing is left to cancel.' })
+  requirePossible(billing, 'cancel')
   return ended(billing, 'canceled', nowMs)
 }
 
 /** Collects again after attention; what is due and still in its window is charged at once. @throws 409 otherwise. */
 export function resume(terms: Terms, billing: Billing, nowMs: number): Billed {
-  if (billing.status !== 'needs_attention') {
-    fail('conflict', {
-      detail: `Only a subscription that needs_attention can be resumed; this one is ${billing.status}.`,
-    })
-  }
+  requirePossible(billing, 'resume')
   const dueMs = currentDueAtMs(terms, billing)
   const collecting: Billing = {
     ...billing,
@@ -162,9 +164,7 @@ export function resume(terms: Terms, billing: Billing, nowMs: number): Billed {
 /** Records that a missed payment, or the next one, was paid another way. @throws 404, 409. */
 export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, nowMs: number): Billing {
   if (paymentNumber > lastPaymentNumber(terms)) fail('not_found', { detail: `There is no payment ${paymentNumber}.` })
-  if (!['active', 'past_due', 'needs_attention'].includes(billing.status)) {
-    fail('conflict', { detail: `No payment of a subscription that is ${billing.status} can be marked paid.` })
-  }
+  requirePossible(billing, 'mark_paid')
   if (billing.missed.includes(paymentNumber)) {
     const missed = billing.missed.filter((number) => number !== paymentNumber)
     const status = billing.status === 'past_due' && missed.length === 0 ? 'active' : billing.status
@@ -186,9 +186,7 @@ export function changeCard(
   fromPaymentNumber: number | undefined,
   nowMs: number,
 ): Billing {
-  if (!['active', 'past_due', 'needs_attention'].includes(billing.status)) {
-    fail('conflict', { detail: `A subscription that is ${billing.status} charges no card.` })
-  }
+  requirePossible(billing, 'change_card')
   const from = fromPaymentNumber ?? billing.current
   if (from < billing.current) {
     failAttribute(
@@ -211,6 +209,15 @@ export function nextPayment(
   const { status, current } = billing
   if (status === 'canceled' || status === 'completed' || current > lastPaymentNumber(terms)) return null
   return { paymentNumber: current, dueMs: currentDueAtMs(terms, billing), ...paymentAmount(terms, current) }
+}
+
+function requirePossible({ status }: Billing, command: keyof typeof possibleIn): void {
+  const states: readonly SubscriptionStatus[] = possibleIn[command]
+  if (states.includes(status)) return
+  const what = command.replace('_', ' ')
+  fail('conflict', {
+    detail: `A subscription that is ${status} does not allow ${what}; one that is ${states.join(' or ')} does.`,
+  })
 }
 
 /** What happens at the moment of the next event. */
