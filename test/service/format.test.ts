@@ -33,7 +33,7 @@ describe.each(databases)('the format of requests and answers on $name', (databas
   }
 
   describe('the envelope', () => {
-    test.each(['', '{', '[1', 'undefined', "{'data': {}}", '{"data":{"attributes":{}}} x', '\u0000', '\ufeff{}'])(
+    test.each(['', '{', '[1', 'undefined', "{'data': {}}", '{"data":{"attributes":{}}} x', '\u0000'])(
       'refuses the malformed body %j',
       async (body) => {
         for (const path of withBody) {

@@ -1,0 +1,115 @@
+import { expect } from 'vitest'
+import type { LedgerEntryRow, SubscriptionPaymentRow } from '../../src/service/store/tables.ts'
+import { proveBooks } from '../service/books.ts'
+import type { Answer, Sent, World } from '../support/world.ts'
+
+export const dayMs = 86_400_000
+
+export type Attributes = Record<string, unknown>
+
+export const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 100 } as const
+export const weekly = { ...monthly, every: { unit: 'week', count: 1 } } as const
+
+/** A total in a number of monthly payments. */
+export function inParts(paymentCount: number, totalAmount = 1000 * paymentCount) {
+  return { description: 'Course', every: { unit: 'month', count: 1 }, totalAmount, taxAmount: 0, paymentCount } as const
+}
+
+export interface Merchant {
+  /** What was created; throws unless it was. */
+  create(attributes?: Attributes, sent?: Sent): Promise<string>
+  /** Created and paid in checkout. */
+  active(attributes?: Attributes, card?: string): Promise<string>
+  checkout(id: string, card?: string, sent?: Sent): Promise<Answer>
+  card(id: string, behavior: string, fromPaymentNumber?: number, sent?: Sent): Promise<Answer>
+  cancel(id: string, sent?: Sent): Promise<Answer>
+  resume(id: string, sent?: Sent): Promise<Answer>
+  markPaid(id: string, paymentNumber: number, sent?: Sent): Promise<Answer>
+  get(id: string, sent?: Sent): Promise<Answer>
+  /** The attributes as they stand. */
+  read(id: string): Promise<Attributes>
+  /** Moves the clock to a day or an instant. */
+  to(when: string): Promise<void>
+  /** Moves it by days and hours. */
+  pass(days: number): Promise<void>
+  /** What was charged, by payment number. */
+  charged(id: string): Promise<SubscriptionPaymentRow[]>
+  /** The numbers of what was charged, and the days. */
+  chargedOn(id: string): Promise<string[]>
+}
+
+/** A merchant's and payer's doings, through the public door of a world. */
+export function merchant(world: World): Merchant {
+  const simulate = (id: string, what: string) => `/simulations/subscriptions/${id}/${what}`
+  const checkout: Merchant['checkout'] = (id, card = 'approves', sent) =>
+    world.post(simulate(id, 'checkout'), { card }, sent)
+  const create: Merchant['create'] = async (attributes = monthly, sent) =>
+    ok(await world.post('/subscriptions', attributes, sent)).json.data.id
+  const charged: Merchant['charged'] = (id) =>
+    world.store.transaction(({ db }) =>
+      db
+        .selectFrom('subscriptionPayments')
+        .selectAll()
+        .where('subscriptionId', '=', id)
+        .orderBy('paymentNumber')
+        .execute(),
+    )
+  return {
+    create,
+    checkout,
+    charged,
+    active: async (attributes, card) => {
+      const id = await create(attributes)
+      expect(ok(await checkout(id, card)).json.data.attributes.mandateId).not.toBeNull()
+      return id
+    },
+    card: (id, behavior, fromPaymentNumber, sent) => world.post(simulate(id, 'card'), { behavior, fromPaymentNumber }, sent),
+    cancel: (id, sent) => world.post(`/subscriptions/${id}/cancel`, {}, sent),
+    resume: (id, sent) => world.post(`/subscriptions/${id}/resume`, {}, sent),
+    markPaid: (id, number, sent) => world.post(`/subscriptions/${id}/payments/${number}/mark-paid`, {}, sent),
+    get: (id, sent) => world.get(`/subscriptions/${id}`, sent),
+    read: async (id) => ok(await world.get(`/subscriptions/${id}`)).json.data.attributes,
+    to: async (when) => {
+      const to = when.length === 10 ? `${when}T00:00:00.000Z` : when
+      ok(await world.post('/simulations/clock/advance', { to }))
+    },
+    pass: async (days) => {
+      ok(await world.post('/simulations/clock/advance', { seconds: Math.round(days * 86_400) }))
+    },
+    chargedOn: async (id) =>
+      (await charged(id)).map(
+        ({ paymentNumber, chargedAtMs }) => `${paymentNumber} ${new Date(chargedAtMs).toISOString().slice(0, 10)}`,
+      ),
+  }
+}
+
+export function ok(answer: Answer): Answer {
+  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`)
+  return answer
+}
+
+/**
+ * What must hold of the money whatever happened: each charge is one posting into the merchant's wallet from the payers'
+ * cards, at its moment; everything sums to zero; each payment was charged once.
+ */
+export async function proveCharges({ store }: Pick<World, 'store'>): Promise<LedgerEntryRow[]> {
+  const { entries } = await proveBooks(store)
+  const { payments, walletOf } = await store.transaction(async ({ db }) => ({
+    payments: await db.selectFrom('subscriptionPayments').selectAll().execute(),
+    walletOf: new Map(
+      (await db.selectFrom('subscriptions').select(['id', 'walletId']).execute()).map((row) => [row.id, row.walletId]),
+    ),
+  }))
+  const keys = payments.map(({ subscriptionId, paymentNumber }) => `${subscriptionId} ${paymentNumber}`)
+  expect(new Set(keys).size).toBe(keys.length)
+  const paid = entries.filter(({ reason }) => reason === 'subscription_paid')
+  const money = paid.map(
+    (entry) => `${entry.sourceId} ${entry.createdAtMs} ${entry.account} ${entry.walletId} ${entry.amountCents}`,
+  )
+  const expected = payments.flatMap(({ subscriptionId, chargedAtMs, amountCents }) => [
+    `${subscriptionId} ${chargedAtMs} available ${walletOf.get(subscriptionId)} ${amountCents}`,
+    `${subscriptionId} ${chargedAtMs} payer_cards null ${-amountCents}`,
+  ])
+  expect(money.sort()).toEqual(expected.sort())
+  return paid
+}
