@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BuildOptions, build } from 'esbuild'
+import { copyPageAssets } from './page-assets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -32,6 +33,7 @@ export async function bundle({ entry, folder }: { entry: string; folder: string 
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   await build({ ...bundleOptions, absWorkingDir: root, entryPoints: { cli: entry }, outdir: join(folder, 'server') })
+  copyPageAssets(join(folder, 'server'))
   for (const file of ['manifest.json', 'LICENSE']) copyFileSync(join(root, file), join(folder, file))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}\n')
 }

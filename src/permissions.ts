@@ -1,7 +1,8 @@
 /**
  * Who may do what (spec: Credential modes, Agent keys, Who may simulate). For each permission that an operation can
  * name: the scope an API key needs (`null`: API keys never may; `any`: every key may), whether the fixed agent policy
- * allows it, and what an agent must hold besides: on a wallet of its own party, or in a customer's grant.
+ * allows it, and what an agent must hold besides: in a customer's grant, and for cards and subscriptions on the wallet of
+ * its own party too (its policy lets it read its party's wallets anyway).
  */
 export const permissions = {
   'identity.read': { apiKeyScope: 'any', agent: true, agentHolds: null },

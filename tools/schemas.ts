@@ -25,7 +25,7 @@ export const Text = (max: number) =>
   z
     .string()
     .max(max)
-    .regex(/^(?=.*\S)[^\p{Cc}]+$/u, 'must be one line of text that is not blank')
+    .regex(/^(?=.*\S)[^\p{Cc}\p{Cs}]+$/u, 'must be one line of text that is not blank')
 
 export const CustomerPartyId = Id('pty').optional().describe('Connected customer to act for; omit for your own account')
 

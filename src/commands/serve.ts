@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { type Config, ConfigError, type ConfigSources, loadConfig } from '../config.ts'
-import { createLogger } from '../log.ts'
+import { createLogger, type Logger } from '../log.ts'
 import { listen } from '../service/listen.ts'
 import type { SeededCredentials } from '../service/seed.ts'
 import { realSystem } from '../system.ts'
@@ -14,7 +14,7 @@ export async function serve(flags: NonNullable<ConfigSources['flags']>): Promise
     const log = createLogger({ level: config.logLevel })
     let url = ''
     const { service, store } = await openEmbedded(config, realSystem, log, () => url)
-    const listener = await listenOrExplain(config, service.fetch)
+    const listener = await listenOrExplain(config, service.fetch, log)
     url = listener.url
     const credentials = await service.seed({ apiKey: config.sandboxApiKey, agentKey: config.sandboxAgentKey })
     process.stdout.write(welcome(config, listener.url, credentials))
@@ -27,9 +27,9 @@ export async function serve(flags: NonNullable<ConfigSources['flags']>): Promise
   })
 }
 
-async function listenOrExplain({ host, port }: Config, fetch: (request: Request) => Promise<Response>) {
+async function listenOrExplain({ host, port }: Config, fetch: (request: Request) => Promise<Response>, log: Logger) {
   try {
-    return await listen({ fetch, host, port, system: realSystem })
+    return await listen({ fetch, host, port, system: realSystem, log })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const reason = { EADDRINUSE: 'is in use', EACCES: 'is not permitted', EADDRNOTAVAIL: 'is not of this machine' }[

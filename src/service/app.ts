@@ -2,10 +2,13 @@ import { Hono } from 'hono'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { Failure } from '../errors.ts'
 import { newId } from '../system.ts'
+import { createCheckout } from './checkout.ts'
 import { handlers } from './handlers/index.ts'
 import type { Incoming } from './incoming.ts'
+import { mountCheckout } from './pages/checkout-routes.ts'
 import { answer, type Dependencies, type Endpoint } from './pipeline.ts'
 import { type Reply, refusal } from './reply.ts'
+import { settledNow } from './time.ts'
 
 const mostBodyBytes = 1024 * 1024
 
@@ -22,6 +25,9 @@ export function createApp(dependencies: Dependencies): Hono {
       return respond(await answer(dependencies, endpoint, incoming(c.req.raw, c.req.param(), body)))
     })
   }
+  const { store, system } = dependencies
+  const now = () => store.transaction((tx) => settledNow(tx, system))
+  mountCheckout(app, { ...dependencies, checkout: createCheckout(store, system), now })
   app.get('/healthz', async (c) => {
     await dependencies.store.transaction(async () => {})
     return c.json({ status: 'ok', environment: dependencies.environment })
@@ -72,12 +78,19 @@ function respond({ status, body, headers }: Reply): Response {
   return new Response(body, { status, headers: { 'Content-Type': 'application/json', ...headers } })
 }
 
-function tooLarge({ system }: Dependencies): Reply {
+function tooLarge(dependencies: Dependencies): Reply {
   const detail = `The body must be at most ${mostBodyBytes} bytes long.`
-  return refusal(new Failure('invalid_value', { detail, source: { pointer: '' } }), newId('req', system, system.now()))
+  return refuse(dependencies, new Failure('invalid_value', { detail, source: { pointer: '' } }))
 }
 
-function noSuchOperation({ system }: Dependencies, method: string, path: string): Reply {
+function noSuchOperation(dependencies: Dependencies, method: string, path: string): Reply {
   const detail = `There is no operation ${method} ${path.slice(0, 200)}. GET /openapi.json lists them.`
-  return refusal(new Failure('not_found', { detail }), newId('req', system, system.now()))
+  return refuse(dependencies, new Failure('not_found', { detail }))
+}
+
+/** The answer to a request that does not reach the pipeline. */
+function refuse({ system, log }: Dependencies, failure: Failure): Reply {
+  const supportId = newId('req', system, system.now())
+  log.info({ supportId, status: failure.status }, 'refused')
+  return refusal(failure, supportId)
 }

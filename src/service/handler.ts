@@ -1,5 +1,6 @@
 import type { Catalogue, OperationKey } from '../../tools/index.ts'
 import type { Input, OperationDefinition, Resource } from '../operation.ts'
+import { permissions } from '../permissions.ts'
 import type { System } from '../system.ts'
 import type { Actor } from './actor.ts'
 import type { Page } from './reply.ts'
@@ -31,6 +32,13 @@ export type Handler<K extends OperationKey> = (input: Input<Catalogue[K]>, conte
 
 /** One handler per operation: a missing one does not compile. */
 export type Handlers = { readonly [K in OperationKey]: Handler<K> }
+
+/** What lists of cards and their transactions are confined to besides: what single reads refuse is not listed. */
+export function cardListScope(context: Context) {
+  const { actor, partyId, operation } = context
+  const own = actor.agentId !== null && partyId === actor.partyId
+  return { ...cardScope(context), mustHold: own ? permissions[operation.permission].agentHolds : null }
+}
 
 /** What reads of cards and their transactions are confined to: an agent sees what was issued to it. */
 export function cardScope({ partyId, actor }: Context): { partyId: string; agentId: string | null } {

@@ -73,13 +73,13 @@ export function namedCustomer(operation: OperationDefinition, incoming: Incoming
 }
 
 /**
- * What makes two requests the same: who acts, method, path and canonical body, so that neither the order of keys nor
+ * What makes two requests the same: who acts, method, path, query and canonical body, so that neither the order of keys nor
  * white space matters. An agent of the same party never gets the recorded answer of another.
  */
 export function fingerprint(incoming: Incoming, agentId: string | null): string {
   const value = parseJson(incoming.body)
   const body = value === undefined ? incoming.body : canonicalJson(value)
-  return sha256([agentId ?? '', incoming.method, incoming.path, body].join('\n'))
+  return sha256([agentId ?? '', incoming.method, incoming.path, incoming.query.toString(), body].join('\n'))
 }
 
 function parseBody(operation: OperationDefinition, incoming: Incoming): Record<string, unknown> {
@@ -93,11 +93,12 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
   }
   const value = parseJson(incoming.body)
   if (value === undefined) failBody('The body must be JSON of the form {"data": {"attributes": {…}}}.')
-  const { data } = parsePart(envelope, value, (wrong) => ({
+  parsePart(envelope, value, (wrong) => ({
     detail: `${wrong.detail} The body must be {"data": {"attributes": {…}}}.`,
     source: { pointer: jsonPointer(wrong.path) },
-  })) as z.output<typeof envelope>
-  return parsePart(operation.attributes, data.attributes, (wrong) => ({
+  }))
+  const { attributes } = (value as z.output<typeof envelope>).data
+  return parsePart(operation.attributes, attributes, (wrong) => ({
     detail: wrong.detail,
     source: { pointer: `/data/attributes${jsonPointer(wrong.path)}` },
     status: wrong.unknown ? 400 : 422,
@@ -110,6 +111,10 @@ function parsePart(
   refusal: (wrong: InvalidValue) => FailureOptions,
 ): Record<string, unknown> {
   const result = schema.safeParse(value)
+  // The schemas drop this one key instead of refusing it like any other that they don't know.
+  if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
+    fail('invalid_value', refusal({ path: ['__proto__'], detail: '__proto__ is not a known property.', unknown: true }))
+  }
   if (result.success) return result.data
   return fail('invalid_value', refusal(invalidValue(result.error, value)))
 }
@@ -136,12 +141,22 @@ function queryValues(query: URLSearchParams): Record<string, unknown> {
   )
 }
 
+/** No operation's body is deeper; what is deeper would only exhaust the stack. */
+const deepestNesting = 32
+
+/** The value, or undefined for what is not JSON or nested too deep. */
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    const value = JSON.parse(text)
+    return isShallow(value, deepestNesting) ? value : undefined
   } catch {
     return undefined
   }
+}
+
+function isShallow(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1))
 }
 
 function canonicalJson(value: unknown): string {

@@ -1,6 +1,8 @@
+import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { Failure } from '../errors.ts'
+import type { Logger } from '../log.ts'
 import { newId, type System } from '../system.ts'
 import { refusal } from './reply.ts'
 
@@ -10,6 +12,7 @@ export interface ListenOptions {
   /** 0 takes any free port. */
   port: number
   system: System
+  log: Logger
 }
 
 export interface Listener {
@@ -20,15 +23,23 @@ export interface Listener {
 }
 
 /** Serves a fetch function over HTTP. Whoever was led here by another site's name or page is refused with 403. */
-export async function listen({ fetch, host, port, system }: ListenOptions): Promise<Listener> {
+export async function listen({ fetch, host, port, system, log }: ListenOptions): Promise<Listener> {
   const guarded = async (request: Request) => {
     const detail = refusedCaller(request.headers, host)
     if (detail === undefined) return fetch(request)
     const supportId = newId('req', system, system.now())
+    log.info({ supportId, status: 403 }, 'refused')
     const { status, body } = refusal(new Failure('forbidden', { detail }), supportId)
     return new Response(body, { status, headers: { 'Content-Type': 'application/json' } })
   }
   const server = createAdaptorServer({ fetch: guarded, serverOptions: { requestTimeout: 30_000 } })
+  let closing = false
+  server.on('request', (_request, response: ServerResponse) => {
+    // Node keeps a connection whose last answer was under way when the closing began; nobody sends on it any more.
+    response.once('close', () => {
+      if (closing && 'closeIdleConnections' in server) server.closeIdleConnections()
+    })
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => resolve())
@@ -38,6 +49,7 @@ export async function listen({ fetch, host, port, system }: ListenOptions): Prom
     url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
     close: () =>
       new Promise((resolve, reject) => {
+        closing = true
         server.close((error) => (error === undefined ? resolve() : reject(error)))
         if ('closeIdleConnections' in server) server.closeIdleConnections()
       }),

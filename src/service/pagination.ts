@@ -10,7 +10,8 @@ export type ListIdentity = Readonly<Record<string, string | null | undefined>>
 export function pageRequest(input: { limit: number; cursor?: string | undefined }, list: ListIdentity): PageRequest {
   if (input.cursor === undefined) return { limit: input.limit, beforeId: null }
   const text = /^cur_([\w-]+)$/.exec(input.cursor)?.[1] ?? ''
-  const [mark, beforeId] = Buffer.from(text, 'base64url').toString().split(' ')
+  const decoded = Buffer.from(text, 'base64url').toString()
+  const [, mark, beforeId] = /^([0-9a-f]{12}) ([a-z]{3}_[0-9a-f]{32})$/.exec(decoded) ?? []
   if (mark !== markOf(list) || beforeId === undefined) {
     fail('invalid_value', {
       detail: 'cursor must be the nextCursor of a page of the same list with the same filters.',

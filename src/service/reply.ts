@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { ErrorSource, Failure } from '../errors.ts'
+import { type ErrorSource, type Failure, maskSecrets } from '../errors.ts'
 import type { OperationDefinition, Pagination } from '../operation.ts'
 
 /** An answer, its body already text: what is recorded is what is replayed, byte for byte. */
@@ -28,9 +28,10 @@ export function refusal(failure: Failure, supportId: string): Reply {
   const meta = retryable ? { supportId, retryable: true } : { supportId }
   const error: { code: string; detail: string; status: string; source?: ErrorSource; meta: object } = {
     code,
-    detail: message,
+    // What was sent in the wrong place may be a secret, and a refusal is answered, recorded and read by a model.
+    detail: maskSecrets(message),
     status: String(status),
-    ...(source === undefined ? {} : { source }),
+    ...(source === undefined ? {} : { source: masked(source) }),
     meta,
   }
   // Without it, clients that meet a 5xx wait for X-RateLimit-Reset, the end of the whole window.
@@ -40,6 +41,10 @@ export function refusal(failure: Failure, supportId: string): Reply {
     body: JSON.stringify({ errors: [error] }),
     headers: retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) },
   }
+}
+
+function masked(source: ErrorSource): ErrorSource {
+  return Object.fromEntries(Object.entries(source).map(([kind, place]) => [kind, maskSecrets(place)])) as ErrorSource
 }
 
 function pageBody(output: z.ZodObject, result: unknown): object {

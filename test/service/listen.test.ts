@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createLogger } from '../../src/log.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import { realSystem } from '../../src/system.ts'
 import { databases } from '../support/databases.ts'
@@ -54,7 +55,13 @@ describe('the HTTP listener', () => {
       reached.push(request.url)
       return world.service.fetch(request)
     }
-    listener = await listen({ fetch, host: '127.0.0.1', port: 0, system: realSystem })
+    listener = await listen({
+      fetch,
+      host: '127.0.0.1',
+      port: 0,
+      system: realSystem,
+      log: createLogger({ level: 'silent' }),
+    })
     port = Number(new URL(listener.url).port)
   })
   afterEach(() => {
@@ -176,7 +183,13 @@ describe('the HTTP listener', () => {
   })
 
   test('bound to every address, takes any address but no foreign name', async () => {
-    const open = await listen({ fetch: world.service.fetch, host: '0.0.0.0', port: 0, system: realSystem })
+    const open = await listen({
+      fetch: world.service.fetch,
+      host: '0.0.0.0',
+      port: 0,
+      system: realSystem,
+      log: createLogger({ level: 'silent' }),
+    })
     const to = Number(new URL(open.url).port)
     expect((await get([`Host: 192.0.2.7:${to}`], to)).status).toBe(200)
     expect((await get([`Host: localhost:${to}`], to)).status).toBe(200)
@@ -197,6 +210,7 @@ describe('the HTTP listener', () => {
       host: '127.0.0.1',
       port: 0,
       system: realSystem,
+      log: createLogger({ level: 'silent' }),
     })
     const answer = fetch(slow.url)
     await reachedIt

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createLogger } from '../../src/log.ts'
 import { listen } from '../../src/service/listen.ts'
 import { realSystem } from '../../src/system.ts'
 import { databases } from '../support/databases.ts'
@@ -136,7 +137,13 @@ async function deployed(fault: Fault = (fetch) => fetch, use: (world: World, url
   if (database === undefined) throw new Error('no database')
   const world = await createWorld(database, { rateLimit: 1_000_000 })
   const fetch = fault(world.service.fetch)
-  const listener = await listen({ fetch, host: '127.0.0.1', port: 0, system: realSystem })
+  const listener = await listen({
+    fetch,
+    host: '127.0.0.1',
+    port: 0,
+    system: realSystem,
+    log: createLogger({ level: 'silent' }),
+  })
   try {
     await use(world, listener.url)
   } finally {

@@ -30,7 +30,8 @@ export function inProcess(fault: Fault = (fetch) => fetch, database = databases[
       const client = createClient({ baseUrl, fetch, credential: () => credential, instanceId: `run-${agent}`, system })
       const [toServer, toHost] = [new PassThrough(), new PassThrough()]
       const server = serveOverStdio({
-        createServer: () => createMcpServer({ client: async () => client, environment: 'sandbox', version: '1.2.3', log: quiet }),
+        createServer: () =>
+          createMcpServer({ client: async () => client, environment: 'sandbox', version: '1.2.3', log: quiet }),
         onClose: () => {},
         log: quiet,
         system,

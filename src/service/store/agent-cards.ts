@@ -2,11 +2,17 @@ import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import { StaleWriteError, type Transaction } from './store.ts'
 import type { AgentCardRow } from './tables.ts'
+import { walletsHeld } from './wallets.ts'
 
 /** Whose cards are meant: those on a party's wallets, for an agent only those issued to it. */
 export interface CardScope {
   partyId: string
   agentId: string | null
+}
+
+/** What a list shows: for an agent, of its own party's cards, only those on wallets on which it holds the permission. */
+export interface CardListScope extends CardScope {
+  mustHold: string | null
 }
 
 export async function findAgentCard(tx: Transaction, scope: CardScope, id: string): Promise<AgentCardRow | undefined> {
@@ -20,11 +26,15 @@ const cardById = prepared((db, by: { id: string; partyId: string }) =>
 
 export async function listAgentCards(
   tx: Transaction,
-  scope: CardScope,
+  scope: CardListScope,
   page: PageRequest,
 ): Promise<PageOf<AgentCardRow>> {
   let query = tx.db.selectFrom('agentCards').selectAll().where('partyId', '=', scope.partyId)
   if (scope.agentId !== null) query = query.where('agentId', '=', scope.agentId)
+  const { agentId, mustHold } = scope
+  if (agentId !== null && mustHold !== null) {
+    query = query.where('walletId', 'in', walletsHeld(tx.db, agentId, mustHold))
+  }
   if (page.beforeId !== null) query = query.where('id', '<', page.beforeId)
   const rows = await query
     .orderBy('id', 'desc')

@@ -1,9 +1,10 @@
 import type { Kysely } from 'kysely'
-import type { CardScope } from './agent-cards.ts'
+import type { CardListScope, CardScope } from './agent-cards.ts'
 import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import { StaleWriteError, type Transaction } from './store.ts'
 import type { CardTransactionRow, CardTransactionStatus, Tables } from './tables.ts'
+import { walletsHeld } from './wallets.ts'
 
 export interface CardTransactionFilter {
   cardId?: string | undefined
@@ -31,11 +32,15 @@ const ofAgent = prepared((db, by: { id: string; partyId: string; agentId: string
 
 export async function listCardTransactions(
   tx: Transaction,
-  scope: CardScope,
+  scope: CardListScope,
   filter: CardTransactionFilter,
   page: PageRequest,
 ): Promise<PageOf<CardTransactionRow>> {
   let query = inScope(tx.db, scope)
+  const { agentId, mustHold } = scope
+  if (agentId !== null && mustHold !== null) {
+    query = query.where('cardTransactions.walletId', 'in', walletsHeld(tx.db, agentId, mustHold))
+  }
   if (filter.cardId !== undefined) query = query.where('cardTransactions.cardId', '=', filter.cardId)
   if (filter.status !== undefined) query = query.where('cardTransactions.status', '=', filter.status)
   if (page.beforeId !== null) query = query.where('cardTransactions.id', '<', page.beforeId)

@@ -1,9 +1,10 @@
+import type { Kysely } from 'kysely'
 import { newId, type System } from '../../system.ts'
 import { assertBalanced, balanceChange, type Posting } from '../domain/ledger.ts'
 import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import { StaleWriteError, type Transaction } from './store.ts'
-import type { LedgerEntryRow, WalletRow } from './tables.ts'
+import type { LedgerEntryRow, Tables, WalletRow } from './tables.ts'
 
 export async function findWallet(tx: Transaction, partyId: string, id: string): Promise<WalletRow | undefined> {
   return (await walletById(tx, { id, partyId })).rows[0]
@@ -64,6 +65,15 @@ const held = prepared((db, by: { agentId: string; walletId: string; permission: 
     .where('agentId', '=', by.agentId)
     .where('permission', '=', by.permission),
 )
+
+/** The wallets on which an agent holds a permission, for the narrowing of a list. */
+export function walletsHeld(db: Kysely<Tables>, agentId: string, permission: string) {
+  return db
+    .selectFrom('walletPermissions')
+    .select('walletPermissions.walletId')
+    .where('walletPermissions.agentId', '=', agentId)
+    .where('walletPermissions.permission', '=', permission)
+}
 
 /** A posting, when it takes effect, and the record that causes it. */
 export interface DatedPosting {

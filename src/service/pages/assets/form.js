@@ -1,0 +1,181 @@
+import { ask, byId, Refusal, showOutcome, watch } from './requests.js'
+
+/** @typedef {import('./requests.js').Words} Words */
+
+const form = byId('card', HTMLFormElement)
+const payButton = byId('pay', HTMLButtonElement)
+const problem = byId('problem', HTMLElement)
+const waiting = byId('waiting', HTMLElement)
+const fields = {
+  number: byId('number', HTMLInputElement),
+  expiry: byId('expiry', HTMLInputElement),
+  cvv: byId('cvv', HTMLInputElement),
+}
+
+/** Longer than a double click takes, so that its second click meets a button that is disabled. */
+const leastPayingMs = 500
+
+addEventListener('message', receive)
+
+/**
+ * The page around gives the secret, once, and a channel to answer on.
+ * @param {MessageEvent} event
+ */
+function receive({ source, origin, data, ports }) {
+  const [port] = ports
+  if (source !== parent || parent === window || typeof data?.clientSecret !== 'string' || port === undefined) return
+  removeEventListener('message', receive)
+  new ResizeObserver(() => port.postMessage({ height: document.documentElement.offsetHeight })).observe(document.body)
+  // The service's own page says above the form what is paid; another page can't be trusted to.
+  start(data.clientSecret, port, origin !== location.origin)
+}
+
+/**
+ * @param {string} clientSecret
+ * @param {MessagePort} port
+ * @param {boolean} summarize
+ */
+async function start(clientSecret, port, summarize) {
+  /** @type {Words} */
+  let words
+  try {
+    words = (await ask('session', { clientSecret })).words
+  } catch (error) {
+    waiting.textContent = messageOf(error)
+    if (error instanceof Refusal && error.status === 404) port.postMessage({ result: 'ended', detail: error.message })
+    return
+  }
+  fill(words)
+  waiting.hidden = true
+  byId('summary', HTMLElement).hidden = !summarize
+  form.hidden = false
+  let paying = false
+
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault()
+    if (paying) return
+    paying = true
+    payButton.disabled = true
+    payButton.textContent = 'Paying…'
+    clearProblems()
+    await pay(clientSecret)
+    paying = false
+    payButton.disabled = false
+    payButton.textContent = words.button
+  })
+
+  /** @param {string} secret */
+  async function pay(secret) {
+    try {
+      const [answer] = await Promise.all([ask('pay', { clientSecret: secret, ...typed() }), pause(leastPayingMs)])
+      port.postMessage({ result: answer.result, detail: answer.detail })
+      if (answer.result === 'declined') problem.textContent = answer.detail
+      else end(answer.words, answer.result === 'agreement_failed' ? answer.detail : undefined)
+    } catch (error) {
+      showProblem(error)
+      // Ended while the payer typed: what became of it is read anew.
+      if (error instanceof Refusal && error.status === 409) await look()
+    }
+  }
+
+  async function look() {
+    const answer = await ask('session', { clientSecret }).catch(() => undefined)
+    if (!form.isConnected) return 'enough'
+    if (answer === undefined || paying || answer.words.state === 'open') return 'again'
+    const result = answer.words.state === 'paid' ? 'paid' : 'ended'
+    end(answer.words)
+    port.postMessage({ result, detail: answer.words.outcome?.lines.join(' ') ?? '' })
+    return 'enough'
+  }
+
+  if (words.state === 'open') watch(3000, async () => (form.isConnected ? look() : 'enough'))
+  else await look()
+}
+
+/** @param {Words} words */
+function fill(words) {
+  for (const id of /** @type {const} */ (['price', 'merchant', 'description', 'schedule', 'agreement'])) {
+    byId(id, HTMLElement).textContent = words[id]
+  }
+  byId('tax', HTMLElement).textContent = words.tax
+  payButton.textContent = words.button
+}
+
+/**
+ * The form's part is over: what was typed goes with it.
+ * @param {Words} words
+ * @param {string} [detail]
+ */
+function end(words, detail) {
+  form.remove()
+  showOutcome(words, detail)
+}
+
+/** @param {unknown} error */
+function showProblem(error) {
+  const field = error instanceof Refusal && error.field !== undefined && error.field in fields ? error.field : undefined
+  if (field === undefined) {
+    problem.textContent = messageOf(error)
+    return
+  }
+  const input = fields[/** @type {keyof typeof fields} */ (field)]
+  byId(`${field}-error`, HTMLElement).textContent = messageOf(error)
+  input.setAttribute('aria-invalid', 'true')
+  input.focus()
+}
+
+function clearProblems() {
+  problem.textContent = ''
+  for (const input of Object.values(fields)) clearProblem(input)
+}
+
+/** @param {HTMLInputElement} input */
+function clearProblem(input) {
+  input.removeAttribute('aria-invalid')
+  byId(`${input.id}-error`, HTMLElement).textContent = ''
+}
+
+function typed() {
+  return { number: fields.number.value, expiry: fields.expiry.value, cvv: fields.cvv.value }
+}
+
+/** @param {unknown} error */
+function messageOf(error) {
+  return error instanceof Refusal ? error.message : 'Something went wrong. Reload the page and try again.'
+}
+
+/** @param {number} ms */
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+for (const input of Object.values(fields)) input.addEventListener('input', () => clearProblem(input))
+
+fields.number.addEventListener('change', () => {
+  fields.number.value = grouped(fields.number.value)
+})
+
+// The numeric keyboard of a phone has no slash.
+fields.expiry.addEventListener('input', (event) => {
+  if (event instanceof InputEvent && event.inputType.startsWith('delete')) return
+  const digits = fields.expiry.value
+    .replace(/^([2-9]|1(?=\s*\/))/, '0$1')
+    .replace(/\D/g, '')
+    .slice(0, 6)
+  fields.expiry.value = digits.length < 2 ? digits : `${digits.slice(0, 2)}/${digits.slice(2)}`
+})
+
+form.addEventListener('click', ({ target }) => {
+  const number = target instanceof Element ? target.closest('button')?.dataset.number : undefined
+  if (number === undefined) return
+  clearProblems()
+  fields.number.value = grouped(number)
+  fields.expiry.value = '12/34'
+  fields.cvv.value = '123'
+  payButton.focus()
+})
+
+/** @param {string} number */
+function grouped(number) {
+  return number.replace(/\D/g, '').replace(/(\d{4})(?=\d)/g, '$1 ')
+}

@@ -1,0 +1,72 @@
+/**
+ * The payments library: a card form for payment 1 of a subscription, in a page of your own.
+ *
+ *     <script src="https://payments.example/checkout/library.js"></script>
+ *     <div id="card"></div>
+ *     <script>
+ *       const form = Payments.form({
+ *         clientSecret,                          // the subscription's, for this payer's browser only
+ *         onResult({ result, detail }) { … },    // called with every result
+ *       })
+ *       form.mount('#card')                      // a selector or an element
+ *     </script>
+ *
+ * Results, each with a `detail` in words to show:
+ *   paid               payment 1 is paid and the later ones are agreed to (also when it was paid elsewhere)
+ *   declined           the card was declined; the payer can try again in the form
+ *   agreement_failed   the bank refused the later payments: nothing was paid and the checkout has ended
+ *   ended              the checkout was canceled, has expired or does not exist
+ *
+ * The form lives in a frame of the service's own: your page never sees a card number. Load the script with a plain
+ * script element; it needs `script-src` and `frame-src` of the service's address in your Content-Security-Policy.
+ */
+;(() => {
+  const script = document.currentScript
+  if (!(script instanceof HTMLScriptElement)) throw new Error('Payments: load the library with a plain script element.')
+  const { origin } = new URL(script.src)
+
+  /**
+   * @typedef {{ result: 'paid' | 'declined' | 'agreement_failed' | 'ended', detail: string }} PaymentEvent
+   * @param {{ clientSecret: string, onResult?: (event: PaymentEvent) => void }} options
+   */
+  function form({ clientSecret, onResult = () => {} }) {
+    if (typeof clientSecret !== 'string' || clientSecret === '') {
+      throw new TypeError('Payments.form: clientSecret must be the client secret of a subscription.')
+    }
+    let mounted = false
+    return {
+      /** @param {string | Element} target */
+      mount(target) {
+        const element = typeof target === 'string' ? document.querySelector(target) : target
+        if (!(element instanceof Element)) throw new TypeError(`Payments.form: there is no element ${target}.`)
+        if (mounted) throw new Error('Payments.form: the form is mounted already.')
+        mounted = true
+        element.append(createFrame(clientSecret, onResult))
+      },
+    }
+  }
+
+  /**
+   * @param {string} clientSecret
+   * @param {(event: PaymentEvent) => void} onResult
+   */
+  function createFrame(clientSecret, onResult) {
+    const frame = document.createElement('iframe')
+    frame.src = `${origin}/checkout/form`
+    frame.title = 'Card payment'
+    frame.referrerPolicy = 'no-referrer'
+    Object.assign(frame.style, { display: 'block', width: '100%', height: '24rem', border: '0' })
+    frame.addEventListener('load', () => {
+      // The frame answers through a channel of its own, which nobody else can speak on.
+      const { port1, port2 } = new MessageChannel()
+      port1.onmessage = ({ data }) => {
+        if (data.height !== undefined) frame.style.height = `${Math.ceil(Number(data.height))}px`
+        else onResult({ result: data.result, detail: data.detail })
+      }
+      frame.contentWindow?.postMessage({ clientSecret }, origin, [port2])
+    })
+    return frame
+  }
+
+  Object.defineProperty(window, 'Payments', { value: Object.freeze({ form }), enumerable: true })
+})()

@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { type Browser, type BrowserContext, chromium, type FrameLocator, type Page } from 'playwright-core'
+import { type Listener, listen } from '../../src/service/listen.ts'
+import { realSystem } from '../../src/system.ts'
+import { sqlite, type TestDatabase } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+/** Room for the installation of the browser, on a machine that has none. */
+export const browserStartMs = 300_000
+
+const flags = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export async function startBrowser(): Promise<Browser> {
+  await promisify(execFile)(fileURLToPath(new URL('../../scripts/install-browser.sh', import.meta.url)))
+  return chromium.launch({ executablePath: '/usr/bin/chromium', args: flags })
+}
+
+/** What a browser was asked to send. */
+export interface SentRequest {
+  method: string
+  url: string
+  body: string
+  headers: Record<string, string>
+}
+
+/** A tab, and what happened in it. */
+export interface Tab {
+  page: Page
+  /** The card form. */
+  form: FrameLocator
+  sent: SentRequest[]
+  /** Errors, warnings and violations of the Content-Security-Policy, from the page and its frames. */
+  complaints: string[]
+}
+
+export interface Site {
+  world: World
+  listener: Listener
+  /** Creates a subscription of the seeded organization, and gives its id and the address of its checkout here. */
+  subscribe(attributes?: object): Promise<{ id: string; url: string; clientSecret: string }>
+  read(id: string): Promise<Record<string, unknown> & { status: string }>
+  /** What the organization's default wallet holds, in cents. */
+  balance(): Promise<number>
+  close(): Promise<void>
+}
+
+export const monthly = {
+  description: 'Gym membership',
+  every: { unit: 'month', count: 1 },
+  amount: 2000,
+  taxAmount: 150,
+}
+
+/** A service with a world of its own that listens. */
+export async function startSite(database: TestDatabase = sqlite): Promise<Site> {
+  const world = await createWorld(database)
+  const listener = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port: 0, system: realSystem })
+  return {
+    world,
+    listener,
+    subscribe: async (attributes = {}) => {
+      const { json, status, text } = await world.post('/subscriptions', { ...monthly, ...attributes })
+      if (status !== 200) throw new Error(text)
+      const { checkoutUrl, clientSecret } = json.data.attributes
+      return { id: json.data.id, url: listener.url + new URL(checkoutUrl).pathname, clientSecret }
+    },
+    read: async (id) => (await world.get(`/subscriptions/${id}`)).json.data.attributes,
+    balance: async () => (await world.get('/wallets')).json.data[0].attributes.balance.total,
+    close: async () => {
+      await listener.close()
+      await world.drop()
+    },
+  }
+}
+
+export async function openTab(context: BrowserContext, url: string): Promise<Tab> {
+  const page = await context.newPage()
+  const tab: Tab = { page, form: page.frameLocator('iframe'), sent: [], complaints: [] }
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) tab.complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => tab.complaints.push(String(error)))
+  page.on('request', (request) =>
+    tab.sent.push({
+      method: request.method(),
+      url: request.url(),
+      body: request.postData() ?? '',
+      headers: request.headers(),
+    }),
+  )
+  await page.goto(url)
+  return tab
+}

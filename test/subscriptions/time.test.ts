@@ -1,0 +1,235 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { startOfDayAfter } from '../../src/service/domain/calendar.ts'
+import { freezeTerms } from '../../src/service/domain/subscription-terms.ts'
+import * as billing from '../../src/service/domain/subscriptions.ts'
+import { Failure } from '../../src/errors.ts'
+import { type CardBehavior } from '../../src/service/domain/subscriptions.ts'
+import { cardBehaviors } from '../../tools/subscriptions.ts'
+import { databases } from '../support/databases.ts'
+import { createWorld } from '../support/world.ts'
+import { type Command, Ledgerless } from './day-by-day.ts'
+import { dayMs, merchant, ok, proveCharges } from './merchant.ts'
+
+const startMs = Date.UTC(2026, 0, 31, 12)
+const hourMs = dayMs / 24
+
+const every = fc.constantFrom(
+  { unit: 'week', count: 1 } as const,
+  { unit: 'week', count: 2 } as const,
+  { unit: 'month', count: 1 } as const,
+  { unit: 'month', count: 2 } as const,
+)
+const terms = fc.oneof(
+  every.map((interval) => ({ description: 'x', every: interval, amount: 1000, taxAmount: 90 })),
+  fc.record({ interval: every, paymentCount: fc.integer({ min: 2, max: 4 }) }).map(({ interval, paymentCount }) => {
+    return { description: 'x', every: interval, totalAmount: 4001, taxAmount: 401, paymentCount }
+  }),
+)
+const behavior = fc.constantFrom<CardBehavior>(...cardBehaviors)
+
+const command: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('card' as const), behavior, ahead: fc.constantFrom(undefined, 0, 1, 2) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('resume' as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('mark' as const), which: fc.constantFrom('missed' as const, 'next' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const) }) },
+)
+/** Commands, each some hours after the one before; whole days, and so midnights, are often hit. */
+const hours = fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 40 }).map((days) => days * 24 - 12))
+const history = fc.record({
+  terms,
+  first: behavior,
+  commands: fc.array(fc.record({ hours, command }), { minLength: 0, maxLength: 10 }),
+  restHours: fc.integer({ min: 0, max: 24 * 120 }),
+})
+type History = typeof history extends fc.Arbitrary<infer T> ? T : never
+
+/** The same history through the domain; time gets from one command to the next as `between` says. */
+function play({ terms: proposed, first, commands, restHours }: History, between: (fromMs: number, toMs: number) => number[]) {
+  const frozen = freezeTerms(proposed)
+  const paid = billing.payInCheckout(frozen, billing.startBilling(startMs, startMs + dayMs), 'approves', startMs)
+  let state = billing.changeCard(paid.billing, first, undefined, startMs)
+  const charges = [...paid.charges]
+  const told: string[] = []
+  const take = (billed: billing.Billed) => {
+    state = billed.billing
+    charges.push(...billed.charges)
+  }
+  let nowMs = startMs
+  const pass = (toMs: number) => {
+    for (const atMs of [...between(nowMs, toMs), toMs]) take(billing.billUntil(frozen, state, atMs))
+    nowMs = toMs
+  }
+  for (const { hours: later, command: one } of commands) {
+    pass(nowMs + later * hourMs)
+    told.push(attempt(() => take(carryOut(frozen, state, one, nowMs))))
+  }
+  pass(nowMs + restHours * hourMs)
+  return { state, charges, told, frozen, nowMs }
+}
+
+function carryOut(frozen: ReturnType<typeof freezeTerms>, state: billing.Billing, one: Command, nowMs: number): billing.Billed {
+  const only = (next: billing.Billing) => ({ billing: next, charges: [] })
+  if (one.do === 'resume') return billing.resume(frozen, state, nowMs)
+  if (one.do === 'cancel') return only(billing.cancel(state, nowMs))
+  if (one.do === 'card') {
+    const from = one.ahead === undefined ? undefined : state.current + one.ahead
+    return only(billing.changeCard(state, one.behavior, from, nowMs))
+  }
+  const number = one.which === 'missed' ? (state.missed[0] ?? state.current) : state.current
+  return only(billing.markPaid(frozen, state, number, nowMs))
+}
+
+function attempt(work: () => void): string {
+  try {
+    work()
+    return 'done'
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    return error.code
+  }
+}
+
+/** Random moments on the way, midnights among them. */
+const stops = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 })
+const onTheWay = (shares: readonly number[]) => (fromMs: number, toMs: number) =>
+  shares
+    .flatMap((share) => {
+      const ms = Math.floor(fromMs + share * (toMs - fromMs))
+      return [ms, Math.max(fromMs, ms - (ms % dayMs))]
+    })
+    .sort((a, b) => a - b)
+
+describe('billing as a function', () => {
+  test('comes to the same whichever way time got there', () => {
+    const reached = new Set<string>()
+    fc.assert(
+      fc.property(history, stops, (story, shares) => {
+        const jump = play(story, () => [])
+        reached.add(jump.state.status)
+        expect(play(story, onTheWay(shares))).toEqual(jump)
+      }),
+      { numRuns: 3000 },
+    )
+    expect([...reached].sort()).toEqual(['active', 'canceled', 'completed', 'needs_attention', 'past_due'])
+  })
+
+  test('comes to the same hour by hour', () => {
+    const hourly = (fromMs: number, toMs: number) =>
+      Array.from({ length: Math.floor((toMs - fromMs) / hourMs) }, (_, index) => fromMs + index * hourMs)
+    fc.assert(
+      fc.property(history, (story) => {
+        expect(play(story, hourly)).toEqual(play(story, () => []))
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test('agrees with one who goes through the days', () => {
+    const reasons = new Set<string | undefined>()
+    fc.assert(
+      fc.property(history, (story) => {
+        const { state, charges, told, frozen, nowMs } = play(story, () => [])
+        const model = new Ledgerless(startMs, frozen.paymentCount, story.first, (number) =>
+          startOfDayAfter(startMs, frozen.every, number - 1),
+        )
+        const answers = story.commands.map(({ hours: later, command: one }) => {
+          model.passTo(model.nowMs + later * hourMs)
+          return model.take(one)
+        })
+        model.passTo(nowMs)
+        reasons.add(model.attention?.reason)
+        expect(answers).toEqual(told)
+        expect(model.charged).toEqual(charges.map(({ paymentNumber, atMs }) => [paymentNumber, atMs]))
+        const final = model.status === 'canceled' || model.status === 'completed'
+        expect({
+          status: state.status,
+          missed: state.missed,
+          attention: state.attention,
+          next: billing.nextPayment(frozen, state)?.paymentNumber ?? null,
+        }).toEqual({
+          status: model.status,
+          missed: model.missed,
+          attention: model.attention,
+          next: final ? null : model.next,
+        })
+      }),
+      { numRuns: 3000 },
+    )
+    expect(reasons.size, 'every reason and none').toBe(6)
+  })
+})
+
+describe.each(databases)('billing through the service on $name', (database) => {
+  /** The history of a few subscriptions at once through REST; what anyone can see of it in the end, without ids. */
+  async function told(stories: readonly History[], shares: readonly number[]) {
+    const world = await createWorld(database)
+    try {
+      const shop = merchant(world)
+      await shop.to(new Date(startMs).toISOString())
+      const ids: string[] = []
+      const answers: string[] = []
+      for (const { terms: attributes, first } of stories) {
+        const id = await shop.active({ ...attributes })
+        ok(await shop.card(id, first))
+        ids.push(id)
+      }
+      const events = stories
+        .flatMap(({ commands }, index) => {
+          let atMs = startMs
+          return commands.map(({ hours: later, command: one }) => {
+            atMs += later * hourMs
+            return { atMs, id: String(ids[index]), one }
+          })
+        })
+        .sort((a, b) => a.atMs - b.atMs)
+      let nowMs = startMs
+      const pass = async (toMs: number) => {
+        for (const atMs of [...onTheWay(shares)(nowMs, toMs), toMs]) {
+          if (atMs <= nowMs) continue
+          await shop.to(new Date(atMs).toISOString())
+          nowMs = atMs
+        }
+      }
+      for (const { atMs, id, one } of events) {
+        await pass(atMs)
+        const { nextPayment, missedPayments } = await shop.read(id)
+        const next = (nextPayment as { paymentNumber: number } | null)?.paymentNumber ?? 1
+        const number = one.do === 'mark' && one.which === 'missed' ? ((missedPayments as number[])[0] ?? next) : next
+        const operations = {
+          resume: () => shop.resume(id),
+          cancel: () => shop.cancel(id),
+          mark: () => shop.markPaid(id, number),
+          card: () => (one.do === 'card' ? shop.card(id, one.behavior, one.ahead && next + one.ahead) : shop.get(id)),
+        }
+        answers.push(String((await operations[one.do]()).status))
+      }
+      await pass(startMs + 400 * dayMs)
+      const entries = await proveCharges(world)
+      const seen = await Promise.all(ids.map(async (id) => (await shop.get(id)).text))
+      const wallet = (await world.get('/wallets')).json.data[0].attributes.balance
+      const anonymous = (text: string) =>
+        ids.reduce((all, id, index) => all.replaceAll(id, `subscription ${index}`), text).replaceAll(/\b(sub|pmi|mdt)_[0-9a-f]{32}/g, '$1')
+      return {
+        seen: seen.map(anonymous),
+        answers,
+        wallet,
+        ledger: entries
+          .map(({ sourceId, createdAtMs, account, amountCents }) => anonymous(`${sourceId} ${createdAtMs} ${account} ${amountCents}`))
+          .sort(),
+      }
+    } finally {
+      await world.drop()
+    }
+  }
+
+  test('comes to the same whichever way time got there: what is seen and what is in the ledger', async () => {
+    const stories = fc.array(history, { minLength: 4, maxLength: 6 })
+    await fc.assert(
+      fc.asyncProperty(stories, stops, async (several, shares) => {
+        expect(await told(several, shares.slice(0, 6))).toEqual(await told(several, []))
+      }),
+      { numRuns: 5, endOnFailure: true },
+    )
+  }, 60_000)
+})
