@@ -26,9 +26,18 @@ export interface OperationDefinition {
   query?: z.ZodObject
   /** The body's `data.attributes`. Absent: the operation takes no body. */
   attributes?: z.ZodObject
+  /** The attributes may be left out together with the body. */
+  bodyOptional?: true
+  /** Ids of related resources, `agentId` being the body's `data.relationships.agent`; most requests send none. */
+  related?: z.ZodObject
   /** The resource answered, or of which a list is answered. */
   output: z.ZodObject
-  result: 'one' | 'page'
+  /** One resource, a page of a list, or as many as the request made. */
+  result: 'one' | 'page' | 'several'
+  /** The attribute that is a secret: it is answered once, and a replay does not have it. */
+  shownOnce?: string
+  /** What the answer's `meta` tells besides the pagination of a page. */
+  meta?: z.ZodObject
   environments: readonly Environment[]
   permission: Permission
   /** `required`: the Idempotency-Key header must be sent. `ignored`: it has no meaning. */
@@ -56,15 +65,21 @@ type Flat<T> = { [K in keyof T]: T[K] } & {}
 
 /** What a handler gets: path and query parameters and attributes side by side, parsed. */
 export type Input<D extends OperationDefinition> = Flat<
-  Infer<Field<D, 'params'>> & Infer<Field<D, 'query'>> & Infer<Field<D, 'attributes'>>
+  Infer<Field<D, 'params'>> & Infer<Field<D, 'query'>> & Infer<Field<D, 'attributes'>> & Infer<Field<D, 'related'>>
 >
 
 /** What a caller passes: the same, before defaults are filled in. */
 export type SentInput<D extends OperationDefinition> = Flat<
-  InferSent<Field<D, 'params'>> & InferSent<Field<D, 'query'>> & InferSent<Field<D, 'attributes'>>
+  InferSent<Field<D, 'params'>> &
+    InferSent<Field<D, 'query'>> &
+    InferSent<Field<D, 'attributes'>> &
+    InferSent<Field<D, 'related'>>
 >
 
 export type Resource<D extends OperationDefinition> = z.output<D['output']>
+
+export type Meta<D extends OperationDefinition> =
+  Field<D, 'meta'> extends z.ZodType ? z.output<Field<D, 'meta'>> : undefined
 
 export interface Pagination {
   hasMore: boolean
@@ -72,7 +87,12 @@ export interface Pagination {
 }
 
 /** The names of the input's parts; the parts never share a name (a test holds that). */
-export const inputParts = ['params', 'query', 'attributes'] as const
+export const inputParts = ['params', 'query', 'attributes', 'related'] as const
+
+/** The relationship that a field of `related` is: `agentId` is `agent`, which is its type too. */
+export function relationshipOf(field: string): string {
+  return field.replace(/Id$/, '')
+}
 
 /** `simulate_card_capture` as `simulateCardCapture`. */
 export function camelCase(name: string): string {

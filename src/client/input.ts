@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { fail, maskSecrets, show } from '../errors.ts'
 import { invalidValue, jsonPointer } from '../invalid-value.ts'
-import { inputParts, type OperationDefinition } from '../operation.ts'
+import { inputParts, type OperationDefinition, relationshipOf } from '../operation.ts'
 
 /** A flat input, checked and put where the operation declares each argument. */
 export interface PreparedInput {
@@ -24,12 +24,21 @@ export function prepare(operation: OperationDefinition, input: unknown): Prepare
   const query = new URLSearchParams(Object.entries(sent.query).flatMap(queryEntries)).toString()
   return {
     path: query === '' ? path : `${path}?${query}`,
-    body: operation.attributes === undefined ? undefined : JSON.stringify({ data: { attributes: sent.attributes } }),
+    body: operation.attributes === undefined ? undefined : JSON.stringify({ data: bodyOf(operation, sent) }),
   }
 }
 
+function bodyOf({ related }: OperationDefinition, sent: Record<Part, Values>) {
+  if (related === undefined) return { attributes: sent.attributes }
+  const relationships = Object.entries(sent.related).map(([field, id]) => {
+    const type = relationshipOf(field)
+    return [type, { data: { type, id } }]
+  })
+  return { attributes: sent.attributes, relationships: Object.fromEntries(relationships) }
+}
+
 function split(operation: OperationDefinition, input: Values): Record<Part, Values> {
-  const parts: Record<Part, Values> = { params: {}, query: {}, attributes: {} }
+  const parts: Record<Part, Values> = { params: {}, query: {}, attributes: {}, related: {} }
   for (const [name, value] of Object.entries(input)) {
     if (value === undefined) continue
     const part = inputParts.find((candidate) => Object.hasOwn(operation[candidate]?.shape ?? {}, name))

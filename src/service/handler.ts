@@ -1,9 +1,10 @@
+import type { z } from 'zod'
 import type { Catalogue, OperationKey } from '../../tools/index.ts'
-import type { Input, OperationDefinition, Resource } from '../operation.ts'
+import type { Input, Meta, OperationDefinition, Resource } from '../operation.ts'
 import { permissions } from '../permissions.ts'
 import type { System } from '../system.ts'
 import type { Actor } from './actor.ts'
-import type { Page } from './reply.ts'
+import type { Page, WithMeta } from './reply.ts'
 import type { Transaction } from './store/store.ts'
 
 /** What a handler knows besides its input. */
@@ -23,9 +24,15 @@ export interface Context {
   publicUrl: () => string
 }
 
-type Result<K extends OperationKey> = Catalogue[K]['result'] extends 'page'
+type Data<K extends OperationKey> = Catalogue[K]['result'] extends 'page'
   ? Page<Resource<Catalogue[K]>>
-  : Resource<Catalogue[K]>
+  : Catalogue[K]['result'] extends 'several'
+    ? Resource<Catalogue[K]>[]
+    : Resource<Catalogue[K]>
+
+type Result<K extends OperationKey> = Catalogue[K] extends { meta: z.ZodObject }
+  ? WithMeta<Data<K>, Meta<Catalogue[K]>>
+  : Data<K>
 
 /** Load, decide, save, return: what an operation does, in the request's transaction. */
 export type Handler<K extends OperationKey> = (input: Input<Catalogue[K]>, context: Context) => Promise<Result<K>>

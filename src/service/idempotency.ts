@@ -47,7 +47,7 @@ export async function record(tx: Transaction, claim: Claim, reply: Reply, nowMs:
     ...claim,
     state: 'finished',
     status: reply.status,
-    body: reply.body,
+    body: reply.recordedBody ?? reply.body,
     finishedAtMs: nowMs,
   })
 }

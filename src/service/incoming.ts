@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Failure, type FailureOptions, fail } from '../errors.ts'
 import { type InvalidValue, invalidValue, jsonPointer } from '../invalid-value.ts'
-import type { OperationDefinition } from '../operation.ts'
+import { type OperationDefinition, relationshipOf } from '../operation.ts'
 import { sha256 } from '../system.ts'
 
 /** A request as it arrived, its body read but not parsed. */
@@ -25,6 +25,8 @@ export interface RequestHeaders {
 
 const nothing = z.strictObject({})
 const envelope = z.strictObject({ data: z.strictObject({ attributes: z.looseObject({}) }) })
+
+type Relationships = Record<string, { data: { id: string } } | undefined>
 
 const longestKey = 255
 const longestInstanceId = 1024
@@ -87,18 +89,40 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
     if (incoming.body.trim() !== '') failBody(`${operation.name} takes no body.`)
     return {}
   }
+  if (operation.bodyOptional === true && /^\s*(\{\s*\}\s*)?$/.test(incoming.body)) return parseAttributes(operation, {})
   const contentType = incoming.headers.get('content-type')
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '')) {
     failHeader('Content-Type', `must be application/json, got ${contentType ?? 'nothing'}`)
   }
   const value = parseJson(incoming.body)
-  if (value === undefined) failBody('The body must be JSON of the form {"data": {"attributes": {…}}}.')
-  parsePart(envelope, value, (wrong) => ({
-    detail: `${wrong.detail} The body must be {"data": {"attributes": {…}}}.`,
+  const form = operation.related === undefined ? '' : ', "relationships": {…}'
+  if (value === undefined) failBody(`The body must be JSON of the form {"data": {"attributes": {…}${form}}}.`)
+  parsePart(envelopeOf(operation), value, (wrong) => ({
+    detail: `${wrong.detail} The body must be {"data": {"attributes": {…}${form}}}.`,
     source: { pointer: jsonPointer(wrong.path) },
   }))
-  const { attributes } = (value as z.output<typeof envelope>).data
-  return parsePart(operation.attributes, attributes, (wrong) => ({
+  const { attributes, relationships } = (value as { data: { attributes: object; relationships?: Relationships } }).data
+  return { ...parseAttributes(operation, attributes), ...relatedIds(operation, relationships) }
+}
+
+/** Requests carry no relationships but where the operation names them (spec: POST /agent-keys). */
+function envelopeOf({ related }: OperationDefinition): z.ZodObject {
+  if (related === undefined) return envelope
+  const shape = Object.entries(related.shape).map(([field, id]) => {
+    const type = relationshipOf(field)
+    return [type, z.strictObject({ data: z.strictObject({ type: z.literal(type), id }) })]
+  })
+  const relationships = z.strictObject(Object.fromEntries(shape))
+  return z.strictObject({ data: z.strictObject({ attributes: z.looseObject({}), relationships }) })
+}
+
+function relatedIds({ related }: OperationDefinition, relationships: Relationships | undefined) {
+  const fields = Object.keys(related?.shape ?? {})
+  return Object.fromEntries(fields.map((field) => [field, relationships?.[relationshipOf(field)]?.data.id]))
+}
+
+function parseAttributes(operation: OperationDefinition, attributes: object): Record<string, unknown> {
+  return parsePart(operation.attributes ?? nothing, attributes, (wrong) => ({
     detail: wrong.detail,
     source: { pointer: `/data/attributes${jsonPointer(wrong.path)}` },
     status: wrong.unknown ? 400 : 422,

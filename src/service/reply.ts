@@ -7,6 +7,14 @@ export interface Reply {
   status: number
   body: string
   headers: Readonly<Record<string, string>>
+  /** What is recorded for replays where it is not the body: without a secret that is shown once. */
+  recordedBody?: string
+}
+
+/** What a handler gives where the answer's `meta` tells something. */
+export interface WithMeta<Data, Meta> {
+  data: Data
+  meta: Meta
 }
 
 /** One page of a list, as a handler gives it. */
@@ -17,9 +25,18 @@ export interface Page<Resource> {
 
 /** Renders what a handler gave, held against the operation's schema, so that nothing leaves that is not declared. */
 export function success(operation: OperationDefinition, result: unknown): Reply {
-  const body =
-    operation.result === 'page' ? pageBody(operation.output, result) : { data: operation.output.parse(result) }
-  return { status: 200, body: JSON.stringify(body), headers: {} }
+  const { output, meta, shownOnce } = operation
+  const { data, meta: told } =
+    meta === undefined ? { data: result, meta: undefined } : (result as WithMeta<unknown, unknown>)
+  const body: object = operation.result === 'page' ? pageBody(output, data) : { data: dataOf(operation, data) }
+  const answered = meta === undefined ? body : { ...body, meta: meta.parse(told) }
+  const reply: Reply = { status: 200, body: JSON.stringify(answered), headers: {} }
+  if (shownOnce === undefined) return reply
+  return { ...reply, recordedBody: JSON.stringify(answered, (key, value) => (key === shownOnce ? undefined : value)) }
+}
+
+function dataOf({ output, result }: OperationDefinition, data: unknown): unknown {
+  return result === 'several' ? (data as unknown[]).map((item) => output.parse(item)) : output.parse(data)
 }
 
 /** Renders a refusal in the uniform format (spec: Errors). */
