@@ -13,6 +13,11 @@ export const errorTable = {
     detail: 'An agent must send the X-Instance-ID header (1 to 1024 characters of its own choice) with this request.',
     next: 'Send the id of the agent run, session or conversation as X-Instance-ID.',
   },
+  'wire.beneficiary_address_required': {
+    status: 400,
+    detail: "A wire needs the beneficiary's address.",
+    next: 'Add beneficiary.address and send the request again with the same idempotency key.',
+  },
   unauthenticated: {
     status: 401,
     detail: 'The request needs a valid credential: Authorization: Bearer <API key, agent key or access token>.',
@@ -46,7 +51,7 @@ export const errorTable = {
   mfa_required: {
     status: 428,
     detail: 'The action needs a recent multi-factor verification.',
-    next: 'A person has to verify with a second factor; then send the request again with the same idempotency key.',
+    next: 'A person has to verify with a second factor; then send the request again with a new idempotency key.',
   },
   rate_limited: {
     status: 429,
@@ -139,6 +144,6 @@ export function show(value: unknown): string {
 export function maskSecrets(text: string): string {
   return text
     .replace(/\b(?:\d[ -]?){11,18}\d\b/g, '[masked number]')
-    .replace(/\b([sa]k_ntl_[a-z]+_)[A-Za-z0-9_-]+/g, '$1[masked]')
+    .replace(/\b([a-z]{2}_ntl_[a-z]+_)[A-Za-z0-9_-]+/g, '$1[masked]')
     .replace(/\bBearer\s+\S+/gi, 'Bearer [masked]')
 }

@@ -37,6 +37,13 @@ export const headerParameters = {
     description: 'The agent run, session or conversation that causes the request.',
     schema: { type: 'string', maxLength: 1024 },
   },
+  AgentId: {
+    name: 'X-Agent-ID',
+    in: 'header',
+    required: false,
+    description: 'Attributes a request of a party API key to an agent. Omit it with a credential of an agent.',
+    schema: { type: 'string', pattern: '^agt_[0-9a-f]{32}$', maxLength: 36 },
+  },
 }
 
 /** The headers of responses, as `#/components/headers/…`. */

@@ -1,26 +1,42 @@
 import type { JsonSchema } from './openapi-components.ts'
 import type { OperationDefinition } from './operation.ts'
 
-/** An example of a request's attributes: every field but those that are rarely sent. */
-export function requestExample({ name }: OperationDefinition, attributes: JsonSchema): unknown {
-  return example(attributes, { field: name, skip: rarelySent })
+/** An example of a request's `data`: every attribute but those that are rarely sent. */
+export function requestExample(
+  { name }: OperationDefinition,
+  attributes: JsonSchema,
+  relationships: JsonSchema | undefined,
+): unknown {
+  const place = { field: name, skip: rarelySent }
+  return {
+    attributes: example(attributes, place),
+    ...(relationships === undefined ? {} : { relationships: example(relationships, place) }),
+  }
 }
 
 /** An example of the body of a successful response. */
-export function responseExample(operation: OperationDefinition, resource: JsonSchema): unknown {
+export function responseExample(
+  operation: OperationDefinition,
+  { resource, meta }: { resource: JsonSchema; meta: JsonSchema | undefined },
+): unknown {
   const data = example(resource, { field: operation.name, skip: new Set() }) as {
     attributes: object
     relationships?: object
   }
   const { attributes, relationships } = outcomes[operation.name] ?? {}
-  const told = {
+  const resourceExample = {
     ...data,
     attributes: { ...data.attributes, ...attributes },
     ...(relationships === undefined ? {} : { relationships: { ...data.relationships, ...relationships } }),
   }
-  return operation.result === 'one'
-    ? { data: told }
-    : { data: [told], meta: { pagination: { hasMore: false, nextCursor: null } } }
+  const told = {
+    ...(operation.result === 'page' ? { pagination: { hasMore: false, nextCursor: null } } : {}),
+    ...(meta === undefined ? {} : (example(meta, { field: 'meta', skip: new Set() }) as object)),
+  }
+  return {
+    data: operation.result === 'one' ? resourceExample : [resourceExample],
+    ...(Object.keys(told).length === 0 ? {} : { meta: told }),
+  }
 }
 
 /** Optional attributes that an ordinary request leaves out. */
@@ -30,6 +46,13 @@ const rarelySent: ReadonlySet<string> = new Set([
   'totalAmount',
   'paymentCount',
   'fromPaymentNumber',
+  'accountType',
+  'firstName',
+  'lastName',
+  'phone',
+  'individual',
+  'business',
+  'disableNotifications',
 ])
 
 /** Example values by field name. What is not here follows from the schema: a const, the first of an enum, an id. */
@@ -89,6 +112,35 @@ const values: Readonly<Record<string, unknown>> = {
   },
   total: 250_000,
   userId: null,
+  acceptedAt: null,
+  declinedAt: null,
+  cancelReason: null,
+  phone: null,
+  agentName: 'Sandbox shopper',
+  developerName: 'Example Organization',
+  url: 'http://127.0.0.1:4010/connect/0198a1b2c3d4',
+  value: 'jane@example.com',
+  message: 'Your shopping agent',
+  ach: null,
+  city: 'Springfield',
+  claimLink: null,
+  country: 'US',
+  denialReason: null,
+  destWallet: { data: null },
+  expectedAvailableAt: null,
+  externalAccount: { data: null },
+  externalAccountDisplayMask: '••••6789',
+  failure: null,
+  line1: '1 Main Street',
+  method: 'wire',
+  owner: { partyId: 'pty_0198a1b2c3d40123456789abcdef0123', name: 'Example Organization' },
+  paymentRequest: { data: null },
+  postalCode: '62701',
+  rail: 'wire',
+  realtime: null,
+  return: null,
+  state: 'IL',
+  wire: null,
 }
 
 const captured = { status: 'captured', held: 0, captured: 4_250, holdExpiresAt: null }
@@ -103,8 +155,61 @@ const pending = {
   clientSecret: 'pmi_0198a1b2c3d40123456789abcdef0123_secret_…',
 }
 
+const completed = { status: 'COMPLETED' }
+const toParty = { senderAgent: { data: null }, recipientAgent: { data: null }, customerParty: { data: null } }
+const withdrawal = { ...completed, type: 'withdrawal' }
+const deposit = { ...completed, type: 'deposit', method: 'standard', rail: null, externalAccountDisplayMask: null }
+const outbound = { ...completed, direction: 'OUTBOUND' }
+const underReview = {
+  target: { type: 'payment', id: 'pay_0198a1b2c3d40123456789abcdef0123' },
+  payment: { amount: 4_250, currency: 'USD' },
+  customer: null,
+  reasons: [
+    {
+      type: 'limitExceeded',
+      limitType: 'perTransactionAmount',
+      limitAmount: 4_000,
+      actualAmount: 4_250,
+      currency: 'USD',
+    },
+  ],
+  resolvedAt: null,
+}
+const resolvedAt = '2026-01-02T03:04:05.678Z'
+
+const nobodyYet = { customerParty: { data: null } }
+const ended = (status: string, cancelReason: string | null = null) => ({
+  status,
+  effectiveStatus: status,
+  cancelReason,
+})
+
 /** What an operation changes, over the values above: an example must tell what the operation does. */
 const outcomes: Readonly<Record<string, { attributes: object; relationships?: object }>> = {
+  create_payment: { attributes: completed, relationships: toParty },
+  get_payment: { attributes: completed, relationships: toParty },
+  list_payments: { attributes: completed, relationships: toParty },
+  cancel_payment: {
+    attributes: { status: 'CANCELED' },
+    relationships: { ...toParty, recipient: { data: null }, transaction: { data: null } },
+  },
+  simulate_payment_claim: { attributes: completed, relationships: toParty },
+  create_wire: { attributes: withdrawal },
+  fund_sandbox_wallet: { attributes: deposit },
+  list_transactions: { attributes: outbound, relationships: { transfer: { data: null } } },
+  get_transaction: { attributes: outbound, relationships: { transfer: { data: null } } },
+  list_approvals: { attributes: underReview },
+  get_approval: { attributes: underReview },
+  approve_approval: { attributes: { ...underReview, status: 'approved', resolvedAt } },
+  deny_approval: { attributes: { ...underReview, status: 'denied', denialReason: 'Not this one.', resolvedAt } },
+  create_customer_invitation: { attributes: {}, relationships: nobodyYet },
+  simulate_customer_invitation: { attributes: {}, relationships: nobodyYet },
+  revoke_customer_invitation: { attributes: ended('CANCELED', 'DEVELOPER_REVOKED'), relationships: nobodyYet },
+  simulate_invitation_acceptance: { attributes: { ...ended('ACCEPTED'), acceptedAt: '2026-01-02T03:04:05.678Z' } },
+  simulate_invitation_decline: {
+    attributes: { ...ended('DECLINED'), declinedAt: '2026-01-02T03:04:05.678Z' },
+    relationships: nobodyYet,
+  },
   whoami: { attributes: { actorType: 'agent', credentialKind: 'agent_key' } },
   get_card_transaction: { attributes: captured },
   create_subscription: { attributes: pending },

@@ -9,7 +9,13 @@ import {
   responseHeaders,
 } from './openapi-components.ts'
 import { requestExample, responseExample } from './openapi-examples.ts'
-import { camelCase, type Environment, environmentSegments, type OperationDefinition } from './operation.ts'
+import {
+  camelCase,
+  type Environment,
+  environmentSegments,
+  type OperationDefinition,
+  relationshipOf,
+} from './operation.ts'
 
 type Json = Record<string, unknown>
 
@@ -81,9 +87,12 @@ function tagOf({ path }: OperationDefinition): string {
 }
 
 function describeOperation(operation: OperationDefinition, components: Components): Json {
-  const { name, title, description, attributes, output, result, idempotency } = operation
+  const { name, title, description, attributes, output, result, meta, idempotency } = operation
   const required = idempotency === 'required'
-  const example = responseExample(operation, toSchema(output, 'output'))
+  const example = responseExample(operation, {
+    resource: toSchema(output, 'output'),
+    meta: meta === undefined ? undefined : toSchema(meta, 'output'),
+  })
   const errors = [...errorsByStatus(operation)].map(([status, codes]) => [
     String(status),
     components.error(status, codes, required && !unrecordedStatuses.has(status)),
@@ -97,9 +106,9 @@ function describeOperation(operation: OperationDefinition, components: Component
     ...(attributes === undefined ? {} : { requestBody: requestBody(operation, attributes) }),
     responses: {
       '200': {
-        description: result === 'page' ? 'A page of the list.' : 'The resource.',
+        description: answers[result],
         headers: headersOf(['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'], required),
-        content: { 'application/json': { schema: envelope(components.resource(operation), result), example } },
+        content: { 'application/json': { schema: envelope(components.resource(operation), operation), example } },
       },
       ...Object.fromEntries(errors),
     },
@@ -107,7 +116,7 @@ function describeOperation(operation: OperationDefinition, components: Component
   }
 }
 
-function parametersOf({ params, query, idempotency, instanceId }: OperationDefinition): Json[] {
+function parametersOf({ params, query, idempotency, instanceId, agentHeader }: OperationDefinition): Json[] {
   const fields = (['path', 'query'] as const).flatMap((place) => {
     const shape = place === 'path' ? params : query
     const { properties = {}, required = [] } = shape === undefined ? {} : toSchema(shape, 'input')
@@ -121,33 +130,63 @@ function parametersOf({ params, query, idempotency, instanceId }: OperationDefin
   })
   const headers = idempotency === 'required' ? ['IdempotencyKey'] : []
   headers.push(instanceId === 'agents' ? 'InstanceIdOfAgents' : 'InstanceId')
+  if (agentHeader === true) headers.push('AgentId')
   return [...fields, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))]
 }
 
+const answers = {
+  one: 'The resource.',
+  page: 'A page of the list.',
+  several: 'The resources.',
+} as const satisfies Record<OperationDefinition['result'], string>
+
 function requestBody(operation: OperationDefinition, attributes: z.ZodObject): Json {
   const schema = toSchema(attributes, 'input')
-  const object = (name: string, property: JsonSchema): JsonSchema => ({
-    type: 'object',
-    properties: { [name]: property },
-    required: [name],
-    additionalProperties: false,
-  })
-  const example = { data: { attributes: requestExample(operation, schema) } }
+  const relationships = relationshipsOf(operation)
+  const data = { attributes: schema, ...(relationships === undefined ? {} : { relationships }) }
+  const example = { data: requestExample(operation, schema, relationships) }
   return {
-    required: true,
-    content: { 'application/json': { schema: object('data', object('attributes', schema)), example } },
+    required: operation.bodyOptional !== true,
+    content: { 'application/json': { schema: exactly({ data: exactly(data) }), example } },
   }
 }
 
-function envelope(resource: JsonSchema, result: OperationDefinition['result']): JsonSchema {
+/** What a request names besides its attributes (spec: POST /agent-keys); undefined where it names nothing. */
+function relationshipsOf({ related }: OperationDefinition): JsonSchema | undefined {
+  if (related === undefined) return undefined
+  const ids = Object.entries(toSchema(related, 'input').properties ?? {})
+  const identified = ids.map(([field, id]): [string, JsonSchema] => {
+    const type = relationshipOf(field)
+    return [type, exactly({ data: exactly({ type: { type: 'string', const: type }, id }) })]
+  })
+  return exactly(Object.fromEntries(identified))
+}
+
+/** An object with these properties, each of them required, and no other. */
+function exactly(properties: Record<string, JsonSchema>): JsonSchema {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
+}
+
+function envelope(resource: JsonSchema, { result, meta }: OperationDefinition): JsonSchema {
+  const data = result === 'one' ? resource : { type: 'array', items: resource }
+  const told: JsonSchema = meta === undefined ? { type: 'object' } : toSchema(meta, 'output')
+  if (result !== 'page') {
+    return {
+      type: 'object',
+      properties: { data, meta: told },
+      required: meta === undefined ? ['data'] : ['data', 'meta'],
+    }
+  }
   const pagination = { $ref: '#/components/schemas/Pagination' }
-  if (result === 'one')
-    return { type: 'object', properties: { data: resource, meta: { type: 'object' } }, required: ['data'] }
   return {
     type: 'object',
     properties: {
-      data: { type: 'array', items: resource },
-      meta: { type: 'object', properties: { pagination }, required: ['pagination'] },
+      data,
+      meta: {
+        ...told,
+        properties: { pagination, ...told.properties },
+        required: ['pagination', ...(told.required ?? [])],
+      },
     },
     required: ['data', 'meta'],
   }

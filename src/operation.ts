@@ -44,6 +44,8 @@ export interface OperationDefinition {
   idempotency: 'required' | 'ignored'
   /** `agents`: an agent must send X-Instance-ID. `optional`: nobody must. */
   instanceId: 'agents' | 'optional'
+  /** A party API key may attribute the request to one of its agents by X-Agent-ID. */
+  agentHeader?: true
   /** Whether it only reads, changes something, or changes something that cannot be taken back. */
   effect: 'read' | 'write' | 'destructive'
   toolset: Toolset

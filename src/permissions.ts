@@ -2,17 +2,34 @@
  * Who may do what (spec: Credential modes, Agent keys, Who may simulate). For each permission that an operation can
  * name: the scope an API key needs (`null`: API keys never may; `any`: every key may), whether the fixed agent policy
  * allows it, and what an agent must hold besides: in a customer's grant, and for cards and subscriptions on the wallet of
- * its own party too (its policy lets it read its party's wallets anyway).
+ * its own party too (its policy lets it read its party's wallets anyway). A user may do all that is not for agents only.
  */
 export const permissions = {
   'identity.read': { apiKeyScope: 'any', agent: true, agentHolds: null },
   'wallets.read': { apiKeyScope: 'wallets.read', agent: true, agentHolds: 'wallets.read' },
   'customers.read': { apiKeyScope: 'delegations.read', agent: true, agentHolds: null },
+  'customers.invite': { apiKeyScope: 'delegations.create', agent: true, agentHolds: null },
+  'customers.remove': { apiKeyScope: 'delegations.delete', agent: false, agentHolds: null },
+  'customers.simulate': { apiKeyScope: 'delegations.create', agent: true, agentHolds: null },
+  'invitations.revoke': { apiKeyScope: 'delegations.delete', agent: true, agentHolds: null },
   'cards.issue': { apiKeyScope: null, agent: true, agentHolds: 'cards.read' },
   'cards.read': { apiKeyScope: 'cards.read', agent: true, agentHolds: 'cards.read' },
   'cards.simulate': { apiKeyScope: 'payments.create', agent: true, agentHolds: 'cards.read' },
+  'payments.read': { apiKeyScope: 'payments.read', agent: true, agentHolds: 'payments.read' },
+  'payments.create': { apiKeyScope: 'payments.create', agent: true, agentHolds: 'payments.create' },
+  'payments.simulate': { apiKeyScope: 'payments.create', agent: true, agentHolds: null },
+  'wallets.fund': { apiKeyScope: 'wallets.fund', agent: true, agentHolds: null },
   'subscriptions.read': { apiKeyScope: 'payments.read', agent: true, agentHolds: 'payments.read' },
   'subscriptions.manage': { apiKeyScope: 'payments.create', agent: true, agentHolds: 'payments.create' },
+  'agents.read': { apiKeyScope: 'agents.read', agent: false, agentHolds: null },
+  'agents.create': { apiKeyScope: 'agents.create', agent: false, agentHolds: null },
+  'agents.update': { apiKeyScope: 'agents.update', agent: false, agentHolds: null },
+  'agents.delete': { apiKeyScope: 'agents.delete', agent: false, agentHolds: null },
+  // Agents' keys too: who may rename an agent may not thereby hand out a credential that moves money.
+  'api_keys.read': { apiKeyScope: 'api_keys.read', agent: false, agentHolds: null },
+  'api_keys.create': { apiKeyScope: 'api_keys.create', agent: false, agentHolds: null },
+  'api_keys.delete': { apiKeyScope: 'api_keys.delete', agent: false, agentHolds: null },
+  'activity.read': { apiKeyScope: 'agents.read', agent: true, agentHolds: null },
   'clock.use': { apiKeyScope: 'any', agent: true, agentHolds: null },
 } as const satisfies Record<string, PermissionRule>
 

@@ -67,6 +67,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(headers).toMatchObject([
       ...(operation.idempotency === 'required' ? [key] : []),
       { name: 'X-Instance-ID', required: false, schema: { maxLength: 1024 } },
+      ...(operation.agentHeader === true ? [{ name: 'X-Agent-ID', required: false, schema: { maxLength: 36 } }] : []),
     ])
     for (const { required } of parameters.filter((parameter) => parameter.in === 'path')) expect(required).toBe(true)
   })
@@ -86,7 +87,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     const { schema, example } = content(ok)
     expectValid(schema, example)
     const { data } = example as { data: unknown }
-    for (const resource of operation.result === 'page' ? (data as unknown[]) : [data])
+    for (const resource of operation.result !== 'one' ? (data as unknown[]) : [data])
       expect(operation.output.safeParse(resource)).toMatchObject({ success: true })
     const limits = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
     const replayed = operation.idempotency === 'required' ? ['X-Idempotency-Replayed'] : []

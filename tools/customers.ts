@@ -35,6 +35,11 @@ export const Customer = resource('customer', Id('pty'), {
   ),
 })
 
+/** Only an answer after which nothing connects the two any more says so. */
+const Ended = z.object({ deleted: z.literal(true) })
+
+const params = z.strictObject({ customerId: Id('pty') })
+
 export const listCustomers = defineOperation({
   name: 'list_customers',
   title: 'List connected customers',
@@ -51,4 +56,84 @@ export const listCustomers = defineOperation({
   effect: 'read',
   toolset: 'default',
   errors: [],
+})
+
+export const getCustomer = defineOperation({
+  name: 'get_customer',
+  title: 'Read a customer',
+  description: 'Reads a customer: its grant to each of your agents, with permissions and limits; a former one too.',
+  method: 'GET',
+  path: '/customers/{customerId}',
+  params,
+  output: Customer,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'customers.read',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  effect: 'read',
+  toolset: 'customers',
+  errors: ['not_found'],
+})
+
+const removal = {
+  method: 'DELETE',
+  output: Customer,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'customers.remove',
+  instanceId: 'optional',
+  effect: 'destructive',
+  toolset: 'customers',
+  errors: ['not_found'],
+} as const
+
+export const removeCustomer = defineOperation({
+  ...removal,
+  name: 'remove_customer',
+  title: 'Remove a customer',
+  description: 'Ends what a customer granted to all of your agents. Only a new invitation connects it again.',
+  path: '/customers/{customerId}',
+  params,
+  meta: Ended,
+  idempotency: 'required',
+})
+
+export const removeCustomerAgent = defineOperation({
+  ...removal,
+  name: 'remove_customer_agent',
+  title: 'Remove an agent from a customer',
+  description: 'Ends what a customer granted to one of your agents. meta.deleted: it was the last one.',
+  path: '/customers/{customerId}/agents/{agentId}',
+  params: z.strictObject({ customerId: Id('pty'), agentId: Id('agt') }),
+  meta: Ended.partial(),
+  idempotency: 'ignored',
+})
+
+const simulation = {
+  ...removal,
+  method: 'POST',
+  environments: ['sandbox'],
+  idempotency: 'required',
+} as const
+
+export const simulateAgentRevocation = defineOperation({
+  ...simulation,
+  name: 'simulate_agent_revocation',
+  title: 'Revoke an agent as the customer',
+  description: 'The customer ends what it granted to one of your agents. meta.deleted: it was the last one.',
+  path: '/simulations/customers/{customerId}/agents/{agentId}/revoke',
+  params: z.strictObject({ customerId: Id('pty'), agentId: Id('agt') }),
+  meta: Ended.partial(),
+  permission: 'customers.simulate',
+})
+
+export const simulateCustomerDisconnection = defineOperation({
+  ...simulation,
+  name: 'simulate_customer_disconnection',
+  title: 'Disconnect as the customer',
+  description: 'The customer ends what it granted to all of your agents.',
+  path: '/simulations/customers/{customerId}/disconnect',
+  params,
+  meta: Ended,
 })

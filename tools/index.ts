@@ -1,4 +1,16 @@
+import { listActivity } from './activity.ts'
 import { getAgentCard, getAgentCardDetails, issueAgentCard, listAgentCards } from './agent-cards.ts'
+import {
+  createAgentCustomerInvitation,
+  listAgentCustomers,
+  listAgentInvitations,
+  removeAgentCustomer,
+  revokeAgentInvitation,
+} from './agent-customers.ts'
+import { createAgentKey, listAgentKeys, revokeAgentKey, rotateAgentKey } from './agent-keys.ts'
+import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from './agents.ts'
+import { createApiKey, getApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
+import { approveApproval, denyApproval, getApproval, listApprovals } from './approvals.ts'
 import {
   getCardTransaction,
   listCardTransactions,
@@ -9,7 +21,23 @@ import {
   simulateCardReversal,
 } from './card-transactions.ts'
 import { whoami } from './credentials.ts'
-import { listCustomers } from './customers.ts'
+import {
+  createCustomerInvitation,
+  listCustomerInvitations,
+  revokeCustomerInvitation,
+  simulateCustomerInvitation,
+  simulateInvitationAcceptance,
+  simulateInvitationDecline,
+} from './customer-invitations.ts'
+import {
+  getCustomer,
+  listCustomers,
+  removeCustomer,
+  removeCustomerAgent,
+  simulateAgentRevocation,
+  simulateCustomerDisconnection,
+} from './customers.ts'
+import { cancelPayment, createPayment, getPayment, listPayments, simulatePaymentClaim } from './payments.ts'
 import { advanceSandboxClock, getSandboxClock } from './sandbox-clock.ts'
 import {
   cancelSubscription,
@@ -21,6 +49,8 @@ import {
   simulateSubscriptionCard,
   simulateSubscriptionCheckout,
 } from './subscriptions.ts'
+import { getTransaction, listTransactions } from './transactions.ts'
+import { createWire, fundSandboxWallet } from './transfers.ts'
 import { getWallet, listWallets } from './wallets.ts'
 
 /** Every operation, in the order of the documents. */
@@ -28,7 +58,32 @@ export const catalogue = {
   whoami,
   listWallets,
   getWallet,
+  createPayment,
+  getPayment,
+  listPayments,
+  cancelPayment,
+  simulatePaymentClaim,
+  createWire,
+  fundSandboxWallet,
+  listTransactions,
+  getTransaction,
+  listApprovals,
+  getApproval,
+  approveApproval,
+  denyApproval,
   listCustomers,
+  // Their literal segments come before {customerId}.
+  createCustomerInvitation,
+  listCustomerInvitations,
+  revokeCustomerInvitation,
+  getCustomer,
+  removeCustomer,
+  removeCustomerAgent,
+  simulateCustomerInvitation,
+  simulateInvitationAcceptance,
+  simulateInvitationDecline,
+  simulateAgentRevocation,
+  simulateCustomerDisconnection,
   issueAgentCard,
   getAgentCard,
   listAgentCards,
@@ -48,6 +103,26 @@ export const catalogue = {
   markSubscriptionPaymentPaid,
   simulateSubscriptionCheckout,
   simulateSubscriptionCard,
+  // Its literal segment comes before {agentId}.
+  listAgentInvitations,
+  revokeAgentInvitation,
+  listAgentCustomers,
+  createAgentCustomerInvitation,
+  removeAgentCustomer,
+  listAgents,
+  createAgent,
+  getAgent,
+  updateAgent,
+  deleteAgent,
+  createApiKey,
+  listApiKeys,
+  getApiKey,
+  revokeApiKey,
+  createAgentKey,
+  listAgentKeys,
+  rotateAgentKey,
+  revokeAgentKey,
+  listActivity,
   getSandboxClock,
   advanceSandboxClock,
 } as const

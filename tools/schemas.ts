@@ -3,7 +3,23 @@ import { z } from 'zod'
 /** Prefixes whose ids are 32 lower-case hexadecimal digits by the specification (spec: Identifier prefixes). */
 const fixedPrefixes = ['sub', 'pty', 'pmi', 'mdt', 'apr', 'adi', 'agt'] as const
 /** Prefixes of which only the prefix is promised. */
-const openPrefixes = ['pcd', 'cit', 'pay', 'txn', 'usr', 'req', 'cur', 'agk', 'apy', 'dlg', 'wal'] as const
+const openPrefixes = [
+  'pcd',
+  'cit',
+  'pay',
+  'txn',
+  'usr',
+  'req',
+  'cur',
+  'agk',
+  'apy',
+  'dlg',
+  'wal',
+  'tfr',
+  'prq',
+  'eac',
+  'act',
+] as const
 
 export type IdPrefix = (typeof fixedPrefixes)[number] | (typeof openPrefixes)[number]
 
@@ -27,7 +43,12 @@ export const Text = (max: number) =>
     .max(max)
     .regex(/^(?=.*\S)[^\p{Cc}\p{Cs}]+$/u, 'must be one line of text that is not blank')
 
-export const CustomerPartyId = Id('pty').optional().describe('Connected customer to act for; omit for your own account')
+/** What an owner notes on a record, at most 50 words and their values. */
+export const Tags = z
+  .record(z.string().regex(/^[A-Za-z0-9][\w.:/ -]{0,99}$/), z.string().max(500))
+  .refine((tags) => Object.keys(tags).length <= 50, 'must be at most 50')
+
+export const CustomerPartyId = Id('pty').optional().describe('Connected customer to act for')
 
 /** The query of every list (spec: Pagination). */
 export function listQuery<S extends z.ZodRawShape>(shape: S, defaultLimit = 50) {

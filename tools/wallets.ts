@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/operation.ts'
-import { CentsOrZero, Currency, CustomerPartyId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
+import { actingParty } from './payments.ts'
+import { CentsOrZero, Currency, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 /** A pool of money. `total` is what the wallet owns, `available` that less what is on hold; cents. */
 export const Wallet = resource(
@@ -40,7 +41,7 @@ export const listWallets = defineOperation({
   title: 'List wallets',
   description: 'Lists wallets with their balances in cents. Check before a purchase.',
   path: '/wallets',
-  query: listQuery({ customerPartyId: CustomerPartyId }),
+  query: listQuery(actingParty),
   result: 'page',
   errors: [],
 })
@@ -52,7 +53,7 @@ export const getWallet = defineOperation({
   description: 'Reads a wallet and its balance in cents (available is total less holds).',
   path: '/wallets/{walletId}',
   params: z.strictObject({ walletId: Id('wal') }),
-  query: z.strictObject({ customerPartyId: CustomerPartyId }),
+  query: z.strictObject(actingParty),
   result: 'one',
   errors: ['not_found'],
 })

@@ -1,6 +1,6 @@
 import { type Config, ConfigError, type ConfigSources, loadConfig } from '../config.ts'
 import { createLogger, type Logger } from '../log.ts'
-import { createMcpServer } from '../mcp/server.ts'
+import { actorOf, createMcpServer } from '../mcp/server.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
 import { realSystem } from '../system.ts'
 import type { Connection } from './connection.ts'
@@ -14,10 +14,12 @@ export async function stdio(flags: NonNullable<ConfigSources['flags']>): Promise
     refuseEmbeddedProduction(config)
     const log = createLogger({ level: config.logLevel })
     const connection = connectWhenAsked(config, log)
-    const { environment, toolsets } = config
+    const { environment, toolsets, baseUrl, key } = config
+    // Without a key the embedded sandbox is used as its agent; of another connection only a key tells.
+    const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
     const client = async () => (await connection.get()).client
     serveOverStdio({
-      createServer: () => createMcpServer({ client, environment, toolsets, version, log }),
+      createServer: () => createMcpServer({ client, environment, toolsets, actor, version, log }),
       onClose: connection.close,
       log,
       system: realSystem,

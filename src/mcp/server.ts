@@ -11,6 +11,12 @@ export interface McpServerOptions extends ToolChoice {
   log: Log
 }
 
+/** Whom a key acts as, which its first letters tell (spec: Credential modes); undefined for another credential. */
+export function actorOf(credential: string): ToolChoice['actor'] {
+  if (credential.startsWith('ak_ntl_')) return 'agent'
+  return credential.startsWith('sk_ntl_') ? 'party' : undefined
+}
+
 const instructions = {
   sandbox:
     'This is a sandbox: no real money moves. Rehearse the merchant with simulate_card_authorization, then capture, reverse, expire or refund.',

@@ -2,19 +2,32 @@ import type { Tool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { catalogue } from '../../tools/index.ts'
 import { type Environment, inputParts, type OperationDefinition, type Toolset } from '../operation.ts'
+import { permissions } from '../permissions.ts'
 
 /** Which operations are offered as tools. */
 export interface ToolChoice {
   environment: Environment
   /** All of them when it is left out. */
   toolsets?: readonly Toolset[]
+  /** Whom the credential acts as, where that is known: tools that its policy never allows are not offered. */
+  actor?: 'agent' | 'party' | undefined
 }
 
 /** The operations that are tools, in the catalogue's order. */
-export function operationsOf({ environment, toolsets }: ToolChoice): OperationDefinition[] {
+export function operationsOf({ environment, toolsets, actor }: ToolChoice): OperationDefinition[] {
   return Object.values<OperationDefinition>(catalogue).filter(
-    (operation) => operation.environments.includes(environment) && (toolsets?.includes(operation.toolset) ?? true),
+    (operation) =>
+      operation.environments.includes(environment) &&
+      (toolsets?.includes(operation.toolset) ?? true) &&
+      mayEver(operation, actor),
   )
+}
+
+/** Whether the policy of such a credential can allow it; an API key may have any scopes, which are not known here. */
+function mayEver({ permission }: OperationDefinition, actor: ToolChoice['actor']): boolean {
+  const { agent, apiKeyScope } = permissions[permission]
+  if (actor === undefined) return true
+  return actor === 'agent' ? agent : apiKeyScope !== null
 }
 
 /** The tool list of a choice. */
@@ -36,7 +49,7 @@ const surfaces = new Map<string, Surface>()
 
 /** Made when first asked for and kept: what a choice offers never changes while the program runs. */
 function surfaceOf(choice: ToolChoice): Surface {
-  const key = `${choice.environment} ${choice.toolsets}`
+  const key = `${choice.environment} ${choice.toolsets} ${choice.actor}`
   let surface = surfaces.get(key)
   if (surface === undefined) {
     const operations = operationsOf(choice)
@@ -76,21 +89,32 @@ function inputSchema(operation: OperationDefinition): Tool['inputSchema'] {
   const properties = (schema.properties ?? {}) as Record<string, Json>
   for (const [name, property] of Object.entries(properties)) properties[name] = compactInput(property)
   if (operation.idempotency === 'required') {
-    properties.idempotencyKey = { type: 'string', maxLength: 255, description: 'Only to repeat a failed call' }
+    properties.idempotencyKey = { type: 'string', description: 'Only to repeat a failed call' }
   }
   const required = schema.required === undefined ? {} : { required: schema.required }
   return { type: 'object', properties, ...required, additionalProperties: false } as Tool['inputSchema']
 }
 
+/** More words than a model should read with every request: the description names the usual ones. */
+const mostWords = 16
+
+/** What a model writes itself is shorter than texts with a larger bound, which nobody needs to know in advance. */
+const longestTold = 200
+
 /** Keeps what a model can act on; the pattern of an id shrinks to its prefix, where nothing else describes it. */
 function compactInput(schema: Json): Json {
-  const { pattern, maximum, exclusiveMinimum, properties, ...kept } = schema
+  const { pattern, maximum, exclusiveMinimum, properties, additionalProperties, propertyNames: _, ...kept } = schema
   if (maximum !== Number.MAX_SAFE_INTEGER && maximum !== undefined) kept.maximum = maximum
   if (exclusiveMinimum === 0) kept.minimum = 1
   const prefix = typeof pattern === 'string' ? /^\^([a-z]{3}_)/.exec(pattern)?.[1] : undefined
   if (prefix !== undefined) kept.description ??= `${prefix}…`
+  if (Array.isArray(kept.enum) && kept.enum.length > mostWords) delete kept.enum
+  for (const bound of ['minItems', 'maxItems', 'minLength']) delete kept[bound]
+  if (typeof kept.maxLength === 'number' && kept.maxLength > longestTold) delete kept.maxLength
+  if (Array.isArray(kept.anyOf)) return withoutAlternatives(kept)
+  if (kept.items !== undefined) kept.items = compactInput(kept.items as Json)
+  if (isSchema(additionalProperties)) kept.additionalProperties = compactInput(additionalProperties)
   if (properties !== undefined) {
-    delete kept.additionalProperties
     const compacted = Object.entries(properties as Record<string, Json>).map(([name, value]) => [
       name,
       compactInput(value),
@@ -98,6 +122,15 @@ function compactInput(schema: Json): Json {
     kept.properties = Object.fromEntries(compacted)
   }
   return kept
+}
+
+/** An object of free keys says what their values are; one that is closed, or open to anything, says nothing. */
+function isSchema(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
+}
+
+function withoutAlternatives({ anyOf, ...rest }: Json): Json {
+  return { ...orNull((anyOf as Json[]).map(compactInput)), ...rest }
 }
 
 /**
@@ -109,7 +142,7 @@ function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputS
   const data = { ...resource, required: ['type', 'id'] }
   return {
     type: 'object',
-    properties: { data: operation.result === 'page' ? { type: 'array', items: data } : data, meta: { type: 'object' } },
+    properties: { data: operation.result === 'one' ? data : { type: 'array', items: data }, meta: { type: 'object' } },
     required: ['data'],
   }
 }

@@ -3,12 +3,17 @@ import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { Failure } from '../errors.ts'
 import { newId } from '../system.ts'
 import { createCheckout } from './checkout.ts'
+import { createConnect } from './connect.ts'
 import { handlers } from './handlers/index.ts'
 import type { Incoming } from './incoming.ts'
 import { mountCheckout } from './pages/checkout-routes.ts'
+import { mountConnect } from './pages/connect-routes.ts'
+import { mountVerify } from './pages/verify-routes.ts'
 import { answer, type Dependencies, type Endpoint } from './pipeline.ts'
 import { type Reply, refusal } from './reply.ts'
+import { createSecondFactor } from './second-factor.ts'
 import { settledNow } from './time.ts'
+import { mountTokenExchange } from './token-exchange.ts'
 
 const mostBodyBytes = 1024 * 1024
 
@@ -28,6 +33,9 @@ export function createApp(dependencies: Dependencies): Hono {
   const { store, system } = dependencies
   const now = () => store.transaction((tx) => settledNow(tx, system))
   mountCheckout(app, { ...dependencies, checkout: createCheckout(store, system), now })
+  mountConnect(app, { ...dependencies, connect: createConnect(store, system) })
+  mountVerify(app, { ...dependencies, secondFactor: createSecondFactor(store, system, dependencies.environment) })
+  mountTokenExchange(app, dependencies)
   app.get('/healthz', async (c) => {
     await dependencies.store.transaction(async () => {})
     return c.json({ status: 'ok', environment: dependencies.environment })

@@ -1,9 +1,10 @@
 import type { z } from 'zod'
 import type { Catalogue, OperationKey } from '../../tools/index.ts'
-import type { Input, Meta, OperationDefinition, Resource } from '../operation.ts'
+import type { Environment, Input, Meta, OperationDefinition, Resource } from '../operation.ts'
 import { permissions } from '../permissions.ts'
 import type { System } from '../system.ts'
 import type { Actor } from './actor.ts'
+import type { LastUses } from './last-use.ts'
 import type { Page, WithMeta } from './reply.ts'
 import type { Transaction } from './store/store.ts'
 
@@ -15,11 +16,15 @@ export interface Context {
   /** The party acted on: the caller's own, or the customer it acts for. */
   partyId: string
   instanceId: string | null
+  /** The agent that the request is recorded as caused by: the caller, or the one that a party key names in a header. */
+  causeAgentId: string | null
   /** The service's time. */
   nowMs: number
   /** `repeated` when an earlier attempt with the same key was accepted but not resolved. */
   attempt: 'first' | 'repeated'
+  environment: Environment
   system: System
+  lastUses: LastUses
   /** The address that people reach the service's pages at, without a slash at its end. */
   publicUrl: () => string
 }
@@ -40,8 +45,8 @@ export type Handler<K extends OperationKey> = (input: Input<Catalogue[K]>, conte
 /** One handler per operation: a missing one does not compile. */
 export type Handlers = { readonly [K in OperationKey]: Handler<K> }
 
-/** What lists of cards and their transactions are confined to besides: what single reads refuse is not listed. */
-export function cardListScope(context: Context) {
+/** What lists of what wallets pay are confined to: what single reads refuse is not listed. */
+export function walletListScope(context: Context) {
   const { actor, partyId, operation } = context
   const own = actor.agentId !== null && partyId === actor.partyId
   return { ...cardScope(context), mustHold: own ? permissions[operation.permission].agentHolds : null }

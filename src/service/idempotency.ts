@@ -1,4 +1,4 @@
-import { fail } from '../errors.ts'
+import { type ErrorCode, fail } from '../errors.ts'
 import type { Reply } from './reply.ts'
 import { findIdempotencyRecord, putIdempotencyRecord } from './store/idempotency-records.ts'
 import type { Transaction } from './store/store.ts'
@@ -40,9 +40,12 @@ export async function claim(tx: Transaction, { partyId, key, fingerprint }: Clai
 /** Failures that a retry runs again (spec: Idempotency rules, 6); everything else is recorded. */
 const notRecorded: readonly number[] = [408, 429, 503]
 
-/** Records the answer under the key, so that a repeat of the request replays it. */
-export async function record(tx: Transaction, claim: Claim, reply: Reply, nowMs: number): Promise<void> {
-  if (notRecorded.includes(reply.status)) return
+/** The one failure by its code that a retry runs again: whoever adds the address goes on with the same key. */
+export const notRecordedCode: ErrorCode = 'wire.beneficiary_address_required'
+
+/** Records the answer under the key, so that a repeat of the request replays it; false for what is to run again. */
+export async function record(tx: Transaction, claim: Claim, reply: Reply, nowMs: number): Promise<boolean> {
+  if (notRecorded.includes(reply.status)) return false
   await putIdempotencyRecord(tx, {
     ...claim,
     state: 'finished',
@@ -50,6 +53,7 @@ export async function record(tx: Transaction, claim: Claim, reply: Reply, nowMs:
     body: reply.recordedBody ?? reply.body,
     finishedAtMs: nowMs,
   })
+  return true
 }
 
 /** Keeps the key for a request that was accepted but is not resolved, until it is repeated. */

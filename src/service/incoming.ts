@@ -50,6 +50,17 @@ export function readHeaders(operation: OperationDefinition, headers: Headers, is
   return { idempotencyKey: key, instanceId }
 }
 
+const longestAgentId = 36
+
+/** The agent that the X-Agent-ID header names, where the operation knows that header. @throws 400 naming it. */
+export function readAgentHeader(operation: OperationDefinition, headers: Headers): string | null {
+  const agentId = operation.agentHeader === true ? headers.get('x-agent-id') : null
+  if (agentId !== null && (agentId.length > longestAgentId || !/^agt_[0-9a-f]{32}$/.test(agentId))) {
+    failHeader('X-Agent-ID', `must be an agent's id: agt_ and 32 digits 0-9a-f, at most ${longestAgentId} characters`)
+  }
+  return agentId
+}
+
 /** Parses path, query and body by the operation's schemas: 400 for the request's form, 422 for an attribute's value. */
 export function parseRequest(operation: OperationDefinition, incoming: Incoming): Parsed {
   try {
@@ -64,12 +75,15 @@ export function parseRequest(operation: OperationDefinition, incoming: Incoming)
 
 /** The customer that a request names, also when something else in it is wrong; undefined when it names none. */
 export function namedCustomer(operation: OperationDefinition, incoming: Incoming, parsed: Parsed): string | undefined {
-  if ('input' in parsed) return parsed.input.customerPartyId as string | undefined
+  const other = operation.query?.shape.partyId === undefined ? undefined : incoming.query.get('partyId')
+  if ('input' in parsed) return (parsed.input.customerPartyId ?? other ?? undefined) as string | undefined
   const declared = operation.attributes?.shape.customerPartyId ?? operation.query?.shape.customerPartyId
   if (!(declared instanceof z.ZodType)) return undefined
   const body = parseJson(incoming.body) as { data?: { attributes?: { customerPartyId?: unknown } } } | null | undefined
   const value =
-    operation.attributes === undefined ? incoming.query.get('customerPartyId') : body?.data?.attributes?.customerPartyId
+    operation.attributes === undefined
+      ? (incoming.query.get('customerPartyId') ?? other)
+      : body?.data?.attributes?.customerPartyId
   const result = declared.safeParse(value ?? undefined)
   return result.success ? (result.data as string | undefined) : undefined
 }

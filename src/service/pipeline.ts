@@ -2,10 +2,27 @@ import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Environment, OperationDefinition } from '../operation.ts'
 import { newId, type System } from '../system.ts'
-import { type Actor, authenticate, type LocalCredentials, requirePermission, resolveParty } from './actor.ts'
+import { recordActivity } from './activity.ts'
+import {
+  type Actor,
+  authenticate,
+  type LocalCredentials,
+  requirePermission,
+  resolveCause,
+  resolveParty,
+} from './actor.ts'
 import type { Context } from './handler.ts'
-import { type Claim, claim, record, recordUnresolved } from './idempotency.ts'
-import { fingerprint, type Incoming, namedCustomer, type Parsed, parseRequest, readHeaders } from './incoming.ts'
+import { type Claim, claim, notRecordedCode, record, recordUnresolved } from './idempotency.ts'
+import {
+  fingerprint,
+  type Incoming,
+  namedCustomer,
+  type Parsed,
+  parseRequest,
+  readAgentHeader,
+  readHeaders,
+} from './incoming.ts'
+import type { Flush, LastUses } from './last-use.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { type Reply, refusal, success } from './reply.ts'
 import { type Store, StoreBusyError, type Transaction } from './store/store.ts'
@@ -17,6 +34,7 @@ export interface Dependencies {
   environment: Environment
   rateLimit: (keyId: string) => Promise<RateLimit>
   localCredentials: LocalCredentials
+  lastUses: LastUses
   publicUrl: () => string
   log: Logger
 }
@@ -36,6 +54,8 @@ interface Passage {
   limit?: RateLimit
   actor?: Actor
   claim?: Claim
+  handled?: { context: Context; parsed: Parsed }
+  flush?: Flush | undefined
 }
 
 /**
@@ -50,8 +70,11 @@ export async function answer(dependencies: Dependencies, endpoint: Endpoint, inc
   try {
     reply = await store.transaction((tx) => pass(dependencies, tx, passage))
   } catch (error) {
+    passage.flush?.settle(false)
+    passage.flush = undefined
     reply = await refuse(dependencies, passage, error)
   }
+  passage.flush?.settle(true)
   const fields = {
     operation: endpoint.operation.name,
     status: reply.status,
@@ -65,23 +88,47 @@ export async function answer(dependencies: Dependencies, endpoint: Endpoint, inc
 }
 
 async function pass(dependencies: Dependencies, tx: Transaction, passage: Passage): Promise<Reply> {
-  const { system, environment, localCredentials, rateLimit, publicUrl } = dependencies
+  const { system, environment, localCredentials, lastUses, rateLimit, publicUrl } = dependencies
   const { endpoint, incoming } = passage
   const { operation } = endpoint
   const nowMs = await settledNow(tx, system)
   const authorization = incoming.headers.get('authorization')
-  const actor = await authenticate(tx, authorization, { environment, local: localCredentials, nowMs })
+  const actor = await authenticate(tx, authorization, {
+    environment,
+    local: localCredentials,
+    nowMs,
+    realNowMs: system.now(),
+  })
   passage.actor = actor
+  lastUses.note(actor.keyId, actor.agentId, nowMs)
   passage.limit ??= await rateLimit(actor.keyId)
   if (passage.limit.failure !== undefined) throw passage.limit.failure
   requirePermission(actor, operation)
   const { idempotencyKey, instanceId } = readHeaders(operation, incoming.headers, actor.actorType === 'agent')
+  const causeAgentId = await resolveCause(tx, actor, readAgentHeader(operation, incoming.headers))
   const parsed = parseRequest(operation, incoming)
   const partyId = await resolveParty(tx, actor, operation, namedCustomer(operation, incoming, parsed))
-  const context: Context = { tx, operation, actor, partyId, instanceId, nowMs, attempt: 'first', system, publicUrl }
-  if (idempotencyKey === undefined) return handle(endpoint, parsed, context)
-  passage.claim = { partyId, key: idempotencyKey, fingerprint: fingerprint(incoming, actor.agentId) }
-  return handleOnce(passage, parsed, context, passage.claim)
+  const cause = { instanceId, causeAgentId }
+  const known = { environment, system, publicUrl, lastUses }
+  const context: Context = { tx, operation, actor, partyId, ...cause, nowMs, attempt: 'first', ...known }
+  passage.handled = { context, parsed }
+  if (idempotencyKey !== undefined) {
+    passage.claim = { partyId, key: idempotencyKey, fingerprint: fingerprint(incoming, actor.agentId) }
+  }
+  if (passage.claim !== undefined) return handleOnce(passage, parsed, context, passage.claim)
+  const reply = await handle(endpoint, parsed, context)
+  await account(passage, parsed, context, reply)
+  return reply
+}
+
+/**
+ * Writes who used which key and what came of it. Last, and in this order, so that whoever holds the rows of keys or a
+ * chain of activity waits for no lock that is taken earlier.
+ */
+async function account(passage: Passage, parsed: Parsed, context: Context, reply: Reply): Promise<void> {
+  passage.flush ??= context.lastUses.take(context.nowMs)
+  await passage.flush?.write(context.tx)
+  await recordActivity(context, parsed, reply)
 }
 
 /** Handles the request unless its key already has an answer, and records the answer with the effect. */
@@ -94,12 +141,15 @@ async function handleOnce(passage: Passage, parsed: Parsed, context: Context, mi
   try {
     const reply = await tx.savepoint(() => handle(passage.endpoint, parsed, { ...context, attempt: claimed.attempt }))
     await record(tx, mine, reply, nowMs)
+    await account(passage, parsed, context, reply)
     return reply
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const reply = refusal(error, passage.supportId)
     if (error.retryable) await recordUnresolved(tx, mine)
-    else await record(tx, mine, reply, nowMs)
+    else if (error.code !== notRecordedCode) {
+      if (await record(tx, mine, reply, nowMs)) await account(passage, parsed, context, reply)
+    }
     return reply
   }
 }
@@ -125,7 +175,10 @@ async function refuse(dependencies: Dependencies, passage: Passage, error: unkno
     await store.transaction(async (tx) => {
       const nowMs = await settledNow(tx, dependencies.system)
       const claimed = await claim(tx, mine, nowMs)
-      if (!('replay' in claimed)) await record(tx, mine, reply, nowMs)
+      if ('replay' in claimed) return
+      await record(tx, mine, reply, nowMs)
+      const { handled } = passage
+      if (handled !== undefined) await recordActivity({ ...handled.context, tx }, handled.parsed, reply)
     })
   } catch (recordError) {
     log.error({ supportId, err: recordError }, 'the failure could not be recorded under its key')

@@ -32,7 +32,14 @@ export function success(operation: OperationDefinition, result: unknown): Reply 
   const answered = meta === undefined ? body : { ...body, meta: meta.parse(told) }
   const reply: Reply = { status: 200, body: JSON.stringify(answered), headers: {} }
   if (shownOnce === undefined) return reply
-  return { ...reply, recordedBody: JSON.stringify(answered, (key, value) => (key === shownOnce ? undefined : value)) }
+  return { ...reply, recordedBody: JSON.stringify(withoutSecret(answered, shownOnce)) }
+}
+
+/** Null is no secret, and a tag of the same name is none either. */
+function withoutSecret(answered: object, name: string): object {
+  const { data } = answered as { data: { attributes: Record<string, unknown> } }
+  const { [name]: secret, ...attributes } = data.attributes
+  return secret === null ? answered : { ...answered, data: { ...data, attributes } }
 }
 
 function dataOf({ output, result }: OperationDefinition, data: unknown): unknown {

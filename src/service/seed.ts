@@ -1,12 +1,14 @@
-import { type Environment, environmentSegments } from '../operation.ts'
+import type { Environment } from '../operation.ts'
 import { delegable, scopes } from '../permissions.ts'
 import { newId, newSecret, type System, sha256 } from '../system.ts'
+import { credentialPrefix, displayPrefix } from './secrets.ts'
 import {
   createAgent,
   createCredential,
   createDelegation,
   createParty,
   createUser,
+  type NewCredential,
   replaceSecret,
   seededCredentials,
 } from './store/provision.ts'
@@ -25,7 +27,7 @@ export interface SeededCredentials {
   agentKey: string | null
 }
 
-type Kind = CredentialRow['kind']
+type Kind = 'api_key' | 'agent_key'
 
 /** Makes the seeded world in an empty store and sets the secrets of its keys. */
 export async function seed(
@@ -48,11 +50,6 @@ export async function seededAgentKeyId(store: Store, system: System): Promise<st
   return store.transaction(async (tx) => (await seededKeys(tx, system)).agent_key.id)
 }
 
-/** What every credential of a kind and environment begins with (spec: Credential modes). */
-export function credentialPrefix(kind: Kind, environment: Environment): string {
-  return `${kind === 'api_key' ? 'sk' : 'ak'}_ntl_${environmentSegments[environment]}_`
-}
-
 /** What stands for the hash of a key whose secret nobody was shown yet; no secret has it. */
 const unset = 'unset'
 
@@ -65,7 +62,7 @@ async function setSecret(
 ): Promise<string | null> {
   if (given === undefined && !key.secretHash.startsWith(unset)) return null
   const credential = `${credentialPrefix(key.kind, environment)}${given ?? newSecret(system)}`
-  await replaceSecret(tx, key.id, { secretHash: sha256(credential), displayPrefix: credential.slice(0, 20) })
+  await replaceSecret(tx, key.id, { secretHash: sha256(credential), displayPrefix: displayPrefix(credential) })
   return credential
 }
 
@@ -99,7 +96,14 @@ async function createWorld(tx: Transaction, system: System): Promise<CredentialR
   const wallet = await createParty(
     tx,
     system,
-    { ...party, id: partyId, partyType: 'ORG', displayName: 'Sandbox Organization', email: owner.email },
+    {
+      ...party,
+      id: partyId,
+      partyType: 'ORG',
+      displayName: 'Sandbox Organization',
+      email: owner.email,
+      handle: 'sandbox',
+    },
     ownFundsCents,
   )
   await createParty(
@@ -130,7 +134,7 @@ async function createWorld(tx: Transaction, system: System): Promise<CredentialR
     revokedAtMs: null,
   })
   const key = { partyId, displayPrefix: '', seeded: 1, revokedAtMs: null, expiresAtMs: null, createdAtMs } as const
-  const keys: CredentialRow[] = [
+  const keys: NewCredential[] = [
     {
       ...key,
       id: id('apy'),
@@ -142,6 +146,5 @@ async function createWorld(tx: Transaction, system: System): Promise<CredentialR
     },
     { ...key, id: id('agk'), kind: 'agent_key', agentId, name: null, secretHash: `${unset} agent key`, scopes: null },
   ]
-  for (const row of keys) await createCredential(tx, row)
-  return keys
+  return Promise.all(keys.map((row) => createCredential(tx, row)))
 }

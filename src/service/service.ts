@@ -2,8 +2,10 @@ import type { Logger } from '../log.ts'
 import type { Environment } from '../operation.ts'
 import { newSecret, type System, sha256 } from '../system.ts'
 import { createApp } from './app.ts'
+import { createLastUses } from './last-use.ts'
 import { createRateLimiter } from './rate-limit.ts'
-import { credentialPrefix, type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
+import { credentialPrefix } from './secrets.ts'
+import { type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import type { Store } from './store/store.ts'
 
 export interface ServiceOptions {
@@ -45,6 +47,7 @@ export function createService({
     environment,
     log,
     localCredentials,
+    lastUses: createLastUses(),
     rateLimit: createRateLimiter(rateLimit, system),
   })
   return {

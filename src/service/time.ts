@@ -5,6 +5,7 @@ import { billUntil } from './domain/subscriptions.ts'
 import { replayWindowMs } from './idempotency.ts'
 import { lapsedAuthorizations, replaceCardTransaction } from './store/card-transactions.ts'
 import { type ClockReading, readClock } from './store/clock.ts'
+import { changeInvitation, expiredInvitations } from './store/customer-invitations.ts'
 import { purgeIdempotencyRecords } from './store/idempotency-records.ts'
 import type { Transaction } from './store/store.ts'
 import { dueSubscriptions, saveBillings } from './store/subscriptions.ts'
@@ -28,7 +29,7 @@ export async function settledNow(tx: Transaction, system: System): Promise<numbe
   return nowMs
 }
 
-/** Lets happen what is due by `nowMs`: holds lapse, subscriptions are billed, replay windows close. */
+/** Lets happen what is due by `nowMs`: holds lapse, subscriptions are billed, invitations expire, replay windows close. */
 export async function settle(tx: Transaction, system: System, nowMs: number): Promise<void> {
   for (let count = 0; count < mostBatches; count++) {
     const lapsed = await lapsedAuthorizations(tx, nowMs, batch)
@@ -42,13 +43,22 @@ export async function settle(tx: Transaction, system: System, nowMs: number): Pr
     if (due.length < batch) break
   }
   for (let count = 0; count < mostBatches; count++) {
+    const expired = await expiredInvitations(tx, nowMs, batch)
+    for (const invitation of expired) {
+      await changeInvitation(tx, invitation, 'expire', invitation.pendingUntilMs ?? nowMs)
+    }
+    if (expired.length < batch) break
+  }
+  for (let count = 0; count < mostBatches; count++) {
     if ((await purgeIdempotencyRecords(tx, nowMs - replayWindowMs, batch)) < batch) break
   }
 }
 
-function isDue({ nextHoldExpiresAtMs, nextSubscriptionEventAtMs, oldestFinishedAtMs }: ClockReading, nowMs: number) {
-  if (nextHoldExpiresAtMs !== null && nextHoldExpiresAtMs <= nowMs) return true
-  if (nextSubscriptionEventAtMs !== null && nextSubscriptionEventAtMs <= nowMs) return true
+function isDue({ oldestFinishedAtMs, ...next }: ClockReading, nowMs: number) {
+  const { nextHoldExpiresAtMs, nextSubscriptionEventAtMs, nextInvitationExpiresAtMs } = next
+  for (const atMs of [nextHoldExpiresAtMs, nextSubscriptionEventAtMs, nextInvitationExpiresAtMs]) {
+    if (atMs !== null && atMs <= nowMs) return true
+  }
   return oldestFinishedAtMs !== null && oldestFinishedAtMs + replayWindowMs <= nowMs
 }
 

@@ -29,7 +29,7 @@ test('a refusal carries what the service said', async () => {
 })
 
 test('an unknown code is advised by its status', async () => {
-  expect((await errorOf([refusing(400, 'wire.beneficiary_address_required')])).next).toBe(errorTable.invalid_value.next)
+  expect((await errorOf([refusing(400, 'wire.odd')])).next).toBe(errorTable.invalid_value.next)
   expect((await errorOf([refusing(402, 'odd')])).next).toBe('Correct the request. Do not retry as is.')
   expect((await errorOf([refusing(599, 'odd')])).next).toBe(errorTable.service_unavailable.next)
 })

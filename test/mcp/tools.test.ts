@@ -10,6 +10,8 @@ const environments: Environment[] = ['sandbox', 'production']
 /** The one that hosts check results with. */
 const validator = (schema: object = {}) => new AjvJsonSchemaValidator().getValidator(schema as never)
 const operations = Object.values<OperationDefinition>(catalogue)
+const verbs =
+  /^(list|get|issue|create|update|delete|remove|cancel|revoke|invite|rotate|approve|deny|resume|mark|fund|simulate|advance)(_[a-z]+)+$/
 
 describe.each(environments)('the tools of %s', (environment) => {
   test('are what agents saw before, unless this changed on purpose', async () => {
@@ -59,7 +61,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   const properties = Object.keys(tool?.inputSchema.properties ?? {})
 
   test('is named verb_noun, titled and described in full sentences', () => {
-    if (name !== 'whoami') expect(name).toMatch(/^(list|get|issue|create|cancel|resume|mark|simulate|advance)(_[a-z]+)+$/)
+    if (name !== 'whoami') expect(name).toMatch(verbs)
     expect(name.length).toBeLessThanOrEqual(64)
     expect(operation.title).toMatch(/^[A-Z].{3,}[^.]$/)
     expect(operation.description).toMatch(/^[A-Z].{10,}\.$/)
@@ -96,7 +98,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
       attributes: { status: 'of tomorrow', unheard: 1 },
       links: {},
     }
-    expect(valid({ data: operation.result === 'page' ? [resource] : resource, meta: { any: 1 } }).valid).toBe(true)
+    expect(valid({ data: operation.result === 'one' ? resource : [resource], meta: { any: 1 } }).valid).toBe(true)
     expect(valid({ meta: {} }).valid).toBe(false)
   })
 

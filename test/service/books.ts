@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { expect } from 'vitest'
+import type { PaymentRow } from '../../src/service/store/payment-tables.ts'
 import type { Store } from '../../src/service/store/store.ts'
 import type { CardTransactionRow, LedgerEntryRow, WalletRow } from '../../src/service/store/tables.ts'
 
@@ -7,6 +8,7 @@ export interface Books {
   wallets: WalletRow[]
   entries: LedgerEntryRow[]
   transactions: CardTransactionRow[]
+  payments: PaymentRow[]
   usedCards: number
   keys: number
 }
@@ -17,6 +19,7 @@ export function readBooks(store: Store): Promise<Books> {
     wallets: await db.selectFrom('wallets').selectAll().orderBy('id').execute(),
     entries: await db.selectFrom('ledgerEntries').selectAll().orderBy('id').execute(),
     transactions: await db.selectFrom('cardTransactions').selectAll().orderBy('id').execute(),
+    payments: await db.selectFrom('payments').selectAll().orderBy('id').execute(),
     usedCards: (await db.selectFrom('agentCards').select('id').where('usedAtMs', 'is not', null).execute()).length,
     keys: (await db.selectFrom('idempotencyRecords').select('key').execute()).length,
   }))
@@ -25,7 +28,7 @@ export function readBooks(store: Store): Promise<Books> {
 /** Reads the books and proves them: what must hold after every request, whatever it was. */
 export async function proveBooks(store: Store): Promise<Books> {
   const books = await readBooks(store)
-  const { wallets, entries, transactions } = books
+  const { wallets, entries, transactions, payments } = books
   for (const [id, posting] of Map.groupBy(entries, (entry) => entry.postingId)) {
     expect(sum(posting), `posting ${id}`).toBe(0)
     expect(posting.length).toBeGreaterThan(1)
@@ -38,7 +41,7 @@ export async function proveBooks(store: Store): Promise<Books> {
     }
     expect({ availableCents: wallet.availableCents, heldCents: wallet.heldCents }).toEqual(fold)
     expect(fold.availableCents).toBeGreaterThanOrEqual(0)
-    const holds = transactions.filter((transaction) => transaction.walletId === wallet.id)
+    const holds = [...transactions, ...payments].filter(({ walletId }) => walletId === wallet.id)
     expect(fold.heldCents).toBe(holds.reduce((total, { heldCents }) => total + heldCents, 0))
   }
   for (const purchase of transactions.filter(({ kind }) => kind === 'purchase')) {

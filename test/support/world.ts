@@ -1,7 +1,13 @@
 import type { Environment } from '../../src/operation.ts'
 import { delegable, scopes } from '../../src/permissions.ts'
 import { createService, type Service } from '../../src/service/service.ts'
-import { createAgent, createCredential, createDelegation, createParty } from '../../src/service/store/provision.ts'
+import {
+  createAgent,
+  createCredential,
+  createDelegation,
+  createParty,
+  createUser,
+} from '../../src/service/store/provision.ts'
 import type { Store } from '../../src/service/store/store.ts'
 import type { DelegationRow, PartyRow } from '../../src/service/store/tables.ts'
 import { newId, sha256 } from '../../src/system.ts'
@@ -216,6 +222,43 @@ export async function addDelegation(
       ...grant,
     }),
   )
+}
+
+/** A user of the party's with a token, given back whole. */
+export async function addUserToken(
+  { store, system }: Grounds,
+  partyId: string,
+): Promise<{ userId: string; token: string }> {
+  const createdAtMs = system.now()
+  const userId = newId('usr', system, createdAtMs)
+  const token = `ut_ntl_sandbox_${newId('test', system, createdAtMs)}`
+  const user = {
+    id: userId,
+    partyId,
+    role: 'OWNER',
+    name: 'A user',
+    email: `${userId}@example.com`,
+    createdAtMs,
+  } as const
+  await store.transaction(async (tx) => {
+    await createUser(tx, user)
+    await createCredential(tx, {
+      id: newId('utk', system, createdAtMs),
+      kind: 'user_token',
+      partyId,
+      agentId: null,
+      userId,
+      name: null,
+      secretHash: sha256(token),
+      displayPrefix: token.slice(0, 20),
+      scopes: null,
+      seeded: 0,
+      revokedAtMs: null,
+      expiresAtMs: null,
+      createdAtMs,
+    })
+  })
+  return { userId, token }
 }
 
 /** Revokes the credential as an owner would. */

@@ -21,3 +21,10 @@ export function startOfDayAfter(anchorMs: number, interval: Interval, steps: num
 export function dateOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
+
+/** The start, in ms, of the UTC day and of the UTC month that an instant is in. */
+export function startOfDayAndMonth(ms: number): { dayStartMs: number; monthStartMs: number } {
+  const date = new Date(ms)
+  const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()]
+  return { dayStartMs: Date.UTC(year, month, day), monthStartMs: Date.UTC(year, month, 1) }
+}

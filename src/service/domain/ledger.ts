@@ -1,16 +1,26 @@
 /**
- * Double entry. A wallet has two accounts, `available` and `held`; `card_network`, `payer_cards` and `funding`
- * stand for the world outside. The entries of each posting sum to zero.
+ * Double entry. A wallet has two accounts, `available` and `held`; `card_network`, `payer_cards`, `funding` and
+ * `wire_network` stand for the world outside. The entries of each posting sum to zero.
  */
 export interface Entry {
-  account: 'available' | 'held' | 'card_network' | 'payer_cards' | 'funding'
+  account: 'available' | 'held' | 'card_network' | 'payer_cards' | 'funding' | 'wire_network'
   /** Null for the accounts of the world outside. */
   walletId: string | null
   amountCents: number
 }
 
 export interface Posting {
-  reason: 'funded' | 'authorized' | 'captured' | 'released' | 'refunded' | 'subscription_paid'
+  reason:
+    | 'funded'
+    | 'authorized'
+    | 'captured'
+    | 'released'
+    | 'refunded'
+    | 'subscription_paid'
+    | 'paid'
+    | 'reserved'
+    | 'claimed'
+    | 'wired'
   entries: readonly Entry[]
 }
 
@@ -51,6 +61,26 @@ export function subscriptionPaid(walletId: string, amountCents: number): Posting
   return move('subscription_paid', outside('payer_cards'), available(walletId), amountCents)
 }
 
+/** A wallet pays another. */
+export function paid(walletId: string, toWalletId: string, amountCents: number): Posting {
+  return move('paid', available(walletId), available(toWalletId), amountCents)
+}
+
+/** What a recipient who is not known yet is to be paid is put aside. */
+export function reserved(walletId: string, amountCents: number): Posting {
+  return move('reserved', available(walletId), held(walletId), amountCents)
+}
+
+/** The recipient takes what was put aside. */
+export function claimed(walletId: string, toWalletId: string, amountCents: number): Posting {
+  return move('claimed', held(walletId), available(toWalletId), amountCents)
+}
+
+/** Money leaves for an account at a bank. */
+export function wired(walletId: string, amountCents: number): Posting {
+  return move('wired', available(walletId), outside('wire_network'), amountCents)
+}
+
 /** What a posting changes in a wallet's balances, in cents. */
 export function balanceChange(posting: Posting, walletId: string): { availableCents: number; heldCents: number } {
   const sum = (account: Entry['account']) =>
@@ -70,7 +100,10 @@ type Account = Omit<Entry, 'amountCents'>
 
 const available = (walletId: string): Account => ({ account: 'available', walletId })
 const held = (walletId: string): Account => ({ account: 'held', walletId })
-const outside = (account: 'card_network' | 'payer_cards' | 'funding'): Account => ({ account, walletId: null })
+const outside = (account: 'card_network' | 'payer_cards' | 'funding' | 'wire_network'): Account => ({
+  account,
+  walletId: null,
+})
 
 function move(reason: Posting['reason'], from: Account, to: Account, amountCents: number): Posting {
   return {

@@ -6,11 +6,12 @@ export const whoami: Handler<'whoami'> = async (_input, { actor }) => ({
   attributes: {
     actorType: actor.actorType,
     partyId: actor.partyId,
-    userId: null,
+    userId: actor.userId,
     agentId: actor.agentId,
     agentIdentitySource: actor.agentId === null ? null : 'credential',
     credentialKind: actor.credentialKind,
-    keyId: actor.keyId,
+    // A user signs in; the token that stands for it is no key.
+    keyId: actor.actorType === 'user' ? null : actor.keyId,
     grantId: null,
   },
 })

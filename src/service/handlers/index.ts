@@ -1,5 +1,17 @@
 import type { Handlers } from '../handler.ts'
+import { listActivity } from './activity.ts'
 import { getAgentCard, getAgentCardDetails, issueAgentCard, listAgentCards } from './agent-cards.ts'
+import {
+  createAgentCustomerInvitation,
+  listAgentCustomers,
+  listAgentInvitations,
+  removeAgentCustomer,
+  revokeAgentInvitation,
+} from './agent-customers.ts'
+import { createAgentKey, listAgentKeys, revokeAgentKey, rotateAgentKey } from './agent-keys.ts'
+import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from './agents.ts'
+import { createApiKey, getApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
+import { approveApproval, denyApproval, getApproval, listApprovals } from './approvals.ts'
 import {
   getCardTransaction,
   listCardTransactions,
@@ -10,7 +22,22 @@ import {
   simulateCardReversal,
 } from './card-transactions.ts'
 import { whoami } from './credentials.ts'
-import { listCustomers } from './customers.ts'
+import { createCustomerInvitation, listCustomerInvitations, revokeCustomerInvitation } from './customer-invitations.ts'
+import {
+  getCustomer,
+  listCustomers,
+  removeCustomer,
+  removeCustomerAgent,
+  simulateAgentRevocation,
+  simulateCustomerDisconnection,
+} from './customers.ts'
+import {
+  simulateCustomerInvitation,
+  simulateInvitationAcceptance,
+  simulateInvitationDecline,
+} from './invitation-simulations.ts'
+import { fundSandboxWallet, simulatePaymentClaim } from './payment-simulations.ts'
+import { cancelPayment, createPayment, getPayment, listPayments } from './payments.ts'
 import { advanceSandboxClock, getSandboxClock } from './sandbox-clock.ts'
 import {
   cancelSubscription,
@@ -22,13 +49,39 @@ import {
   simulateSubscriptionCard,
   simulateSubscriptionCheckout,
 } from './subscriptions.ts'
+import { getTransaction, listTransactions } from './transactions.ts'
+import { createWire } from './transfers.ts'
 import { getWallet, listWallets } from './wallets.ts'
 
 export const handlers = {
   whoami,
   listWallets,
   getWallet,
+  createPayment,
+  getPayment,
+  listPayments,
+  cancelPayment,
+  simulatePaymentClaim,
+  createWire,
+  fundSandboxWallet,
+  listTransactions,
+  getTransaction,
+  listApprovals,
+  getApproval,
+  approveApproval,
+  denyApproval,
   listCustomers,
+  createCustomerInvitation,
+  listCustomerInvitations,
+  revokeCustomerInvitation,
+  getCustomer,
+  removeCustomer,
+  removeCustomerAgent,
+  simulateCustomerInvitation,
+  simulateInvitationAcceptance,
+  simulateInvitationDecline,
+  simulateAgentRevocation,
+  simulateCustomerDisconnection,
   issueAgentCard,
   getAgentCard,
   listAgentCards,
@@ -48,6 +101,25 @@ export const handlers = {
   markSubscriptionPaymentPaid,
   simulateSubscriptionCheckout,
   simulateSubscriptionCard,
+  listAgentInvitations,
+  revokeAgentInvitation,
+  listAgentCustomers,
+  createAgentCustomerInvitation,
+  removeAgentCustomer,
+  listAgents,
+  createAgent,
+  getAgent,
+  updateAgent,
+  deleteAgent,
+  createApiKey,
+  listApiKeys,
+  getApiKey,
+  revokeApiKey,
+  createAgentKey,
+  listAgentKeys,
+  rotateAgentKey,
+  revokeAgentKey,
+  listActivity,
   getSandboxClock,
   advanceSandboxClock,
 } as const satisfies Handlers

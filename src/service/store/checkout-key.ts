@@ -16,7 +16,8 @@ export async function intentOfSecret(tx: Transaction, system: System, secret: st
   return equalSecrets(secret, clientSecret(id)) ? id : undefined
 }
 
-async function checkoutKey(tx: Transaction, system: System): Promise<string> {
+/** The secret that the service derives others from; each use mixes in what it is for. */
+export async function checkoutKey(tx: Transaction, system: System): Promise<string> {
   const [row] = (await read(tx, {})).rows
   if (row !== undefined) return row.secret
   // Two processes that need it first agree on one.

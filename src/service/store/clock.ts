@@ -8,6 +8,8 @@ export interface ClockReading {
   nextHoldExpiresAtMs: number | null
   /** When something happens next to a subscription by itself, if anything does. */
   nextSubscriptionEventAtMs: number | null
+  /** When the next invitation expires, if one is pending. */
+  nextInvitationExpiresAtMs: number | null
   /** When the operation finished whose key is remembered the longest, if there is one. */
   oldestFinishedAtMs: number | null
 }
@@ -31,6 +33,11 @@ const read = prepared((db, _none: object) =>
       .selectFrom('subscriptions')
       .select((row) => row.fn.min('nextEventAtMs').as('min'))
       .as('nextSubscriptionEventAtMs'),
+    select
+      .selectFrom('customerInvitations')
+      .select((row) => row.fn.min('pendingUntilMs').as('min'))
+      .where('pendingUntilMs', 'is not', null)
+      .as('nextInvitationExpiresAtMs'),
     select
       .selectFrom('idempotencyRecords')
       .select((row) => row.fn.min('finishedAtMs').as('min'))

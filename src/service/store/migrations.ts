@@ -1,5 +1,10 @@
-import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
+import { createCredentialsSchema } from './credentials-schema.ts'
+import { createInvitationsSchema } from './invitations-schema.ts'
+import { createPaymentSchema } from './payment-schema.ts'
+import { createTable, type TableDefinition } from './schema.ts'
+import { createSecondFactorSchema } from './second-factor-schema.ts'
 import type { Tables } from './tables.ts'
 
 /**
@@ -11,19 +16,6 @@ export async function migrate(db: Kysely<Tables>): Promise<void> {
   const { Migrator } = await import('kysely/migration')
   const { error } = await new Migrator({ db, provider: { getMigrations: async () => migrations } }).migrateToLatest()
   if (error !== undefined) throw error
-}
-
-/** A table as a migration made it; columns are not null unless they end in `?`. */
-interface TableDefinition {
-  text: string
-  integer?: string
-  /** Amounts and instants, which outgrow 32 bits. */
-  bigint?: string
-  key: string[]
-  /** By name, which the error of a violation tells. */
-  checks?: Record<string, string>
-  indexes?: string[][]
-  uniqueIndexes?: string[][]
 }
 
 const firstSchema: Record<string, TableDefinition> = {
@@ -165,28 +157,10 @@ const migrations: Record<string, Migration> = {
       for (const [name, definition] of Object.entries(subscriptionSchema)) await createTable(db, name, definition)
     },
   },
-}
-
-async function createTable(db: Kysely<unknown>, name: string, definition: TableDefinition): Promise<void> {
-  let table: CreateTableBuilder<string, string> = db.schema.createTable(name)
-  for (const type of ['text', 'integer', 'bigint'] as const) {
-    for (const column of definition[type]?.match(/\S+/g) ?? []) {
-      const nullable = column.endsWith('?')
-      table = table.addColumn(nullable ? column.slice(0, -1) : column, type, (of) => (nullable ? of : of.notNull()))
-    }
-  }
-  table = table.addPrimaryKeyConstraint(`${name}_key`, definition.key)
-  for (const [check, condition] of Object.entries(definition.checks ?? {})) {
-    table = table.addCheckConstraint(`${name}_${check}`, sql.raw(condition))
-  }
-  await table.execute()
-  const index = (columns: string[]) =>
-    db.schema
-      .createIndex([name, 'by', ...columns].join('_'))
-      .on(name)
-      .columns(columns)
-  for (const columns of definition.indexes ?? []) await index(columns).execute()
-  for (const columns of definition.uniqueIndexes ?? []) await index(columns).unique().execute()
+  '0003_payments': { up: createPaymentSchema },
+  '0004_credentials': { up: createCredentialsSchema },
+  '0005_invitations': { up: createInvitationsSchema },
+  '0006_second_factors': { up: createSecondFactorSchema },
 }
 
 async function lastApplied(db: Kysely<Tables>): Promise<string | undefined> {

@@ -76,6 +76,25 @@ export async function listCustomers(
   const { rows, lastId } = pageOf(found, page.limit, (row) => row.customerPartyId)
   if (rows.length === 0) return { rows: [], lastId }
   const customerIds = rows.map((row) => row.customerPartyId)
+  return { rows: await customerRecords(tx, scope, customerIds), lastId }
+}
+
+/** One connected party, undefined when it has no grant in the scope. */
+export async function findCustomer(
+  tx: Transaction,
+  scope: CustomerScope,
+  customerPartyId: string,
+): Promise<CustomerRecord | undefined> {
+  const ids = delegationsInScope(tx, scope).select('customerPartyId').where('customerPartyId', '=', customerPartyId)
+  const found = await ids.limit(1).execute()
+  return found.length === 0 ? undefined : (await customerRecords(tx, scope, [customerPartyId]))[0]
+}
+
+async function customerRecords(
+  tx: Transaction,
+  scope: CustomerScope,
+  customerIds: readonly string[],
+): Promise<CustomerRecord[]> {
   const parties = await tx.db.selectFrom('parties').selectAll().where('id', 'in', customerIds).execute()
   const delegations = await delegationsInScope(tx, scope)
     .innerJoin('agents', 'agents.id', 'delegations.agentId')
@@ -84,12 +103,11 @@ export async function listCustomers(
     .where('customerPartyId', 'in', customerIds)
     .orderBy('delegations.id')
     .execute()
-  const records = customerIds.map((id) => {
+  return customerIds.map((id) => {
     const party = parties.find((row) => row.id === id)
     if (party === undefined) throw new Error(`Bug: the customer ${id} is no party.`)
     return { party, delegations: delegations.filter((row) => row.customerPartyId === id) }
   })
-  return { rows: records, lastId }
 }
 
 function delegationsInScope(tx: Transaction, scope: CustomerScope) {

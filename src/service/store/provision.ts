@@ -4,15 +4,28 @@ import type { Transaction } from './store.ts'
 import type { AgentRow, CredentialRow, DelegationRow, PartyRow, UserRow, WalletRow } from './tables.ts'
 import { post } from './wallets.ts'
 
+/** A row that leaves out what it has no value for. */
+type New<Row, Optional extends keyof Row> = Omit<Row, Optional> & Partial<Pick<Row, Optional>>
+
+export type NewParty = New<PartyRow, 'handle' | 'phone' | 'limits'>
+export type NewAgent = New<AgentRow, 'tags' | 'slug' | 'limits' | 'updatedBy' | 'updatedAtMs' | 'lastActiveAtMs'>
+export type NewCredential = New<CredentialRow, 'userId' | 'tags' | 'createdBy' | 'revokedBy' | 'lastUsedAtMs'>
+
+const newAgent = { slug: null, limits: null, updatedBy: null, updatedAtMs: null, lastActiveAtMs: null } as const
+const newCredential = { userId: null, createdBy: null, revokedBy: null, lastUsedAtMs: null } as const
+
 /** A party with its default wallet, which is funded from outside. */
 export async function createParty(
   tx: Transaction,
   system: System,
-  party: PartyRow,
+  party: NewParty,
   fundsCents: number,
 ): Promise<WalletRow> {
   const { id: partyId, createdAtMs } = party
-  await tx.db.insertInto('parties').values(party).execute()
+  await tx.db
+    .insertInto('parties')
+    .values({ handle: null, phone: null, limits: null, ...party })
+    .execute()
   const wallet: WalletRow = {
     id: newId('wal', system, createdAtMs),
     partyId,
@@ -35,18 +48,24 @@ export async function createParty(
   return wallet
 }
 
-export async function createUser(tx: Transaction, user: UserRow): Promise<void> {
-  await tx.db.insertInto('users').values(user).execute()
+export async function createUser(tx: Transaction, user: New<UserRow, 'mfaVerifiedAtMs'>): Promise<void> {
+  await tx.db
+    .insertInto('users')
+    .values({ mfaVerifiedAtMs: null, ...user })
+    .execute()
 }
 
 /** An agent that pays from a wallet of its party's, on which it holds the permissions. */
 export async function createAgent(
   tx: Transaction,
-  agent: AgentRow,
+  agent: NewAgent,
   walletId: string,
   permissions: readonly string[],
 ): Promise<void> {
-  await tx.db.insertInto('agents').values(agent).execute()
+  await tx.db
+    .insertInto('agents')
+    .values({ ...newAgent, tags: '{}', ...agent })
+    .execute()
   await tx.db
     .insertInto('walletAgents')
     .values({ walletId, agentId: agent.id, isDefault: 1, attachedAtMs: agent.createdAtMs })
@@ -59,8 +78,10 @@ export async function createDelegation(tx: Transaction, delegation: DelegationRo
   await tx.db.insertInto('delegations').values(delegation).execute()
 }
 
-export async function createCredential(tx: Transaction, credential: CredentialRow): Promise<void> {
-  await tx.db.insertInto('credentials').values(credential).execute()
+export async function createCredential(tx: Transaction, credential: NewCredential): Promise<CredentialRow> {
+  const row: CredentialRow = { ...newCredential, tags: '{}', ...credential }
+  await tx.db.insertInto('credentials').values(row).execute()
+  return row
 }
 
 export async function seededCredentials(tx: Transaction): Promise<CredentialRow[]> {

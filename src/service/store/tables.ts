@@ -1,3 +1,8 @@
+import type { AccessTokenRow, ActivityRow } from './credential-tables.ts'
+import type { CustomerInvitationRow } from './invitation-tables.ts'
+import type { ApprovalRow, PaymentRow, TransactionRow } from './payment-tables.ts'
+import type { SecondFactorRow } from './second-factor-schema.ts'
+
 /**
  * The tables, alike on SQLite and PostgreSQL: ids are text, amounts integer cents, instants milliseconds since the
  * epoch on the service's clock, booleans 0 or 1, structured values JSON as text.
@@ -5,17 +10,24 @@
 export interface Tables {
   parties: PartyRow
   users: UserRow
+  secondFactors: SecondFactorRow
   agents: AgentRow
   wallets: WalletRow
   walletAgents: WalletAgentRow
   walletPermissions: WalletPermissionRow
   credentials: CredentialRow
+  accessTokens: AccessTokenRow
+  activity: ActivityRow
   delegations: DelegationRow
+  customerInvitations: CustomerInvitationRow
   agentCards: AgentCardRow
   cardTransactions: CardTransactionRow
   ledgerEntries: LedgerEntryRow
   subscriptions: SubscriptionRow
   subscriptionPayments: SubscriptionPaymentRow
+  payments: PaymentRow
+  approvals: ApprovalRow
+  transactions: TransactionRow
   checkoutKey: CheckoutKeyRow
   idempotencyRecords: IdempotencyRecordRow
   clock: ClockRow
@@ -26,6 +38,12 @@ export interface PartyRow {
   partyType: 'PERSON' | 'ORG'
   displayName: string
   email: string | null
+  /** Without the `@`. */
+  handle: string | null
+  /** E.164. */
+  phone: string | null
+  /** JSON of `Limits`, on everything that leaves its wallets. */
+  limits: string | null
   issuedCardsEnabled: 0 | 1
   createdAtMs: number
 }
@@ -36,6 +54,8 @@ export interface UserRow {
   role: 'OWNER' | 'ADMIN' | 'MEMBER'
   name: string
   email: string
+  /** When the user last proved a second factor, by the service's clock. */
+  mfaVerifiedAtMs: number | null
   createdAtMs: number
 }
 
@@ -44,10 +64,22 @@ export interface AgentRow {
   partyId: string
   name: string
   description: string | null
+  /** JSON object of texts. */
+  tags: string
+  /** The agent's part of its handle. */
+  slug: string | null
+  /** `@<party handle>-<slug>`. */
   handle: string | null
+  /** JSON of `AgentLimits`: caps on what it starts on its owner's party; null without any. */
+  limits: string | null
   status: 'ACTIVE' | 'REVOKED'
   createdBy: string | null
+  updatedBy: string | null
   createdAtMs: number
+  /** Null until its first change. */
+  updatedAtMs: number | null
+  /** When a credential of it was last used, up to a minute late. */
+  lastActiveAtMs: number | null
 }
 
 export interface WalletRow {
@@ -86,20 +118,30 @@ export interface WalletPermissionRow {
 
 export interface CredentialRow {
   id: string
-  kind: 'api_key' | 'agent_key'
+  kind: 'api_key' | 'agent_key' | 'user_token'
   partyId: string
+  /** Of an agent key. */
   agentId: string | null
+  /** Of a user's token. */
+  userId: string | null
   name: string | null
   /** SHA-256 of the whole credential, hexadecimal; the secret itself is not stored. */
   secretHash: string
   /** The first characters of the credential, for people to recognize it. */
   displayPrefix: string
-  /** JSON array of scopes; null for an agent key, which takes none. */
+  /** JSON array of scopes; null for what takes none: agent keys and users' tokens. */
   scopes: string | null
+  /** JSON object of texts. */
+  tags: string
   /** Made by the seed, so that a start can set its secret. */
   seeded: 0 | 1
+  createdBy: string | null
+  revokedBy: string | null
   revokedAtMs: number | null
+  /** Set by a rotation: when its grace period ends. */
   expiresAtMs: number | null
+  /** Up to a minute late. */
+  lastUsedAtMs: number | null
   createdAtMs: number
 }
 
@@ -173,7 +215,7 @@ export interface CardTransactionRow {
 export interface LedgerEntryRow {
   id: string
   postingId: string
-  account: 'available' | 'held' | 'card_network' | 'payer_cards' | 'funding'
+  account: 'available' | 'held' | 'card_network' | 'payer_cards' | 'funding' | 'wire_network'
   /** Null for the accounts outside the service. */
   walletId: string | null
   amountCents: number

@@ -103,16 +103,22 @@ export async function postAll(
   wallet: WalletRow,
   postings: readonly DatedPosting[],
 ): Promise<void> {
-  const after = { availableCents: wallet.availableCents, heldCents: wallet.heldCents }
-  for (const { posting } of postings) {
-    assertBalanced(posting)
-    const change = balanceChange(posting, wallet.id)
-    after.availableCents += change.availableCents
-    after.heldCents += change.heldCents
-  }
-  const { id, version } = wallet
-  const { numAffectedRows } = await setBalances(tx, { id, version, nextVersion: version + 1, ...after })
-  if (numAffectedRows !== 1n) throw new StaleWriteError(`wallet ${id}`)
+  await postBetween(tx, system, [wallet], postings)
+}
+
+/**
+ * Enters postings on several wallets. Their rows change in the order of their ids, so that two that pay each other wait
+ * for one another instead of each holding what the other needs.
+ */
+export async function postBetween(
+  tx: Transaction,
+  system: System,
+  wallets: readonly WalletRow[],
+  postings: readonly DatedPosting[],
+): Promise<void> {
+  for (const { posting } of postings) assertBalanced(posting)
+  const ordered = [...wallets].sort((a, b) => (a.id < b.id ? -1 : 1))
+  for (const wallet of ordered) await moveBalances(tx, wallet, postings)
   for (const { posting, nowMs, sourceId } of postings) {
     const postingId = newId('pst', system, nowMs)
     for (const [index, { account, walletId, amountCents }] of posting.entries.entries()) {
@@ -120,6 +126,18 @@ export async function postAll(
       await insertEntry(tx, { ...entry, reason: posting.reason, sourceId, createdAtMs: nowMs })
     }
   }
+}
+
+async function moveBalances(tx: Transaction, wallet: WalletRow, postings: readonly DatedPosting[]): Promise<void> {
+  const after = { availableCents: wallet.availableCents, heldCents: wallet.heldCents }
+  for (const { posting } of postings) {
+    const change = balanceChange(posting, wallet.id)
+    after.availableCents += change.availableCents
+    after.heldCents += change.heldCents
+  }
+  const { id, version } = wallet
+  const { numAffectedRows } = await setBalances(tx, { id, version, nextVersion: version + 1, ...after })
+  if (numAffectedRows !== 1n) throw new StaleWriteError(`wallet ${id}`)
 }
 
 interface Balances {

@@ -1,0 +1,35 @@
+/** Caps on what is spent without an approval, in cents; null and absent mean none. Days and months are UTC. */
+export interface Limits {
+  perTransaction?: number | null | undefined
+  perDay?: number | null | undefined
+  perMonth?: number | null | undefined
+}
+
+/** What was already spent in the windows that an amount falls into, in cents. */
+export interface Spent {
+  dayCents: number
+  monthCents: number
+}
+
+/** Which limit was hit, how high it is, and what it would have become (spec: Approval, reasons). */
+export interface LimitReason {
+  type: 'limitExceeded'
+  limitType: 'perTransactionAmount' | 'dailyAmount' | 'monthlyAmount'
+  limitAmount: number
+  actualAmount: number
+  currency: 'USD'
+}
+
+/** Every limit that the amount goes beyond; what reaches a limit exactly is within it. */
+export function limitsHit(limits: Limits, amountCents: number, spent: Spent): LimitReason[] {
+  const windows = [
+    ['perTransactionAmount', limits.perTransaction, amountCents],
+    ['dailyAmount', limits.perDay, spent.dayCents + amountCents],
+    ['monthlyAmount', limits.perMonth, spent.monthCents + amountCents],
+  ] as const
+  return windows.flatMap(([limitType, limitAmount, actualAmount]) =>
+    limitAmount === null || limitAmount === undefined || actualAmount <= limitAmount
+      ? []
+      : [{ type: 'limitExceeded', limitType, limitAmount, actualAmount, currency: 'USD' }],
+  )
+}

@@ -1,0 +1,121 @@
+import type { z } from 'zod'
+import type { Approval } from '../../../tools/approvals.ts'
+import { fail } from '../../errors.ts'
+import { timestamp } from '../../system.ts'
+import { requireHeldOnWallet } from '../actor.ts'
+import { nextApprovalStatus, requireMayDecide, requireRecentMfa } from '../domain/approvals.ts'
+import type { LimitReason } from '../domain/limits.ts'
+import { nextPaymentStatus } from '../domain/payments.ts'
+import { type Context, type Handler, walletListScope } from '../handler.ts'
+import { newChallenge } from '../mfa-challenge.ts'
+import { move } from '../money-movement.ts'
+import { page, pageRequest } from '../pagination.ts'
+import { listApprovals as approvalsOf, findApproval, recentMfa, resolveApproval } from '../store/approvals.ts'
+import { findAgent } from '../store/counterparties.ts'
+import { findParty } from '../store/parties.ts'
+import type { ApprovalRow, PaymentRow } from '../store/payment-tables.ts'
+import { findPayment, replacePayment } from '../store/payments.ts'
+import type { Transaction } from '../store/store.ts'
+import { findWallet } from '../store/wallets.ts'
+import { accountMask, type Beneficiary } from './transfers.ts'
+
+type ApprovalResource = z.output<typeof Approval>
+
+export const listApprovals: Handler<'listApprovals'> = async (input, context) => {
+  const scope = walletListScope(context)
+  const { status } = input
+  const list = { list: 'approvals', ...scope, status }
+  const rows = await approvalsOf(context.tx, scope, status, pageRequest(input, list))
+  const views: ApprovalResource[] = []
+  for (const row of rows.rows) views.push(await view(context.tx, row))
+  return page({ rows: views, lastId: rows.lastId }, list, (approval) => approval)
+}
+
+export const getApproval: Handler<'getApproval'> = async ({ approvalId }, context) =>
+  view(context.tx, (await load(context, approvalId)).approval)
+
+export const approveApproval: Handler<'approveApproval'> = async ({ approvalId }, context) => {
+  const { tx, actor, nowMs } = context
+  const { approval, payment, wallet } = await load(context, approvalId)
+  requireMayDecide(actor.actorType, payment.actorType)
+  const status = nextApprovalStatus(approval.status, 'approve')
+  if (actor.userId !== null) {
+    const verifiedAtMs = await recentMfa(tx, actor.userId)
+    const verifyAt = await verifyAddress(context, actor.userId)
+    requireRecentMfa({ amountCents: payment.amountCents, verifiedAtMs, nowMs, verifyAt })
+  }
+  await replacePayment(tx, payment, await move(context, payment, wallet))
+  return view(tx, await resolveApproval(tx, approval, { status, denialReason: null, nowMs }))
+}
+
+export const denyApproval: Handler<'denyApproval'> = async ({ approvalId, reason }, context) => {
+  const { tx, nowMs } = context
+  const { approval, payment } = await load(context, approvalId)
+  const status = nextApprovalStatus(approval.status, 'deny')
+  const denied = { ...payment, status: nextPaymentStatus(payment.status, 'deny'), updatedAtMs: nowMs }
+  await replacePayment(tx, payment, denied)
+  return view(tx, await resolveApproval(tx, approval, { status, denialReason: reason ?? null, nowMs }))
+}
+
+async function load({ tx, actor, operation, partyId }: Context, id: string) {
+  const approval = await findApproval(tx, partyId, id)
+  if (approval === undefined) fail('not_found', { detail: `There is no approval ${id}.` })
+  const wallet = await findWallet(tx, partyId, approval.walletId)
+  if (wallet === undefined) throw new Error(`Bug: the wallet of the approval ${id} is gone.`)
+  await requireHeldOnWallet(tx, actor, operation, wallet)
+  return { approval, wallet, payment: await paymentOf(tx, approval) }
+}
+
+async function verifyAddress({ tx, system, nowMs, publicUrl }: Context, userId: string): Promise<string> {
+  return `${publicUrl()}/verify/${await newChallenge(tx, system, userId, nowMs)}`
+}
+
+async function paymentOf(tx: Transaction, approval: ApprovalRow): Promise<PaymentRow> {
+  const payment = await findPayment(tx, approval.paymentId)
+  if (payment === undefined) throw new Error(`Bug: the approval ${approval.id} is of no payment.`)
+  return payment
+}
+
+async function view(tx: Transaction, row: ApprovalRow): Promise<ApprovalResource> {
+  const payment = await paymentOf(tx, row)
+  const { amountCents: amount, currency, beneficiary } = payment
+  return {
+    type: 'approval',
+    id: row.id,
+    attributes: {
+      status: row.status,
+      target: { type: payment.kind === 'payment' ? 'payment' : 'withdrawal', id: payment.id },
+      payment: { amount, currency },
+      reasons: JSON.parse(row.reasons) as LimitReason[],
+      customer: payment.delegated === 1 ? await customerOf(tx, payment.partyId) : null,
+      ach: null,
+      realtime: null,
+      wire: beneficiary === null ? null : wireOf(beneficiary),
+      initiator: { actorType: payment.actorType, agent: await agentOf(tx, payment.agentId) },
+      denialReason: row.denialReason,
+      createdAt: timestamp(row.createdAtMs),
+      updatedAt: timestamp(row.updatedAtMs),
+      resolvedAt: row.resolvedAtMs === null ? null : timestamp(row.resolvedAtMs),
+    },
+  }
+}
+
+async function customerOf(tx: Transaction, id: string) {
+  return { id, name: (await findParty(tx, id))?.displayName ?? null }
+}
+
+async function agentOf(tx: Transaction, id: string | null) {
+  const agent = id === null ? undefined : await findAgent(tx, { id })
+  if (agent === undefined) return null
+  const owner = await findParty(tx, agent.partyId)
+  return {
+    id: agent.id,
+    name: agent.name,
+    owner: owner === undefined ? null : { partyId: owner.id, name: owner.displayName },
+  }
+}
+
+function wireOf(beneficiary: string) {
+  const { name } = JSON.parse(beneficiary) as Beneficiary
+  return { beneficiaryName: name, accountDisplayMask: accountMask(beneficiary) }
+}

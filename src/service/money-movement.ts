@@ -1,0 +1,187 @@
+import { fail } from '../errors.ts'
+import { newId } from '../system.ts'
+import { requireHeldOnWallet } from './actor.ts'
+import { startOfDayAndMonth } from './domain/calendar.ts'
+import { paid, reserved, wired } from './domain/ledger.ts'
+import { type LimitReason, type Limits, limitsHit } from './domain/limits.ts'
+import { nextPaymentStatus, requireFunds } from './domain/payments.ts'
+import type { Context } from './handler.ts'
+import { insertApproval } from './store/approvals.ts'
+import { findAgent } from './store/counterparties.ts'
+import { findDelegation, findParty } from './store/parties.ts'
+import type { PaymentRow } from './store/payment-tables.ts'
+import { insertPayment, type Spender, spentSince } from './store/payments.ts'
+import type { WalletRow } from './store/tables.ts'
+import { insertTransaction } from './store/transactions.ts'
+import { agentDefaultWallet, defaultWallet, findWallet, post, postBetween } from './store/wallets.ts'
+
+/** What a new payment or wire says of itself; the rest follows from who asks for it. */
+type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description' | 'tags'> &
+  Partial<Pick<PaymentRow, 'recipientPartyId' | 'recipientAgentId' | 'claimant' | 'claimTokenHash' | 'beneficiary'>>
+
+/**
+ * Sends money, or puts it in review where it goes beyond a limit. The funds are looked at in both cases: what could not
+ * be paid now is not worth a person's decision.
+ */
+export async function send(context: Context, wallet: WalletRow, draft: Draft): Promise<PaymentRow> {
+  const { tx, nowMs, system } = context
+  requireFunds(wallet, draft.amountCents, '/data/attributes/amount')
+  const payment = created(context, wallet, draft)
+  const reasons = await reasonsForReview(context, payment.amountCents)
+  if (reasons.length === 0) {
+    const moved = await move(context, payment, wallet)
+    await insertPayment(tx, moved)
+    return moved
+  }
+  const inReview = { ...payment, status: nextPaymentStatus(payment.status, 'review') }
+  await insertPayment(tx, inReview)
+  await insertApproval(tx, {
+    id: newId('apr', system, nowMs),
+    partyId: payment.partyId,
+    walletId: payment.walletId,
+    paymentId: payment.id,
+    status: 'pending',
+    reasons: JSON.stringify(reasons),
+    denialReason: null,
+    version: 1,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+    resolvedAtMs: null,
+  })
+  return inReview
+}
+
+/** Moves a payment's money; the state it then has is for the caller to save. @throws 409 when it cannot move now. */
+export async function move(context: Context, payment: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
+  const { tx, system, nowMs } = context
+  const { amountCents } = payment
+  const at = { nowMs, sourceId: payment.id }
+  requireFunds(wallet, amountCents)
+  if (payment.claimant !== null) {
+    const status = nextPaymentStatus(payment.status, 'reserve')
+    await post(tx, system, wallet, reserved(wallet.id, amountCents), at)
+    return { ...payment, status, heldCents: amountCents, updatedAtMs: nowMs }
+  }
+  const status = nextPaymentStatus(payment.status, 'pay')
+  if (payment.kind === 'wire') {
+    await post(tx, system, wallet, wired(wallet.id, amountCents), at)
+    return { ...payment, status, updatedAtMs: nowMs, transactionId: await arrived(context, payment, null) }
+  }
+  const to = await receivingWallet(context, payment)
+  await postBetween(tx, system, [wallet, to], [{ ...at, posting: paid(wallet.id, to.id, amountCents) }])
+  return { ...payment, status, updatedAtMs: nowMs, transactionId: await arrived(context, payment, to) }
+}
+
+/** Records that a payment's money arrived, once: the database allows one record for each. */
+export async function arrived(
+  { tx, system, nowMs }: Context,
+  payment: PaymentRow,
+  to: WalletRow | null,
+): Promise<string> {
+  const id = newId('txn', system, nowMs)
+  const deposit = payment.kind === 'deposit'
+  await insertTransaction(tx, {
+    id,
+    transactionType: payment.kind === 'payment' ? 'payment' : 'transfer',
+    paymentId: payment.id,
+    sourcePartyId: deposit ? null : payment.partyId,
+    sourceWalletId: deposit ? null : payment.walletId,
+    destinationPartyId: to?.partyId ?? null,
+    destinationWalletId: to?.id ?? null,
+    delegated: payment.delegated,
+    amountCents: payment.amountCents,
+    currency: payment.currency,
+    description: payment.description,
+    createdAtMs: nowMs,
+  })
+  return id
+}
+
+/** The wallet to pay from: the one that is named, else the agent's own or the party's. @throws 404, 403. */
+export async function payingWallet(context: Context, walletId?: string): Promise<WalletRow> {
+  const { tx, actor, partyId, operation } = context
+  const own = actor.agentId !== null && partyId === actor.partyId
+  const wallet =
+    walletId !== undefined
+      ? await findWallet(tx, partyId, walletId)
+      : own
+        ? await agentDefaultWallet(tx, actor.agentId ?? '')
+        : await defaultWallet(tx, partyId)
+  if (wallet === undefined && walletId !== undefined) {
+    fail('not_found', {
+      detail: `There is no wallet ${walletId}.`,
+      source: { pointer: '/data/attributes/walletId' },
+    })
+  }
+  if (wallet === undefined) {
+    fail('forbidden', { detail: 'There is no wallet to pay from. Ask the owner of the account to attach one.' })
+  }
+  await requireHeldOnWallet(tx, actor, operation, wallet)
+  return wallet
+}
+
+/** Who is to be paid, as they are paid now: an agent into its own wallet, else into its party's. @throws 409. */
+async function receivingWallet(
+  { tx }: Context,
+  { recipientPartyId, recipientAgentId }: PaymentRow,
+): Promise<WalletRow> {
+  const ofAgent = recipientAgentId === null ? undefined : await agentDefaultWallet(tx, recipientAgentId)
+  const wallet = ofAgent ?? (await defaultWallet(tx, recipientPartyId ?? ''))
+  if (wallet?.status !== 'active') fail('conflict', { detail: 'The recipient cannot be paid now.' })
+  return wallet
+}
+
+function created(context: Context, wallet: WalletRow, draft: Draft): PaymentRow {
+  const { actor, partyId, instanceId, nowMs, system } = context
+  return {
+    id: newId(draft.kind === 'payment' ? 'pay' : 'tfr', system, nowMs),
+    partyId,
+    walletId: wallet.id,
+    delegated: partyId === actor.partyId ? 0 : 1,
+    actorType: actor.actorType === 'party' ? 'api' : actor.actorType,
+    agentId: actor.agentId,
+    instanceId,
+    status: 'CREATED',
+    recipientPartyId: null,
+    recipientAgentId: null,
+    claimant: null,
+    claimTokenHash: null,
+    beneficiary: null,
+    heldCents: 0,
+    transactionId: null,
+    version: 1,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+    ...draft,
+  }
+}
+
+/** Every limit that an amount goes beyond: the agent's on its own party or the customer's grant's, then the party's. */
+async function reasonsForReview(context: Context, amountCents: number): Promise<LimitReason[]> {
+  const { tx, actor, partyId, nowMs } = context
+  const { agentId } = actor
+  const ofParty = (await findParty(tx, partyId))?.limits ?? null
+  const ofAgent = agentId === null ? null : await agentLimits(context, agentId)
+  const caps = [
+    { limits: ofAgent, spender: { partyId, agentId } },
+    { limits: ofParty, spender: { partyId, agentId: null } },
+  ]
+  const { dayStartMs, monthStartMs } = startOfDayAndMonth(nowMs)
+  const reasons: LimitReason[] = []
+  for (const { limits, spender } of caps) {
+    if (limits === null) continue
+    const spent = (since: number) => spentBy(context, spender, since)
+    const windows = { dayCents: await spent(dayStartMs), monthCents: await spent(monthStartMs) }
+    reasons.push(...limitsHit(JSON.parse(limits) as Limits, amountCents, windows))
+  }
+  return reasons
+}
+
+async function agentLimits({ tx, actor, partyId }: Context, agentId: string): Promise<string | null> {
+  if (partyId === actor.partyId) return (await findAgent(tx, { id: agentId }))?.limits ?? null
+  return (await findDelegation(tx, agentId, partyId))?.limits ?? null
+}
+
+function spentBy({ tx }: Context, spender: Spender, sinceMs: number): Promise<number> {
+  return spentSince(tx, spender, sinceMs)
+}

@@ -1,0 +1,84 @@
+import { html } from 'hono/html'
+import type { ConnectWords } from './connect-words.ts'
+
+type Html = ReturnType<typeof html>
+
+interface Form {
+  /** Where the answer goes: the page's own path. */
+  action: string
+  token: string
+}
+
+/**
+ * The page at an invitation's `url`. It has no script: the browser sends the form. Without `form` the person can read
+ * what is asked, and not answer here.
+ */
+export function connectPage(words: ConnectWords, form: Form | null, sandbox: boolean): Html {
+  const { title, developer, agent, invited, message, outcome } = words
+  const heading = outcome === null ? html`<bdi>${developer}</bdi> asks to connect` : html`${outcome.heading}`
+  return page(
+    title,
+    html`${sandbox ? html`<header class="sandbox">Sandbox: no real money</header>` : ''}
+<main>
+<h1>${heading}</h1>
+${outcome === null ? '' : html`<p role="status">${outcome.line}</p>`}
+<dl>
+<div><dt>Asked by</dt><dd><bdi>${developer}</bdi></dd></div>
+<div><dt>For its agent</dt><dd><bdi>${agent}</bdi></dd></div>
+<div><dt>Asked of</dt><dd><bdi>${invited}</bdi></dd></div>
+${message === null ? '' : html`<div><dt>Message</dt><dd><bdi>${message}</bdi></dd></div>`}
+</dl>
+${outcome === null ? request(words, form) : ''}
+</main>`,
+  )
+}
+
+/** A page that says one thing. */
+export function connectMessage(heading: string, text: string, retry?: { href: string; text: string }): Html {
+  const link = retry === undefined ? '' : html`<p><a href="${retry.href}">${retry.text}</a></p>`
+  return page(heading, html`<main><h1>${heading}</h1><p>${text}</p>${link}</main>`)
+}
+
+function request(words: ConnectWords, form: Form | null): Html {
+  return html`<section aria-labelledby="permissions">
+<h2 id="permissions">If you accept, the agent may</h2>
+<ul>
+${words.permissions.map((text) => html`<li>${text}</li>`)}
+</ul>
+</section>
+<dl>
+<div><dt>Limit</dt><dd>${words.limit}</dd></div>
+<div><dt>Lasts</dt><dd>Until you or <bdi>${words.developer}</bdi> end it</dd></div>
+<div><dt>Answer by</dt><dd>${words.expires}</dd></div>
+</dl>
+${form === null ? html`<p class="aside">Sign in to your account to answer. This page can’t do it for you.</p>` : answerForm(words, form)}`
+}
+
+function answerForm({ invited }: ConnectWords, { action, token }: Form): Html {
+  return html`<form method="post" action="${action}">
+<input type="hidden" name="formToken" value="${token}">
+<p class="aside" id="as">In the sandbox you answer as <bdi>${invited}</bdi>, without a password.</p>
+<div class="choices">
+<button type="submit" name="decision" value="accept" aria-describedby="as">Accept</button>
+<button type="submit" name="decision" value="decline" class="quiet" aria-describedby="as">Decline</button>
+</div>
+</form>`
+}
+
+function page(title: string, body: Html): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<link rel="stylesheet" href="/connect/style.css">
+</head>
+<body>
+${body}
+</body>
+</html>
+`
+}

@@ -1,0 +1,106 @@
+import type { Delegable } from '../../permissions.ts'
+import type { Invitation } from '../connect.ts'
+
+/** What a permission lets an agent do, to the person who grants it. */
+export const permissionWords = {
+  'payments.read': 'See your payments and subscriptions',
+  'payments.create': 'Send payments from your wallet and start subscriptions for you',
+  'external_parties.read': 'See the people and businesses outside the service that you pay',
+  'external_parties.create': 'Add people and businesses outside the service to pay',
+  'direct.read': 'See your direct bank payments',
+  'direct.create': 'Send direct bank payments from your wallet',
+  'external_accounts.create': 'Link bank accounts for you',
+  'wallets.read': 'See your wallets',
+  'wallets.balance': 'See how much money is in your wallets',
+  'wallets.create': 'Open wallets for you',
+  'wallets.update': 'Rename and describe your wallets',
+  'wallets.fund': 'Add money to your wallets',
+  'wallets.deposit': 'Move money from your bank account into your wallets',
+  'wallets.transfer': 'Move money between your wallets',
+  'wallets.withdraw': 'Move money from your wallets to your bank account',
+  'party.read': 'See your profile',
+  'party.update': 'Change your profile',
+  'payment_intents.create': 'Ask for payments in your name',
+  'cards.read': 'Issue cards that spend from your wallet, and see their details',
+} as const satisfies Record<Delegable, string>
+
+/** An invitation in the invited person's words. Texts, not HTML. */
+export interface ConnectWords {
+  title: string
+  developer: string
+  agent: string
+  invited: string
+  message: string | null
+  permissions: string[]
+  limit: string
+  expires: string
+  /** How it ended; null while it can be answered. */
+  outcome: { heading: string; line: string } | null
+}
+
+export function connectWords(invitation: Invitation): ConnectWords {
+  const [developer, agent] = [plainText(invitation.developer), plainText(invitation.agent)]
+  const outcome = outcomeOf(invitation, isolated(developer), isolated(agent))
+  return {
+    title: outcome === null ? `Connect to ${developer}` : `${outcome.heading} – ${developer}`,
+    developer,
+    agent,
+    invited: plainText(invitation.invited),
+    message: invitation.message === null ? null : plainText(invitation.message),
+    permissions: invitation.permissions.map((name) => permissionWords[name as Delegable] ?? plainText(name)),
+    limit: limitWords(invitation),
+    expires: momentOf(invitation.expiresAtMs),
+    outcome,
+  }
+}
+
+function limitWords({ perTransactionCents }: Invitation): string {
+  if (perTransactionCents === null) return 'No limit: any amount that your wallet holds'
+  const amount = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' }).format(
+    perTransactionCents / 100,
+  )
+  return `Up to ${amount} a payment; more only when it is approved`
+}
+
+type Outcome = { heading: string; line: string }
+
+function outcomeOf({ status, cancelReason }: Invitation, developer: string, agent: string): Outcome | null {
+  if (status !== 'CANCELED') return outcomes[status](developer, agent)
+  return cancelReason === 'CONNECTION_ESTABLISHED'
+    ? { heading: 'Already connected', line: `You accepted another invitation of ${developer} to ${agent}.` }
+    : { heading: 'No longer open', line: `${developer} took the invitation back. Nothing was granted by it.` }
+}
+
+const outcomes = {
+  PENDING: () => null,
+  ACCEPTED: (developer, agent) => ({
+    heading: 'Connected',
+    line: `${agent} of ${developer} can act for you as you allowed, until you or ${developer} end it. You can close this page.`,
+  }),
+  DECLINED: (developer) => ({
+    heading: 'Declined',
+    line: `${developer} gets no access. You can close this page.`,
+  }),
+  EXPIRED: (developer) => ({
+    heading: 'Expired',
+    line: `The invitation was not answered in time. Ask ${developer} for a new one.`,
+  }),
+} as const satisfies Record<
+  Exclude<Invitation['status'], 'CANCELED'>,
+  (developer: string, agent: string) => Outcome | null
+>
+
+function momentOf(ms: number): string {
+  const options = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const
+  return `${new Intl.DateTimeFormat('en-US', options).format(ms)} UTC`
+}
+
+/** A text on one line, without the characters that reorder what stands around it (Unicode UAX #9). */
+function plainText(text: string): string {
+  return text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '').replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+}
+
+/** Sets a text apart within a sentence, so that its direction stays its own. */
+function isolated(text: string): string {
+  return `\u2068${text}\u2069`
+}

@@ -1,0 +1,92 @@
+import { readFile } from 'node:fs/promises'
+import type { Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import type { Logger } from '../../log.ts'
+import { newId, type System } from '../../system.ts'
+import type { CodeResult, SecondFactor, Verification } from '../second-factor.ts'
+import { StoreBusyError } from '../store/store.ts'
+import { formPageHeaders as headers, isForm, isOwnForm, mostFormBytes } from './own-forms.ts'
+import { ownFileHeaders } from './page-headers.ts'
+import { verifyMessage, verifyPage } from './verify-page.ts'
+import { verifyWords } from './verify-words.ts'
+
+interface VerifyPages {
+  secondFactor: SecondFactor
+  publicUrl: () => string
+  system: System
+  log: Logger
+}
+
+/** The page that a 428 names: it takes a code of the user's authenticator app. */
+export function mountVerify(app: Hono, pages: VerifyPages): void {
+  let style: Promise<string> | undefined
+  app.get('/verify/style.css', async () => {
+    style ??= readFile(new URL('./assets/verify.css', import.meta.url), 'utf8')
+    return new Response(await style, { headers: { ...ownFileHeaders, 'Content-Type': 'text/css; charset=utf-8' } })
+  })
+  app.get('/verify/:challenge', (c) => orFailure(c, pages, () => showPage(c, pages)))
+  const tooLong = (c: Context) => c.html(verifyMessage('Not verified', 'The form is too long.'), 400, headers)
+  const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
+  app.post('/verify/:challenge', limit, (c) => orFailure(c, pages, () => takeCode(c, pages)))
+}
+
+async function showPage(c: Context, { secondFactor }: VerifyPages): Promise<Response> {
+  const verification = await secondFactor.open(c.req.param('challenge') ?? '')
+  if (verification === undefined) return notFound(c)
+  return show(c, verification, null, verification.expired && verification.verifiedUntilMs === null ? 410 : 200)
+}
+
+/** The address is what another site doesn't know; that the form is this page's the browser says. */
+async function takeCode(c: Context, { secondFactor, publicUrl, log }: VerifyPages): Promise<Response> {
+  if (!isOwnForm(c, publicUrl())) return refused(c, 403, 'The code did not come from this page.')
+  if (!isForm(c)) return refused(c, 400, 'The form has to send a code.')
+  const code = new URLSearchParams(await c.req.text()).get('code') ?? ''
+  const checked = await secondFactor.verify(c.req.param('challenge') ?? '', code)
+  if (checked === undefined) return notFound(c)
+  const { result, after } = checked
+  log.info({ verdict: result.verdict }, 'a second factor was checked')
+  // To the page by GET: a reload repeats nothing.
+  if (result.verdict === 'accepted') return c.body(null, 303, { ...headers, Location: c.req.path })
+  if (result.verdict === 'too_many') c.header('Retry-After', String(result.retryAfterSeconds))
+  return show(c, after, result, statuses[result.verdict])
+}
+
+const statuses = {
+  challenge_expired: 410,
+  malformed: 422,
+  wrong: 422,
+  expired: 422,
+  used: 422,
+  too_many: 429,
+} as const satisfies Record<Exclude<CodeResult['verdict'], 'accepted'>, number>
+
+function show(c: Context, verification: Verification, result: CodeResult | null, status: 200 | 410 | 422 | 429) {
+  const { name, enrolment } = verification
+  const shown = { name, enrolment, action: c.req.path }
+  return c.html(verifyPage(verifyWords(verification, result), shown), status, headers)
+}
+
+function notFound(c: Context) {
+  const text = 'There is nothing to verify at this address. Check the link, or approve again to get a new one.'
+  return c.html(verifyMessage('Not found', text), 404, headers)
+}
+
+function refused(c: Context, status: 400 | 403, text: string) {
+  return c.html(
+    verifyMessage('Not verified', `${text} Open the address again and enter the code there.`),
+    status,
+    headers,
+  )
+}
+
+/** Also to somebody at a browser, what went wrong inside is not told. */
+async function orFailure(c: Context, { system, log }: VerifyPages, answer: () => Promise<Response>): Promise<Response> {
+  try {
+    return await answer()
+  } catch (error) {
+    const supportId = newId('req', system, system.now())
+    log.error({ supportId, err: error }, 'a verification page failed')
+    const text = `The page can’t be shown right now. Try again in a moment. (${supportId})`
+    return c.html(verifyMessage('Something went wrong', text), error instanceof StoreBusyError ? 503 : 500, headers)
+  }
+}

@@ -1,0 +1,88 @@
+import { type SqlBool, sql } from 'kysely'
+import type { ActivityRow } from './credential-tables.ts'
+import { type PageOf, type PageRequest, pageOf } from './page.ts'
+import { prepared } from './prepared.ts'
+import { StaleWriteError, type Transaction } from './store.ts'
+
+/** The last row of a party's chain: what the next one is chained to. */
+export async function activityHead(
+  tx: Transaction,
+  partyId: string,
+): Promise<Pick<ActivityRow, 'sequence' | 'hash'> | undefined> {
+  return (await head(tx, { partyId })).rows[0]
+}
+
+const head = prepared((db, by: { partyId: string }) =>
+  db
+    .selectFrom('activity')
+    .select(['sequence', 'hash'])
+    .where('partyId', '=', by.partyId)
+    .orderBy('sequence', 'desc')
+    .limit(1),
+)
+
+/** @throws StaleWriteError when another row took its place in the chain since the head was read. */
+export async function insertActivity(tx: Transaction, row: ActivityRow): Promise<void> {
+  const { numAffectedRows } = await insert(tx, row)
+  if (numAffectedRows !== 1n) throw new StaleWriteError(`activity ${row.partyId}`)
+}
+
+const insert = prepared((db, row: ActivityRow) =>
+  db
+    .insertInto('activity')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['partyId', 'sequence']).doNothing()),
+)
+
+export interface ActivityScope {
+  partyId: string
+  agentId: string | null
+  instanceId: string | null
+  resourceId: string | null
+  /** Of an agent that asks: it sees no other's. */
+  ownAgentId: string | null
+}
+
+export async function listActivity(
+  tx: Transaction,
+  scope: ActivityScope,
+  page: PageRequest,
+): Promise<PageOf<ActivityRow>> {
+  let query = tx.db.selectFrom('activity').selectAll().where('partyId', '=', scope.partyId)
+  if (scope.ownAgentId !== null) query = query.where('agentId', '=', scope.ownAgentId)
+  if (scope.agentId !== null) query = query.where('agentId', '=', scope.agentId)
+  if (scope.instanceId !== null) query = query.where('instanceId', '=', scope.instanceId)
+  if (scope.resourceId !== null) query = query.where(names(scope.resourceId))
+  if (page.beforeId !== null) {
+    const before = tx.db.selectFrom('activity').select('sequence').where('id', '=', page.beforeId)
+    query = query.where('sequence', '<', before)
+  }
+  const rows = await query
+    .orderBy('sequence', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(rows, page.limit, (row) => row.id)
+}
+
+/** Whether the JSON array holds the id. Not `like`, for which `_` is any character, and on SQLite `a` and `A` are one. */
+function names(resourceId: string) {
+  const ids = sql.ref('activity.resourceIds')
+  return sql<SqlBool>`replace(${ids}, ${JSON.stringify(resourceId)}, '') <> ${ids}`
+}
+
+/** Rows of a party's chain in their order, from after a sequence number on. */
+export async function activityAfter(
+  tx: Transaction,
+  partyId: string,
+  sequence: number,
+  limit: number,
+): Promise<ActivityRow[]> {
+  return tx.db
+    .selectFrom('activity')
+    .selectAll()
+    .where('partyId', '=', partyId)
+    .where('sequence', '>', sequence)
+    .orderBy('sequence')
+    .limit(limit)
+    .execute()
+}

@@ -1,0 +1,124 @@
+import { type PageOf, type PageRequest, pageOf } from './page.ts'
+import type { PaymentRow } from './payment-tables.ts'
+import { prepared } from './prepared.ts'
+import { StaleWriteError, type Transaction } from './store.ts'
+import { walletsHeld } from './wallets.ts'
+
+/** Whose payments a list shows; for an agent of the party's, only on wallets on which it holds the permission. */
+export interface PaymentListScope {
+  partyId: string
+  agentId: string | null
+  mustHold: string | null
+}
+
+/** A payment, wire or deposit by its id alone: who may see it is for the caller to decide. */
+export async function findPayment(tx: Transaction, id: string): Promise<PaymentRow | undefined> {
+  return (await paymentById(tx, { id })).rows[0]
+}
+
+const paymentById = prepared((db, by: { id: string }) => db.selectFrom('payments').selectAll().where('id', '=', by.id))
+
+/** The payments that a party sent, newest first. */
+export async function listPayments(
+  tx: Transaction,
+  { partyId, agentId, mustHold }: PaymentListScope,
+  page: PageRequest,
+): Promise<PageOf<PaymentRow>> {
+  let query = tx.db.selectFrom('payments').selectAll().where('partyId', '=', partyId).where('kind', '=', 'payment')
+  if (agentId !== null && mustHold !== null) {
+    query = query.where('walletId', 'in', walletsHeld(tx.db, agentId, mustHold))
+  }
+  if (page.beforeId !== null) query = query.where('id', '<', page.beforeId)
+  const rows = await query
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(rows, page.limit, (row) => row.id)
+}
+
+export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<void> {
+  await insert(tx, row)
+}
+
+const insert = prepared((db, row: PaymentRow) => db.insertInto('payments').values(row))
+
+type PaymentChange = Pick<
+  PaymentRow,
+  'status' | 'heldCents' | 'recipientPartyId' | 'recipientAgentId' | 'transactionId' | 'updatedAtMs'
+>
+
+/** Writes a payment's new state. @throws StaleWriteError when it changed since it was read. */
+export async function replacePayment(tx: Transaction, before: PaymentRow, after: PaymentRow): Promise<PaymentRow> {
+  const { status, heldCents, recipientPartyId, recipientAgentId, transactionId, updatedAtMs } = after
+  const change = { status, heldCents, recipientPartyId, recipientAgentId, transactionId, updatedAtMs }
+  const version = before.version + 1
+  const { numAffectedRows } = await update(tx, { ...change, id: before.id, version: before.version, next: version })
+  if (numAffectedRows !== 1n) throw new StaleWriteError(`payment ${before.id}`)
+  return { ...after, version }
+}
+
+const update = prepared((db, { id, version, next, ...change }: PaymentChange & Key) =>
+  db
+    .updateTable('payments')
+    .set({ ...change, version: next })
+    .where('id', '=', id)
+    .where('version', '=', version),
+)
+
+interface Key {
+  id: string
+  version: number
+  next: number
+}
+
+/** Whose spending is summed: everything that left a party's wallets, or what one agent started on them. */
+export interface Spender {
+  partyId: string
+  agentId: string | null
+}
+
+/** What was sent since an instant and neither failed nor was taken back, in cents. */
+export async function spentSince(tx: Transaction, { partyId, agentId }: Spender, sinceMs: number): Promise<number> {
+  const by = { partyId, sinceMs }
+  const { rows } = agentId === null ? await spentByParty(tx, by) : await spentByAgent(tx, { ...by, agentId })
+  // The sum of a bigint is a numeric on PostgreSQL, which arrives as text.
+  return Number(rows[0]?.cents ?? 0)
+}
+
+const spentByParty = prepared((db, by: { partyId: string; sinceMs: number }) =>
+  db
+    .selectFrom('payments')
+    .select((row) => row.fn.sum('amountCents').as('cents'))
+    .where('partyId', '=', by.partyId)
+    .where('createdAtMs', '>=', by.sinceMs)
+    .where('kind', '!=', 'deposit')
+    .where('status', 'not in', ['FAILED', 'CANCELED', 'APPROVAL_DENIED']),
+)
+
+const spentByAgent = prepared((db, by: { partyId: string; agentId: string; sinceMs: number }) =>
+  db
+    .selectFrom('payments')
+    .select((row) => row.fn.sum('amountCents').as('cents'))
+    .where('partyId', '=', by.partyId)
+    .where('agentId', '=', by.agentId)
+    .where('createdAtMs', '>=', by.sinceMs)
+    .where('kind', '!=', 'deposit')
+    .where('status', 'not in', ['FAILED', 'CANCELED', 'APPROVAL_DENIED']),
+)
+
+export interface Claims {
+  amount: number
+  count: number
+}
+
+/** What waits for somebody with one of these addresses (e-mail, phone) to claim it. */
+export async function claimsFor(tx: Transaction, claimants: readonly string[]): Promise<Claims> {
+  if (claimants.length === 0) return { amount: 0, count: 0 }
+  const row = await tx.db
+    .selectFrom('payments')
+    .select((of) => [of.fn.sum('heldCents').as('amount'), of.fn.countAll().as('count')])
+    .where('claimant', 'in', claimants)
+    .where('status', '=', 'PENDING_CLAIM')
+    .executeTakeFirstOrThrow()
+  return { amount: Number(row.amount ?? 0), count: Number(row.count) }
+}

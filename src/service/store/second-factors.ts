@@ -1,0 +1,36 @@
+import { prepared } from './prepared.ts'
+import type { SecondFactorRow } from './second-factor-schema.ts'
+import type { Transaction } from './store.ts'
+import type { UserRow } from './tables.ts'
+
+export async function findUser(tx: Transaction, id: string): Promise<UserRow | undefined> {
+  return (await userById(tx, { id })).rows[0]
+}
+
+const userById = prepared((db, by: { id: string }) => db.selectFrom('users').selectAll().where('id', '=', by.id))
+
+/** To be read and saved under `lock`: two codes at once are judged one after the other. */
+export async function lockSecondFactor(tx: Transaction, userId: string): Promise<SecondFactorRow> {
+  await tx.lock(`second factor ${userId}`)
+  return (await factorOf(tx, { userId })).rows[0] ?? { userId, lastStep: null, refusedAtMs: '[]' }
+}
+
+const factorOf = prepared((db, by: { userId: string }) =>
+  db.selectFrom('secondFactors').selectAll().where('userId', '=', by.userId),
+)
+
+export async function saveSecondFactor(tx: Transaction, row: SecondFactorRow): Promise<void> {
+  await upsert(tx, row)
+}
+
+const upsert = prepared((db, { userId, lastStep, refusedAtMs }: SecondFactorRow) =>
+  db
+    .insertInto('secondFactors')
+    .values({ userId, lastStep, refusedAtMs })
+    .onConflict((conflict) => conflict.column('userId').doUpdateSet({ lastStep, refusedAtMs })),
+)
+
+/** @param atMs The service's time. */
+export async function markVerified(tx: Transaction, userId: string, atMs: number): Promise<void> {
+  await tx.db.updateTable('users').set({ mfaVerifiedAtMs: atMs }).where('id', '=', userId).execute()
+}

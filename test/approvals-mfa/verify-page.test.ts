@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newChallenge } from '../../src/service/mfa-challenge.ts'
+import { expectRefusal } from '../service/refusals.ts'
+import { sqlite } from '../support/databases.ts'
+import { addUserToken, createWorld, type World } from '../support/world.ts'
+import { type Checks, checks, codeAt, origin } from './authenticator.ts'
+
+describe('the verification page', () => {
+  let world: World
+  let us: Checks
+
+  beforeAll(async () => {
+    world = await createWorld(sqlite)
+    us = await checks(world)
+  })
+  afterAll(() => world.drop())
+
+  test('has headers that leave no script, frame or foreign form', async () => {
+    const { headers, text } = await us.open(await (await us.approver()).challenge())
+    const policy = headers.get('content-security-policy')
+    for (const rule of ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"]) {
+      expect(policy).toContain(rule)
+    }
+    expect(policy).not.toContain('unsafe')
+    expect(policy).not.toContain('script-src')
+    expect(text).not.toMatch(/<script|style=|\son\w+=/)
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('referrer-policy')).toBe('same-origin')
+    expect(headers.get('x-frame-options')).toBe('DENY')
+    const style = await world.service.fetch(new Request(`${origin}/verify/style.css`))
+    expect([style.status, style.headers.get('content-type')]).toStrictEqual([200, 'text/css; charset=utf-8'])
+  })
+
+  test.each<[string, Record<string, string>]>([
+    ['another site', { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }],
+    ['another site with an old browser', { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'same-origin' }],
+    ['nowhere', { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' }],
+    ['a sibling', { Origin: origin, 'Sec-Fetch-Site': 'same-site' }],
+    ['something without Origin and Sec-Fetch-Site', {}],
+  ])('a form from %s is refused', async (_, headers) => {
+    const user = await us.approver()
+    const url = await user.challenge()
+    const code = codeAt(await us.secretAt(url), world.system.now())
+    expect((await us.submit(url, code, headers)).status).toBe(403)
+    expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
+    // Nor was the code used up.
+    expect((await us.submit(url, code)).status).toBe(303)
+  })
+
+  test('a form in another language or too long is refused', async () => {
+    const url = await (await us.approver()).challenge()
+    const own = { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }
+    expect((await us.submit(url, '123456', { ...own, 'Content-Type': 'application/json' })).status).toBe(400)
+    expect((await us.submit(url, '1'.repeat(5000))).status).toBe(400)
+  })
+
+  test('production shows no secret', async () => {
+    const production = await createWorld(sqlite, { environment: 'production' })
+    try {
+      // Signed with the key of its own database, as its 428 would: tokens of this environment's users are not made yet.
+      const { system, store } = production
+      const { partyId } = await production.whoami()
+      const { userId } = await addUserToken(production, partyId)
+      const challenge = await store.transaction((tx) => newChallenge(tx, system, userId, system.now()))
+      const response = await production.service.fetch(new Request(`${origin}/verify/${challenge}`))
+      const text = await response.text()
+      expect(response.status).toBe(200)
+      expect(text).toContain('6-digit code')
+      expect(text).not.toMatch(/otpauth|base32|Sandbox|[A-Z2-7]{32}/)
+    } finally {
+      await production.drop()
+    }
+  })
+})

@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectRefusal } from '../service/refusals.ts'
+import { databases } from '../support/databases.ts'
+import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
+import { exchange, exchangeOf, postAgentKey } from './requests.ts'
+
+const hour = 3_600_000
+
+describe.each(databases)('agent keys on $name', (database) => {
+  let world: World
+  let agentId: string
+  let other: OtherParty
+  const owner = () => ({ key: world.apiKey })
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+    agentId = String((await world.whoami()).agentId)
+    other = await addParty(world)
+  })
+  afterAll(() => world.drop())
+
+  const make = async () => (await postAgentKey(world, agentId)).json.data
+  const rotate = (id: string, attributes: object, sent = {}) =>
+    world.post(`/agent-keys/${id}/rotate`, attributes, { ...owner(), ...sent })
+  const works = async (key: string) => (await world.get('/whoami', { key })).status === 200
+  const listed = async (id: string) =>
+    (await world.get('/agent-keys?limit=100', owner())).json.data.find((key: { id: string }) => key.id === id)
+
+  test('are made for one agent, their secret shown once', async () => {
+    const answer = await postAgentKey(world, agentId, { attributes: { tags: { host: 'one' } }, idempotencyKey: null })
+    const { partyId } = await world.whoami()
+    const { agentKey, ...attributes } = answer.json.data.attributes
+    expect(agentKey).toMatch(/^ak_ntl_sandbox_[\w-]{43}$/)
+    expect(answer.json).toStrictEqual({
+      data: {
+        type: 'agentKey',
+        id: expect.stringMatching(/^agk_[0-9a-f]{32}$/),
+        attributes: {
+          agentKey,
+          agentKeyPrefix: agentKey.slice(0, 20),
+          status: 'ACTIVE',
+          createdAt: expect.any(String),
+          lastUsedAt: null,
+          revokedAt: null,
+          createdBy: null,
+          revokedBy: null,
+          expiresAt: null,
+          tags: { host: 'one' },
+        },
+        relationships: {
+          party: { data: { type: 'party', id: partyId } },
+          agent: { data: { type: 'agent', id: agentId } },
+        },
+      },
+    })
+    expect(await listed(answer.json.data.id)).toStrictEqual({ ...answer.json.data, attributes })
+    expect(await world.whoami(agentKey)).toMatchObject({
+      actorType: 'agent',
+      agentId,
+      agentIdentitySource: 'credential',
+      credentialKind: 'agent_key',
+      keyId: answer.json.data.id,
+    })
+    const used = (await listed(answer.json.data.id)).attributes.lastUsedAt
+    expect(used).toBe(new Date(world.system.now()).toISOString())
+  })
+
+  test('are listed by agent, newest first, and several work at once', async () => {
+    const agent = (await world.post('/agents', { name: 'Listed' }, owner())).json.data.id
+    const ids = []
+    for (let count = 0; count < 3; count++) ids.push((await postAgentKey(world, agent)).json.data.id)
+    const list = await world.get(`/agent-keys?agentId=${agent}`, owner())
+    expect(list.json.data.map(({ id }: { id: string }) => id)).toEqual(ids.toSorted().reverse())
+    expect(list.text).not.toContain('"agentKey":')
+    const first = await world.get(`/agent-keys?agentId=${agent}&limit=2`, owner())
+    const { nextCursor } = first.json.meta.pagination
+    const second = await world.get(`/agent-keys?agentId=${agent}&limit=2&cursor=${nextCursor}`, owner())
+    expect([...first.json.data, ...second.json.data]).toEqual(list.json.data)
+    expectRefusal(await world.get(`/agent-keys?cursor=${nextCursor}`, owner()), 'invalid_value', {
+      source: { parameter: 'cursor' },
+    })
+    expect((await world.get(`/agent-keys?agentId=${other.agentId}`, owner())).json.data).toEqual([])
+  })
+
+  test.each([
+    ['0 seconds', 0],
+    ['one second', 1],
+    ['an hour', 3_600],
+    ['a day', 86_400],
+  ])('rotated with %s of grace work until then, by the clock of the service', async (_, expiresInSeconds) => {
+    const { id, attributes } = await make()
+    const answer = await rotate(id, { expiresInSeconds })
+    const until = new Date(world.system.now() + expiresInSeconds * 1000).toISOString()
+    const { agentKey, previousKeyExpiresAt } = answer.json.data.attributes
+    expect(previousKeyExpiresAt).toBe(expiresInSeconds === 0 ? null : until)
+    expect(answer.json.data.id).not.toBe(id)
+    expect(agentKey).not.toBe(attributes.agentKey)
+    expect(answer.json.data.relationships.agent.data.id).toBe(agentId)
+    expect(await works(agentKey)).toBe(true)
+    if (expiresInSeconds > 0) {
+      expect((await listed(id)).attributes).toMatchObject({ status: 'ACTIVE', expiresAt: until, revokedAt: null })
+      world.system.pass(expiresInSeconds * 1000 - 1)
+      expect(await works(attributes.agentKey)).toBe(true)
+      world.system.pass(1)
+    }
+    expect(await works(attributes.agentKey)).toBe(false)
+    expect((await exchange(world, exchangeOf(attributes.agentKey))).json.error).toBe('invalid_grant')
+    expect((await listed(id)).attributes).toMatchObject({ status: 'REVOKED', expiresAt: until, revokedAt: until })
+    expect(await works(agentKey)).toBe(true)
+  })
+
+  test('end their grace period by the clock that is advanced', async () => {
+    const { id, attributes } = await make()
+    await rotate(id, { expiresInSeconds: 3_600 })
+    await world.post('/simulations/clock/advance', { seconds: 3_599 })
+    expect(await works(attributes.agentKey)).toBe(true)
+    await world.post('/simulations/clock/advance', { seconds: 1 })
+    expect(await works(attributes.agentKey)).toBe(false)
+  })
+
+  test.each([
+    ['nothing', {}],
+    ['less than nothing', { expiresInSeconds: -1 }],
+    ['more than a day', { expiresInSeconds: 86_401 }],
+    ['half a second', { expiresInSeconds: 0.5 }],
+    ['a text', { expiresInSeconds: '1' }],
+    ['null', { expiresInSeconds: null }],
+  ])('are not rotated with %s of grace', async (_, attributes) => {
+    const key = await make()
+    expectRefusal(await rotate(key.id, attributes), 'invalid_value', {
+      status: 422,
+      source: { pointer: '/data/attributes/expiresInSeconds' },
+    })
+    expect(await works(key.attributes.agentKey)).toBe(true)
+  })
+
+  test('are rotated once: neither a replay nor the database has the secret', async () => {
+    const { id } = await make()
+    const sent = { idempotencyKey: `rotate ${id}` }
+    const first = await rotate(id, { expiresInSeconds: 60, tags: { host: 'two' } }, sent)
+    const { agentKey, ...attributes } = first.json.data.attributes
+    expect(attributes.tags).toEqual({ host: 'two' })
+    const replay = await rotate(id, { expiresInSeconds: 60, tags: { host: 'two' } }, sent)
+    expect(replay.headers.get('x-idempotency-replayed')).toBe('true')
+    expect(replay.json.data).toStrictEqual({ ...first.json.data, attributes })
+    expectRefusal(await rotate(id, { expiresInSeconds: 60 }), 'conflict')
+    expect(await works(agentKey)).toBe(true)
+  })
+
+  test('keep their tags when rotated without', async () => {
+    const { id } = (await postAgentKey(world, agentId, { attributes: { tags: { a: 'b' } } })).json.data
+    expect((await rotate(id, { expiresInSeconds: 0 })).json.data.attributes.tags).toEqual({ a: 'b' })
+  })
+
+  test('end at once when they are revoked, also in their grace period', async () => {
+    for (const grace of [undefined, 3_600]) {
+      const { id, attributes } = await make()
+      if (grace !== undefined) await rotate(id, { expiresInSeconds: grace })
+      expect(await works(attributes.agentKey)).toBe(true)
+      const answer = await world.send('DELETE', `/agent-keys/${id}`, owner())
+      expect(answer.json.meta).toEqual({ deleted: true })
+      expect(answer.json.data.attributes).toMatchObject({ status: 'REVOKED', agentKeyPrefix: expect.any(String) })
+      expect(answer.text).not.toContain('"agentKey":')
+      expect(await works(attributes.agentKey)).toBe(false)
+      const again = await world.send('DELETE', `/agent-keys/${id}`, owner())
+      expect(again.json).toEqual(answer.json)
+      expectRefusal(await rotate(id, { expiresInSeconds: 0 }), 'conflict')
+    }
+    world.system.pass(hour)
+  })
+
+  test('are made for an agent of the party that is not deleted', async () => {
+    expectRefusal(await postAgentKey(world, other.agentId), 'not_found')
+    expectRefusal(await postAgentKey(world, `agt_${'0'.repeat(32)}`), 'not_found')
+    const gone = (await world.post('/agents', { name: 'Gone' }, owner())).json.data.id
+    await world.send('DELETE', `/agents/${gone}`, owner())
+    expectRefusal(await postAgentKey(world, gone), 'conflict')
+    const body = (data: object) => world.send('POST', '/agent-keys', { ...owner(), body: JSON.stringify({ data }) })
+    for (const data of [
+      { attributes: {} },
+      { attributes: {}, relationships: {} },
+      { attributes: { agentId }, relationships: { agent: { data: { type: 'agent', id: agentId } } } },
+      { attributes: {}, relationships: { agent: { data: { type: 'party', id: agentId } } } },
+      { attributes: {}, relationships: { agent: { data: null } } },
+    ]) {
+      expect((await body(data)).status, JSON.stringify(data)).toBe(400)
+    }
+  })
+
+  test('of another party are like none', async () => {
+    const foreign = await world.whoami(other.agentKey)
+    for (const id of [foreign.keyId, 'agk_missing']) {
+      expectRefusal(await rotate(id, { expiresInSeconds: 0 }), 'not_found')
+      expectRefusal(await world.send('DELETE', `/agent-keys/${id}`, owner()), 'not_found')
+    }
+    expect(await works(other.agentKey)).toBe(true)
+    const apiKeyId = (await world.whoami(world.apiKey)).keyId
+    expectRefusal(await world.send('DELETE', `/agent-keys/${apiKeyId}`, owner()), 'invalid_value', {
+      source: { parameter: 'keyId' },
+    })
+  })
+})

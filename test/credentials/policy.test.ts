@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { toolList } from '../../src/mcp/tools.ts'
+import { camelCase, type OperationDefinition } from '../../src/operation.ts'
+import { permissions, type Scope, scopes } from '../../src/permissions.ts'
+import { catalogue } from '../../tools/index.ts'
+import { allRows } from '../service/books.ts'
+import { expectRefusal } from '../service/refusals.ts'
+import { databases } from '../support/databases.ts'
+import { addKey, addUserToken, createWorld, secrets, type World } from '../support/world.ts'
+import { exchanged, postAgentKey } from './requests.ts'
+
+const governed = Object.values<OperationDefinition>(catalogue).filter(({ permission }) =>
+  /^(agents|api_keys)\./.test(permission),
+)
+
+test('the operations on agents and keys are these', () => {
+  expect(governed.map(({ name }) => name)).toEqual([
+    'list_agents',
+    'create_agent',
+    'get_agent',
+    'update_agent',
+    'delete_agent',
+    'create_api_key',
+    'list_api_keys',
+    'get_api_key',
+    'revoke_api_key',
+    'create_agent_key',
+    'list_agent_keys',
+    'rotate_agent_key',
+    'revoke_agent_key',
+  ])
+})
+
+test('an agent key is offered no tool that its policy never allows, nor an API key one for agents', () => {
+  const names = (actor?: 'agent' | 'party') =>
+    toolList(actor === undefined ? { environment: 'sandbox' } : { environment: 'sandbox', actor }).map(
+      ({ name }) => name,
+    )
+  const operations = Object.values<OperationDefinition>(catalogue)
+  expect(names()).toHaveLength(operations.length)
+  const barred = operations.filter(({ permission }) => !permissions[permission].agent).map(({ name }) => name)
+  expect(barred).toEqual(expect.arrayContaining(governed.map(({ name }) => name)))
+  expect(names('agent')).toEqual(names().filter((name) => !barred.includes(name)))
+  expect(names('party')).toEqual(names().filter((name) => name !== 'issue_agent_card'))
+})
+
+describe.each(databases)('the policy on $name', (database) => {
+  let world: World
+  let partyId: string
+  let agentId: string
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+    const me = await world.whoami()
+    partyId = me.partyId
+    agentId = String(me.agentId)
+  })
+  afterAll(() => world.drop())
+
+  const send = (operation: OperationDefinition, key: string) => {
+    const path = operation.path.replace('{agentId}', agentId).replace('{keyId}', 'agk_missing')
+    return world.send(operation.method, path, { key })
+  }
+
+  test.each(governed.map((operation) => [operation.name, operation] as const))(
+    'refuses %s to an agent, whichever credential it uses',
+    async (_, operation) => {
+      for (const key of [world.agentKey, await exchanged(world, world.agentKey)]) {
+        expectRefusal(await send(operation, key), 'forbidden')
+      }
+    },
+  )
+
+  test.each(governed.map((operation) => [operation.name, operation] as const))(
+    'opens %s to an API key with its scope only',
+    async (_, operation) => {
+      const scope = permissions[operation.permission].apiKeyScope as Scope
+      const others = scopes.filter((other) => other !== scope)
+      const key = await addKey(world, { partyId, agentId: null, scopes: others })
+      expectRefusal(await send(operation, key), 'forbidden')
+      const holder = await addKey(world, { partyId, agentId: null, scopes: [scope] })
+      const { token } = await addUserToken(world, partyId)
+      for (const allowed of operation.name === 'delete_agent' ? [] : [holder, token]) {
+        expect((await send(operation, allowed)).status, camelCase(operation.name)).not.toBe(403)
+      }
+    },
+  )
+
+  test('lets a user do everything of the party, without an instance id', async () => {
+    const { token, userId } = await addUserToken(world, partyId)
+    expect(await world.whoami(token)).toEqual({
+      actorType: 'user',
+      partyId,
+      userId,
+      agentId: null,
+      agentIdentitySource: null,
+      credentialKind: 'oauth_access_token',
+      keyId: null,
+      grantId: null,
+    })
+    const sent = { key: token, instanceId: null }
+    for (const path of ['/wallets', '/customers', '/agents', '/api-keys', '/agent-keys', '/activity', '/agent-cards']) {
+      expect((await world.get(path, sent)).status, path).toBe(200)
+    }
+    expect((await world.authorize(await world.issueCard(), 100, sent)).status).toBe(200)
+    expectRefusal(await world.post('/agent-cards', {}, sent), 'forbidden')
+    await revokeUserToken(world, userId)
+    expectRefusal(await world.get('/whoami', { key: token }), 'unauthenticated')
+  })
+
+  test('last use is written once a minute and key, and shown meanwhile', async () => {
+    const { id, attributes } = (await postAgentKey(world, agentId)).json.data
+    const { agentKey: key } = attributes
+    const stored = () =>
+      world.store.transaction(async ({ db }) =>
+        db.selectFrom('credentials').select('lastUsedAtMs').where('id', '=', id).executeTakeFirstOrThrow(),
+      )
+    const shown = async () =>
+      Date.parse(
+        (await world.get(`/agent-keys?limit=100`, { key: world.apiKey })).json.data.find(
+          (found: { id: string }) => found.id === id,
+        ).attributes.lastUsedAt,
+      )
+    const first = world.system.now()
+    await world.get('/whoami', { key })
+    expect(await stored()).toEqual({ lastUsedAtMs: first })
+    world.system.pass(30_000)
+    await world.get('/whoami', { key })
+    expect(await stored()).toEqual({ lastUsedAtMs: first })
+    expect(await shown()).toBe(first + 30_000)
+    world.system.pass(30_000)
+    // Another key's request writes what waits.
+    await world.get('/whoami')
+    expect(await stored()).toEqual({ lastUsedAtMs: first + 30_000 })
+    expect(await shown()).toBe(first + 30_000)
+    // A refused request is a use too.
+    world.system.pass(60_000)
+    await world.get('/agents', { key })
+    expect(await shown()).toBe(first + 120_000)
+  })
+
+  test('no secret is stored, recorded or logged, whatever was done with it', async () => {
+    const owner = { key: world.apiKey }
+    const made = (await postAgentKey(world, agentId)).json.data
+    const rotated = await world.post(`/agent-keys/${made.id}/rotate`, { expiresInSeconds: 60 }, owner)
+    const apiKey = await world.post('/api-keys', { name: 'Canary' }, owner)
+    const token = await exchanged(world, made.attributes.agentKey)
+    await world.get('/whoami', { key: token })
+    await world.send('DELETE', `/api-keys/${apiKey.json.data.id}`, { key: apiKey.json.data.attributes.apiKey })
+    const { agentKey: first } = made.attributes
+    const { agentKey: second } = rotated.json.data.attributes
+    const all = [first, second, apiKey.json.data.attributes.apiKey, token, secrets.apiKey, secrets.agentKey]
+    const rows = JSON.stringify(await allRows(world.store))
+    expect(rows).toContain(made.id)
+    for (const secret of all) {
+      // What is kept for people to recognize it by is its prefix and five characters.
+      const rest = secret.replace(/^.._ntl_sandbox_/, '').slice(6)
+      expect(rows).not.toContain(rest)
+      expect(world.logged.join('\n')).not.toContain(rest)
+    }
+  })
+})
+
+async function revokeUserToken(world: World, userId: string): Promise<void> {
+  await world.store.transaction(async ({ db }) => {
+    await db.updateTable('credentials').set({ revokedAtMs: world.system.now() }).where('userId', '=', userId).execute()
+  })
+}

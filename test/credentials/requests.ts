@@ -1,0 +1,44 @@
+import type { Answer, Sent, World } from '../support/world.ts'
+
+/** POST /agent-keys, whose body alone names a relationship. */
+export function postAgentKey(
+  world: World,
+  agentId: string,
+  { attributes = {}, ...sent }: Sent & { attributes?: object } = {},
+): Promise<Answer> {
+  const relationships = { agent: { data: { type: 'agent', id: agentId } } }
+  return world.send('POST', '/agent-keys', {
+    key: world.apiKey,
+    ...sent,
+    body: JSON.stringify({ data: { attributes, relationships } }),
+  })
+}
+
+export async function exchange(
+  world: World,
+  fields: Record<string, string> | [string, string][] | string,
+  contentType = 'application/x-www-form-urlencoded',
+) {
+  const body = typeof fields === 'string' ? fields : new URLSearchParams(fields).toString()
+  const response = await world.service.fetch(
+    new Request('http://sandbox.test/oauth/token', { method: 'POST', headers: { 'Content-Type': contentType }, body }),
+  )
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, json: JSON.parse(text) }
+}
+
+export const tokenType = 'urn:ietf:params:oauth:token-type:access_token'
+
+export function exchangeOf(key: string) {
+  return {
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token: key,
+    subject_token_type: tokenType,
+  }
+}
+
+export async function exchanged(world: World, key: string): Promise<string> {
+  const answer = await exchange(world, exchangeOf(key))
+  if (answer.status !== 200) throw new Error(answer.text)
+  return answer.json.access_token
+}

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { databases } from '../support/databases.ts'
+import { addAgent, createWorld, type World } from '../support/world.ts'
+import { type Inviters, inviters, person } from './world.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+
+describe.each(databases)("an agent's customers on $name", (database) => {
+  let world: World
+  let us: Inviters
+  /** An agent that nobody else invites for. */
+  let agentId: string
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+    us = await inviters(world)
+    const walletId = (await world.get('/wallets')).json.data[0].id as string
+    agentId = (await addAgent(world, us.partyId, walletId, [])).agentId
+  })
+  afterAll(() => world.drop())
+
+  const asParty = () => ({ key: world.apiKey })
+  const inviteFor = (of: string, attributes: object, sent = {}) =>
+    world.post(
+      `/agents/${of}/customers`,
+      { recipients: [person()], permissions: ['payments.read'], ...attributes },
+      { ...asParty(), ...sent },
+    )
+  const accept = (id: string) => world.post(`/simulations/customer-invitations/${id}/accept`, {}, asParty())
+
+  test('are invited for seven days unless told otherwise', async () => {
+    const recipient = person()
+    const { status, json, text } = await inviteFor(agentId, {
+      recipients: [recipient],
+      limits: { perTransaction: 500 },
+      tags: { a: 'b' },
+    })
+    expect(status, text).toBe(200)
+    expect(json.meta).toStrictEqual({ emailFailures: [], alreadyConnected: [] })
+    expect(json.data).toStrictEqual([
+      {
+        type: 'customerInvitation',
+        id: expect.stringMatching(/^adi_/),
+        attributes: {
+          recipient,
+          url: expect.stringContaining('/connect/'),
+          status: 'PENDING',
+          permissions: ['payments.read'],
+          limits: { perTransaction: 500 },
+          tags: { a: 'b' },
+          expiresAt: new Date(world.system.now() + 7 * dayMs).toISOString(),
+          createdAt: expect.any(String),
+          updatedAt: expect.any(String),
+        },
+        relationships: {
+          agent: {
+            data: {
+              type: 'agent',
+              id: agentId,
+              attributes: { name: 'Another agent', description: null, status: 'ACTIVE' },
+            },
+          },
+          customerParty: { data: null },
+        },
+      },
+    ])
+  })
+
+  test('are nobody when one of those asked cannot be', async () => {
+    const recipients = [person(), { type: 'party_id', value: us.partyId }]
+    const before = await world.get('/agents/invitations?limit=100', asParty())
+    expect((await inviteFor(agentId, { recipients })).status).toBe(422)
+    expect((await world.get('/agents/invitations?limit=100', asParty())).text).toBe(before.text)
+  })
+
+  test('are listed page by page: who granted, then who was asked', async () => {
+    const walletId = (await world.get('/wallets')).json.data[0].id as string
+    const own = await addAgent(world, us.partyId, walletId, [])
+    const connected: string[] = []
+    for (let count = 0; count < 2; count++) {
+      world.system.pass(1)
+      const made = await inviteFor(own.agentId, {})
+      const accepted = await accept(made.json.data[0].id)
+      connected.unshift(accepted.json.data.relationships.customerParty.data.id)
+    }
+    const asked: string[] = []
+    for (let count = 0; count < 3; count++) {
+      world.system.pass(1)
+      const recipient = person()
+      await inviteFor(own.agentId, { recipients: [recipient] })
+      asked.unshift(recipient.value)
+    }
+    for (const limit of [1, 2, 3, 5, 100]) {
+      const seen: string[] = []
+      let cursor: string | null = ''
+      while (cursor !== null) {
+        const page: string = cursor === '' ? '' : `&cursor=${cursor}`
+        const { json } = await world.get(`/agents/${own.agentId}/customers?limit=${limit}${page}`, {
+          key: own.agentKey,
+        })
+        seen.push(...json.data.map(({ id }: { id: string }) => id))
+        cursor = json.meta.pagination.nextCursor
+        expect(json.data.length).toBeGreaterThan(0)
+        expect(json.data.length).toBeLessThanOrEqual(limit)
+      }
+      expect(seen).toStrictEqual([...connected, ...asked])
+    }
+  })
+
+  test('are removed with what they granted', async () => {
+    const made = await inviteFor(agentId, {})
+    const accepted = await accept(made.json.data[0].id)
+    const customerId = accepted.json.data.relationships.customerParty.data.id
+    const removed = await world.send('DELETE', `/agents/${agentId}/customers/${customerId}`, asParty())
+    expect([removed.status, removed.json.meta]).toStrictEqual([200, { deleted: true }])
+    expect(removed.json.data).toMatchObject({ id: customerId, attributes: { status: 'REVOKED' } })
+    expect((await world.get(`/customers/${customerId}`, asParty())).json.data.attributes.delegation.status).toBe(
+      'REVOKED',
+    )
+  })
+
+  test('and their invitations are listed by status, address and agent, and revoked', async () => {
+    const recipient = person()
+    const [first, second] = [await us.pending({ recipient }), await us.pending({ recipient, agentId })]
+    await world.post(`/simulations/customer-invitations/${first.id}/decline`, {}, asParty())
+    const ids = async (query: string, key = world.apiKey) => {
+      const { status, json } = await world.get(`/agents/invitations?customerEmail=${recipient.value}${query}`, { key })
+      return status === 200 ? json.data.map(({ id }: { id: string }) => id) : status
+    }
+    expect((await ids('')).toSorted()).toStrictEqual([first.id, second.id].toSorted())
+    expect(await ids('&status=DECLINED')).toStrictEqual([first.id])
+    expect(await ids('&status=PENDING&status=EXPIRED')).toStrictEqual([second.id])
+    expect(await ids(`&agentId=${agentId}`)).toStrictEqual([second.id])
+    expect(await ids('&status=OPEN')).toBe(400)
+    expect(await ids('', us.other.apiKey)).toStrictEqual([])
+    expect(await ids('', world.agentKey)).toStrictEqual([first.id])
+    expect(await ids(`&agentId=${agentId}`, world.agentKey)).toStrictEqual([])
+    const path = `/agents/invitations/${second.id}`
+    expect((await world.send('DELETE', path, { ...asParty(), idempotencyKey: null })).status).toBe(400)
+    expect((await world.send('DELETE', path, { key: us.other.apiKey })).status).toBe(404)
+    const revoked = await world.send('DELETE', path, { ...asParty(), idempotencyKey: second.id })
+    expect([revoked.status, revoked.json.data.attributes.status]).toStrictEqual([200, 'CANCELED'])
+    const again = await world.send('DELETE', path, { ...asParty(), idempotencyKey: second.id })
+    expect(again.text).toBe(revoked.text)
+  })
+
+  test('of another party’s agent do not exist', async () => {
+    const answers = [
+      await world.get(`/agents/${agentId}/customers`, { key: us.other.apiKey }),
+      await inviteFor(agentId, {}, { key: us.other.apiKey }),
+      await world.send('DELETE', `/agents/${agentId}/customers/${await world.customerPartyId()}`, {
+        key: us.other.apiKey,
+      }),
+      await world.get(`/agents/${agentId}/customers`, { key: world.agentKey }),
+      await inviteFor(agentId, {}, { key: world.agentKey }),
+    ]
+    expect(answers.map(({ status }) => status)).toStrictEqual([404, 404, 404, 404, 404])
+  })
+})

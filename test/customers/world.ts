@@ -1,0 +1,56 @@
+import { type Answer, addAgent, addParty, type OtherParty, type Sent, type World } from '../support/world.ts'
+
+/** What a test names of an invitation; the rest is filled in. */
+export interface Asking {
+  recipient?: { type: 'email' | 'phone' | 'party_id'; value: string }
+  agentId?: string
+  permissions?: readonly string[]
+  limits?: object | null
+  expiresAt?: string
+}
+
+/** The seeded organization and its agent, another agent of it, another organization, and how they invite. */
+export interface Inviters {
+  partyId: string
+  agentId: string
+  second: { agentId: string; agentKey: string }
+  other: OtherParty
+  invite(asking?: Asking, sent?: Sent): Promise<Answer>
+  /** The id and url of a pending invitation. */
+  pending(asking?: Asking, sent?: Sent): Promise<{ id: string; url: string }>
+  read(id: string): Promise<Record<string, unknown>>
+}
+
+let people = 0
+
+/** An address that nobody was invited at. */
+export function person(): { type: 'email'; value: string } {
+  return { type: 'email', value: `person${people++}@example.com` }
+}
+
+export async function inviters(world: World): Promise<Inviters> {
+  const { partyId, agentId } = await world.whoami()
+  const walletId = (await world.get('/wallets')).json.data[0].id as string
+  const second = await addAgent(world, partyId, walletId, [])
+  const other = await addParty(world)
+  if (agentId === null) throw new Error('The seeded key is an agent key.')
+  const invite: Inviters['invite'] = (asking = {}, sent = {}) => {
+    const { recipient = person(), permissions = ['payments.read'], expiresAt, ...agent } = asking
+    const agents = [{ agentId, permissions, ...agent }]
+    const attributes = { recipients: [recipient], agents, ...(expiresAt === undefined ? {} : { expiresAt }) }
+    return world.post('/customers/invitations', attributes, { key: world.apiKey, idempotencyKey: null, ...sent })
+  }
+  const pending: Inviters['pending'] = async (asking, sent) => {
+    const answer = await invite(asking, sent)
+    const [first] = answer.json.data ?? []
+    if (first === undefined) throw new Error(answer.text)
+    return { id: first.id, url: first.attributes.url }
+  }
+  const read: Inviters['read'] = async (id) => {
+    const row = await world.store.transaction((tx) =>
+      tx.db.selectFrom('customerInvitations').selectAll().where('id', '=', id).executeTakeFirstOrThrow(),
+    )
+    return { ...row }
+  }
+  return { partyId, agentId, second, other, invite, pending, read }
+}

@@ -1,0 +1,70 @@
+import { camelCase, type OperationDefinition } from '../../src/operation.ts'
+import type { OperationKey } from '../../tools/index.ts'
+import * as make from './makers.ts'
+import { type CredentialKind, credentialKinds } from './places.ts'
+import { expectedStatus, type Target } from './rules.ts'
+import { type Sample, samples } from './samples.ts'
+
+/** One request of the table, and the status that the spec gives it. */
+export interface Cell {
+  operation: OperationDefinition
+  sample: Sample
+  credential: CredentialKind
+  target: Target
+  /** Of a list: the name of the made id by which it is narrowed. */
+  filter?: string
+  expected: number
+}
+
+export const sampleOf = ({ name }: OperationDefinition) => samples[camelCase(name) as OperationKey]
+
+export function cellsOf(operation: OperationDefinition): Cell[] {
+  const sample = sampleOf(operation)
+  return credentialKinds.flatMap((credential) => {
+    const cells: Cell[] = targetsOf(operation, sample).map((target) => {
+      const expected = expectedStatus(credential, sample, target)
+      return { operation, sample, credential, target, expected }
+    })
+    const foreign = ['granted, unnamed', 'stranger'] as const
+    for (const filter of sample.filters ?? []) {
+      for (const target of foreign) {
+        // A list that is narrowed by what is not the caller's is an empty one, not a refusal.
+        const expected = expectedStatus(credential, sample, 'own')
+        cells.push({ operation, sample, credential, target, filter, expected })
+      }
+    }
+    return cells
+  })
+}
+
+/** What there is to ask about: a list without ids is about nobody but the party that it names. */
+function targetsOf(operation: OperationDefinition, { reach, make: maker }: Sample): Target[] {
+  const byPartyId =
+    operation.query?.shape.partyId === undefined ? [] : (['granted, by partyId', 'stranger, by partyId'] as const)
+  const named = ['granted', 'ungranted', 'stranger, named', ...byPartyId] as const
+  const isList = operation.result === 'page' && operation.params === undefined
+  const hasIds = !isList && maker !== make.nothing
+  if (reach === 'self') return ['own']
+  if (reach === 'connected') return ['own', 'granted', 'ungranted', 'stranger']
+  if (reach === 'party') return hasIds ? ['own', 'granted', 'ungranted', 'stranger'] : ['own']
+  if (!hasIds) return ['own', ...named]
+  return ['own', ...named, 'stranger', 'granted, unnamed', 'own, naming a customer']
+}
+
+/** A page that goes on from a place in another party's list. */
+export function cursorCells(operation: OperationDefinition): Cell[] {
+  const sample = sampleOf(operation)
+  return credentialKinds.map((credential) => {
+    const allowed = expectedStatus(credential, sample, 'own')
+    return { operation, sample, credential, target: 'stranger', expected: allowed === 200 ? 400 : allowed }
+  })
+}
+
+/** The request that a stranger sent, sent again with the same key by another party's credentials. */
+export function replayOf(operation: OperationDefinition): Cell[] {
+  const sample = sampleOf(operation)
+  const target = sample.make === make.nothing ? 'own' : 'stranger'
+  return credentialKinds.map((credential) => {
+    return { operation, sample, credential, target, expected: expectedStatus(credential, sample, target) }
+  })
+}

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OperationDefinition } from '../../src/operation.ts'
+import { catalogue, type OperationKey } from '../../tools/index.ts'
+import { proveBooks } from '../service/books.ts'
+import { postgres, sqlite } from '../support/databases.ts'
+import { type Cell, cellsOf, cursorCells, replayOf } from './cells.ts'
+import { type CredentialKind, credentialKinds } from './places.ts'
+import { type Prober, prober } from './prober.ts'
+import { samples } from './samples.ts'
+
+const operations = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
+/** Lists come first, while what others have is not in the caller's own activity as what it asked for. */
+const inOrder = [
+  ...operations.filter(([, { result }]) => result === 'page'),
+  ...operations.filter(([, { result }]) => result !== 'page'),
+]
+
+test('every operation has a sample', () => {
+  expect(Object.keys(samples).sort()).toEqual(Object.keys(catalogue).sort())
+})
+
+/** Whole on SQLite. On PostgreSQL, which answers slower, those two that see and may do the most. */
+const tables = [
+  { database: sqlite, name: 'sqlite', of: credentialKinds },
+  { database: postgres, name: 'postgres, a sample', of: ['party key with all scopes', 'agent key'] },
+] as const
+
+describe.each(tables)('every operation x credential x target on $name', ({ database, name, of }) => {
+  let prove: Prober
+  let count = 0
+  let startedMs = 0
+
+  beforeAll(async () => {
+    startedMs = performance.now()
+    prove = await prober(database)
+  }, 60_000)
+  afterAll(async () => {
+    const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
+    console.info(`isolation on ${name}: ${count} cells of ${operations.length} operations in ${seconds} s`)
+    await proveBooks(prove.on.world.store)
+    await prove.on.world.drop()
+  }, 60_000)
+
+  const run = async (all: Cell[], probe: (cell: Cell) => Promise<string[]>) => {
+    const wrong: string[] = []
+    const cells = all.filter(({ credential }) => (of as readonly CredentialKind[]).includes(credential))
+    for (const cell of cells) wrong.push(...(await probe(cell)))
+    count += cells.length
+    expect(wrong).toEqual([])
+  }
+
+  test.each(inOrder)('%s', (_, operation) => run(cellsOf(operation), prove.cell))
+
+  const lists = inOrder.filter(([, { result }]) => result === 'page')
+  test.each(lists)("%s takes no cursor of another party's", (_, operation) => run(cursorCells(operation), prove.cursor))
+
+  test("nothing of the stranger's was changed by all that", async () => {
+    const before = new Set(prove.strangersRowsBefore)
+    const after = new Set(await prove.strangersRows())
+    expect([...before.symmetricDifference(after)]).toEqual([])
+  })
+
+  const replays = inOrder.filter(([, { idempotency }]) => idempotency === 'required')
+  test.each(replays)("%s replays nothing of another party's", (_, operation) => run(replayOf(operation), prove.replay))
+})

@@ -1,0 +1,135 @@
+import { newId } from '../../src/system.ts'
+import { addDelegation, addParty } from '../support/world.ts'
+import { type Grounds, type Place, reviewedCents, uselessGrant } from './places.ts'
+
+/** The ids that a request about a resource names, by the names of its parameters. */
+export type Ids = Record<string, string>
+export type Maker = (on: Grounds, place: Place) => Promise<Ids>
+
+let people = 0
+/** An address that nobody has. */
+export const somebody = () => `somebody${people++}@example.com`
+
+const usd = { currency: 'USD' }
+const merchant = { name: 'Books' }
+
+// biome-ignore lint/suspicious/noExplicitAny: the answer's parts are read by name.
+async function made({ world }: Grounds, path: string, attributes: object, key: string): Promise<any> {
+  const answer = await world.post(path, attributes, { key })
+  if (answer.status !== 200) throw new Error(`${path}: ${answer.text}`)
+  return answer.json.data
+}
+
+const pay = (on: Grounds, place: Place, amount: number, counterparty: object) =>
+  made(on, '/payments', { amount, counterparty }, place.apiKey)
+const payShop = (on: Grounds, place: Place, amount = 10) =>
+  pay(on, place, amount, { type: 'party_id', value: on.shop.partyId })
+
+async function issue(on: Grounds, { agentKey, acting }: Place): Promise<string> {
+  return (await made(on, '/agent-cards', { merchant, maximumAmount: 5000, ...usd, ...acting }, agentKey)).id
+}
+
+async function buy(on: Grounds, place: Place): Promise<string> {
+  const path = `/simulations/agent-cards/${await issue(on, place)}/authorize`
+  return (await made(on, path, { amount: 100, ...usd, merchant, ...place.acting }, place.agentKey)).id
+}
+
+const subscribe = async (on: Grounds, { apiKey }: Place): Promise<string> => {
+  const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
+  return (await made(on, '/subscriptions', terms, apiKey)).id
+}
+
+export const nothing: Maker = async () => ({})
+export const wallet: Maker = async (_, { walletId }) => ({ walletId })
+export const agentOf: Maker = async (_, { agentId }) => ({ agentId })
+export const card: Maker = async (on, place) => ({ cardId: await issue(on, place) })
+export const purchase: Maker = async (on, place) => ({ cardTransactionId: await buy(on, place) })
+
+export const captured: Maker = async (on, place) => {
+  const cardTransactionId = await buy(on, place)
+  const path = `/simulations/card-transactions/${cardTransactionId}/capture`
+  await made(on, path, { amount: 100, ...usd, ...place.acting }, place.agentKey)
+  return { cardTransactionId }
+}
+
+export const cardAndPurchase: Maker = async (on, place) => {
+  const cardTransactionId = await buy(on, place)
+  const path = `/card-transactions/${cardTransactionId}`
+  const { agentCard } = (await on.world.get(path, { key: place.apiKey })).json.data.relationships
+  return { cardId: agentCard.data.id, cardTransactionId }
+}
+
+export const payment: Maker = async (on, place) => ({ paymentId: (await payShop(on, place)).id })
+export const unclaimed: Maker = async (on, place) => ({
+  paymentId: (await pay(on, place, 10, { type: 'email', value: somebody() })).id,
+})
+export const transaction: Maker = async (on, place) => ({
+  transactionId: (await payShop(on, place)).relationships.transaction.data.id,
+})
+export const transactionAndWallet: Maker = async (on, place) => ({
+  ...(await transaction(on, place)),
+  walletId: place.walletId,
+})
+
+/** Of what the party itself asked for, so that its agent may decide too. */
+export const approval: Maker = async (on, place) => {
+  const { id } = await payShop(on, place, reviewedCents)
+  const { data } = (await on.world.get('/approvals?limit=100', { key: place.apiKey })).json
+  const found = data.find((one: { attributes: { target: Ids } }) => one.attributes.target.id === id)
+  return { approvalId: found.id }
+}
+
+export const pending: Maker = async (on, place) => ({ subscriptionId: await subscribe(on, place) })
+export const active: Maker = async (on, place) => {
+  const subscriptionId = await subscribe(on, place)
+  await made(on, `/simulations/subscriptions/${subscriptionId}/checkout`, { card: 'approves' }, place.apiKey)
+  return { subscriptionId, paymentNumber: '2' }
+}
+
+export const invitation: Maker = async (on, { agentId, apiKey }) => {
+  const agents = [{ agentId, permissions: ['payments.read'] }]
+  const asked = { recipients: [{ type: 'email', value: somebody() }], agents }
+  return { invitationId: (await made(on, '/customers/invitations', asked, apiKey))[0].id }
+}
+
+export const agent: Maker = async (on, { apiKey }) => ({
+  agentId: (await made(on, '/agents', { name: 'Clerk' }, apiKey)).id,
+})
+export const apiKey: Maker = async (on, place) => ({
+  keyId: (await made(on, '/api-keys', { name: 'Spare', scopes: [] }, place.apiKey)).id,
+})
+
+export const agentKey: Maker = async (on, { agentId, apiKey: key }) => {
+  const relationships = { agent: { data: { type: 'agent', id: agentId } } }
+  const body = JSON.stringify({ data: { attributes: {}, relationships } })
+  const answer = await on.world.send('POST', '/agent-keys', { key, body })
+  if (answer.status !== 200) throw new Error(answer.text)
+  return { keyId: answer.json.data.id }
+}
+
+export const agentKeyOfAgent: Maker = async (on, place) => ({
+  ...(await agentKey(on, place)),
+  agentId: place.agentId,
+})
+
+/** A customer that is connected to the place's agent; of the two customers' places, to the agent of the one that asks. */
+export const customer: Maker = async ({ world, places }, place) => {
+  if (place.name === 'own') return { customerId: place.partyId, agentId: place.agentId }
+  const { partyId } = await addParty(world)
+  const { partyId: agentPartyId, agentId } = place.name === 'stranger' ? place : places.own
+  const permissions = place.name === 'ungranted' ? { permissions: uselessGrant } : {}
+  await addDelegation(world, { customerPartyId: partyId, agentPartyId, agentId, ...permissions })
+  return { customerId: partyId, agentId }
+}
+
+/** A card of the agent's that asks, and what others did themselves. */
+export const deed: Maker = async (on, place) =>
+  place.name === 'own'
+    ? { resourceId: await issue(on, place), agentId: place.agentId }
+    : { resourceId: (await payShop(on, place)).id, agentId: place.agentId }
+
+/** Ids of the same form that nothing has. */
+export function missing({ world: { system } }: Grounds, ids: Ids): Ids {
+  const unknown = (id: string) => (id.includes('_') ? newId(id.slice(0, 3), system, system.now()) : id)
+  return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, unknown(id)]))
+}

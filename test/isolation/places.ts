@@ -1,0 +1,142 @@
+import { delegable, scopes } from '../../src/permissions.ts'
+import { createCredential } from '../../src/service/store/provision.ts'
+import { newId, sha256 } from '../../src/system.ts'
+import { exchanged } from '../credentials/requests.ts'
+import type { databases } from '../support/databases.ts'
+import {
+  addDelegation,
+  addKey,
+  addParty,
+  addUserToken,
+  createWorld,
+  type OtherParty,
+  revokeKey,
+  type World,
+} from '../support/world.ts'
+
+/** Whose resource a request is about, seen from the party that asks: its own, its customers', or nobody it knows. */
+export type PlaceName = 'own' | 'granted' | 'ungranted' | 'stranger'
+
+/** A party, and who makes resources of it: its own keys, or for a customer that granted all, the agent in its name. */
+export interface Place {
+  name: PlaceName
+  partyId: string
+  walletId: string
+  agentId: string
+  apiKey: string
+  agentKey: string
+  /** What the agent sends besides to act for this party. */
+  acting: { customerPartyId?: string }
+}
+
+export const credentialKinds = [
+  'party key with all scopes',
+  'party key without scopes',
+  'agent key',
+  'exchanged token',
+  'user token',
+  'revoked key',
+  'expired key',
+  'key of the other environment',
+] as const
+
+export type CredentialKind = (typeof credentialKinds)[number]
+
+export interface Grounds {
+  world: World
+  places: Record<PlaceName, Place>
+  credentials: Record<CredentialKind, string>
+  /** Whom everybody pays. */
+  shop: OtherParty
+}
+
+/** What the customer that withholds everything else granted. */
+export const uselessGrant = JSON.stringify(['party.read'])
+/** Cents above which a party's payments wait for an approval, and an amount above it that needs no second factor. */
+export const limitCents = 40_000
+export const reviewedCents = 45_000
+
+/** A party that asks, with its agent; two customers of it, one of which granted nothing of use; and a stranger. */
+export async function grounds(database: (typeof databases)[number]): Promise<Grounds> {
+  const world = await createWorld(database)
+  const { partyId, agentId } = await world.whoami()
+  if (agentId === null) throw new Error('The seeded key is an agent key.')
+  const walletId = (await world.get('/wallets')).json.data[0].id as string
+  const { agentKey, apiKey } = world
+  const own: Place = { name: 'own', partyId, agentId, walletId, agentKey, apiKey, acting: {} }
+  const grant = { agentPartyId: partyId, agentId }
+  const [granted, ungranted, stranger, shop] = [
+    await addParty(world),
+    await addParty(world),
+    await addParty(world),
+    await addParty(world),
+  ]
+  await addDelegation(world, { ...grant, customerPartyId: granted.partyId, permissions: JSON.stringify(delegable) })
+  await addDelegation(world, { ...grant, customerPartyId: ungranted.partyId, permissions: uselessGrant })
+  const places = {
+    own,
+    granted: { ...granted, name: 'granted', agentKey, acting: { customerPartyId: granted.partyId } },
+    ungranted: { ...ungranted, name: 'ungranted', acting: {} },
+    stranger: { ...stranger, name: 'stranger', acting: {} },
+  } as const
+  for (const place of Object.values(places)) {
+    const path = `/simulations/customers/${place.partyId}/transfers/deposit`
+    await world.post(path, { amount: 90_000_000 }, { key: place.apiKey })
+    await world.store.transaction(async ({ db }) => {
+      // A second wallet, so that a list of them goes on.
+      const wallet = await db
+        .selectFrom('wallets')
+        .selectAll()
+        .where('id', '=', place.walletId)
+        .executeTakeFirstOrThrow()
+      const id = newId('wal', world.system, world.system.now())
+      const empty = { isDefault: 0, availableCents: 0, heldCents: 0 }
+      await db
+        .insertInto('wallets')
+        .values({ ...wallet, ...empty, id })
+        .execute()
+      const limits = JSON.stringify({ perTransaction: limitCents })
+      await db.updateTable('parties').set({ limits }).where('id', '=', place.partyId).execute()
+    })
+  }
+  return { world, places, credentials: await allCredentials(world, own), shop }
+}
+
+async function allCredentials(world: World, own: Place): Promise<Grounds['credentials']> {
+  const { partyId, agentId } = own
+  const revoked = await addKey(world, { partyId, agentId: null, scopes })
+  await revokeKey(world, (await world.whoami(revoked)).keyId)
+  const expired = await addKey(world, { partyId, agentId, scopes: null })
+  const { keyId } = await world.whoami(expired)
+  const now = world.system.now()
+  await world.store.transaction(async ({ db }) => {
+    await db.updateTable('credentials').set({ expiresAtMs: now }).where('id', '=', keyId).execute()
+  })
+  return {
+    'party key with all scopes': own.apiKey,
+    'party key without scopes': await addKey(world, { partyId, agentId: null, scopes: [] }),
+    'agent key': own.agentKey,
+    'exchanged token': await exchanged(world, own.agentKey),
+    'user token': (await addUserToken(world, partyId)).token,
+    'revoked key': revoked,
+    'expired key': expired,
+    'key of the other environment': await addProductionKey(world, partyId, agentId),
+  }
+}
+
+/** Stored with a hash that would be found, so that nothing but its environment is against it. */
+async function addProductionKey({ store, system }: World, partyId: string, agentId: string): Promise<string> {
+  const credential = `ak_ntl_prod_${newId('test', system, system.now())}`
+  const row = { partyId, agentId, name: null, scopes: null, seeded: 0, revokedAtMs: null, expiresAtMs: null } as const
+  await store.transaction((tx) =>
+    createCredential(tx, {
+      ...row,
+      id: newId('agk', system, system.now()),
+      kind: 'agent_key',
+      secretHash: sha256(credential),
+      displayPrefix: credential.slice(0, 20),
+      createdAtMs: system.now(),
+    }),
+  )
+  return credential
+}

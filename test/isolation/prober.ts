@@ -1,0 +1,188 @@
+import type { OperationDefinition } from '../../src/operation.ts'
+import { allRows } from '../service/books.ts'
+import type { databases } from '../support/databases.ts'
+import type { Answer } from '../support/world.ts'
+import type { Cell } from './cells.ts'
+import { type Ids, missing } from './makers.ts'
+import { type Grounds, grounds, type Place, type PlaceName } from './places.ts'
+import type { Target } from './rules.ts'
+import { type Sample, samples } from './samples.ts'
+
+/** Sends the requests of the table and says, in words, what is not as it should be. */
+export interface Prober {
+  on: Grounds
+  cell(cell: Cell): Promise<string[]>
+  cursor(cell: Cell): Promise<string[]>
+  replay(cell: Cell): Promise<string[]>
+  strangersRowsBefore: string[]
+  strangersRows(): Promise<string[]>
+}
+
+interface Asked {
+  key: string
+  ids: Ids
+  /** The party that is named as the customer to act for. */
+  acting?: string | undefined
+  /** Reads may name it in either of two words. */
+  word?: 'customerPartyId' | 'partyId'
+  query?: Record<string, string>
+  idempotencyKey?: string
+}
+
+const actedFor: Partial<Record<Target, PlaceName>> = {
+  granted: 'granted',
+  ungranted: 'ungranted',
+  'own, naming a customer': 'granted',
+  'stranger, named': 'stranger',
+  'granted, by partyId': 'granted',
+  'stranger, by partyId': 'stranger',
+}
+
+const placeOf = (target: Target): PlaceName => {
+  const [name = 'own'] = target.split(', ')
+  return name as PlaceName
+}
+
+export async function prober(database: (typeof databases)[number]): Promise<Prober> {
+  const on = await grounds(database)
+  const { world, places, credentials } = on
+  const shared = await sharedTargets(on)
+
+  const ask = (operation: OperationDefinition, sample: Sample, asked: Asked) => send(on, operation, sample, asked)
+  const describe = ({ operation, credential, target, filter }: Cell) =>
+    `${operation.name}, ${credential}, ${target}${filter === undefined ? '' : ` by ${filter}`}`
+
+  const cell: Prober['cell'] = async (of) => {
+    const { operation, sample, credential, target, filter, expected } = of
+    const place = placeOf(target)
+    const acting = sample.reach === 'acting' && filter === undefined ? actedFor[target] : undefined
+    const fresh = operation.effect !== 'read' && expected < 300
+    const ids = fresh ? await sample.make(on, places[place]) : (shared[place].get(sample) ?? {})
+    const query = filter === undefined ? {} : { [filter]: ids[filter] ?? '' }
+    const word = target.endsWith('by partyId') ? 'partyId' : 'customerPartyId'
+    const asked: Asked = { key: credentials[credential], ids, query, word, acting: acting && places[acting].partyId }
+    const answer = await ask(operation, sample, asked)
+    const wrong: string[] = []
+    if (answer.status !== expected) wrong.push(`expected ${expected}, got ${answer.status} ${answer.text}`)
+    if (operation.result === 'page' && answer.status === 200) {
+      wrong.push(...leaks(answer, operation, sample, target), ...lacks(answer, sample, target, filter, ids))
+    }
+    if (target !== 'own' && (filter !== undefined || expected === 404 || expected === 403)) {
+      // Whether somebody is a customer, and what it granted, the party may know; of a stranger not even that it exists.
+      const unknown = missing(on, { ...ids, acting: asked.acting ?? '' })
+      const whom = asked.acting && places[place].name === 'stranger' ? unknown.acting : asked.acting
+      const narrowed = filter === undefined ? query : { [filter]: unknown[filter] ?? '' }
+      const toNothing = await ask(operation, sample, { ...asked, ids: unknown, acting: whom, query: narrowed })
+      if (masked(answer) !== masked(toNothing)) {
+        wrong.push(`a missing one answers ${masked(toNothing)}, this one ${masked(answer)}`)
+      }
+    }
+    return wrong.map((what) => `${describe(of)}: ${what}`)
+  }
+
+  /** Ids of others that a list shows; a customer's in the activity are those that the agent bought in its name. */
+  const leaks = (answer: Answer, operation: OperationDefinition, sample: Sample, target: Target): string[] => {
+    const mine = target.startsWith('granted') && sample.reach === 'acting' ? 'granted' : 'own'
+    const others = (Object.keys(places) as PlaceName[]).filter((name) => name !== mine)
+    const foreign = others
+      .filter((name) => !(operation.name === 'list_activity' && name === 'granted'))
+      .flatMap((name) => [
+        ...[...shared[name].values()].flatMap((ids) => Object.entries(ids)),
+        ['walletId', places[name].walletId] as const,
+        ...(name === 'stranger' ? [['partyId', places[name].partyId] as const] : []),
+      ])
+      .filter(([kind, id]) => kind !== 'customerId' && kind !== 'agentId' && id.includes('_'))
+    return foreign.filter(([, id]) => answer.text.includes(id)).map(([kind, id]) => `shows a foreign ${kind} ${id}`)
+  }
+
+  const lacks = (answer: Answer, sample: Sample, target: Target, filter: string | undefined, ids: Ids): string[] => {
+    if (filter !== undefined) return answer.json.data.length === 0 ? [] : ['a foreign filter finds something']
+    if (target !== 'own' && !target.startsWith('granted')) return []
+    const shown = sample.shown ?? Object.keys(ids)
+    return shown.filter((name) => !answer.text.includes(ids[name] ?? '')).map((name) => `does not show ${name}`)
+  }
+
+  const cursor: Prober['cursor'] = async (of) => {
+    const { operation, sample, credential, expected } = of
+    const { agentId, apiKey } = places.stranger
+    const theirs = await ask(operation, sample, { key: apiKey, ids: { agentId }, query: { limit: '1' } })
+    const { nextCursor } = theirs.json.meta.pagination
+    if (nextCursor === null) return [`${describe(of)}: the stranger's list has one page only`]
+    const ids = { agentId: places.own.agentId }
+    const to = { key: credentials[credential], ids }
+    const answer = await ask(operation, sample, { ...to, query: { cursor: nextCursor } })
+    const madeUp = `cur_${Buffer.from(`000000000000 ${theirs.json.data[0].id}`).toString('base64url')}`
+    const toMadeUp = await ask(operation, sample, { ...to, query: { cursor: madeUp } })
+    const wrong = answer.status === expected ? [] : [`a foreign cursor: expected ${expected}, got ${answer.text}`]
+    if (masked(answer) !== masked(toMadeUp)) wrong.push(`a foreign cursor is told from one that is made up`)
+    return wrong.map((what) => `${describe(of)}: ${what}`)
+  }
+
+  let replays = 0
+  const replay: Prober['replay'] = async (of) => {
+    const { operation, sample, credential, target, expected } = of
+    const { stranger } = places
+    const idempotencyKey = `shared key ${replays++}`
+    const ids = await sample.make(on, stranger)
+    // A body that is the same both times, the addresses in it too.
+    const attributes = sample.attributes?.(ids, on)
+    const same: Sample = attributes === undefined ? sample : { ...sample, attributes: () => attributes }
+    const key = sample.who === 'agents' ? stranger.agentKey : stranger.apiKey
+    const theirs = await ask(operation, same, { key, ids, idempotencyKey })
+    if (theirs.status !== (sample.permitted ?? 200)) return [`${describe(of)}: the stranger itself got ${theirs.text}`]
+    const answer = await ask(operation, same, { key: credentials[credential], ids, idempotencyKey })
+    const wrong = answer.status === expected ? [] : [`expected ${expected}, got ${answer.status} ${answer.text}`]
+    if (answer.headers.get('x-idempotency-replayed') !== null) wrong.push('was answered as a replay')
+    if (target === 'stranger' && expected >= 400) {
+      const toNothing = await ask(operation, sample, { key: credentials[credential], ids: missing(on, ids) })
+      if (masked(answer) !== masked(toNothing)) wrong.push(`${answer.text} is not as for a missing one`)
+    } else if (answer.status === 200 && [answer.json.data].flat()[0].id === [theirs.json.data].flat()[0].id) {
+      wrong.push("shows the stranger's")
+    }
+    return wrong.map((what) => `${describe(of)}, with the stranger's key: ${what}`)
+  }
+
+  /** Every row that names the stranger, less when its credentials were last used. */
+  const strangersRows = async () =>
+    (await allRows(world.store))
+      .map((row) => JSON.stringify(row, (name, value) => (volatile.includes(name) ? undefined : value)))
+      .filter((row) => row.includes(places.stranger.partyId))
+      .sort()
+  const volatile = ['lastUsedAtMs', 'lastActiveAtMs']
+  return { on, cell, cursor, replay, strangersRows, strangersRowsBefore: await strangersRows() }
+}
+
+/** One resource of each kind at each place, of which nothing is changed but by a mistake. Two, so that lists go on. */
+async function sharedTargets(on: Grounds): Promise<Record<PlaceName, Map<Sample, Ids>>> {
+  const all = {} as Record<PlaceName, Map<Sample, Ids>>
+  for (const place of Object.values(on.places) as Place[]) {
+    all[place.name] = new Map()
+    for (const sample of Object.values(samples)) {
+      if (place.name === 'stranger' && sample.filters === undefined) await sample.make(on, place)
+      all[place.name].set(sample, await sample.make(on, place))
+    }
+  }
+  return all
+}
+
+/** A request by its operation: ids go where it has them, and the customer where it takes one. */
+async function send({ world, ...on }: Grounds, operation: OperationDefinition, sample: Sample, asked: Asked) {
+  const { key, ids, acting, idempotencyKey, word = 'customerPartyId' } = asked
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')
+  const customer = acting === undefined ? {} : { [word]: acting }
+  const attributes = sample.attributes && { ...sample.attributes(ids, { world, ...on }) }
+  const inBody = operation.attributes?.shape.customerPartyId !== undefined
+  const query = new URLSearchParams({ ...asked.query, ...(inBody ? {} : customer) })
+  const relationships = operation.related && { agent: { data: { type: 'agent', id: ids.agentId } } }
+  const body = attributes && { attributes: { ...attributes, ...(inBody ? customer : {}) }, relationships }
+  return world.send(operation.method, query.size === 0 ? path : `${path}?${query}`, {
+    key,
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(body === undefined ? {} : { body: JSON.stringify({ data: body }) }),
+  })
+}
+
+/** An answer as it is apart from ids, which the caller itself sent, and the support id. */
+function masked({ status, json }: Answer): string {
+  return `${status} ${JSON.stringify(json).replaceAll(/\b([a-z]{3})_[0-9a-f]{32}\b/g, '$1')}`
+}

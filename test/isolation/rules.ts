@@ -1,0 +1,45 @@
+import type { CredentialKind } from './places.ts'
+import type { Sample } from './samples.ts'
+
+/**
+ * What a request is about. `own` to `stranger`: a resource of the party's, of its customers', of nobody's it knows;
+ * acting for a customer names it. Besides, of what may name a customer: a customer's resource without naming it, an own
+ * one while naming a customer, and a stranger named as a customer. Reads of the published client name it as `partyId`.
+ */
+export const targets = [
+  'own',
+  'granted',
+  'ungranted',
+  'stranger',
+  'granted, unnamed',
+  'own, naming a customer',
+  'stranger, named',
+  'granted, by partyId',
+  'stranger, by partyId',
+] as const
+
+export type Target = (typeof targets)[number]
+
+/** The answer's status by the spec (Credential modes, API keys, Agent keys, Errors; a missing resource: 404). */
+export function expectedStatus(credential: CredentialKind, sample: Sample, target: Target): number {
+  if (['revoked key', 'expired key', 'key of the other environment'].includes(credential)) return 401
+  const isAgent = credential === 'agent key' || credential === 'exchanged token'
+  if (sample.who === 'owners' && isAgent) return 403
+  if (sample.who === 'agents' && !isAgent) return 403
+  if (sample.who !== 'anyone' && credential === 'party key without scopes') return 403
+  const permitted = sample.permitted ?? 200
+  if (sample.reach === 'connected') return ofCustomer(sample, target, permitted)
+  if (target === 'own') return permitted
+  if (sample.reach === 'party') return isAgent ? (sample.otherAgent ?? 404) : 404
+  if (target === 'stranger' || target === 'granted, unnamed') return 404
+  // Only an agent acts for a customer, only with that customer's grant, and only on what is that customer's.
+  if (!isAgent) return 403
+  if (target === 'granted' || target === 'granted, by partyId') return permitted
+  return target === 'own, naming a customer' ? 404 : 403
+}
+
+/** Reading and ending a connection asks no more of the customer's grant than that there is one. */
+function ofCustomer({ ownParty = 404 }: Sample, target: Target, permitted: number): number {
+  if (target === 'own') return ownParty
+  return target === 'stranger' ? 404 : permitted
+}

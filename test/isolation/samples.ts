@@ -1,0 +1,160 @@
+import type { Delegable } from '../../src/permissions.ts'
+import type { OperationKey } from '../../tools/index.ts'
+import type { Ids, Maker } from './makers.ts'
+import * as make from './makers.ts'
+import type { Grounds } from './places.ts'
+
+/**
+ * A request about a resource, and what the spec says of who may send it. `who`: anyone with a working credential; whoever
+ * has the scope, agents and users too; agents only; or the party's own keys and users, never an agent.
+ */
+export interface Sample {
+  who: 'anyone' | 'scoped' | 'agents' | 'owners'
+  /**
+   * `self`: the caller is all it is about. `party`: what it names must be the caller's own. `acting`: it may name a
+   * customer to act for, whose grant must then include `grant`. `connected`: it names a customer itself.
+   */
+  reach: 'self' | 'party' | 'acting' | 'connected'
+  grant?: Delegable
+  make: Maker
+  attributes?: (ids: Ids, on: Grounds) => object
+  /** Of a list: the made ids that narrow it. */
+  filters?: readonly string[]
+  /** Of a list: what the own one shows of what was made; all of it unless it is said. */
+  shown?: readonly string[]
+  /** What a permitted request answers, where that is not 200. */
+  permitted?: number
+  /** What a customer request about the caller's own party answers, where that is not 404. */
+  ownParty?: number
+  /** What an agent is told of another agent that it names, where that is not 404: it may speak for itself only. */
+  otherAgent?: number
+}
+
+const usd = { currency: 'USD' }
+const purchased = { amount: 10, ...usd }
+const merchant = { name: 'Books' }
+const address = { line1: '1 Main St', city: 'Springfield', state: 'IL', postalCode: '62701', country: 'US' }
+const beneficiary = { name: 'A supplier', accountNumber: '000123456789', routingNumber: '021000021', address }
+const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
+const recipients = () => [{ type: 'email', value: make.somebody() }]
+const permissions = ['payments.read']
+
+const acting = (grant: Delegable, maker: Maker, more: Partial<Sample> = {}): Sample => ({
+  who: 'scoped',
+  reach: 'acting',
+  grant,
+  make: maker,
+  ...more,
+})
+const ofParty = (maker: Maker, more: Partial<Sample> = {}): Sample => ({
+  who: 'scoped',
+  reach: 'party',
+  make: maker,
+  ...more,
+})
+const connected = (who: Sample['who'], more: Partial<Sample> = {}): Sample => ({
+  who,
+  reach: 'connected',
+  make: make.customer,
+  ...more,
+})
+const owners = (maker: Maker, more: Partial<Sample> = {}): Sample => ofParty(maker, { who: 'owners', ...more })
+const self = (who: Sample['who'], more: Partial<Sample> = {}): Sample => ({
+  who,
+  reach: 'self',
+  make: make.nothing,
+  ...more,
+})
+
+/** How each operation is asked for. A new operation does not compile, nor pass, until it stands here. */
+export const samples: Readonly<Record<OperationKey, Sample>> = {
+  whoami: self('anyone'),
+  listWallets: acting('wallets.read', make.wallet),
+  getWallet: acting('wallets.read', make.wallet),
+  createPayment: acting('payments.create', make.wallet, {
+    attributes: ({ walletId }, { shop }) => ({
+      ...purchased,
+      walletId,
+      counterparty: { type: 'party_id', value: shop.partyId },
+    }),
+  }),
+  getPayment: acting('payments.read', make.payment),
+  listPayments: acting('payments.read', make.payment),
+  cancelPayment: acting('payments.create', make.unclaimed, { attributes: () => ({}) }),
+  simulatePaymentClaim: ofParty(make.unclaimed),
+  createWire: acting('payments.create', make.nothing, { attributes: () => ({ ...purchased, beneficiary }) }),
+  fundSandboxWallet: connected('scoped', { attributes: () => ({ amount: 10 }), ownParty: 200 }),
+  listTransactions: acting('payments.read', make.transactionAndWallet, {
+    filters: ['walletId'],
+    shown: ['transactionId'],
+  }),
+  getTransaction: acting('payments.read', make.transaction),
+  listApprovals: acting('payments.read', make.approval),
+  getApproval: acting('payments.read', make.approval),
+  approveApproval: ofParty(make.approval),
+  denyApproval: ofParty(make.approval, { attributes: () => ({}) }),
+  listCustomers: ofParty(make.nothing),
+  createCustomerInvitation: ofParty(make.agentOf, {
+    attributes: ({ agentId }) => ({ recipients: recipients(), agents: [{ agentId, permissions }] }),
+    otherAgent: 403,
+  }),
+  listCustomerInvitations: ofParty(make.invitation),
+  revokeCustomerInvitation: ofParty(make.invitation),
+  getCustomer: connected('scoped'),
+  removeCustomer: connected('owners'),
+  removeCustomerAgent: connected('owners'),
+  simulateCustomerInvitation: ofParty(make.agentOf, {
+    attributes: ({ agentId }) => ({ agentIds: [agentId] }),
+    otherAgent: 403,
+  }),
+  simulateInvitationAcceptance: ofParty(make.invitation, { attributes: () => ({}) }),
+  simulateInvitationDecline: ofParty(make.invitation, { attributes: () => ({}) }),
+  simulateAgentRevocation: connected('scoped'),
+  simulateCustomerDisconnection: connected('owners'),
+  issueAgentCard: acting('cards.read', make.nothing, {
+    who: 'agents',
+    attributes: () => ({ merchant, maximumAmount: 5000, ...usd }),
+  }),
+  getAgentCard: acting('cards.read', make.card),
+  listAgentCards: acting('cards.read', make.card),
+  getAgentCardDetails: acting('cards.read', make.card),
+  getCardTransaction: acting('cards.read', make.purchase),
+  listCardTransactions: acting('cards.read', make.cardAndPurchase, { filters: ['cardId'] }),
+  simulateCardAuthorization: acting('cards.read', make.card, { attributes: () => ({ ...purchased, merchant }) }),
+  simulateCardCapture: acting('cards.read', make.purchase, { attributes: () => purchased }),
+  simulateCardReversal: acting('cards.read', make.purchase, { attributes: () => ({}) }),
+  simulateCardExpiration: acting('cards.read', make.purchase, { attributes: () => ({}) }),
+  simulateCardRefund: acting('cards.read', make.captured, { attributes: () => purchased }),
+  createSubscription: acting('payments.create', make.nothing, { attributes: () => terms }),
+  getSubscription: acting('payments.read', make.pending),
+  listSubscriptions: acting('payments.read', make.pending),
+  cancelSubscription: acting('payments.create', make.pending, { attributes: () => ({}) }),
+  // Of one that does not need attention: what is asked of its state is asked after who may ask.
+  resumeSubscription: acting('payments.create', make.active, { attributes: () => ({}), permitted: 409 }),
+  markSubscriptionPaymentPaid: acting('payments.create', make.active, { attributes: () => ({}) }),
+  simulateSubscriptionCheckout: acting('payments.create', make.pending, { attributes: () => ({ card: 'approves' }) }),
+  simulateSubscriptionCard: acting('payments.create', make.active, { attributes: () => ({ behavior: 'declines' }) }),
+  listAgentInvitations: ofParty(make.invitation),
+  revokeAgentInvitation: ofParty(make.invitation),
+  listAgentCustomers: ofParty(make.agentOf, { shown: [] }),
+  createAgentCustomerInvitation: ofParty(make.agentOf, {
+    attributes: () => ({ recipients: recipients(), permissions }),
+  }),
+  removeAgentCustomer: connected('owners'),
+  listAgents: owners(make.agentOf),
+  createAgent: owners(make.wallet, { attributes: ({ walletId }) => ({ name: 'Clerk', walletId }) }),
+  getAgent: owners(make.agent),
+  updateAgent: owners(make.agent, { attributes: () => ({ name: 'Clerk 2' }) }),
+  deleteAgent: owners(make.agent),
+  createApiKey: self('owners', { attributes: () => ({ name: 'Spare', scopes: [] }) }),
+  listApiKeys: owners(make.apiKey),
+  getApiKey: owners(make.apiKey),
+  revokeApiKey: owners(make.apiKey),
+  createAgentKey: owners(make.agentOf, { attributes: () => ({}) }),
+  listAgentKeys: owners(make.agentKeyOfAgent, { filters: ['agentId'] }),
+  rotateAgentKey: owners(make.agentKey, { attributes: () => ({ expiresInSeconds: 60 }) }),
+  revokeAgentKey: owners(make.agentKey),
+  listActivity: ofParty(make.deed, { filters: ['resourceId', 'agentId'] }),
+  getSandboxClock: self('anyone'),
+  advanceSandboxClock: self('anyone', { attributes: () => ({ seconds: 1 }) }),
+}

@@ -1,0 +1,50 @@
+import fc from 'fast-check'
+
+/** One thing that somebody does. `pick` chooses among what there is, wherever that is in its life. */
+export type Action =
+  | { type: 'issue'; maximum: number }
+  | { type: 'authorize' | 'capture' | 'refund'; pick: number; amount: number }
+  | { type: 'reverse' | 'expire'; pick: number }
+  | { type: 'fund'; amount: number }
+  | { type: 'pay'; by: 'agent' | 'party'; amount: number; to: 'shop' | 0 | 1 }
+  | { type: 'cancel' | 'claim' | 'approve' | 'deny'; pick: number }
+  | { type: 'subscribe' }
+  | { type: 'checkout' | 'cancelSubscription'; pick: number }
+  | { type: 'invite'; person: number; pick: number }
+  | { type: 'revoke' | 'accept' | 'decline' | 'removeCustomer'; pick: number }
+  | { type: 'createAgent' | 'createApiKey' }
+  | { type: 'deleteAgent' | 'createAgentKey' | 'revokeAgentKey' | 'revokeApiKey'; pick: number }
+  | { type: 'pass'; minutes: number }
+
+const pick = fc.nat({ max: 20 })
+const cents = fc.oneof(fc.integer({ min: 1, max: 900 }), fc.integer({ min: 20_000, max: 60_000 }))
+const small = fc.integer({ min: 1, max: 900 })
+const just = <T extends string>(...types: T[]) => fc.constantFrom(...types)
+
+export const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ type: just('issue'), maximum: small }) },
+  { weight: 6, arbitrary: fc.record({ type: just('authorize', 'capture', 'refund'), pick, amount: small }) },
+  { weight: 2, arbitrary: fc.record({ type: just('reverse', 'expire'), pick }) },
+  { weight: 1, arbitrary: fc.record({ type: just('fund'), amount: cents }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      type: just('pay'),
+      by: just('agent', 'party'),
+      amount: cents,
+      to: fc.constantFrom('shop', 0, 1) as fc.Arbitrary<'shop' | 0 | 1>,
+    }),
+  },
+  { weight: 6, arbitrary: fc.record({ type: just('cancel', 'claim', 'approve', 'deny'), pick }) },
+  { weight: 2, arbitrary: fc.record({ type: just('subscribe') }) },
+  { weight: 2, arbitrary: fc.record({ type: just('checkout', 'cancelSubscription'), pick }) },
+  { weight: 4, arbitrary: fc.record({ type: just('invite'), person: fc.nat({ max: 3 }), pick }) },
+  { weight: 5, arbitrary: fc.record({ type: just('revoke', 'accept', 'decline', 'removeCustomer'), pick }) },
+  { weight: 2, arbitrary: fc.record({ type: just('createAgent', 'createApiKey') }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ type: just('deleteAgent', 'createAgentKey', 'revokeAgentKey', 'revokeApiKey'), pick }),
+  },
+  // Past the expiry of a card (an hour), and of a checkout (a day).
+  { weight: 1, arbitrary: fc.record({ type: just('pass'), minutes: fc.constantFrom(1, 61, 1441) }) },
+)

@@ -1,0 +1,130 @@
+import type { Browser, BrowserContextOptions } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Listener, listen } from '../../src/service/listen.ts'
+import { realSystem } from '../../src/system.ts'
+import { type Asking, type Inviters, inviters } from '../customers/world.ts'
+import { sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { browserStartMs, openTab, startBrowser } from './browser.ts'
+
+let browser: Browser
+let world: World
+let us: Inviters
+let listener: Listener
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  world = await createWorld(sqlite)
+  us = await inviters(world)
+  const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
+  const log = { debug: line, info: line, warn: line, error: line }
+  listener = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
+}, browserStartMs)
+
+afterAll(async () => {
+  await listener.close()
+  await world.drop()
+  await browser.close()
+})
+
+async function visit(asking: Asking = {}, options: BrowserContextOptions = {}) {
+  const { id, url } = await us.pending({ permissions: ['payments.create', 'cards.read'], ...asking })
+  const context = await browser.newContext(options)
+  const tab = await openTab(context, listener.url + new URL(url).pathname)
+  return { id, context, ...tab }
+}
+
+test('who is invited reads what is asked and accepts', async () => {
+  const { page, id, complaints, context } = await visit({ limits: { perTransaction: 2500 } })
+  await page.getByRole('heading', { name: 'Sandbox Organization asks to connect' }).waitFor()
+  await page.getByText('Sandbox shopper').waitFor()
+  await page.getByRole('listitem').getByText('Send payments from your wallet').waitFor()
+  await page.getByText('Up to $25.00 a payment').waitFor()
+  await page.getByRole('button', { name: 'Accept' }).click()
+  await page.getByRole('heading', { name: 'Connected' }).waitFor()
+  expect(await page.getByRole('button').count()).toBe(0)
+  expect(await us.read(id)).toMatchObject({ status: 'ACCEPTED' })
+  // It was answered by GET: a reload asks nothing and repeats nothing.
+  await page.reload()
+  await page.getByRole('heading', { name: 'Connected' }).waitFor()
+  expect(complaints).toStrictEqual([])
+  await context.close()
+})
+
+test('declines by the keyboard, without a script', async () => {
+  const { page, id, complaints, context } = await visit({}, { javaScriptEnabled: false })
+  const decline = page.getByRole('button', { name: 'Decline' })
+  for (let presses = 0; presses < 5; presses++) {
+    await page.keyboard.press('Tab')
+    if (await decline.evaluate((element) => element.matches(':focus'))) break
+  }
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Declined' }).waitFor()
+  expect(await us.read(id)).toMatchObject({ status: 'DECLINED' })
+  expect(complaints).toStrictEqual([])
+  await context.close()
+})
+
+test('a double click and a second tab answer once', async () => {
+  const { page, id, context } = await visit()
+  const second = await openTab(context, page.url())
+  await page.getByRole('button', { name: 'Accept' }).dblclick()
+  await page.getByRole('heading', { name: 'Connected' }).waitFor()
+  await second.page.getByRole('button', { name: 'Decline' }).click()
+  await second.page.getByRole('heading', { name: 'Connected' }).waitFor()
+  expect(await us.read(id)).toMatchObject({ status: 'ACCEPTED' })
+  await context.close()
+})
+
+test('what was revoked meanwhile is not accepted', async () => {
+  const { page, id, context } = await visit()
+  await world.send('DELETE', `/customers/invitations/${id}`, { key: world.apiKey })
+  await page.getByRole('button', { name: 'Accept' }).click()
+  await page.getByRole('heading', { name: 'No longer open' }).waitFor()
+  await context.close()
+})
+
+/** The contrast of each text with what is behind it (WCAG 2, 1.4.3); runs in the page. */
+const contrasts = `(() => {
+  const rgb = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number)
+  const luminance = (color) => {
+    const [r = 0, g = 0, b = 0] = rgb(color).map((value) => {
+      const part = value / 255
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+    })
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+  }
+  const ground = (element) => {
+    if (element === null) return 'rgb(255, 255, 255)'
+    const { backgroundColor } = getComputedStyle(element)
+    return rgb(backgroundColor)[3] === 0 ? ground(element.parentElement) : backgroundColor
+  }
+  return [...document.querySelectorAll('h1, h2, p, dt, dd, li, button, .sandbox')].map((element) => {
+    const [a, b] = [luminance(getComputedStyle(element).color), luminance(ground(element))]
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)
+  })
+})()`
+
+test.each(['light', 'dark'] as const)('fits 320 px and has contrast when it is %s', async (colorScheme) => {
+  const recipient = { type: 'email', value: `${'long'.repeat(15)}@${'example'.repeat(8)}.com` } as const
+  const { page, context } = await visit({ recipient }, { colorScheme, viewport: { width: 320, height: 640 } })
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320)
+  const ratios = (await page.evaluate(contrasts)) as number[]
+  expect(ratios.length).toBeGreaterThan(10)
+  expect(Math.min(...ratios)).toBeGreaterThanOrEqual(4.5)
+  await context.close()
+})
+
+test('another site can neither frame it nor send its form', async () => {
+  const { page, id, context } = await visit()
+  const [url, formToken] = [page.url(), await page.locator('[name=formToken]').getAttribute('value')]
+  const foreign = await context.newPage()
+  await foreign.setContent(`<form method="post" action="${url}"><input name="formToken" value="${formToken}">
+    <button name="decision" value="accept">Win</button></form><iframe src="${url}"></iframe>`)
+  expect(await foreign.frameLocator('iframe').getByRole('button', { name: 'Accept' }).count()).toBe(0)
+  const answered = foreign.waitForResponse((response) => response.request().method() === 'POST')
+  await foreign.getByRole('button', { name: 'Win' }).click()
+  expect((await answered).status()).toBe(403)
+  expect(await us.read(id)).toMatchObject({ status: 'PENDING' })
+  await context.close()
+})

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  approvalTransitions,
+  mfaLifetimeMs,
+  mfaThresholdCents,
+  nextApprovalStatus,
+  requireMayDecide,
+  requireRecentMfa,
+} from '../../src/service/domain/approvals.ts'
+import { nextPaymentStatus, type PaymentStatus, paymentTransitions } from '../../src/service/domain/payments.ts'
+import { approvalStatuses } from '../../tools/approvals.ts'
+import { paymentStatuses } from '../../tools/payments.ts'
+import { proveBooks } from '../service/books.ts'
+import { expectRefusal } from '../service/refusals.ts'
+import { databases } from '../support/databases.ts'
+import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
+import { created, ok, type Payer, payer } from './payer.ts'
+
+/** Written out once more, independently of the tables of the domain. */
+const flow: Record<string, string> = {
+  'CREATED pay': 'COMPLETED',
+  'CREATED reserve': 'PENDING_CLAIM',
+  'CREATED review': 'IN_REVIEW',
+  'IN_REVIEW pay': 'COMPLETED',
+  'IN_REVIEW reserve': 'PENDING_CLAIM',
+  'IN_REVIEW deny': 'APPROVAL_DENIED',
+  'IN_REVIEW cancel': 'CANCELED',
+  'PENDING_CLAIM claim': 'COMPLETED',
+  'PENDING_CLAIM cancel': 'CANCELED',
+}
+const events = ['pay', 'reserve', 'review', 'claim', 'cancel', 'deny'] as const
+
+describe('the states of a payment', () => {
+  test('are those of the wire', () =>
+    expect(Object.keys(paymentTransitions).sort()).toEqual([...paymentStatuses].sort()))
+
+  test.each(paymentStatuses.flatMap((status) => events.map((event) => [status, event] as const)))(
+    '%s and %s',
+    (status, event) => {
+      const after = flow[`${status} ${event}`]
+      if (after !== undefined) expect(nextPaymentStatus(status, event)).toBe(after)
+      else
+        expect(() => nextPaymentStatus(status, event)).toThrow(`A payment that is ${status} does not allow ${event}.`)
+    },
+  )
+})
+
+describe('the states of an approval', () => {
+  const decisions = { approve: 'approved', deny: 'denied', cancel: 'canceled' } as const
+
+  test('are those of the wire', () => expect(Object.keys(approvalTransitions)).toEqual([...approvalStatuses]))
+
+  test.each(
+    approvalStatuses.flatMap((status) => (['approve', 'deny', 'cancel'] as const).map((one) => [status, one] as const)),
+  )('%s and %s', (status, event) => {
+    if (status === 'pending') expect(nextApprovalStatus(status, event)).toBe(decisions[event])
+    else expect(() => nextApprovalStatus(status, event)).toThrow(`The approval is ${status} already`)
+  })
+})
+
+describe('who may approve', () => {
+  test.each([
+    ['agent', 'agent', false],
+    ['agent', 'user', true],
+    ['agent', 'api', true],
+    ['party', 'agent', true],
+    ['party', 'user', true],
+    ['party', 'api', true],
+    ['user', 'agent', true],
+    ['user', 'user', true],
+    ['user', 'api', true],
+  ] as const)('%s what was asked for by %s: %s', (decider, initiator, may) => {
+    const decide = () => requireMayDecide(decider, initiator)
+    if (may) expect(decide).not.toThrow()
+    else expect(decide).toThrow(expect.objectContaining({ code: 'forbidden' }))
+  })
+
+  const nowMs = 1_000_000_000
+  test.each([
+    [mfaThresholdCents, null, true],
+    [mfaThresholdCents + 1, null, false],
+    [mfaThresholdCents + 1, nowMs, true],
+    [mfaThresholdCents + 1, nowMs - mfaLifetimeMs, true],
+    [mfaThresholdCents + 1, nowMs - mfaLifetimeMs - 1, false],
+  ])('a user an amount of %d, verified at %s: %s', (amountCents, verifiedAtMs, may) => {
+    const decide = () => requireRecentMfa({ amountCents, verifiedAtMs, nowMs, verifyAt: 'http://here/verify' })
+    if (may) expect(decide).not.toThrow()
+    else
+      expect(decide).toThrow(
+        expect.objectContaining({ code: 'mfa_required', message: expect.stringContaining('http://here/verify') }),
+      )
+  })
+})
+
+type Reachable = Exclude<PaymentStatus, 'CREATED' | 'PROCESSING' | 'FAILED' | 'RETURNED'>
+type Action = 'approve' | 'deny' | 'cancel' | 'claim'
+
+/** What each action answers in each state that the sandbox reaches: the payment's status then, or 409. */
+const product: Record<Reachable, Record<Action, Reachable | 409 | 'none'>> = {
+  // A payment that was never in review has no approval to decide.
+  COMPLETED: { approve: 'none', deny: 'none', cancel: 409, claim: 409 },
+  PENDING_CLAIM: { approve: 'none', deny: 'none', cancel: 'CANCELED', claim: 'COMPLETED' },
+  IN_REVIEW: { approve: 'COMPLETED', deny: 'APPROVAL_DENIED', cancel: 'CANCELED', claim: 409 },
+  CANCELED: { approve: 409, deny: 409, cancel: 409, claim: 409 },
+  APPROVAL_DENIED: { approve: 409, deny: 409, cancel: 409, claim: 409 },
+}
+const cells = Object.entries(product).flatMap(([status, actions]) =>
+  Object.entries(actions).map(([action, result]) => [status as Reachable, action as Action, result] as const),
+)
+
+describe.each(databases)('each action in each state on $name', (database) => {
+  let world: World
+  let self: Payer
+  let other: OtherParty
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+    self = payer(world)
+    other = await addParty(world)
+    const { agentId } = await world.whoami()
+    await self.setLimits('agents', String(agentId), { perTransaction: 1000 })
+  })
+  afterAll(async () => {
+    await proveBooks(world.store)
+    await world.drop()
+  })
+
+  const inState = async (status: Reachable): Promise<string> => {
+    const to = { type: 'party_id', value: other.partyId }
+    if (status === 'COMPLETED') return created(await self.pay(10, to))
+    if (status === 'PENDING_CLAIM') return created(await self.pay(10, { type: 'email', value: 'a@b.example' }))
+    const id = created(await self.pay(1001, to))
+    if (status === 'CANCELED') ok(await self.cancel(id))
+    if (status === 'APPROVAL_DENIED') ok(await self.deny((await self.approvalOf(id)).id, {}, { key: world.apiKey }))
+    return id
+  }
+
+  test.each(cells)('%s and %s: %s', async (status, action, result) => {
+    // Each cell anew: whoever claimed would be known afterwards.
+    await world.store.transaction(async ({ db }) => {
+      await db.updateTable('parties').set({ email: null }).where('email', '=', 'a@b.example').execute()
+    })
+    const id = await inState(status)
+    expect(await self.status(id)).toBe(status)
+    const approval = await self.approvalOf(id)
+    if (result === 'none') return expect(approval).toBeUndefined()
+    const key = { key: world.apiKey }
+    const before = await self.balance()
+    const answer = await {
+      approve: () => self.approve(approval.id, key),
+      deny: () => self.deny(approval.id, { reason: 'No.' }, key),
+      cancel: () => self.cancel(id),
+      claim: () => self.claim(id),
+    }[action]()
+    if (result === 409) {
+      expectRefusal(answer, 'conflict')
+      expect(await self.status(id)).toBe(status)
+      expect(await self.balance()).toEqual(before)
+    } else {
+      ok(answer)
+      expect(await self.status(id)).toBe(result)
+    }
+    await proveBooks(world.store)
+  })
+})

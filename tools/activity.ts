@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/operation.ts'
+import { Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
+
+/**
+ * One thing that a credential of the party did, or was refused. `hash` covers all else and `previousHash`, the hash of
+ * the party's activity before it, so that a change of what is past shows.
+ */
+export const Activity = resource(
+  'activity',
+  Id('act'),
+  {
+    operation: z.string(),
+    actorType: z.enum(['user', 'party', 'agent']),
+    userId: Id('usr').nullable(),
+    agentId: Id('agt').nullable(),
+    instanceId: z.string().nullable(),
+    keyId: z.string(),
+    resourceIds: z.array(z.string()),
+    result: z.object({ httpStatus: z.int().min(200), code: z.string().nullable() }),
+    sequence: z.int().positive(),
+    previousHash: z.string(),
+    hash: z.string(),
+    createdAt: Timestamp,
+  },
+  { party: toOne('party', 'pty'), customerParty: toOne('party', 'pty') },
+)
+
+export const listActivity = defineOperation({
+  name: 'list_activity',
+  title: 'List activity',
+  description: 'Lists who changed what: agent, run, key, resources and result, newest first.',
+  method: 'GET',
+  path: '/activity',
+  query: listQuery({
+    instanceId: z.string().min(1).max(1024).optional(),
+    agentId: Id('agt').optional(),
+    resourceId: z
+      .string()
+      .regex(/^[a-z]{3}_[0-9A-Za-z_-]{1,100}$/)
+      .optional()
+      .describe('Any id'),
+  }),
+  output: Activity,
+  result: 'page',
+  environments: ['sandbox', 'production'],
+  permission: 'activity.read',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  effect: 'read',
+  toolset: 'agents',
+  errors: [],
+  extension: true,
+})

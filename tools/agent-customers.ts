@@ -1,0 +1,165 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/operation.ts'
+import {
+  AgentDelegationInvitation,
+  invitationStatuses,
+  Limits,
+  Permissions,
+  Recipient,
+  Recipients,
+  SentLimits,
+  Tags,
+} from './customer-invitations.ts'
+import { Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
+
+/** A to-one relationship with the agent that tells some of its attributes. */
+function toAgent<S extends z.ZodRawShape>(attributes: S) {
+  return z.object({
+    data: z.object({ type: z.literal('agent'), id: Id('agt'), attributes: z.object(attributes) }),
+  })
+}
+
+/** Who granted something to an agent or was asked to; the id is the party's, or how it was invited. */
+export const AgentCustomer = resource(
+  'customer',
+  z.string(),
+  {
+    name: z.string().nullable(),
+    email: z.string().nullable(),
+    status: z.enum(['ACTIVE', 'REVOKED', ...invitationStatuses]),
+    permissions: z.array(z.string()),
+    limits: Limits.nullable(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp.nullable(),
+  },
+  { agent: toAgent({ name: z.string().nullable() }) },
+)
+
+/** An invitation as an agent's own list of customers makes it. */
+export const AgentCustomerInvite = resource(
+  'customerInvitation',
+  Id('adi'),
+  {
+    recipient: Recipient,
+    url: z.url(),
+    status: z.enum(['ACTIVE', 'REVOKED', ...invitationStatuses]),
+    permissions: z.array(z.string()),
+    limits: Limits.nullable(),
+    tags: z.record(z.string(), z.string()),
+    expiresAt: Timestamp,
+    createdAt: Timestamp,
+    updatedAt: Timestamp.nullable(),
+  },
+  {
+    agent: toAgent({ name: z.string().nullable(), description: z.string().nullable(), status: z.string() }),
+    customerParty: toOne('party', 'pty'),
+  },
+)
+
+const common = {
+  environments: ['sandbox', 'production'],
+  instanceId: 'optional',
+  toolset: 'agents',
+} as const
+
+const params = z.strictObject({ agentId: Id('agt') })
+
+export const listAgentInvitations = defineOperation({
+  ...common,
+  name: 'list_agent_invitations',
+  title: 'List invitations',
+  description: 'Lists invitations of customers, answered ones too, newest first.',
+  method: 'GET',
+  path: '/agents/invitations',
+  query: listQuery({
+    status: z
+      .union([z.enum(invitationStatuses), z.array(z.enum(invitationStatuses)).max(invitationStatuses.length)])
+      .optional(),
+    customerEmail: z.string().max(320).optional(),
+    agentId: Id('agt').optional(),
+  }),
+  output: AgentDelegationInvitation,
+  result: 'page',
+  permission: 'customers.read',
+  idempotency: 'ignored',
+  effect: 'read',
+  errors: [],
+})
+
+export const revokeAgentInvitation = defineOperation({
+  ...common,
+  name: 'revoke_agent_invitation',
+  title: 'Revoke an invitation',
+  description: 'Takes back a pending invitation, so that it can no longer be accepted.',
+  method: 'DELETE',
+  path: '/agents/invitations/{invitationId}',
+  params: z.strictObject({ invitationId: Id('adi') }),
+  output: AgentDelegationInvitation,
+  result: 'one',
+  meta: z.object({ deleted: z.literal(true) }),
+  permission: 'invitations.revoke',
+  idempotency: 'required',
+  effect: 'destructive',
+  errors: ['not_found', 'conflict'],
+})
+
+export const listAgentCustomers = defineOperation({
+  ...common,
+  name: 'list_agent_customers',
+  title: "List an agent's customers",
+  description: 'Lists who granted something to an agent, and then who was asked to and did not.',
+  method: 'GET',
+  path: '/agents/{agentId}/customers',
+  params,
+  query: listQuery({}),
+  output: AgentCustomer,
+  result: 'page',
+  permission: 'customers.read',
+  idempotency: 'ignored',
+  effect: 'read',
+  errors: ['not_found'],
+})
+
+export const createAgentCustomerInvitation = defineOperation({
+  ...common,
+  name: 'create_agent_customer_invitation',
+  title: 'Invite customers of an agent',
+  description: 'Asks recipients to grant permissions to one agent. Send each person its url.',
+  method: 'POST',
+  path: '/agents/{agentId}/customers',
+  params,
+  attributes: z.strictObject({
+    recipients: Recipients,
+    permissions: Permissions,
+    limits: SentLimits.nullable().optional(),
+    expiresAt: Timestamp.optional().describe('Default in 7 days, at most 90'),
+    tags: Tags.optional(),
+  }),
+  output: AgentCustomerInvite,
+  result: 'several',
+  meta: z.object({
+    emailFailures: z.array(Id('adi')),
+    alreadyConnected: z.array(z.object({ recipient: Recipient, agentId: Id('agt'), agentDelegationId: Id('dlg') })),
+  }),
+  permission: 'customers.invite',
+  idempotency: 'required',
+  effect: 'write',
+  errors: ['not_found'],
+})
+
+export const removeAgentCustomer = defineOperation({
+  ...common,
+  name: 'remove_agent_customer',
+  title: 'Remove a customer from an agent',
+  description: 'Ends what a customer granted to an agent.',
+  method: 'DELETE',
+  path: '/agents/{agentId}/customers/{customerId}',
+  params: z.strictObject({ agentId: Id('agt'), customerId: Id('pty') }),
+  output: AgentCustomer,
+  result: 'one',
+  meta: z.object({ deleted: z.literal(true) }),
+  permission: 'customers.remove',
+  idempotency: 'required',
+  effect: 'destructive',
+  errors: ['not_found'],
+})

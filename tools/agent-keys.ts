@@ -1,0 +1,108 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/operation.ts'
+import { Id, listQuery, resource, Tags, Timestamp, toOne } from './schemas.ts'
+
+const attributes = {
+  agentKeyPrefix: z.string(),
+  status: z.enum(['ACTIVE', 'REVOKED']),
+  createdAt: Timestamp,
+  lastUsedAt: Timestamp.nullable(),
+  revokedAt: Timestamp.nullable(),
+  createdBy: Id('usr').nullable(),
+  revokedBy: Id('usr').nullable(),
+  expiresAt: Timestamp.nullable(),
+  tags: z.record(z.string(), z.string()),
+}
+const relationships = { party: toOne('party', 'pty'), agent: toOne('agent', 'agt') }
+const secret = z.string().describe('Secret, shown once')
+
+/** A key that acts as one agent (spec: Agent keys). */
+export const AgentKey = resource('agentKey', Id('agk'), attributes, relationships)
+/** With the whole key, which no other answer has. */
+export const CreatedAgentKey = resource('agentKey', Id('agk'), { ...attributes, agentKey: secret }, relationships)
+/** The replacement. `previousKeyExpiresAt` is null where the old key ended at once. */
+export const RotatedAgentKey = resource(
+  'agentKey',
+  Id('agk'),
+  { ...attributes, agentKey: secret.optional(), previousKeyExpiresAt: Timestamp.nullable() },
+  relationships,
+)
+
+const keyParams = z.strictObject({ keyId: Id('agk') })
+/** A day (spec: Limits). */
+const longestGraceSeconds = 86_400
+
+const shared = {
+  output: AgentKey,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  instanceId: 'optional',
+  toolset: 'credentials',
+} as const
+
+export const createAgentKey = defineOperation({
+  ...shared,
+  name: 'create_agent_key',
+  title: 'Create an agent key',
+  description: 'Creates a key that acts as one agent. Its secret is shown only now: store it safely.',
+  method: 'POST',
+  path: '/agent-keys',
+  attributes: z.strictObject({ tags: Tags.optional() }),
+  related: z.strictObject({ agentId: Id('agt') }),
+  output: CreatedAgentKey,
+  shownOnce: 'agentKey',
+  permission: 'api_keys.create',
+  idempotency: 'ignored',
+  effect: 'write',
+  errors: ['not_found', 'conflict'],
+})
+
+export const listAgentKeys = defineOperation({
+  ...shared,
+  name: 'list_agent_keys',
+  title: 'List agent keys',
+  description: 'Lists the keys of your agents, or of one, newest first, without their secrets.',
+  method: 'GET',
+  path: '/agent-keys',
+  query: listQuery({ agentId: Id('agt').optional() }),
+  result: 'page',
+  permission: 'api_keys.read',
+  idempotency: 'ignored',
+  effect: 'read',
+  errors: [],
+})
+
+export const rotateAgentKey = defineOperation({
+  ...shared,
+  name: 'rotate_agent_key',
+  title: 'Rotate an agent key',
+  description: 'Replaces an agent key, which works on for a grace period. The new secret is shown only now.',
+  method: 'POST',
+  path: '/agent-keys/{keyId}/rotate',
+  params: keyParams,
+  attributes: z.strictObject({
+    expiresInSeconds: z.int().min(0).max(longestGraceSeconds).describe('Grace period of the old key; 0: none'),
+    tags: Tags.optional(),
+  }),
+  output: RotatedAgentKey,
+  shownOnce: 'agentKey',
+  permission: 'api_keys.create',
+  idempotency: 'required',
+  effect: 'destructive',
+  errors: ['not_found', 'conflict'],
+})
+
+export const revokeAgentKey = defineOperation({
+  ...shared,
+  name: 'revoke_agent_key',
+  title: 'Revoke an agent key',
+  description: 'Ends an agent key at once and for good.',
+  method: 'DELETE',
+  path: '/agent-keys/{keyId}',
+  params: keyParams,
+  meta: z.object({ deleted: z.literal(true) }),
+  permission: 'api_keys.delete',
+  idempotency: 'required',
+  effect: 'destructive',
+  errors: ['not_found'],
+})

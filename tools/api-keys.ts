@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/operation.ts'
+import { scopes } from '../src/permissions.ts'
+import { Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
+
+const attributes = {
+  apiKeyPrefix: z.string(),
+  name: z.string(),
+  scopes: z.array(z.string()),
+  environment: z.enum(['sandbox', 'prod']),
+  status: z.enum(['ACTIVE', 'REVOKED']),
+  createdAt: Timestamp,
+  lastUsedAt: Timestamp.nullable(),
+  revokedAt: Timestamp.nullable(),
+  createdBy: Id('usr').nullable(),
+  revokedBy: Id('usr').nullable(),
+  tags: z.record(z.string(), z.string()),
+}
+const relationships = { party: toOne('party', 'pty') }
+
+/** A key that acts as its party (spec: API keys). */
+export const ApiKey = resource('apiKey', Id('apy'), attributes, relationships)
+/** With the whole key, which no other answer has. */
+export const CreatedApiKey = resource(
+  'apiKey',
+  Id('apy'),
+  { ...attributes, apiKey: z.string().describe('Secret, shown once') },
+  relationships,
+)
+
+const keyParams = z.strictObject({ keyId: Id('apy') })
+
+const shared = {
+  output: ApiKey,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  instanceId: 'optional',
+  toolset: 'credentials',
+} as const
+
+export const createApiKey = defineOperation({
+  ...shared,
+  name: 'create_api_key',
+  title: 'Create an API key',
+  description: 'Creates a key that acts as your party. Its secret is shown only now: store it safely.',
+  method: 'POST',
+  path: '/api-keys',
+  attributes: z.strictObject({
+    name: Text(100),
+    scopes: z
+      .array(z.enum(scopes))
+      .max(scopes.length)
+      .optional()
+      .describe('Such as payments.read; at most your own, which is the default'),
+    tags: Tags.optional(),
+  }),
+  output: CreatedApiKey,
+  shownOnce: 'apiKey',
+  permission: 'api_keys.create',
+  idempotency: 'ignored',
+  effect: 'write',
+  errors: [],
+})
+
+export const listApiKeys = defineOperation({
+  ...shared,
+  name: 'list_api_keys',
+  title: 'List API keys',
+  description: 'Lists the API keys of your party, newest first, without their secrets.',
+  method: 'GET',
+  path: '/api-keys',
+  query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).optional() }),
+  result: 'page',
+  permission: 'api_keys.read',
+  idempotency: 'ignored',
+  effect: 'read',
+  errors: [],
+})
+
+export const getApiKey = defineOperation({
+  ...shared,
+  name: 'get_api_key',
+  title: 'Read an API key',
+  description: 'Reads an API key: its scopes and last use, without its secret.',
+  method: 'GET',
+  path: '/api-keys/{keyId}',
+  params: keyParams,
+  permission: 'api_keys.read',
+  idempotency: 'ignored',
+  effect: 'read',
+  errors: ['not_found'],
+})
+
+export const revokeApiKey = defineOperation({
+  ...shared,
+  name: 'revoke_api_key',
+  title: 'Revoke an API key',
+  description: 'Ends an API key at once and for good.',
+  method: 'DELETE',
+  path: '/api-keys/{keyId}',
+  params: keyParams,
+  meta: z.object({ deleted: z.literal(true) }),
+  permission: 'api_keys.delete',
+  idempotency: 'required',
+  effect: 'destructive',
+  errors: ['not_found'],
+})

@@ -1,0 +1,115 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/operation.ts'
+import { actingParty } from './payments.ts'
+import { Cents, Currency, Id, listQuery, resource, Text, Timestamp } from './schemas.ts'
+
+export const approvalStatuses = ['pending', 'approved', 'denied', 'canceled'] as const
+export const limitTypes = ['perTransactionAmount', 'dailyAmount', 'monthlyAmount'] as const
+
+const amount = z.object({ amount: Cents, currency: Currency })
+
+/** A payment or transfer that waits for somebody's decision (spec: Approval). Amounts in cents. */
+export const Approval = resource('approval', Id('apr'), {
+  status: z.enum(approvalStatuses),
+  target: z.object({ type: z.enum(['payment', 'deposit', 'withdrawal', 'ach', 'realtime']), id: z.string() }),
+  payment: amount.nullable(),
+  reasons: z.array(
+    z.object({
+      type: z.literal('limitExceeded'),
+      limitType: z.enum(limitTypes),
+      limitAmount: z.int(),
+      actualAmount: z.int(),
+      currency: Currency,
+    }),
+  ),
+  customer: z.object({ id: Id('pty'), name: z.string().nullable() }).nullable(),
+  ach: z.null(),
+  realtime: z.null(),
+  wire: z.object({ beneficiaryName: z.string(), accountDisplayMask: z.string() }).nullable(),
+  initiator: z
+    .object({
+      actorType: z.enum(['agent', 'user', 'api', 'service', 'internalAdmin']),
+      agent: z
+        .object({
+          id: Id('agt'),
+          name: z.string().nullable(),
+          owner: z.object({ partyId: Id('pty'), name: z.string() }).nullable(),
+        })
+        .nullable(),
+    })
+    .nullable(),
+  denialReason: z.string().nullable(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  resolvedAt: Timestamp.nullable(),
+})
+
+const approvalParams = z.strictObject({ approvalId: Id('apr') })
+
+const read = {
+  method: 'GET',
+  output: Approval,
+  environments: ['sandbox', 'production'],
+  permission: 'payments.read',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  effect: 'read',
+  toolset: 'default',
+} as const
+
+const decision = {
+  method: 'POST',
+  params: approvalParams,
+  output: Approval,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'payments.create',
+  idempotency: 'required',
+  instanceId: 'optional',
+  toolset: 'default',
+  errors: ['not_found', 'conflict'],
+} as const
+
+export const listApprovals = defineOperation({
+  ...read,
+  name: 'list_approvals',
+  title: 'List approvals',
+  description: 'Lists payments and wires that were put in review, newest first.',
+  path: '/approvals',
+  query: listQuery({ status: z.enum(approvalStatuses).optional(), ...actingParty }),
+  result: 'page',
+  errors: [],
+})
+
+export const getApproval = defineOperation({
+  ...read,
+  name: 'get_approval',
+  title: 'Read an approval',
+  description: 'Reads a review: its status, the limits that were hit, who asked.',
+  path: '/approvals/{approvalId}',
+  params: approvalParams,
+  query: z.strictObject(actingParty),
+  result: 'one',
+  errors: ['not_found'],
+})
+
+export const approveApproval = defineOperation({
+  ...decision,
+  name: 'approve_approval',
+  title: 'Approve a payment',
+  description: 'Lets a payment in review go on: the money moves now. Agents cannot approve what an agent asked for.',
+  path: '/approvals/{approvalId}/approve',
+  effect: 'destructive',
+  errors: ['not_found', 'conflict', 'mfa_required'],
+})
+
+export const denyApproval = defineOperation({
+  ...decision,
+  name: 'deny_approval',
+  title: 'Deny a payment',
+  description: 'Refuses a payment in review for good.',
+  path: '/approvals/{approvalId}/deny',
+  attributes: z.strictObject({ reason: Text(500).optional() }),
+  bodyOptional: true,
+  effect: 'destructive',
+})

@@ -1,0 +1,218 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/operation.ts'
+import { delegable } from '../src/permissions.ts'
+import { Cents, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
+
+export const invitationStatuses = ['PENDING', 'ACCEPTED', 'DECLINED', 'EXPIRED', 'CANCELED'] as const
+
+export const cancelReasons = [
+  'AGENT_RETIRED',
+  'DEVELOPER_RETIRED',
+  'DEVELOPER_REVOKED',
+  'CONNECTION_ESTABLISHED',
+] as const
+
+/** What a customer caps an agent at, in cents; null and absent mean no limit. */
+export const Limits = z.object({ perTransaction: Cents.nullable().optional() })
+export const Permissions = z
+  .array(z.enum(delegable))
+  .min(1)
+  .max(delegable.length)
+  .describe('e.g. payments.create, payments.read, wallets.read, cards.read')
+export const SentLimits = z.strictObject(Limits.shape).describe('Cents')
+/** What a developer notes on an invitation, text to text. */
+export const Tags = z.record(z.string().min(1).max(100), z.string().max(500)).describe('Text to text')
+/** What would prefill a new customer's account; accepted, and not kept. */
+const hints = {
+  accountType: z.enum(['individual', 'business']).optional(),
+  firstName: z.string().optional(),
+  lastName: z.string().optional(),
+  phone: z.string().optional(),
+  individual: z.record(z.string(), z.unknown()).optional(),
+  business: z.record(z.string(), z.unknown()).optional(),
+}
+const recipient = { type: z.enum(['email', 'phone', 'party_id']), value: z.string().min(1).max(320) }
+export const Recipient = z.object(recipient)
+export const Recipients = z
+  .array(z.strictObject({ ...recipient, ...hints }))
+  .min(1)
+  .max(50)
+
+/** Asks one recipient to delegate to one agent (spec: Agent delegation invitation). */
+export const AgentDelegationInvitation = resource(
+  'agentDelegationInvitation',
+  Id('adi'),
+  {
+    developerName: z.string(),
+    email: z.string().nullable(),
+    phone: z.string().nullable(),
+    url: z.url(),
+    agentName: z.string(),
+    permissions: z.array(z.string()),
+    limits: Limits.nullable(),
+    status: z.enum(invitationStatuses),
+    effectiveStatus: z.enum(invitationStatuses),
+    expiresAt: Timestamp,
+    acceptedAt: Timestamp.nullable(),
+    declinedAt: Timestamp.nullable(),
+    cancelReason: z.enum(cancelReasons).nullable(),
+    tags: z.record(z.string(), z.string()),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { agent: toOne('agent', 'agt'), customerParty: toOne('party', 'pty') },
+)
+
+/** The pending invitations of one recipient; the id is its email address, or its phone number or party id. */
+export const CustomerInvitationGroup = resource('customerInvitation', z.string(), {
+  status: z.enum(invitationStatuses),
+  party: z
+    .object({
+      id: Id('pty'),
+      name: z.string(),
+      email: z.string().nullable(),
+      avatarUrl: z.string().nullable(),
+      createdAt: Timestamp.nullable(),
+    })
+    .nullable(),
+  email: z.string().nullable(),
+  createdAt: Timestamp,
+  agentInvitations: z.array(
+    z.object({
+      invitationId: Id('adi'),
+      agent: z.object({ id: Id('agt'), name: z.string().nullable(), handle: z.string().nullable() }),
+      permissions: z.array(z.string()),
+      url: z.url(),
+      createdAt: Timestamp,
+      expiresAt: Timestamp.nullable(),
+      tags: z.record(z.string(), z.string()),
+    }),
+  ),
+})
+
+const invitation = {
+  environments: ['sandbox', 'production'],
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  toolset: 'customers',
+} as const
+
+export const createCustomerInvitation = defineOperation({
+  ...invitation,
+  name: 'create_customer_invitation',
+  title: 'Invite customers',
+  description:
+    'Asks each recipient to grant permissions to each agent. Send the person url: there they accept or decline. meta tells whom it could not ask, and who is connected already.',
+  method: 'POST',
+  path: '/customers/invitations',
+  attributes: z.strictObject({
+    recipients: Recipients,
+    agents: z
+      .array(z.strictObject({ agentId: Id('agt'), permissions: Permissions, limits: SentLimits.nullable().optional() }))
+      .min(1)
+      .max(20),
+    expiresAt: Timestamp.optional().describe('Default in 30 days, at most 90'),
+    message: Text(500).optional().describe('Shown to the person'),
+    tags: Tags.optional(),
+    disableNotifications: z.boolean().optional(),
+  }),
+  output: AgentDelegationInvitation,
+  result: 'several',
+  meta: z.object({
+    failedRecipients: z.array(z.object({ recipient: Recipient, reason: z.string() })),
+    alreadyConnected: z.array(z.object({ recipient: Recipient, agentId: Id('agt'), agentDelegationId: Id('dlg') })),
+  }),
+  permission: 'customers.invite',
+  effect: 'write',
+  errors: ['not_found'],
+})
+
+export const listCustomerInvitations = defineOperation({
+  ...invitation,
+  name: 'list_customer_invitations',
+  title: 'List pending invitations',
+  description: 'Lists the invitations that nobody answered yet, by recipient.',
+  method: 'GET',
+  path: '/customers/invitations',
+  query: listQuery({}),
+  output: CustomerInvitationGroup,
+  result: 'page',
+  permission: 'customers.read',
+  effect: 'read',
+  errors: [],
+})
+
+export const revokeCustomerInvitation = defineOperation({
+  ...invitation,
+  name: 'revoke_customer_invitation',
+  title: 'Revoke an invitation',
+  description: 'Takes back a pending invitation, so that it can no longer be accepted.',
+  method: 'DELETE',
+  path: '/customers/invitations/{invitationId}',
+  params: z.strictObject({ invitationId: Id('adi') }),
+  output: AgentDelegationInvitation,
+  result: 'one',
+  meta: z.object({ deleted: z.literal(true) }),
+  permission: 'invitations.revoke',
+  effect: 'destructive',
+  toolset: 'default',
+  agentHeader: true,
+  errors: ['not_found', 'conflict'],
+})
+
+const simulation = {
+  method: 'POST',
+  output: AgentDelegationInvitation,
+  environments: ['sandbox'],
+  permission: 'customers.simulate',
+  idempotency: 'required',
+  instanceId: 'optional',
+  effect: 'write',
+  toolset: 'customers',
+} as const
+
+export const simulateCustomerInvitation = defineOperation({
+  ...simulation,
+  name: 'simulate_customer_invitation',
+  title: 'Invite a test customer',
+  description: 'Makes a test customer (meta.customer) with a pending invitation to each agent.',
+  path: '/simulations/invite-customer',
+  attributes: z.strictObject({
+    agentIds: z.array(Id('agt')).min(1).max(20),
+    permissions: Permissions.optional(),
+    type: z.enum(['PERSON', 'ORG']).default('PERSON'),
+    message: Text(500).optional(),
+  }),
+  result: 'several',
+  meta: z.object({
+    customer: z.object({ partyId: Id('pty'), handle: z.string(), partyType: z.enum(['PERSON', 'ORG']) }),
+  }),
+  errors: ['not_found'],
+})
+
+const answer = {
+  ...simulation,
+  params: z.strictObject({ invitationId: Id('adi') }),
+  attributes: z.strictObject({
+    partyId: Id('pty').optional().describe('The invited party; omit for whoever has the email address or phone number'),
+  }),
+  bodyOptional: true,
+  result: 'one',
+  errors: ['not_found', 'conflict'],
+} as const
+
+export const simulateInvitationAcceptance = defineOperation({
+  ...answer,
+  name: 'simulate_invitation_acceptance',
+  title: 'Accept an invitation as the customer',
+  description: 'The invited customer accepts: the agent gets the permissions and limits, and its id to act for.',
+  path: '/simulations/customer-invitations/{invitationId}/accept',
+})
+
+export const simulateInvitationDecline = defineOperation({
+  ...answer,
+  name: 'simulate_invitation_decline',
+  title: 'Decline an invitation as the customer',
+  description: 'The invited customer declines.',
+  path: '/simulations/customer-invitations/{invitationId}/decline',
+})

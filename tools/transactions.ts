@@ -1,0 +1,67 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/operation.ts'
+import { actingParty } from './payments.ts'
+import { Cents, Currency, CustomerPartyId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
+
+/** Money that arrived or left, as the party that reads it sees it. Amounts in cents. */
+export const Transaction = resource(
+  'transaction',
+  Id('txn'),
+  {
+    amount: Cents,
+    currency: Currency,
+    status: z.string(),
+    transactionType: z.enum(['payment', 'transfer']),
+    direction: z.enum(['INBOUND', 'OUTBOUND']),
+    description: z.string().nullable(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp.nullable(),
+    expectedAvailableAt: Timestamp.nullable(),
+  },
+  {
+    sourceParty: toOne('party', 'pty'),
+    destinationParty: toOne('party', 'pty'),
+    payment: toOne('payment', 'pay'),
+    transfer: toOne('transfer', 'tfr'),
+  },
+)
+
+const read = {
+  method: 'GET',
+  output: Transaction,
+  environments: ['sandbox', 'production'],
+  permission: 'payments.read',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  effect: 'read',
+  toolset: 'payments',
+} as const
+
+export const listTransactions = defineOperation({
+  ...read,
+  name: 'list_transactions',
+  title: 'List transactions',
+  description: 'Lists money in and out of the wallets, newest first. Card purchases are in list_card_transactions.',
+  path: '/transactions',
+  query: listQuery({
+    type: z.enum(['payment', 'transfer', 'all']).default('all'),
+    counterpartyPartyId: Id('pty').optional(),
+    walletId: Id('wal').optional(),
+    delegated: z.enum(['true', 'false']).optional(),
+    customerPartyId: CustomerPartyId,
+  }),
+  result: 'page',
+  errors: [],
+})
+
+export const getTransaction = defineOperation({
+  ...read,
+  name: 'get_transaction',
+  title: 'Read a transaction',
+  description: 'Reads one movement of money.',
+  path: '/transactions/{transactionId}',
+  params: z.strictObject({ transactionId: Id('txn') }),
+  query: z.strictObject(actingParty),
+  result: 'one',
+  errors: ['not_found'],
+})

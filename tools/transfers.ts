@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/operation.ts'
+import { paymentStatuses } from './payments.ts'
+import { Cents, Currency, CustomerPartyId, cause, Id, resource, Text, Timestamp, toOne } from './schemas.ts'
+
+const failure = z.object({ code: z.string().nullable(), reason: z.string().nullable() })
+
+/** Money into a wallet from outside, or out of it to a bank account. Amounts in cents. */
+export const Transfer = resource(
+  'transfer',
+  Id('tfr'),
+  {
+    type: z.enum(['deposit', 'withdrawal', 'internal']),
+    amount: Cents,
+    currency: Currency,
+    status: z.enum(paymentStatuses),
+    method: z.string().nullable(),
+    rail: z.string().nullable(),
+    description: z.string().nullable(),
+    tags: z.record(z.string(), z.string()),
+    externalAccountDisplayMask: z.string().nullable(),
+    expectedAvailableAt: Timestamp.nullable(),
+    failure: failure.nullable(),
+    return: failure.extend({ returnedAt: Timestamp.nullable() }).nullable(),
+    submittedAt: Timestamp.nullable(),
+    settledAt: Timestamp.nullable(),
+    ...cause,
+    createdAt: Timestamp,
+    updatedAt: Timestamp.nullable(),
+  },
+  {
+    party: toOne('party', 'pty'),
+    wallet: toOne('wallet', 'wal'),
+    destWallet: toOne('wallet', 'wal'),
+    externalAccount: toOne('externalAccount', 'eac'),
+    transaction: toOne('transaction', 'txn'),
+  },
+)
+
+const Address = z.strictObject({
+  line1: Text(100),
+  city: Text(60),
+  state: Text(60),
+  postalCode: Text(20),
+  country: z.string().regex(/^[A-Z]{2}$/, 'must be two letters (ISO 3166)'),
+})
+
+export const createWire = defineOperation({
+  name: 'create_wire',
+  title: 'Send a wire',
+  description: 'Wires money to a bank account. It cannot be taken back; IN_REVIEW waits for an approval.',
+  method: 'POST',
+  path: '/wire',
+  attributes: z.strictObject({
+    amount: Cents.describe('Cents'),
+    currency: Currency.default('USD'),
+    beneficiary: z.strictObject({
+      name: Text(140),
+      accountNumber: z.string().regex(/^[0-9A-Za-z]{4,34}$/),
+      routingNumber: z.string().regex(/^[0-9]{9}$/),
+      address: Address.optional(),
+    }),
+    description: Text(80).optional(),
+    customerPartyId: CustomerPartyId,
+  }),
+  output: Transfer,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'payments.create',
+  idempotency: 'required',
+  instanceId: 'agents',
+  effect: 'destructive',
+  toolset: 'payments',
+  errors: ['conflict', 'wire.beneficiary_address_required'],
+})
+
+export const fundSandboxWallet = defineOperation({
+  name: 'fund_sandbox_wallet',
+  title: 'Fund a sandbox wallet',
+  description: "Deposits test money in a connected customer's wallet, or with your own party id in yours.",
+  method: 'POST',
+  path: '/simulations/customers/{customerId}/transfers/deposit',
+  params: z.strictObject({ customerId: Id('pty') }),
+  attributes: z.strictObject({
+    amount: Cents.max(100_000_000_00).describe('Cents'),
+    currency: Currency.default('USD'),
+    walletId: Id('wal').optional(),
+  }),
+  output: Transfer,
+  result: 'one',
+  environments: ['sandbox'],
+  permission: 'wallets.fund',
+  idempotency: 'required',
+  instanceId: 'optional',
+  effect: 'write',
+  toolset: 'payments',
+  errors: ['not_found', 'conflict'],
+})
