@@ -37,6 +37,17 @@ describe.each(databases)('billing on $name', (database) => {
     expect((await shop.read(id)).updatedAt).toBe(at('04-15'))
   })
 
+  test("an agreement that the payer's bank stops ends all future payments", async () => {
+    const id = await behaving('agreement_fails')
+    await shop.to('2026-02-14')
+    expect(await shop.read(id)).toMatchObject({ status: 'active' })
+    await shop.to('2026-02-15')
+    const ended = { status: 'canceled', nextPayment: null, attention: null, missedPayments: [], updatedAt: at('02-15') }
+    expect(await shop.read(id)).toMatchObject(ended)
+    await shop.to('2026-06-15')
+    expect(await shop.chargedOn(id)).toEqual(['1 2026-01-15'])
+  })
+
   test('a card that declines once is charged a day later, each time', async () => {
     const id = await behaving('declines_once')
     await shop.to('2026-02-15')

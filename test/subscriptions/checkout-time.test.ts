@@ -49,7 +49,15 @@ describe.each(databases)('time and cards in checkout on $name', (database) => {
     expect(ok(await shop.checkout(id)).json.data.attributes.status).toBe('active')
   })
 
-  test.each(cardBehaviors)('a card that %s', async (card) => {
+  test('a card whose agreement_fails ends it', async () => {
+    const id = await shop.create()
+    const ended = { status: 'canceled', clientSecret: null, checkoutUrl: null, nextPayment: null, mandateId: null }
+    expect(ok(await shop.checkout(id, 'agreement_fails')).json.data.attributes).toMatchObject(ended)
+    expectRefusal(await shop.checkout(id), 'conflict')
+    expect(await shop.charged(id)).toHaveLength(0)
+  })
+
+  test.each(cardBehaviors.filter((card) => card !== 'agreement_fails'))('a card that %s', async (card) => {
     const id = await shop.create()
     const pays = card === 'approves'
     const pending = {

@@ -97,6 +97,8 @@ export class DayByDay {
       this.charged.push([number, this.nowMs])
       this.#settled.add(number)
       this.#completeWhenOver()
+    } else if (behavior === 'agreement_fails') {
+      this.status = 'canceled'
     } else if (behavior === 'blocked') this.#stop('card_blocked')
     else if (behavior === 'needs_update') this.#stop('card_needs_update')
     else if (behavior === 'removed') this.#stop('card_removed')

@@ -4,7 +4,7 @@ import { fail } from '../../errors.ts'
 import { monthAndYear, newId, timestamp } from '../../system.ts'
 import { requireHeldOnWallet } from '../actor.ts'
 import { cardStatus } from '../domain/agent-cards.ts'
-import { type Context, cardListScope, cardScope, type Handler } from '../handler.ts'
+import { type Context, cardScope, type Handler, listScope } from '../handler.ts'
 import { page, pageRequest } from '../pagination.ts'
 import { listAgentCards as cardsOf, findAgentCard, insertAgentCard } from '../store/agent-cards.ts'
 import { findParty } from '../store/parties.ts'
@@ -45,7 +45,7 @@ export const getAgentCard: Handler<'getAgentCard'> = async ({ cardId }, context)
   cardView(await loadCard(context, cardId), context.nowMs)
 
 export const listAgentCards: Handler<'listAgentCards'> = async (input, context) => {
-  const scope = cardListScope(context)
+  const scope = listScope(context)
   const list = { list: 'agentCards', ...scope }
   const rows = await cardsOf(context.tx, scope, pageRequest(input, list))
   return page(rows, list, (row) => cardView(row, context.nowMs))

@@ -6,7 +6,7 @@ import { requireHeldOnWallet } from '../actor.ts'
 import { type DeclineCode, declineDetails, declineReason } from '../domain/agent-cards.ts'
 import { capture, refund, release } from '../domain/card-purchases.ts'
 import { authorized, captured, type Posting, refunded, released } from '../domain/ledger.ts'
-import { type Context, cardListScope, cardScope, type Handler } from '../handler.ts'
+import { type Context, cardScope, type Handler, listScope } from '../handler.ts'
 import { page, pageRequest } from '../pagination.ts'
 import { markAgentCardUsed } from '../store/agent-cards.ts'
 import {
@@ -27,7 +27,7 @@ export const getCardTransaction: Handler<'getCardTransaction'> = async ({ cardTr
   transactionView((await loadTransaction(context, cardTransactionId)).transaction)
 
 export const listCardTransactions: Handler<'listCardTransactions'> = async (input, context) => {
-  const scope = cardListScope(context)
+  const scope = listScope(context)
   const filter = { cardId: input.cardId, status: input.status }
   const list = { list: 'cardTransactions', ...scope, ...filter }
   return page(await transactionsOf(context.tx, scope, filter, pageRequest(input, list)), list, transactionView)
