@@ -59,7 +59,8 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   const properties = Object.keys(tool?.inputSchema.properties ?? {})
 
   test('is named verb_noun, titled and described in full sentences', () => {
-    if (name !== 'whoami') expect(name).toMatch(/^(list|get|issue|create|cancel|resume|mark|simulate|advance)(_[a-z]+)+$/)
+    if (name !== 'whoami')
+      expect(name).toMatch(/^(list|get|issue|create|cancel|resume|mark|simulate|advance)(_[a-z]+)+$/)
     expect(name.length).toBeLessThanOrEqual(64)
     expect(operation.title).toMatch(/^[A-Z].{3,}[^.]$/)
     expect(operation.description).toMatch(/^[A-Z].{10,}\.$/)
