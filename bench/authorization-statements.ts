@@ -60,7 +60,7 @@ const marks = (count: number) => Array(count).fill('?').join(', ')
 
 const texts = {
   clock:
-    'select "offsetMs", (select min("holdExpiresAtMs") as "min" from "cardTransactions" where "holdExpiresAtMs" is not null) as "nextHoldExpiresAtMs", (select min("finishedAtMs") as "min" from "idempotencyRecords") as "oldestFinishedAtMs" from "clock"',
+    'select "offsetMs", (select min("holdExpiresAtMs") as "min" from "cardTransactions" where "holdExpiresAtMs" is not null) as "nextHoldExpiresAtMs", (select min("nextEventAtMs") as "min" from "subscriptions") as "nextSubscriptionEventAtMs", (select min("finishedAtMs") as "min" from "idempotencyRecords") as "oldestFinishedAtMs" from "clock"',
   credential:
     'select "credentials".*, "agents"."status" as "agentStatus" from "credentials" left join "agents" on "agents"."id" = "credentials"."agentId" where "secretHash" = ?',
   tryLock: 'select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as taken',
@@ -75,7 +75,7 @@ const texts = {
     'update "agentCards" set "usedAtMs" = ?, "updatedAtMs" = ?, "version" = ? where "id" = ? and "version" = ?',
   updateWallet:
     'update "wallets" set "availableCents" = ?, "heldCents" = ?, "version" = ? where "id" = ? and "version" = ?',
-  insertEntry: `insert into "ledgerEntries" ("id", "postingId", "account", "walletId", "amountCents", "reason", "cardTransactionId", "createdAtMs") values (${marks(8)})`,
+  insertEntry: `insert into "ledgerEntries" ("id", "postingId", "account", "walletId", "amountCents", "reason", "sourceId", "createdAtMs") values (${marks(8)})`,
   insertRecord: `insert into "idempotencyRecords" ("partyId", "key", "fingerprint", "state", "status", "body", "finishedAtMs") values (${marks(7)}) on conflict ("partyId", "key") do update set "fingerprint" = ?, "state" = ?, "status" = ?, "body" = ?, "finishedAtMs" = ?`,
 }
 

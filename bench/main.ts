@@ -13,6 +13,7 @@ import { measureMcpLayer } from './mcp-layer.ts'
 import { measureMemory } from './memory.ts'
 import { type Programs, preparePrograms } from './programs.ts'
 import { measureStart } from './start.ts'
+import { measureSubscriptions } from './subscriptions.ts'
 import { type Row, tableText } from './table.ts'
 import { measureToolCalls } from './tool-calls.ts'
 
@@ -22,6 +23,7 @@ const measurements = {
   mcp: () => measureMcpLayer(),
   sqlite: ({ directory }) => measureSqliteAuthorizations(directory),
   postgres: ({ directory }) => measurePostgresAuthorizations(directory),
+  subscriptions: ({ directory }) => measureSubscriptions(directory),
   memory: async ({ programs }) => measureMemory(await programs()),
 } as const satisfies Record<string, (needed: Needed) => Promise<Row[]>>
 

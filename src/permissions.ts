@@ -41,8 +41,8 @@ interface PermissionRule {
 
 export type Permission = keyof typeof permissions
 
-/** What a customer can grant an agent, and an agent can hold on a wallet. */
-export const delegable = [
+/** What both a customer can grant an agent and an API key can be limited to. */
+const common = [
   'payments.read',
   'payments.create',
   'external_parties.read',
@@ -60,32 +60,17 @@ export const delegable = [
   'wallets.withdraw',
   'party.read',
   'party.update',
-  'payment_intents.create',
   'cards.read',
 ] as const
+
+/** What a customer can grant an agent, and an agent can hold on a wallet. */
+export const delegable = [...common, 'payment_intents.create'] as const
 
 export type Delegable = (typeof delegable)[number]
 
 /** The scopes an API key can be limited to. */
 export const scopes = [
-  'payments.read',
-  'payments.create',
-  'external_parties.read',
-  'external_parties.create',
-  'direct.read',
-  'direct.create',
-  'external_accounts.create',
-  'wallets.read',
-  'wallets.balance',
-  'wallets.create',
-  'wallets.update',
-  'wallets.fund',
-  'wallets.deposit',
-  'wallets.transfer',
-  'wallets.withdraw',
-  'party.read',
-  'party.update',
-  'cards.read',
+  ...common,
   'invite.read',
   'invite.create',
   'invite.update',

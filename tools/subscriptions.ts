@@ -39,6 +39,7 @@ export const cardBehaviors = [
   'needs_update',
   'removed',
   'processor_error',
+  'agreement_fails',
 ] as const
 
 const Every = z.strictObject({ unit: z.enum(['week', 'month', 'year']), count: z.int().positive() })
@@ -209,7 +210,7 @@ export const simulateSubscriptionCheckout = defineOperation({
     'The payer agrees and pays payment 1 with a test card, without a browser. A declined card leaves it pending.',
   path: '/simulations/subscriptions/{subscriptionId}/checkout',
   params,
-  attributes: z.strictObject({ card: z.enum([...cardBehaviors, 'agreement_fails']), customerPartyId: CustomerPartyId }),
+  attributes: z.strictObject({ card: z.enum(cardBehaviors), customerPartyId: CustomerPartyId }),
   errors: ['not_found'],
 })
 

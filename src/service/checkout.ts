@@ -2,7 +2,7 @@ import { fail } from '../errors.ts'
 import { newId, type System, timestamp } from '../system.ts'
 import { paymentAmount, type Terms } from './domain/subscription-terms.ts'
 import { cancel, nextPayment, payInCheckout } from './domain/subscriptions.ts'
-import { type SandboxCard, sandboxCard } from './domain/test-cards.ts'
+import { sandboxCard } from './domain/test-cards.ts'
 import { clientSecrets, intentOfSecret } from './store/checkout-key.ts'
 import { findParty } from './store/parties.ts'
 import type { Store, Transaction } from './store/store.ts'
@@ -105,7 +105,7 @@ async function pay(
   if (before.billing.anchorMs !== null && before.status !== 'canceled') {
     return { result: 'paid', detail: resultDetails.paid, session: await sessionOf(tx, before) }
   }
-  const card: SandboxCard = sandboxCard(entry, timestamp(nowMs))
+  const card = sandboxCard(entry, timestamp(nowMs))
   const { result, ...billed } = payInCheckout(before.terms, before.billing, card, nowMs)
   const mandateId = result === 'paid' ? newId('mdt', system, nowMs) : before.mandateId
   const after = await saveBilling(tx, system, { before: { ...before, mandateId }, billed })

@@ -45,11 +45,10 @@ export type Handler<K extends OperationKey> = (input: Input<Catalogue[K]>, conte
 /** One handler per operation: a missing one does not compile. */
 export type Handlers = { readonly [K in OperationKey]: Handler<K> }
 
-/** What lists of what wallets pay are confined to: what single reads refuse is not listed. */
-export function walletListScope(context: Context) {
-  const { actor, partyId, operation } = context
+/** What a list is confined to: what an agent lacks the permission on the wallet to read is not listed to it either. */
+export function walletListScope({ actor, partyId, operation }: Context) {
   const own = actor.agentId !== null && partyId === actor.partyId
-  return { ...cardScope(context), mustHold: own ? permissions[operation.permission].agentHolds : null }
+  return { partyId, agentId: actor.agentId, mustHold: own ? permissions[operation.permission].agentHolds : null }
 }
 
 /** What reads of cards and their transactions are confined to: an agent sees what was issued to it. */

@@ -1,5 +1,7 @@
 import { type ErrorCode, fail } from '../errors.ts'
+import type { System } from '../system.ts'
 import type { Reply } from './reply.ts'
+import { concealClientSecret, revealClientSecret } from './store/checkout-key.ts'
 import { findIdempotencyRecord, putIdempotencyRecord } from './store/idempotency-records.ts'
 import type { Transaction } from './store/store.ts'
 
@@ -19,7 +21,12 @@ export type Claimed = { replay: Reply } | { attempt: 'first' | 'repeated' }
  * Claims the key for this request, or finds the answer it already has.
  * @throws 409 `conflict`, at once, when the key was used for another request or its original is still running.
  */
-export async function claim(tx: Transaction, { partyId, key, fingerprint }: Claim, nowMs: number): Promise<Claimed> {
+export async function claim(
+  tx: Transaction,
+  system: System,
+  { partyId, key, fingerprint }: Claim,
+  nowMs: number,
+): Promise<Claimed> {
   if (!(await tx.tryLock(`idempotency ${partyId} ${key}`))) {
     fail('conflict', { detail: `The request with this Idempotency-Key is still running. Repeat it in a moment.` })
   }
@@ -34,7 +41,8 @@ export async function claim(tx: Transaction, { partyId, key, fingerprint }: Clai
   }
   if (record.state === 'unresolved') return { attempt: 'repeated' }
   if (record.status === null || record.body === null) throw new Error('Bug: a finished record without its answer.')
-  return { replay: { status: record.status, body: record.body, headers: { 'X-Idempotency-Replayed': 'true' } } }
+  const body = await revealClientSecret(tx, system, record.body)
+  return { replay: { status: record.status, body, headers: { 'X-Idempotency-Replayed': 'true' } } }
 }
 
 /** Failures that a retry runs again (spec: Idempotency rules, 6); everything else is recorded. */
@@ -50,7 +58,7 @@ export async function record(tx: Transaction, claim: Claim, reply: Reply, nowMs:
     ...claim,
     state: 'finished',
     status: reply.status,
-    body: reply.recordedBody ?? reply.body,
+    body: concealClientSecret(reply.recordedBody ?? reply.body),
     finishedAtMs: nowMs,
   })
   return true

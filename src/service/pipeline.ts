@@ -133,8 +133,8 @@ async function account(passage: Passage, parsed: Parsed, context: Context, reply
 
 /** Handles the request unless its key already has an answer, and records the answer with the effect. */
 async function handleOnce(passage: Passage, parsed: Parsed, context: Context, mine: Claim): Promise<Reply> {
-  const { tx, nowMs } = context
-  const claimed = await claim(tx, mine, nowMs)
+  const { tx, system, nowMs } = context
+  const claimed = await claim(tx, system, mine, nowMs)
   if ('replay' in claimed) return claimed.replay
   // Commands on one party run one after another: they share its wallets, and would only redo each other's work.
   await tx.lock(`party ${context.partyId}`)
@@ -174,7 +174,7 @@ async function refuse(dependencies: Dependencies, passage: Passage, error: unkno
   try {
     await store.transaction(async (tx) => {
       const nowMs = await settledNow(tx, dependencies.system)
-      const claimed = await claim(tx, mine, nowMs)
+      const claimed = await claim(tx, dependencies.system, mine, nowMs)
       if ('replay' in claimed) return
       await record(tx, mine, reply, nowMs)
       const { handled } = passage

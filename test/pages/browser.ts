@@ -65,7 +65,9 @@ export const monthly = {
 /** A service with a world of its own that listens. */
 export async function startSite(database: TestDatabase = sqlite): Promise<Site> {
   const world = await createWorld(database)
-  const listener = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port: 0, system: realSystem })
+  const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
+  const log = { debug: line, info: line, warn: line, error: line }
+  const listener = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
   return {
     world,
     listener,
@@ -88,6 +90,8 @@ export async function openTab(context: BrowserContext, url: string): Promise<Tab
   const page = await context.newPage()
   const tab: Tab = { page, form: page.frameLocator('iframe'), sent: [], complaints: [] }
   page.on('console', (message) => {
+    // The browser complains of every refusal; which there are is tested by what the page says.
+    if (/ status of 4(04|09|22) /.test(message.text())) return
     if (['error', 'warning'].includes(message.type())) tab.complaints.push(message.text())
   })
   page.on('pageerror', (error) => tab.complaints.push(String(error)))

@@ -3,14 +3,15 @@ import { dayMs } from './merchant.ts'
 
 export type Command =
   | { do: 'card'; behavior: CardBehavior; ahead: number | undefined }
-  | { do: 'resume' | 'cancel' }
+  | { do: 'resume' }
+  | { do: 'cancel' }
   | { do: 'mark'; which: 'missed' | 'next' }
 
 /**
  * Billing as the issue tells it, by one who looks at the calendar each midnight: slow, without any event but the day.
  * What the service computes must agree.
  */
-export class Ledgerless {
+export class DayByDay {
   nowMs: number
   status: 'active' | 'past_due' | 'needs_attention' | 'canceled' | 'completed' = 'active'
   missed: number[] = []
@@ -85,10 +86,7 @@ export class Ledgerless {
     const day = (this.nowMs - this.#due(next)) / dayMs
     if (this.#collects && [0, 1, 3, 5].includes(day)) this.#charge(next)
     // Seven days after its due day a payment's window is closed, whoever stopped collection.
-    if (this.status === 'needs_attention' && day === 7) {
-      this.missed.push(next)
-      // A weekly payment's window closes as the next one's opens; that one stays uncollected too.
-    }
+    if (this.status === 'needs_attention' && day === 7) this.missed.push(next)
   }
 
   #charge(number: number): void {
@@ -99,6 +97,8 @@ export class Ledgerless {
       this.charged.push([number, this.nowMs])
       this.#settled.add(number)
       this.#completeWhenOver()
+    } else if (behavior === 'agreement_fails') {
+      this.status = 'canceled'
     } else if (behavior === 'blocked') this.#stop('card_blocked')
     else if (behavior === 'needs_update') this.#stop('card_needs_update')
     else if (behavior === 'removed') this.#stop('card_removed')

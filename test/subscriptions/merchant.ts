@@ -63,7 +63,8 @@ export function merchant(world: World): Merchant {
       expect(ok(await checkout(id, card)).json.data.attributes.mandateId).not.toBeNull()
       return id
     },
-    card: (id, behavior, fromPaymentNumber, sent) => world.post(simulate(id, 'card'), { behavior, fromPaymentNumber }, sent),
+    card: (id, behavior, fromPaymentNumber, sent) =>
+      world.post(simulate(id, 'card'), { behavior, fromPaymentNumber }, sent),
     cancel: (id, sent) => world.post(`/subscriptions/${id}/cancel`, {}, sent),
     resume: (id, sent) => world.post(`/subscriptions/${id}/resume`, {}, sent),
     markPaid: (id, number, sent) => world.post(`/subscriptions/${id}/payments/${number}/mark-paid`, {}, sent),

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { Failure } from '../../src/errors.ts'
 import { startOfDayAfter } from '../../src/service/domain/calendar.ts'
 import { freezeTerms } from '../../src/service/domain/subscription-terms.ts'
+import type { CardBehavior } from '../../src/service/domain/subscriptions.ts'
 import * as billing from '../../src/service/domain/subscriptions.ts'
-import { Failure } from '../../src/errors.ts'
-import { type CardBehavior } from '../../src/service/domain/subscriptions.ts'
 import { cardBehaviors } from '../../tools/subscriptions.ts'
 import { databases } from '../support/databases.ts'
 import { createWorld } from '../support/world.ts'
-import { type Command, Ledgerless } from './day-by-day.ts'
+import { type Command, DayByDay } from './day-by-day.ts'
 import { dayMs, merchant, ok, proveCharges } from './merchant.ts'
 
 const startMs = Date.UTC(2026, 0, 31, 12)
@@ -29,13 +29,25 @@ const terms = fc.oneof(
 const behavior = fc.constantFrom<CardBehavior>(...cardBehaviors)
 
 const command: fc.Arbitrary<Command> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('card' as const), behavior, ahead: fc.constantFrom(undefined, 0, 1, 2) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('card' as const), behavior, ahead: fc.constantFrom(undefined, 0, 1, 2) }),
+  },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('resume' as const) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('mark' as const), which: fc.constantFrom('missed' as const, 'next' as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('mark' as const),
+      which: fc.constantFrom('missed' as const, 'next' as const),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const) }) },
 )
 /** Commands, each some hours after the one before; whole days, and so midnights, are often hit. */
-const hours = fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 40 }).map((days) => days * 24 - 12))
+const hours = fc.oneof(
+  fc.integer({ min: 1, max: 200 }),
+  fc.integer({ min: 1, max: 40 }).map((days) => days * 24 - 12),
+)
 const history = fc.record({
   terms,
   first: behavior,
@@ -45,7 +57,10 @@ const history = fc.record({
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never
 
 /** The same history through the domain; time gets from one command to the next as `between` says. */
-function play({ terms: proposed, first, commands, restHours }: History, between: (fromMs: number, toMs: number) => number[]) {
+function play(
+  { terms: proposed, first, commands, restHours }: History,
+  between: (fromMs: number, toMs: number) => number[],
+) {
   const frozen = freezeTerms(proposed)
   const paid = billing.payInCheckout(frozen, billing.startBilling(startMs, startMs + dayMs), 'approves', startMs)
   let state = billing.changeCard(paid.billing, first, undefined, startMs)
@@ -68,7 +83,12 @@ function play({ terms: proposed, first, commands, restHours }: History, between:
   return { state, charges, told, frozen, nowMs }
 }
 
-function carryOut(frozen: ReturnType<typeof freezeTerms>, state: billing.Billing, one: Command, nowMs: number): billing.Billed {
+function carryOut(
+  frozen: ReturnType<typeof freezeTerms>,
+  state: billing.Billing,
+  one: Command,
+  nowMs: number,
+): billing.Billed {
   const only = (next: billing.Billing) => ({ billing: next, charges: [] })
   if (one.do === 'resume') return billing.resume(frozen, state, nowMs)
   if (one.do === 'cancel') return only(billing.cancel(state, nowMs))
@@ -130,7 +150,7 @@ describe('billing as a function', () => {
     fc.assert(
       fc.property(history, (story) => {
         const { state, charges, told, frozen, nowMs } = play(story, () => [])
-        const model = new Ledgerless(startMs, frozen.paymentCount, story.first, (number) =>
+        const model = new DayByDay(startMs, frozen.paymentCount, story.first, (number) =>
           startOfDayAfter(startMs, frozen.every, number - 1),
         )
         const answers = story.commands.map(({ hours: later, command: one }) => {
@@ -209,13 +229,17 @@ describe.each(databases)('billing through the service on $name', (database) => {
       const seen = await Promise.all(ids.map(async (id) => (await shop.get(id)).text))
       const wallet = (await world.get('/wallets')).json.data[0].attributes.balance
       const anonymous = (text: string) =>
-        ids.reduce((all, id, index) => all.replaceAll(id, `subscription ${index}`), text).replaceAll(/\b(sub|pmi|mdt)_[0-9a-f]{32}/g, '$1')
+        ids
+          .reduce((all, id, index) => all.replaceAll(id, `subscription ${index}`), text)
+          .replaceAll(/\b(sub|pmi|mdt)_[0-9a-f]{32}/g, '$1')
       return {
         seen: seen.map(anonymous),
         answers,
         wallet,
         ledger: entries
-          .map(({ sourceId, createdAtMs, account, amountCents }) => anonymous(`${sourceId} ${createdAtMs} ${account} ${amountCents}`))
+          .map(({ sourceId, createdAtMs, account, amountCents }) =>
+            anonymous(`${sourceId} ${createdAtMs} ${account} ${amountCents}`),
+          )
           .sort(),
       }
     } finally {

@@ -30,6 +30,8 @@ export interface ProposedTerms {
 
 /** A card payment is at least this much (spec: Limits). */
 const leastPaymentCents = 50
+/** No card payment is larger; it also keeps every sum of them exact. */
+const mostPaymentCents = 99_999_999
 const longestCount = { week: 25, month: 5 } as const
 
 /** Freezes terms, or refuses them with 422 and the field. */
@@ -56,13 +58,13 @@ export function freezeTerms({
     if (typeof paymentCount === 'number') {
       failAttribute('paymentCount', 'paymentCount goes with totalAmount; with amount the subscription has no end.')
     }
-    atLeast('amount', taxedCents, leastPaymentCents)
+    within('amount', taxedCents, 1)
     return { ...common, amount: taxedCents, paymentCount: null }
   }
   if (typeof paymentCount !== 'number') {
     failAttribute('paymentCount', 'paymentCount is required with totalAmount: 2 to 4.')
   }
-  atLeast('totalAmount', totalAmount, leastPaymentCents * paymentCount)
+  within('totalAmount', totalAmount, paymentCount)
   const [amounts, taxes] = [split(totalAmount, paymentCount), split(taxAmount, paymentCount)]
   const payments = amounts.map((cents, index) => ({ amount: cents, taxAmount: taxes[index] ?? 0 }))
   return { ...common, totalAmount, paymentCount, payments }
@@ -107,10 +109,11 @@ function interval({ unit, count }: ProposedTerms['every']): Interval {
   return { unit, count }
 }
 
-function atLeast(field: string, cents: number, leastCents: number): void {
-  if (cents >= leastCents) return
-  const why = `a card payment is at least ${leastPaymentCents}`
-  failAttribute(field, `${field} must be at least ${leastCents} cents (${why}), got ${cents}.`)
+function within(field: string, cents: number, payments: number): void {
+  const [least, most] = [leastPaymentCents * payments, mostPaymentCents * payments]
+  if (cents >= least && cents <= most) return
+  const why = `a card payment is ${leastPaymentCents} to ${mostPaymentCents}`
+  failAttribute(field, `${field} must be ${least} to ${most} cents (${why}), got ${cents}.`)
 }
 
 /** Equal parts that add up exactly; the cents that remain are in the first parts. */

@@ -22,13 +22,15 @@ export const cardBehaviors = {
   needs_update: { first: 'card_needs_update', retry: 'card_needs_update' },
   removed: { first: 'card_removed', retry: 'card_removed' },
   processor_error: { first: 'not_processed', retry: 'not_processed' },
+  agreement_fails: { first: 'agreement_ended', retry: 'agreement_ended' },
 } as const satisfies Record<string, Record<'first' | 'retry', ChargeOutcome>>
 
-/** `declined` and `not_processed` may be retried, the card outcomes rule a retry out. */
+/** `declined` and `not_processed` may be retried, the card outcomes rule a retry out, the end of the agreement all. */
 type ChargeOutcome =
   | 'approved'
   | 'declined'
   | 'not_processed'
+  | 'agreement_ended'
   | Extract<AttentionReason, 'card_blocked' | 'card_needs_update' | 'card_removed'>
 
 export type CardBehavior = keyof typeof cardBehaviors
@@ -117,13 +119,13 @@ export function billUntil(terms: Terms, start: Billing, untilMs: number): Billed
 export function payInCheckout(
   terms: Terms,
   billing: Billing,
-  card: CardBehavior | 'agreement_fails',
+  card: CardBehavior,
   nowMs: number,
 ): Billed & { result: 'paid' | 'declined' | 'agreement_failed' } {
   requirePossible(billing, 'checkout')
-  if (card === 'agreement_fails')
-    return { billing: ended(billing, 'canceled', nowMs), charges: [], result: 'agreement_failed' }
   const outcome = cardBehaviors[card][billing.checkoutDeclines === 0 ? 'first' : 'retry']
+  if (outcome === 'agreement_ended')
+    return { billing: canceled(billing, nowMs), charges: [], result: 'agreement_failed' }
   if (outcome !== 'approved') {
     const checkoutDeclines = billing.checkoutDeclines + 1
     return { billing: { ...billing, checkoutDeclines, updatedAtMs: nowMs }, charges: [], result: 'declined' }
@@ -144,7 +146,7 @@ export function payInCheckout(
 export function cancel(billing: Billing, nowMs: number): Billing {
   if (billing.status === 'canceled') return billing
   requirePossible(billing, 'cancel')
-  return ended(billing, 'canceled', nowMs)
+  return canceled(billing, nowMs)
 }
 
 /** Collects again after attention; what is due and still in its window is charged at once. @throws 409 otherwise. */
@@ -222,7 +224,7 @@ function requirePossible({ status }: Billing, command: keyof typeof possibleIn):
 
 /** What happens at the moment of the next event. */
 function happen(terms: Terms, billing: Billing, atMs: number): Billed {
-  if (billing.status === 'pending') return { billing: ended(billing, 'canceled', atMs), charges: [] }
+  if (billing.status === 'pending') return { billing: canceled(billing, atMs), charges: [] }
   if (billing.status === 'needs_attention') return { billing: passOver(billing), charges: [] }
   const { current, attempts } = billing
   const outcome = cardBehaviors[behaviorAt(billing, current)][attempts === 0 ? 'first' : 'retry']
@@ -230,6 +232,7 @@ function happen(terms: Terms, billing: Billing, atMs: number): Billed {
     const charge = { paymentNumber: current, atMs, ...paymentAmount(terms, current) }
     return { billing: settleCurrent(terms, billing), charges: [charge] }
   }
+  if (outcome === 'agreement_ended') return { billing: canceled(billing, atMs), charges: [] }
   const tried = { ...billing, attempts: attempts + 1 }
   if (outcome !== 'declined' && outcome !== 'not_processed') return { billing: stop(tried, outcome, atMs), charges: [] }
   const retryAtMs = nextRetryAtMs(terms, billing, atMs)
@@ -258,8 +261,7 @@ function passOver(billing: Billing): Billing {
 /** The current payment is settled, whichever way: the one after it is next. */
 function settleCurrent(terms: Terms, billing: Billing): Billing {
   const next = { ...billing, current: billing.current + 1, attempts: 0 }
-  const stopped = billing.status === 'needs_attention'
-  return completeWhenOver(terms, { ...next, nextAttemptAtMs: stopped ? null : currentDueAtMs(terms, next) })
+  return completeWhenOver(terms, { ...next, nextAttemptAtMs: currentDueAtMs(terms, next) })
 }
 
 function completeWhenOver(terms: Terms, billing: Billing): Billing {
@@ -269,8 +271,15 @@ function completeWhenOver(terms: Terms, billing: Billing): Billing {
     : billing
 }
 
-function ended(billing: Billing, status: 'canceled', atMs: number): Billing {
-  return { ...billing, status, checkoutExpiresAtMs: null, nextAttemptAtMs: null, attention: null, updatedAtMs: atMs }
+function canceled(billing: Billing, atMs: number): Billing {
+  return {
+    ...billing,
+    status: 'canceled',
+    checkoutExpiresAtMs: null,
+    nextAttemptAtMs: null,
+    attention: null,
+    updatedAtMs: atMs,
+  }
 }
 
 function currentDueAtMs(terms: Terms, { anchorMs, current }: Billing): number | null {

@@ -1,8 +1,6 @@
 import { failAttribute } from '../../errors.ts'
 import type { CardBehavior } from './subscriptions.ts'
 
-export type SandboxCard = CardBehavior | 'agreement_fails'
-
 /** The card numbers that a payer can use in the sandbox's checkout, and how each behaves. No network accepts them. */
 export const testCards = {
   '4242424242424242': 'approves',
@@ -13,17 +11,17 @@ export const testCards = {
   '4000000000009987': 'removed',
   '4000000000000119': 'processor_error',
   '4000000000003063': 'agreement_fails',
-} as const satisfies Record<string, SandboxCard>
+} as const satisfies Record<string, CardBehavior>
 
 /**
  * The test card that a payer typed; spaces between digits don't matter. `expiry` is MM/YY or MM/YYYY.
  * @throws 422 naming `number`, `expiry` or `cvv`. What was typed is never repeated.
  */
-export function sandboxCard(entry: { number: string; expiry: string; cvv: string }, now: string): SandboxCard {
+export function sandboxCard(entry: { number: string; expiry: string; cvv: string }, now: string): CardBehavior {
   const digits = entry.number.replace(/[ -]/g, '')
   if (!/^\d{12,19}$/.test(digits)) failAttribute('number', 'Enter the card number: 12 to 19 digits.')
   if (!passesLuhn(digits)) failAttribute('number', 'This is not a card number: check its digits.')
-  const card = (testCards as Record<string, SandboxCard>)[digits]
+  const card = (testCards as Record<string, CardBehavior>)[digits]
   if (card === undefined)
     failAttribute('number', 'The sandbox takes its test cards only; never enter a real card here.')
   const [, month = '', year = ''] = /^(0[1-9]|1[0-2]) ?\/ ?(\d\d|\d{4})$/.exec(entry.expiry.trim()) ?? []

@@ -12,7 +12,7 @@ export const advanceSandboxClock: Handler<'advanceSandboxClock'> = async ({ seco
   const nowMs = await settledNow(tx, system)
   const targetMs = target(nowMs, seconds, to)
   if (targetMs > lastMs)
-    failAttribute(to === undefined ? 'seconds' : 'to', "The sandbox's clock ends with the year 9998.")
+    failAttribute(to === undefined ? 'seconds' : 'to', "The sandbox's clock ends with the year 9995.")
   await moveClock(tx, targetMs - nowMs)
   await settle(tx, system, targetMs)
   return clockView(targetMs)
@@ -21,8 +21,8 @@ export const advanceSandboxClock: Handler<'advanceSandboxClock'> = async ({ seco
 /** Ten years, as far as `seconds` goes too: a bound on what one call can make due. */
 const longestMs = 316_224_000_000
 
-/** The end of 9998: what lasts or falls due months later still has a date that RFC 3339 can name. */
-const lastMs = 253_370_764_799_999
+/** The end of 9995: what lasts or falls due years later still has a date that RFC 3339 can name. */
+const lastMs = 253_276_070_399_999
 
 function target(nowMs: number, seconds: number | undefined, to: string | undefined): number {
   if ((seconds === undefined) === (to === undefined)) {

@@ -17,7 +17,7 @@ import {
   resume,
   startBilling,
 } from '../domain/subscriptions.ts'
-import type { Context, Handler } from '../handler.ts'
+import { type Context, type Handler, walletListScope } from '../handler.ts'
 import { page, pageRequest } from '../pagination.ts'
 import { clientSecrets } from '../store/checkout-key.ts'
 import {
@@ -69,7 +69,7 @@ export const getSubscription: Handler<'getSubscription'> = async ({ subscription
 export const listSubscriptions: Handler<'listSubscriptions'> = async (input, context) => {
   const { tx, partyId } = context
   const list = { list: 'subscriptions', partyId, status: input.status }
-  const rows = await subscriptionsOf(tx, partyId, input.status, pageRequest(input, list))
+  const rows = await subscriptionsOf(tx, walletListScope(context), input.status, pageRequest(input, list))
   const views = await viewer(context)
   return page(rows, list, views)
 }
@@ -110,9 +110,10 @@ async function change(context: Context, id: string, decide: Decision): Promise<S
 
 const unpaid = (billing: Billing): Billed => ({ billing, charges: [] })
 
-async function load({ tx, partyId }: Context, id: string): Promise<SubscriptionRecord> {
+async function load({ tx, actor, partyId, operation }: Context, id: string): Promise<SubscriptionRecord> {
   const record = await findSubscription(tx, partyId, id)
   if (record === undefined) fail('not_found', { detail: `There is no subscription ${id}.` })
+  await requireHeldOnWallet(tx, actor, operation, { id: record.walletId, partyId })
   return record
 }
 

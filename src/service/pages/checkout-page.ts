@@ -6,7 +6,7 @@ type Html = ReturnType<typeof html>
 
 /** The page at `checkoutUrl`. Its script puts the form into `#form` and keeps `#outcome` true. */
 export function checkoutPage(words: CheckoutWords, clientSecret: string, sandbox: boolean): Html {
-  const { title, merchant, description, price, tax, schedule, expires, outcome, mayStop } = words
+  const { state, title, merchant, description, price, tax, schedule, expires, outcome, mayStop } = words
   return page(
     {
       title,
@@ -18,7 +18,7 @@ export function checkoutPage(words: CheckoutWords, clientSecret: string, sandbox
 <h1><span class="paid-to">Payment to</span> <bdi>${merchant}</bdi></h1>
 <p class="description"><bdi>${description}</bdi></p>
 </header>
-<section id="terms" aria-label="What you pay">
+<section id="terms" aria-label="What you pay" ${state === 'over' ? 'hidden' : ''}>
 <dl>
 <div id="now" ${outcome === null ? '' : 'hidden'}><dt>Now</dt><dd><strong class="price">${price}</strong>${tax === null ? '' : html` <span class="aside">${tax}</span>`}</dd></div>
 <div><dt>Payments</dt><dd id="schedule">${schedule}</dd></div>

@@ -2,7 +2,7 @@ import { parseTimestamp } from '../../system.ts'
 import type { CheckoutSession } from '../checkout.ts'
 import type { Interval } from '../domain/calendar.ts'
 import { dueAtMs, type Terms } from '../domain/subscription-terms.ts'
-import type { SandboxCard } from '../domain/test-cards.ts'
+import type { CardBehavior } from '../domain/subscriptions.ts'
 
 /** A checkout in the payer's words, the same on the page and in the form's frame. Texts, not HTML. */
 export interface CheckoutWords {
@@ -60,7 +60,7 @@ export const testCardWords = {
   removed: 'Declined: the bank says the card cannot be used',
   processor_error: 'Not charged: the processor fails',
   agreement_fails: 'Future payments are refused: the checkout ends',
-} as const satisfies Record<SandboxCard, string>
+} as const satisfies Record<CardBehavior, string>
 
 type Outcome = (session: CheckoutSession, merchant: string) => CheckoutWords['outcome']
 
@@ -79,10 +79,10 @@ const outcomes = {
     lines: [`Your card could not be charged. Nothing is charged until ${merchant} starts the payments again.`],
   }),
   canceled: (_, merchant) => ({
-    heading: 'This checkout has ended',
+    heading: 'This subscription has ended',
     lines: [
-      'It was canceled, or the time to pay ran out. No future payment will be taken.',
-      `To pay after all, ask ${merchant} for a new link.`,
+      'It was canceled, or the time to pay the first payment ran out. No future payment will be taken.',
+      `To subscribe after all, ask ${merchant} for a new link.`,
     ],
   }),
   completed: (_, merchant) => ({
@@ -108,15 +108,17 @@ function scheduleWords(terms: Terms, firstMs: number | null): string {
   return `${count} payments of ${each}, one ${every}: ${dollars(totalAmount)} in all${last}`
 }
 
+const freeToStop = 'You can stop future payments at any time.'
+
 function futureCharges(terms: Terms, firstMs: number): string {
   if (terms.paymentCount === null) {
     const amount = dollars(terms.amount)
     const second = dayOf(dueAtMs(terms, firstMs, 2))
-    return `${amount} now and ${amount} ${intervalWords(terms.every)} from ${second} on, until you cancel. You can cancel at any time.`
+    return `${amount} now and ${amount} ${intervalWords(terms.every)} from ${second} on, until you cancel. ${freeToStop}`
   }
   const [now, ...later] = terms.payments.map(({ amount }) => dollars(amount))
   const charges = later.map((amount, index) => `${amount} on ${dayOf(dueAtMs(terms, firstMs, index + 2))}`)
-  return `${now} now, ${new Intl.ListFormat('en-US').format(charges)}.`
+  return `${now} now, ${new Intl.ListFormat('en-US').format(charges)}. ${freeToStop}`
 }
 
 function intervalWords({ unit, count }: Interval): string {

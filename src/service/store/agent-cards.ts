@@ -2,17 +2,12 @@ import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import { StaleWriteError, type Transaction } from './store.ts'
 import type { AgentCardRow } from './tables.ts'
-import { walletsHeld } from './wallets.ts'
+import { type ListScope, walletsHeld } from './wallets.ts'
 
 /** Whose cards are meant: those on a party's wallets, for an agent only those issued to it. */
 export interface CardScope {
   partyId: string
   agentId: string | null
-}
-
-/** What a list shows: for an agent, of its own party's cards, only those on wallets on which it holds the permission. */
-export interface CardListScope extends CardScope {
-  mustHold: string | null
 }
 
 export async function findAgentCard(tx: Transaction, scope: CardScope, id: string): Promise<AgentCardRow | undefined> {
@@ -26,7 +21,7 @@ const cardById = prepared((db, by: { id: string; partyId: string }) =>
 
 export async function listAgentCards(
   tx: Transaction,
-  scope: CardListScope,
+  scope: ListScope,
   page: PageRequest,
 ): Promise<PageOf<AgentCardRow>> {
   let query = tx.db.selectFrom('agentCards').selectAll().where('partyId', '=', scope.partyId)

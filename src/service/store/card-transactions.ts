@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely'
-import type { CardListScope, CardScope } from './agent-cards.ts'
+import type { CardScope } from './agent-cards.ts'
 import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import { StaleWriteError, type Transaction } from './store.ts'
 import type { CardTransactionRow, CardTransactionStatus, Tables } from './tables.ts'
-import { walletsHeld } from './wallets.ts'
+import { type ListScope, walletsHeld } from './wallets.ts'
 
 export interface CardTransactionFilter {
   cardId?: string | undefined
@@ -32,7 +32,7 @@ const ofAgent = prepared((db, by: { id: string; partyId: string; agentId: string
 
 export async function listCardTransactions(
   tx: Transaction,
-  scope: CardListScope,
+  scope: ListScope,
   filter: CardTransactionFilter,
   page: PageRequest,
 ): Promise<PageOf<CardTransactionRow>> {

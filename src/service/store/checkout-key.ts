@@ -16,6 +16,21 @@ export async function intentOfSecret(tx: Transaction, system: System, secret: st
   return equalSecrets(secret, clientSecret(id)) ? id : undefined
 }
 
+/** A body of an answer as it is recorded: the database keeps no client secret. Quotes in a text are escaped in JSON. */
+export function concealClientSecret(body: string): string {
+  return body.replace(/"clientSecret":"[^"]*"/, concealed)
+}
+
+/** A recorded body as it was answered, byte for byte. */
+export async function revealClientSecret(tx: Transaction, system: System, body: string): Promise<string> {
+  if (!body.includes(concealed)) return body
+  const { data } = JSON.parse(body) as { data: { relationships: { paymentIntent: { data: { id: string } } } } }
+  const clientSecret = await clientSecrets(tx, system)
+  return body.replace(concealed, `"clientSecret":"${clientSecret(data.relationships.paymentIntent.data.id)}"`)
+}
+
+const concealed = '"clientSecret":""'
+
 /** The secret that the service derives others from; each use mixes in what it is for. */
 export async function checkoutKey(tx: Transaction, system: System): Promise<string> {
   const [row] = (await read(tx, {})).rows

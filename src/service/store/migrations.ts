@@ -100,7 +100,7 @@ const firstSchema: Record<string, TableDefinition> = {
     bigint: 'amountCents createdAtMs',
     key: ['id'],
     checks: { account_has_owner: `("account" in ('available', 'held')) = ("walletId" is not null)` },
-    indexes: [['walletId'], ['postingId']],
+    indexes: [['walletId']],
   },
   idempotencyRecords: {
     text: 'partyId key fingerprint state body?',
@@ -124,7 +124,10 @@ const subscriptionSchema: Record<string, TableDefinition> = {
     integer: 'version',
     bigint: 'nextEventAtMs? createdAtMs updatedAtMs',
     key: ['id'],
-    indexes: [['partyId', 'id'], ['nextEventAtMs']],
+    indexes: [
+      ['partyId', 'id'],
+      ['nextEventAtMs', 'id'],
+    ],
     uniqueIndexes: [['paymentIntentId']],
   },
   subscriptionPayments: {

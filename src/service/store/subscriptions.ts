@@ -6,7 +6,7 @@ import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import { StaleWriteError, type Transaction } from './store.ts'
 import type { SubscriptionPaymentRow, SubscriptionRow } from './tables.ts'
-import { findWallet, postAll } from './wallets.ts'
+import { findWallet, type ListScope, postAll, walletsHeld } from './wallets.ts'
 
 /** A subscription as it is kept, its terms and billing parsed. */
 export interface SubscriptionRecord extends Omit<SubscriptionRow, 'terms' | 'billing'> {
@@ -49,11 +49,13 @@ const subscriptionById = prepared((db, by: { id: string }) =>
 
 export async function listSubscriptions(
   tx: Transaction,
-  partyId: string,
+  { partyId, agentId, mustHold }: ListScope,
   status: SubscriptionRow['status'] | undefined,
   page: PageRequest,
 ): Promise<PageOf<SubscriptionRecord>> {
   let query = tx.db.selectFrom('subscriptions').selectAll().where('partyId', '=', partyId)
+  if (agentId !== null && mustHold !== null)
+    query = query.where('walletId', 'in', walletsHeld(tx.db, agentId, mustHold))
   if (status !== undefined) query = query.where('status', '=', status)
   if (page.beforeId !== null) query = query.where('id', '<', page.beforeId)
   const rows = await query

@@ -66,6 +66,13 @@ const held = prepared((db, by: { agentId: string; walletId: string; permission: 
     .where('permission', '=', by.permission),
 )
 
+/** What a list shows: for an agent, of its own party's records, only those of wallets on which it holds the permission. */
+export interface ListScope {
+  partyId: string
+  agentId: string | null
+  mustHold: string | null
+}
+
 /** The wallets on which an agent holds a permission, for the narrowing of a list. */
 export function walletsHeld(db: Kysely<Tables>, agentId: string, permission: string) {
   return db

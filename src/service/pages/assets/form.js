@@ -1,6 +1,7 @@
 import { ask, byId, Refusal, showOutcome, watch } from './requests.js'
 
 /** @typedef {import('./requests.js').Words} Words */
+/** @typedef {import('./requests.js').Answer} Answer */
 
 const form = byId('card', HTMLFormElement)
 const payButton = byId('pay', HTMLButtonElement)
@@ -36,20 +37,24 @@ function receive({ source, origin, data, ports }) {
  * @param {boolean} summarize
  */
 async function start(clientSecret, port, summarize) {
-  /** @type {Words} */
-  let words
+  /** @type {Answer} */
+  let session
   try {
-    words = (await ask('session', { clientSecret })).words
+    session = await ask('session', { clientSecret })
   } catch (error) {
     waiting.textContent = messageOf(error)
     if (error instanceof Refusal && error.status === 404) port.postMessage({ result: 'ended', detail: error.message })
     return
   }
-  fill(words)
+  const { words } = session
   waiting.hidden = true
+  fill(words)
   byId('summary', HTMLElement).hidden = !summarize
+  document.body.classList.toggle('guest', summarize)
+  if (words.state !== 'open') return settle(session)
   form.hidden = false
   let paying = false
+  watch(3000, async () => (paying ? 'again' : look()))
 
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
@@ -58,38 +63,45 @@ async function start(clientSecret, port, summarize) {
     payButton.disabled = true
     payButton.textContent = 'Paying…'
     clearProblems()
-    await pay(clientSecret)
+    await pay()
     paying = false
     payButton.disabled = false
     payButton.textContent = words.button
   })
 
-  /** @param {string} secret */
-  async function pay(secret) {
+  async function pay() {
     try {
-      const [answer] = await Promise.all([ask('pay', { clientSecret: secret, ...typed() }), pause(leastPayingMs)])
-      port.postMessage({ result: answer.result, detail: answer.detail })
+      const [answer] = await Promise.all([ask('pay', { clientSecret, ...typed() }), pause(leastPayingMs)])
       if (answer.result === 'declined') problem.textContent = answer.detail
       else end(answer.words, answer.result === 'agreement_failed' ? answer.detail : undefined)
+      port.postMessage({ result: answer.result, detail: answer.detail })
     } catch (error) {
       showProblem(error)
       // Ended while the payer typed: what became of it is read anew.
+      paying = false
       if (error instanceof Refusal && error.status === 409) await look()
     }
   }
 
+  /** @returns {Promise<'again' | 'enough'>} */
   async function look() {
-    const answer = await ask('session', { clientSecret }).catch(() => undefined)
     if (!form.isConnected) return 'enough'
-    if (answer === undefined || paying || answer.words.state === 'open') return 'again'
-    const result = answer.words.state === 'paid' ? 'paid' : 'ended'
-    end(answer.words)
-    port.postMessage({ result, detail: answer.words.outcome?.lines.join(' ') ?? '' })
+    const answer = await ask('session', { clientSecret }).catch(() => undefined)
+    // A payment that began meanwhile may be what ended it: its own answer tells.
+    if (answer === undefined || answer.words.state === 'open' || paying) return 'again'
+    if (form.isConnected) settle(answer)
     return 'enough'
   }
 
-  if (words.state === 'open') watch(3000, async () => (form.isConnected ? look() : 'enough'))
-  else await look()
+  /**
+   * It ended elsewhere: in another tab, by the merchant, or by time.
+   * @param {Answer} answer
+   */
+  function settle({ status, words: ended }) {
+    end(ended)
+    const detail = ended.outcome?.lines.join(' ') ?? ''
+    port.postMessage({ result: status === 'canceled' ? 'ended' : 'paid', detail })
+  }
 }
 
 /** @param {Words} words */
@@ -108,6 +120,7 @@ function fill(words) {
  */
 function end(words, detail) {
   form.remove()
+  if (words.state === 'over') byId('summary', HTMLElement).hidden = true
   showOutcome(words, detail)
 }
 

@@ -71,6 +71,7 @@ function show(words, detail) {
   if (words.outcome === null) return
   document.title = words.title
   form?.remove()
+  byId('terms', HTMLElement).hidden = words.state === 'over'
   byId('now', HTMLElement).hidden = true
   byId('expires', HTMLElement).hidden = true
   byId('schedule', HTMLElement).textContent = words.schedule

@@ -12,12 +12,13 @@ export class Refusal extends Error {
 }
 
 /** @typedef {import('../checkout-words.ts').CheckoutWords} Words */
+/** @typedef {import('../../checkout.ts').CheckoutSession & import('../../checkout.ts').PaymentResult & { words: Words }} Answer */
 
 /**
  * Asks the service. The secret and the card stand in the body, never in an address.
  * @param {'session' | 'pay' | 'stop'} action
  * @param {Record<string, string>} attributes
- * @returns {Promise<{ words: Words, result: 'paid' | 'declined' | 'agreement_failed', detail: string }>}
+ * @returns {Promise<Answer>} `result` and `detail` of a payment only
  * @throws {Refusal}
  */
 export async function ask(action, attributes) {

@@ -1,0 +1,209 @@
+import type { Browser, Frame, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { browserStartMs, openTab, type Site, startBrowser, startSite, type Tab } from './browser.ts'
+
+let site: Site
+let browser: Browser
+
+beforeAll(async () => {
+  site = await startSite()
+  browser = await startBrowser()
+}, browserStartMs)
+afterAll(async () => {
+  await browser.close()
+  await site.close()
+})
+
+type Scheme = 'light' | 'dark'
+
+async function open({
+  scheme = 'light',
+  width = 1000,
+  attributes = {},
+}: {
+  scheme?: Scheme
+  width?: number
+  attributes?: object
+}) {
+  const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: 800 } })
+  const { id, url } = await site.subscribe(attributes)
+  const tab = await openTab(context, url)
+  await tab.form.getByRole('button', { name: /Agree and pay/ }).waitFor()
+  return { ...tab, id, close: () => context.close() }
+}
+
+/** Set PAGES_SHOTS to a folder to look at the pages. */
+const shots = process.env.PAGES_SHOTS
+
+async function shoot(page: Page, name: string): Promise<void> {
+  if (shots !== undefined) await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true })
+}
+
+async function fill({ form }: Tab, number: string): Promise<void> {
+  await form.getByLabel('Card number').fill(number)
+  await form.getByLabel('Expires').fill('12/34')
+  await form.getByLabel('Security code').fill('123')
+}
+
+/** A text or an edge that stands too little out from what is behind it (WCAG 2.2, 1.4.3 and 1.4.11). */
+const weakContrasts = `(() => {
+  const channels = (color) => color.match(/[\\d.]+/g).map(Number)
+  const luminance = (color) => {
+    const [red, green, blue] = channels(color).map((value) => {
+      const part = value / 255
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+    })
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const ratio = (one, other) => {
+    const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b)
+    return (high + 0.05) / (low + 0.05)
+  }
+  const opaque = (color) => channels(color)[3] !== 0
+  const behind = (element) => {
+    for (let at = element; at !== null; at = at.parentElement) {
+      const { backgroundColor } = getComputedStyle(at)
+      if (opaque(backgroundColor)) return backgroundColor
+    }
+    throw new Error('nothing is behind ' + element.outerHTML)
+  }
+  const weak = []
+  let looked = 0
+  const look = (what, least, one, other) => {
+    looked++
+    if (ratio(one, other) < least) weak.push(what + ': ' + one + ' on ' + other + ' is ' + ratio(one, other).toFixed(2))
+  }
+  for (const element of document.body.querySelectorAll('*')) {
+    if (!element.checkVisibility()) continue
+    const style = getComputedStyle(element)
+    const text = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '')
+    if (text) look(element.textContent.trim().slice(0, 40), 4.5, style.color, behind(element))
+    if (element.matches('input')) {
+      look(element.id, 4.5, style.color, behind(element))
+      look(element.id + ' placeholder', 4.5, getComputedStyle(element, '::placeholder').color, behind(element))
+      look(element.id + ' edge', 3, style.borderTopColor, behind(element.parentElement))
+    }
+    if (element.matches('button:not(.plain)')) {
+      const edge = style.borderTopStyle !== 'none' && opaque(style.borderTopColor) ? style.borderTopColor : style.backgroundColor
+      look(element.id + ' edge', 3, edge, behind(element.parentElement))
+    }
+  }
+  return { weak, looked }
+})()`
+
+async function expectContrast(page: Page): Promise<void> {
+  for (const frame of page.frames()) {
+    const { weak, looked } = (await frame.evaluate(weakContrasts)) as { weak: string[]; looked: number }
+    expect(weak, frame.url()).toEqual([])
+    expect(looked).toBeGreaterThan(3)
+  }
+}
+
+describe.each<Scheme>(['light', 'dark'])('in %s mode', (scheme) => {
+  test('everything has contrast', async () => {
+    const tab = await open({
+      scheme,
+      attributes: { amount: undefined, totalAmount: 10_001, taxAmount: 700, paymentCount: 3 },
+    })
+    const payIt = () => tab.form.getByRole('button', { name: /Agree and pay/ }).click()
+    await shoot(tab.page, `open-${scheme}`)
+    await fill(tab, '4000 0000 0000 0002')
+    await tab.form.getByText('Test cards').click()
+    await payIt()
+    await tab.form.getByText('was declined').waitFor()
+    await expectContrast(tab.page)
+    await shoot(tab.page, `declined-${scheme}`)
+    await fill(tab, '4242 4242 4242 4241')
+    await payIt()
+    await tab.form.getByText('check its digits').waitFor()
+    await expectContrast(tab.page)
+    await shoot(tab.page, `invalid-${scheme}`)
+    await fill(tab, '4242 4242 4242 4242')
+    await payIt()
+    await tab.page.getByText('The next payment').waitFor()
+    await expectContrast(tab.page)
+    await shoot(tab.page, `paid-${scheme}`)
+    await tab.page.getByRole('button', { name: 'Stop future payments' }).click()
+    await expectContrast(tab.page)
+    await shoot(tab.page, `stop-${scheme}`)
+    await tab.close()
+  })
+})
+
+/** How far the page or the form can be moved sideways. */
+const overflow = (frame: Frame) => frame.evaluate('document.documentElement.scrollWidth - innerWidth')
+
+test('on a phone nothing moves sideways, whatever the merchant wrote', async () => {
+  const descriptions = ['W'.repeat(200), 'اشتراك شهري في النادي الرياضي ‎'.repeat(6).slice(0, 200)]
+  for (const [index, description] of descriptions.entries()) {
+    const tab = await open({ width: 320, attributes: { description } })
+    await tab.form.getByText('Test cards').click()
+    for (const frame of tab.page.frames()) expect(await overflow(frame)).toBeLessThanOrEqual(0)
+    await shoot(tab.page, `phone-${index}`)
+    await fill(tab, '4242 4242 4242 4242')
+    await tab.form.getByRole('button', { name: /Agree and pay/ }).click()
+    await tab.page.getByText('The next payment').waitFor()
+    await tab.page.getByRole('button', { name: 'Stop future payments' }).click()
+    for (const frame of tab.page.frames()) expect(await overflow(frame)).toBeLessThanOrEqual(0)
+    await shoot(tab.page, `phone-paid-${index}`)
+    await tab.close()
+  }
+})
+
+test('with the keyboard alone one pays and stops, and always sees where one is', async () => {
+  const tab = await open({})
+  const { keyboard } = tab.page
+  /** Goes on to what has the name, which must be seen to have the focus. */
+  const tabTo = async (name: string) => {
+    await keyboard.press('Tab')
+    const inForm = (await tab.page.evaluate('document.activeElement.tagName')) === 'IFRAME'
+    const focused = (inForm ? tab.form : tab.page).locator(':focus')
+    expect(await focused.evaluate(describeFocused)).toEqual([name, 'solid'])
+  }
+  await tabTo('Card number')
+  await keyboard.type('4242424242424242')
+  await tabTo('Expires')
+  await keyboard.type('1234')
+  await tabTo('Security code')
+  await keyboard.type('123')
+  await tabTo('Agree and pay $20.00')
+  await keyboard.press('Enter')
+  await tab.page.getByRole('heading', { name: 'Paid. Thank you.' }).waitFor()
+  await tabTo('Stop future payments')
+  await keyboard.press('Enter')
+  expect(await tab.page.locator(':focus').textContent()).toBe('Keep them')
+  await keyboard.press('Escape')
+  expect(await tab.page.getByRole('dialog').isVisible()).toBe(false)
+  await keyboard.press('Enter')
+  await tabTo('Stop them')
+  await keyboard.press('Enter')
+  await tab.page.getByText('Future payments are stopped.').waitFor()
+  expect((await site.read(tab.id)).status).toBe('canceled')
+  await tab.close()
+})
+
+/** Runs in the browser. */
+const describeFocused = new Function(
+  'element',
+  'return [(element.labels?.[0] ?? element).textContent, getComputedStyle(element).outlineStyle]',
+) as (element: unknown) => [string, string]
+
+test('a screen reader and a browser that fills in find their way', async () => {
+  const tab = await open({})
+  expect(await tab.page.locator('html').getAttribute('lang')).toBe('en')
+  expect(await tab.page.getByRole('banner').textContent()).toBe('Sandbox: no real money')
+  expect(await tab.page.getByRole('heading', { level: 1 }).textContent()).toBe('Payment to Sandbox Organization')
+  expect(await tab.page.locator('iframe').getAttribute('title')).toBe('Card payment')
+  const purposes = { 'Card number': 'cc-number', Expires: 'cc-exp', 'Security code': 'cc-csc' }
+  for (const [label, autocomplete] of Object.entries(purposes)) {
+    const field = tab.form.getByLabel(label)
+    expect(await field.getAttribute('autocomplete')).toBe(autocomplete)
+    expect(await field.getAttribute('inputmode')).toBe('numeric')
+  }
+  for (const part of [tab.page, tab.form]) {
+    expect(await part.getByRole('main').count()).toBe(1)
+    expect(await part.getByRole('status').count()).toBe(1)
+    expect(await part.locator('[role=alert]').count()).toBe(1)
+  }
+  await tab.close()
+})

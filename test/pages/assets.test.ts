@@ -1,0 +1,13 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { copyPageAssets } from '../../scripts/page-assets.ts'
+import { assetNames } from '../../src/service/pages/page-assets.ts'
+
+test('what the build and the bundle ship is what the pages load', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'payments-mcp-assets-'))
+  copyPageAssets(folder)
+  expect((await readdir(join(folder, 'assets'))).sort()).toEqual([...assetNames].sort())
+  await rm(folder, { recursive: true })
+})

@@ -1,0 +1,308 @@
+import type { Browser, BrowserContext } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { testCards } from '../../src/service/domain/test-cards.ts'
+import { postgres } from '../support/databases.ts'
+import { browserStartMs, openTab, type Site, startBrowser, startSite, type Tab } from './browser.ts'
+
+const approved = '4242 4242 4242 4242'
+const declined = '4000 0000 0000 0002'
+const day = 86_400_000
+
+let site: Site
+let browser: Browser
+let context: BrowserContext
+const tabs: Tab[] = []
+
+beforeAll(async () => {
+  site = await startSite()
+  browser = await startBrowser()
+  context = await browser.newContext()
+}, browserStartMs)
+afterAll(async () => {
+  await browser.close()
+  await site.close()
+})
+afterEach(async () => {
+  const complaints = tabs.flatMap((tab) => tab.complaints)
+  for (const { page } of tabs.splice(0)) await page.close()
+  expect(complaints).toEqual([])
+})
+
+async function open(url: string): Promise<Tab> {
+  const tab = await openTab(context, url)
+  tabs.push(tab)
+  return tab
+}
+
+async function type({ form }: Tab, number: string, { expiry = '1234', cvv = '123' } = {}): Promise<void> {
+  await form.getByLabel('Card number').fill(number)
+  await form.getByLabel('Expires').fill('')
+  await form.getByLabel('Expires').pressSequentially(expiry)
+  await form.getByLabel('Security code').fill(cvv)
+}
+
+const payButton = ({ form }: Tab) => form.getByRole('button', { name: /Agree and pay|Paying/ })
+
+async function pay(tab: Tab, number: string, rest?: { expiry?: string; cvv?: string }): Promise<void> {
+  await type(tab, number, rest)
+  await payButton(tab).click()
+}
+
+const heading = ({ page }: Tab, name: string) => page.getByRole('heading', { name })
+
+/** A click on a tab that may lie behind another, or that is told that it is too late before it is clicked. */
+const payOrHear = (tab: Tab, name: string) =>
+  Promise.race([payButton(tab).dispatchEvent('click'), heading(tab, name).waitFor()])
+
+const payments = ({ sent }: Tab) => sent.filter(({ url }) => url.endsWith('/checkout/pay'))
+
+describe('a payer', () => {
+  test('sees who is paid, for what and how, pays, and is thanked; the secret and the card stay where they belong', async () => {
+    const { id, url, clientSecret } = await site.subscribe()
+    const before = await site.balance()
+    const tab = await open(url)
+    expect(await tab.page.title()).toBe('Pay Sandbox Organization')
+    const shown = await tab.page.getByRole('main').textContent()
+    for (const words of [
+      'Sandbox Organization',
+      'Gym membership',
+      '$20.00 every month until you cancel',
+      '$1.50 tax',
+    ]) {
+      expect(shown).toContain(words)
+    }
+    await tab.form.getByText('By paying you agree that').waitFor()
+    // The page above it says it all already.
+    expect(await tab.form.getByRole('region', { name: 'What you pay' }).isVisible()).toBe(false)
+    await pay(tab, approved)
+    await heading(tab, 'Paid. Thank you.').waitFor()
+    await tab.page.getByText('The next payment of $20.00 is on February 15, 2026.').waitFor()
+    expect(await tab.page.title()).toBe('Paid. Thank you. – Sandbox Organization')
+    expect(await site.read(id)).toMatchObject({
+      status: 'active',
+      mandateId: expect.stringMatching(/^mdt_/),
+      checkoutUrl: null,
+      nextPayment: { paymentNumber: 2, dueDate: '2026-02-15' },
+    })
+    expect(await site.balance()).toBe(before + 2000)
+
+    for (const { method, url: address, body, headers } of tab.sent) {
+      expect(address.startsWith(site.listener.url)).toBe(true)
+      expect(`${address} ${JSON.stringify(headers)}`).not.toMatch(/_secret_|4242|cookie/)
+      if (!address.endsWith('/checkout/pay')) expect(body).not.toContain('4242')
+      if (method === 'GET') expect(body).toBe('')
+    }
+    expect(payments(tab)).toHaveLength(1)
+    expect(site.world.logged.join('\n')).not.toMatch(new RegExp(`4242 ?4242|${clientSecret}`))
+
+    await tab.page.reload()
+    await heading(tab, 'Paid. Thank you.').waitFor()
+    expect(await tab.page.locator('iframe').count()).toBe(0)
+  })
+
+  test('whose card is declined can use another', async () => {
+    const { id, url } = await site.subscribe()
+    const before = await site.balance()
+    const tab = await open(url)
+    await pay(tab, declined)
+    await tab.form.getByRole('alert').getByText('The card was declined.').waitFor()
+    expect((await site.read(id)).status).toBe('pending')
+    await pay(tab, approved)
+    await heading(tab, 'Paid. Thank you.').waitFor()
+    expect(await site.balance()).toBe(before + 2000)
+  })
+
+  test('is told beside each field what is wrong with it', async () => {
+    const tab = await open((await site.subscribe()).url)
+    const wrong: [{ number?: string; expiry?: string; cvv?: string }, string, string][] = [
+      [{ number: '' }, 'Card number', 'Enter the card number: 12 to 19 digits.'],
+      [{ number: '4242 4242 4242 4241' }, 'Card number', 'This is not a card number: check its digits.'],
+      [{ number: '5555 5555 5555 4444' }, 'Card number', 'The sandbox takes its test cards only'],
+      [{ expiry: '13/30' }, 'Expires', 'Enter the expiration as month and year: MM/YY.'],
+      [{ expiry: '12/25' }, 'Expires', 'The card has expired'],
+      [{ cvv: '12' }, 'Security code', 'Enter the security code: 3 or 4 digits.'],
+    ]
+    for (const [entry, label, message] of wrong) {
+      const { number = approved, ...rest } = entry
+      await pay(tab, number, rest)
+      const field = tab.form.getByLabel(label)
+      await tab.form.getByText(message).waitFor()
+      expect(await field.getAttribute('aria-invalid')).toBe('true')
+      const describedBy = await field.getAttribute('aria-describedby')
+      expect(await tab.form.locator(`#${describedBy}`).textContent()).toContain(message)
+      expect(await tab.form.locator(':focus').getAttribute('id')).toBe(await field.getAttribute('id'))
+      expect(await tab.form.locator('[aria-invalid]').count()).toBe(1)
+    }
+    await tab.form.getByLabel('Security code').pressSequentially('3')
+    expect(await tab.form.locator('[aria-invalid]').count()).toBe(0)
+    await payButton(tab).click()
+    await heading(tab, 'Paid. Thank you.').waitFor()
+  })
+
+  test('need not type the slash of the expiration', async () => {
+    const tab = await open((await site.subscribe()).url)
+    const meant = {
+      '0734': '07/34',
+      '734': '07/34',
+      '7/34': '07/34',
+      '1/34': '01/34',
+      '12/2034': '12/2034',
+      '12 / 34': '12/34',
+    }
+    for (const [typed, expiry] of Object.entries(meant)) {
+      await tab.form.getByLabel('Expires').fill('')
+      await tab.form.getByLabel('Expires').pressSequentially(typed)
+      expect(await tab.form.getByLabel('Expires').inputValue()).toBe(expiry)
+    }
+  })
+
+  test('who clicks twice pays once', async () => {
+    const { url } = await site.subscribe()
+    const before = await site.balance()
+    const tab = await open(url)
+    await type(tab, approved)
+    await payButton(tab).dblclick()
+    await heading(tab, 'Paid. Thank you.').waitFor()
+    expect(payments(tab)).toHaveLength(1)
+    expect(await site.balance()).toBe(before + 2000)
+  })
+
+  test('who clicks twice on a card that is declined once has not tried it again', async () => {
+    const { id, url } = await site.subscribe()
+    const tab = await open(url)
+    await type(tab, '4000 0000 0000 0341')
+    await payButton(tab).dblclick({ delay: 50 })
+    await tab.form.getByText('was declined').waitFor()
+    expect(payments(tab)).toHaveLength(1)
+    expect((await site.read(id)).status).toBe('pending')
+  })
+
+  test('who pays in two tabs pays once, and a third that waits says that it is paid', async () => {
+    const { url } = await site.subscribe()
+    const before = await site.balance()
+    const [first, second, third] = [await open(url), await open(url), await open(url)]
+    await type(first, approved)
+    await type(second, approved)
+    await Promise.all([payOrHear(first, 'Paid. Thank you.'), payOrHear(second, 'Paid. Thank you.')])
+    for (const tab of [first, second, third]) await heading(tab, 'Paid. Thank you.').waitFor()
+    expect(payments(third)).toHaveLength(0)
+    expect(await site.balance()).toBe(before + 2000)
+  })
+
+  test('can stop future payments, once asked whether that is meant', async () => {
+    const { id, url } = await site.subscribe()
+    const tab = await open(url)
+    await pay(tab, approved)
+    const stop = tab.page.getByRole('button', { name: 'Stop future payments' })
+    await stop.click()
+    await tab.page.getByRole('button', { name: 'Keep them' }).click()
+    expect((await site.read(id)).status).toBe('active')
+    await stop.click()
+    await tab.page.getByRole('dialog', { name: 'Stop all future payments?' }).waitFor()
+    await tab.page.getByRole('button', { name: 'Stop them' }).click()
+    await tab.page.getByText('Future payments are stopped.').waitFor()
+    expect(await stop.isVisible()).toBe(false)
+    expect((await site.read(id)).status).toBe('canceled')
+    await tab.page.reload()
+    await heading(tab, 'This subscription has ended').waitFor()
+  })
+
+  test('is told when the merchant cancels meanwhile', async () => {
+    const { id, url } = await site.subscribe()
+    const [waiting, paying] = [await open(url), await open(url)]
+    await type(paying, approved)
+    await site.world.post(`/subscriptions/${id}/cancel`, {})
+    await payOrHear(paying, 'This subscription has ended')
+    for (const tab of [paying, waiting]) await heading(tab, 'This subscription has ended').waitFor()
+    expect(payments(waiting)).toHaveLength(0)
+    expect(await waiting.page.locator('iframe').count()).toBe(0)
+  })
+
+  test('is told when the time to pay has run out', async () => {
+    const { url } = await site.subscribe()
+    const tab = await open(url)
+    await tab.form.getByLabel('Card number').waitFor()
+    site.world.system.pass(day)
+    await heading(tab, 'This subscription has ended').waitFor()
+    await tab.page.getByText('the time to pay the first payment ran out').waitFor()
+  })
+
+  test('can try again when the service was out of reach', async () => {
+    const tab = await open((await site.subscribe()).url)
+    await type(tab, approved)
+    await context.setOffline(true)
+    await payButton(tab).click()
+    await tab.form.getByRole('alert').getByText('can’t be reached').waitFor()
+    await context.setOffline(false)
+    await payButton(tab).click()
+    await heading(tab, 'Paid. Thank you.').waitFor()
+    expect(tab.complaints.splice(0).every((text) => text.includes('ERR_INTERNET_DISCONNECTED'))).toBe(true)
+  })
+
+  test('at a wrong address is told so', async () => {
+    const tab = await open(`${site.listener.url}/checkout/sub_${'0'.repeat(32)}`)
+    await heading(tab, 'Not found').waitFor()
+  })
+
+  test('is not reached by a script that a merchant wrote', async () => {
+    const description = `<img src=x onerror="document.title='broken'"><script>document.title='broken'</script>`
+    const tab = await open((await site.subscribe({ description })).url)
+    await tab.form.getByLabel('Card number').waitFor()
+    await tab.page.getByText(description).waitFor()
+    expect(await tab.page.title()).toBe('Pay Sandbox Organization')
+    expect(await tab.page.locator('img').count()).toBe(0)
+  })
+})
+
+describe('the test card', () => {
+  const results = {
+    approves: 'paid',
+    declines_once: 'declined',
+    declines: 'declined',
+    blocked: 'declined',
+    needs_update: 'declined',
+    removed: 'declined',
+    processor_error: 'declined',
+    agreement_fails: 'ended',
+  } as const satisfies Record<(typeof testCards)[keyof typeof testCards], string>
+  const texts = {
+    paid: 'Paid. Thank you.',
+    declined: 'The card was declined.',
+    ended: 'The bank did not accept the agreement to future payments.',
+  }
+  const statuses = { paid: 'active', declined: 'pending', ended: 'canceled' }
+
+  const entries = Object.entries(testCards)
+  const halves = [entries.slice(0, 4), entries.slice(4)].map((of) => ({
+    of,
+    names: of.map(([, card]) => card).join(', '),
+  }))
+  // Side by side: most of the time is the page's own waiting.
+  test.each(halves)('fills the form in and does what it says: $names', async ({ of }) => {
+    await Promise.all(
+      of.map(async ([number, card]) => {
+        const { id, url } = await site.subscribe()
+        const tab = await open(url)
+        // Events instead of clicks: a tab that lies behind another is drawn too seldom to be clicked.
+        await tab.form.locator(`[data-number="${number}"]`).dispatchEvent('click')
+        await payButton(tab).dispatchEvent('click')
+        const result = results[card]
+        const where = result === 'declined' ? tab.form.getByRole('alert') : tab.page.getByRole('status')
+        await where.getByText(texts[result]).waitFor()
+        expect((await site.read(id)).status).toBe(statuses[result])
+      }),
+    )
+  })
+})
+
+test('the page pays on PostgreSQL too', async () => {
+  const other = await startSite(postgres)
+  const { id, url } = await other.subscribe({ amount: undefined, totalAmount: 10_001, taxAmount: 0, paymentCount: 3 })
+  const before = await other.balance()
+  const tab = await open(url)
+  await pay(tab, approved)
+  await heading(tab, 'Paid. Thank you.').waitFor()
+  expect((await other.read(id)).status).toBe('active')
+  expect(await other.balance()).toBe(before + 3334)
+  await other.close()
+})

@@ -1,0 +1,150 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser, BrowserContext } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { browserStartMs, openTab, type Site, startBrowser, startSite, type Tab } from './browser.ts'
+
+/** A merchant's own site, on another host than the service's, with a strict policy of its own. */
+let shop: Server
+let shopUrl: string
+/** What its page and its script are. */
+let shown: { html: string; script: string }
+let site: Site
+let browser: Browser
+let context: BrowserContext
+
+beforeAll(async () => {
+  site = await startSite()
+  browser = await startBrowser()
+  shop = createServer((request, response) => {
+    if (request.url === '/shop.js') {
+      response.writeHead(200, { 'Content-Type': 'text/javascript' }).end(shown.script)
+      return
+    }
+    const own = `default-src 'none'; script-src 'self' ${site.listener.url}; frame-src ${site.listener.url}`
+    response.writeHead(200, { 'Content-Type': 'text/html', 'Content-Security-Policy': own }).end(shown.html)
+  })
+  await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve))
+  shopUrl = `http://localhost:${(shop.address() as AddressInfo).port}`
+}, browserStartMs)
+afterAll(async () => {
+  await browser.close()
+  shop.close()
+  await site.close()
+})
+beforeEach(async () => {
+  await context?.close()
+  context = await browser.newContext()
+})
+
+async function visit(clientSecret: string, framed = ''): Promise<Tab> {
+  const library = `<script src="${site.listener.url}/checkout/library.js"></script>`
+  shown = {
+    html: `<!doctype html><html lang="en"><title>Shop</title><div id="card"></div>${framed || library}<script src="/shop.js"></script>`,
+    script: framed
+      ? ''
+      : `window.results = []
+         const form = Payments.form({ clientSecret: ${JSON.stringify(clientSecret)}, onResult: (result) => results.push(result) })
+         form.mount('#card')`,
+  }
+  return openTab(context, `${shopUrl}/`)
+}
+
+async function pay({ form }: Tab, number: string): Promise<void> {
+  await form.getByLabel('Card number').fill(number)
+  await form.getByLabel('Expires').fill('12/34')
+  await form.getByLabel('Security code').fill('123')
+  await form.getByRole('button', { name: /Agree and pay/ }).click()
+}
+
+const results = ({ page }: Tab) => page.evaluate('results') as Promise<{ result: string; detail: string }[]>
+
+describe("the library on another site's page", () => {
+  test('says what is paid, pays, and tells the page the results and nothing of the card', async () => {
+    const { id, clientSecret } = await site.subscribe()
+    const tab = await visit(clientSecret)
+    const summary = await tab.form.getByRole('region', { name: 'What you pay' }).textContent()
+    await tab.form.getByLabel('Card number').waitFor()
+    for (const words of ['$20.00', 'Sandbox Organization', 'Gym membership', 'every month until you cancel']) {
+      expect(await tab.form.getByRole('region', { name: 'What you pay' }).textContent(), summary ?? '').toContain(words)
+    }
+    await tab.form.getByRole('region', { name: 'What you pay' }).getByText('Sandbox: no real money').waitFor()
+    await pay(tab, '4000 0000 0000 0002')
+    await tab.form.getByRole('alert').getByText('was declined').waitFor()
+    await pay(tab, '4242 4242 4242 4242')
+    await tab.form.getByRole('heading', { name: 'Paid. Thank you.' }).waitFor()
+    expect((await site.read(id)).status).toBe('active')
+    expect(await results(tab)).toEqual([
+      { result: 'declined', detail: 'The card was declined. Try again, or use another card.' },
+      { result: 'paid', detail: 'Paid. Thank you.' },
+    ])
+    expect(tab.complaints).toEqual([])
+    for (const { url, body, headers } of tab.sent) {
+      expect(`${url}${JSON.stringify(headers)}`).not.toMatch(/_secret_|4242/)
+      if (!url.endsWith('/checkout/pay')) expect(body).not.toContain('4242')
+    }
+  })
+
+  test('fits its frame to the form', async () => {
+    const tab = await visit((await site.subscribe()).clientSecret)
+    await tab.form.getByText('Test cards').click()
+    await expect
+      .poll(() => tab.page.frames()[1]?.evaluate('document.documentElement.scrollHeight - innerHeight'))
+      .toBe(0)
+  })
+
+  test.each([
+    ['canceled', 'ended'],
+    ['of no subscription', 'ended'],
+    ['paid', 'paid'],
+  ])('tells of a checkout that is %s', async (state, result) => {
+    const { id, clientSecret } = await site.subscribe()
+    if (state === 'canceled') await site.world.post(`/subscriptions/${id}/cancel`, {})
+    if (state === 'paid') await site.world.post(`/simulations/subscriptions/${id}/checkout`, { card: 'approves' })
+    const tab = await visit(state === 'of no subscription' ? `${clientSecret}0` : clientSecret)
+    await expect.poll(() => results(tab)).toEqual([{ result, detail: expect.stringMatching(/\S/) }])
+    expect(await tab.form.getByLabel('Card number').isVisible()).toBe(false)
+  })
+
+  test('tells of an agreement that fails', async () => {
+    const tab = await visit((await site.subscribe()).clientSecret)
+    await pay(tab, '4000 0000 0000 3063')
+    await tab.form.getByText('did not accept the agreement').waitFor()
+    expect(await results(tab)).toEqual([{ result: 'agreement_failed', detail: expect.stringContaining('agreement') }])
+  })
+
+  test('takes one secret only, and from the page that frames it', async () => {
+    const [first, second] = [await site.subscribe(), await site.subscribe({ description: 'Another thing' })]
+    const tab = await visit(first.clientSecret)
+    await tab.form.getByLabel('Card number').waitFor()
+    const send = `(secret) => document.querySelector('iframe').contentWindow.postMessage({ clientSecret: secret }, '*', [new MessageChannel().port2])`
+    await tab.page.evaluate(`(${send})(${JSON.stringify(second.clientSecret)})`)
+    await pay(tab, '4242 4242 4242 4242')
+    await tab.form.getByRole('heading', { name: 'Paid. Thank you.' }).waitFor()
+    expect((await site.read(second.id)).status).toBe('pending')
+    expect(tab.sent.every(({ body }) => !body.includes(second.clientSecret))).toBe(true)
+    // Opened by itself the form has nobody to take a secret from.
+    const alone = await openTab(context, `${site.listener.url}/checkout/form`)
+    await alone.page.evaluate(
+      `postMessage({ clientSecret: ${JSON.stringify(second.clientSecret)} }, '*', [new MessageChannel().port2])`,
+    )
+    await alone.page.getByText('Loading the payment form').waitFor()
+    expect(alone.sent.filter(({ method }) => method === 'POST')).toEqual([])
+  })
+
+  test('says what is wrong with how it is called', async () => {
+    const tab = await visit((await site.subscribe()).clientSecret)
+    const thrown = (code: string) =>
+      tab.page.evaluate(`(() => { try { ${code} } catch (error) { return error.message } })()`)
+    expect(await thrown(`Payments.form({})`)).toContain('clientSecret must be')
+    expect(await thrown(`Payments.form({ clientSecret: 'x' }).mount('#none')`)).toContain('there is no element #none')
+    expect(await thrown(`form.mount('#card')`)).toContain('mounted already')
+  })
+})
+
+test('the hosted page can not be framed', async () => {
+  const { url } = await site.subscribe()
+  const tab = await visit('', `<iframe src="${url}"></iframe>`)
+  await expect.poll(() => tab.complaints.join('\n')).toMatch(/frame-ancestors|X-Frame-Options/)
+  expect(await tab.page.frames()[1]?.content()).not.toContain('Gym membership')
+})

@@ -1,0 +1,285 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type CardEntry, type Checkout, createCheckout } from '../../src/service/checkout.ts'
+import { testCards } from '../../src/service/domain/test-cards.ts'
+import { allRows } from '../service/books.ts'
+import { databases } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { inParts, type Merchant, merchant, monthly, ok, proveCharges } from './merchant.ts'
+
+const visa: CardEntry = { number: '4242424242424242', expiry: '12/30', cvv: '123' }
+const numberOf = (behavior: string) => Object.entries(testCards).find(([, does]) => does === behavior)?.[0] ?? ''
+
+describe.each(databases)("the payer's side of a checkout on $name", (database) => {
+  let world: World
+  let shop: Merchant
+  let page: Checkout
+
+  beforeEach(async () => {
+    world = await createWorld(database)
+    shop = merchant(world)
+    page = createCheckout(world.store, world.system)
+  })
+  afterEach(async () => {
+    await proveCharges(world)
+    await world.drop()
+  })
+
+  async function opened(attributes: Record<string, unknown> = monthly) {
+    const id = await shop.create(attributes)
+    return { id, secret: String((await shop.read(id)).clientSecret) }
+  }
+
+  test('shows who is paid, what for, how much, how often and until when', async () => {
+    const { id, secret } = await opened({ ...inParts(3, 1000), taxAmount: 100 })
+    const session = {
+      status: 'pending',
+      merchant: 'Sandbox Organization',
+      terms: (await shop.read(id)).terms,
+      amount: 334,
+      taxAmount: 34,
+      currency: 'USD',
+      expiresAt: '2026-01-16T12:00:00.000Z',
+      nextDueAt: null,
+    }
+    expect(await page.session(secret)).toEqual(session)
+    expect(await page.open(id)).toEqual({ session, clientSecret: secret })
+    expect(await page.open(`sub_${'0'.repeat(32)}`)).toBeUndefined()
+    await page.pay(secret, visa)
+    expect(await page.session(secret)).toEqual({
+      ...session,
+      status: 'active',
+      expiresAt: null,
+      nextDueAt: '2026-02-15T00:00:00.000Z',
+    })
+  })
+
+  test('is opened by its own secret only', async () => {
+    const { id, secret } = await opened()
+    const other = await opened()
+    const { data } = (await shop.get(id)).json.data.relationships.paymentIntent
+    const swapped = `${data.id}_secret_${other.secret.split('_secret_')[1]}`
+    const wrong = [
+      '',
+      'x',
+      id,
+      data.id,
+      `${data.id}_secret_`,
+      swapped,
+      secret.slice(0, -1),
+      `${secret}0`,
+      secret.toUpperCase(),
+      ` ${secret}`,
+      `${secret.slice(0, -1)}${secret.endsWith('0') ? '1' : '0'}`,
+    ]
+    for (const one of wrong) {
+      for (const call of [() => page.session(one), () => page.pay(one, visa), () => page.stop(one)]) {
+        await expect(call(), one).rejects.toMatchObject({ code: 'not_found', status: 404 })
+      }
+    }
+    expect((await shop.read(id)).status).toBe('pending')
+    await page.pay(other.secret, visa)
+    expect((await shop.read(id)).status).toBe('pending')
+    expect((await shop.read(other.id)).status).toBe('active')
+  })
+
+  test('pays payment 1, makes the mandate, and answers the same to a repeat', async () => {
+    const { id, secret } = await opened()
+    expect(await page.pay(secret, visa)).toMatchObject({
+      result: 'paid',
+      detail: expect.stringMatching(/\S/),
+      session: { status: 'active' },
+    })
+    const read = await shop.read(id)
+    expect(read).toMatchObject({
+      status: 'active',
+      mandateId: expect.stringMatching(/^mdt_/),
+      clientSecret: null,
+      checkoutUrl: null,
+    })
+    expect(await page.pay(secret, { ...visa, number: numberOf('declines') })).toMatchObject({ result: 'paid' })
+    expect(await shop.read(id)).toEqual(read)
+    expect(await shop.charged(id)).toHaveLength(1)
+    await shop.to('2026-02-15')
+    expect(await shop.charged(id)).toHaveLength(2)
+    expect((await page.pay(secret, visa)).result).toBe('paid')
+    expect(await shop.charged(id)).toHaveLength(2)
+  })
+
+  test('a declined card can be tried again, as often as one likes, until it is paid', async () => {
+    const { id, secret } = await opened()
+    for (const behavior of ['declines', 'blocked']) {
+      const answer = await page.pay(secret, { ...visa, number: numberOf(behavior) })
+      expect(answer).toMatchObject({
+        result: 'declined',
+        detail: expect.stringMatching(/another card/i),
+        session: { status: 'pending' },
+      })
+    }
+    expect(await shop.read(id)).toMatchObject({ status: 'pending', mandateId: null, clientSecret: secret })
+    expect(await shop.charged(id)).toEqual([])
+    expect((await page.pay(secret, visa)).result).toBe('paid')
+    expect(await shop.charged(id)).toHaveLength(1)
+    await shop.to('2026-02-15')
+    expect(await shop.charged(id)).toHaveLength(2)
+  })
+
+  test.each(Object.entries(testCards))('the test card %s %s', async (number, behavior) => {
+    const { id, secret } = await opened()
+    const spaced = { ...visa, number: number.replaceAll(/(\d{4})(?=\d)/g, '$1 ') }
+    const result = behavior === 'approves' ? 'paid' : behavior === 'agreement_fails' ? 'agreement_failed' : 'declined'
+    expect((await page.pay(secret, spaced)).result).toBe(result)
+    const status = { paid: 'active', agreement_failed: 'canceled', declined: 'pending' }[result]
+    expect(await shop.read(id)).toMatchObject({ status })
+    if (behavior === 'declines_once') expect((await page.pay(secret, spaced)).result).toBe('paid')
+    if (behavior === 'agreement_fails') await expect(page.pay(secret, visa)).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  const wrong: [string, Partial<CardEntry>, string][] = [
+    ['no number', { number: '' }, 'number'],
+    ['letters', { number: '4242 4242 4242 424x' }, 'number'],
+    ['a wrong check digit', { number: '4242424242424243' }, 'number'],
+    ['a real number', { number: '4111111111111111' }, 'number'],
+    ['too many digits', { number: '4'.repeat(20) }, 'number'],
+    ['no expiration', { expiry: '' }, 'expiry'],
+    ['month 13', { expiry: '13/30' }, 'expiry'],
+    ['month 0', { expiry: '00/30' }, 'expiry'],
+    ['last month', { expiry: '12/25' }, 'expiry'],
+    ['last year in full', { expiry: '12/2025' }, 'expiry'],
+    ['no code', { cvv: '' }, 'cvv'],
+    ['a code of 2', { cvv: '12' }, 'cvv'],
+    ['a code of 5', { cvv: '12345' }, 'cvv'],
+    ['a code of letters', { cvv: 'abc' }, 'cvv'],
+  ]
+  test.each(wrong)('%s is refused beside its field, and not repeated', async (_, entry, field) => {
+    const { id, secret } = await opened()
+    const refusal = await page.pay(secret, { ...visa, ...entry }).catch((error: unknown) => error)
+    expect(refusal).toMatchObject({
+      code: 'invalid_value',
+      status: 422,
+      source: { pointer: expect.stringMatching(new RegExp(`/${field}$`)) },
+    })
+    for (const typed of Object.values(entry)) {
+      if (typed.length > 5) expect(String((refusal as Error).message)).not.toContain(typed)
+    }
+    expect((await shop.read(id)).updatedAt).toBe((await shop.read(id)).createdAt)
+    expect((await page.pay(secret, visa)).result).toBe('paid')
+  })
+
+  test('a typing error is told from a card that is not for the sandbox', async () => {
+    const { secret } = await opened()
+    const typo = page.pay(secret, { ...visa, number: '4242424242424243' })
+    await expect(typo).rejects.toMatchObject({ message: expect.stringMatching(/check its digits/) })
+    const real = page.pay(secret, { ...visa, number: '4111111111111111' })
+    await expect(real).rejects.toMatchObject({ message: expect.stringMatching(/test cards/) })
+  })
+
+  test.each(['01/26', '1/2026', '01 / 26', ' 01/2026 '])(
+    'the expiration %s is this month, which is good',
+    async (expiry) => {
+      const { secret } = await opened()
+      const paying = page.pay(secret, { ...visa, expiry })
+      if (expiry.startsWith('1/')) await expect(paying).rejects.toMatchObject({ status: 422 })
+      else expect((await paying).result).toBe('paid')
+    },
+  )
+
+  test('a double click, and two payers at once, pay once', async () => {
+    const { id, secret } = await opened()
+    const results = await Promise.all(Array.from({ length: 20 }, () => page.pay(secret, visa)))
+    expect(new Set(results.map(({ result }) => result))).toEqual(new Set(['paid']))
+    expect(await shop.charged(id)).toHaveLength(1)
+  })
+
+  test('a merchant’s cancel ends the checkout, and the page can say so', async () => {
+    const { id, secret } = await opened()
+    ok(await shop.cancel(id))
+    expect(await page.session(secret)).toMatchObject({ status: 'canceled', expiresAt: null, nextDueAt: null })
+    await expect(page.pay(secret, visa)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/canceled/),
+    })
+    expect((await page.open(id))?.session.status).toBe('canceled')
+  })
+
+  test('an expired checkout cannot be paid', async () => {
+    const { id, secret } = await opened()
+    world.system.pass(86_400_000)
+    await expect(page.pay(secret, visa)).rejects.toMatchObject({ code: 'conflict' })
+    expect(await page.session(secret)).toMatchObject({ status: 'canceled' })
+    expect(await shop.charged(id)).toEqual([])
+  })
+
+  test('paid, then canceled: no repeat is told that it is paid', async () => {
+    const { id, secret } = await opened()
+    await page.pay(secret, visa)
+    ok(await shop.cancel(id))
+    await expect(page.pay(secret, visa)).rejects.toMatchObject({ code: 'conflict' })
+    expect(await shop.charged(id)).toHaveLength(1)
+  })
+
+  test('the payer can stop what was agreed, whenever; a completed one is a conflict', async () => {
+    const [pending, active, done] = [await opened(), await opened(), await opened(inParts(2))]
+    await page.pay(active.secret, visa)
+    await page.pay(done.secret, visa)
+    ok(await shop.markPaid(done.id, 2))
+    expect((await page.stop(pending.secret)).status).toBe('canceled')
+    expect(await page.stop(active.secret)).toMatchObject({ status: 'canceled', nextDueAt: null })
+    expect((await page.stop(active.secret)).status).toBe('canceled')
+    await expect(page.stop(done.secret)).rejects.toMatchObject({ code: 'conflict' })
+    await shop.pass(100)
+    expect(await shop.charged(active.id)).toHaveLength(1)
+    expect((await shop.read(active.id)).status).toBe('canceled')
+  })
+
+  test('a secret is the same however often it is read, also by another process, and each has its own', async () => {
+    const { id, secret } = await opened()
+    expect((await shop.read(id)).clientSecret).toBe(secret)
+    expect((await page.open(id))?.clientSecret).toBe(secret)
+    const many = await Promise.all(Array.from({ length: 20 }, () => opened()))
+    expect(new Set([secret, ...many.map((one) => one.secret)]).size).toBe(21)
+  })
+})
+
+describe.each(databases)('what a checkout leaves in the database on $name', (database) => {
+  let world: World
+  let stored: string
+  const secrets: string[] = []
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+    const shop = merchant(world)
+    const page = createCheckout(world.store, world.system)
+    for (const behavior of ['approves', 'declines', 'agreement_fails']) {
+      const id = await shop.create()
+      const secret = String((await shop.read(id)).clientSecret)
+      secrets.push(secret)
+      await shop.checkout(id, 'declines')
+      await page.pay(secret, { ...visa, number: numberOf(behavior), cvv: '987' })
+      await page.pay(secret, { ...visa, number: '4111 1111 1111 1111', cvv: '987' }).catch(() => {})
+      await page.pay(secret, { ...visa, cvv: '987' }).catch(() => {})
+      await shop.get(id)
+    }
+    stored = JSON.stringify(await allRows(world.store))
+  })
+  afterAll(() => world.drop())
+
+  test('no card number and no code', () => {
+    for (const number of [...Object.keys(testCards), '4111111111111111']) {
+      for (const text of [stored, world.logged.join('\n')]) {
+        expect(text).not.toContain(number)
+        expect(text).not.toContain(number.replaceAll(/(\d{4})(?=\d)/g, '$1 '))
+      }
+    }
+    expect(stored).not.toMatch(/\b987\b/)
+  })
+
+  test('no client secret in the log', () => {
+    for (const secret of secrets) expect(world.logged.join('\n')).not.toContain(secret.split('_secret_')[1])
+  })
+
+  test('no client secret in any table', async () => {
+    const rows = await allRows(world.store)
+    const holding = rows.filter((row) => secrets.some((secret) => JSON.stringify(row).includes(secret.slice(-64))))
+    expect(holding.map((row) => Object.keys(row).join(' '))).toEqual([])
+  })
+})

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { subscriptionStatuses } from '../../tools/subscriptions.ts'
+import { expectRefusal } from '../service/refusals.ts'
+import { databases } from '../support/databases.ts'
+import { type Answer, createWorld, type World } from '../support/world.ts'
+import { type Merchant, merchant, ok, proveCharges } from './merchant.ts'
+import { inState, nonFinal, type Status } from './states.ts'
+
+/** The status that an operation leads to, or the HTTP status of its refusal. */
+type Outcome = number | { becomes: Status }
+
+/** Each operation in each state, on 21 February. */
+const product: Record<string, Record<Status, Outcome>> = {
+  cancel: row({ becomes: 'canceled' }, { completed: 409 }),
+  resume: row(409, { needs_attention: { becomes: 'active' } }),
+  'mark the missed or next one paid': row(409, {
+    active: { becomes: 'active' },
+    past_due: { becomes: 'active' },
+    needs_attention: { becomes: 'needs_attention' },
+  }),
+  'mark payment 1 paid': row(409),
+  'mark payment 4 paid': row(409),
+  'mark payment 5 of 4 paid': row(404),
+  'check out': row(409, { pending: { becomes: 'active' } }),
+  'check out, declined': row(409, { pending: { becomes: 'pending' } }),
+  'check out, no agreement': row(409, { pending: { becomes: 'canceled' } }),
+  'change the card': row(409, {
+    active: { becomes: 'active' },
+    past_due: { becomes: 'past_due' },
+    needs_attention: { becomes: 'needs_attention' },
+  }),
+  get: Object.fromEntries(subscriptionStatuses.map((status) => [status, { becomes: status }])) as Record<
+    Status,
+    Outcome
+  >,
+}
+
+function row(otherwise: Outcome, states: Partial<Record<Status, Outcome>> = {}): Record<Status, Outcome> {
+  return Object.fromEntries(subscriptionStatuses.map((status) => [status, states[status] ?? otherwise])) as Record<
+    Status,
+    Outcome
+  >
+}
+
+describe.each(databases)('each operation in each state on $name', (database) => {
+  let world: World
+  let shop: Merchant
+  const ids: Record<string, string> = {}
+
+  const operations: Record<string, (id: string, status: Status) => Promise<Answer>> = {
+    cancel: (id) => shop.cancel(id),
+    resume: async (id, status) => {
+      if (status === 'needs_attention') ok(await shop.card(id, 'approves'))
+      return shop.resume(id)
+    },
+    'mark the missed or next one paid': (id, status) => shop.markPaid(id, status === 'active' ? 3 : 2),
+    'mark payment 1 paid': (id) => shop.markPaid(id, 1),
+    'mark payment 4 paid': (id) => shop.markPaid(id, 4),
+    'mark payment 5 of 4 paid': (id) => shop.markPaid(id, 5),
+    'check out': (id) => shop.checkout(id),
+    'check out, declined': (id) => shop.checkout(id, 'declines'),
+    'check out, no agreement': (id) => shop.checkout(id, 'agreement_fails'),
+    'change the card': (id) => shop.card(id, 'approves'),
+    get: (id) => shop.get(id),
+  }
+  const cases = Object.entries(product).flatMap(([operation, states]) =>
+    Object.entries(states).map(([status, outcome]) => ({ operation, status: status as Status, outcome })),
+  )
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+    shop = merchant(world)
+    for (const { operation, status } of cases) ids[`${operation} ${status}`] = await inState(shop, status)
+    await shop.to('2026-02-21')
+  })
+  afterAll(async () => {
+    await proveCharges(world)
+    await world.drop()
+  })
+
+  test('the table is the whole product', () => {
+    expect(Object.keys(product).sort()).toEqual(Object.keys(operations).sort())
+    expect(cases).toHaveLength(Object.keys(operations).length * subscriptionStatuses.length)
+  })
+
+  test.each(cases)('$operation when $status', async ({ operation, status, outcome }) => {
+    const id = String(ids[`${operation} ${status}`])
+    const before = (await shop.get(id)).text
+    expect(JSON.parse(before).data.attributes.status).toBe(status)
+    const operate = operations[operation]
+    if (operate === undefined) throw new Error(operation)
+    const answer = await operate(id, status)
+    const after = (await shop.get(id)).text
+    if (typeof outcome === 'number') {
+      expectRefusal(answer, outcome === 404 ? 'not_found' : 'conflict')
+      expect(after).toBe(before)
+    } else {
+      expect(ok(answer).json.data.attributes.status).toBe(outcome.becomes)
+      expect(after).toBe(answer.text)
+      if (status === 'canceled') expect(after).toBe(before)
+    }
+  })
+
+  test.each(subscriptionStatuses)(
+    'the list of those that are %s has just those, and reads them as they stand',
+    async (status) => {
+      const own = merchant(world)
+      const id = await inState(own, status === 'past_due' || status === 'needs_attention' ? 'active' : status)
+      const { data } = ok(await world.get(`/subscriptions?status=${status}&limit=100`)).json
+      for (const { attributes } of data) expect(attributes.status).toBe(status)
+      const listed = data.map((item: { id: string }) => item.id)
+      const now = (await own.read(id)).status
+      expect(listed.includes(id)).toBe(now === status)
+      const all: { id: string; attributes: { status: string } }[] = ok(await world.get('/subscriptions?limit=100')).json
+        .data
+      const expected = all.filter(({ attributes }) => attributes.status === status).map((item) => item.id)
+      expect(listed).toEqual(expect.arrayContaining(expected))
+      expect((await world.get(`/subscriptions?status=${status}s`)).status).toBe(400)
+    },
+  )
+})
+
+describe.each(databases)('canceled is final on $name', (database) => {
+  test('neither time nor card nor any operation changes it', async () => {
+    const world = await createWorld(database)
+    try {
+      const shop = merchant(world)
+      const ids = await Promise.all(nonFinal.map((status) => inState(shop, status)))
+      await shop.to('2026-02-21')
+      for (const [index, id] of ids.entries()) expect((await shop.read(id)).status).toBe(nonFinal[index])
+      const canceled = await Promise.all(ids.map(async (id) => ok(await shop.cancel(id)).text))
+      for (const [index, id] of ids.entries()) {
+        for (const answer of [
+          await shop.resume(id),
+          await shop.markPaid(id, 2),
+          await shop.checkout(id),
+          await shop.card(id, 'approves'),
+        ]) {
+          expectRefusal(answer, 'conflict')
+        }
+        expect(ok(await shop.cancel(id)).text).toBe(canceled[index])
+      }
+      await shop.pass(2000)
+      for (const [index, id] of ids.entries()) expect((await shop.get(id)).text).toBe(canceled[index])
+      const charged = await Promise.all(ids.map(async (id) => (await shop.charged(id)).length))
+      expect(charged).toEqual([0, 2, 1, 1])
+      await proveCharges(world)
+    } finally {
+      await world.drop()
+    }
+  })
+})

@@ -1,0 +1,206 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createCheckout } from '../../src/service/checkout.ts'
+import { createService } from '../../src/service/service.ts'
+import { openStore } from '../../src/service/store/open.ts'
+import type { Store } from '../../src/service/store/store.ts'
+import { expectRefusal } from '../service/refusals.ts'
+import { expectFirst, expectReplay, isReplay } from '../service/replays.ts'
+import { databases } from '../support/databases.ts'
+import { type Answer, createWorld, type World } from '../support/world.ts'
+import { inParts, type Merchant, merchant, monthly, ok, proveCharges, weekly } from './merchant.ts'
+
+describe.each(databases)('the money of subscriptions on $name', (database) => {
+  let world: World
+  let shop: Merchant
+  let stores: Store[]
+
+  beforeEach(async () => {
+    world = await createWorld(database)
+    shop = merchant(world)
+    stores = []
+  })
+  afterEach(async () => {
+    await proveCharges(world)
+    await Promise.all(stores.map((store) => store.close()))
+    await world.drop()
+  })
+
+  const balance = async (query = '') => (await world.get(`/wallets${query}`)).json.data[0].attributes.balance
+  const numbers = async (id: string) => (await shop.charged(id)).map(({ paymentNumber }) => paymentNumber)
+  const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort()
+
+  /** Another process's service on the same database: its own connections, the same clock. */
+  async function otherService() {
+    const store = await openStore({ url: world.url, system: world.system })
+    const name = `service ${stores.push(store)}`
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    const service = createService({ store, system: world.system, environment: 'sandbox', rateLimit: 1_000_000, log })
+    let count = 0
+    const send = async (method: 'GET' | 'POST', path: string, attributes?: object) => {
+      const headers = {
+        Authorization: `Bearer ${world.agentKey}`,
+        'X-Instance-ID': name,
+        'Idempotency-Key': `${name} ${count++}`,
+        'Content-Type': 'application/json',
+      }
+      const body = attributes === undefined ? {} : { body: JSON.stringify({ data: { attributes } }) }
+      const response = await service.fetch(new Request(`http://sandbox.test${path}`, { method, headers, ...body }))
+      return { status: response.status, json: await response.json() }
+    }
+    return { get: (path: string) => send('GET', path), post: (path: string, of: object) => send('POST', path, of) }
+  }
+
+  test('every charge lands in the merchant’s wallet, at its own moment, and nothing else does', async () => {
+    const id = await shop.active()
+    expect(await balance()).toEqual({ available: 251_000, total: 251_000, currency: 'USD' })
+    ok(await shop.card(id, 'declines', 3))
+    ok(await shop.card(id, 'approves', 4))
+    await shop.active(inParts(2, 999))
+    await shop.checkout(await shop.create(), 'declines')
+    await shop.checkout(await shop.create(), 'agreement_fails')
+    await shop.to('2026-04-20')
+    expect(await balance()).toEqual({ available: 253_999, total: 253_999, currency: 'USD' })
+    const paid = await proveCharges(world)
+    expect(paid).toHaveLength(10)
+    expect(
+      paid
+        .filter(({ sourceId }) => sourceId === id)
+        .map(({ createdAtMs }) => createdAtMs)
+        .sort(),
+    ).toEqual(['2026-01-15T12:00Z', '2026-02-15', '2026-04-15'].flatMap((day) => [Date.parse(day), Date.parse(day)]))
+    ok(await shop.markPaid(id, 3))
+    ok(await shop.cancel(id))
+    expect((await balance()).total).toBe(253_999)
+  })
+
+  test('a subscription for a customer is paid into the customer’s wallet', async () => {
+    const customerPartyId = await world.customerPartyId()
+    const { id } = ok(await world.post('/subscriptions', { ...monthly, customerPartyId })).json.data
+    ok(await world.post(`/simulations/subscriptions/${id}/checkout`, { card: 'approves', customerPartyId }))
+    await shop.to('2026-02-15')
+    expect((await balance()).total).toBe(250_000)
+    expect((await balance(`?customerPartyId=${customerPartyId}`)).total).toBe(102_000)
+  })
+
+  test('50 checkouts at once of one subscription charge once', async () => {
+    const id = await shop.create()
+    const answers = await Promise.all(Array.from({ length: 50 }, () => shop.checkout(id)))
+    expect(statuses(answers)).toEqual([200, ...Array<number>(49).fill(409)])
+    expect(await numbers(id)).toEqual([1])
+    expect((await balance()).total).toBe(251_000)
+  })
+
+  test('a checkout repeated with its key is replayed and charges once, at once or later', async () => {
+    const id = await shop.create()
+    const sent = { idempotencyKey: 'checkout' }
+    const answers = await Promise.all(Array.from({ length: 20 }, () => shop.checkout(id, 'approves', sent)))
+    expect(answers.filter((answer) => answer.status === 200 && !isReplay(answer))).toHaveLength(1)
+    const first = answers.find((answer) => answer.status === 200)
+    for (const answer of answers) {
+      if (answer.status === 200) expect(answer.text).toBe(first?.text)
+      else expectRefusal(answer, 'conflict')
+    }
+    await shop.pass(1.5)
+    expectReplay(await shop.checkout(id, 'approves', sent), first)
+    expect(await numbers(id)).toEqual([1])
+  })
+
+  test('resume and mark paid, repeated and at once, have their effect once', async () => {
+    const id = await shop.active()
+    ok(await shop.card(id, 'blocked'))
+    await shop.to('2026-02-16')
+    ok(await shop.card(id, 'approves'))
+    const resumed = await Promise.all(Array.from({ length: 10 }, () => shop.resume(id)))
+    expect(statuses(resumed)).toEqual([200, ...Array<number>(9).fill(409)])
+    const marked = await Promise.all(Array.from({ length: 10 }, () => shop.markPaid(id, 3)))
+    expect(statuses(marked)).toEqual([200, ...Array<number>(9).fill(409)])
+    const sent = { idempotencyKey: 'mark' }
+    const first = await shop.markPaid(id, 4, sent)
+    expectFirst(first)
+    expectReplay(await shop.markPaid(id, 4, sent), first)
+    await shop.to('2026-05-20')
+    expect(await numbers(id)).toEqual([1, 2, 5])
+  })
+
+  test('many who notice a due payment together charge it once', async () => {
+    const ids = [await shop.active(), await shop.active(weekly), await shop.active(inParts(4))]
+    world.system.pass(40 * 86_400_000)
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => shop.get(String(ids[index % 3]))))
+    expect(new Set(statuses(answers))).toEqual(new Set([200]))
+    expect(await Promise.all(ids.map(numbers))).toEqual([
+      [1, 2],
+      [1, 2, 3, 4, 5, 6],
+      [1, 2],
+    ])
+    expect((await balance()).total).toBe(260_000)
+  })
+
+  test('two services on one database, advancing the clock and reading at once, charge once', async () => {
+    const [one, other] = [await otherService(), await otherService()]
+    const ids = await Promise.all(Array.from({ length: 12 }, (_, index) => shop.active(index % 2 ? weekly : monthly)))
+    const behaviors = ['approves', 'declines_once', 'declines', 'blocked']
+    for (const [index, id] of ids.entries()) ok(await shop.card(id, String(behaviors[index % 4])))
+    for (let round = 0; round < 12; round++) {
+      const answers = await Promise.all(
+        [one, other].flatMap((service, index) => [
+          service.post('/simulations/clock/advance', { seconds: 86_400 * (5 + index) }),
+          service.get(`/subscriptions/${ids[round]}`),
+          service.post(`/subscriptions/${ids[round]}/resume`, {}),
+          service.get('/subscriptions'),
+        ]),
+      )
+      for (const { status } of answers) expect([200, 409]).toContain(status)
+    }
+    const paid = await proveCharges(world)
+    const now = Date.parse((await world.get('/simulations/clock')).json.data.attributes.now)
+    expect(now).toBe(Date.UTC(2026, 0, 15, 12) + 12 * 11 * 86_400_000)
+    // The first, fifth and ninth are monthly and paid on the day: 15 January to 27 May.
+    for (const index of [0, 4, 8]) expect(await numbers(String(ids[index]))).toEqual([1, 2, 3, 4, 5])
+    expect(paid.length).toBeGreaterThan(100)
+  })
+
+  test('two services whose payers check out and whose merchant cancels at once tell one story', async () => {
+    const [one, other] = [await otherService(), await otherService()]
+    for (let round = 0; round < 12; round++) {
+      const id = await shop.create()
+      const pay = () => one.post(`/simulations/subscriptions/${id}/checkout`, { card: 'approves' })
+      const cancel = () => other.post(`/subscriptions/${id}/cancel`, {})
+      const first = round % 2 === 0 ? pay() : cancel()
+      const second = round % 2 === 0 ? cancel() : pay()
+      const [paid, canceled] = await Promise.all(round % 2 === 0 ? [first, second] : [second, first])
+      const { status, mandateId } = await shop.read(id)
+      expect(status).toBe('canceled')
+      expect(canceled?.status).toBe(200)
+      expect(await numbers(id)).toEqual(paid?.status === 200 ? [1] : [])
+      expect(mandateId === null).toBe(paid?.status !== 200)
+      if (paid?.status !== 200) expect(paid?.status).toBe(409)
+    }
+  })
+
+  test('payers on the page of two services pay once', async () => {
+    const id = await shop.create()
+    const secret = String((await shop.read(id)).clientSecret)
+    await otherService()
+    await otherService()
+    const pages = stores.map((store) => createCheckout(store, world.system))
+    const card = { number: '4242 4242 4242 4242', expiry: '01/30', cvv: '123' }
+    const results = await Promise.all(pages.flatMap((page) => Array.from({ length: 10 }, () => page.pay(secret, card))))
+    for (const { result, session } of results) expect([result, session.status]).toEqual(['paid', 'active'])
+    expect(await numbers(id)).toEqual([1])
+    expect(await proveCharges(world)).toHaveLength(2)
+  })
+
+  test('a cancel racing with what becomes due leaves it canceled, charged before or not at all', async () => {
+    const ids = await Promise.all(Array.from({ length: 6 }, () => shop.active()))
+    const other = await otherService()
+    for (const id of ids) {
+      const racing = [shop.cancel(id), other.post('/simulations/clock/advance', { seconds: 86_400 * 10 })]
+      const [canceled] = await Promise.all(racing)
+      expect(canceled?.status).toBe(200)
+      const charged = await numbers(id)
+      await shop.pass(1)
+      expect((await shop.read(id)).status).toBe('canceled')
+      expect(await numbers(id)).toEqual(charged)
+    }
+  })
+})

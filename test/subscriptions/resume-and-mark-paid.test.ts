@@ -1,0 +1,206 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { expectRefusal } from '../service/refusals.ts'
+import { databases } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { inParts, type Merchant, merchant, monthly, ok, proveCharges } from './merchant.ts'
+
+// Payment 1 is paid on 15 January; the others fall due on the 15th. A payment is tried on its day and 1, 3 and 5 days
+// later, so the last try of February's is on the 20th; its window closes on the 22nd.
+describe.each(databases)('resuming, marking paid and completing on $name', (database) => {
+  let world: World
+  let shop: Merchant
+
+  beforeEach(async () => {
+    world = await createWorld(database)
+    shop = merchant(world)
+  })
+  afterEach(async () => {
+    await proveCharges(world)
+    await world.drop()
+  })
+
+  const at = (day: string) => `2026-${day}T00:00:00.000Z`
+  const dueIn = (paymentNumber: number, day: string) =>
+    expect.objectContaining({ paymentNumber, dueDate: `2026-${day}` })
+
+  async function behaving(behavior: string, attributes: object = monthly): Promise<string> {
+    const id = await shop.active({ ...attributes })
+    ok(await shop.card(id, behavior))
+    return id
+  }
+
+  test('resumed inside the window: charged at once, and active', async () => {
+    const id = await behaving('blocked')
+    await shop.to('2026-02-18T09:30:00.000Z')
+    ok(await shop.card(id, 'approves'))
+    expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({
+      status: 'active',
+      attention: null,
+      missedPayments: [],
+      nextPayment: dueIn(3, '03-15'),
+    })
+    expect((await shop.charged(id)).map(({ chargedAtMs }) => chargedAtMs)[1]).toBe(Date.UTC(2026, 1, 18, 9, 30))
+  })
+
+  test('resumed with the card as it was: stops again, since then', async () => {
+    const id = await behaving('blocked')
+    await shop.to('2026-02-18T09:30:00.000Z')
+    expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({
+      status: 'needs_attention',
+      attention: { reason: 'card_blocked', since: '2026-02-18T09:30:00.000Z' },
+    })
+  })
+
+  test('resumed inside the window with a card that declines: tried again on the days left, then missed', async () => {
+    const id = await behaving('blocked')
+    await shop.to('2026-02-17')
+    ok(await shop.card(id, 'declines'))
+    expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({ status: 'active', missedPayments: [] })
+    await shop.to('2026-02-19T23:59:59Z')
+    expect(await shop.read(id)).toMatchObject({ status: 'active', missedPayments: [] })
+    await shop.to('2026-02-20')
+    expect(await shop.read(id)).toMatchObject({ status: 'past_due', missedPayments: [2], attention: null })
+  })
+
+  test('resumed after the last day of retries, still inside the window: one try, then missed', async () => {
+    const id = await behaving('blocked')
+    await shop.to('2026-02-21')
+    ok(await shop.card(id, 'declines'))
+    expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({ status: 'past_due', missedPayments: [2] })
+  })
+
+  test('resumed after the window closed: past_due, and charged when the next is due', async () => {
+    const id = await behaving('removed')
+    await shop.to('2026-02-22')
+    ok(await shop.card(id, 'approves'))
+    expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({
+      status: 'past_due',
+      attention: null,
+      missedPayments: [2],
+      nextPayment: dueIn(3, '03-15'),
+    })
+    await shop.to('2026-03-15')
+    expect(await shop.chargedOn(id)).toEqual(['1 2026-01-15', '3 2026-03-15'])
+    expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({ status: 'active', missedPayments: [] })
+  })
+
+  test('resumed after the missed ones were marked paid: active', async () => {
+    const id = await behaving('declines')
+    await shop.to('2026-03-20')
+    for (const number of [2, 3]) {
+      const { attributes } = ok(await shop.markPaid(id, number)).json.data
+      expect(attributes).toMatchObject({
+        status: 'needs_attention',
+        attention: { reason: 'missed_twice', since: at('03-20') },
+      })
+    }
+    expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({
+      status: 'active',
+      missedPayments: [],
+      attention: null,
+    })
+  })
+
+  test('marked paid while collection stopped: never charged', async () => {
+    const id = await behaving('blocked')
+    await shop.to('2026-02-16')
+    expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({
+      status: 'needs_attention',
+      missedPayments: [],
+      nextPayment: dueIn(3, '03-15'),
+    })
+    ok(await shop.card(id, 'approves'))
+    ok(await shop.resume(id))
+    await shop.to('2026-03-15')
+    expect(await shop.chargedOn(id)).toEqual(['1 2026-01-15', '3 2026-03-15'])
+  })
+
+  test('the next payment, also between its tries, can be marked paid, others cannot', async () => {
+    const id = await behaving('declines')
+    ok(await shop.markPaid(id, 2))
+    await shop.to('2026-03-16')
+    for (const number of [1, 2]) expectRefusal(await shop.markPaid(id, number), 'conflict')
+    for (const number of [4, 5, 1000]) expectRefusal(await shop.markPaid(id, number), 'conflict')
+    expect(ok(await shop.markPaid(id, 3)).json.data.attributes).toMatchObject({
+      status: 'active',
+      nextPayment: dueIn(4, '04-15'),
+    })
+    expectRefusal(await shop.markPaid(id, 3), 'conflict')
+    await shop.to('2026-04-01')
+    expect(await shop.read(id)).toMatchObject({ status: 'active', missedPayments: [] })
+    expect(await shop.charged(id)).toHaveLength(1)
+    const bad = ['0', '-1', '1.5', 'two', '1e400', '']
+    for (const number of bad) {
+      const { status } = await world.post(`/subscriptions/${id}/payments/${number}/mark-paid`, {})
+      expect(status, number).toBe(number === '' ? 404 : 400)
+    }
+  })
+
+  test('completed when the last is paid', async () => {
+    const id = await shop.active(inParts(3))
+    await shop.to('2026-03-14')
+    expect(await shop.read(id)).toMatchObject({ status: 'active', nextPayment: dueIn(3, '03-15') })
+    expectRefusal(await shop.markPaid(id, 4), 'not_found')
+    await shop.to('2026-03-15')
+    expect(await shop.read(id)).toMatchObject({
+      status: 'completed',
+      nextPayment: null,
+      missedPayments: [],
+      updatedAt: at('03-15'),
+    })
+    await shop.to('2027-03-15')
+    expect(await shop.charged(id)).toHaveLength(3)
+  })
+
+  test('completed when the last is marked paid, also before it is due', async () => {
+    const id = await shop.active(inParts(2))
+    expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({
+      status: 'completed',
+      nextPayment: null,
+    })
+    await shop.to('2027-01-01')
+    expect(await shop.charged(id)).toHaveLength(1)
+  })
+
+  test('not completed while one is missed, and completed when it is marked paid', async () => {
+    const id = await behaving('declines', inParts(3))
+    ok(await shop.card(id, 'approves', 3))
+    await shop.to('2026-06-01')
+    expect(await shop.read(id)).toMatchObject({ status: 'past_due', missedPayments: [2], nextPayment: null })
+    expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({
+      status: 'completed',
+      missedPayments: [],
+      nextPayment: null,
+    })
+    expect(await shop.charged(id)).toHaveLength(2)
+  })
+
+  test('completed when the last one, missed, is marked paid', async () => {
+    const id = await behaving('declines', inParts(2))
+    await shop.to('2026-02-20')
+    expect(await shop.read(id)).toMatchObject({ status: 'past_due', missedPayments: [2], nextPayment: null })
+    expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({ status: 'completed' })
+  })
+
+  test('resumed when all that was missing was marked paid meanwhile: completed', async () => {
+    const id = await behaving('blocked', inParts(2))
+    await shop.to('2026-04-01')
+    expect(await shop.read(id)).toMatchObject({ status: 'needs_attention', missedPayments: [2], nextPayment: null })
+    ok(await shop.markPaid(id, 2))
+    expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({
+      status: 'completed',
+      attention: null,
+      nextPayment: null,
+    })
+  })
+
+  test('resumed when nothing can be charged any more and one is missed: past_due', async () => {
+    const id = await behaving('blocked', inParts(2))
+    await shop.to('2026-04-01')
+    expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({
+      status: 'past_due',
+      missedPayments: [2],
+      nextPayment: null,
+    })
+  })
+})

@@ -1,0 +1,24 @@
+import type { subscriptionStatuses } from '../../tools/subscriptions.ts'
+import { inParts, type Merchant, ok } from './merchant.ts'
+
+export type Status = (typeof subscriptionStatuses)[number]
+
+/** What a final subscription reads null. */
+export const gone = { nextPayment: null, attention: null, checkoutUrl: null, clientSecret: null, expiresAt: null }
+
+export const nonFinal = ['pending', 'active', 'past_due', 'needs_attention'] as const
+
+/** One that is in that state on 21 February: two are reached by what the payer's card does as time goes by. */
+export async function inState(shop: Merchant, status: Status): Promise<string> {
+  const id = await shop.create({ ...inParts(4), expiresInMinutes: null })
+  if (status === 'pending') return id
+  if (status === 'canceled') return ok(await shop.cancel(id)).json.data.id
+  ok(await shop.checkout(id))
+  if (status === 'completed') for (const number of [2, 3, 4]) ok(await shop.markPaid(id, number))
+  if (status === 'past_due') {
+    ok(await shop.card(id, 'declines'))
+    ok(await shop.card(id, 'approves', 3))
+  }
+  if (status === 'needs_attention') ok(await shop.card(id, 'blocked'))
+  return id
+}
