@@ -48,7 +48,8 @@ export interface OperationDefinition {
   agentHeader?: true
   /** Whether it only reads, changes something, or changes something that cannot be taken back. */
   effect: 'read' | 'write' | 'destructive'
-  toolset: Toolset
+  /** The sets of tools it is part of. */
+  toolsets: readonly Toolset[]
   /** The codes it can answer besides those every operation can. */
   errors: readonly ErrorCode[]
   /** Neither the specification nor its published client has it. */

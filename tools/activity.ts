@@ -48,7 +48,7 @@ export const listActivity = defineOperation({
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'read',
-  toolset: 'agents',
+  toolsets: ['agents'],
   errors: [],
   extension: true,
 })

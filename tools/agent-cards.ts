@@ -61,7 +61,7 @@ export const issueAgentCard = defineOperation({
   idempotency: 'required',
   instanceId: 'agents',
   effect: 'write',
-  toolset: 'default',
+  toolsets: ['default'],
   errors: ['issued_cards_not_enabled'],
 })
 
@@ -80,7 +80,7 @@ export const getAgentCard = defineOperation({
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'read',
-  toolset: 'default',
+  toolsets: ['default'],
   errors: ['not_found'],
   extension: true,
 })
@@ -99,7 +99,7 @@ export const listAgentCards = defineOperation({
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'read',
-  toolset: 'default',
+  toolsets: ['default'],
   errors: [],
   extension: true,
 })
@@ -120,6 +120,6 @@ export const getAgentCardDetails = defineOperation({
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'read',
-  toolset: 'default',
+  toolsets: ['default'],
   errors: ['not_found'],
 })

@@ -59,7 +59,7 @@ export const AgentCustomerInvite = resource(
 const common = {
   environments: ['sandbox', 'production'],
   instanceId: 'optional',
-  toolset: 'agents',
+  toolsets: ['agents'],
 } as const
 
 const params = z.strictObject({ agentId: Id('agt') })

@@ -37,7 +37,7 @@ const shared = {
   result: 'one',
   environments: ['sandbox', 'production'],
   instanceId: 'optional',
-  toolset: 'credentials',
+  toolsets: ['credentials'],
 } as const
 
 export const createAgentKey = defineOperation({

@@ -40,7 +40,7 @@ const shared = {
   result: 'one',
   environments: ['sandbox', 'production'],
   instanceId: 'optional',
-  toolset: 'agents',
+  toolsets: ['agents'],
 } as const
 
 export const listAgents = defineOperation({

@@ -35,7 +35,7 @@ const shared = {
   result: 'one',
   environments: ['sandbox', 'production'],
   instanceId: 'optional',
-  toolset: 'credentials',
+  toolsets: ['credentials'],
 } as const
 
 export const createApiKey = defineOperation({

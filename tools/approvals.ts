@@ -54,7 +54,7 @@ const read = {
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'read',
-  toolset: 'default',
+  toolsets: ['default'],
 } as const
 
 const decision = {
@@ -66,7 +66,7 @@ const decision = {
   permission: 'payments.create',
   idempotency: 'required',
   instanceId: 'optional',
-  toolset: 'default',
+  toolsets: ['default'],
   errors: ['not_found', 'conflict'],
 } as const
 

@@ -69,7 +69,7 @@ const read = {
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'read',
-  toolset: 'default',
+  toolsets: ['default'],
 } as const
 
 const simulation = {
@@ -81,7 +81,7 @@ const simulation = {
   idempotency: 'required',
   instanceId: 'agents',
   effect: 'write',
-  toolset: 'default',
+  toolsets: ['default'],
 } as const
 
 export const getCardTransaction = defineOperation({

@@ -27,6 +27,6 @@ export const whoami = defineOperation({
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'read',
-  toolset: 'default',
+  toolsets: ['default'],
   errors: [],
 })

@@ -94,7 +94,7 @@ const invitation = {
   environments: ['sandbox', 'production'],
   idempotency: 'ignored',
   instanceId: 'optional',
-  toolset: 'customers',
+  toolsets: ['customers'],
 } as const
 
 export const createCustomerInvitation = defineOperation({
@@ -155,7 +155,7 @@ export const revokeCustomerInvitation = defineOperation({
   meta: z.object({ deleted: z.literal(true) }),
   permission: 'invitations.revoke',
   effect: 'destructive',
-  toolset: 'default',
+  toolsets: ['default', 'customers'],
   agentHeader: true,
   errors: ['not_found', 'conflict'],
 })
@@ -168,7 +168,7 @@ const simulation = {
   idempotency: 'required',
   instanceId: 'optional',
   effect: 'write',
-  toolset: 'customers',
+  toolsets: ['customers'],
 } as const
 
 export const simulateCustomerInvitation = defineOperation({

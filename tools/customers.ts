@@ -54,7 +54,7 @@ export const listCustomers = defineOperation({
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'read',
-  toolset: 'default',
+  toolsets: ['default', 'customers'],
   errors: [],
 })
 
@@ -72,7 +72,7 @@ export const getCustomer = defineOperation({
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'read',
-  toolset: 'customers',
+  toolsets: ['customers'],
   errors: ['not_found'],
 })
 
@@ -84,7 +84,7 @@ const removal = {
   permission: 'customers.remove',
   instanceId: 'optional',
   effect: 'destructive',
-  toolset: 'customers',
+  toolsets: ['customers'],
   errors: ['not_found'],
 } as const
 

@@ -72,7 +72,7 @@ const command = {
   idempotency: 'required',
   instanceId: 'agents',
   effect: 'destructive',
-  toolset: 'payments',
+  toolsets: ['payments'],
 } as const
 
 const read = {
@@ -83,7 +83,7 @@ const read = {
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'read',
-  toolset: 'payments',
+  toolsets: ['payments'],
 } as const
 
 export const createPayment = defineOperation({
@@ -158,6 +158,6 @@ export const simulatePaymentClaim = defineOperation({
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'write',
-  toolset: 'payments',
+  toolsets: ['payments'],
   errors: ['not_found', 'conflict'],
 })

@@ -15,7 +15,7 @@ const clock = {
   permission: 'clock.use',
   idempotency: 'ignored',
   instanceId: 'optional',
-  toolset: 'default',
+  toolsets: ['default'],
   extension: true,
 } as const
 

@@ -96,7 +96,7 @@ const read = {
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'read',
-  toolset: 'default',
+  toolsets: ['default'],
   extension: true,
 } as const
 
@@ -109,7 +109,7 @@ const command = {
   idempotency: 'required',
   instanceId: 'agents',
   effect: 'write',
-  toolset: 'payments',
+  toolsets: ['payments'],
 } as const
 
 export const createSubscription = defineOperation({
@@ -172,7 +172,7 @@ export const cancelSubscription = defineOperation({
   attributes: acting,
   instanceId: 'optional',
   effect: 'destructive',
-  toolset: 'default',
+  toolsets: ['default'],
   errors: ['not_found'],
 })
 

@@ -34,7 +34,7 @@ const read = {
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'read',
-  toolset: 'payments',
+  toolsets: ['payments'],
 } as const
 
 export const listTransactions = defineOperation({

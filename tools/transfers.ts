@@ -70,7 +70,7 @@ export const createWire = defineOperation({
   idempotency: 'required',
   instanceId: 'agents',
   effect: 'destructive',
-  toolset: 'payments',
+  toolsets: ['payments'],
   errors: ['conflict', 'wire.beneficiary_address_required'],
 })
 
@@ -93,6 +93,6 @@ export const fundSandboxWallet = defineOperation({
   idempotency: 'required',
   instanceId: 'optional',
   effect: 'write',
-  toolset: 'payments',
+  toolsets: ['payments'],
   errors: ['not_found', 'conflict'],
 })

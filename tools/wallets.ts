@@ -32,7 +32,7 @@ const read = {
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'read',
-  toolset: 'default',
+  toolsets: ['default', 'payments'],
 } as const
 
 export const listWallets = defineOperation({

@@ -18,7 +18,7 @@ export function operationsOf({ environment, toolsets, actor }: ToolChoice): Oper
   return Object.values<OperationDefinition>(catalogue).filter(
     (operation) =>
       operation.environments.includes(environment) &&
-      (toolsets?.includes(operation.toolset) ?? true) &&
+      (toolsets?.some((toolset) => operation.toolsets.includes(toolset)) ?? true) &&
       mayEver(operation, actor),
   )
 }

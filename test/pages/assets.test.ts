@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { copyPageAssets } from '../../scripts/page-assets.ts'
-import { assetNames } from '../../src/service/pages/page-assets.ts'
+import { assets } from '../../src/service/pages/page-assets.ts'
 
 test('what the build and the bundle ship is what the pages load', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'payments-mcp-assets-'))
   copyPageAssets(folder)
-  expect((await readdir(join(folder, 'assets'))).sort()).toEqual([...assetNames].sort())
+  expect((await readdir(join(folder, 'assets'))).sort()).toEqual(Object.keys(assets).sort())
   await rm(folder, { recursive: true })
 })

@@ -92,7 +92,7 @@ async function claimantsWallet({ tx, system, nowMs }: Context, payment: PaymentR
   const known = await findPartyByAddress(tx, type, claimant)
   if (known === undefined) {
     const address = type === 'email' ? { email: claimant } : { email: null, phone: claimant }
-    const party = { partyType: 'PERSON', displayName: claimant, issuedCardsEnabled: 0, createdAtMs: nowMs } as const
+    const party = { partyType: 'PERSON', displayName: claimant, issuedCardsEnabled: 1, createdAtMs: nowMs } as const
     return createParty(tx, system, { ...party, ...address, id: newId('pty', system, nowMs) }, 0)
   }
   const wallet = known.id === payment.partyId ? undefined : await defaultWallet(tx, known.id)

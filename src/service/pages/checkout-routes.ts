@@ -10,7 +10,7 @@ import { StoreBusyError } from '../store/store.ts'
 import { checkoutPage, formPage, messagePage } from './checkout-page.ts'
 import { type CheckoutAction, checkoutAttributes, mostCheckoutBytes, parseCheckout } from './checkout-requests.ts'
 import { checkoutWords } from './checkout-words.ts'
-import { assetNames, createAssets } from './page-assets.ts'
+import { checkoutAssets, createAssets } from './page-assets.ts'
 import { dataHeaders, frameHeaders, pageHeaders } from './page-headers.ts'
 
 interface CheckoutPages {
@@ -29,7 +29,7 @@ interface CheckoutPages {
 export function mountCheckout(app: Hono, pages: CheckoutPages): void {
   const sandbox = pages.environment === 'sandbox'
   const asset = createAssets()
-  for (const name of assetNames) app.get(`/checkout/${name}`, () => asset(name))
+  for (const name of checkoutAssets) app.get(`/checkout/${name}`, () => asset(name))
   app.get('/checkout/form', (c) => c.html(formPage(sandbox), 200, frameHeaders))
   const limit = bodyLimit({ maxSize: mostCheckoutBytes, onError: (c) => refuse(c, pages, tooLong()) })
   for (const action of Object.keys(checkoutAttributes) as CheckoutAction[]) {

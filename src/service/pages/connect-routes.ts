@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { Failure } from '../../errors.ts'
@@ -10,7 +9,7 @@ import { StoreBusyError } from '../store/store.ts'
 import { connectMessage, connectPage } from './connect-page.ts'
 import { connectWords } from './connect-words.ts'
 import { formPageHeaders as headers, isForm, isOwnForm, mostFormBytes } from './own-forms.ts'
-import { ownFileHeaders } from './page-headers.ts'
+import { createAssets } from './page-assets.ts'
 
 interface ConnectPages {
   connect: Connect
@@ -22,11 +21,8 @@ interface ConnectPages {
 
 /** The invited person's side: the page at an invitation's `url`, and the answer that its form sends. */
 export function mountConnect(app: Hono, pages: ConnectPages): void {
-  let style: Promise<string> | undefined
-  app.get('/connect/style.css', async () => {
-    style ??= readFile(new URL('./assets/connect.css', import.meta.url), 'utf8')
-    return new Response(await style, { headers: { ...ownFileHeaders, 'Content-Type': 'text/css; charset=utf-8' } })
-  })
+  const asset = createAssets()
+  app.get('/connect/style.css', () => asset('connect.css'))
   app.get('/connect/:token', (c) => orFailure(c, pages, () => showPage(c, pages)))
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
   app.post('/connect/:token', limit, (c) => orFailure(c, pages, () => takeAnswer(c, pages)))

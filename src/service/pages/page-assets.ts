@@ -5,17 +5,20 @@ const javaScript = { 'Content-Type': 'text/javascript; charset=utf-8' }
 const css = { 'Content-Type': 'text/css; charset=utf-8' }
 
 /** The files that browsers load, each with its headers. They lie beside this file, in `dist` and in the bundle too. */
-const assets = {
+export const assets = {
   'library.js': { ...javaScript, ...sharedFileHeaders },
   'page.js': { ...javaScript, ...ownFileHeaders },
   'form.js': { ...javaScript, ...ownFileHeaders },
   'requests.js': { ...javaScript, ...ownFileHeaders },
   'style.css': { ...css, ...ownFileHeaders },
+  'connect.css': { ...css, ...ownFileHeaders },
+  'verify.css': { ...css, ...ownFileHeaders },
 } as const satisfies Record<string, Record<string, string>>
 
 export type AssetName = keyof typeof assets
 
-export const assetNames = Object.keys(assets) as AssetName[]
+/** Those of the checkout. */
+export const checkoutAssets = ['library.js', 'page.js', 'form.js', 'requests.js', 'style.css'] as const
 
 /** Reads each file once, when it is first asked for. */
 export function createAssets(): (name: AssetName) => Promise<Response> {

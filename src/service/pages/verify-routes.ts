@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type { Logger } from '../../log.ts'
@@ -6,7 +5,7 @@ import { newId, type System } from '../../system.ts'
 import type { CodeResult, SecondFactor, Verification } from '../second-factor.ts'
 import { StoreBusyError } from '../store/store.ts'
 import { formPageHeaders as headers, isForm, isOwnForm, mostFormBytes } from './own-forms.ts'
-import { ownFileHeaders } from './page-headers.ts'
+import { createAssets } from './page-assets.ts'
 import { verifyMessage, verifyPage } from './verify-page.ts'
 import { verifyWords } from './verify-words.ts'
 
@@ -19,11 +18,8 @@ interface VerifyPages {
 
 /** The page that a 428 names: it takes a code of the user's authenticator app. */
 export function mountVerify(app: Hono, pages: VerifyPages): void {
-  let style: Promise<string> | undefined
-  app.get('/verify/style.css', async () => {
-    style ??= readFile(new URL('./assets/verify.css', import.meta.url), 'utf8')
-    return new Response(await style, { headers: { ...ownFileHeaders, 'Content-Type': 'text/css; charset=utf-8' } })
-  })
+  const asset = createAssets()
+  app.get('/verify/style.css', () => asset('verify.css'))
   app.get('/verify/:challenge', (c) => orFailure(c, pages, () => showPage(c, pages)))
   const tooLong = (c: Context) => c.html(verifyMessage('Not verified', 'The form is too long.'), 400, headers)
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
