@@ -52,6 +52,20 @@ export function* authorization(caller: Caller, cardId: string): Generator<Statem
     const entry = [`${posting}_${index}`, posting, account, walletId, amount, 'authorized', id, nowMs]
     yield { sql: texts.insertEntry, parameters: entry }
   }
+  const [head] = yield { sql: texts.activityHead, parameters: [partyId, 1] }
+  const sequence = Number(head?.sequence ?? 0) + 1
+  const activity = [
+    newId('act', realSystem, nowMs),
+    partyId,
+    sequence,
+    'simulate_card_authorization',
+    'agent',
+    agentId,
+    null,
+  ]
+  const result = [200, null, nowMs, head?.hash ?? '', sha256(`${head?.hash} ${id}`)]
+  const cause = [secretHash.slice(0, 36), 'bench', null, JSON.stringify([id])]
+  yield { sql: texts.insertActivity, parameters: [...activity, ...cause, ...result] }
   const record = [fingerprint, 'finished', 200, answer, nowMs]
   yield { sql: texts.insertRecord, parameters: [partyId, id, ...record, ...record] }
 }
@@ -60,7 +74,7 @@ const marks = (count: number) => Array(count).fill('?').join(', ')
 
 const texts = {
   clock:
-    'select "offsetMs", (select min("holdExpiresAtMs") as "min" from "cardTransactions" where "holdExpiresAtMs" is not null) as "nextHoldExpiresAtMs", (select min("nextEventAtMs") as "min" from "subscriptions") as "nextSubscriptionEventAtMs", (select min("finishedAtMs") as "min" from "idempotencyRecords") as "oldestFinishedAtMs" from "clock"',
+    'select "offsetMs", (select min("holdExpiresAtMs") as "min" from "cardTransactions" where "holdExpiresAtMs" is not null) as "nextHoldExpiresAtMs", (select min("nextEventAtMs") as "min" from "subscriptions") as "nextSubscriptionEventAtMs", (select min("pendingUntilMs") as "min" from "customerInvitations" where "pendingUntilMs" is not null) as "nextInvitationExpiresAtMs", (select min("finishedAtMs") as "min" from "idempotencyRecords") as "oldestFinishedAtMs" from "clock"',
   credential:
     'select "credentials".*, "agents"."status" as "agentStatus" from "credentials" left join "agents" on "agents"."id" = "credentials"."agentId" where "secretHash" = ?',
   tryLock: 'select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as taken',
@@ -76,6 +90,8 @@ const texts = {
   updateWallet:
     'update "wallets" set "availableCents" = ?, "heldCents" = ?, "version" = ? where "id" = ? and "version" = ?',
   insertEntry: `insert into "ledgerEntries" ("id", "postingId", "account", "walletId", "amountCents", "reason", "sourceId", "createdAtMs") values (${marks(8)})`,
+  activityHead: 'select "sequence", "hash" from "activity" where "partyId" = ? order by "sequence" desc limit ?',
+  insertActivity: `insert into "activity" ("id", "partyId", "sequence", "operation", "actorType", "agentId", "userId", "keyId", "instanceId", "customerPartyId", "resourceIds", "status", "code", "createdAtMs", "previousHash", "hash") values (${marks(16)}) on conflict ("partyId", "sequence") do nothing`,
   insertRecord: `insert into "idempotencyRecords" ("partyId", "key", "fingerprint", "state", "status", "body", "finishedAtMs") values (${marks(7)}) on conflict ("partyId", "key") do update set "fingerprint" = ?, "state" = ?, "status" = ?, "body" = ?, "finishedAtMs" = ?`,
 }
 
