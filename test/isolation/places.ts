@@ -90,7 +90,7 @@ export async function grounds(database: (typeof databases)[number]): Promise<Gro
         .where('id', '=', place.walletId)
         .executeTakeFirstOrThrow()
       const id = newId('wal', world.system, world.system.now())
-      const empty = { isDefault: 0, availableCents: 0, heldCents: 0 }
+      const empty = { isDefault: 0, availableCents: 0, heldCents: 0 } as const
       await db
         .insertInto('wallets')
         .values({ ...wallet, ...empty, id })
