@@ -14,6 +14,8 @@ if (major < neededNode[0] || (major === neededNode[0] && minor < neededNode[1]))
 // Not there before Node 22.1, so an import by name would fail before the line above is printed.
 module.enableCompileCache?.()
 if (process.argv.length === 2) {
+  const { holdYoungHeap } = await import('./commands/young-heap.ts')
+  holdYoungHeap()
   const { stdio } = await import('./commands/stdio.ts')
   await stdio({})
 } else {

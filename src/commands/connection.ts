@@ -4,6 +4,7 @@ import { type Config, ConfigError } from '../config.ts'
 import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { newSecret, type System } from '../system.ts'
+import { letYoungHeapGrow } from './young-heap.ts'
 
 export interface Connection {
   client: Client
@@ -39,7 +40,7 @@ function connectEmbedded(config: Config, instanceId: string, system: System, log
       throw new Failure('service_unavailable', { detail: error.message })
     }
   }
-  opened().catch((error: unknown) => log.warn({ err: error }, 'the sandbox is not open'))
+  opened().then(letYoungHeapGrow, (error: unknown) => log.warn({ err: error }, 'the sandbox is not open'))
   const client = createClient({
     baseUrl: embeddedAddress,
     fetch: async (request) => (await opened()).service.fetch(request),
@@ -58,6 +59,7 @@ function connectEmbedded(config: Config, instanceId: string, system: System, log
 }
 
 function connectRemote(config: Config, baseUrl: string, instanceId: string, system: System, log: Logger): Connection {
+  letYoungHeapGrow()
   const remote = createRemoteFetch()
   const credential = () => {
     if (config.key !== undefined) return config.key
