@@ -20,13 +20,13 @@ export function responseExample(
   { resource, meta }: { resource: JsonSchema; meta: JsonSchema | undefined },
 ): unknown {
   const data = example(resource, { field: operation.name, skip: new Set() }) as {
-    attributes: object
+    attributes?: object
     relationships?: object
   }
   const { attributes, relationships } = outcomes[operation.name] ?? {}
   const resourceExample = {
     ...data,
-    attributes: { ...data.attributes, ...attributes },
+    ...(data.attributes === undefined ? {} : { attributes: { ...data.attributes, ...attributes } }),
     ...(relationships === undefined ? {} : { relationships: { ...data.relationships, ...relationships } }),
   }
   const told = {
@@ -85,6 +85,7 @@ const values: Readonly<Record<string, unknown>> = {
   held: 4_250,
   holdExpiresAt: '2026-01-09T03:04:05.678Z',
   instanceId: 'run-42',
+  maskedToken: 'Xk3v…_-xM',
   keyId: 'agk_0198a1b2c3d40123456789abcdef0123',
   maximumAmount: 5_000,
   missedPayments: [],
@@ -159,6 +160,9 @@ const completed = { status: 'COMPLETED' }
 const toParty = { senderAgent: { data: null }, recipientAgent: { data: null }, customerParty: { data: null } }
 const withdrawal = { ...completed, type: 'withdrawal' }
 const deposit = { ...completed, type: 'deposit', method: 'standard', rail: null, externalAccountDisplayMask: null }
+const internal = { ...completed, type: 'internal', method: null, rail: null, externalAccountDisplayMask: null }
+const between = { destWallet: { data: { type: 'wallet', id: 'wal_0198a1b2c3d40123456789abcdef0000' } } }
+const listed = { depositInstructions: { bankName: 'Sandbox Bank', accountNumber: null, routingNumber: null } }
 const outbound = { ...completed, direction: 'OUTBOUND' }
 const underReview = {
   target: { type: 'payment', id: 'pay_0198a1b2c3d40123456789abcdef0123' },
@@ -177,6 +181,8 @@ const underReview = {
 }
 const resolvedAt = '2026-01-02T03:04:05.678Z'
 
+const linkToken = 'Xk3v0pQm7sJ1cY8nRw2eTz5bUa9hLd4gVf6iKo0_-xM'
+const linkUrl = `http://127.0.0.1:4010/connect/links/${linkToken}`
 const nobodyYet = { customerParty: { data: null } }
 const ended = (status: string, cancelReason: string | null = null) => ({
   status,
@@ -195,6 +201,15 @@ const outcomes: Readonly<Record<string, { attributes: object; relationships?: ob
   },
   simulate_payment_claim: { attributes: completed, relationships: toParty },
   create_wire: { attributes: withdrawal },
+  create_internal_transfer: { attributes: internal, relationships: { ...between, transaction: { data: null } } },
+  list_transfers: { attributes: withdrawal },
+  get_transfer: { attributes: withdrawal },
+  list_wallets: { attributes: listed },
+  create_wallet: { attributes: { ...listed, isDefault: false, balance: { available: 0, total: 0, currency: 'USD' } } },
+  update_wallet: { attributes: listed },
+  set_default_wallet: { attributes: listed },
+  freeze_wallet: { attributes: { ...listed, status: 'frozen' } },
+  unfreeze_wallet: { attributes: listed },
   fund_sandbox_wallet: { attributes: deposit },
   list_transactions: { attributes: outbound, relationships: { transfer: { data: null } } },
   get_transaction: { attributes: outbound, relationships: { transfer: { data: null } } },
@@ -202,6 +217,10 @@ const outcomes: Readonly<Record<string, { attributes: object; relationships?: ob
   get_approval: { attributes: underReview },
   approve_approval: { attributes: { ...underReview, status: 'approved', resolvedAt } },
   deny_approval: { attributes: { ...underReview, status: 'denied', denialReason: 'Not this one.', resolvedAt } },
+  create_invitation_link: { attributes: { status: 'ACTIVE', token: linkToken, url: linkUrl } },
+  list_invitation_links: { attributes: { status: 'ACTIVE' } },
+  get_invitation_link: { attributes: { status: 'ACTIVE' } },
+  revoke_invitation_link: { attributes: { status: 'REVOKED' } },
   create_customer_invitation: { attributes: {}, relationships: nobodyYet },
   simulate_customer_invitation: { attributes: {}, relationships: nobodyYet },
   revoke_customer_invitation: { attributes: ended('CANCELED', 'DEVELOPER_REVOKED'), relationships: nobodyYet },

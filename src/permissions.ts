@@ -7,11 +7,20 @@
 export const permissions = {
   'identity.read': { apiKeyScope: 'any', agent: true, agentHolds: null },
   'wallets.read': { apiKeyScope: 'wallets.read', agent: true, agentHolds: 'wallets.read' },
+  // The lifecycle of wallets and who may use them is never an agent's, whatever it holds (spec: Agent keys).
+  'wallets.create': { apiKeyScope: 'wallets.create', agent: false, agentHolds: null },
+  'wallets.update': { apiKeyScope: 'wallets.update', agent: false, agentHolds: null },
+  'wallet_agents.read': { apiKeyScope: 'wallets.read', agent: false, agentHolds: null },
+  'wallets.transfer': { apiKeyScope: 'wallets.transfer', agent: true, agentHolds: 'wallets.transfer' },
   'customers.read': { apiKeyScope: 'delegations.read', agent: true, agentHolds: null },
   'customers.invite': { apiKeyScope: 'delegations.create', agent: true, agentHolds: null },
   'customers.remove': { apiKeyScope: 'delegations.delete', agent: false, agentHolds: null },
   'customers.simulate': { apiKeyScope: 'delegations.create', agent: true, agentHolds: null },
   'invitations.revoke': { apiKeyScope: 'delegations.delete', agent: true, agentHolds: null },
+  // Whoever opens a link becomes a customer: an agent must not hand out access to itself and to others.
+  'invitation_links.read': { apiKeyScope: 'delegations.read', agent: false, agentHolds: null },
+  'invitation_links.create': { apiKeyScope: 'delegations.create', agent: false, agentHolds: null },
+  'invitation_links.revoke': { apiKeyScope: 'delegations.delete', agent: false, agentHolds: null },
   'cards.issue': { apiKeyScope: null, agent: true, agentHolds: 'cards.read' },
   'cards.read': { apiKeyScope: 'cards.read', agent: true, agentHolds: 'cards.read' },
   'cards.simulate': { apiKeyScope: 'payments.create', agent: true, agentHolds: 'cards.read' },

@@ -37,6 +37,12 @@ import {
   simulateAgentRevocation,
   simulateCustomerDisconnection,
 } from './customers.ts'
+import {
+  createInvitationLink,
+  getInvitationLink,
+  listInvitationLinks,
+  revokeInvitationLink,
+} from './invitation-links.ts'
 import { cancelPayment, createPayment, getPayment, listPayments, simulatePaymentClaim } from './payments.ts'
 import { advanceSandboxClock, getSandboxClock } from './sandbox-clock.ts'
 import {
@@ -50,20 +56,41 @@ import {
   simulateSubscriptionCheckout,
 } from './subscriptions.ts'
 import { getTransaction, listTransactions } from './transactions.ts'
-import { createWire, fundSandboxWallet } from './transfers.ts'
-import { getWallet, listWallets } from './wallets.ts'
+import { createInternalTransfer, createWire, fundSandboxWallet, getTransfer, listTransfers } from './transfers.ts'
+import { attachWalletAgent, detachWalletAgent, listWalletAgents, setAgentDefaultWallet } from './wallet-agents.ts'
+import {
+  createWallet,
+  freezeWallet,
+  getWallet,
+  listWallets,
+  setDefaultWallet,
+  unfreezeWallet,
+  updateWallet,
+} from './wallets.ts'
 
 /** Every operation, in the order of the documents. */
 export const catalogue = {
   whoami,
   listWallets,
   getWallet,
+  createWallet,
+  updateWallet,
+  setDefaultWallet,
+  freezeWallet,
+  unfreezeWallet,
+  listWalletAgents,
+  attachWalletAgent,
+  setAgentDefaultWallet,
+  detachWalletAgent,
   createPayment,
   getPayment,
   listPayments,
   cancelPayment,
   simulatePaymentClaim,
   createWire,
+  createInternalTransfer,
+  listTransfers,
+  getTransfer,
   fundSandboxWallet,
   listTransactions,
   getTransaction,
@@ -76,6 +103,10 @@ export const catalogue = {
   createCustomerInvitation,
   listCustomerInvitations,
   revokeCustomerInvitation,
+  listInvitationLinks,
+  createInvitationLink,
+  getInvitationLink,
+  revokeInvitationLink,
   getCustomer,
   removeCustomer,
   removeCustomerAgent,

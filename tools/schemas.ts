@@ -19,6 +19,7 @@ const openPrefixes = [
   'prq',
   'eac',
   'act',
+  'ivl',
 ] as const
 
 export type IdPrefix = (typeof fixedPrefixes)[number] | (typeof openPrefixes)[number]
@@ -43,10 +44,15 @@ export const Text = (max: number) =>
     .max(max)
     .regex(/^(?=.*\S)[^\p{Cc}\p{Cs}]+$/u, 'must be one line of text that is not blank')
 
+const tagName = /^[A-Za-z0-9][\w.:/ -]{0,99}$/
+
 /** What an owner notes on a record, at most 50 words and their values. */
 export const Tags = z
-  .record(z.string().regex(/^[A-Za-z0-9][\w.:/ -]{0,99}$/), z.string().max(500))
+  .record(z.string().regex(tagName), z.string().max(500))
   .refine((tags) => Object.keys(tags).length <= 50, 'must be at most 50')
+
+/** Changes of tags: they merge, and null deletes one. */
+export const TagChanges = z.record(z.string().regex(tagName), z.string().max(500).nullable())
 
 export const CustomerPartyId = Id('pty').optional().describe('Connected customer to act for')
 

@@ -1,11 +1,23 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/operation.ts'
-import { paymentStatuses } from './payments.ts'
-import { Cents, Currency, CustomerPartyId, cause, Id, resource, Text, Timestamp, toOne } from './schemas.ts'
+import { actingParty, paymentStatuses } from './payments.ts'
+import {
+  Cents,
+  Currency,
+  CustomerPartyId,
+  cause,
+  Id,
+  listQuery,
+  resource,
+  Tags,
+  Text,
+  Timestamp,
+  toOne,
+} from './schemas.ts'
 
 const failure = z.object({ code: z.string().nullable(), reason: z.string().nullable() })
 
-/** Money into a wallet from outside, or out of it to a bank account. Amounts in cents. */
+/** Money into a wallet from outside, out of it to a bank account, or to another of the party's. Amounts in cents. */
 export const Transfer = resource(
   'transfer',
   Id('tfr'),
@@ -72,6 +84,65 @@ export const createWire = defineOperation({
   effect: 'destructive',
   toolsets: ['payments'],
   errors: ['conflict', 'wire.beneficiary_address_required'],
+})
+
+export const createInternalTransfer = defineOperation({
+  name: 'create_internal_transfer',
+  title: 'Transfer between wallets',
+  description: 'Moves money between two wallets of one party.',
+  method: 'POST',
+  path: '/transfers/internal',
+  attributes: z.strictObject({
+    amount: Cents.describe('Cents'),
+    sourceWalletId: Id('wal'),
+    destWalletId: Id('wal'),
+    description: Text(80).optional(),
+    tags: Tags.optional(),
+    ...actingParty,
+  }),
+  output: Transfer,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'wallets.transfer',
+  idempotency: 'required',
+  instanceId: 'agents',
+  effect: 'write',
+  toolsets: ['payments'],
+  errors: ['not_found', 'conflict'],
+})
+
+const read = {
+  method: 'GET',
+  output: Transfer,
+  environments: ['sandbox', 'production'],
+  permission: 'wallets.read',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  effect: 'read',
+  toolsets: ['payments'],
+} as const
+
+export const listTransfers = defineOperation({
+  ...read,
+  name: 'list_transfers',
+  title: 'List transfers',
+  description: 'Lists deposits, wires and transfers between wallets, newest first.',
+  path: '/transfers',
+  query: listQuery(actingParty),
+  result: 'page',
+  errors: [],
+})
+
+export const getTransfer = defineOperation({
+  ...read,
+  name: 'get_transfer',
+  title: 'Read a transfer',
+  description: 'Reads a deposit, wire or transfer between wallets.',
+  path: '/transfers/{transferId}',
+  params: z.strictObject({ transferId: Id('tfr') }),
+  query: z.strictObject(actingParty),
+  result: 'one',
+  errors: ['not_found'],
 })
 
 export const fundSandboxWallet = defineOperation({

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/operation.ts'
 import { actingParty } from './payments.ts'
-import { CentsOrZero, Currency, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
+import { CentsOrZero, Currency, Id, listQuery, resource, TagChanges, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
 /** A pool of money. `total` is what the wallet owns, `available` that less what is on hold; cents. */
 export const Wallet = resource(
@@ -56,4 +56,83 @@ export const getWallet = defineOperation({
   query: z.strictObject(actingParty),
   result: 'one',
   errors: ['not_found'],
+})
+
+const walletParams = z.strictObject({ walletId: Id('wal') })
+
+/** The lifecycle of wallets, which is never an agent's (spec: Agent keys). */
+const command = {
+  method: 'POST',
+  output: Wallet,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'wallets.update',
+  idempotency: 'required',
+  instanceId: 'optional',
+  effect: 'write',
+  toolsets: ['payments'],
+} as const
+
+export const createWallet = defineOperation({
+  ...command,
+  name: 'create_wallet',
+  title: 'Create a wallet',
+  description: 'Creates an empty wallet of your party.',
+  path: '/wallets',
+  attributes: z.strictObject({
+    displayName: Text(100),
+    description: Text(500).nullable().optional(),
+    tags: Tags.optional(),
+    partyId: Id('pty').optional(),
+  }),
+  permission: 'wallets.create',
+  errors: [],
+})
+
+export const updateWallet = defineOperation({
+  ...command,
+  name: 'update_wallet',
+  title: 'Change a wallet',
+  description: 'Changes what is given; tags merge, a null deletes one.',
+  method: 'PATCH',
+  path: '/wallets/{walletId}',
+  params: walletParams,
+  attributes: z.strictObject({
+    displayName: Text(100).optional(),
+    description: Text(500).nullable().optional(),
+    tags: TagChanges.optional(),
+  }),
+  errors: ['not_found'],
+})
+
+export const setDefaultWallet = defineOperation({
+  ...command,
+  name: 'set_default_wallet',
+  title: 'Set the default wallet',
+  description: 'Makes a wallet the one your party pays from and is paid into.',
+  path: '/wallets/{walletId}/default',
+  params: walletParams,
+  errors: ['not_found', 'conflict'],
+})
+
+export const freezeWallet = defineOperation({
+  ...command,
+  name: 'freeze_wallet',
+  title: 'Freeze a wallet',
+  description: 'Stops all new payments, transfers and card purchases of a wallet until unfreeze_wallet.',
+  path: '/wallets/{walletId}/freeze',
+  params: walletParams,
+  idempotency: 'ignored',
+  errors: ['not_found', 'conflict'],
+})
+
+export const unfreezeWallet = defineOperation({
+  ...command,
+  name: 'unfreeze_wallet',
+  title: 'Unfreeze a wallet',
+  description: 'Lets a frozen wallet pay and be paid again.',
+  path: '/wallets/{walletId}/unfreeze',
+  params: walletParams,
+  idempotency: 'ignored',
+  errors: ['not_found', 'conflict'],
 })

@@ -4,10 +4,12 @@ import { Failure } from '../errors.ts'
 import { newId } from '../system.ts'
 import { createCheckout } from './checkout.ts'
 import { createConnect } from './connect.ts'
+import { createConnectLinks } from './connect-links.ts'
 import { handlers } from './handlers/index.ts'
 import type { Incoming } from './incoming.ts'
 import { mountCheckout } from './pages/checkout-routes.ts'
 import { mountConnect } from './pages/connect-routes.ts'
+import { mountLinks } from './pages/link-routes.ts'
 import { mountVerify } from './pages/verify-routes.ts'
 import { answer, type Dependencies, type Endpoint } from './pipeline.ts'
 import { type Reply, refusal } from './reply.ts'
@@ -34,6 +36,7 @@ export function createApp(dependencies: Dependencies): Hono {
   const now = () => store.transaction((tx) => settledNow(tx, system))
   mountCheckout(app, { ...dependencies, checkout: createCheckout(store, system), now })
   mountConnect(app, { ...dependencies, connect: createConnect(store, system) })
+  mountLinks(app, { ...dependencies, connectLinks: createConnectLinks(store, system) })
   mountVerify(app, { ...dependencies, secondFactor: createSecondFactor(store, system, dependencies.environment) })
   mountTokenExchange(app, dependencies)
   app.get('/healthz', async (c) => {

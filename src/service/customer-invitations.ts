@@ -71,6 +71,21 @@ export async function invitedParty({ tx, system, nowMs }: Grounds, invitation: I
   return party
 }
 
+/** Becomes a person or business of the sandbox's, with an empty wallet. */
+export async function joinAsTestCustomer(
+  { tx, system, nowMs }: Grounds,
+  id: string,
+  partyType: PartyRow['partyType'],
+): Promise<{ handle: string; email: string }> {
+  // The random digits of the id, so that no two test customers have one handle or address.
+  const handle = `test-customer-${id.slice(-12)}`
+  const email = `${handle}@sandbox.example`
+  const displayName = partyType === 'ORG' ? 'Test business' : 'Test customer'
+  const party = { id, partyType, displayName, email, handle, phone: null, issuedCardsEnabled: 1 } as const
+  await createParty(tx, system, { ...party, createdAtMs: nowMs }, 0)
+  return { handle, email }
+}
+
 async function join({ tx, system, nowMs }: Grounds, recipient: Recipient): Promise<PartyRow> {
   const { type, value } = recipient
   if (type === 'party_id') throw new Error(`Bug: the invited party ${value} is gone.`)

@@ -76,16 +76,28 @@ export function parseRequest(operation: OperationDefinition, incoming: Incoming)
 /** The customer that a request names, also when something else in it is wrong; undefined when it names none. */
 export function namedCustomer(operation: OperationDefinition, incoming: Incoming, parsed: Parsed): string | undefined {
   const other = operation.query?.shape.partyId === undefined ? undefined : incoming.query.get('partyId')
-  if ('input' in parsed) return (parsed.input.customerPartyId ?? other ?? undefined) as string | undefined
-  const declared = operation.attributes?.shape.customerPartyId ?? operation.query?.shape.customerPartyId
+  const { customerPartyId, partyId } = operation.attributes?.shape ?? {}
+  // In a body, too, both words mean the same where both are declared; elsewhere `partyId` is somebody else.
+  const both = customerPartyId !== undefined && partyId !== undefined
+  if ('input' in parsed) {
+    const inBody = both ? parsed.input.partyId : undefined
+    return (parsed.input.customerPartyId ?? inBody ?? other ?? undefined) as string | undefined
+  }
+  const declared = customerPartyId ?? operation.query?.shape.customerPartyId
   if (!(declared instanceof z.ZodType)) return undefined
-  const body = parseJson(incoming.body) as { data?: { attributes?: { customerPartyId?: unknown } } } | null | undefined
+  const body = parseJson(incoming.body) as { data?: { attributes?: Named } } | null | undefined
+  const named = body?.data?.attributes
   const value =
     operation.attributes === undefined
       ? (incoming.query.get('customerPartyId') ?? other)
-      : body?.data?.attributes?.customerPartyId
+      : (named?.customerPartyId ?? (both ? named?.partyId : undefined))
   const result = declared.safeParse(value ?? undefined)
   return result.success ? (result.data as string | undefined) : undefined
+}
+
+interface Named {
+  customerPartyId?: unknown
+  partyId?: unknown
 }
 
 /**

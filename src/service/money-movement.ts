@@ -2,7 +2,7 @@ import { fail } from '../errors.ts'
 import { newId } from '../system.ts'
 import { requireHeldOnWallet } from './actor.ts'
 import { startOfDayAndMonth } from './domain/calendar.ts'
-import { paid, reserved, wired } from './domain/ledger.ts'
+import { paid, reserved, transferred, wired } from './domain/ledger.ts'
 import { type LimitReason, type Limits, limitsHit } from './domain/limits.ts'
 import { nextPaymentStatus, requireFunds } from './domain/payments.ts'
 import type { Context } from './handler.ts'
@@ -70,6 +70,29 @@ export async function move(context: Context, payment: PaymentRow, wallet: Wallet
   const to = await receivingWallet(context, payment)
   await postBetween(tx, system, [wallet, to], [{ ...at, posting: paid(wallet.id, to.id, amountCents) }])
   return { ...payment, status, updatedAtMs: nowMs, transactionId: await arrived(context, payment, to) }
+}
+
+/**
+ * Moves money between two wallets of the party. It leaves nobody, so that no limit is looked at and no transaction tells
+ * of it. @throws 409 when it cannot move now.
+ */
+export async function moveWithin(
+  context: Context,
+  [from, to]: readonly [WalletRow, WalletRow],
+  draft: Omit<Draft, 'kind' | 'beneficiary'>,
+): Promise<PaymentRow> {
+  const { tx, system, nowMs } = context
+  requireFunds(from, draft.amountCents, '/data/attributes/amount')
+  if (to.status !== 'active') {
+    fail('conflict', { detail: `The wallet ${to.id} is ${to.status}: nothing can be paid into it.` })
+  }
+  const beneficiary = JSON.stringify({ walletId: to.id })
+  const transfer = created(context, from, { ...draft, kind: 'internal', beneficiary })
+  const moved: PaymentRow = { ...transfer, status: nextPaymentStatus(transfer.status, 'pay') }
+  await insertPayment(tx, moved)
+  const posting = transferred(from.id, to.id, moved.amountCents)
+  await postBetween(tx, system, [from, to], [{ posting, nowMs, sourceId: moved.id }])
+  return moved
 }
 
 /** Records that a payment's money arrived, once: the database allows one record for each. */

@@ -41,6 +41,30 @@ const subscribe = async (on: Grounds, { apiKey }: Place): Promise<string> => {
 
 export const nothing: Maker = async () => ({})
 export const wallet: Maker = async (_, { walletId }) => ({ walletId })
+/** A wallet with the agent that is attached to it. */
+export const walletOfAgent: Maker = async (_, { walletId, agentId }) => ({ walletId, agentId })
+/** Nothing else is made on it, so that it may be frozen. */
+export const emptyWallet: Maker = async (on, { apiKey }) => ({
+  walletId: (await made(on, '/wallets', { displayName: 'Other' }, apiKey)).id,
+})
+/** An agent that may be detached from a wallet that it does not need. */
+export const attachment: Maker = async (on, place) => {
+  const { agentId, apiKey } = place
+  const { id } = await made(on, '/wallets', { displayName: 'Other' }, apiKey)
+  await made(on, `/wallets/${id}/agents`, { agentId }, apiKey)
+  return { walletId: id, agentId }
+}
+/** A wallet with money, and another of the party's that the agent may use too. */
+export const walletPair: Maker = async (on, { walletId, agentId, apiKey }) => {
+  const { id } = await made(on, '/wallets', { displayName: 'Other' }, apiKey)
+  await made(on, `/wallets/${id}/agents`, { agentId }, apiKey)
+  return { sourceWalletId: walletId, destWalletId: id }
+}
+/** A transfer within the party, of the wallet that its agent may use. */
+export const transfer: Maker = async (on, place) => ({
+  transferId: (await made(on, '/transfers/internal', { amount: 10, ...(await walletPair(on, place)) }, place.apiKey))
+    .id,
+})
 export const agentOf: Maker = async (_, { agentId }) => ({ agentId })
 export const card: Maker = async (on, place) => ({ cardId: await issue(on, place) })
 export const purchase: Maker = async (on, place) => ({ cardTransactionId: await buy(on, place) })
@@ -90,6 +114,11 @@ export const invitation: Maker = async (on, { agentId, apiKey }) => {
   const agents = [{ agentId, permissions: ['payments.read'] }]
   const asked = { recipients: [{ type: 'email', value: somebody() }], agents }
   return { invitationId: (await made(on, '/customers/invitations', asked, apiKey))[0].id }
+}
+
+export const link: Maker = async (on, { agentId, apiKey }) => {
+  const asked = { name: 'Anyone', proposedAgents: [{ agentId, permissions: ['payments.read'] }] }
+  return { linkId: (await made(on, '/customers/invitation-links', asked, apiKey)).id }
 }
 
 export const agent: Maker = async (on, { apiKey }) => ({

@@ -71,6 +71,15 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   whoami: self('anyone'),
   listWallets: acting('wallets.read', make.wallet),
   getWallet: acting('wallets.read', make.wallet),
+  createWallet: owners(make.nothing, { attributes: () => ({ displayName: 'Savings' }) }),
+  updateWallet: owners(make.wallet, { attributes: () => ({ displayName: 'Savings' }) }),
+  setDefaultWallet: owners(make.wallet),
+  freezeWallet: owners(make.emptyWallet),
+  unfreezeWallet: owners(make.emptyWallet),
+  listWalletAgents: owners(make.walletOfAgent, { shown: ['agentId'] }),
+  attachWalletAgent: owners(make.walletOfAgent, { attributes: ({ agentId }) => ({ agentId }) }),
+  setAgentDefaultWallet: owners(make.walletOfAgent),
+  detachWalletAgent: owners(make.attachment),
   createPayment: acting('payments.create', make.wallet, {
     attributes: ({ walletId }, { shop }) => ({
       ...purchased,
@@ -83,6 +92,11 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   cancelPayment: acting('payments.create', make.unclaimed, { attributes: () => ({}) }),
   simulatePaymentClaim: ofParty(make.unclaimed),
   createWire: acting('payments.create', make.nothing, { attributes: () => ({ ...purchased, beneficiary }) }),
+  createInternalTransfer: acting('wallets.transfer', make.walletPair, {
+    attributes: ({ sourceWalletId, destWalletId }) => ({ amount: 10, sourceWalletId, destWalletId }),
+  }),
+  listTransfers: acting('wallets.read', make.transfer),
+  getTransfer: acting('wallets.read', make.transfer),
   fundSandboxWallet: connected('scoped', { attributes: () => ({ amount: 10 }), ownParty: 200 }),
   listTransactions: acting('payments.read', make.transactionAndWallet, {
     filters: ['walletId'],
@@ -100,6 +114,12 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   }),
   listCustomerInvitations: ofParty(make.invitation),
   revokeCustomerInvitation: ofParty(make.invitation),
+  listInvitationLinks: owners(make.link),
+  createInvitationLink: owners(make.agentOf, {
+    attributes: ({ agentId }) => ({ name: 'Anyone', proposedAgents: [{ agentId, permissions }] }),
+  }),
+  getInvitationLink: owners(make.link),
+  revokeInvitationLink: owners(make.link),
   getCustomer: connected('scoped'),
   removeCustomer: connected('owners'),
   removeCustomerAgent: connected('owners'),

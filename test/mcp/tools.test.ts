@@ -11,7 +11,7 @@ const environments: Environment[] = ['sandbox', 'production']
 const validator = (schema: object = {}) => new AjvJsonSchemaValidator().getValidator(schema as never)
 const operations = Object.values<OperationDefinition>(catalogue)
 const verbs =
-  /^(list|get|issue|create|update|delete|remove|cancel|revoke|invite|rotate|approve|deny|resume|mark|fund|simulate|advance)(_[a-z]+)+$/
+  /^(list|get|issue|create|update|delete|remove|cancel|revoke|invite|rotate|approve|deny|resume|mark|fund|simulate|advance|set|freeze|unfreeze|attach|detach)(_[a-z]+)+$/
 
 describe.each(environments)('the tools of %s', (environment) => {
   test('are what agents saw before, unless this changed on purpose', async () => {

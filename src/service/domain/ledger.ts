@@ -21,6 +21,7 @@ export interface Posting {
     | 'reserved'
     | 'claimed'
     | 'wired'
+    | 'transferred'
   entries: readonly Entry[]
 }
 
@@ -79,6 +80,11 @@ export function claimed(walletId: string, toWalletId: string, amountCents: numbe
 /** Money leaves for an account at a bank. */
 export function wired(walletId: string, amountCents: number): Posting {
   return move('wired', available(walletId), outside('wire_network'), amountCents)
+}
+
+/** A party moves money between two wallets of its own. */
+export function transferred(walletId: string, toWalletId: string, amountCents: number): Posting {
+  return move('transferred', available(walletId), available(toWalletId), amountCents)
 }
 
 /** What a posting changes in a wallet's balances, in cents. */

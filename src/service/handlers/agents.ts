@@ -13,6 +13,7 @@ import { findParty } from '../store/parties.ts'
 import { createAgent as insertAgent } from '../store/provision.ts'
 import type { AgentRow } from '../store/tables.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
+import { mergedTags } from '../tags.ts'
 
 type Tags = Record<string, string>
 type Limits = z.output<typeof AgentLimits>
@@ -121,16 +122,7 @@ function limitsColumn(limits: Limits | null): string | null {
   return JSON.stringify({ perTransaction, perDay, perMonth })
 }
 
-/** @throws 422 when the merged tags would be too many. */
-function mergedTags(before: string, change: Record<string, string | null>): string {
-  const merged = Object.entries({ ...(JSON.parse(before) as Tags), ...change }).filter(([, value]) => value !== null)
-  if (merged.length > mostTags) failAttribute('tags', `An agent has at most ${mostTags} tags.`)
-  return JSON.stringify(Object.fromEntries(merged))
-}
-
-const mostTags = 50
-
-function agentView(row: AgentRow): z.output<typeof Agent> {
+export function agentView(row: AgentRow): z.output<typeof Agent> {
   const when = (ms: number | null) => (ms === null ? null : timestamp(ms))
   return {
     type: 'agent',

@@ -43,7 +43,9 @@ export const simulateCardAuthorization: Handler<'simulateCardAuthorization'> = a
   }
   const wallet = await loadWallet(context, card.walletId)
   const amountCents = input.amount
-  const declineCode = declineReason({ card, amountCents, availableCents: wallet.availableCents, nowMs })
+  // A wallet that is frozen has nothing to spend; the specification has no decline code of its own for it.
+  const availableCents = wallet.status === 'active' ? wallet.availableCents : 0
+  const declineCode = declineReason({ card, amountCents, availableCents, nowMs })
   const approved = declineCode === null
   const row: CardTransactionRow = {
     id: newId('cit', system, nowMs),

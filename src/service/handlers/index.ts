@@ -32,6 +32,12 @@ import {
   simulateCustomerDisconnection,
 } from './customers.ts'
 import {
+  createInvitationLink,
+  getInvitationLink,
+  listInvitationLinks,
+  revokeInvitationLink,
+} from './invitation-links.ts'
+import {
   simulateCustomerInvitation,
   simulateInvitationAcceptance,
   simulateInvitationDecline,
@@ -50,19 +56,40 @@ import {
   simulateSubscriptionCheckout,
 } from './subscriptions.ts'
 import { getTransaction, listTransactions } from './transactions.ts'
-import { createWire } from './transfers.ts'
-import { getWallet, listWallets } from './wallets.ts'
+import { createInternalTransfer, createWire, getTransfer, listTransfers } from './transfers.ts'
+import { attachWalletAgent, detachWalletAgent, listWalletAgents, setAgentDefaultWallet } from './wallet-agents.ts'
+import {
+  createWallet,
+  freezeWallet,
+  getWallet,
+  listWallets,
+  setDefaultWallet,
+  unfreezeWallet,
+  updateWallet,
+} from './wallets.ts'
 
 export const handlers = {
   whoami,
   listWallets,
   getWallet,
+  createWallet,
+  updateWallet,
+  setDefaultWallet,
+  freezeWallet,
+  unfreezeWallet,
+  listWalletAgents,
+  attachWalletAgent,
+  setAgentDefaultWallet,
+  detachWalletAgent,
   createPayment,
   getPayment,
   listPayments,
   cancelPayment,
   simulatePaymentClaim,
   createWire,
+  createInternalTransfer,
+  listTransfers,
+  getTransfer,
   fundSandboxWallet,
   listTransactions,
   getTransaction,
@@ -74,6 +101,10 @@ export const handlers = {
   createCustomerInvitation,
   listCustomerInvitations,
   revokeCustomerInvitation,
+  listInvitationLinks,
+  createInvitationLink,
+  getInvitationLink,
+  revokeInvitationLink,
   getCustomer,
   removeCustomer,
   removeCustomerAgent,

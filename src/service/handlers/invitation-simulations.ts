@@ -1,11 +1,16 @@
 import { failAttribute } from '../../errors.ts'
 import { newId } from '../../system.ts'
-import { acceptInvitation, declineInvitation, invitedParty, recipientOf } from '../customer-invitations.ts'
+import {
+  acceptInvitation,
+  declineInvitation,
+  invitedParty,
+  joinAsTestCustomer,
+  recipientOf,
+} from '../customer-invitations.ts'
 import { defaultInvitationDays } from '../domain/customer-invitations.ts'
 import type { Context, Handler } from '../handler.ts'
 import type { InvitationRecord } from '../store/customer-invitations.ts'
 import { partyOfRecipient } from '../store/delegations.ts'
-import { createParty } from '../store/provision.ts'
 import { invitationView, invitationViews, loadInvitation } from './customer-invitations.ts'
 import { expiry, inviteAll, loadAgents } from './inviting.ts'
 
@@ -13,15 +18,10 @@ import { expiry, inviteAll, loadAgents } from './inviting.ts'
 const usualPermissions = ['payments.create', 'payments.read', 'wallets.read'] as const
 
 export const simulateCustomerInvitation: Handler<'simulateCustomerInvitation'> = async (input, context) => {
-  const { tx, system, nowMs } = context
+  const { system, nowMs } = context
   const agents = await loadAgents(context, input.agentIds, (index) => `agentIds/${index}`)
   const partyId = newId('pty', system, nowMs)
-  // The random digits of the id, so that no two test customers have one handle or address.
-  const handle = `test-customer-${partyId.slice(-12)}`
-  const email = `${handle}@sandbox.example`
-  const name = input.type === 'ORG' ? 'Test business' : 'Test customer'
-  const party = { id: partyId, partyType: input.type, displayName: name, email, handle, phone: null } as const
-  await createParty(tx, system, { ...party, issuedCardsEnabled: 1, createdAtMs: nowMs }, 0)
+  const { handle, email } = await joinAsTestCustomer(context, partyId, input.type)
   const asked = agents.map((agent) => ({ agent, permissions: input.permissions ?? usualPermissions }))
   const terms = { message: input.message, expiresAtMs: expiry(undefined, nowMs, defaultInvitationDays) }
   const { invitations } = await inviteAll(context, [{ type: 'email', value: email }], asked, terms)

@@ -16,7 +16,7 @@ interface Form {
 export function connectPage(words: ConnectWords, form: Form | null, sandbox: boolean): Html {
   const { title, developer, agent, invited, message, outcome } = words
   const heading = outcome === null ? html`<bdi>${developer}</bdi> asks to connect` : html`${outcome.heading}`
-  return page(
+  return connectDocument(
     title,
     html`${sandbox ? html`<header class="sandbox">Sandbox: no real money</header>` : ''}
 <main>
@@ -36,7 +36,7 @@ ${outcome === null ? request(words, form) : ''}
 /** A page that says one thing. */
 export function connectMessage(heading: string, text: string, retry?: { href: string; text: string }): Html {
   const link = retry === undefined ? '' : html`<p><a href="${retry.href}">${retry.text}</a></p>`
-  return page(heading, html`<main><h1>${heading}</h1><p>${text}</p>${link}</main>`)
+  return connectDocument(heading, html`<main><h1>${heading}</h1><p>${text}</p>${link}</main>`)
 }
 
 function request(words: ConnectWords, form: Form | null): Html {
@@ -65,7 +65,8 @@ function answerForm({ invited }: ConnectWords, { action, token }: Form): Html {
 </form>`
 }
 
-function page(title: string, body: Html): Html {
+/** A page of the invited person's. */
+export function connectDocument(title: string, body: Html): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>

@@ -11,12 +11,16 @@ import { connectWords } from './connect-words.ts'
 import { formPageHeaders as headers, isForm, isOwnForm, mostFormBytes } from './own-forms.ts'
 import { createAssets } from './page-assets.ts'
 
-interface ConnectPages {
-  connect: Connect
+/** What the pages need besides their own part of the service. */
+export interface ConnectGrounds {
   environment: Environment
   publicUrl: () => string
   system: System
   log: Logger
+}
+
+interface ConnectPages extends ConnectGrounds {
+  connect: Connect
 }
 
 /** The invited person's side: the page at an invitation's `url`, and the answer that its form sends. */
@@ -58,22 +62,26 @@ function whenToken(c: Context, use: (token: string) => Promise<Invitation | unde
 const loopback = /^(localhost|127\.0\.0\.1|\[::1\])$/
 
 /** The sandbox has no accounts of customers: at this machine whoever has the link is the invited person. */
-function mayAnswer(c: Context, environment: Environment): boolean {
+export function mayAnswer(c: Context, environment: Environment): boolean {
   return environment === 'sandbox' && loopback.test(new URL(c.req.url).hostname)
 }
 
-function notFound(c: Context) {
+export function notFound(c: Context) {
   const text = 'There is no invitation at this address. Check the link, or ask for a new one.'
   return c.html(connectMessage('Not found', text), 404, headers)
 }
 
-function refused(c: Context, status: 400 | 403 | 409, text: string) {
+export function refused(c: Context, status: 400 | 403 | 409, text: string) {
   const retry = { href: c.req.path, text: 'Open the invitation' }
   return c.html(connectMessage('Not answered', text, retry), status, headers)
 }
 
 /** Also to somebody at a browser, what went wrong inside is not told. */
-async function orFailure(c: Context, { system, log }: ConnectPages, show: () => Promise<Response>): Promise<Response> {
+export async function orFailure(
+  c: Context,
+  { system, log }: ConnectGrounds,
+  show: () => Promise<Response>,
+): Promise<Response> {
   try {
     return await show()
   } catch (error) {

@@ -47,14 +47,18 @@ export function connectWords(invitation: Invitation): ConnectWords {
     agent,
     invited: plainText(invitation.invited),
     message: invitation.message === null ? null : plainText(invitation.message),
-    permissions: invitation.permissions.map((name) => permissionWords[name as Delegable] ?? plainText(name)),
+    permissions: invitation.permissions.map(permissionText),
     limit: limitWords(invitation),
     expires: momentOf(invitation.expiresAtMs),
     outcome,
   }
 }
 
-function limitWords({ perTransactionCents }: Invitation): string {
+export function permissionText(name: string): string {
+  return permissionWords[name as Delegable] ?? plainText(name)
+}
+
+export function limitWords({ perTransactionCents }: Pick<Invitation, 'perTransactionCents'>): string {
   if (perTransactionCents === null) return 'No limit: any amount that your wallet holds'
   const amount = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' }).format(
     perTransactionCents / 100,
@@ -90,17 +94,17 @@ const outcomes = {
   (developer: string, agent: string) => Outcome | null
 >
 
-function momentOf(ms: number): string {
+export function momentOf(ms: number): string {
   const options = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const
   return `${new Intl.DateTimeFormat('en-US', options).format(ms)} UTC`
 }
 
 /** A text on one line, without the characters that reorder what stands around it (Unicode UAX #9). */
-function plainText(text: string): string {
+export function plainText(text: string): string {
   return text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '').replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
 /** Sets a text apart within a sentence, so that its direction stays its own. */
-function isolated(text: string): string {
+export function isolated(text: string): string {
   return `\u2068${text}\u2069`
 }

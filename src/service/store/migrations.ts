@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { createCredentialsSchema } from './credentials-schema.ts'
+import { createInvitationLinksSchema } from './invitation-links-schema.ts'
 import { createInvitationsSchema } from './invitations-schema.ts'
 import { createPaymentSchema } from './payment-schema.ts'
 import { createTable, type TableDefinition } from './schema.ts'
@@ -164,6 +165,7 @@ const migrations: Record<string, Migration> = {
   '0004_credentials': { up: createCredentialsSchema },
   '0005_invitations': { up: createInvitationsSchema },
   '0006_second_factors': { up: createSecondFactorSchema },
+  '0007_invitation_links': { up: createInvitationLinksSchema },
 }
 
 async function lastApplied(db: Kysely<Tables>): Promise<string | undefined> {

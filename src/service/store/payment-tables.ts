@@ -1,8 +1,8 @@
 /** Money that a party sends, and what a sandbox deposit brings in. */
 export interface PaymentRow {
   id: string
-  /** `payment` is a payment on the wire; `wire` and `deposit` are transfers. */
-  kind: 'payment' | 'wire' | 'deposit'
+  /** `payment` is a payment on the wire; the others are transfers, `internal` between two wallets of the party. */
+  kind: 'payment' | 'wire' | 'deposit' | 'internal'
   /** Whose wallet it is: the sender's, of a deposit the receiver's. */
   partyId: string
   walletId: string
@@ -26,7 +26,10 @@ export interface PaymentRow {
   claimTokenHash: string | null
   /** What waits in `held` to be claimed. */
   heldCents: number
-  /** JSON: where a wire goes, the account number cut down to its last four digits. */
+  /**
+   * JSON: where a wire goes, the account number cut down to its last four digits; of an internal transfer the `walletId`
+   * that is paid.
+   */
   beneficiary: string | null
   transactionId: string | null
   version: number

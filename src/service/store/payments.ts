@@ -11,7 +11,7 @@ export interface PaymentListScope {
   mustHold: string | null
 }
 
-/** A payment, wire or deposit by its id alone: who may see it is for the caller to decide. */
+/** A payment or transfer by its id alone: who may see it is for the caller to decide. */
 export async function findPayment(tx: Transaction, id: string): Promise<PaymentRow | undefined> {
   return (await paymentById(tx, { id })).rows[0]
 }
@@ -19,12 +19,26 @@ export async function findPayment(tx: Transaction, id: string): Promise<PaymentR
 const paymentById = prepared((db, by: { id: string }) => db.selectFrom('payments').selectAll().where('id', '=', by.id))
 
 /** The payments that a party sent, newest first. */
-export async function listPayments(
+export function listPayments(tx: Transaction, scope: PaymentListScope, page: PageRequest): Promise<PageOf<PaymentRow>> {
+  return listOfKinds(tx, ['payment'], scope, page)
+}
+
+/** A party's deposits, wires and transfers between its wallets, newest first. */
+export function listTransfers(
   tx: Transaction,
+  scope: PaymentListScope,
+  page: PageRequest,
+): Promise<PageOf<PaymentRow>> {
+  return listOfKinds(tx, ['wire', 'deposit', 'internal'], scope, page)
+}
+
+async function listOfKinds(
+  tx: Transaction,
+  kinds: PaymentRow['kind'][],
   { partyId, agentId, mustHold }: PaymentListScope,
   page: PageRequest,
 ): Promise<PageOf<PaymentRow>> {
-  let query = tx.db.selectFrom('payments').selectAll().where('partyId', '=', partyId).where('kind', '=', 'payment')
+  let query = tx.db.selectFrom('payments').selectAll().where('partyId', '=', partyId).where('kind', 'in', kinds)
   if (agentId !== null && mustHold !== null) {
     query = query.where('walletId', 'in', walletsHeld(tx.db, agentId, mustHold))
   }
@@ -85,13 +99,16 @@ export async function spentSince(tx: Transaction, { partyId, agentId }: Spender,
   return Number(rows[0]?.cents ?? 0)
 }
 
+/** The kinds whose money leaves the party. */
+const leaving = ['payment', 'wire'] as const
+
 const spentByParty = prepared((db, by: { partyId: string; sinceMs: number }) =>
   db
     .selectFrom('payments')
     .select((row) => row.fn.sum('amountCents').as('cents'))
     .where('partyId', '=', by.partyId)
     .where('createdAtMs', '>=', by.sinceMs)
-    .where('kind', '!=', 'deposit')
+    .where('kind', 'in', leaving)
     .where('status', 'not in', ['FAILED', 'CANCELED', 'APPROVAL_DENIED']),
 )
 
@@ -102,7 +119,7 @@ const spentByAgent = prepared((db, by: { partyId: string; agentId: string; since
     .where('partyId', '=', by.partyId)
     .where('agentId', '=', by.agentId)
     .where('createdAtMs', '>=', by.sinceMs)
-    .where('kind', '!=', 'deposit')
+    .where('kind', 'in', leaving)
     .where('status', 'not in', ['FAILED', 'CANCELED', 'APPROVAL_DENIED']),
 )
 

@@ -2,7 +2,8 @@ import { newId, type System } from '../../system.ts'
 import { funded } from '../domain/ledger.ts'
 import type { Transaction } from './store.ts'
 import type { AgentRow, CredentialRow, DelegationRow, PartyRow, UserRow, WalletRow } from './tables.ts'
-import { post } from './wallets.ts'
+import { attachAgent } from './wallet-agents.ts'
+import { insertWallet, post } from './wallets.ts'
 
 /** A row that leaves out what it has no value for. */
 type New<Row, Optional extends keyof Row> = Omit<Row, Optional> & Partial<Pick<Row, Optional>>
@@ -13,6 +14,19 @@ export type NewCredential = New<CredentialRow, 'userId' | 'tags' | 'createdBy' |
 
 const newAgent = { slug: null, limits: null, updatedBy: null, updatedAtMs: null, lastActiveAtMs: null } as const
 const newCredential = { userId: null, createdBy: null, revokedBy: null, lastUsedAtMs: null } as const
+
+/** What every wallet begins as. */
+export const newWallet = {
+  description: null,
+  status: 'active',
+  walletType: 'standard',
+  isDefault: 0,
+  tags: '{}',
+  availableCents: 0,
+  heldCents: 0,
+  currency: 'USD',
+  version: 1,
+} as const
 
 /** A party with its default wallet, which is funded from outside. */
 export async function createParty(
@@ -26,22 +40,9 @@ export async function createParty(
     .insertInto('parties')
     .values({ handle: null, phone: null, limits: null, ...party })
     .execute()
-  const wallet: WalletRow = {
-    id: newId('wal', system, createdAtMs),
-    partyId,
-    displayName: 'Main wallet',
-    description: null,
-    status: 'active',
-    walletType: 'standard',
-    isDefault: 1,
-    tags: '{}',
-    availableCents: 0,
-    heldCents: 0,
-    currency: 'USD',
-    version: 1,
-    createdAtMs,
-  }
-  await tx.db.insertInto('wallets').values(wallet).execute()
+  const of = { id: newId('wal', system, createdAtMs), partyId, displayName: 'Main wallet', createdAtMs }
+  const wallet: WalletRow = { ...newWallet, ...of, isDefault: 1 }
+  await insertWallet(tx, wallet)
   if (fundsCents > 0) {
     await post(tx, system, wallet, funded(wallet.id, fundsCents), { nowMs: createdAtMs, sourceId: null })
   }
@@ -66,12 +67,7 @@ export async function createAgent(
     .insertInto('agents')
     .values({ ...newAgent, tags: '{}', ...agent })
     .execute()
-  await tx.db
-    .insertInto('walletAgents')
-    .values({ walletId, agentId: agent.id, isDefault: 1, attachedAtMs: agent.createdAtMs })
-    .execute()
-  const rows = permissions.map((permission) => ({ walletId, agentId: agent.id, permission }))
-  if (rows.length > 0) await tx.db.insertInto('walletPermissions').values(rows).execute()
+  await attachAgent(tx, { walletId, agentId: agent.id, isDefault: 1, attachedAtMs: agent.createdAtMs }, permissions)
 }
 
 export async function createDelegation(tx: Transaction, delegation: DelegationRow): Promise<void> {

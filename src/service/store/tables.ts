@@ -1,4 +1,5 @@
 import type { AccessTokenRow, ActivityRow } from './credential-tables.ts'
+import type { InvitationLinkRow } from './invitation-links-schema.ts'
 import type { CustomerInvitationRow } from './invitation-tables.ts'
 import type { ApprovalRow, PaymentRow, TransactionRow } from './payment-tables.ts'
 import type { SecondFactorRow } from './second-factor-schema.ts'
@@ -20,6 +21,7 @@ export interface Tables {
   activity: ActivityRow
   delegations: DelegationRow
   customerInvitations: CustomerInvitationRow
+  invitationLinks: InvitationLinkRow
   agentCards: AgentCardRow
   cardTransactions: CardTransactionRow
   ledgerEntries: LedgerEntryRow

@@ -47,6 +47,22 @@ const defaultOfAgent = prepared((db, by: { agentId: string }) =>
     .where('walletAgents.isDefault', '=', 1),
 )
 
+export async function insertWallet(tx: Transaction, wallet: WalletRow): Promise<void> {
+  await tx.db.insertInto('wallets').values(wallet).execute()
+}
+
+type WalletChange = Partial<Pick<WalletRow, 'status' | 'isDefault' | 'displayName' | 'description' | 'tags'>>
+
+/** Writes what changed of a wallet besides its balances. @throws StaleWriteError when it changed since it was read. */
+export async function updateWallet(tx: Transaction, before: WalletRow, change: WalletChange): Promise<WalletRow> {
+  const { id, version } = before
+  const after = { ...change, version: version + 1 }
+  const update = tx.db.updateTable('wallets').set(after).where('id', '=', id).where('version', '=', version)
+  const { numUpdatedRows } = await update.executeTakeFirstOrThrow()
+  if (numUpdatedRows !== 1n) throw new StaleWriteError(`wallet ${id}`)
+  return { ...before, ...after }
+}
+
 /** Whether an agent holds a permission on a wallet it is attached to. */
 export async function agentHolds(
   tx: Transaction,

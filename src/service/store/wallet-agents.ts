@@ -1,0 +1,72 @@
+import { type PageOf, type PageRequest, pageOf } from './page.ts'
+import type { Transaction } from './store.ts'
+import type { AgentRow, WalletAgentRow } from './tables.ts'
+
+/** An agent with how it may use one wallet. */
+export type AttachedAgent = AgentRow & Pick<WalletAgentRow, 'isDefault' | 'attachedAtMs'>
+
+/** Lets an agent use a wallet with the permissions. */
+export async function attachAgent(
+  tx: Transaction,
+  attachment: WalletAgentRow,
+  permissions: readonly string[],
+): Promise<void> {
+  const { walletId, agentId } = attachment
+  await tx.db.insertInto('walletAgents').values(attachment).execute()
+  const rows = permissions.map((permission) => ({ walletId, agentId, permission }))
+  if (rows.length > 0) await tx.db.insertInto('walletPermissions').values(rows).execute()
+}
+
+/** Ends all that an agent may do with a wallet. */
+export async function detachAgent(tx: Transaction, walletId: string, agentId: string): Promise<void> {
+  for (const table of ['walletPermissions', 'walletAgents'] as const) {
+    await tx.db.deleteFrom(table).where('walletId', '=', walletId).where('agentId', '=', agentId).execute()
+  }
+}
+
+/** Makes an attached wallet the only default of the agent. */
+export async function setAgentDefault(tx: Transaction, walletId: string, agentId: string): Promise<void> {
+  const update = (isDefault: 0 | 1, comparison: '=' | '!=') =>
+    tx.db
+      .updateTable('walletAgents')
+      .set({ isDefault })
+      .where('agentId', '=', agentId)
+      .where('walletId', comparison, walletId)
+      .execute()
+  await update(0, '!=')
+  await update(1, '=')
+}
+
+/** An agent that is attached to the wallet and was not deleted. */
+export async function findAttachedAgent(
+  tx: Transaction,
+  walletId: string,
+  agentId: string,
+): Promise<AttachedAgent | undefined> {
+  return attachedTo(tx, walletId).where('agents.id', '=', agentId).executeTakeFirst()
+}
+
+/** The agents that may use a wallet, newest first. */
+export async function listAttachedAgents(
+  tx: Transaction,
+  walletId: string,
+  page: PageRequest,
+): Promise<PageOf<AttachedAgent>> {
+  let query = attachedTo(tx, walletId)
+  if (page.beforeId !== null) query = query.where('agents.id', '<', page.beforeId)
+  const rows = await query
+    .orderBy('agents.id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(rows, page.limit, (row) => row.id)
+}
+
+function attachedTo(tx: Transaction, walletId: string) {
+  return tx.db
+    .selectFrom('agents')
+    .innerJoin('walletAgents', 'walletAgents.agentId', 'agents.id')
+    .selectAll('agents')
+    .select(['walletAgents.isDefault', 'walletAgents.attachedAtMs'])
+    .where('walletAgents.walletId', '=', walletId)
+    .where('agents.status', '=', 'ACTIVE')
+}
