@@ -4,6 +4,7 @@ import { newId, sha256 } from '../../src/system.ts'
 import { exchanged } from '../credentials/requests.ts'
 import type { databases } from '../support/databases.ts'
 import {
+  addAgent,
   addDelegation,
   addKey,
   addParty,
@@ -82,6 +83,8 @@ export async function grounds(database: (typeof databases)[number]): Promise<Gro
   for (const place of Object.values(places)) {
     const path = `/simulations/customers/${place.partyId}/transfers/deposit`
     await world.post(path, { amount: 90_000_000 }, { key: place.apiKey })
+    // A second agent of the wallet, so that a list of them goes on.
+    await addAgent(world, place.partyId, place.walletId, [])
     await world.store.transaction(async ({ db }) => {
       // A second wallet, so that a list of them goes on.
       const wallet = await db
