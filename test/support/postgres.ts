@@ -34,6 +34,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     onError: (message) => log.push(String(message)),
   })
   const stop = async () => {
+    // The package ends the process with 0 when its loop is empty, whatever the tests said: end it before, with their code.
+    process.prependOnceListener('beforeExit', () => process.exit())
     await server.stop()
     await rm(directory, { recursive: true, force: true })
   }
