@@ -8,6 +8,7 @@ import { createConnectLinks } from './connect-links.ts'
 import { handlers } from './handlers/index.ts'
 import type { Incoming } from './incoming.ts'
 import { mountCheckout } from './pages/checkout-routes.ts'
+import { mountClaims } from './pages/claim-routes.ts'
 import { mountConnect } from './pages/connect-routes.ts'
 import { mountLinks } from './pages/link-routes.ts'
 import { mountVerify } from './pages/verify-routes.ts'
@@ -37,6 +38,7 @@ export function createApp(dependencies: Dependencies): Hono {
   mountCheckout(app, { ...dependencies, checkout: createCheckout(store, system), now })
   mountConnect(app, { ...dependencies, connect: createConnect(store, system) })
   mountLinks(app, { ...dependencies, connectLinks: createConnectLinks(store, system) })
+  mountClaims(app, dependencies)
   mountVerify(app, { ...dependencies, secondFactor: createSecondFactor(store, system, dependencies.environment) })
   mountTokenExchange(app, dependencies)
   app.get('/healthz', async (c) => {

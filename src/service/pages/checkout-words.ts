@@ -125,7 +125,7 @@ function intervalWords({ unit, count }: Interval): string {
   return count === 1 ? `every ${unit}` : `every ${count} ${unit}s`
 }
 
-function dollars(cents: number): string {
+export function dollars(cents: number): string {
   return new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' }).format(cents / 100)
 }
 
@@ -139,11 +139,11 @@ function momentOf(ms: number): string {
 }
 
 /** A merchant's text on one line, without the characters that reorder what stands around it (Unicode UAX #9). */
-function plainText(text: string): string {
+export function plainText(text: string): string {
   return text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '').replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
 /** Sets a merchant's text apart within a sentence, so that its direction stays its own. */
-function isolated(text: string): string {
+export function isolated(text: string): string {
   return `\u2068${text}\u2069`
 }

@@ -23,6 +23,7 @@ const paymentSchema: Record<string, TableDefinition> = {
       ['partyId', 'createdAtMs'],
       ['claimant', 'status'],
     ],
+    uniqueIndexes: [['claimTokenHash']],
   },
   approvals: {
     text: 'id partyId walletId paymentId status reasons denialReason?',

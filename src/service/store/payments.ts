@@ -16,6 +16,15 @@ export async function findPayment(tx: Transaction, id: string): Promise<PaymentR
   return (await paymentById(tx, { id })).rows[0]
 }
 
+/** The payment whose claim link has a token of that hash. */
+export async function findClaimablePayment(tx: Transaction, claimTokenHash: string): Promise<PaymentRow | undefined> {
+  return (await paymentByClaim(tx, { claimTokenHash })).rows[0]
+}
+
+const paymentByClaim = prepared((db, by: { claimTokenHash: string }) =>
+  db.selectFrom('payments').selectAll().where('claimTokenHash', '=', by.claimTokenHash),
+)
+
 const paymentById = prepared((db, by: { id: string }) => db.selectFrom('payments').selectAll().where('id', '=', by.id))
 
 /** The payments that a party sent, newest first. */
