@@ -6,7 +6,7 @@ import { createCheckout } from './checkout.ts'
 import { createConnect } from './connect.ts'
 import { createConnectLinks } from './connect-links.ts'
 import { handlers } from './handlers/index.ts'
-import type { Incoming } from './incoming.ts'
+import { type Incoming, parseJson } from './incoming.ts'
 import { mountCheckout } from './pages/checkout-routes.ts'
 import { mountClaims } from './pages/claim-routes.ts'
 import { mountConnect } from './pages/connect-routes.ts'
@@ -61,7 +61,8 @@ export function createApp(dependencies: Dependencies): Hono {
 
 function incoming(request: Request, params: Record<string, string>, body: string): Incoming {
   const { pathname, searchParams } = new URL(request.url)
-  return { method: request.method, path: pathname, params, query: searchParams, headers: request.headers, body }
+  const { method, headers } = request
+  return { method, path: pathname, params, query: searchParams, headers, body, json: parseJson(body) }
 }
 
 /** The body as text; undefined when it is longer than the service reads. */

@@ -13,6 +13,8 @@ export interface Incoming {
   query: URLSearchParams
   headers: Headers
   body: string
+  /** The body's value; undefined where it is empty, not JSON or nested too deep. */
+  json: unknown
 }
 
 /** What became of the request's values; a refusal is not thrown yet, for it is recorded under the request's key. */
@@ -85,7 +87,7 @@ export function namedCustomer(operation: OperationDefinition, incoming: Incoming
   }
   const declared = customerPartyId ?? operation.query?.shape.customerPartyId
   if (!(declared instanceof z.ZodType)) return undefined
-  const body = parseJson(incoming.body) as { data?: { attributes?: Named } } | null | undefined
+  const body = incoming.json as { data?: { attributes?: Named } } | null | undefined
   const named = body?.data?.attributes
   const value =
     operation.attributes === undefined
@@ -105,7 +107,7 @@ interface Named {
  * white space matters. An agent of the same party never gets the recorded answer of another.
  */
 export function fingerprint(incoming: Incoming, agentId: string | null): string {
-  const value = parseJson(incoming.body)
+  const value = incoming.json
   const body = value === undefined ? incoming.body : canonicalJson(value)
   return sha256([agentId ?? '', incoming.method, incoming.path, incoming.query.toString(), body].join('\n'))
 }
@@ -120,7 +122,7 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '')) {
     failHeader('Content-Type', `must be application/json, got ${contentType ?? 'nothing'}`)
   }
-  const value = parseJson(incoming.body)
+  const value = incoming.json
   const form = operation.related === undefined ? '' : ', "relationships": {…}'
   if (value === undefined) failBody(`The body must be JSON of the form {"data": {"attributes": {…}${form}}}.`)
   parsePart(envelopeOf(operation), value, (wrong) => ({
@@ -194,8 +196,9 @@ function queryValues(query: URLSearchParams): Record<string, unknown> {
 /** No operation's body is deeper; what is deeper would only exhaust the stack. */
 const deepestNesting = 32
 
-/** The value, or undefined for what is not JSON or nested too deep. */
-function parseJson(text: string): unknown {
+/** The value of a text, once for all who look at it; undefined for what is empty, not JSON or nested too deep. */
+export function parseJson(text: string): unknown {
+  if (text === '') return undefined
   try {
     const value = JSON.parse(text)
     return isShallow(value, deepestNesting) ? value : undefined
