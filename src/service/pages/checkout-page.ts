@@ -1,8 +1,7 @@
 import { html } from 'hono/html'
 import { testCards } from '../domain/test-cards.ts'
 import { type CheckoutWords, testCardWords } from './checkout-words.ts'
-
-type Html = ReturnType<typeof html>
+import { type Html, pageDocument } from './page-document.ts'
 
 /** The page at `checkoutUrl`. Its script puts the form into `#form` and keeps `#outcome` true. */
 export function checkoutPage(words: CheckoutWords, clientSecret: string, sandbox: boolean): Html {
@@ -83,22 +82,7 @@ export function messagePage(heading: string, text: string): Html {
 }
 
 function page({ title, scripts }: { title: string; scripts: Html }, body: Html): Html {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${title}</title>
-<link rel="stylesheet" href="/checkout/style.css">
-${scripts}
-</head>
-<body>
-${body}
-</body>
-</html>
-`
+  return pageDocument({ title, styles: ['/checkout/style.css'], scripts, body })
 }
 
 /** Without a name: were the script missing, the browser had nothing to send. */

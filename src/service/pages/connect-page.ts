@@ -1,7 +1,6 @@
 import { html } from 'hono/html'
 import type { ConnectWords } from './connect-words.ts'
-
-type Html = ReturnType<typeof html>
+import { type Html, pageDocument } from './page-document.ts'
 
 interface Form {
   /** Where the answer goes: the page's own path. */
@@ -67,19 +66,5 @@ function answerForm({ invited }: ConnectWords, { action, token }: Form): Html {
 
 /** A page of the invited person's. */
 export function connectDocument(title: string, body: Html): Html {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${title}</title>
-<link rel="stylesheet" href="/connect/style.css">
-</head>
-<body>
-${body}
-</body>
-</html>
-`
+  return pageDocument({ title, styles: ['/connect/style.css'], body })
 }

@@ -1,8 +1,7 @@
 import { html } from 'hono/html'
 import type { Enrolment } from '../second-factor.ts'
+import { type Html, pageDocument } from './page-document.ts'
 import type { VerifyWords } from './verify-words.ts'
-
-type Html = ReturnType<typeof html>
 
 interface Shown {
   /** Whose check it is. */
@@ -58,20 +57,5 @@ function appSection({ base32, address, stepSeconds, remainingSeconds }: Enrolmen
 }
 
 function page(title: string, body: Html): Html {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${title}</title>
-<link rel="stylesheet" href="/connect/style.css">
-<link rel="stylesheet" href="/verify/style.css">
-</head>
-<body>
-${body}
-</body>
-</html>
-`
+  return pageDocument({ title, styles: ['/connect/style.css', '/verify/style.css'], body })
 }
