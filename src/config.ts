@@ -1,7 +1,16 @@
 import { homedir } from 'node:os'
-import { posix, win32 } from 'node:path'
+import { directoryOf } from './data-directory.ts'
 import { maskSecrets, show } from './errors.ts'
 import { type Environment, environmentSegments, type Toolset } from './operation.ts'
+import {
+  originOf,
+  parseBaseUrl,
+  parseDatabaseUrl,
+  parseHost,
+  parseInteger,
+  parseOrigins,
+  parseSecret,
+} from './setting-values.ts'
 
 /** Everything that can be set from the outside, validated. Frozen; read once, in the composition root. */
 export interface Config {
@@ -24,8 +33,26 @@ export interface Config {
   sandboxAgentKey: string | undefined
   /** Requests per minute per credential. */
   rateLimit: number
+  /** The secret part only: the seeded owner's password. */
+  sandboxPassword: string | undefined
+  /** Where people and hosts reach `serve`, without a slash at its end; undefined: where it listens. */
+  publicUrl: string | undefined
+  /** Origins of the web pages that may use the MCP endpoint and sign in from a browser, besides those of this machine. */
+  allowedOrigins: readonly string[]
+  /** No tool that changes anything is offered. */
+  readOnly: boolean
+  confirm: ConfirmMode
+  /** Cents: payments and cards above it ask the person, where `confirm` lets anything ask. */
+  confirmAbove: number
+  cardDetails: CardDetails
   logLevel: LogLevel
 }
+
+/** When a person is asked before a tool call is carried out. */
+export type ConfirmMode = 'always' | 'production' | 'never'
+
+/** Whether card numbers are answered to the model, or shown to the person only. */
+export type CardDetails = 'reveal' | 'masked'
 
 export type SettingKey = keyof Config
 
@@ -44,6 +71,8 @@ export interface ConfigSources {
   home?: string
 }
 
+type Place = Pick<ConfigSources, 'env' | 'platform' | 'home'>
+
 /** Reads and checks every setting: a flag wins over its variable, an empty variable counts as unset. Throws ConfigError. */
 export function loadConfig(sources: ConfigSources = {}): Config {
   const { env = process.env, flags = {}, platform = process.platform, home = homedir() } = sources
@@ -53,24 +82,15 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   refuseOtherEnvironment(config.key, environment)
   return Object.freeze({
     ...config,
+    allowedOrigins: config.allowedOrigins ?? [],
+    cardDetails: config.cardDetails ?? (environment === 'sandbox' ? 'reveal' : 'masked'),
     databaseUrl: config.databaseUrl ?? `sqlite:${dataDirectory({ env, platform, home }).file(`${environment}.sqlite`)}`,
   })
 }
 
 /** The folder this user's data lives in, and the path of a file in it. */
-export function dataDirectory(sources: Pick<ConfigSources, 'env' | 'platform' | 'home'> = {}) {
-  const { env = process.env, platform = process.platform, home = homedir() } = sources
-  const { join, isAbsolute } = platform === 'win32' ? win32 : posix
-  // XDG Base Directory Specification: a relative path is invalid and ignored.
-  const absolute = (path: string | undefined) => (path !== undefined && isAbsolute(path) ? path : undefined)
-  const parent =
-    platform === 'win32'
-      ? (absolute(env.LOCALAPPDATA) ?? join(home, 'AppData', 'Local'))
-      : platform === 'darwin'
-        ? join(home, 'Library', 'Application Support')
-        : (absolute(env.XDG_DATA_HOME) ?? join(home, '.local', 'share'))
-  const path = join(parent, 'payments-mcp')
-  return { path, file: (name: string) => join(path, name) }
+export function dataDirectory({ env = process.env, platform = process.platform, home = homedir() }: Place = {}) {
+  return directoryOf(env, platform, home)
 }
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -174,6 +194,56 @@ const table = {
     default: { text: '6000' },
     parse: (text) => parseInteger(text, 1, 1_000_000_000),
   },
+  sandboxPassword: {
+    placeholder: 'password',
+    meaning: "Password of the sandbox's seeded owner, to sign in with in a browser",
+    accepts: '12 to 128 printable characters',
+    default: { otherwise: 'random, printed once by serve' },
+    secret: true,
+    parse: (text) => (/^[\P{Cc}]{12,128}$/u.test(text) ? text : undefined),
+  },
+  publicUrl: {
+    placeholder: 'url',
+    meaning: 'Address that people and AI hosts reach serve at',
+    accepts: 'an https address, or http on a loopback host, without path, credentials, query or fragment',
+    default: { otherwise: 'where it listens' },
+    parse: (text) => originOf(parseBaseUrl(text)),
+  },
+  allowedOrigins: {
+    placeholder: 'list',
+    meaning: 'Origins of web pages that may use the MCP endpoint of serve',
+    accepts: 'a comma list of origins such as https://host.example',
+    default: { otherwise: "those of this machine's loopback addresses" },
+    parse: parseOrigins,
+  },
+  readOnly: {
+    placeholder: 'boolean',
+    meaning: 'Offer only the tools that change nothing',
+    accepts: 'true or false',
+    default: { text: 'false' },
+    parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  },
+  confirm: {
+    placeholder: 'when',
+    meaning: 'When a person confirms approvals, cancellations, revocations and large amounts',
+    accepts: 'always, production or never',
+    default: { text: 'production' },
+    parse: (text) => (['always', 'production', 'never'] as const).find((mode) => mode === text),
+  },
+  confirmAbove: {
+    placeholder: 'cents',
+    meaning: 'Payments and cards above it are confirmed by a person',
+    accepts: 'an integer from 0 to 1000000000',
+    default: { text: '10000' },
+    parse: (text) => parseInteger(text, 0, 1_000_000_000),
+  },
+  cardDetails: {
+    placeholder: 'how',
+    meaning: 'Whether card numbers are answered to the model (reveal) or shown to the person only (masked)',
+    accepts: 'reveal or masked',
+    default: { otherwise: 'reveal in the sandbox, masked in production' },
+    parse: (text) => (text === 'reveal' || text === 'masked' ? text : undefined),
+  },
   logLevel: {
     placeholder: 'level',
     meaning: 'Least severe level that is logged, to stderr',
@@ -235,41 +305,8 @@ function refuseOtherEnvironment(key: string | undefined, environment: Environmen
   throw refusal('key', got, `a key that starts with sk_ntl_${segment}_ or ak_ntl_${segment}_`)
 }
 
-function parseBaseUrl(text: string): string | undefined {
-  if (/[\s?#\p{Cc}]/u.test(text)) return undefined
-  const url = URL.parse(text)
-  if (url === null || url.username !== '' || url.password !== '') return undefined
-  const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback)) return undefined
-  return url.href.replace(/\/+$/, '')
-}
-
-function parseDatabaseUrl(text: string): string | undefined {
-  if (/\p{Cc}/u.test(text)) return undefined
-  if (/^postgres(ql)?:\/\//.test(text)) return URL.canParse(text) ? text : undefined
-  return /^sqlite:./.test(text) ? text : undefined
-}
-
 function parseToolsets(text: string): readonly Toolset[] | undefined {
   const words = text.split(',').map((word) => word.trim())
   if (!words.every((word) => word === 'all' || toolsets.some((toolset) => toolset === word))) return undefined
   return Object.freeze(toolsets.filter((toolset) => words.includes('all') || words.includes(toolset)))
-}
-
-function parseInteger(text: string, min: number, max: number): number | undefined {
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-  return value >= min && value <= max ? value : undefined
-}
-
-function parseHost(text: string): string | undefined {
-  const host = text.replace(/^\[(.*)\]$/, '$1')
-  if (!/^[A-Za-z0-9.:-]{1,253}$/.test(host)) return undefined
-  return URL.canParse(host.includes(':') ? `http://[${host}]` : `http://${host}`) ? host : undefined
-}
-
-/** A text that looks like a whole key must be one of the right kind: a secret may hold the same characters. */
-function parseSecret(text: string, kind: 'sk' | 'ak', environment: Environment): string | undefined {
-  const prefix = `${kind}_ntl_${environmentSegments[environment]}_`
-  const secret = text.startsWith(prefix) ? text.slice(prefix.length) : text
-  return /^[A-Za-z0-9_-]{24,128}$/.test(secret) && !/^[sa]k_ntl_/.test(secret) ? secret : undefined
 }

@@ -21,6 +21,13 @@ describe('loadConfig', () => {
       sandboxApiKey: undefined,
       sandboxAgentKey: undefined,
       rateLimit: 6000,
+      sandboxPassword: undefined,
+      publicUrl: undefined,
+      allowedOrigins: [],
+      readOnly: false,
+      confirm: 'production',
+      confirmAbove: 10_000,
+      cardDetails: 'reveal',
       logLevel: 'info',
     })
     expect(Object.isFrozen(config)).toBe(true)
@@ -58,6 +65,20 @@ describe('loadConfig', () => {
     ['PAYMENTS_SANDBOX_API_KEY', `sk_ntl_sandbox_${secret}`, 'sandboxApiKey', secret],
     ['PAYMENTS_SANDBOX_AGENT_KEY', `ak_ntl_sandbox_${secret}`, 'sandboxAgentKey', secret],
     ['PAYMENTS_RATE_LIMIT', '1000000000', 'rateLimit', 1_000_000_000],
+    ['PAYMENTS_SANDBOX_PASSWORD', 'correct horse battery', 'sandboxPassword', 'correct horse battery'],
+    ['PAYMENTS_PUBLIC_URL', 'https://pay.example/', 'publicUrl', 'https://pay.example'],
+    ['PAYMENTS_PUBLIC_URL', 'http://localhost:4010', 'publicUrl', 'http://localhost:4010'],
+    [
+      'PAYMENTS_ALLOWED_ORIGINS',
+      'https://a.example, http://localhost:6274',
+      'allowedOrigins',
+      ['https://a.example', 'http://localhost:6274'],
+    ],
+    ['PAYMENTS_READ_ONLY', 'true', 'readOnly', true],
+    ['PAYMENTS_CONFIRM', 'always', 'confirm', 'always'],
+    ['PAYMENTS_CONFIRM_ABOVE', '0', 'confirmAbove', 0],
+    ['PAYMENTS_CARD_DETAILS', 'masked', 'cardDetails', 'masked'],
+    ['PAYMENTS_ENVIRONMENT', 'production', 'cardDetails', 'masked'],
     ['PAYMENTS_LOG_LEVEL', 'silent', 'logLevel', 'silent'],
   ] as const)('accepts %s=%s', (variable, text, key, value) => {
     expect(load({ [variable]: text })[key]).toEqual(value)

@@ -1,0 +1,20 @@
+import { posix, win32 } from 'node:path'
+
+/** The folder that a user's data lives in on a platform, and the path of a file in it. */
+export function directoryOf(
+  env: Readonly<Record<string, string | undefined>>,
+  platform: NodeJS.Platform,
+  home: string,
+) {
+  const { join, isAbsolute } = platform === 'win32' ? win32 : posix
+  // XDG Base Directory Specification: a relative path is invalid and ignored.
+  const absolute = (path: string | undefined) => (path !== undefined && isAbsolute(path) ? path : undefined)
+  const parent =
+    platform === 'win32'
+      ? (absolute(env.LOCALAPPDATA) ?? join(home, 'AppData', 'Local'))
+      : platform === 'darwin'
+        ? join(home, 'Library', 'Application Support')
+        : (absolute(env.XDG_DATA_HOME) ?? join(home, '.local', 'share'))
+  const path = join(parent, 'payments-mcp')
+  return { path, file: (name: string) => join(path, name) }
+}
