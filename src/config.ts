@@ -1,8 +1,9 @@
 import { homedir } from 'node:os'
 import { directoryOf } from './data-directory.ts'
-import { maskSecrets, show } from './errors.ts'
+import { maskSecrets } from './errors.ts'
 import { type Environment, environmentSegments, type Toolset } from './operation.ts'
 import {
+  describeText,
   originOf,
   parseBaseUrl,
   parseDatabaseUrl,
@@ -41,18 +42,14 @@ export interface Config {
   allowedOrigins: readonly string[]
   /** No tool that changes anything is offered. */
   readOnly: boolean
-  confirm: ConfirmMode
+  /** When a person is asked before a tool call is carried out. */
+  confirm: 'always' | 'production' | 'never'
   /** Cents: payments and cards above it ask the person, where `confirm` lets anything ask. */
   confirmAbove: number
-  cardDetails: CardDetails
+  /** Whether card numbers are answered to the model, or shown to the person only. */
+  cardDetails: 'reveal' | 'masked'
   logLevel: LogLevel
 }
-
-/** When a person is asked before a tool call is carried out. */
-export type ConfirmMode = 'always' | 'production' | 'never'
-
-/** Whether card numbers are answered to the model, or shown to the person only. */
-export type CardDetails = 'reveal' | 'masked'
 
 export type SettingKey = keyof Config
 
@@ -281,19 +278,13 @@ function read<K extends SettingKey>(
   const text = flags[key] ?? (env[names(key).variable] || fallback)
   if (text === undefined) return undefined
   const value = setting.parse(text, environment)
-  if (value === undefined) throw refusal(key, describe(text, setting.secret ?? false), setting.accepts)
+  if (value === undefined) throw refusal(key, describeText(text, setting.secret ?? false), setting.accepts)
   return value
 }
 
 function refusal(key: SettingKey, got: string, accepts: string): ConfigError {
   const { variable, flag } = names(key)
   return new ConfigError(`${variable} (${flag}) got ${got}; it accepts ${accepts}.`)
-}
-
-/** What was got, fit for a terminal or a log: a secret not at all, an address without its credentials and query. */
-function describe(text: string, secret: boolean): string {
-  if (secret) return `a value of ${text.length} characters (not shown)`
-  return show(text.replace(/\/\/.*@/s, '//[masked]@').replace(/\?.*$/s, '?[masked]'))
 }
 
 const keyPattern = /^(sk|ak)_ntl_(sandbox|prod)_[A-Za-z0-9_-]{16,}$/

@@ -94,6 +94,8 @@ export interface FailureOptions {
   retryable?: true
   /** Seconds, sent as Retry-After. */
   retryAfterSeconds?: number
+  /** The OAuth scopes that would allow it, where the credential is a token that lacks some (RFC 6750 section 3.1). */
+  scopes?: readonly string[]
 }
 
 /** A refusal that the caller is meant to see. Anything else that is thrown is a bug and answers 500. */
@@ -103,6 +105,7 @@ export class Failure extends Error {
   readonly source: ErrorSource | undefined
   readonly retryable: boolean
   readonly retryAfterSeconds: number | undefined
+  readonly scopes: readonly string[] | undefined
 
   constructor(code: ErrorCode, options: FailureOptions = {}) {
     super(options.detail ?? errorTable[code].detail)
@@ -112,6 +115,7 @@ export class Failure extends Error {
     this.source = options.source
     this.retryable = options.retryable ?? false
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.scopes = options.scopes
   }
 }
 

@@ -1,51 +1,118 @@
 /**
  * Who may do what (spec: Credential modes, Agent keys, Who may simulate). For each permission that an operation can
  * name: the scope an API key needs (`null`: API keys never may; `any`: every key may), whether the fixed agent policy
- * allows it, and what an agent must hold besides: in a customer's grant, and for cards and subscriptions on the wallet of
- * its own party too (its policy lets it read its party's wallets anyway). A user may do all that is not for agents only.
+ * allows it, what an agent must hold besides: in a customer's grant, and for cards and subscriptions on the wallet of
+ * its own party too (its policy lets it read its party's wallets anyway); and the scope an OAuth grant needs (`any`:
+ * every grant may). A user may do all that is not for agents only.
  */
 export const permissions = {
-  'identity.read': { apiKeyScope: 'any', agent: true, agentHolds: null },
-  'wallets.read': { apiKeyScope: 'wallets.read', agent: true, agentHolds: 'wallets.read' },
+  'identity.read': { apiKeyScope: 'any', agent: true, agentHolds: null, oauthScope: 'any' },
+  'wallets.read': { apiKeyScope: 'wallets.read', agent: true, agentHolds: 'wallets.read', oauthScope: 'payments:read' },
   // The lifecycle of wallets and who may use them is never an agent's, whatever it holds (spec: Agent keys).
-  'wallets.create': { apiKeyScope: 'wallets.create', agent: false, agentHolds: null },
-  'wallets.update': { apiKeyScope: 'wallets.update', agent: false, agentHolds: null },
-  'wallet_agents.read': { apiKeyScope: 'wallets.read', agent: false, agentHolds: null },
-  'wallets.transfer': { apiKeyScope: 'wallets.transfer', agent: true, agentHolds: 'wallets.transfer' },
-  'customers.read': { apiKeyScope: 'delegations.read', agent: true, agentHolds: null },
-  'customers.invite': { apiKeyScope: 'delegations.create', agent: true, agentHolds: null },
-  'customers.remove': { apiKeyScope: 'delegations.delete', agent: false, agentHolds: null },
-  'customers.simulate': { apiKeyScope: 'delegations.create', agent: true, agentHolds: null },
-  'invitations.revoke': { apiKeyScope: 'delegations.delete', agent: true, agentHolds: null },
+  'wallets.create': { apiKeyScope: 'wallets.create', agent: false, agentHolds: null, oauthScope: 'account:manage' },
+  'wallets.update': { apiKeyScope: 'wallets.update', agent: false, agentHolds: null, oauthScope: 'account:manage' },
+  'wallet_agents.read': { apiKeyScope: 'wallets.read', agent: false, agentHolds: null, oauthScope: 'account:manage' },
+  'wallets.transfer': {
+    apiKeyScope: 'wallets.transfer',
+    agent: true,
+    agentHolds: 'wallets.transfer',
+    oauthScope: 'payments:write',
+  },
+  'customers.read': { apiKeyScope: 'delegations.read', agent: true, agentHolds: null, oauthScope: 'customers:read' },
+  'customers.invite': {
+    apiKeyScope: 'delegations.create',
+    agent: true,
+    agentHolds: null,
+    oauthScope: 'customers:write',
+  },
+  'customers.remove': {
+    apiKeyScope: 'delegations.delete',
+    agent: false,
+    agentHolds: null,
+    oauthScope: 'customers:write',
+  },
+  'customers.simulate': {
+    apiKeyScope: 'delegations.create',
+    agent: true,
+    agentHolds: null,
+    oauthScope: 'customers:write',
+  },
+  'invitations.revoke': {
+    apiKeyScope: 'delegations.delete',
+    agent: true,
+    agentHolds: null,
+    oauthScope: 'customers:write',
+  },
   // Whoever opens a link becomes a customer: an agent must not hand out access to itself and to others.
-  'invitation_links.read': { apiKeyScope: 'delegations.read', agent: false, agentHolds: null },
-  'invitation_links.create': { apiKeyScope: 'delegations.create', agent: false, agentHolds: null },
-  'invitation_links.revoke': { apiKeyScope: 'delegations.delete', agent: false, agentHolds: null },
-  'cards.issue': { apiKeyScope: null, agent: true, agentHolds: 'cards.read' },
-  'cards.read': { apiKeyScope: 'cards.read', agent: true, agentHolds: 'cards.read' },
-  'cards.simulate': { apiKeyScope: 'payments.create', agent: true, agentHolds: 'cards.read' },
-  'payments.read': { apiKeyScope: 'payments.read', agent: true, agentHolds: 'payments.read' },
-  'payments.create': { apiKeyScope: 'payments.create', agent: true, agentHolds: 'payments.create' },
-  'payments.simulate': { apiKeyScope: 'payments.create', agent: true, agentHolds: null },
-  'wallets.fund': { apiKeyScope: 'wallets.fund', agent: true, agentHolds: null },
-  'subscriptions.read': { apiKeyScope: 'payments.read', agent: true, agentHolds: 'payments.read' },
-  'subscriptions.manage': { apiKeyScope: 'payments.create', agent: true, agentHolds: 'payments.create' },
-  'agents.read': { apiKeyScope: 'agents.read', agent: false, agentHolds: null },
-  'agents.create': { apiKeyScope: 'agents.create', agent: false, agentHolds: null },
-  'agents.update': { apiKeyScope: 'agents.update', agent: false, agentHolds: null },
-  'agents.delete': { apiKeyScope: 'agents.delete', agent: false, agentHolds: null },
+  'invitation_links.read': {
+    apiKeyScope: 'delegations.read',
+    agent: false,
+    agentHolds: null,
+    oauthScope: 'customers:read',
+  },
+  'invitation_links.create': {
+    apiKeyScope: 'delegations.create',
+    agent: false,
+    agentHolds: null,
+    oauthScope: 'customers:write',
+  },
+  'invitation_links.revoke': {
+    apiKeyScope: 'delegations.delete',
+    agent: false,
+    agentHolds: null,
+    oauthScope: 'customers:write',
+  },
+  'cards.issue': { apiKeyScope: null, agent: true, agentHolds: 'cards.read', oauthScope: 'cards:agent' },
+  'cards.read': { apiKeyScope: 'cards.read', agent: true, agentHolds: 'cards.read', oauthScope: 'cards:agent' },
+  'cards.simulate': {
+    apiKeyScope: 'payments.create',
+    agent: true,
+    agentHolds: 'cards.read',
+    oauthScope: 'cards:agent',
+  },
+  'payments.read': {
+    apiKeyScope: 'payments.read',
+    agent: true,
+    agentHolds: 'payments.read',
+    oauthScope: 'payments:read',
+  },
+  'payments.create': {
+    apiKeyScope: 'payments.create',
+    agent: true,
+    agentHolds: 'payments.create',
+    oauthScope: 'payments:write',
+  },
+  'payments.simulate': { apiKeyScope: 'payments.create', agent: true, agentHolds: null, oauthScope: 'payments:write' },
+  'wallets.fund': { apiKeyScope: 'wallets.fund', agent: true, agentHolds: null, oauthScope: 'payments:write' },
+  'subscriptions.read': {
+    apiKeyScope: 'payments.read',
+    agent: true,
+    agentHolds: 'payments.read',
+    oauthScope: 'payments:read',
+  },
+  'subscriptions.manage': {
+    apiKeyScope: 'payments.create',
+    agent: true,
+    agentHolds: 'payments.create',
+    oauthScope: 'payments:write',
+  },
+  'agents.read': { apiKeyScope: 'agents.read', agent: false, agentHolds: null, oauthScope: 'account:manage' },
+  'agents.create': { apiKeyScope: 'agents.create', agent: false, agentHolds: null, oauthScope: 'account:manage' },
+  'agents.update': { apiKeyScope: 'agents.update', agent: false, agentHolds: null, oauthScope: 'account:manage' },
+  'agents.delete': { apiKeyScope: 'agents.delete', agent: false, agentHolds: null, oauthScope: 'account:manage' },
   // Agents' keys too: who may rename an agent may not thereby hand out a credential that moves money.
-  'api_keys.read': { apiKeyScope: 'api_keys.read', agent: false, agentHolds: null },
-  'api_keys.create': { apiKeyScope: 'api_keys.create', agent: false, agentHolds: null },
-  'api_keys.delete': { apiKeyScope: 'api_keys.delete', agent: false, agentHolds: null },
-  'activity.read': { apiKeyScope: 'agents.read', agent: true, agentHolds: null },
-  'clock.use': { apiKeyScope: 'any', agent: true, agentHolds: null },
+  'api_keys.read': { apiKeyScope: 'api_keys.read', agent: false, agentHolds: null, oauthScope: 'account:manage' },
+  'api_keys.create': { apiKeyScope: 'api_keys.create', agent: false, agentHolds: null, oauthScope: 'account:manage' },
+  'api_keys.delete': { apiKeyScope: 'api_keys.delete', agent: false, agentHolds: null, oauthScope: 'account:manage' },
+  'activity.read': { apiKeyScope: 'agents.read', agent: true, agentHolds: null, oauthScope: 'payments:read' },
+  'clock.use': { apiKeyScope: 'any', agent: true, agentHolds: null, oauthScope: 'any' },
 } as const satisfies Record<string, PermissionRule>
 
 interface PermissionRule {
   apiKeyScope: Scope | 'any' | null
   agent: boolean
   agentHolds: Delegable | null
+  oauthScope: OAuthScope | 'any'
 }
 
 export type Permission = keyof typeof permissions
@@ -105,3 +172,34 @@ export const scopes = [
 ] as const
 
 export type Scope = (typeof scopes)[number]
+
+/**
+ * What a person can allow an application that signs in (spec: MCP OAuth), in the words of the page that asks. One that
+ * `includes` another allows what that one does.
+ */
+export const oauthScopes = {
+  'payments:read': { words: 'See wallets, balances, payments, subscriptions and what was done', includes: [] },
+  'payments:write': {
+    words: 'Make payments and transfers, and decide on approvals and subscriptions',
+    includes: ['payments:read'],
+  },
+  'cards:agent': { words: 'Issue cards for single purchases, and use them', includes: [] },
+  'customers:read': { words: 'See your customers and invitations', includes: [] },
+  'customers:write': { words: 'Invite customers and end their connections', includes: ['customers:read'] },
+  // An agent's policy never allows what it opens, so a connection that acts as an agent is not given it.
+  'account:manage': { words: 'Manage your agents, wallets and keys', includes: [] },
+} as const satisfies Record<string, { words: string; includes: readonly string[] }>
+
+export type OAuthScope = keyof typeof oauthScopes
+
+/** Those that a connection asks for which asks for none. */
+export const defaultOAuthScopes = ['payments:read', 'payments:write', 'cards:agent', 'customers:read'] as const
+
+/** Whether the scopes of an OAuth grant allow what the permission is for. */
+export function scopesAllow(granted: readonly string[], permission: Permission): boolean {
+  const needed: string = permissions[permission].oauthScope
+  if (needed === 'any' || granted.includes(needed)) return true
+  return Object.entries(oauthScopes).some(
+    ([name, { includes }]) => granted.includes(name) && (includes as readonly string[]).includes(needed),
+  )
+}

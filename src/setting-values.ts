@@ -1,3 +1,4 @@
+import { show } from './errors.ts'
 import { type Environment, environmentSegments } from './operation.ts'
 
 // The readers of settings' texts: undefined is what the setting does not accept.
@@ -43,4 +44,10 @@ export function parseSecret(text: string, kind: 'sk' | 'ak', environment: Enviro
   const prefix = `${kind}_ntl_${environmentSegments[environment]}_`
   const secret = text.startsWith(prefix) ? text.slice(prefix.length) : text
   return /^[A-Za-z0-9_-]{24,128}$/.test(secret) && !/^[sa]k_ntl_/.test(secret) ? secret : undefined
+}
+
+/** What was got, fit for a terminal or a log: a secret not at all, an address without its credentials and query. */
+export function describeText(text: string, secret: boolean): string {
+  if (secret) return `a value of ${text.length} characters (not shown)`
+  return show(text.replace(/\/\/.*@/s, '//[masked]@').replace(/\?.*$/s, '?[masked]'))
 }

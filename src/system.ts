@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { setImmediate as immediate, setTimeout as sleepFor } from 'node:timers/promises'
 
 /**
@@ -76,6 +76,24 @@ export function sha256(text: string): string {
 /** HMAC-SHA-256 (RFC 2104) as lower-case hexadecimal. */
 export function hmac(key: string, text: string): string {
   return createHmac('sha256', key).update(text).digest('hex')
+}
+
+/** Costs of scrypt (RFC 7914): `blocks` is N, `size` r, `lanes` p. It takes 128 · N · r bytes. */
+export interface PasswordCost {
+  blocks: number
+  size: number
+  lanes: number
+}
+
+/** A password's scrypt hash as lower-case hexadecimal. */
+export function passwordHash(password: string, salt: string, { blocks, size, lanes }: PasswordCost): Promise<string> {
+  const options = { N: blocks, r: size, p: lanes, maxmem: 256 * blocks * size }
+  return new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFKC'), salt, 32, options, (error, hash) => {
+      if (error === null) resolve(hash.toString('hex'))
+      else reject(error)
+    })
+  })
 }
 
 /** Compares two strings in a time that depends on their lengths only. */

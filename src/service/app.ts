@@ -7,6 +7,7 @@ import { createConnect } from './connect.ts'
 import { createConnectLinks } from './connect-links.ts'
 import { handlers } from './handlers/index.ts'
 import { type Incoming, parseJson } from './incoming.ts'
+import { mountOAuth } from './oauth/mount.ts'
 import { mountCheckout } from './pages/checkout-routes.ts'
 import { mountClaims } from './pages/claim-routes.ts'
 import { mountConnect } from './pages/connect-routes.ts'
@@ -16,7 +17,6 @@ import { answer, type Dependencies, type Endpoint } from './pipeline.ts'
 import { type Reply, refusal } from './reply.ts'
 import { createSecondFactor } from './second-factor.ts'
 import { settledNow } from './time.ts'
-import { mountTokenExchange } from './token-exchange.ts'
 
 const mostBodyBytes = 1024 * 1024
 
@@ -40,7 +40,7 @@ export function createApp(dependencies: Dependencies): Hono {
   mountLinks(app, { ...dependencies, connectLinks: createConnectLinks(store, system) })
   mountClaims(app, dependencies)
   mountVerify(app, { ...dependencies, secondFactor: createSecondFactor(store, system, dependencies.environment) })
-  mountTokenExchange(app, dependencies)
+  mountOAuth(app, dependencies)
   app.get('/healthz', async (c) => {
     await dependencies.store.transaction(async () => {})
     return c.json({ status: 'ok', environment: dependencies.environment })

@@ -11,6 +11,12 @@ export interface ListenOptions {
   host: string
   /** 0 takes any free port. */
   port: number
+  /** The address that people reach it at where that is another one, such as a proxy's. */
+  publicUrl?: string | undefined
+  /** Which paths pages of other sites may call: those on this machine, and of `allowedOrigins`. */
+  corsPaths?: (path: string) => boolean
+  /** Such as `https://inspector.example`. */
+  allowedOrigins?: readonly string[]
   system: System
   log: Logger
 }
@@ -18,26 +24,37 @@ export interface ListenOptions {
 export interface Listener {
   /** The address to reach it at, without a slash at its end. */
   url: string
-  /** Stops taking requests and resolves when those under way are answered. */
+  /** Stops taking requests and resolves when those under way are answered; an event stream is, once it is ended. */
   close(): Promise<void>
 }
 
+/** A request's head comes in one piece from any host that means well; its body may take its time. */
+const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000 }
+
 /** Serves a fetch function over HTTP. Whoever was led here by another site's name or page is refused with 403. */
-export async function listen({ fetch, host, port, system, log }: ListenOptions): Promise<Listener> {
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { fetch, host, port, system, log } = options
+  const refusedCaller = callerCheck(options)
   const guarded = async (request: Request) => {
-    const detail = refusedCaller(request.headers, host)
+    const detail = refusedCaller(request)
     if (detail === undefined) return fetch(request)
     const supportId = newId('req', system, system.now())
     log.info({ supportId, status: 403 }, 'refused')
     const { status, body } = refusal(new Failure('forbidden', { detail }), supportId)
     return new Response(body, { status, headers: { 'Content-Type': 'application/json' } })
   }
-  const server = createAdaptorServer({ fetch: guarded, serverOptions: { requestTimeout: 30_000 } })
+  const server = createAdaptorServer({ fetch: guarded, serverOptions: timeouts })
   let closing = false
+  let running = 0
+  // Whoever has no request under way, or has sent only a part of one, keeps a closing server waiting for nothing.
+  const closeUnused = () => {
+    if (closing && running === 0 && 'closeAllConnections' in server) server.closeAllConnections()
+  }
   server.on('request', (_request, response: ServerResponse) => {
-    // Node keeps a connection whose last answer was under way when the closing began; nobody sends on it any more.
+    running += 1
     response.once('close', () => {
-      if (closing && 'closeIdleConnections' in server) server.closeIdleConnections()
+      running -= 1
+      closeUnused()
     })
   })
   await new Promise<void>((resolve, reject) => {
@@ -51,26 +68,36 @@ export async function listen({ fetch, host, port, system, log }: ListenOptions):
       new Promise((resolve, reject) => {
         closing = true
         server.close((error) => (error === undefined ? resolve() : reject(error)))
-        if ('closeIdleConnections' in server) server.closeIdleConnections()
+        closeUnused()
       }),
   }
 }
 
+/** Whether pages of that origin may call where pages of other sites may. */
+export function isAllowedOrigin(origin: string, allowedOrigins: readonly string[]): boolean {
+  const url = URL.parse(origin)
+  if (url === null || url.origin !== origin) return false
+  const isLoopback = /^https?:$/.test(url.protocol) && loopbackNames.includes(url.hostname)
+  return isLoopback || allowedOrigins.includes(origin)
+}
+
 /**
- * Why a request must not be served, undefined when it may: a name that was rebound to this machine stands in Host, a
- * page of another site in Origin.
+ * Tells why a request must not be served, undefined when it may: a name that was rebound to this machine stands in
+ * Host, a page of another site in Origin.
  */
-function refusedCaller(headers: Headers, boundHost: string): string | undefined {
-  const host = headers.get('host')
-  const name = host === null ? undefined : URL.parse(`http://${host}`)?.hostname
-  if (name === undefined || !isOwnName(name, boundHost)) {
-    return 'The Host header does not name this server. Use the address that it printed when it started.'
-  }
-  const origin = headers.get('origin')
-  if (origin !== null && URL.parse(origin)?.host !== host) {
+function callerCheck({ host: boundHost, publicUrl, corsPaths, allowedOrigins = [] }: ListenOptions) {
+  const publicAddress = publicUrl === undefined ? undefined : new URL(publicUrl)
+  return ({ headers, url }: Request): string | undefined => {
+    const host = headers.get('host')
+    const name = host === null ? undefined : URL.parse(`http://${host}`)?.hostname
+    if (name === undefined || !(isOwnName(name, boundHost) || name === publicAddress?.hostname)) {
+      return 'The Host header does not name this server. Use the address that it printed when it started.'
+    }
+    const origin = headers.get('origin')
+    if (origin === null || URL.parse(origin)?.host === host || origin === publicAddress?.origin) return undefined
+    if (corsPaths?.(new URL(url).pathname) === true && isAllowedOrigin(origin, allowedOrigins)) return undefined
     return 'The Origin header names another site than this server. Requests of its pages are not served.'
   }
-  return undefined
 }
 
 const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]']

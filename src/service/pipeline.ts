@@ -3,14 +3,8 @@ import type { Logger } from '../log.ts'
 import type { Environment, OperationDefinition } from '../operation.ts'
 import { newId, type System } from '../system.ts'
 import { recordActivity } from './activity.ts'
-import {
-  type Actor,
-  authenticate,
-  type LocalCredentials,
-  requirePermission,
-  resolveCause,
-  resolveParty,
-} from './actor.ts'
+import { type Actor, requirePermission, resolveCause, resolveParty } from './actor.ts'
+import { authenticate, bearerOf, type LocalCredentials } from './authenticate.ts'
 import type { Context } from './handler.ts'
 import { type Claim, claim, notRecordedCode, record, recordUnresolved } from './idempotency.ts'
 import {
@@ -23,6 +17,9 @@ import {
   readHeaders,
 } from './incoming.ts'
 import type { Flush, LastUses } from './last-use.ts'
+import { type AccessTokenClaims, type AccessTokens, looksSigned } from './oauth/access-tokens.ts'
+import { challenge } from './oauth/challenge.ts'
+import type { SignIn } from './oauth/sign-in.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { type Reply, refusal, success } from './reply.ts'
 import { type Store, StoreBusyError, type Transaction } from './store/store.ts'
@@ -34,6 +31,10 @@ export interface Dependencies {
   environment: Environment
   rateLimit: (keyId: string) => Promise<RateLimit>
   localCredentials: LocalCredentials
+  accessTokens: AccessTokens
+  signIn: SignIn
+  /** Fetches what applications describe themselves by, which lies anywhere. */
+  publicFetch: typeof globalThis.fetch
   lastUses: LastUses
   publicUrl: () => string
   log: Logger
@@ -50,6 +51,7 @@ interface Passage {
   endpoint: Endpoint
   incoming: Incoming
   supportId: string
+  claims: AccessTokenClaims | undefined
   /** Set once: a transaction that is run again does not count the request again. */
   limit?: RateLimit
   actor?: Actor
@@ -65,9 +67,10 @@ interface Passage {
 export async function answer(dependencies: Dependencies, endpoint: Endpoint, incoming: Incoming): Promise<Reply> {
   const { store, system, log } = dependencies
   const supportId = newId('req', system, system.now())
-  const passage: Passage = { endpoint, incoming, supportId }
+  const passage: Passage = { endpoint, incoming, supportId, claims: undefined }
   let reply: Reply
   try {
+    passage.claims = await claimsIn(dependencies, incoming.headers.get('authorization'))
     reply = await store.transaction((tx) => pass(dependencies, tx, passage))
   } catch (error) {
     passage.flush?.settle(false)
@@ -87,6 +90,12 @@ export async function answer(dependencies: Dependencies, endpoint: Endpoint, inc
   return { ...reply, headers: { ...reply.headers, ...passage.limit?.headers } }
 }
 
+/** Checking a signature takes time that no other request should wait for, so it is done before the transaction. */
+export async function claimsIn({ accessTokens }: Pick<Dependencies, 'accessTokens'>, authorization: string | null) {
+  const credential = authorization === null ? undefined : bearerOf(authorization)
+  return credential !== undefined && looksSigned(credential) ? accessTokens.verify(credential) : undefined
+}
+
 async function pass(dependencies: Dependencies, tx: Transaction, passage: Passage): Promise<Reply> {
   const { system, environment, localCredentials, lastUses, rateLimit, publicUrl } = dependencies
   const { endpoint, incoming } = passage
@@ -98,6 +107,7 @@ async function pass(dependencies: Dependencies, tx: Transaction, passage: Passag
     local: localCredentials,
     nowMs,
     realNowMs: system.now(),
+    claims: passage.claims,
   })
   passage.actor = actor
   lastUses.note(actor.keyId, actor.agentId, nowMs)
@@ -161,9 +171,9 @@ async function handle({ operation, handler }: Endpoint, parsed: Parsed, context:
 
 /** The answer to what undid the request's transaction. */
 async function refuse(dependencies: Dependencies, passage: Passage, error: unknown): Promise<Reply> {
-  const { store, log } = dependencies
+  const { store, log, publicUrl } = dependencies
   const { supportId, claim: mine } = passage
-  if (error instanceof Failure) return refusal(error, supportId)
+  if (error instanceof Failure) return challenged(refusal(error, supportId), error, publicUrl(), passage)
   if (error instanceof StoreBusyError) {
     log.warn({ supportId, err: error }, 'the database could not take the request')
     return refusal(new Failure('service_unavailable'), supportId)
@@ -184,4 +194,12 @@ async function refuse(dependencies: Dependencies, passage: Passage, error: unkno
     log.error({ supportId, err: recordError }, 'the failure could not be recorded under its key')
   }
   return reply
+}
+
+/** A refusal that another token would mend says which. */
+function challenged(reply: Reply, { status, scopes }: Failure, publicUrl: string, { incoming }: Passage): Reply {
+  if (status !== 401 && scopes === undefined) return reply
+  const error =
+    scopes !== undefined ? 'insufficient_scope' : incoming.headers.has('authorization') ? 'invalid_token' : undefined
+  return { ...reply, headers: { ...reply.headers, 'WWW-Authenticate': challenge(publicUrl, error, scopes) } }
 }

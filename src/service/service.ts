@@ -1,12 +1,19 @@
+import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Environment } from '../operation.ts'
 import { newSecret, type System, sha256 } from '../system.ts'
+import type { Actor } from './actor.ts'
 import { createApp } from './app.ts'
+import { authenticate } from './authenticate.ts'
 import { createLastUses } from './last-use.ts'
+import { createAccessTokens } from './oauth/access-tokens.ts'
+import { createSignIn } from './oauth/sign-in.ts'
+import { claimsIn } from './pipeline.ts'
 import { createRateLimiter } from './rate-limit.ts'
 import { credentialPrefix } from './secrets.ts'
 import { type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import type { Store } from './store/store.ts'
+import { settledNow } from './time.ts'
 
 export interface ServiceOptions {
   store: Store
@@ -17,6 +24,8 @@ export interface ServiceOptions {
   log: Logger
   /** The address that people reach the service's pages at, without a slash at its end. */
   publicUrl?: () => string
+  /** Fetches the metadata documents of applications that sign in. */
+  publicFetch?: typeof globalThis.fetch
 }
 
 /** The payments service on a store: a complete deployment of the API behind one fetch function. */
@@ -26,6 +35,10 @@ export interface Service {
   seed(secrets: SeedSecrets): Promise<SeededCredentials>
   /** A credential of the seeded agent's that lives in this process's memory only. Seeds an empty store. */
   localAgentKey(): Promise<string>
+  /** Sets the seeded owner's password, or makes one where there is none; null: there is one, which is not known. */
+  seedPassword(given: string | undefined): Promise<{ email: string; password: string | null }>
+  /** Whom a credential acts as, as a request with it would be told; undefined: nobody. */
+  identify(credential: string): Promise<Actor | undefined>
 }
 
 /** Where `serve` listens unless it is told otherwise. */
@@ -38,9 +51,15 @@ export function createService({
   rateLimit,
   log,
   publicUrl = defaultUrl,
+  publicFetch = (input, init) => globalThis.fetch(input, init),
 }: ServiceOptions): Service {
   const localCredentials = new Map<string, string>()
+  const accessTokens = createAccessTokens({ store, system, publicUrl })
+  const signIn = createSignIn(store, system)
   const app = createApp({
+    accessTokens,
+    signIn,
+    publicFetch,
     store,
     publicUrl,
     system,
@@ -58,6 +77,20 @@ export function createService({
       const credential = `${credentialPrefix('agent_key', environment)}${newSecret(system)}`
       localCredentials.set(sha256(credential), keyId)
       return credential
+    },
+    seedPassword: (given) => signIn.seedPassword(given),
+    identify: async (credential) => {
+      const authorization = `Bearer ${credential}`
+      const claims = await claimsIn({ accessTokens }, authorization)
+      try {
+        return await store.transaction(async (tx) => {
+          const times = { nowMs: await settledNow(tx, system), realNowMs: system.now() }
+          return authenticate(tx, authorization, { environment, local: localCredentials, ...times, claims })
+        })
+      } catch (error) {
+        if (error instanceof Failure && error.code === 'unauthenticated') return undefined
+        throw error
+      }
     },
   }
 }

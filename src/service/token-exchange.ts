@@ -1,31 +1,31 @@
-import type { Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import type { Environment } from '../operation.ts'
 import { newId, type System, sha256 } from '../system.ts'
-import { keyIsValid } from './actor.ts'
+import { keyIsValid } from './authenticate.ts'
 import type { LastUses } from './last-use.ts'
+import { type AccessTokenClaims, type AccessTokens, looksSigned } from './oauth/access-tokens.ts'
+import { signInGrants, tokenExchangeGrant } from './oauth/resources.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { credentialPrefix, newCredential } from './secrets.ts'
 import { insertAccessToken, purgeAccessTokens } from './store/access-tokens.ts'
+import { findGrant, grantIsLive, insertGrantToken, purgeGrantTokens } from './store/oauth-grants.ts'
 import { findCredential } from './store/parties.ts'
-import { type Store, StoreBusyError } from './store/store.ts'
+import { type Store, StoreBusyError, type Transaction } from './store/store.ts'
 import { settledNow } from './time.ts'
 
-interface TokenExchange {
+export interface TokenExchange {
   store: Store
   system: System
   environment: Environment
   rateLimit: (keyId: string) => Promise<RateLimit>
   lastUses: LastUses
+  accessTokens: AccessTokens
 }
 
 /** How long a token works, in real time (spec: Limits). */
 const lifetimeSeconds = 15 * 60
-const mostBodyBytes = 16 * 1024
 /** More than are made by one request, so that ended tokens never pile up. */
 const purged = 20
 
-const grantType = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token'
 
 /** What a token request may hold; each at most once (RFC 6749 section 3.2). Others are ignored, as it asks. */
@@ -54,25 +54,29 @@ class TokenError extends Error {
   }
 }
 
-/** RFC 8693: a key for a token of the same identity. Whoever holds the key needs no other authentication. */
-export function mountTokenExchange(app: Hono, exchange: TokenExchange): void {
-  const tooLong = new TokenError('invalid_request', `The body must be at most ${mostBodyBytes} bytes long.`, 413)
-  app.post('/oauth/token', bodyLimit({ maxSize: mostBodyBytes, onError: () => refused(tooLong) }), async (c) => {
-    try {
-      const subjectToken = readRequest(c.req.header('content-type'), await c.req.text())
-      return respond(200, await mint(exchange, subjectToken))
-    } catch (error) {
-      if (error instanceof TokenError) return refused(error)
-      if (error instanceof StoreBusyError) {
-        return refused(new TokenError('temporarily_unavailable', 'Try again.', 503, { 'Retry-After': '1' }))
-      }
-      throw error
+/**
+ * RFC 8693: a key, or an access token of a grant, for a short-lived token of the same identity. Whoever holds the
+ * subject token needs no other authentication. Undefined: the request is for another grant type.
+ */
+export async function exchangeToken(
+  exchange: TokenExchange,
+  contentType: string | undefined,
+  body: string,
+): Promise<Response | undefined> {
+  try {
+    const subjectToken = readRequest(contentType, body)
+    return subjectToken === undefined ? undefined : respond(200, await mint(exchange, subjectToken))
+  } catch (error) {
+    if (error instanceof TokenError) return refused(error)
+    if (error instanceof StoreBusyError) {
+      return refused(new TokenError('temporarily_unavailable', 'Try again.', 503, { 'Retry-After': '1' }))
     }
-  })
+    throw error
+  }
 }
 
-/** The key that the request presents. @throws TokenError for what is no exchange of a key. */
-function readRequest(contentType: string | undefined, body: string): string {
+/** What the request presents; undefined where it is no exchange. @throws TokenError for an exchange that is not right. */
+function readRequest(contentType: string | undefined, body: string): string | undefined {
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(contentType ?? '')) {
     throw new TokenError('invalid_request', 'The body must be application/x-www-form-urlencoded.')
   }
@@ -85,8 +89,12 @@ function readRequest(contentType: string | undefined, body: string): string {
     if (values[0]) form[name] = values[0]
   }
   if (form.grant_type === undefined) throw new TokenError('invalid_request', 'grant_type is missing.')
-  if (form.grant_type !== grantType) {
-    throw new TokenError('unsupported_grant_type', `grant_type must be ${grantType}.`)
+  if (signInGrants.includes(form.grant_type)) return undefined
+  if (form.grant_type !== tokenExchangeGrant) {
+    throw new TokenError(
+      'unsupported_grant_type',
+      `grant_type must be ${[tokenExchangeGrant, ...signInGrants].join(', ')}.`,
+    )
   }
   if (form.subject_token === undefined) throw new TokenError('invalid_request', 'subject_token is missing.')
   if (form.subject_token_type !== accessTokenType) {
@@ -105,43 +113,87 @@ function readRequest(contentType: string | undefined, body: string): string {
   return form.subject_token
 }
 
-async function mint({ store, system, environment, rateLimit, lastUses }: TokenExchange, subjectToken: string) {
-  // A token is no key: exchanging it would let it live on without end.
+async function mint(exchange: TokenExchange, subjectToken: string) {
+  const { store, system, environment, accessTokens } = exchange
+  const claims = looksSigned(subjectToken) ? await accessTokens.verify(subjectToken) : undefined
+  // A token that was exchanged is no subject: exchanging it again would let it live on without end.
   const prefixes = (['api_key', 'agent_key'] as const).map((kind) => credentialPrefix(kind, environment))
-  if (!prefixes.some((prefix) => subjectToken.startsWith(prefix))) throw notAKey()
-  const secretHash = sha256(subjectToken)
+  if (claims === undefined && !prefixes.some((prefix) => subjectToken.startsWith(prefix))) throw notASubject()
   const { credential, stored } = newCredential('exchanged_token', environment, system)
-  let limit: RateLimit | undefined
+  const expiresAtMs = Math.min(system.now() + lifetimeSeconds * 1000, claims?.expiresAtMs ?? Number.POSITIVE_INFINITY)
+  const ending = { secretHash: stored.secretHash, expiresAtMs }
+  let counted = false
   await store.transaction(async (tx) => {
-    const nowMs = await settledNow(tx, system)
-    const key = await findCredential(tx, { secretHash })
-    if (key === undefined || !keyIsValid(key, nowMs)) throw notAKey()
-    limit ??= await rateLimit(key.id)
-    if (limit.failure !== undefined) {
-      const headers = { 'Retry-After': String(limit.failure.retryAfterSeconds ?? 1) }
-      throw new TokenError('temporarily_unavailable', limit.failure.message, 429, headers)
+    const count = async (keyId: string) => {
+      if (!counted) await refuseTooMany(exchange, keyId)
+      counted = true
     }
-    lastUses.note(key.id, key.agentId, nowMs)
-    const realNowMs = system.now()
-    await purgeAccessTokens(tx, realNowMs, purged)
-    await insertAccessToken(tx, {
-      id: newId('xtk', system, realNowMs),
-      credentialId: key.id,
-      secretHash: stored.secretHash,
-      expiresAtMs: realNowMs + lifetimeSeconds * 1000,
-    })
+    if (claims === undefined) await mintFromKey(exchange, tx, sha256(subjectToken), ending, count)
+    else await mintFromGrant(exchange, tx, claims, ending, count)
   })
   return {
     access_token: credential,
     issued_token_type: accessTokenType,
     token_type: 'Bearer',
-    expires_in: lifetimeSeconds,
+    expires_in: Math.max(1, Math.floor((expiresAtMs - system.now()) / 1000)),
   }
 }
 
+interface Ending {
+  secretHash: string
+  expiresAtMs: number
+}
+
+type Count = (keyId: string) => Promise<void>
+
+async function mintFromKey(
+  { system, lastUses }: TokenExchange,
+  tx: Transaction,
+  secretHash: string,
+  ending: Ending,
+  count: Count,
+): Promise<void> {
+  const nowMs = await settledNow(tx, system)
+  const key = await findCredential(tx, { secretHash })
+  if (key === undefined || !keyIsValid(key, nowMs)) throw notASubject()
+  await count(key.id)
+  lastUses.note(key.id, key.agentId, nowMs)
+  const realNowMs = system.now()
+  await purgeAccessTokens(tx, realNowMs, purged)
+  await insertAccessToken(tx, { id: newId('xtk', system, realNowMs), credentialId: key.id, ...ending })
+}
+
+/** The token never outlives the one it is made from, nor its grant. */
+async function mintFromGrant(
+  { system, lastUses }: TokenExchange,
+  tx: Transaction,
+  { grantId, scopes }: AccessTokenClaims,
+  ending: Ending,
+  count: Count,
+): Promise<void> {
+  const nowMs = await settledNow(tx, system)
+  const realNowMs = system.now()
+  const grant = await findGrant(tx, grantId)
+  if (grant === undefined || !grantIsLive(grant, realNowMs)) throw notASubject()
+  await count(grant.id)
+  lastUses.note(grant.id, grant.agentId, nowMs)
+  await purgeGrantTokens(tx, realNowMs, purged)
+  await insertGrantToken(tx, { id: newId('xtk', system, realNowMs), grantId, scopes: scopes.join(' '), ...ending })
+}
+
+async function refuseTooMany({ rateLimit }: TokenExchange, keyId: string): Promise<void> {
+  const { failure } = await rateLimit(keyId)
+  if (failure === undefined) return
+  const headers = { 'Retry-After': String(failure.retryAfterSeconds ?? 1) }
+  throw new TokenError('temporarily_unavailable', failure.message, 429, headers)
+}
+
 /** What is wrong with it is not told: whoever has a key that does not work may not be its owner. */
-function notAKey(): TokenError {
-  return new TokenError('invalid_grant', 'subject_token must be a key of this environment that works.')
+function notASubject(): TokenError {
+  return new TokenError(
+    'invalid_grant',
+    'subject_token must be a key of this environment, or an access token, that works.',
+  )
 }
 
 function refused({ code, message, status, headers }: TokenError): Response {

@@ -6,12 +6,13 @@ export const whoami: Handler<'whoami'> = async (_input, { actor }) => ({
   attributes: {
     actorType: actor.actorType,
     partyId: actor.partyId,
-    userId: actor.userId,
+    // Of an agent that was connected, the user who connected it.
+    userId: actor.userId ?? actor.grant?.userId ?? null,
     agentId: actor.agentId,
-    agentIdentitySource: actor.agentId === null ? null : 'credential',
+    agentIdentitySource: actor.agentId === null ? null : actor.grant === null ? 'credential' : 'oauth_grant',
     credentialKind: actor.credentialKind,
     // A user signs in; the token that stands for it is no key.
-    keyId: actor.actorType === 'user' ? null : actor.keyId,
-    grantId: null,
+    keyId: actor.actorType === 'user' || actor.grant !== null ? null : actor.keyId,
+    grantId: actor.grant?.id ?? null,
   },
 })

@@ -13,6 +13,7 @@ export const assets = {
   'style.css': { ...css, ...ownFileHeaders },
   'connect.css': { ...css, ...ownFileHeaders },
   'verify.css': { ...css, ...ownFileHeaders },
+  'oauth.css': { ...css, ...ownFileHeaders },
 } as const satisfies Record<string, Record<string, string>>
 
 export type AssetName = keyof typeof assets

@@ -1,3 +1,4 @@
+import { noteGrantUse } from './oauth-grants.ts'
 import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import { StaleWriteError, type Transaction } from './store.ts'
@@ -76,12 +77,13 @@ export async function revokeKeysOfAgent(
     .execute()
 }
 
-/** Notes the last use of a key, and of the agent that it acts as; a later one that is already noted stays. */
+/** Notes the last use of a key or a grant, and of the agent that it acts as; a later one that is already noted stays. */
 export async function noteLastUse(
   tx: Transaction,
   { keyId, agentId, usedAtMs }: { keyId: string; agentId: string | null; usedAtMs: number },
 ): Promise<void> {
-  await noteKey(tx, { keyId, usedAtMs })
+  if (keyId.startsWith('ogr_')) await noteGrantUse(tx, keyId, usedAtMs)
+  else await noteKey(tx, { keyId, usedAtMs })
   if (agentId !== null) await noteAgent(tx, { agentId, usedAtMs })
 }
 

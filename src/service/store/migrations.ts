@@ -3,6 +3,7 @@ import type { Migration } from 'kysely/migration'
 import { createCredentialsSchema } from './credentials-schema.ts'
 import { createInvitationLinksSchema } from './invitation-links-schema.ts'
 import { createInvitationsSchema } from './invitations-schema.ts'
+import { createOAuthSchema } from './oauth-schema.ts'
 import { createPaymentSchema } from './payment-schema.ts'
 import { createTable, type TableDefinition } from './schema.ts'
 import { createSecondFactorSchema } from './second-factor-schema.ts'
@@ -166,6 +167,7 @@ const migrations: Record<string, Migration> = {
   '0005_invitations': { up: createInvitationsSchema },
   '0006_second_factors': { up: createSecondFactorSchema },
   '0007_invitation_links': { up: createInvitationLinksSchema },
+  '0008_oauth': { up: createOAuthSchema },
 }
 
 async function lastApplied(db: Kysely<Tables>): Promise<string | undefined> {

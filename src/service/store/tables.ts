@@ -1,6 +1,14 @@
 import type { AccessTokenRow, ActivityRow } from './credential-tables.ts'
 import type { InvitationLinkRow } from './invitation-links-schema.ts'
 import type { CustomerInvitationRow } from './invitation-tables.ts'
+import type {
+  GrantTokenRow,
+  OAuthGrantRow,
+  OAuthRecordRow,
+  PasswordRow,
+  SignInSessionRow,
+  SigningKeyRow,
+} from './oauth-schema.ts'
 import type { ApprovalRow, PaymentRow, TransactionRow } from './payment-tables.ts'
 import type { SecondFactorRow } from './second-factor-schema.ts'
 
@@ -33,6 +41,12 @@ export interface Tables {
   checkoutKey: CheckoutKeyRow
   idempotencyRecords: IdempotencyRecordRow
   clock: ClockRow
+  oauthRecords: OAuthRecordRow
+  oauthGrants: OAuthGrantRow
+  grantTokens: GrantTokenRow
+  signingKeys: SigningKeyRow
+  signInSessions: SignInSessionRow
+  passwords: PasswordRow
 }
 
 export interface PartyRow {

@@ -1,0 +1,97 @@
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
+import { type System, sha256 } from '../../system.ts'
+import { findGrant, grantIsLive, revokeGrant, updateGrant } from '../store/oauth-grants.ts'
+import {
+  consumeRecord,
+  deleteRecord,
+  deleteRecordsOfGrant,
+  findRecord,
+  purgeRecords,
+  saveRecord,
+} from '../store/oauth-records.ts'
+import type { OAuthRecordRow } from '../store/oauth-schema.ts'
+import type { Store } from '../store/store.ts'
+import { settledNow } from '../time.ts'
+import { hashOfReference, isReference, referenceTo } from './references.ts'
+
+/** The authorization server's storage. Ids that a bearer presents are in the database as their hashes only. */
+export function createAdapter(store: Store, system: System): (model: string) => Adapter {
+  return (model) => (model === 'Grant' ? grantAdapter(store, system) : recordAdapter(store, system, model))
+}
+
+function recordAdapter(store: Store, system: System, model: string): Adapter {
+  const key = (id: string) => ({ model, idHash: hashOf(id) })
+  const found = async (by: Parameters<typeof findRecord>[1], id?: string) => {
+    const row = await store.transaction((tx) => findRecord(tx, by))
+    return row && { ...(JSON.parse(row.payload) as AdapterPayload), jti: id ?? referenceTo(row.idHash) }
+  }
+  return {
+    upsert: (id, payload, expiresIn) =>
+      store.transaction(async (tx) => {
+        const nowMs = system.now()
+        await purgeRecords(tx, nowMs)
+        const expiresAtMs = expiresIn ? nowMs + expiresIn * 1000 : null
+        await saveRecord(tx, { ...key(id), ...columnsOf(payload), expiresAtMs, createdAtMs: nowMs })
+      }),
+    find: (id) => found(key(id), id),
+    findByUid: (uid) => found({ model, uid }),
+    findByUserCode: (userCode) => found({ model, userCodeHash: sha256(userCode) }),
+    destroy: (id) => store.transaction((tx) => deleteRecord(tx, key(id))),
+    consume: (id) => consumeOnce(store, system, key(id)),
+    revokeByGrantId: (grantId) => store.transaction((tx) => deleteRecordsOfGrant(tx, grantId)),
+  }
+}
+
+/** Of two who use a code or a refresh token at once, one may be a thief: what came of it ends (RFC 9700 section 4.14). */
+async function consumeOnce(store: Store, system: System, key: Pick<OAuthRecordRow, 'model' | 'idHash'>): Promise<void> {
+  const first = await store.transaction(async (tx) => {
+    const grantId = (await findRecord(tx, key))?.grantId
+    if (await consumeRecord(tx, key, Math.floor(system.now() / 1000))) return true
+    if (grantId) {
+      await deleteRecordsOfGrant(tx, grantId)
+      await revokeGrant(tx, grantId, await settledNow(tx, system))
+    }
+    return false
+  })
+  if (!first) throw new errors.InvalidGrant('it was used before')
+}
+
+/** Grants have a table of their own, which also says which agent they act as. Their row is made when a person consents. */
+function grantAdapter(store: Store, system: System): Adapter {
+  const never = async () => {
+    throw new Error('Bug: grants are found by their ids only.')
+  }
+  return {
+    upsert: (id, payload) =>
+      store.transaction((tx) => updateGrant(tx, id, { payload: JSON.stringify({ ...payload, jti: undefined }) })),
+    find: (id) =>
+      store.transaction(async (tx) => {
+        const grant = await findGrant(tx, id)
+        // Allowed, but not yet saved by the server.
+        if (grant === undefined || grant.payload === '{}' || !grantIsLive(grant, system.now())) return undefined
+        return { ...(JSON.parse(grant.payload) as AdapterPayload), jti: id }
+      }),
+    destroy: (id) => store.transaction(async (tx) => revokeGrant(tx, id, await settledNow(tx, system))),
+    findByUid: never,
+    findByUserCode: never,
+    consume: never,
+    revokeByGrantId: never,
+  }
+}
+
+function hashOf(id: string): string {
+  return isReference(id) ? hashOfReference(id) : sha256(id)
+}
+
+/** What of a payload is kept: not its id, nor the ids of others that stand in it. */
+function columnsOf({ jti: _, session, ...payload }: AdapterPayload) {
+  const { cookie: _cookie, ...kept } = session ?? {}
+  const { userCode } = payload
+  if (userCode !== undefined) delete payload.userCode
+  return {
+    payload: JSON.stringify(session === undefined ? payload : { ...payload, session: kept }),
+    grantId: payload.grantId ?? null,
+    uid: payload.uid ?? (payload.client_id as string | undefined) ?? null,
+    userCodeHash: userCode === undefined ? null : sha256(userCode),
+  }
+}

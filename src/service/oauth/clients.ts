@@ -1,0 +1,101 @@
+import { RateLimiterMemory } from 'rate-limiter-flexible'
+import { newId, type System } from '../../system.ts'
+import { countClients, purgeUnusedClients } from '../store/oauth-records.ts'
+import type { Store } from '../store/store.ts'
+
+/** Registrations and fetches of metadata that one process takes on in a minute, whoever asks. */
+const mostPerMinute = 60
+/** Clients that registered; those that nobody connected make room after a day. */
+const mostClients = 10_000
+const unusedForMs = 24 * 60 * 60 * 1000
+
+export interface ClientLimits {
+  newId(): string
+  /** Whether one more client may register now. */
+  mayRegister(): Promise<boolean>
+  /** Whether one more document may be fetched now. */
+  mayFetch(): Promise<boolean>
+}
+
+/** Bounds what strangers can make the service store and fetch. */
+export function createClientLimits(store: Store, system: System): ClientLimits {
+  const limiter = new RateLimiterMemory({ points: mostPerMinute, duration: 60 })
+  const oneMore = (what: string) =>
+    limiter.consume(what).then(
+      () => true,
+      (refusal: unknown) => {
+        if (refusal instanceof Error) throw refusal
+        return false
+      },
+    )
+  return {
+    newId: () => newId('ocl', system, system.now()),
+    mayFetch: () => oneMore('fetch'),
+    mayRegister: async () => {
+      if (!(await oneMore('register'))) return false
+      return store.transaction(async (tx) => {
+        await purgeUnusedClients(tx, system.now() - unusedForMs)
+        return (await countClients(tx)) < mostClients
+      })
+    },
+  }
+}
+
+type Metadata = Record<string, unknown>
+
+/**
+ * The metadata of a client as this server registers it, which RFC 7591 section 2 leaves to the server: no client gets a
+ * secret, for none of them could keep it, and one that is answered on its own machine is a native one.
+ */
+export function registrable({ scope: _, client_secret: _secret, ...metadata }: Metadata): Metadata {
+  const method = metadata.token_endpoint_auth_method
+  const withSecret = typeof method === 'string' && method.startsWith('client_secret')
+  return {
+    ...metadata,
+    ...(withSecret ? { token_endpoint_auth_method: 'none' } : {}),
+    ...(metadata.application_type === undefined && isNative(metadata.redirect_uris)
+      ? { application_type: 'native' }
+      : {}),
+  }
+}
+
+function isNative(redirectUris: unknown): boolean {
+  if (!Array.isArray(redirectUris)) return false
+  return redirectUris.some((uri) => typeof uri === 'string' && !uri.startsWith('https:'))
+}
+
+/** Fetches a client's metadata document and reads it as `registrable` does. */
+export function fetchingMetadata(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init)
+    if (response.status !== 200) return response
+    const text = await boundedText(response)
+    return new Response(rewritten(text), { status: 200, headers: response.headers })
+  }
+}
+
+/** More than the server would read of it. */
+const mostMetadataBytes = 8 * 1024
+
+async function boundedText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body ?? []) {
+    length += chunk.byteLength
+    if (length > mostMetadataBytes) throw new Error('The metadata document is too long.')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function rewritten(text: string): string {
+  try {
+    const metadata: unknown = JSON.parse(text)
+    // A document that holds a secret is refused as it is, so only what is not there is filled in.
+    if (typeof metadata !== 'object' || metadata === null || 'client_secret' in metadata) return text
+    const { application_type } = registrable(metadata as Metadata)
+    return JSON.stringify(application_type === undefined ? metadata : { ...metadata, application_type })
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,75 @@
+import { fail } from '../../errors.ts'
+import { type OAuthScope, oauthScopes } from '../../permissions.ts'
+import type { System } from '../../system.ts'
+import { findAgent } from '../store/agents.ts'
+import { findGrant, grantIsLive, liveGrants, revokeGrant, updateGrant } from '../store/oauth-grants.ts'
+import { deleteRecordsOfGrant } from '../store/oauth-records.ts'
+import type { OAuthGrantRow } from '../store/oauth-schema.ts'
+import type { Store, Transaction } from '../store/store.ts'
+import type { UserRow } from '../store/tables.ts'
+import { settledNow } from '../time.ts'
+
+/** An application that a user connected. */
+export interface Connection {
+  grantId: string
+  clientId: string
+  clientName: string
+  /** Null: it acts as the user. */
+  agentName: string | null
+  permissions: readonly { scope: OAuthScope; words: string }[]
+  createdAtMs: number
+  lastUsedAtMs: number | null
+}
+
+export interface Connections {
+  /** The newest first. */
+  list(user: UserRow): Promise<Connection[]>
+  /** Ends a connection; one that has ended stays so. @throws 404 `not_found` for another user's, or none. */
+  revoke(user: UserRow, grantId: string): Promise<void>
+  /** Leaves a connection only those of its permissions that are named. @throws 404 `not_found` as above. */
+  narrow(user: UserRow, grantId: string, scopes: readonly string[]): Promise<void>
+}
+
+export function createConnections(store: Store, system: System): Connections {
+  return {
+    list: (user) =>
+      store.transaction(async (tx) => {
+        const grants = await liveGrants(tx, user.id, system.now())
+        return Promise.all(grants.map((grant) => viewOf(tx, grant)))
+      }),
+    revoke: (user, grantId) =>
+      store.transaction(async (tx) => {
+        const nowMs = await settledNow(tx, system)
+        const grant = await ownGrant(tx, user, grantId)
+        await deleteRecordsOfGrant(tx, grant.id)
+        await revokeGrant(tx, grant.id, nowMs)
+      }),
+    narrow: (user, grantId, kept) =>
+      store.transaction(async (tx) => {
+        const grant = await ownGrant(tx, user, grantId)
+        if (!grantIsLive({ ...grant, agentStatus: grant.agentId === null ? null : 'ACTIVE' }, system.now())) return
+        const scopes = grant.scopes.split(' ').filter((scope) => kept.includes(scope))
+        await updateGrant(tx, grant.id, { scopes: scopes.join(' ') })
+      }),
+  }
+}
+
+async function ownGrant(tx: Transaction, user: UserRow, grantId: string): Promise<OAuthGrantRow> {
+  const grant = await findGrant(tx, grantId)
+  return grant?.userId === user.id ? grant : fail('not_found', { detail: 'There is no such connection.' })
+}
+
+async function viewOf(tx: Transaction, grant: OAuthGrantRow): Promise<Connection> {
+  const { id, clientId, clientName, agentId, partyId, createdAtMs, lastUsedAtMs } = grant
+  const agent = agentId === null ? undefined : await findAgent(tx, partyId, agentId)
+  const scopes = grant.scopes.split(' ').filter(Boolean) as OAuthScope[]
+  return {
+    grantId: id,
+    clientId,
+    clientName,
+    agentName: agent?.name ?? null,
+    permissions: scopes.map((scope) => ({ scope, words: oauthScopes[scope].words })),
+    createdAtMs,
+    lastUsedAtMs,
+  }
+}

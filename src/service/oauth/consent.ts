@@ -1,0 +1,191 @@
+import { fail } from '../../errors.ts'
+import { delegable, type OAuthScope, oauthScopes } from '../../permissions.ts'
+import { newId, type System, sha256 } from '../../system.ts'
+import { insertGrant, liveGrants, updateGrant } from '../store/oauth-grants.ts'
+import { findRecord, saveRecord } from '../store/oauth-records.ts'
+import { createAgent } from '../store/provision.ts'
+import { activeAgents } from '../store/sign-ins.ts'
+import type { Store, Transaction } from '../store/store.ts'
+import type { AgentRow, UserRow } from '../store/tables.ts'
+import { defaultWallet } from '../store/wallets.ts'
+import { settledNow } from '../time.ts'
+import { lifetimes } from './endpoint-paths.ts'
+
+/** What an application asks for. */
+export interface ConsentRequest {
+  /** Of the interaction: one decision is made in it. */
+  uid: string
+  client: {
+    id: string
+    name: string
+    /** Its own page, where it told one. */
+    uri: string | null
+    /** Where the browser goes with the answer; null: to no browser (a device). */
+    redirectUri: string | null
+  }
+  /** The service's scopes among those asked for. */
+  scopes: readonly OAuthScope[]
+}
+
+/** What a person decides on. */
+export interface ConsentView {
+  /** In words. */
+  permissions: readonly { scope: OAuthScope; words: string }[]
+  /** The one used last first. */
+  agents: readonly { id: string; name: string; description: string | null; lastActiveAtMs: number | null }[]
+  /** The agent that this application acts as already. */
+  currentAgentId: string | null
+  mayCreate: boolean
+  /** There is no agent to pick and none can be created (spec: MCP OAuth). */
+  actsAsUser: boolean
+}
+
+export type AgentChoice =
+  | { kind: 'existing'; agentId: string }
+  | { kind: 'new'; name: string; description: string | null }
+  | { kind: 'user' }
+
+export interface Consent {
+  view(user: UserRow, request: ConsentRequest): Promise<ConsentView>
+  /**
+   * Carries out what the person decided; the same decision again, by a double click, has no further effect.
+   * @throws 422 `invalid_value` for an agent that cannot be chosen, 403 `forbidden` for what the user may not do.
+   */
+  allow(user: UserRow, request: ConsentRequest, choice: AgentChoice): Promise<AllowedGrant>
+}
+
+export interface AllowedGrant {
+  id: string
+  scopes: readonly OAuthScope[]
+}
+
+/** What no agent's policy ever allows (spec: Agent keys). */
+const usersOnly: readonly OAuthScope[] = ['account:manage']
+
+export function createConsent(store: Store, system: System): Consent {
+  return {
+    view: (user, request) =>
+      store.transaction(async (tx) => {
+        const agents = await activeAgents(tx, user.partyId)
+        const [current] = await liveGrants(tx, user.id, system.now(), request.client.id)
+        const actsAsUser = agents.length === 0 && !mayCreate(user)
+        return {
+          permissions: grantable(request.scopes, actsAsUser).map((scope) => ({
+            scope,
+            words: oauthScopes[scope].words,
+          })),
+          agents: agents.map(({ id, name, description, lastActiveAtMs }) => ({
+            id,
+            name,
+            description,
+            lastActiveAtMs,
+          })),
+          currentAgentId: current?.agentId ?? null,
+          mayCreate: mayCreate(user),
+          actsAsUser,
+        }
+      }),
+    allow: (user, request, choice) =>
+      store.transaction(async (tx) => {
+        // Of a double click the second finds what the first did.
+        await tx.lock(`consent ${request.uid}`)
+        const decision = { model: 'Decision', idHash: sha256(request.uid) }
+        const made = await findRecord(tx, decision)
+        if (made !== undefined) return JSON.parse(made.payload) as AllowedGrant
+        const nowMs = await settledNow(tx, system)
+        const agentId = await chosenAgent({ tx, system, nowMs }, user, choice)
+        const allowed = await keepGrant({ tx, system, nowMs }, user, request, agentId)
+        const createdAtMs = system.now()
+        const expiresAtMs = createdAtMs + lifetimes.interaction * 1000
+        const none = { grantId: allowed.id, uid: null, userCodeHash: null }
+        await saveRecord(tx, { ...decision, ...none, payload: JSON.stringify(allowed), createdAtMs, expiresAtMs })
+        return allowed
+      }),
+  }
+}
+
+interface Grounds {
+  tx: Transaction
+  system: System
+  nowMs: number
+}
+
+/** Members of a team use what its owner and administrators set up. */
+function mayCreate({ role }: UserRow): boolean {
+  return role !== 'MEMBER'
+}
+
+function grantable(scopes: readonly OAuthScope[], asUser: boolean): OAuthScope[] {
+  return scopes.filter((scope) => asUser || !usersOnly.includes(scope))
+}
+
+async function chosenAgent(grounds: Grounds, user: UserRow, choice: AgentChoice): Promise<string | null> {
+  const { tx } = grounds
+  const agents = await activeAgents(tx, user.partyId)
+  if (choice.kind === 'existing') {
+    if (agents.some(({ id }) => id === choice.agentId)) return choice.agentId
+    return fail('invalid_value', { status: 422, detail: 'This agent is not there any more. Choose another.' })
+  }
+  if (choice.kind === 'new') {
+    if (!mayCreate(user)) fail('forbidden', { detail: 'Your role does not allow you to create agents.' })
+    return newAgent(grounds, user, choice)
+  }
+  if (agents.length === 0 && !mayCreate(user)) return null
+  return fail('invalid_value', { status: 422, detail: 'Choose the agent that the application acts as.' })
+}
+
+async function newAgent(
+  { tx, system, nowMs }: Grounds,
+  user: UserRow,
+  { name, description }: { name: string; description: string | null },
+): Promise<string> {
+  const wallet = await defaultWallet(tx, user.partyId)
+  if (wallet === undefined) return fail('conflict', { detail: 'The account has no default wallet for a new agent.' })
+  const agent = {
+    id: newId('agt', system, nowMs),
+    partyId: user.partyId,
+    name,
+    description,
+    handle: null,
+    status: 'ACTIVE' satisfies AgentRow['status'],
+    createdBy: user.id,
+    createdAtMs: nowMs,
+  } as const
+  await createAgent(tx, agent, wallet.id, delegable)
+  return agent.id
+}
+
+/** One grant for each application and agent: connecting again extends it, and revoking it ends all there is. */
+async function keepGrant(
+  { tx, system, nowMs }: Grounds,
+  user: UserRow,
+  { client, scopes: asked }: ConsentRequest,
+  agentId: string | null,
+): Promise<AllowedGrant> {
+  const realNowMs = system.now()
+  const scopes = grantable(asked, agentId === null)
+  const expiresAtMs = realNowMs + lifetimes.grant * 1000
+  const live = await liveGrants(tx, user.id, realNowMs, client.id)
+  const before = live.find((grant) => grant.agentId === agentId)
+  if (before !== undefined) {
+    const all = [...new Set([...before.scopes.split(' ').filter(Boolean), ...scopes])] as OAuthScope[]
+    await updateGrant(tx, before.id, { scopes: all.join(' '), clientName: client.name, expiresAtMs })
+    return { id: before.id, scopes }
+  }
+  const id = newId('ogr', system, nowMs)
+  await insertGrant(tx, {
+    id,
+    userId: user.id,
+    partyId: user.partyId,
+    agentId,
+    clientId: client.id,
+    clientName: client.name,
+    scopes: scopes.join(' '),
+    payload: '{}',
+    createdAtMs: nowMs,
+    lastUsedAtMs: null,
+    revokedAtMs: null,
+    expiresAtMs,
+  })
+  return { id, scopes }
+}

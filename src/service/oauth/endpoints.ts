@@ -1,0 +1,129 @@
+import type { Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import type Provider from 'oidc-provider'
+import { defaultOAuthScopes } from '../../permissions.ts'
+import { exchangeToken, type TokenExchange } from '../token-exchange.ts'
+import { type ClientLimits, registrable } from './clients.ts'
+import { routes } from './endpoint-paths.ts'
+import { introspect } from './introspection.ts'
+import { isReference } from './references.ts'
+import { audienceOf, resourceMetadata, scopesSupported, tokenExchangeGrant } from './resources.ts'
+
+interface OAuthEndpoints extends TokenExchange {
+  providers: () => Promise<Provider>
+  publicUrl: () => string
+  clientLimits: ClientLimits
+}
+
+/** More than any request to these endpoints needs. */
+const mostBodyBytes = 16 * 1024
+
+const discoveryPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']
+
+/** The OAuth authorization server's endpoints, and what tells where they are. */
+export function mountOAuth(app: Hono, endpoints: OAuthEndpoints): void {
+  const { providers, publicUrl } = endpoints
+  const limit = bodyLimit({
+    maxSize: mostBodyBytes,
+    onError: () => refused(413, 'invalid_request', `The body must be at most ${mostBodyBytes} bytes long.`),
+  })
+  const serve = async (c: Context, given: { body?: string; headers?: Record<string, string>; url?: string } = {}) => {
+    const [provider, { throughNode }] = await Promise.all([providers(), import('./node-bridge.ts')])
+    const request = given.url === undefined ? c.req.raw : new Request(given.url, c.req.raw)
+    const body = given.body ?? (await c.req.text())
+    const bridged = { publicUrl: publicUrl(), request, body, ...(given.headers && { headers: given.headers }) }
+    return throughNode(bridged, provider.callback())
+  }
+  for (const path of discoveryPaths) app.get(path, async (c) => completed(await serve(c)))
+  app.get('/.well-known/oauth-protected-resource/*', (c) => showResource(c, publicUrl()))
+  app.get('/.well-known/oauth-protected-resource', (c) => showResource(c, publicUrl()))
+  app.get(routes.authorization, (c) => serve(c, { url: withDefaultScope(c.req.url) }))
+  app.get(`${routes.authorization}/:uid`, (c) => serve(c))
+  app.get(routes.jwks, (c) => serve(c))
+  app.post(routes.token, limit, async (c) => {
+    const body = await c.req.text()
+    const posing = [...new URLSearchParams(body).values()].some(isReference)
+    if (posing) return refused(400, 'invalid_grant', 'The grant request is invalid.')
+    return (await exchangeToken(endpoints, c.req.header('content-type'), body)) ?? serve(c, { body })
+  })
+  app.post(routes.registration, limit, (c) => register(c, endpoints, serve))
+  app.post(routes.introspection, limit, async (c) => {
+    const body = await c.req.text()
+    return (await introspect(endpoints, c.req.header('authorization'), body)) ?? serve(c, { body })
+  })
+  app.post(routes.revocation, limit, (c) => serve(c))
+  app.post(routes.device_authorization, limit, async (c) =>
+    serve(c, { body: formWithDefaultScope(await c.req.text()) }),
+  )
+  app.on(['GET', 'POST'], [routes.code_verification, `${routes.code_verification}/:uid`], limit, (c) => serve(c))
+}
+
+async function register(
+  c: Context,
+  { clientLimits }: OAuthEndpoints,
+  serve: (c: Context, given: { body: string; headers: Record<string, string> }) => Promise<Response>,
+): Promise<Response> {
+  let metadata: unknown
+  try {
+    metadata = JSON.parse(await c.req.text())
+  } catch {
+    metadata = undefined
+  }
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) {
+    return refused(400, 'invalid_client_metadata', 'The body must be a JSON object with the metadata of the client.')
+  }
+  if (!(await clientLimits.mayRegister())) {
+    return refused(429, 'temporarily_unavailable', 'Too many clients register. Try again in a minute.', {
+      'Retry-After': '60',
+    })
+  }
+  const body = JSON.stringify(registrable(metadata as Record<string, unknown>))
+  return serve(c, { body, headers: { 'content-type': 'application/json' } })
+}
+
+/** The server does not know that other parts of the service serve more than it does. */
+async function completed(response: Response): Promise<Response> {
+  const metadata = (await response.json()) as Record<string, unknown> & { grant_types_supported: string[] }
+  const body = {
+    ...metadata,
+    scopes_supported: ['openid', 'offline_access', ...scopesSupported],
+    grant_types_supported: [...metadata.grant_types_supported, tokenExchangeGrant],
+  }
+  const headers = new Headers(response.headers)
+  headers.delete('content-length')
+  return new Response(JSON.stringify(body), { status: response.status, headers })
+}
+
+/** RFC 9728 section 3: of the API at the root, of the MCP endpoint below its path. The caller's own name for us is kept. */
+function showResource(c: Context, publicUrl: string): Response {
+  const path = new URL(c.req.url).pathname.replace('/.well-known/oauth-protected-resource', '')
+  const asked = new URL(publicUrl)
+  const { host } = new URL(c.req.url)
+  if (audienceOf(publicUrl, `${asked.protocol}//${host}/`) !== undefined) asked.host = host
+  const resource = `${asked.origin}${path === '/' ? '' : path}`
+  if (audienceOf(publicUrl, resource) === undefined) return c.notFound() as Response
+  const headers = { 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' }
+  return c.json(resourceMetadata(resource, publicUrl), 200, headers)
+}
+
+/** RFC 6749 section 3.3: a request that names no scope is one for the default. */
+function withDefaultScope(url: string): string {
+  const completed = new URL(url)
+  const { searchParams } = completed
+  if (!searchParams.has('scope')) searchParams.set('scope', defaultOAuthScopes.join(' '))
+  return completed.href
+}
+
+function formWithDefaultScope(body: string): string {
+  const form = new URLSearchParams(body)
+  if (!form.has('scope')) form.set('scope', defaultOAuthScopes.join(' '))
+  return form.toString()
+}
+
+function refused(status: number, error: string, description: string, headers: Record<string, string> = {}): Response {
+  const common = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
+  return new Response(JSON.stringify({ error, error_description: description }), {
+    status,
+    headers: { ...common, ...headers },
+  })
+}

@@ -1,0 +1,100 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type Provider from 'oidc-provider'
+import { type OAuthScope, oauthScopes } from '../../permissions.ts'
+import type { UserRow } from '../store/tables.ts'
+import type { AllowedGrant, ConsentRequest } from './consent.ts'
+
+/** The authorization requests that wait for a person's decision, by the cookie of the browser that began them. */
+export interface Interactions {
+  /** What is asked for; undefined: the browser is in no such request, or it has ended. */
+  request(request: Request): Promise<ConsentRequest | undefined>
+  /** Leads the browser back to the application with the grant. */
+  allow(request: Request, user: UserRow, asked: ConsentRequest, allowed: AllowedGrant): Promise<Response>
+  /** Leads the browser back to the application with `access_denied`. */
+  deny(request: Request): Promise<Response>
+}
+
+type Use = (provider: Provider, req: IncomingMessage, res: ServerResponse) => Promise<void>
+
+export function createInteractions(providers: () => Promise<Provider>, publicUrl: () => string): Interactions {
+  const within = async (request: Request, use: Use) => {
+    const [provider, { throughNode }] = await Promise.all([providers(), import('./node-bridge.ts')])
+    return throughNode({ publicUrl: publicUrl(), request, body: '' }, (req, res) => use(provider, req, res))
+  }
+  return {
+    request: async (request) => {
+      let found: ConsentRequest | undefined
+      // Only the request is looked at: what is answered to it goes nowhere.
+      await within(request, async (provider, req, res) => {
+        found = await requestOf(provider, req, res)
+        res.end()
+      })
+      return found
+    },
+    allow: (request, user, asked, allowed) =>
+      within(request, async (provider, req, res) => {
+        const grantId = await saveGrant(provider, { req, res, publicUrl: publicUrl() }, user, asked, allowed)
+        const login = { accountId: user.id, remember: false }
+        const result = { login, consent: { grantId } }
+        await provider.interactionFinished(req, res, result, { mergeWithLastSubmission: false })
+      }),
+    deny: (request) =>
+      within(request, async (provider, req, res) => {
+        const result = { error: 'access_denied', error_description: 'The person said no.' }
+        await provider.interactionFinished(req, res, result, { mergeWithLastSubmission: false })
+      }),
+  }
+}
+
+async function requestOf(
+  provider: Provider,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<ConsentRequest | undefined> {
+  try {
+    const { uid, params } = await provider.interactionDetails(req, res)
+    const client = await provider.Client.find(String(params.client_id))
+    if (client === undefined) return undefined
+    const scopes = String(params.scope ?? '').split(' ')
+    return {
+      uid,
+      client: {
+        id: client.clientId,
+        name: client.clientName ?? hostOf(client.clientId) ?? 'An application without a name',
+        uri: client.clientUri ?? null,
+        redirectUri: typeof params.redirect_uri === 'string' ? params.redirect_uri : null,
+      },
+      scopes: (Object.keys(oauthScopes) as OAuthScope[]).filter((scope) => scopes.includes(scope)),
+    }
+  } catch (error) {
+    if (error instanceof Error && error.name === 'SessionNotFound') return undefined
+    throw error
+  }
+}
+
+/** What is allowed, for each resource asked for; all else that was asked for counts as refused. */
+async function saveGrant(
+  provider: Provider,
+  { req, res, publicUrl }: { req: IncomingMessage; res: ServerResponse; publicUrl: string },
+  user: UserRow,
+  { client, scopes: asked }: ConsentRequest,
+  { id, scopes }: AllowedGrant,
+): Promise<string> {
+  const { params } = await provider.interactionDetails(req, res)
+  const grant = (await provider.Grant.find(id)) ?? new provider.Grant({ accountId: user.id, clientId: client.id })
+  grant.jti = id
+  // What was refused before may be allowed now.
+  delete grant.rejected
+  grant.addOIDCScope('openid offline_access')
+  const named = [params.resource ?? publicUrl].flat().map(String)
+  const refused = asked.filter((scope) => !scopes.includes(scope))
+  for (const resource of named) {
+    if (scopes.length > 0) grant.addResourceScope(resource, scopes.join(' '))
+    if (refused.length > 0) grant.rejectResourceScope(resource, refused.join(' '))
+  }
+  return grant.save()
+}
+
+function hostOf(clientId: string): string | undefined {
+  return URL.parse(clientId)?.host
+}

@@ -1,0 +1,69 @@
+import { Failure } from '../../errors.ts'
+import type { Environment } from '../../operation.ts'
+import type { System } from '../../system.ts'
+import { authenticate } from '../authenticate.ts'
+import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
+import type { Store } from '../store/store.ts'
+import { settledNow } from '../time.ts'
+import { type AccessTokens, looksSigned } from './access-tokens.ts'
+
+interface Introspection {
+  store: Store
+  system: System
+  environment: Environment
+  accessTokens: AccessTokens
+  publicUrl: () => string
+}
+
+/**
+ * RFC 7662 for signed access tokens: a resource server asks whether a token still works, with an API key of the party
+ * that the token acts for. Undefined: the token is no signed one, and the authorization server's own to answer.
+ */
+export async function introspect(
+  grounds: Introspection,
+  authorization: string | undefined,
+  body: string,
+): Promise<Response | undefined> {
+  const token = new URLSearchParams(body).get('token') ?? ''
+  if (!looksSigned(token)) return undefined
+  const { store, system, environment, accessTokens, publicUrl } = grounds
+  const claims = await accessTokens.verify(token)
+  return store.transaction(async (tx) => {
+    const times = { nowMs: await settledNow(tx, system), realNowMs: system.now() }
+    const authority = { environment, local: new Map(), ...times, claims: undefined }
+    let partyId: string
+    try {
+      partyId = (await authenticate(tx, authorization ?? null, authority)).partyId
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      const headers = { 'WWW-Authenticate': 'Bearer' }
+      return answer({ error: 'invalid_client', error_description: 'Send an API key as the bearer.' }, 401, headers)
+    }
+    const grant = claims && (await findGrant(tx, claims.grantId))
+    if (claims === undefined || grant?.partyId !== partyId || !grantIsLive(grant, times.realNowMs)) {
+      return answer({ active: false })
+    }
+    const { userId, clientId, agentId } = grant
+    const scope = grant.scopes
+      .split(' ')
+      .filter((name) => claims.scopes.includes(name))
+      .join(' ')
+    return answer({
+      active: true,
+      token_type: 'Bearer',
+      iss: publicUrl(),
+      aud: claims.audience,
+      sub: userId,
+      client_id: clientId,
+      scope,
+      exp: Math.floor(claims.expiresAtMs / 1000),
+      grant_id: grant.id,
+      ...(agentId === null ? {} : { agent_id: agentId }),
+    })
+  })
+}
+
+function answer(body: object, status = 200, headers: Record<string, string> = {}): Response {
+  const common = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
+  return new Response(JSON.stringify(body), { status, headers: { ...common, ...headers } })
+}

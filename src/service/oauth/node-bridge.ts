@@ -1,0 +1,35 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { toFetchResponse, toReqRes } from 'fetch-to-node'
+
+/** What a request must be for the authorization server, which speaks Node's own HTTP. */
+export interface BridgedRequest {
+  /** The service's address as browsers see it: what it believes of its own host and protocol. */
+  publicUrl: string
+  request: Request
+  /** Sent in place of the request's own. */
+  body: string
+  /** Headers that are added or replaced. */
+  headers?: Readonly<Record<string, string>>
+}
+
+/** Hands a request to a handler of Node's kind and gives back what it answers. */
+export async function throughNode(
+  { publicUrl, request, body, headers = {} }: BridgedRequest,
+  handle: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>,
+): Promise<Response> {
+  const { host, protocol } = new URL(publicUrl)
+  const sent = new Headers(request.headers)
+  sent.set('host', host)
+  sent.delete('content-length')
+  for (const [name, value] of Object.entries(headers)) sent.set(name, value)
+  const hasBody = request.method !== 'GET' && request.method !== 'HEAD' && body !== ''
+  if (hasBody) sent.set('content-length', String(Buffer.byteLength(body)))
+  const { pathname, search } = new URL(request.url)
+  const init: RequestInit = { method: request.method, headers: sent, ...(hasBody ? { body } : {}) }
+  const { req, res } = toReqRes(new Request(publicUrl + pathname + search, init))
+  // All that is asked of the connection is whether it is a safe one, which decides on the cookies.
+  Object.defineProperty(req, 'socket', { value: { encrypted: protocol === 'https:' } })
+  // What fails before it answers would leave the answer waiting.
+  const [response] = await Promise.all([toFetchResponse(res), handle(req, res)])
+  return response
+}

@@ -1,0 +1,179 @@
+import Provider, { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider'
+import type { Logger } from '../../log.ts'
+import { hmac, type System } from '../../system.ts'
+import { checkoutKey } from '../store/checkout-key.ts'
+import { findUser } from '../store/second-factors.ts'
+import type { Store } from '../store/store.ts'
+import { createAdapter } from './adapter.ts'
+import type { ClientLimits } from './clients.ts'
+import { lifetimes, routes } from './endpoint-paths.ts'
+import { audienceOf, audiences, scopesSupported } from './resources.ts'
+import { type SigningKey, signingAlgorithm } from './signing-keys.ts'
+
+/** The pages of the device flow, which the server shows itself; each answers a whole document. */
+export interface DevicePages {
+  enterCode(form: { action: string; token: string }, error: string | undefined): string
+  confirmCode(form: { action: string; token: string }, client: { name: string }, code: string): string
+  done(client: { name: string }): string
+  failed(error: { code: string; description: string }): string
+  headers: Readonly<Record<string, string>>
+}
+
+export interface ProviderGrounds {
+  store: Store
+  system: System
+  publicUrl: () => string
+  clientLimits: ClientLimits
+  devicePages: DevicePages
+  /** Fetches the documents that clients describe themselves by. */
+  fetch: typeof globalThis.fetch
+  log: Logger
+}
+
+export async function createProvider(grounds: ProviderGrounds, keys: readonly SigningKey[]): Promise<Provider> {
+  const { store, system } = grounds
+  const publicUrl = grounds.publicUrl()
+  const cookieKey = hmac(await store.transaction((tx) => checkoutKey(tx, system)), 'oauth cookies')
+  const provider = new Provider(publicUrl, configuration({ ...grounds, publicUrl }, keys, cookieKey))
+  provider.on('server_error', (_ctx, error) => grounds.log.error({ err: error }, 'the authorization server failed'))
+  return provider
+}
+
+function configuration(
+  {
+    store,
+    system,
+    publicUrl,
+    clientLimits,
+    devicePages,
+    fetch,
+  }: Omit<ProviderGrounds, 'publicUrl'> & { publicUrl: string },
+  keys: readonly SigningKey[],
+  cookieKey: string,
+): Configuration {
+  const [api] = audiences(publicUrl)
+  return {
+    adapter: createAdapter(store, system),
+    jwks: { keys: [...keys] },
+    routes,
+    fetch,
+    scopes: ['openid', 'offline_access'],
+    claims: { openid: ['sub'] },
+    responseTypes: ['code'],
+    clientAuthMethods: ['none'],
+    clientDefaults: {
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      id_token_signed_response_alg: signingAlgorithm,
+    },
+    enabledJWA: { idTokenSigningAlgValues: [signingAlgorithm] },
+    pkce: { required: () => true },
+    cookies: {
+      keys: [cookieKey],
+      long: { httpOnly: true, sameSite: 'lax' },
+      short: { httpOnly: true, sameSite: 'lax' },
+    },
+    ttl: {
+      AccessToken: lifetimes.accessToken,
+      AuthorizationCode: lifetimes.authorizationCode,
+      DeviceCode: lifetimes.deviceCode,
+      Grant: lifetimes.grant,
+      IdToken: lifetimes.accessToken,
+      Interaction: lifetimes.interaction,
+      RefreshToken: lifetimes.refreshToken,
+      Session: lifetimes.session,
+    },
+    discovery: { service_documentation: `${publicUrl}/openapi.json`, scopes_supported: scopesSupported },
+    interactions: { url: (_ctx, { uid }) => `/oauth/consent/${uid}`, policy: askAlways() },
+    // Whatever was allowed before, a person decides at each connection; what was decided just now is the grant.
+    loadExistingGrant: (ctx) => {
+      const grantId = ctx.oidc.result?.consent?.grantId
+      return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId)
+    },
+    findAccount: async (_ctx, userId) => {
+      const user = await store.transaction((tx) => findUser(tx, userId))
+      return user && { accountId: user.id, claims: async () => ({ sub: user.id }) }
+    },
+    issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+    // The person's browser session ends soon; what they connected stays until it is revoked.
+    expiresWithSession: async () => false,
+    rotateRefreshToken: true,
+    extraTokenClaims: (_ctx, token) => ('grantId' in token ? { grant_id: token.grantId } : undefined),
+    // No cookie says who asks at the endpoints that scripts may use.
+    clientBasedCORS: () => true,
+    renderError: (ctx, { error, error_description = '' }) => {
+      ctx.set(devicePages.headers)
+      ctx.body = devicePages.failed({ code: error, description: error_description })
+    },
+    features: {
+      devInteractions: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      userinfo: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+      introspection: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+      registration: { enabled: true, idFactory: () => clientLimits.newId(), issueRegistrationAccessToken: false },
+      clientIdMetadataDocument: {
+        enabled: true,
+        ack: 'draft-02',
+        allowFetch: () => clientLimits.mayFetch(),
+      },
+      deviceFlow: { enabled: true, ...deviceFlow(devicePages) },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: (_ctx, _client, oneOf) => (oneOf === undefined ? api : (oneOf[0] ?? api)),
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_ctx, resource) => {
+          const audience = audienceOf(publicUrl, resource)
+          if (audience === undefined)
+            throw new errors.InvalidTarget(`resource must be ${audiences(publicUrl).join(' or ')}`)
+          return {
+            scope: scopesSupported.join(' '),
+            audience,
+            accessTokenTTL: lifetimes.accessToken,
+            accessTokenFormat: 'jwt',
+            jwt: { sign: { alg: signingAlgorithm } },
+          }
+        },
+      },
+    },
+  }
+}
+
+/** The consent page is where a person signs in too, so it alone is asked for. */
+function askAlways() {
+  return interactionPolicy.base()
+}
+
+function deviceFlow(pages: DevicePages): object {
+  const form = (ctx: KoaContextWithOIDC) => ({
+    action: routes.code_verification,
+    token: (ctx.oidc.session as unknown as { state: { secret: string } }).state.secret,
+  })
+  const show = (ctx: KoaContextWithOIDC, document: string) => {
+    ctx.set(pages.headers)
+    ctx.body = document
+  }
+  const nameOf = (ctx: KoaContextWithOIDC) => ({ name: ctx.oidc.client?.clientName ?? ctx.oidc.client?.clientId ?? '' })
+  return {
+    charset: 'base-20',
+    mask: '****-****',
+    userCodeInputSource: (
+      ctx: KoaContextWithOIDC,
+      _form: string,
+      out?: object,
+      error?: Error & { userCode?: string },
+    ) => {
+      const told = error !== undefined || out !== undefined
+      show(ctx, pages.enterCode(form(ctx), told ? (error?.name ?? 'error') : undefined))
+    },
+    userCodeConfirmSource: (ctx: KoaContextWithOIDC, _form: string, _client: unknown, _info: unknown, code: string) => {
+      show(ctx, pages.confirmCode(form(ctx), nameOf(ctx), code))
+    },
+    successSource: (ctx: KoaContextWithOIDC) => {
+      show(ctx, pages.done(nameOf(ctx)))
+    },
+  }
+}

@@ -1,0 +1,27 @@
+import type Provider from 'oidc-provider'
+import type { ProviderGrounds } from './provider.ts'
+
+/** Looked at this often: a key that another process made comes into use with it. */
+const keysForMs = 10 * 60_000
+
+/**
+ * Gives the authorization server, made anew when its signing keys change. It is loaded by the first request for it: no
+ * start waits for it.
+ */
+export function createProviders(grounds: ProviderGrounds): () => Promise<Provider> {
+  const { store, system } = grounds
+  let made: { provider: Promise<Provider>; kid: string } | undefined
+  let lookedAtMs = Number.NEGATIVE_INFINITY
+  return async () => {
+    const [{ createProvider }, { currentSigningKeys }] = await Promise.all([
+      import('./provider.ts'),
+      import('./signing-keys.ts'),
+    ])
+    if (made !== undefined && system.now() - lookedAtMs < keysForMs) return made.provider
+    lookedAtMs = system.now()
+    const keys = await currentSigningKeys(store, system)
+    const kid = keys[0]?.kid ?? ''
+    if (made?.kid !== kid) made = { kid, provider: createProvider(grounds, keys) }
+    return made.provider
+  }
+}

@@ -1,0 +1,53 @@
+import { oauthScopes } from '../../permissions.ts'
+
+/** RFC 8693 section 2.1. */
+export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
+
+/** Those of applications that people sign in to. */
+export const signInGrants: readonly string[] = [
+  'authorization_code',
+  'refresh_token',
+  'urn:ietf:params:oauth:grant-type:device_code',
+]
+
+/** The names of this service as a resource server (RFC 8707): the API, and its MCP endpoint. */
+export function audiences(publicUrl: string): readonly [api: string, mcp: string] {
+  return [publicUrl, `${publicUrl}/mcp`]
+}
+
+const loopback = /^(localhost|127\.0\.0\.1|\[::1\])$/
+
+/**
+ * The audience that a `resource` parameter names; undefined when it is none of ours. URL libraries end an address
+ * without a path in a slash, and a service on this machine has three names.
+ */
+export function audienceOf(publicUrl: string, resource: string): string | undefined {
+  const [named, own] = [URL.parse(resource), new URL(publicUrl)]
+  if (named === null || named.search !== '' || named.hash !== '' || named.username !== '') return undefined
+  const alias = named.port === own.port && loopback.test(named.hostname) && loopback.test(own.hostname)
+  if (named.protocol !== own.protocol || (named.host !== own.host && !alias)) return undefined
+  const [api, mcp] = audiences(publicUrl)
+  if (named.pathname === '/') return api
+  return named.pathname === '/mcp' || /^\/mcp\/(x\/[a-z,]+|readonly)$/.test(named.pathname) ? mcp : undefined
+}
+
+/** All scopes that a connection can ask for, in their order. */
+export const scopesSupported = Object.keys(oauthScopes)
+
+/** Where the metadata of a resource lies (RFC 9728 section 3.1): between its host and its path. */
+export function resourceMetadataUrl(resource: string): string {
+  const { origin, pathname } = new URL(resource)
+  return `${origin}/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`
+}
+
+/** The metadata of a resource of this service (RFC 9728 section 2). */
+export function resourceMetadata(resource: string, issuer: string): object {
+  return {
+    resource,
+    authorization_servers: [issuer],
+    scopes_supported: scopesSupported,
+    bearer_methods_supported: ['header'],
+    resource_name: 'payments-mcp',
+    resource_documentation: `${issuer}/openapi.json`,
+  }
+}

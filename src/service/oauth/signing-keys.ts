@@ -1,0 +1,45 @@
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose'
+import type { System } from '../../system.ts'
+import { deleteSigningKey, insertSigningKey, signingKeys } from '../store/sign-ins.ts'
+import type { Store } from '../store/store.ts'
+
+/** RFC 7518 section 3.4: small keys and signatures, known to every library. */
+export const signingAlgorithm = 'ES256'
+
+export type SigningKey = JWK & { kid: string }
+
+const dayMs = 24 * 60 * 60 * 1000
+/** A key signs for so long; a newer one then takes over. */
+const signsForMs = 30 * dayMs
+/** Far longer than a token lives: whoever has cached the published keys finds the one that it needs. */
+const keptForMs = signsForMs + 2 * dayMs
+
+/** The keys that access tokens may be signed with, the one that signs first. Makes a new one when it is time to. */
+export async function currentSigningKeys(store: Store, system: System): Promise<SigningKey[]> {
+  const known = await store.transaction(signingKeys)
+  if (known.some(({ createdAtMs }) => system.now() - createdAtMs < signsForMs)) return known.map(parsed)
+  const made = await newKey()
+  return store.transaction(async (tx) => {
+    // Of two processes that find that it is time, one makes the key.
+    await tx.lock('signing keys')
+    const nowMs = system.now()
+    const rows = await signingKeys(tx)
+    if (rows.some(({ createdAtMs }) => nowMs - createdAtMs < signsForMs)) return rows.map(parsed)
+    const row = { kid: made.kid, jwk: JSON.stringify(made), createdAtMs: nowMs }
+    await insertSigningKey(tx, row)
+    const [past, kept] = [[], []] as [typeof rows, typeof rows]
+    for (const old of rows) (nowMs - old.createdAtMs < keptForMs ? kept : past).push(old)
+    for (const { kid } of past) await deleteSigningKey(tx, kid)
+    return [row, ...kept].map(parsed)
+  })
+}
+
+async function newKey(): Promise<SigningKey> {
+  const { privateKey } = await generateKeyPair(signingAlgorithm, { extractable: true })
+  const jwk = await exportJWK(privateKey)
+  return { ...jwk, kid: await calculateJwkThumbprint(jwk), alg: signingAlgorithm, use: 'sig' }
+}
+
+function parsed({ jwk }: { jwk: string }): SigningKey {
+  return JSON.parse(jwk) as SigningKey
+}

@@ -1,0 +1,36 @@
+import { isLoopback } from './connect-routes.ts'
+import { plainText } from './connect-words.ts'
+
+/** An application in the words of a page. Texts, not HTML. */
+export interface ApplicationWords {
+  name: string
+  /** The host that it is known to belong to; null: nothing is known but what it says of itself. */
+  host: string | null
+}
+
+/** Longer names push what matters off the page. */
+const mostOfName = 80
+
+/** @param id A client id that is an address is where the application's description was read, so its host is certain. */
+export function applicationWords({ id, name }: { id: string; name: string }): ApplicationWords {
+  const address = URL.parse(id)
+  const host = address?.protocol === 'https:' ? shortText(address.host) : null
+  return { name: shortText(name) || 'An application without a name', host }
+}
+
+/** Where the browser goes with the answer, in words. */
+export function destinationWords(redirectUri: string | null): string {
+  if (redirectUri === null) return 'The device that showed you the code'
+  const address = URL.parse(redirectUri)
+  if (address === null) return shortText(redirectUri)
+  if (isLoopback(redirectUri)) return 'This computer'
+  if (!/^https?:$/.test(address.protocol))
+    return `This computer: the app that opens ${shortText(address.protocol)} addresses`
+  return shortText(address.host)
+}
+
+/** A foreign text on one line, cut to what fits a heading. */
+export function shortText(text: string, most = mostOfName): string {
+  const points = [...plainText(text.slice(0, most * 8)).trim()]
+  return points.length <= most ? points.join('') : `${points.slice(0, most - 1).join('')}…`
+}

@@ -1,0 +1,72 @@
+import { html } from 'hono/html'
+import type { ConnectionWords, StatusWords } from './connections-words.ts'
+import type { Html } from './page-document.ts'
+import { oauthDocument, sandboxBanner, signOutForm } from './sign-in-page.ts'
+
+export interface ConnectionsShown {
+  connections: readonly (ConnectionWords & { formToken: string })[]
+  user: string
+  email: string
+  signOutToken: string
+  /** What was done just now. */
+  status: StatusWords | null
+  sandbox: boolean
+}
+
+/** The page of the applications that a person connected. It has no script: the browser sends the forms. */
+export function connectionsPage(shown: ConnectionsShown): Html {
+  const { connections, user, email, signOutToken, status, sandbox } = shown
+  const heading = 'Connected applications'
+  return oauthDocument(
+    status === null ? heading : `${status.title} – ${heading}`,
+    html`${sandbox ? sandboxBanner() : ''}
+<main>
+<h1>${heading}</h1>
+${status === null ? '' : html`<p class="done" role="${status.isProblem ? 'alert' : 'status'}">${status.text}</p>`}
+${connections.length === 0 ? html`<p>None. To connect an application, add this service to it and sign in when it asks you to; it appears here then.</p>` : connections.map(connectionSection)}
+<section class="account" aria-labelledby="account">
+<h2 id="account">Your account</h2>
+<p>Signed in as <bdi>${user}</bdi> (<bdi>${email}</bdi>)</p>
+${signOutForm(signOutToken, 'Sign out')}
+</section>
+</main>`,
+  )
+}
+
+function connectionSection(connection: ConnectionsShown['connections'][number], index: number): Html {
+  const { grantId, application, actsAs, permissions, since, lastUsed, formToken } = connection
+  const { name, host } = application
+  const of = html`<span class="unseen"> of <bdi>${name}</bdi></span>`
+  const from = html`<span class="unseen"> <bdi>${name}</bdi></span>`
+  return html`<section aria-labelledby="application-${index}">
+<h2 id="application-${index}"><bdi>${name}</bdi></h2>
+<dl>
+<div><dt>Application</dt><dd>${host === null ? 'Its name is what it calls itself' : html`Of <strong>${host}</strong>`}</dd></div>
+<div><dt>Acts as</dt><dd>${actsAs === null ? 'You' : html`<bdi>${actsAs}</bdi>`}</dd></div>
+<div><dt>Connected</dt><dd>${since}</dd></div>
+<div><dt>Last used</dt><dd>${lastUsed}</dd></div>
+</dl>
+<form method="post" action="/connections/${grantId}">
+<input type="hidden" name="formToken" value="${formToken}">
+${
+  permissions.length === 0
+    ? html`<p>It may see who you are, and nothing else.</p>`
+    : html`<fieldset>
+<legend>It may</legend>
+${permissions.map(
+  ({ scope, words }, at) => html`<div class="option">
+<input type="checkbox" id="scope-${index}-${at}" name="scope" value="${scope}" checked>
+<label for="scope-${index}-${at}">${words}</label>
+</div>
+`,
+)}
+</fieldset>`
+}
+<div class="choices">
+${permissions.length === 0 ? '' : html`<button type="submit" name="action" value="narrow" class="quiet">Save permissions${of}</button>`}
+<button type="submit" name="action" value="revoke" class="danger">Disconnect${from}</button>
+</div>
+</form>
+</section>
+`
+}

@@ -1,0 +1,39 @@
+/** What the pages say where a device is connected. Texts, not HTML. */
+interface CodeProblem {
+  text: string
+  /** Whether it is something to mend, not only to know. */
+  isError: boolean
+}
+
+/** Why a code has to be entered again, by the authorization server's name for it. */
+export function codeProblem(name: string): CodeProblem {
+  return Object.hasOwn(problems, name) ? problems[name as keyof typeof problems] : other
+}
+
+const problems = {
+  NoCodeError: { text: 'Enter the code that the device shows.', isError: true },
+  NotFoundError: { text: 'There is no such code. Check it letter by letter against the device.', isError: true },
+  ExpiredError: { text: 'This code has expired. Start again on the device to get a new one.', isError: true },
+  AlreadyUsedError: { text: 'This code was used already. Start again on the device to get a new one.', isError: true },
+  AbortedError: { text: 'Stopped. The device gets no access; you can close this page.', isError: false },
+  AccessDenied: { text: 'Denied. The device gets no access; you can close this page.', isError: false },
+} as const satisfies Record<string, CodeProblem>
+
+const other = { text: 'The form was no longer current. Enter the code again.', isError: true }
+
+/** What went wrong with an application's request, by the code of the OAuth error. */
+export function failureWords(code: string): string {
+  return Object.hasOwn(failures, code) ? failures[code as keyof typeof failures] : failures.invalid_request
+}
+
+const failures = {
+  invalid_request: 'The application sent a request that can’t be answered. Go back to it and start again.',
+  invalid_client: 'The application is not known here. Go back to it, and connect it anew.',
+  invalid_client_metadata: 'The application describes itself in a way that is not accepted. Tell its maker.',
+  invalid_redirect_uri: 'The application asks to be answered at an address that it did not register. Tell its maker.',
+  invalid_scope: 'The application asks for a permission that does not exist. Tell its maker.',
+  invalid_target: 'The application asks for access to something that this service does not have. Tell its maker.',
+  access_denied: 'You said no. The application gets no access.',
+  server_error: 'Something went wrong here. Try again in a moment.',
+  temporarily_unavailable: 'The service is busy. Try again in a moment.',
+} as const satisfies Record<string, string>

@@ -1,0 +1,58 @@
+import type { Kysely } from 'kysely'
+import { createTable } from './schema.ts'
+
+export interface McpSessionTables {
+  mcpSessions: McpSessionRow
+  mcpEvents: McpEventRow
+  mcpMail: McpMailRow
+}
+
+/** A session of an MCP host, which any process that shares the database can go on with. */
+export interface McpSessionRow {
+  /** SHA-256 of the session's id, hexadecimal; the id itself is not stored. */
+  idHash: string
+  /** Of the grant or key that it is bound to. */
+  principalId: string
+  /** JSON of what a process needs to go on with it. */
+  state: string
+  createdAtMs: number
+  usedAtMs: number
+}
+
+/** A message on an event stream, kept for a host that lost its connection. */
+export interface McpEventRow {
+  idHash: string
+  streamId: string
+  sequence: number
+  message: string
+}
+
+/** A message for other processes that serve the session. */
+export interface McpMailRow {
+  id: string
+  idHash: string
+  /** Empty: all of them. */
+  addressee: string
+  message: string
+  sentAtMs: number
+}
+
+export async function createMcpSessionsSchema(db: Kysely<unknown>): Promise<void> {
+  await createTable(db, 'mcpSessions', {
+    text: 'idHash principalId state',
+    bigint: 'createdAtMs usedAtMs',
+    key: ['idHash'],
+    indexes: [['principalId', 'usedAtMs'], ['usedAtMs']],
+  })
+  await createTable(db, 'mcpEvents', {
+    text: 'idHash streamId message',
+    bigint: 'sequence',
+    key: ['idHash', 'streamId', 'sequence'],
+  })
+  await createTable(db, 'mcpMail', {
+    text: 'id idHash addressee message',
+    bigint: 'sentAtMs',
+    key: ['id'],
+    indexes: [['idHash', 'addressee']],
+  })
+}

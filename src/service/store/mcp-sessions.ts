@@ -1,0 +1,134 @@
+import type { Kysely } from 'kysely'
+import type { McpEventRow, McpMailRow, McpSessionRow, McpSessionTables } from './mcp-sessions-schema.ts'
+import { prepared } from './prepared.ts'
+import type { Store, Transaction } from './store.ts'
+
+export interface McpSessionBounds {
+  sessions: number
+  sessionsPerPrincipal: number
+  /** Sessions that were not used since then have ended. */
+  usedSinceMs: number
+}
+
+/** The sessions of MCP hosts in the service's database: each function is a transaction of its own. */
+export function createMcpSessions(store: Store) {
+  return {
+    // Another process may open the same file or database at any time.
+    shared: true,
+    /** Keeps a new session. Beyond the bounds, those that were used the longest ago end with all that is theirs. */
+    create: (session: McpSessionRow, bounds: McpSessionBounds) =>
+      store.transaction(async (tx) => {
+        await removeAll(tx, await surplus(tx, session.principalId, bounds))
+        await insertSession(tx, session)
+      }),
+    find: (idHash: string): Promise<McpSessionRow | undefined> =>
+      store.transaction(async (tx) => (await sessionByHash(tx, { idHash })).rows[0]),
+    touch: (idHash: string, usedAtMs: number) =>
+      store.transaction(async (tx) => {
+        const sessions = tables(tx).updateTable('mcpSessions')
+        await sessions.set({ usedAtMs }).where('idHash', '=', idHash).where('usedAtMs', '<', usedAtMs).execute()
+      }),
+    remove: (idHash: string) => store.transaction((tx) => removeAll(tx, [idHash])),
+    /** Keeps an event of a session that has not ended, and of its stream the latest `keep`. */
+    appendEvent: (event: McpEventRow, keep: number) =>
+      store.transaction(async (tx) => {
+        if ((await sessionByHash(tx, { idHash: event.idHash })).rows.length === 0) return
+        await insertEvent(tx, event)
+        if (event.sequence <= keep) return
+        const { idHash, streamId, sequence } = event
+        const events = tables(tx).deleteFrom('mcpEvents').where('idHash', '=', idHash).where('streamId', '=', streamId)
+        await events.where('sequence', '<=', sequence - keep).execute()
+      }),
+    readEvents: (idHash: string, streamId: string, after: number): Promise<McpEventRow[]> =>
+      store.transaction(async (tx) => (await eventsAfter(tx, { idHash, streamId, after })).rows),
+    /** Leaves a message for the processes that serve the session; drops it where too much is unread. */
+    deliver: (mail: McpMailRow) =>
+      store.transaction(async (tx) => {
+        const { idHash, sentAtMs } = mail
+        if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
+        const db = tables(tx)
+        await db
+          .deleteFrom('mcpMail')
+          .where('idHash', '=', idHash)
+          .where('sentAtMs', '<=', sentAtMs - mailKeptMs)
+          .execute()
+        const unread = await db.selectFrom('mcpMail').select('id').where('idHash', '=', idHash).execute()
+        if (unread.length < mailLimit) await db.insertInto('mcpMail').values(mail).execute()
+      }),
+    /** The messages for that addressee, which are removed, and those for everybody, which stay for a while. */
+    takeMail: (idHash: string, addressee: string): Promise<McpMailRow[]> =>
+      store.transaction(async (tx) => {
+        const { rows } = await mailFor(tx, { idHash, addressee })
+        const own = rows.filter((mail) => mail.addressee === addressee).map(({ id }) => id)
+        if (own.length > 0) await tables(tx).deleteFrom('mcpMail').where('id', 'in', own).execute()
+        return rows
+      }),
+  }
+}
+
+/** Unread messages of a session. */
+const mailLimit = 100
+/** How long a message for everybody stays. */
+const mailKeptMs = 60_000
+/** At one time; what is left ends with the next session that begins. */
+const surplusLimit = 100
+
+/** The sessions that end for a new one: those whose time is over, and the longest unused of those beyond a bound. */
+async function surplus(tx: Transaction, principalId: string, bounds: McpSessionBounds): Promise<string[]> {
+  const sessions = tables(tx).selectFrom('mcpSessions')
+  const oldest = sessions.select('idHash').orderBy('usedAtMs').limit(surplusLimit)
+  const over = await oldest.where('usedAtMs', '<', bounds.usedSinceMs).execute()
+  const count = sessions
+    .select((row) => row.fn.countAll<number>().as('count'))
+    .where('usedAtMs', '>=', bounds.usedSinceMs)
+  const all = Number((await count.executeTakeFirstOrThrow()).count)
+  const own = Number((await count.where('principalId', '=', principalId).executeTakeFirstOrThrow()).count)
+  const living = oldest.where('usedAtMs', '>=', bounds.usedSinceMs)
+  const ended = new Set(over.map(({ idHash }) => idHash))
+  const end = async (query: typeof living, beyond: number) => {
+    if (beyond <= 0) return
+    for (const { idHash } of await query.limit(Math.min(beyond, surplusLimit)).execute()) ended.add(idHash)
+  }
+  await end(living, all + 1 - bounds.sessions)
+  await end(living.where('principalId', '=', principalId), own + 1 - bounds.sessionsPerPrincipal)
+  return [...ended]
+}
+
+async function removeAll(tx: Transaction, idHashes: string[]): Promise<void> {
+  if (idHashes.length === 0) return
+  const db = tables(tx)
+  for (const table of ['mcpEvents', 'mcpMail', 'mcpSessions'] as const) {
+    await db.deleteFrom(table).where('idHash', 'in', idHashes).execute()
+  }
+}
+
+function tables({ db }: Pick<Transaction, 'db'>): Kysely<McpSessionTables> {
+  return db as unknown as Kysely<McpSessionTables>
+}
+
+const sessionByHash = prepared((db, by: { idHash: string }) =>
+  tables({ db }).selectFrom('mcpSessions').selectAll().where('idHash', '=', by.idHash),
+)
+
+const insertSession = prepared((db, row: McpSessionRow) => tables({ db }).insertInto('mcpSessions').values(row))
+
+const insertEvent = prepared((db, row: McpEventRow) => tables({ db }).insertInto('mcpEvents').values(row))
+
+const eventsAfter = prepared((db, of: { idHash: string; streamId: string; after: number }) =>
+  tables({ db })
+    .selectFrom('mcpEvents')
+    .selectAll()
+    .where('idHash', '=', of.idHash)
+    .where('streamId', '=', of.streamId)
+    .where('sequence', '>', of.after)
+    .orderBy('sequence'),
+)
+
+const mailFor = prepared((db, of: { idHash: string; addressee: string }) =>
+  tables({ db })
+    .selectFrom('mcpMail')
+    .selectAll()
+    .where('idHash', '=', of.idHash)
+    .where((row) => row.or([row('addressee', '=', of.addressee), row('addressee', '=', '')]))
+    .orderBy('id'),
+)

@@ -1,0 +1,108 @@
+import type { GrantTokenRow, OAuthGrantRow } from './oauth-schema.ts'
+import { prepared } from './prepared.ts'
+import type { Transaction } from './store.ts'
+import type { AgentRow } from './tables.ts'
+
+/** A grant with what it needs to work: an agent that is deleted ends it. */
+export type GrantWithAgent = OAuthGrantRow & { agentStatus: AgentRow['status'] | null }
+
+export async function findGrant(tx: Transaction, id: string): Promise<GrantWithAgent | undefined> {
+  return (await grantById(tx, { id })).rows[0]
+}
+
+const grantById = prepared((db, by: { id: string }) =>
+  db
+    .selectFrom('oauthGrants')
+    .leftJoin('agents', 'agents.id', 'oauthGrants.agentId')
+    .selectAll('oauthGrants')
+    .select('agents.status as agentStatus')
+    .where('oauthGrants.id', '=', by.id),
+)
+
+/** Whether a grant still works. @param realNowMs Real time, by which it ends. */
+export function grantIsLive(grant: GrantWithAgent, realNowMs: number): boolean {
+  const { revokedAtMs, expiresAtMs, agentId, agentStatus } = grant
+  return (
+    revokedAtMs === null &&
+    (expiresAtMs === null || realNowMs < expiresAtMs) &&
+    (agentId === null || agentStatus === 'ACTIVE')
+  )
+}
+
+export async function insertGrant(tx: Transaction, row: OAuthGrantRow): Promise<void> {
+  await tx.db.insertInto('oauthGrants').values(row).execute()
+}
+
+/** Saves what changes while a grant lives. */
+export async function updateGrant(
+  tx: Transaction,
+  id: string,
+  change: Partial<Pick<OAuthGrantRow, 'scopes' | 'payload' | 'expiresAtMs' | 'clientName'>>,
+): Promise<void> {
+  await tx.db.updateTable('oauthGrants').set(change).where('id', '=', id).execute()
+}
+
+export async function revokeGrant(tx: Transaction, id: string, nowMs: number): Promise<void> {
+  await tx.db
+    .updateTable('oauthGrants')
+    .set({ revokedAtMs: nowMs })
+    .where('id', '=', id)
+    .where('revokedAtMs', 'is', null)
+    .execute()
+}
+
+export async function noteGrantUse(tx: Transaction, id: string, usedAtMs: number): Promise<void> {
+  await noteUse(tx, { id, usedAtMs })
+}
+
+const noteUse = prepared((db, { id, usedAtMs }: { id: string; usedAtMs: number }) =>
+  db.updateTable('oauthGrants').set({ lastUsedAtMs: usedAtMs }).where('id', '=', id),
+)
+
+/** More than a person can look through; the newest count. */
+const mostGrants = 200
+
+/** A user's grants that work, the newest first; of one application only, where it is named. */
+export async function liveGrants(
+  tx: Transaction,
+  userId: string,
+  realNowMs: number,
+  clientId?: string,
+): Promise<GrantWithAgent[]> {
+  let query = tx.db
+    .selectFrom('oauthGrants')
+    .leftJoin('agents', 'agents.id', 'oauthGrants.agentId')
+    .selectAll('oauthGrants')
+    .select('agents.status as agentStatus')
+    .where('oauthGrants.userId', '=', userId)
+    .where('oauthGrants.revokedAtMs', 'is', null)
+  if (clientId !== undefined) query = query.where('oauthGrants.clientId', '=', clientId)
+  const rows = await query.orderBy('oauthGrants.id', 'desc').limit(mostGrants).execute()
+  return rows.filter((row) => grantIsLive(row, realNowMs))
+}
+
+export async function insertGrantToken(tx: Transaction, row: GrantTokenRow): Promise<void> {
+  await tx.db.insertInto('grantTokens').values(row).execute()
+}
+
+export async function findGrantToken(tx: Transaction, secretHash: string): Promise<GrantTokenRow | undefined> {
+  return (await tokenByHash(tx, { secretHash })).rows[0]
+}
+
+const tokenByHash = prepared((db, by: { secretHash: string }) =>
+  db.selectFrom('grantTokens').selectAll().where('secretHash', '=', by.secretHash),
+)
+
+/** Forgets at most `limit` tokens that ended by then. */
+export async function purgeGrantTokens(tx: Transaction, endedByMs: number, limit: number): Promise<void> {
+  const ended = await tx.db
+    .selectFrom('grantTokens')
+    .select('id')
+    .where('expiresAtMs', '<=', endedByMs)
+    .orderBy('expiresAtMs')
+    .limit(limit)
+    .execute()
+  if (ended.length === 0) return
+  const ids = ended.map(({ id }) => id)
+  await tx.db.deleteFrom('grantTokens').where('id', 'in', ids).execute()
+}

@@ -1,0 +1,85 @@
+import type { OAuthRecordRow } from './oauth-schema.ts'
+import type { Transaction } from './store.ts'
+
+/** More than are made by one request, so that what has ended never piles up. */
+const purged = 20
+
+export type RecordKey = Pick<OAuthRecordRow, 'model' | 'idHash'>
+
+export async function saveRecord(tx: Transaction, row: OAuthRecordRow): Promise<void> {
+  const { payload, grantId, uid, userCodeHash, expiresAtMs } = row
+  await tx.db
+    .insertInto('oauthRecords')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(['model', 'idHash']).doUpdateSet({ payload, grantId, uid, userCodeHash, expiresAtMs }),
+    )
+    .execute()
+}
+
+export async function findRecord(
+  tx: Transaction,
+  by: RecordKey | Pick<OAuthRecordRow, 'model' | 'uid'> | Pick<OAuthRecordRow, 'model' | 'userCodeHash'>,
+): Promise<OAuthRecordRow | undefined> {
+  let query = tx.db.selectFrom('oauthRecords').selectAll()
+  for (const [column, value] of Object.entries(by)) query = query.where(column as 'model', '=', value)
+  return query.executeTakeFirst()
+}
+
+/** Marks a code or token as used; false when it was before, so that of two who use it at once one is told. */
+export async function consumeRecord(tx: Transaction, key: RecordKey, atSeconds: number): Promise<boolean> {
+  // Of two processes the second sees what the first wrote.
+  await tx.lock(`oauth ${key.model} ${key.idHash}`)
+  const row = await findRecord(tx, key)
+  if (row === undefined) return false
+  const payload = JSON.parse(row.payload) as { consumed?: number }
+  if (payload.consumed !== undefined) return false
+  await saveRecord(tx, { ...row, payload: JSON.stringify({ ...payload, consumed: atSeconds }) })
+  return true
+}
+
+export async function deleteRecord(tx: Transaction, { model, idHash }: RecordKey): Promise<void> {
+  await tx.db.deleteFrom('oauthRecords').where('model', '=', model).where('idHash', '=', idHash).execute()
+}
+
+export async function deleteRecordsOfGrant(tx: Transaction, grantId: string): Promise<void> {
+  await tx.db.deleteFrom('oauthRecords').where('grantId', '=', grantId).execute()
+}
+
+/** Forgets some of what ended by then. */
+export async function purgeRecords(tx: Transaction, endedByMs: number): Promise<void> {
+  const ended = await tx.db
+    .selectFrom('oauthRecords')
+    .select(['model', 'idHash'])
+    .where('expiresAtMs', '<=', endedByMs)
+    .orderBy('expiresAtMs')
+    .limit(purged)
+    .execute()
+  for (const key of ended) await deleteRecord(tx, key)
+}
+
+/** Forgets some of the clients that registered before then and that nobody connected. */
+export async function purgeUnusedClients(tx: Transaction, registeredBeforeMs: number): Promise<void> {
+  const unused = await tx.db
+    .selectFrom('oauthRecords')
+    .select(['model', 'idHash'])
+    .where('model', '=', 'Client')
+    .where('createdAtMs', '<', registeredBeforeMs)
+    // A client that was connected is kept: its connection may be renewed. Its id stands in the record as `uid`.
+    .where(({ not, exists, selectFrom }) =>
+      not(exists(selectFrom('oauthGrants').select('id').whereRef('oauthGrants.clientId', '=', 'oauthRecords.uid'))),
+    )
+    .orderBy('createdAtMs')
+    .limit(purged)
+    .execute()
+  for (const key of unused) await deleteRecord(tx, key)
+}
+
+export async function countClients(tx: Transaction): Promise<number> {
+  const { count } = await tx.db
+    .selectFrom('oauthRecords')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('model', '=', 'Client')
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}

@@ -1,0 +1,135 @@
+import * as oauth from 'oauth4webapi'
+import type { World } from '../support/world.ts'
+import { address, type Browser, openBrowser, type Page } from './browser.ts'
+
+export const callback = 'http://127.0.0.1:53682/callback'
+export const mcpResource = `${address}/mcp`
+
+const insecure = { [oauth.allowInsecureRequests]: true } as const
+
+/** What a strict OAuth client sends through: the service, without a network. */
+export function transport({ service }: Pick<World, 'service'>) {
+  const send = (url: string, init: RequestInit) => service.fetch(new Request(url, init))
+  return { ...insecure, [oauth.customFetch]: send as never }
+}
+
+export interface Application {
+  world: Pick<World, 'service'>
+  server: oauth.AuthorizationServer
+  client: oauth.Client
+  resource: string
+}
+
+/** An application that has found the server and registered. */
+export async function createApplication(
+  world: Pick<World, 'service'>,
+  metadata: Record<string, unknown> = {},
+  resource = mcpResource,
+): Promise<Application> {
+  const through = transport(world)
+  const issuer = new URL(address)
+  const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...through })
+  const server = await oauth.processDiscoveryResponse(issuer, found)
+  const registered = await oauth.dynamicClientRegistrationRequest(
+    server,
+    { client_name: 'Test Host', redirect_uris: [callback], token_endpoint_auth_method: 'none', ...metadata },
+    through,
+  )
+  const client = (await oauth.processDynamicClientRegistrationResponse(registered)) as oauth.Client
+  return { world, server, client, resource }
+}
+
+export interface Attempt {
+  url: string
+  state: string
+  verifier: string
+}
+
+/** The address that an application sends a person's browser to. `change` overrides parameters; null leaves one out. */
+export async function authorizationUrl(
+  { server, client, resource }: Application,
+  change: Record<string, string | null> = {},
+): Promise<Attempt> {
+  const [state, verifier] = [oauth.generateRandomState(), oauth.generateRandomCodeVerifier()]
+  const parameters: Record<string, string | null> = {
+    client_id: client.client_id,
+    redirect_uri: callback,
+    response_type: 'code',
+    scope: 'payments:read payments:write cards:agent customers:read offline_access',
+    resource,
+    state,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    prompt: 'consent',
+    ...change,
+  }
+  const url = new URL(String(server.authorization_endpoint))
+  for (const [name, value] of Object.entries(parameters)) if (value !== null) url.searchParams.set(name, value)
+  return { url: url.href, state, verifier }
+}
+
+export interface Choice {
+  /** An agent's id, `new`, or `user`. */
+  agent?: string
+  name?: string
+  decision?: 'allow' | 'deny'
+}
+
+/** A signed-in person answers the consent page; gives the page, or where the browser went with the answer. */
+export async function consent(browser: Browser, url: string, choice: Choice = {}): Promise<Page> {
+  const asked = await signedIn(browser, await browser.get(url))
+  const agent = choice.agent ?? /name="agent" value="(agt_[0-9a-f]{32})"/.exec(asked.text)?.[1] ?? 'user'
+  const { decision = 'allow', name = '' } = choice
+  return browser.submit(asked, { agent, agentName: name, decision }, new URL(asked.url).pathname)
+}
+
+/** The page that signing in led to: the sandbox's owner by one click, unless somebody is signed in. */
+export async function signedIn(browser: Browser, page: Page): Promise<Page> {
+  if (!new URL(page.url).pathname.startsWith('/sign-in')) return page
+  return browser.submit(page, { as: 'owner' }, '/sign-in')
+}
+
+export interface Tokens {
+  access_token: string
+  refresh_token: string
+  scope: string
+}
+
+/** Exchanges the code that the browser came back with, as strictly as the standards ask. */
+export async function exchangeCode(
+  { world, server, client, resource }: Application,
+  { state, verifier }: Attempt,
+  back: string,
+): Promise<Tokens> {
+  const parameters = oauth.validateAuthResponse(server, client, new URL(back), state)
+  const response = await oauth.authorizationCodeGrantRequest(
+    server,
+    client,
+    oauth.None(),
+    parameters,
+    callback,
+    verifier,
+    {
+      additionalParameters: { resource },
+      ...transport(world),
+    },
+  )
+  return (await oauth.processAuthorizationCodeResponse(server, client, response)) as unknown as Tokens
+}
+
+/** A whole connection: an application, a person who allowed it, and its tokens. */
+export async function connect(
+  world: Pick<World, 'service'>,
+  {
+    choice = {},
+    scope,
+    browser = openBrowser(world),
+    application,
+  }: { choice?: Choice; scope?: string; browser?: Browser; application?: Application } = {},
+) {
+  const app = application ?? (await createApplication(world))
+  const attempt = await authorizationUrl(app, scope === undefined ? {} : { scope })
+  const back = await consent(browser, attempt.url, choice)
+  const tokens = await exchangeCode(app, attempt, back.url)
+  return { application: app, browser, attempt, back, tokens }
+}

@@ -1,0 +1,285 @@
+import * as oauth from 'oauth4webapi'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { oauthScopes } from '../../src/permissions.ts'
+import { databases, sqlite } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { createWorld, type World } from '../support/world.ts'
+import {
+  authorizationUrl,
+  callback,
+  connect,
+  consent,
+  createApplication,
+  exchangeCode,
+  mcpResource,
+  transport,
+} from './application.ts'
+import { address, openBrowser } from './browser.ts'
+
+describe.each(databases)('OAuth on $name', (database) => {
+  let world: World
+
+  beforeEach(async () => {
+    world = await createWorld(database, { system: fakeSystem({ now: Date.now() }) })
+  })
+  afterEach(() => world.drop())
+
+  const whoami = async (token: string) => (await world.get('/whoami', { key: token })).json.data?.attributes
+
+  test('a person picks an agent, and the application acts as it', async () => {
+    const { agentId, partyId } = await world.whoami()
+    const { tokens, back } = await connect(world, { choice: { agent: String(agentId) } })
+    expect(new URL(back.url).searchParams.get('iss')).toBe(address)
+    expect(await whoami(tokens.access_token)).toMatchObject({
+      actorType: 'agent',
+      agentId,
+      partyId,
+      userId: expect.stringMatching(/^usr_/),
+      agentIdentitySource: 'oauth_grant',
+      credentialKind: 'oauth_access_token',
+      keyId: null,
+      grantId: expect.stringMatching(/^ogr_/),
+    })
+    const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
+    expect((await world.post('/agent-cards', card, { key: tokens.access_token })).status).toBe(200)
+    const created = await world.post('/agents', { name: 'Another' }, { key: tokens.access_token })
+    expect(created.json.errors[0]).toMatchObject({ code: 'forbidden' })
+  })
+
+  test('a person creates an agent on the spot, once, however often the button is pressed', async () => {
+    const browser = openBrowser(world)
+    const application = await createApplication(world)
+    const attempt = await authorizationUrl(application)
+    const choice = { agent: 'new', name: 'Travel agent' }
+    const [first] = await Promise.all([consent(browser, attempt.url, choice)])
+    const tokens = await exchangeCode(application, attempt, first.url)
+    const { agentId } = await whoami(tokens.access_token)
+    const agent = (await world.get(`/agents/${agentId}`, { key: world.apiKey })).json.data
+    expect(agent.attributes).toMatchObject({
+      name: 'Travel agent',
+      status: 'ACTIVE',
+      createdBy: expect.stringMatching(/^usr_/),
+    })
+    expect((await world.get('/agents', { key: world.apiKey })).json.data).toHaveLength(2)
+  })
+
+  test('denying tells the application so', async () => {
+    const application = await createApplication(world)
+    const attempt = await authorizationUrl(application)
+    const back = new URL((await consent(openBrowser(world), attempt.url, { decision: 'deny' })).url)
+    expect(back.origin + back.pathname).toBe(callback)
+    expect(Object.fromEntries(back.searchParams)).toMatchObject({
+      error: 'access_denied',
+      state: attempt.state,
+      iss: address,
+    })
+  })
+
+  test('an agent that connects again can be another one', async () => {
+    const browser = openBrowser(world)
+    const first = await connect(world, { browser })
+    const second = await connect(world, {
+      browser,
+      application: first.application,
+      choice: { agent: 'new', name: 'Second' },
+    })
+    const [one, two] = [await whoami(first.tokens.access_token), await whoami(second.tokens.access_token)]
+    expect(one.agentId).not.toBe(two.agentId)
+    expect(one.grantId).not.toBe(two.grantId)
+  })
+
+  test('a connection lacks what was not asked for, is told what it needs, and can be extended', async () => {
+    const { application, browser, tokens } = await connect(world, { scope: 'payments:read offline_access' })
+    const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
+    const refused = await world.post('/agent-cards', card, { key: tokens.access_token })
+    expect(refused).toMatchObject({ status: 403, json: { errors: [{ code: 'forbidden' }] } })
+    expect(refused.headers.get('www-authenticate')).toBe(
+      `Bearer error="insufficient_scope", scope="payments:read cards:agent", resource_metadata="${address}/.well-known/oauth-protected-resource"`,
+    )
+    const more = await connect(world, { application, browser, scope: 'payments:read cards:agent' })
+    expect((await world.post('/agent-cards', card, { key: more.tokens.access_token })).status).toBe(200)
+    expect((await whoami(more.tokens.access_token)).grantId).toBe((await whoami(tokens.access_token)).grantId)
+  })
+
+  test('refreshing rotates; a token used twice ends the connection', async () => {
+    const { application, tokens } = await connect(world)
+    const { server, client } = application
+    const refresh = async (token: string) => {
+      const additionalParameters = { resource: mcpResource }
+      const through = { additionalParameters, ...transport(world) }
+      const response = await oauth.refreshTokenGrantRequest(server, client, oauth.None(), token, through)
+      return oauth.processRefreshTokenResponse(server, client, response)
+    }
+    const next = await refresh(tokens.refresh_token)
+    expect(next.refresh_token).not.toBe(tokens.refresh_token)
+    expect((await world.get('/whoami', { key: next.access_token })).status).toBe(200)
+    await expect(refresh(tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
+    expect((await world.get('/whoami', { key: next.access_token })).status).toBe(401)
+    await expect(refresh(String(next.refresh_token))).rejects.toMatchObject({ error: 'invalid_grant' })
+  })
+
+  test('of two refreshes at once one is refused, and nothing works afterwards', async () => {
+    const { application, tokens } = await connect(world)
+    const { server, client } = application
+    const refresh = async () => {
+      const response = await oauth.refreshTokenGrantRequest(
+        server,
+        client,
+        oauth.None(),
+        tokens.refresh_token,
+        transport(world),
+      )
+      return oauth.processRefreshTokenResponse(server, client, response)
+    }
+    const results = await Promise.allSettled([refresh(), refresh()])
+    expect(results.filter(({ status }) => status === 'fulfilled').length).toBeLessThan(2)
+    for (const result of results) {
+      if (result.status === 'rejected') continue
+      expect((await world.get('/whoami', { key: result.value.access_token })).status).toBe(401)
+    }
+    expect((await world.get('/whoami', { key: tokens.access_token })).status).toBe(401)
+  })
+
+  test('revoking the refresh token ends the access token too', async () => {
+    const { application, tokens } = await connect(world)
+    const { server, client } = application
+    await oauth.processRevocationResponse(
+      await oauth.revocationRequest(server, client, oauth.None(), tokens.refresh_token, transport(world)),
+    )
+    const refused = await world.get('/whoami', { key: tokens.access_token })
+    expect(refused.status).toBe(401)
+    expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"')
+  })
+
+  test('an access token is exchanged for a short-lived one of the same grant', async () => {
+    const { tokens } = await connect(world)
+    const body = new URLSearchParams({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: tokens.access_token,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    })
+    const response = await world.service.fetch(new Request(`${address}/oauth/token`, { method: 'POST', body }))
+    const exchanged = (await response.json()) as { access_token: string; expires_in: number }
+    expect(exchanged.access_token).toMatch(/^xt_ntl_sandbox_/)
+    expect(exchanged.expires_in).toBeLessThanOrEqual(900)
+    expect(await whoami(exchanged.access_token)).toMatchObject({
+      ...(await whoami(tokens.access_token)),
+      credentialKind: 'exchanged_token',
+    })
+  })
+
+  test('grants, sessions, clients and keys outlive the process', async () => {
+    const { application, browser, tokens } = await connect(world)
+    const { createService } = await import('../../src/service/service.ts')
+    const { store, system } = world
+    const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+    const again = createService({ store, system, environment: 'sandbox', rateLimit: 1000, log })
+    const other = { ...world, service: again }
+    const { server, client } = application
+    const response = await oauth.refreshTokenGrantRequest(
+      server,
+      client,
+      oauth.None(),
+      tokens.refresh_token,
+      transport(other),
+    )
+    const next = await oauth.processRefreshTokenResponse(server, client, response)
+    const authorization = { authorization: `Bearer ${next.access_token}` }
+    expect((await again.fetch(new Request(`${address}/whoami`, { headers: authorization }))).status).toBe(200)
+    const page = await browser.get('/connections')
+    expect(page.text).toContain('Test Host')
+  })
+
+  test('the database holds nothing that a bearer could present', async () => {
+    const { browser, tokens, back } = await connect(world)
+    const code = new URL(back.url).searchParams.get('code')
+    const rows = await world.store.transaction(async ({ db }) =>
+      JSON.stringify([
+        await db.selectFrom('oauthRecords').selectAll().execute(),
+        await db.selectFrom('oauthGrants').selectAll().execute(),
+        await db.selectFrom('signInSessions').selectAll().execute(),
+      ]),
+    )
+    const cookies = [...browser.cookies.values()].map((value) => value.split('.')[0])
+    for (const secret of [tokens.access_token, tokens.refresh_token, code, ...cookies]) {
+      expect(String(secret).length).toBeGreaterThan(10)
+      expect(rows).not.toContain(secret)
+    }
+    expect(world.logged.join('\n')).not.toContain(tokens.refresh_token)
+  })
+})
+
+describe('discovery', () => {
+  let world: World
+  beforeEach(async () => {
+    world = await createWorld(sqlite, { system: fakeSystem({ now: Date.now() }) })
+  })
+  afterEach(() => world.drop())
+
+  const read = async (path: string) => {
+    const response = await world.service.fetch(new Request(`${address}${path}`))
+    return { status: response.status, json: (await response.json()) as Record<string, unknown> }
+  }
+
+  test.each(['oauth-authorization-server', 'openid-configuration'])('%s tells what the server does', async (name) => {
+    const { json } = await read(`/.well-known/${name}`)
+    expect(json).toMatchObject({
+      issuer: address,
+      authorization_endpoint: `${address}/oauth/authorize`,
+      token_endpoint: `${address}/oauth/token`,
+      registration_endpoint: `${address}/oauth/register`,
+      revocation_endpoint: `${address}/oauth/revoke`,
+      introspection_endpoint: `${address}/oauth/introspect`,
+      device_authorization_endpoint: `${address}/oauth/device/authorize`,
+      jwks_uri: `${address}/oauth/jwks`,
+      code_challenge_methods_supported: ['S256'],
+      response_types_supported: ['code'],
+      token_endpoint_auth_methods_supported: ['none'],
+      authorization_response_iss_parameter_supported: true,
+      client_id_metadata_document_supported: true,
+      scopes_supported: ['openid', 'offline_access', ...Object.keys(oauthScopes)],
+    })
+    expect(json.grant_types_supported).toEqual(
+      expect.arrayContaining([
+        'authorization_code',
+        'refresh_token',
+        'urn:ietf:params:oauth:grant-type:token-exchange',
+      ]),
+    )
+    expect(json.grant_types_supported).not.toContain('implicit')
+    expect(json.grant_types_supported).not.toContain('password')
+  })
+
+  test.each([
+    ['', address],
+    ['/mcp', `${address}/mcp`],
+    ['/mcp/x/payments', `${address}/mcp/x/payments`],
+  ])('the metadata of the resource at %s', async (path, resource) => {
+    expect((await read(`/.well-known/oauth-protected-resource${path}`)).json).toMatchObject({
+      resource,
+      authorization_servers: [address],
+      scopes_supported: Object.keys(oauthScopes),
+      bearer_methods_supported: ['header'],
+    })
+  })
+
+  test('of a path that is no resource there is none', async () => {
+    expect((await read('/.well-known/oauth-protected-resource/wallets')).status).toBe(404)
+  })
+
+  test('whoever calls this machine by another of its names finds the resource under that name', async () => {
+    const response = await world.service.fetch(
+      new Request('http://localhost:4010/.well-known/oauth-protected-resource/mcp'),
+    )
+    expect(await response.json()).toMatchObject({
+      resource: 'http://localhost:4010/mcp',
+      authorization_servers: [address],
+    })
+  })
+
+  test('the published keys have no private part', async () => {
+    const { json } = await read('/oauth/jwks')
+    expect(json.keys).toEqual([expect.objectContaining({ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' })])
+    expect(JSON.stringify(json)).not.toContain('"d"')
+  })
+})
