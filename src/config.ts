@@ -30,7 +30,6 @@ export interface Config {
   host: string
   /** The secret part only. */
   sandboxApiKey: string | undefined
-  /** The secret part only. */
   sandboxAgentKey: string | undefined
   /** Requests per minute per credential. */
   rateLimit: number
@@ -68,8 +67,6 @@ export interface ConfigSources {
   home?: string
 }
 
-type Place = Pick<ConfigSources, 'env' | 'platform' | 'home'>
-
 /** Reads and checks every setting: a flag wins over its variable, an empty variable counts as unset. Throws ConfigError. */
 export function loadConfig(sources: ConfigSources = {}): Config {
   const { env = process.env, flags = {}, platform = process.platform, home = homedir() } = sources
@@ -86,7 +83,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
 }
 
 /** The folder this user's data lives in, and the path of a file in it. */
-export function dataDirectory({ env = process.env, platform = process.platform, home = homedir() }: Place = {}) {
+export function dataDirectory({ env = process.env, platform = process.platform, home = homedir() }: Omit<ConfigSources, 'flags'> = {}) {
   return directoryOf(env, platform, home)
 }
 

@@ -195,11 +195,14 @@ export type OAuthScope = keyof typeof oauthScopes
 /** Those that a connection asks for which asks for none. */
 export const defaultOAuthScopes = ['payments:read', 'payments:write', 'cards:agent', 'customers:read'] as const
 
+/** Scopes with those that they include. */
+export function withIncluded(scopes: readonly string[]): string[] {
+  const included = Object.entries(oauthScopes).flatMap(([name, { includes }]) => (scopes.includes(name) ? includes : []))
+  return [...new Set([...scopes, ...included])]
+}
+
 /** Whether the scopes of an OAuth grant allow what the permission is for. */
 export function scopesAllow(granted: readonly string[], permission: Permission): boolean {
   const needed: string = permissions[permission].oauthScope
-  if (needed === 'any' || granted.includes(needed)) return true
-  return Object.entries(oauthScopes).some(
-    ([name, { includes }]) => granted.includes(name) && (includes as readonly string[]).includes(needed),
-  )
+  return needed === 'any' || withIncluded(granted).includes(needed)
 }

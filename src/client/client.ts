@@ -119,16 +119,25 @@ export function createClient(options: ClientOptions): Client {
     return { data, meta, replayed: answer.replayed, idempotencyKey } as CallResult<typeof operation>
   }
 
+  let operations: Operations | undefined
+  return {
+    call,
+    pages: (operation, input, callOptions) => pages(call, operation, input, callOptions),
+    // Made when first asked for: an MCP connection calls by the operation, and there may be thousands of them.
+    get operations() {
+      operations ??= operationsOver(call)
+      return operations
+    },
+  }
+}
+
+function operationsOver(call: Client['call']): Operations {
   const operations: Record<string, unknown> = {}
   for (const [key, operation] of Object.entries(catalogue)) {
     operations[key] = (input: object, callOptions?: CallOptions) =>
       call<OperationDefinition>(operation, input, callOptions)
   }
-  return {
-    call,
-    pages: (operation, input, callOptions) => pages(call, operation, input, callOptions),
-    operations: operations as Operations,
-  }
+  return operations as Operations
 }
 
 function keyFor(options: CallOptions, system: System): string {

@@ -1,6 +1,8 @@
+import { createStoredCredential } from '../auth/stored-credential.ts'
+import { createTokenStore } from '../auth/token-store.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { createRemoteFetch } from '../client/remote.ts'
-import { type Config, ConfigError } from '../config.ts'
+import { type Config, ConfigError, dataDirectory } from '../config.ts'
 import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { newSecret, type System } from '../system.ts'
@@ -61,12 +63,32 @@ function connectEmbedded(config: Config, instanceId: string, system: System, log
 function connectRemote(config: Config, baseUrl: string, instanceId: string, system: System, log: Logger): Connection {
   letYoungHeapGrow()
   const remote = createRemoteFetch()
-  const credential = () => {
-    if (config.key !== undefined) return config.key
-    throw new Failure('unauthenticated', {
-      detail: `PAYMENTS_KEY is not set: set it to an API key or agent key of ${new URL(baseUrl).host} and start again.`,
-    })
+  const { fetch, close } = remote
+  const { key } = config
+  if (key !== undefined) {
+    return { client: createClient({ baseUrl, fetch, credential: () => key, instanceId, system, log }), close }
   }
-  const client = createClient({ baseUrl, fetch: remote.fetch, credential, instanceId, system, log })
-  return { client, close: remote.close }
+  const store = createTokenStore({ directory: dataDirectory().path, system })
+  const credential = createStoredCredential({ baseUrl, store, system, fetch, log })
+  const client = createClient({
+    baseUrl,
+    fetch: noticing(fetch, credential.refused),
+    credential,
+    instanceId,
+    system,
+    log,
+  })
+  return { client, close }
+}
+
+/** A token that was revoked looks as good as any until the API is asked. */
+function noticing(
+  fetch: (request: Request) => Promise<Response>,
+  refused: (accessToken: string) => void,
+): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const response = await fetch(request)
+    if (response.status === 401) refused(request.headers.get('Authorization')?.replace(/^Bearer /, '') ?? '')
+    return response
+  }
 }

@@ -1,7 +1,7 @@
 import { camelCase, type OperationDefinition } from '../../src/operation.ts'
 import type { OperationKey } from '../../tools/index.ts'
 import * as make from './makers.ts'
-import { type CredentialKind, credentialKinds } from './places.ts'
+import { type CredentialKind, credentialKinds, limitedGrants } from './places.ts'
 import { expectedStatus, type Target } from './rules.ts'
 import { type Sample, samples } from './samples.ts'
 
@@ -18,18 +18,23 @@ export interface Cell {
 
 export const sampleOf = ({ name }: OperationDefinition) => samples[camelCase(name) as OperationKey]
 
+const wholeKinds = credentialKinds.filter((kind) => !(limitedGrants as readonly CredentialKind[]).includes(kind))
+
 export function cellsOf(operation: OperationDefinition): Cell[] {
   const sample = sampleOf(operation)
   return credentialKinds.flatMap((credential) => {
-    const cells: Cell[] = targetsOf(operation, sample).map((target) => {
-      const expected = expectedStatus(credential, sample, target)
+    // A scope is looked at before whatever a request is about.
+    const limited = (limitedGrants as readonly CredentialKind[]).includes(credential)
+    const cells: Cell[] = (limited ? (['own'] as const) : targetsOf(operation, sample)).map((target) => {
+      const expected = expectedStatus(credential, sample, target, operation)
       return { operation, sample, credential, target, expected }
     })
+    if (limited) return cells
     const foreign = ['granted, unnamed', 'stranger'] as const
     for (const filter of sample.filters ?? []) {
       for (const target of foreign) {
         // A list that is narrowed by what is not the caller's is an empty one, not a refusal.
-        const expected = expectedStatus(credential, sample, 'own')
+        const expected = expectedStatus(credential, sample, 'own', operation)
         cells.push({ operation, sample, credential, target, filter, expected })
       }
     }
@@ -54,8 +59,8 @@ function targetsOf(operation: OperationDefinition, { reach, make: maker }: Sampl
 /** A page that goes on from a place in another party's list. */
 export function cursorCells(operation: OperationDefinition): Cell[] {
   const sample = sampleOf(operation)
-  return credentialKinds.map((credential) => {
-    const allowed = expectedStatus(credential, sample, 'own')
+  return wholeKinds.map((credential) => {
+    const allowed = expectedStatus(credential, sample, 'own', operation)
     return { operation, sample, credential, target: 'stranger', expected: allowed === 200 ? 400 : allowed }
   })
 }
@@ -64,7 +69,7 @@ export function cursorCells(operation: OperationDefinition): Cell[] {
 export function replayOf(operation: OperationDefinition): Cell[] {
   const sample = sampleOf(operation)
   const target = sample.make === make.nothing ? 'own' : 'stranger'
-  return credentialKinds.map((credential) => {
-    return { operation, sample, credential, target, expected: expectedStatus(credential, sample, target) }
+  return wholeKinds.map((credential) => {
+    return { operation, sample, credential, target, expected: expectedStatus(credential, sample, target, operation) }
   })
 }

@@ -1,4 +1,5 @@
-import { delegable, scopes } from '../../src/permissions.ts'
+import { delegable, type OAuthScope, oauthScopes, scopes } from '../../src/permissions.ts'
+import { insertGrant, insertGrantToken, revokeGrant } from '../../src/service/store/oauth-grants.ts'
 import { createCredential } from '../../src/service/store/provision.ts'
 import { newId, sha256 } from '../../src/system.ts'
 import { exchanged } from '../credentials/requests.ts'
@@ -30,7 +31,32 @@ export interface Place {
   acting: { customerPartyId?: string }
 }
 
-export const credentialKinds = [
+const scopeNames = Object.keys(oauthScopes) as OAuthScope[]
+const grantActors = ['agent grant', 'user grant'] as const
+
+/** What grants are limited to, besides those with every scope. */
+export type LimitedGrant =
+  `${(typeof grantActors)[number]} ${`${'with only' | 'without'} ${OAuthScope}` | 'without scopes'}`
+
+/** Grants of an agent's and of a user's, with each scope alone, without each, and with none. */
+export const limitedGrants: readonly LimitedGrant[] = grantActors.flatMap((actor) => [
+  `${actor} without scopes` as const,
+  ...scopeNames.flatMap((scope) => [`${actor} with only ${scope}`, `${actor} without ${scope}`] as const),
+])
+
+/** The scopes of a grant by its name; undefined for a credential that is none. */
+export function scopesOfGrant(credential: CredentialKind): readonly OAuthScope[] | undefined {
+  const [, limit] = /^(?:agent|user) grant(?: (.*))?$/.exec(credential) ?? [undefined, undefined]
+  if (!/^(agent|user) grant/.test(credential)) return undefined
+  if (limit === undefined) return scopeNames
+  return scopeNames.filter((scope) =>
+    limit.startsWith('with only')
+      ? limit === `with only ${scope}`
+      : limit !== 'without scopes' && limit !== `without ${scope}`,
+  )
+}
+
+const keyKinds = [
   'party key with all scopes',
   'party key without scopes',
   'agent key',
@@ -39,9 +65,14 @@ export const credentialKinds = [
   'revoked key',
   'expired key',
   'key of the other environment',
+  'agent grant',
+  'user grant',
+  'ended grant',
 ] as const
 
-export type CredentialKind = (typeof credentialKinds)[number]
+export type CredentialKind = (typeof keyKinds)[number] | LimitedGrant
+
+export const credentialKinds: readonly CredentialKind[] = [...keyKinds, ...limitedGrants]
 
 export interface Grounds {
   world: World
@@ -124,7 +155,42 @@ async function allCredentials(world: World, own: Place): Promise<Grounds['creden
     'revoked key': revoked,
     'expired key': expired,
     'key of the other environment': await addProductionKey(world, partyId, agentId),
+    ...(await grantTokens(world, own)),
   }
+}
+
+/** A token of a grant of each kind, as they are exchanged for access tokens. */
+async function grantTokens(world: World, { partyId, agentId }: Place) {
+  const { userId } = await addUserToken(world, partyId)
+  const add = (of: CredentialKind) => {
+    const granted = scopesOfGrant(of) ?? scopeNames
+    return addGrant(world, { partyId, userId, agentId: of.startsWith('user') ? null : agentId, scopes: granted })
+  }
+  const all = ['agent grant', 'user grant', ...limitedGrants] as const
+  const tokens: Partial<Record<CredentialKind, string>> = {}
+  for (const kind of all) tokens[kind] = (await add(kind)).token
+  const ended = await add('agent grant')
+  await world.store.transaction((tx) => revokeGrant(tx, ended.grantId, world.system.now()))
+  return { ...(tokens as Record<(typeof all)[number], string>), 'ended grant': ended.token }
+}
+
+/** A grant as if a user had allowed it, and a token of it. */
+export async function addGrant(
+  { store, system }: Pick<World, 'store' | 'system'>,
+  { scopes: granted, ...of }: { partyId: string; userId: string; agentId: string | null; scopes: readonly string[] },
+): Promise<{ grantId: string; token: string }> {
+  const createdAtMs = system.now()
+  const grantId = newId('ogr', system, createdAtMs)
+  const token = `xt_ntl_sandbox_${newId('test', system, createdAtMs)}`
+  const client = { clientId: 'ocl_test', clientName: 'Test Host', payload: '{}' }
+  const times = { createdAtMs, lastUsedAtMs: null, revokedAtMs: null, expiresAtMs: null }
+  await store.transaction(async (tx) => {
+    await insertGrant(tx, { ...of, ...client, ...times, id: grantId, scopes: granted.join(' ') })
+    const id = newId('xtk', system, createdAtMs)
+    const expiresAtMs = createdAtMs + 100 * 24 * 60 * 60 * 1000
+    await insertGrantToken(tx, { id, grantId, scopes: scopeNames.join(' '), secretHash: sha256(token), expiresAtMs })
+  })
+  return { grantId, token }
 }
 
 /** Stored with a hash that would be found, so that nothing but its environment is against it. */

@@ -1,4 +1,6 @@
-import type { CredentialKind } from './places.ts'
+import type { OperationDefinition } from '../../src/operation.ts'
+import { oauthScopes, permissions } from '../../src/permissions.ts'
+import { type CredentialKind, scopesOfGrant } from './places.ts'
 import type { Sample } from './samples.ts'
 
 /**
@@ -21,9 +23,15 @@ export const targets = [
 export type Target = (typeof targets)[number]
 
 /** The answer's status by the spec (Credential modes, API keys, Agent keys, Errors; a missing resource: 404). */
-export function expectedStatus(credential: CredentialKind, sample: Sample, target: Target): number {
-  if (['revoked key', 'expired key', 'key of the other environment'].includes(credential)) return 401
-  const isAgent = credential === 'agent key' || credential === 'exchanged token'
+export function expectedStatus(
+  credential: CredentialKind,
+  sample: Sample,
+  target: Target,
+  operation: OperationDefinition,
+): number {
+  if (['revoked key', 'expired key', 'key of the other environment', 'ended grant'].includes(credential)) return 401
+  const isAgent = credential === 'agent key' || credential === 'exchanged token' || credential.startsWith('agent grant')
+  if (!isAllowed(scopesOfGrant(credential), operation)) return 403
   if (sample.who === 'owners' && isAgent) return 403
   if (sample.who === 'agents' && !isAgent) return 403
   if (sample.who !== 'anyone' && credential === 'party key without scopes') return 403
@@ -42,4 +50,13 @@ export function expectedStatus(credential: CredentialKind, sample: Sample, targe
 function ofCustomer({ ownParty = 404 }: Sample, target: Target, permitted: number): number {
   if (target === 'own') return ownParty
   return target === 'stranger' ? 404 : permitted
+}
+
+/** Card operations need `cards:agent` (spec: MCP OAuth), whatever else a connection may do. */
+function isAllowed(scopes: readonly string[] | undefined, { name, permission }: OperationDefinition): boolean {
+  if (scopes === undefined) return true
+  if (/card/.test(name) && !/subscription/.test(name)) return scopes.includes('cards:agent')
+  const { oauthScope } = permissions[permission]
+  const having = scopes.flatMap((scope) => [scope, ...oauthScopes[scope as keyof typeof oauthScopes].includes])
+  return oauthScope === 'any' || having.includes(oauthScope)
 }

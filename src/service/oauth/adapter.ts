@@ -35,7 +35,10 @@ function recordAdapter(store: Store, system: System, model: string): Adapter {
       }),
     find: (id) => found(key(id), id),
     findByUid: (uid) => found({ model, uid }),
-    findByUserCode: (userCode) => found({ model, userCodeHash: sha256(userCode) }),
+    findByUserCode: async (userCode) => {
+      const record = await found({ model, userCodeHash: sha256(userCode) })
+      return record && { ...record, userCode }
+    },
     destroy: (id) => store.transaction((tx) => deleteRecord(tx, key(id))),
     consume: (id) => consumeOnce(store, system, key(id)),
     revokeByGrantId: (grantId) => store.transaction((tx) => deleteRecordsOfGrant(tx, grantId)),

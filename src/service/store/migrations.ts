@@ -3,6 +3,7 @@ import type { Migration } from 'kysely/migration'
 import { createCredentialsSchema } from './credentials-schema.ts'
 import { createInvitationLinksSchema } from './invitation-links-schema.ts'
 import { createInvitationsSchema } from './invitations-schema.ts'
+import { createMcpSessionsSchema } from './mcp-sessions-schema.ts'
 import { createOAuthSchema } from './oauth-schema.ts'
 import { createPaymentSchema } from './payment-schema.ts'
 import { createTable, type TableDefinition } from './schema.ts'
@@ -168,6 +169,7 @@ const migrations: Record<string, Migration> = {
   '0006_second_factors': { up: createSecondFactorSchema },
   '0007_invitation_links': { up: createInvitationLinksSchema },
   '0008_oauth': { up: createOAuthSchema },
+  '0009_mcp_sessions': { up: createMcpSessionsSchema },
 }
 
 async function lastApplied(db: Kysely<Tables>): Promise<string | undefined> {

@@ -12,7 +12,11 @@ export async function saveRecord(tx: Transaction, row: OAuthRecordRow): Promise<
     .insertInto('oauthRecords')
     .values(row)
     .onConflict((conflict) =>
-      conflict.columns(['model', 'idHash']).doUpdateSet({ payload, grantId, uid, userCodeHash, expiresAtMs }),
+      conflict.columns(['model', 'idHash']).doUpdateSet({
+        ...{ payload, grantId, uid, expiresAtMs },
+        // A device code that was found by its id does not know its user code any more.
+        ...(userCodeHash === null ? {} : { userCodeHash }),
+      }),
     )
     .execute()
 }

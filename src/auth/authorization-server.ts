@@ -1,0 +1,116 @@
+import {
+  allowInsecureRequests,
+  type Configuration,
+  type CustomFetch,
+  customFetch,
+  discovery,
+  dynamicClientRegistration,
+  None,
+  tokenRevocation,
+} from 'openid-client'
+import { Failure, show } from '../errors.ts'
+import { parseBaseUrl } from '../setting-values.ts'
+import { oauthErrorCode, oauthFailure } from './oauth-failure.ts'
+import type { Fetch } from './resource-metadata.ts'
+
+export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+
+/** The authorization server as a client of it sees it, after its metadata (RFC 8414) was read and checked. */
+export async function openAuthorizationServer(issuer: string, clientId: string, fetch: Fetch): Promise<Configuration> {
+  return await reaching(issuer, async () => {
+    const config = await discovery(new URL(issuer), clientId, undefined, None(), requestOptions(issuer, fetch))
+    refuseUnsafe(config, issuer)
+    return config
+  })
+}
+
+/** The same after registering this program there (RFC 7591), as one that cannot keep a secret. */
+export async function registerClient(issuer: string, fetch: Fetch): Promise<Configuration> {
+  const found = (await openAuthorizationServer(issuer, 'not-registered', fetch)).serverMetadata()
+  if (found.registration_endpoint === undefined) {
+    const detail = `${new URL(issuer).host} registers no clients by itself: use a key (PAYMENTS_KEY).`
+    throw new Failure('not_implemented', { detail })
+  }
+  const grants = ['authorization_code', 'refresh_token']
+  if (found.device_authorization_endpoint !== undefined) grants.push(deviceGrant)
+  const metadata = {
+    client_name: 'payments-mcp',
+    application_type: 'native',
+    // RFC 8252 section 7.3: the port is left to the moment of the sign-in.
+    redirect_uris: ['http://127.0.0.1/callback'],
+    grant_types: grants,
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  }
+  const { client_id } = await reaching(issuer, async () =>
+    (
+      await dynamicClientRegistration(new URL(issuer), metadata, None(), requestOptions(issuer, fetch))
+    ).clientMetadata(),
+  )
+  return await openAuthorizationServer(issuer, client_id, fetch)
+}
+
+/**
+ * Whether the server still knows the client: to one that it does, revoking a token that never was answers 200 (RFC 7009
+ * section 2.2). Asked before a browser opens, because there an unknown client ends on a page that leads nowhere.
+ */
+export async function knowsClient(config: Configuration): Promise<boolean> {
+  const { issuer, revocation_endpoint } = config.serverMetadata()
+  if (revocation_endpoint === undefined) return true
+  try {
+    await tokenRevocation(config, 'none')
+    return true
+  } catch (error) {
+    if (oauthErrorCode(error) === 'invalid_client') return false
+    throw oauthFailure(error, issuer)
+  }
+}
+
+/** Runs what talks to the server; a failure becomes one line for a person. */
+export async function reaching<T>(issuer: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw oauthFailure(error, issuer)
+  }
+}
+
+function requestOptions(issuer: string, fetch: Fetch) {
+  // `readResourceMetadata` lets http pass on a loopback host only.
+  const execute = issuer.startsWith('http:') ? [allowInsecureRequests] : []
+  const throughFetch: CustomFetch = async (url, options) => {
+    try {
+      return await fetch(new Request(url, options as RequestInit))
+    } catch (cause) {
+      throw new Failure('service_unavailable', { detail: `Can't reach ${new URL(url).host}: ${networkReason(cause)}.` })
+    }
+  }
+  return { algorithm: 'oauth2' as const, timeout: 15, execute, [customFetch]: throughFetch }
+}
+
+function networkReason(error: unknown): string {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
+    if ('code' in cause && typeof cause.code === 'string') return `the connection failed (${cause.code})`
+    if (cause.name === 'TimeoutError') return 'no answer came in time'
+  }
+  return 'the connection failed'
+}
+
+/** An endpoint that is not https would show the code or the tokens to the network. */
+function refuseUnsafe(config: Configuration, issuer: string): void {
+  const metadata = config.serverMetadata()
+  const { host } = new URL(issuer)
+  if (metadata.issuer !== issuer) {
+    const detail = `The authorization server ${show(issuer)} calls itself ${show(metadata.issuer)}; nothing was sent to it.`
+    throw new Failure('bad_gateway', { detail })
+  }
+  if (!metadata.supportsPKCE('S256')) {
+    throw new Failure('bad_gateway', { detail: `${host} does not say that it takes PKCE with S256, which is needed.` })
+  }
+  for (const [name, address] of Object.entries(metadata)) {
+    if (!name.endsWith('_endpoint') || typeof address !== 'string') continue
+    if (parseBaseUrl(address.replace(/\?.*$/, '')) === undefined) {
+      throw new Failure('bad_gateway', { detail: `${host} names as ${name} ${show(address)}, which is not https.` })
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { authorizationCodeGrant, buildAuthorizationUrl, calculatePKCECodeChallenge } from 'openid-client'
+import { newSecret } from '../system.ts'
+import { reaching } from './authorization-server.ts'
+import { openCallback } from './callback.ts'
+import { keepLogin, needEndpoint, prepareSignIn, type SignInOptions } from './sign-in.ts'
+
+/**
+ * Signs in through a browser on this machine (RFC 8252: authorization code with PKCE, answered to a loopback port).
+ * `show` is given the address to open. Resolves once the login is stored; throws `Failure`.
+ */
+export async function signInWithBrowser(options: SignInOptions, show: (address: URL) => void): Promise<void> {
+  const { system } = options
+  const sign = await prepareSignIn(options)
+  needEndpoint(sign, 'authorization_endpoint')
+  const { config, issuer, scope, resource } = sign
+  const state = newSecret(system)
+  const codeVerifier = newSecret(system)
+  const callback = await openCallback(state, system)
+  try {
+    show(
+      buildAuthorizationUrl(config, {
+        redirect_uri: callback.address,
+        scope,
+        resource,
+        state,
+        code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+        // OpenID Connect Core section 11: else `offline_access` is ignored.
+        prompt: 'consent',
+      }),
+    )
+    await callback.answered(async (answer) => {
+      const checks = { pkceCodeVerifier: codeVerifier, expectedState: state }
+      const tokens = await reaching(issuer, () => authorizationCodeGrant(config, answer, checks, { resource }))
+      await keepLogin(options, sign, tokens)
+    })
+  } finally {
+    await callback.close()
+  }
+}

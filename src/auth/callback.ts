@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Failure } from '../errors.ts'
+import { equalSecrets, type System } from '../system.ts'
+
+export interface Callback {
+  /** The redirect address, on a free port of this machine. */
+  address: string
+  /** Waits for the browser to bring the answer, and tells it there how `finish` went. Throws what `finish` throws. */
+  answered(finish: (answer: URL) => Promise<void>): Promise<void>
+  close(): Promise<void>
+}
+
+const longestWaitMs = 5 * 60_000
+
+/** Listens for the one answer with this state. Whatever else comes by is turned away, and does not end the wait. */
+export async function openCallback(state: string, system: System): Promise<Callback> {
+  const answers = Promise.withResolvers<{ answer: URL; response: ServerResponse }>()
+  let taken = false
+  const limits = { requestTimeout: 10_000, connectionsCheckingInterval: 2_000, maxHeaderSize: 16 * 1024 }
+  const server = createServer(limits, (request, response) => {
+    const answer = answerOf(request, address)
+    if (answer === undefined) return reply(response, 404, 'There is nothing here.')
+    if (!equalSecrets(answer.searchParams.get('state') ?? '', state)) {
+      return reply(response, 400, 'This is not the answer to a sign-in that runs. Start it again in the terminal.')
+    }
+    if (taken) return reply(response, 409, 'The sign-in has had its answer. You can close this window.')
+    taken = true
+    answers.resolve({ answer, response })
+  })
+  server.maxConnections = 64
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`
+  return {
+    address,
+    answered: async (finish) => {
+      const { answer, response } = await inTime(answers.promise, system)
+      try {
+        await finish(answer)
+      } catch (error) {
+        await reply(response, 400, 'The sign-in did not succeed: the terminal says why. You can close this window.')
+        throw error
+      }
+      await reply(response, 200, 'You are signed in. You can close this window.')
+    },
+    close: async () => {
+      const closed = once(server, 'close')
+      server.close()
+      // Nobody who only holds a connection open keeps the program from going on.
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+/** The address called, when it is the redirect address. Another Host is another site's page that found the port. */
+function answerOf(request: IncomingMessage, address: string): URL | undefined {
+  const { host, pathname } = new URL(address)
+  const called = URL.parse(request.url ?? '', `http://${host}`)
+  const fits = request.method === 'GET' && request.headers.host === host && request.url?.startsWith('/')
+  return fits && called?.host === host && called.pathname === pathname ? called : undefined
+}
+
+async function inTime<T>(answered: Promise<T>, system: System): Promise<T> {
+  const timer = new AbortController()
+  const late = async () => {
+    await system.sleep(longestWaitMs, timer.signal)
+    const detail = 'Nobody signed in within 5 minutes: run payments-mcp login again, or with --device.'
+    throw new Failure('unauthenticated', { detail })
+  }
+  try {
+    return await Promise.race([answered, late()])
+  } finally {
+    timer.abort()
+  }
+}
+
+/** Resolves once the page is on its way, or nobody waits for it any more. */
+async function reply(response: ServerResponse, status: number, text: string): Promise<void> {
+  if (response.destroyed) return
+  response.writeHead(status, {
+    'Content-Type': 'text/html; charset=utf-8',
+    // Its address holds the code: the page loads nothing, is kept nowhere and tells nobody where it was.
+    'Content-Security-Policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    'Referrer-Policy': 'no-referrer',
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Frame-Options': 'DENY',
+    Connection: 'close',
+  })
+  const gone = new Promise((resolve) => response.once('close', resolve).once('finish', resolve))
+  response.end(
+    `<!doctype html><html lang="en"><meta charset="utf-8"><title>payments-mcp</title><main><p>${text}</p></main></html>\n`,
+  )
+  await gone
+}

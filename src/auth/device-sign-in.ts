@@ -1,0 +1,65 @@
+import {
+  type DeviceAuthorizationResponse,
+  genericGrantRequest,
+  initiateDeviceAuthorization,
+  type TokenEndpointResponse,
+} from 'openid-client'
+import { Failure } from '../errors.ts'
+import type { System } from '../system.ts'
+import { deviceGrant, reaching } from './authorization-server.ts'
+import { oauthErrorCode } from './oauth-failure.ts'
+import { keepLogin, needEndpoint, prepareSignIn, type SignIn, type SignInOptions } from './sign-in.ts'
+
+export interface DeviceCode {
+  /** Where the person enters the code, on any device. */
+  address: string
+  userCode: string
+}
+
+/** RFC 8628 section 3.2. */
+const usualIntervalSeconds = 5
+const longestWaitMs = 15 * 60_000
+
+/** Signs in on a machine without a browser (RFC 8628). Resolves once the login is stored; throws `Failure`. */
+export async function signInWithDevice(options: SignInOptions, show: (code: DeviceCode) => void): Promise<void> {
+  const sign = await prepareSignIn(options)
+  needEndpoint(sign, 'device_authorization_endpoint')
+  const { config, issuer, scope, resource } = sign
+  const device = await reaching(issuer, () =>
+    initiateDeviceAuthorization(config, { scope, resource, prompt: 'consent' }),
+  )
+  show({ address: pageOf(device, issuer), userCode: device.user_code.replace(/[^\x21-\x7e]/g, '') })
+  await keepLogin(options, sign, await reaching(issuer, () => poll(sign, device, options.system)))
+}
+
+/** Not the library's own polling, because that waits by a clock of its own. */
+async function poll(
+  { config, resource }: SignIn,
+  { device_code, expires_in, interval = usualIntervalSeconds }: DeviceAuthorizationResponse,
+  system: System,
+): Promise<TokenEndpointResponse> {
+  const endMs = system.elapsed() + Math.min(expires_in * 1000, longestWaitMs)
+  let waitMs = Math.max(1, interval) * 1000
+  while (system.elapsed() + waitMs <= endMs) {
+    await system.sleep(waitMs)
+    try {
+      return await genericGrantRequest(config, deviceGrant, { device_code, resource })
+    } catch (error) {
+      const code = oauthErrorCode(error)
+      // RFC 8628 section 3.5.
+      if (code === 'slow_down') waitMs += 5_000
+      else if (code !== 'authorization_pending') throw error
+    }
+  }
+  throw new Failure('unauthenticated', {
+    detail: 'The code was not entered in time: run payments-mcp login --device again.',
+  })
+}
+
+/** A person will open it: it is no place for anything but a page. */
+function pageOf({ verification_uri }: DeviceAuthorizationResponse, issuer: string): string {
+  const address = URL.parse(verification_uri)
+  const secure = address?.protocol === 'https:' || (address?.protocol === 'http:' && issuer.startsWith('http:'))
+  if (address !== null && secure) return address.href
+  throw new Failure('bad_gateway', { detail: `${new URL(issuer).host} names no https address to enter the code at.` })
+}

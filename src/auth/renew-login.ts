@@ -1,0 +1,57 @@
+import { refreshTokenGrant, type TokenEndpointResponse } from 'openid-client'
+import { Failure } from '../errors.ts'
+import { openAuthorizationServer } from './authorization-server.ts'
+import { oauthErrorCode, oauthFailure } from './oauth-failure.ts'
+import type { Fetch } from './resource-metadata.ts'
+import { lifeOf } from './sign-in.ts'
+import { type StoredCredentialOptions, signInNeeded } from './stored-credential.ts'
+import type { Login, Logins } from './token-store.ts'
+
+/**
+ * Renews the stored login unless another process has done so meanwhile, and answers its access token. A refresh token
+ * works once, and a second use ends the whole grant (OAuth 2.1 section 4.3.1): whoever renews keeps the others out.
+ */
+export async function renewLogin(
+  { baseUrl, store, system, fetch }: StoredCredentialOptions,
+  isDue: (login: Login) => boolean,
+): Promise<string> {
+  return await store.exclusively(async (stored, write) => {
+    const login = stored.logins[baseUrl]
+    if (login === undefined) throw signInNeeded(baseUrl, 'Nobody is signed in any more')
+    if (!isDue(login)) return login.accessToken
+    const answer = await refresh(login, fetch)
+    if (answer.kind === 'ended') {
+      await write(without(stored, baseUrl, answer.unknownClient ? login.issuer : undefined))
+      throw signInNeeded(baseUrl, 'The sign-in has ended, or was revoked,')
+    }
+    const refreshToken = answer.tokens.refresh_token ?? login.refreshToken
+    const renewed = { ...login, ...lifeOf(answer.tokens, system), refreshToken }
+    await write({ clients: stored.clients, logins: { ...stored.logins, [baseUrl]: renewed } })
+    return renewed.accessToken
+  })
+}
+
+type Refreshed = { kind: 'tokens'; tokens: TokenEndpointResponse } | { kind: 'ended'; unknownClient: boolean }
+
+async function refresh({ issuer, clientId, refreshToken, resource }: Login, fetch: Fetch): Promise<Refreshed> {
+  if (refreshToken === null) return { kind: 'ended', unknownClient: false }
+  const config = await openAuthorizationServer(issuer, clientId, fetch)
+  try {
+    return { kind: 'tokens', tokens: await refreshTokenGrant(config, refreshToken, { resource }) }
+  } catch (error) {
+    const code = oauthErrorCode(error)
+    if (code === 'invalid_grant' || code === 'invalid_client') {
+      return { kind: 'ended', unknownClient: code === 'invalid_client' }
+    }
+    // Whatever else it was may pass, and the login stays.
+    const detail = `The sign-in could not be renewed. ${oauthFailure(error, issuer).message}`
+    throw new Failure('service_unavailable', { detail })
+  }
+}
+
+function without({ clients, logins }: Logins, baseUrl: string, issuer: string | undefined): Logins {
+  const { [baseUrl]: _ended, ...otherLogins } = logins
+  if (issuer === undefined) return { clients, logins: otherLogins }
+  const { [issuer]: _unknown, ...otherClients } = clients
+  return { clients: otherClients, logins: otherLogins }
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { send } from '../client/send.ts'
+import { Failure, show } from '../errors.ts'
+import { parseBaseUrl } from '../setting-values.ts'
+
+export type Fetch = (request: Request) => Promise<Response>
+
+export interface ResourceMetadata {
+  /** What access tokens are asked for, as the API writes it. */
+  resource: string
+  issuer: string
+  scopes: readonly string[]
+}
+
+const Metadata = z.object({
+  resource: z.string(),
+  authorization_servers: z.array(z.string()).min(1),
+  scopes_supported: z
+    .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/))
+    .max(100)
+    .default([]),
+})
+
+/** What the API says about signing in to it (RFC 9728). Throws `Failure`. */
+export async function readResourceMetadata(baseUrl: string, fetch: Fetch): Promise<ResourceMetadata> {
+  const { host } = new URL(baseUrl)
+  const headers = { Accept: 'application/json' }
+  const answer = await send(
+    fetch,
+    metadataAddress(baseUrl),
+    { headers, redirect: 'manual' },
+    { timeoutMs: 15_000, signal: undefined },
+  )
+  if (answer.kind === 'broken') {
+    throw new Failure('service_unavailable', { detail: `Can't reach ${host}: ${answer.reason}.` })
+  }
+  const parsed = Metadata.safeParse(answer.json)
+  if (answer.status !== 200 || !parsed.success) {
+    throw new Failure('bad_gateway', {
+      detail: `${host} does not say how to sign in (${answer.status} from ${metadataAddress(baseUrl)}): check the address, or use a key (PAYMENTS_KEY).`,
+    })
+  }
+  const { resource, authorization_servers: servers, scopes_supported: scopes } = parsed.data
+  // RFC 9728 section 3.3: else one API could have tokens made for another.
+  if (withoutSlash(resource) !== withoutSlash(baseUrl)) {
+    throw new Failure('bad_gateway', { detail: `${baseUrl} calls itself ${show(resource)}: use that as --base-url.` })
+  }
+  const issuer = servers[0] ?? ''
+  if (parseBaseUrl(issuer) === undefined) {
+    throw new Failure('bad_gateway', {
+      detail: `${host} names the authorization server ${show(issuer)}; only https is used, or http on a loopback host.`,
+    })
+  }
+  return { resource, issuer, scopes }
+}
+
+/** RFC 9728 section 3.1: the well-known part comes before the path. */
+function metadataAddress(baseUrl: string): string {
+  const { origin, pathname } = new URL(baseUrl)
+  return `${origin}/.well-known/oauth-protected-resource${pathname.replace(/\/$/, '')}`
+}
+
+function withoutSlash(address: string): string {
+  return (URL.parse(address)?.href ?? address).replace(/\/$/, '')
+}

@@ -1,0 +1,82 @@
+import type { Configuration, TokenEndpointResponse } from 'openid-client'
+import { Failure } from '../errors.ts'
+import type { System } from '../system.ts'
+import { knowsClient, openAuthorizationServer, registerClient } from './authorization-server.ts'
+import { type Fetch, readResourceMetadata } from './resource-metadata.ts'
+import type { Login, TokenStore } from './token-store.ts'
+
+export interface SignInOptions {
+  /** Of the payments API. */
+  baseUrl: string
+  store: TokenStore
+  system: System
+  fetch: Fetch
+}
+
+/** A sign-in that is about to start: whom to ask, as whom, and for what. */
+export interface SignIn {
+  config: Configuration
+  issuer: string
+  /** Asked for with every request (RFC 8707), so that the tokens are good for this API alone. */
+  resource: string
+  /** Separated by spaces. */
+  scope: string
+}
+
+/** Finds out how to sign in at an API, and registers this program at its authorization server the first time. */
+export async function prepareSignIn({ baseUrl, store, fetch }: SignInOptions): Promise<SignIn> {
+  const { resource, issuer, scopes } = await readResourceMetadata(baseUrl, fetch)
+  const config = await clientAt(issuer, store, fetch)
+  const { scopes_supported: known } = config.serverMetadata()
+  const asked = new Set(scopes)
+  // Gives a refresh token (OpenID Connect Core section 11); one that does not list it may refuse it.
+  if (known?.includes('offline_access') ?? true) asked.add('offline_access')
+  return { config, issuer, resource, scope: [...asked].join(' ') }
+}
+
+/** Keeps the tokens of a sign-in that succeeded, in place of those of an earlier one. */
+export async function keepLogin(
+  { baseUrl, store, system }: SignInOptions,
+  { config, issuer, resource }: SignIn,
+  tokens: TokenEndpointResponse,
+): Promise<void> {
+  const { client_id: clientId } = config.clientMetadata()
+  const login = { issuer, clientId, resource, ...lifeOf(tokens, system), refreshToken: tokens.refresh_token ?? null }
+  await store.exclusively((stored, write) =>
+    write({ clients: stored.clients, logins: { ...stored.logins, [baseUrl]: login } }),
+  )
+}
+
+/** RFC 6749 section 5.1 lets a server leave the lifetime out; the API's own is 15 minutes (spec: Limits). */
+const usualLifetimeSeconds = 900
+
+/** The access token of an answer, and when it ends by this machine's clock. */
+export function lifeOf(
+  { access_token, expires_in = usualLifetimeSeconds }: TokenEndpointResponse,
+  system: Pick<System, 'now'>,
+): Pick<Login, 'accessToken' | 'obtainedAtMs' | 'expiresAtMs'> {
+  const obtainedAtMs = system.now()
+  return { accessToken: access_token, obtainedAtMs, expiresAtMs: obtainedAtMs + expires_in * 1000 }
+}
+
+async function clientAt(issuer: string, store: TokenStore, fetch: Fetch): Promise<Configuration> {
+  const clientId = (await store.read()).clients[issuer]?.clientId
+  if (clientId !== undefined) {
+    const config = await openAuthorizationServer(issuer, clientId, fetch)
+    // A sandbox that was made anew knows nothing of the clients of the one before.
+    if (await knowsClient(config)) return config
+  }
+  const config = await registerClient(issuer, fetch)
+  const registered = { clientId: config.clientMetadata().client_id }
+  await store.exclusively((stored, write) =>
+    write({ logins: stored.logins, clients: { ...stored.clients, [issuer]: registered } }),
+  )
+  return config
+}
+
+/** Refuses to go on without what the server must offer for this way of signing in. */
+export function needEndpoint(sign: SignIn, name: 'authorization_endpoint' | 'device_authorization_endpoint'): void {
+  if (sign.config.serverMetadata()[name] !== undefined) return
+  const way = name === 'authorization_endpoint' ? 'in a browser: try --device' : 'with a code: try without --device'
+  throw new Failure('not_implemented', { detail: `${new URL(sign.issuer).host} offers no sign-in ${way}.` })
+}

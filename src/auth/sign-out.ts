@@ -1,0 +1,34 @@
+import { tokenRevocation } from 'openid-client'
+import { Failure } from '../errors.ts'
+import { openAuthorizationServer, reaching } from './authorization-server.ts'
+import type { SignInOptions } from './sign-in.ts'
+import type { Login } from './token-store.ts'
+
+/** How a sign-out went: nobody was signed in; it ended everywhere; or here only, and why. */
+export type SignOut = { kind: 'none' } | { kind: 'revoked' } | { kind: 'forgotten'; reason: string }
+
+/** Ends the login at the server (RFC 7009), and forgets it here also where the server does not answer. */
+export async function signOut({ baseUrl, store, fetch }: Omit<SignInOptions, 'system'>): Promise<SignOut> {
+  // Nobody may renew the tokens in between: what is revoked would not be what is stored.
+  return await store.exclusively(async (stored, write) => {
+    const { [baseUrl]: login, ...others } = stored.logins
+    if (login === undefined) return { kind: 'none' }
+    await write({ clients: stored.clients, logins: others })
+    return await revoke(login, fetch)
+  })
+}
+
+async function revoke(login: Login, fetch: SignInOptions['fetch']): Promise<SignOut> {
+  const { issuer, clientId, accessToken, refreshToken } = login
+  try {
+    const config = await openAuthorizationServer(issuer, clientId, fetch)
+    if (config.serverMetadata().revocation_endpoint === undefined) {
+      return { kind: 'forgotten', reason: `${new URL(issuer).host} revokes no tokens.` }
+    }
+    await reaching(issuer, () => tokenRevocation(config, refreshToken ?? accessToken))
+    return { kind: 'revoked' }
+  } catch (error) {
+    if (error instanceof Failure) return { kind: 'forgotten', reason: error.message }
+    throw error
+  }
+}

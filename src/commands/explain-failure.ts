@@ -1,0 +1,16 @@
+import { ApiError } from '../client/api-error.ts'
+import { Failure } from '../errors.ts'
+import { orExplain } from './explain.ts'
+
+/** Runs a command; a refusal too is told in one line, and ends the process with 1. */
+export async function orExplainFailure(command: () => Promise<void>): Promise<void> {
+  await orExplain(async () => {
+    try {
+      await command()
+    } catch (error) {
+      if (!(error instanceof Failure || error instanceof ApiError)) throw error
+      process.stderr.write(`payments-mcp: ${error.message.replace(/\s+/g, ' ')}\n`)
+      process.exitCode = 1
+    }
+  })
+}

@@ -1,0 +1,32 @@
+import { signInWithBrowser } from '../auth/browser-sign-in.ts'
+import { signInWithDevice } from '../auth/device-sign-in.ts'
+import { type ConfigSources, loadConfig } from '../config.ts'
+import { orExplainFailure } from './explain-failure.ts'
+import { openBrowser } from './open-browser.ts'
+import { atSignInPlace } from './sign-in-place.ts'
+
+type Flags = NonNullable<ConfigSources['flags']> & { device?: boolean }
+
+/** Signs in at a payments API, and keeps the login for the MCP server. */
+export async function login(flags: Flags): Promise<void> {
+  await orExplainFailure(async () => {
+    await atSignInPlace(loadConfig({ flags }), async (options) => {
+      if (flags.device === true) await signInWithDevice(options, showCode)
+      else await signInWithBrowser(options, showAddress)
+      process.stdout.write(`You are signed in. The MCP server uses it with PAYMENTS_BASE_URL=${options.baseUrl}
+and without PAYMENTS_KEY; payments-mcp whoami --base-url ${options.baseUrl} tells whom it acts as.
+`)
+    })
+  })
+}
+
+function showAddress(address: URL): void {
+  process.stdout.write(`Open this address in a browser on this machine to sign in:\n\n  ${address.href}\n\n`)
+  // A script or a host that runs this has no person before it who would expect a window.
+  if (!process.stdout.isTTY) return
+  openBrowser(address, () => process.stderr.write('No browser could be opened here: open the address yourself.\n'))
+}
+
+function showCode({ address, userCode }: { address: string; userCode: string }): void {
+  process.stdout.write(`Open ${address} on any device and enter the code\n\n  ${userCode}\n\n`)
+}

@@ -1,0 +1,20 @@
+import { signOut } from '../auth/sign-out.ts'
+import { type ConfigSources, loadConfig } from '../config.ts'
+import { orExplainFailure } from './explain-failure.ts'
+import { atSignInPlace } from './sign-in-place.ts'
+
+/** Ends the login at a payments API. */
+export async function logout(flags: NonNullable<ConfigSources['flags']>): Promise<void> {
+  await orExplainFailure(async () => {
+    await atSignInPlace(loadConfig({ flags }), async (options) => {
+      const ended = await signOut(options)
+      if (ended.kind === 'none') process.stdout.write(`Nobody was signed in at ${options.baseUrl}.\n`)
+      else process.stdout.write(`You are signed out of ${options.baseUrl}.\n`)
+      if (ended.kind !== 'forgotten') return
+      process.stderr.write(
+        `payments-mcp: The login is gone from this machine, but it was not revoked: ${ended.reason} Revoke it at the payments API.\n`,
+      )
+      process.exitCode = 1
+    })
+  })
+}

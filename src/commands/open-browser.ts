@@ -1,0 +1,22 @@
+import { spawn } from 'node:child_process'
+
+/** The program that opens an address in the user's browser, by platform. */
+const programs: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}
+
+/** Opens a web page; the address is one argument of a program that is always the same, and no shell sees it. */
+export function openBrowser(address: URL, failed: () => void): void {
+  if (address.protocol !== 'https:' && address.protocol !== 'http:') {
+    failed()
+    return
+  }
+  const [program, ...args] = programs[process.platform] ?? ['xdg-open']
+  const child = spawn(program, [...args, address.href], { stdio: 'ignore', detached: true, shell: false })
+  child.once('error', failed)
+  child.once('exit', (code) => {
+    if (code !== 0) failed()
+  })
+  child.unref()
+}

@@ -1,0 +1,28 @@
+import type { SignInOptions } from '../auth/sign-in.ts'
+import { createTokenStore } from '../auth/token-store.ts'
+import { createRemoteFetch } from '../client/remote.ts'
+import { type Config, ConfigError, dataDirectory } from '../config.ts'
+import { parseBaseUrl } from '../setting-values.ts'
+import { realSystem } from '../system.ts'
+
+/** Runs `work` with this user's logins and a network, for the configured address. */
+export async function atSignInPlace(config: Config, work: (options: SignInOptions) => Promise<void>): Promise<void> {
+  const baseUrl = signInAddress(config)
+  const remote = createRemoteFetch()
+  const store = createTokenStore({ directory: dataDirectory().path, system: realSystem })
+  try {
+    await work({ baseUrl, store, system: realSystem, fetch: remote.fetch })
+  } finally {
+    await remote.close()
+  }
+}
+
+/** The address that is signed in at: a deployed API, or `serve` on this machine. @throws ConfigError */
+export function signInAddress({ baseUrl, publicUrl, host, port }: Config): string {
+  const local = parseBaseUrl(`http://${host.includes(':') ? `[${host}]` : host}:${port}`)
+  const address = baseUrl ?? publicUrl ?? local
+  if (address !== undefined) return address
+  throw new ConfigError(
+    `PAYMENTS_BASE_URL (--base-url) got nothing, and http://${host}:${port} is no loopback address; it accepts the address to sign in at.`,
+  )
+}

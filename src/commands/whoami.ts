@@ -1,0 +1,68 @@
+import type { z } from 'zod'
+import type { Whoami } from '../../tools/credentials.ts'
+import { createTokenStore } from '../auth/token-store.ts'
+import { type Config, type ConfigSources, dataDirectory, loadConfig } from '../config.ts'
+import { createLogger } from '../log.ts'
+import { realSystem } from '../system.ts'
+import { connect } from './connection.ts'
+import { orExplainFailure } from './explain-failure.ts'
+
+type Identity = z.infer<typeof Whoami>
+
+/** Tells whom the MCP server acts as with this configuration. */
+export async function whoami(flags: NonNullable<ConfigSources['flags']>): Promise<void> {
+  await orExplainFailure(async () => {
+    const config = loadConfig({ flags })
+    // A person reads this, who is told the outcome only.
+    const connection = connect(config, realSystem, createLogger({ level: 'error' }))
+    try {
+      const { data } = await connection.client.operations.whoami({})
+      process.stdout.write(described(config, data.attributes))
+    } finally {
+      await connection.close()
+    }
+    if (config.baseUrl === undefined) await tellLogins()
+  })
+}
+
+function described({ environment, baseUrl }: Config, identity: Identity['attributes']): string {
+  const lines = {
+    Address: `${baseUrl ?? 'the embedded sandbox'} (${environment})`,
+    'Acts as': actors[identity.actorType] ?? identity.actorType,
+    Agent: identity.agentId,
+    User: identity.userId,
+    Party: identity.partyId,
+    'Known by': origins[identity.credentialKind] ?? identity.credentialKind,
+    'Agent by': identity.agentIdentitySource && sources[identity.agentIdentitySource],
+    Key: identity.keyId,
+    Grant: identity.grantId,
+  }
+  return Object.entries(lines)
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => `${name.padEnd(9)} ${String(value).replace(/[^\x20-\x7e]+/g, ' ')}\n`)
+    .join('')
+}
+
+// A deployed API may answer words that are not known here, which are shown as they are.
+const actors: Readonly<Record<string, string>> = { agent: 'an agent', user: 'a user', party: 'the party' }
+
+const origins: Readonly<Record<string, string>> = {
+  api_key: 'an API key',
+  agent_key: 'an agent key',
+  oauth_access_token: 'a sign-in',
+  exchanged_token: 'a token that a key was exchanged for',
+}
+
+const sources: Readonly<Record<string, string>> = {
+  credential: 'the credential itself',
+  oauth_grant: 'the choice made at the sign-in',
+  header: 'the request',
+}
+
+/** The embedded sandbox needs no login, and whoever just made one may have meant another address. */
+async function tellLogins(): Promise<void> {
+  const { logins } = await createTokenStore({ directory: dataDirectory().path, system: realSystem }).read()
+  for (const address of Object.keys(logins)) {
+    process.stdout.write(`\nSigned in at ${address}: payments-mcp whoami --base-url ${address} tells as whom.\n`)
+  }
+}

@@ -1,0 +1,277 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openBrowser } from '../../src/commands/open-browser.ts'
+import { createPerson } from './person.ts'
+import { type PlainProvider, startPlainProvider } from './plain-provider.ts'
+import { claimsOf } from './world.ts'
+
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+
+let home: string
+let provider: PlainProvider
+/** The API takes no token any more. */
+let revoked: boolean
+const running: ChildProcess[] = []
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'payments-commands-'))
+  provider = await startPlainProvider({ intercept: answerWhoami })
+  revoked = false
+})
+
+afterEach(async () => {
+  for (const child of running.splice(0)) child.kill()
+  await provider.close()
+  rmSync(home, { recursive: true, force: true })
+})
+
+describe('login', () => {
+  test('prints the address and keeps the login, which whoami, stdio and logout then use', async () => {
+    const at = { PAYMENTS_BASE_URL: provider.issuer }
+    const signedIn = await login(['login'], at)
+    expect(signedIn).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(signedIn.stdout).toContain(
+      `You are signed in. The MCP server uses it with PAYMENTS_BASE_URL=${provider.issuer}`,
+    )
+    const stored = readFileSync(loginFile(), 'utf8')
+    const { accessToken, refreshToken } = JSON.parse(stored).logins[provider.issuer]
+    expect(statSync(loginFile()).mode & 0o777).toBe(0o600)
+
+    const identity = await ended(['whoami'], at)
+    expect(identity).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(identity.stdout).toBe(`Address   ${provider.issuer} (sandbox)
+Acts as   an agent
+Agent     ${whoamiAttributes.agentId}
+User      ${whoamiAttributes.userId}
+Party     ${whoamiAttributes.partyId}
+Known by  a sign-in
+Agent by  the choice made at the sign-in
+Grant     grn_1
+`)
+
+    const signedOut = await ended(['logout'], at)
+    expect(signedOut).toEqual({ exitCode: 0, stderr: '', stdout: `You are signed out of ${provider.issuer}.\n` })
+    expect(provider.asked('/token/revocation')).toBe(1)
+    expect(await ended(['logout'], at)).toMatchObject({
+      exitCode: 0,
+      stdout: `Nobody was signed in at ${provider.issuer}.\n`,
+    })
+    for (const { stdout, stderr } of [signedIn, identity, signedOut]) {
+      expect(stdout + stderr).not.toContain(accessToken)
+      expect(stdout + stderr).not.toContain(refreshToken)
+    }
+  })
+
+  test('goes to serve on this machine when no address is given', async () => {
+    const { port } = new URL(provider.issuer)
+    expect(await login(['login', '--port', port])).toMatchObject({ exitCode: 0 })
+    const { stdout } = await ended(['whoami'], { PAYMENTS_DATABASE_URL: 'sqlite::memory:' })
+    expect(stdout).toMatch(/^Address {3}the embedded sandbox \(sandbox\)\nActs as {3}an agent\n/)
+    expect(stdout).toContain(
+      `Signed in at ${provider.issuer}: payments-mcp whoami --base-url ${provider.issuer} tells as whom.`,
+    )
+  })
+
+  test('with --device prints where to enter which code', async () => {
+    const child = started(['login', '--device', '--base-url', provider.issuer])
+    const text = await printed(child, /enter the code\n\n {2}\S+\n/)
+    const [, address = '', code = ''] = /^Open (\S+) on any device and enter the code\n\n {2}(\S+)\n/.exec(text) ?? []
+    await createPerson().enterCode(address, code)
+    expect(await rest(child)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('You are signed in.') })
+  })
+
+  test('ends with one line when the person refuses', async () => {
+    const refused = await login(['login'], { PAYMENTS_BASE_URL: provider.issuer }, 'abort')
+    expect(refused.exitCode).toBe(1)
+    expect(refused.stderr).toBe(
+      'payments-mcp: The sign-in was refused by the person asked: access_denied (The person said no).\n',
+    )
+  })
+})
+
+test('over stdio, a server without a login starts, tells what to run, and goes on once that was done', async () => {
+  const env = { PAYMENTS_BASE_URL: provider.issuer, XDG_DATA_HOME: home }
+  const host = new Client({ name: 'test', version: '1' })
+  await host.connect(new StdioClientTransport({ command: process.execPath, args: [cli], env, stderr: 'ignore' }))
+  try {
+    expect((await host.listTools()).tools.length).toBeGreaterThan(0)
+    const call = async () => {
+      const { isError, content } = await host.callTool({ name: 'whoami', arguments: {} })
+      return { isError: isError === true, ...JSON.parse((content as { text: string }[])[0]?.text ?? '') }
+    }
+    expect(await call()).toMatchObject({
+      isError: true,
+      error: {
+        code: 'unauthenticated',
+        detail: expect.stringContaining(`payments-mcp login --base-url ${provider.issuer}`),
+      },
+    })
+    expect(provider.asked('/.well-known/oauth-authorization-server')).toBe(0)
+    await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
+    expect(await call()).toMatchObject({ isError: false, data: { attributes: { grantId: 'grn_1' } } })
+
+    // Somebody revokes the grant: the API says so first, and then the login is found to be over.
+    const { logins, ...others } = JSON.parse(readFileSync(loginFile(), 'utf8'))
+    const { clientId, refreshToken } = logins[provider.issuer]
+    const body = new URLSearchParams({ token: refreshToken, client_id: clientId })
+    await fetch(`${provider.issuer}/token/revocation`, { method: 'POST', body })
+    revoked = true
+    const older = { ...logins[provider.issuer], obtainedAtMs: 0 }
+    writeFileSync(loginFile(), JSON.stringify({ ...others, logins: { [provider.issuer]: older } }))
+    expect(await call()).toMatchObject({ isError: true, error: { code: 'unauthenticated' } })
+    expect(await call()).toMatchObject({
+      isError: true,
+      error: { code: 'unauthenticated', detail: expect.stringContaining('has ended, or was revoked') },
+    })
+  } finally {
+    await host.close()
+  }
+})
+
+describe('what cannot succeed ends with one line', () => {
+  const cases: [string, string[], Record<string, string>, number, RegExp][] = [
+    ['whoami without a login', ['whoami'], { PAYMENTS_BASE_URL: 'http://127.0.0.1:1' }, 1, /run payments-mcp login/],
+    [
+      'login where nobody listens',
+      ['login'],
+      { PAYMENTS_BASE_URL: 'http://127.0.0.1:1' },
+      1,
+      /Can't reach 127\.0\.0\.1:1/,
+    ],
+    ['a bad address', ['login', '--base-url', 'http://api.example'], {}, 2, /PAYMENTS_BASE_URL \(--base-url\) got/],
+    ['no address and serve elsewhere', ['login'], { PAYMENTS_HOST: '192.0.2.1' }, 2, /PAYMENTS_BASE_URL .* loopback/],
+    [
+      'a damaged file',
+      ['logout'],
+      { PAYMENTS_BASE_URL: 'http://127.0.0.1:1', DAMAGED: 'yes' },
+      1,
+      /login\.json is damaged/,
+    ],
+  ]
+  test.each(cases)('%s', async (_, args, { DAMAGED: damaged, ...env }, code, line) => {
+    if (damaged !== undefined) {
+      await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
+      writeFileSync(loginFile(), readFileSync(loginFile(), 'utf8').slice(0, -20))
+    }
+    const { exitCode, stdout, stderr } = await ended(args, env)
+    expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
+    expect(stdout).toBe('')
+    expect(exitCode).toBe(code)
+  })
+
+  test('logout where the server is gone, which still forgets the login', async () => {
+    await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
+    await provider.close()
+    const { exitCode, stdout, stderr } = await ended(['logout', '--base-url', provider.issuer])
+    expect(stdout).toContain('You are signed out')
+    expect(stderr).toMatch(
+      /^payments-mcp: The login is gone from this machine, but it was not revoked: Can't reach .*\n$/,
+    )
+    expect(exitCode).toBe(1)
+    expect(JSON.parse(readFileSync(loginFile(), 'utf8')).logins).toEqual({})
+    provider = await startPlainProvider()
+  })
+})
+
+describe('a browser is opened', () => {
+  test.runIf(process.platform === 'linux')('by one program with the address as its only argument', async () => {
+    const program = join(home, 'xdg-open')
+    writeFileSync(program, `#!/bin/sh\nprintf '%s\\n' "$#" "$@" > '${home}/opened'\nexit 3\n`)
+    chmodSync(program, 0o700)
+    const before = process.env.PATH
+    process.env.PATH = `${home}:${before}`
+    try {
+      const address = new URL("https://auth.example/?a=$(touch%20x)&b=';rm%20-rf")
+      await new Promise<void>((failed) => openBrowser(address, failed))
+      expect(readFileSync(join(home, 'opened'), 'utf8')).toBe(`1\n${address.href}\n`)
+    } finally {
+      process.env.PATH = before
+    }
+  })
+
+  test.each(['file:///etc/passwd', 'javascript:alert(1)', 'vscode://x'])('but not for %s', async (address) => {
+    await new Promise<void>((failed) => openBrowser(new URL(address), failed))
+  })
+})
+
+const whoamiAttributes = {
+  actorType: 'agent',
+  partyId: `pty_${'0'.repeat(32)}`,
+  userId: `usr_${'1'.repeat(32)}`,
+  agentId: `agt_${'2'.repeat(32)}`,
+  agentIdentitySource: 'oauth_grant',
+  credentialKind: 'oauth_access_token',
+  keyId: null,
+  grantId: 'grn_1',
+}
+
+/** The part of the API that is called here: it takes tokens made for it, and nothing else. */
+function answerWhoami(request: IncomingMessage, response: ServerResponse): boolean {
+  if (request.url !== '/whoami') return false
+  const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
+  const mine = !revoked && claimsOf(token).aud === `http://${request.headers.host}`
+  response.writeHead(mine ? 200 : 401, { 'Content-Type': 'application/json' })
+  const data = { type: 'whoami', id: whoamiAttributes.partyId, attributes: whoamiAttributes }
+  response.end(JSON.stringify(mine ? { data } : { errors: [{ code: 'unauthenticated', detail: 'No.' }] }))
+  return true
+}
+
+const loginFile = () => join(home, 'payments-mcp', 'login.json')
+
+/** Runs a login; the person opens the address it prints. */
+async function login(args: string[], env: Record<string, string> = {}, decision: 'confirm' | 'abort' = 'confirm') {
+  const child = started(args, env)
+  const [address = ''] = /http\S+/.exec(await printed(child, /\n {2}http\S+\n/)) ?? []
+  const callback = await createPerson().answer(address, decision)
+  await fetch(callback)
+  return await rest(child)
+}
+
+function started(args: string[], env: Record<string, string> = {}): ChildProcess {
+  const child = spawn(process.execPath, [cli, ...args], {
+    env: { PATH: process.env.PATH, XDG_DATA_HOME: home, ...env },
+  })
+  running.push(child)
+  return child
+}
+
+/** What it wrote so far, once that holds the pattern. */
+async function printed(child: ChildProcess, pattern: RegExp): Promise<string> {
+  let text = ''
+  let errors = ''
+  child.stderr?.on('data', (chunk) => {
+    errors += chunk
+  })
+  for (;;) {
+    text += child.stdout?.read() ?? ''
+    if (pattern.test(text)) return text
+    const ending = once(child, 'exit').then(() => Promise.reject(new Error(`It ended: ${text} ${errors}`)))
+    await Promise.race([once(child.stdout ?? child, 'readable'), ending])
+  }
+}
+
+async function rest(child: ChildProcess) {
+  const read = async (stream: AsyncIterable<Buffer> | null) => {
+    let text = ''
+    for await (const chunk of stream ?? []) text += chunk
+    return text
+  }
+  const exit = once(child, 'exit')
+  const [stdout, stderr] = await Promise.all([read(child.stdout), read(child.stderr)])
+  if (child.exitCode === null) await exit
+  return { stdout, stderr, exitCode: child.exitCode }
+}
+
+async function ended(args: string[], env: Record<string, string> = {}) {
+  const child = started(args, env)
+  child.stdin?.end()
+  return await rest(child)
+}

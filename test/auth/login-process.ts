@@ -1,0 +1,18 @@
+import { createInterface } from 'node:readline'
+import { createStoredCredential } from '../../src/auth/stored-credential.ts'
+import { createTokenStore } from '../../src/auth/token-store.ts'
+import { createRemoteFetch } from '../../src/client/remote.ts'
+import { realSystem } from '../../src/system.ts'
+
+// A process of a user who has signed in: for each line it reads it writes the token it would call the API with.
+
+const [directory = '', baseUrl = ''] = process.argv.slice(2)
+const store = createTokenStore({ directory, system: realSystem })
+const credential = createStoredCredential({ baseUrl, store, system: realSystem, fetch: createRemoteFetch().fetch })
+
+process.stdout.write('ready\n')
+for await (const _ of createInterface({ input: process.stdin })) {
+  const line = await credential().catch((error: unknown) => `failed: ${String(error)}`)
+  process.stdout.write(`${line}\n`)
+}
+process.exit()

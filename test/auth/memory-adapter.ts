@@ -1,0 +1,29 @@
+import type { Adapter, AdapterPayload } from 'oidc-provider'
+
+/** The records of one `oidc-provider` in memory: its own adapter of this kind warns at every start. */
+export function memoryAdapters(): (model: string) => Adapter {
+  const records = new Map<string, AdapterPayload>()
+  const find = (matches: (payload: AdapterPayload) => boolean, prefix: string) =>
+    [...records].find(([key, payload]) => key.startsWith(prefix) && matches(payload))?.[1]
+  return (model) => {
+    const keyOf = (id: string) => `${model}:${id}`
+    return {
+      upsert: async (id, payload) => void records.set(keyOf(id), structuredClone(payload)),
+      find: async (id) => copied(records.get(keyOf(id))),
+      findByUid: async (uid) => copied(find((payload) => payload.uid === uid, keyOf(''))),
+      findByUserCode: async (userCode) => copied(find((payload) => payload.userCode === userCode, keyOf(''))),
+      consume: async (id) => {
+        const payload = records.get(keyOf(id))
+        if (payload !== undefined) payload.consumed = Math.floor(Date.now() / 1000)
+      },
+      destroy: async (id) => void records.delete(keyOf(id)),
+      revokeByGrantId: async (grantId) => {
+        for (const [key, payload] of records) if (payload.grantId === grantId) records.delete(key)
+      },
+    }
+  }
+}
+
+function copied(payload: AdapterPayload | undefined): AdapterPayload | undefined {
+  return payload === undefined ? undefined : structuredClone(payload)
+}

@@ -1,0 +1,296 @@
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { signInWithBrowser } from '../../src/auth/browser-sign-in.ts'
+import { signInWithDevice } from '../../src/auth/device-sign-in.ts'
+import { signOut } from '../../src/auth/sign-out.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import type { PlainProviderOptions } from './plain-provider.ts'
+import { claimsOf, createSignInWorld, type SignInWorld } from './world.ts'
+
+let world: SignInWorld
+
+afterEach(() => world.close())
+
+const started = async (options?: PlainProviderOptions) => {
+  world = await createSignInWorld(options)
+  return world
+}
+
+describe('in a browser', () => {
+  test('stores tokens that are for this API only, with all its scopes, and tells the person', async () => {
+    await started()
+    let opened = ''
+    let page: Promise<Response> | undefined
+    await signInWithBrowser(world, (address) => {
+      opened = address.href
+      page = world.person.answer(opened).then((callback) => fetch(callback))
+    })
+    const asked = Object.fromEntries(new URL(opened).searchParams)
+    expect(asked).toMatchObject({
+      response_type: 'code',
+      code_challenge_method: 'S256',
+      resource: world.baseUrl,
+      scope: 'cards:read cards:agent offline_access',
+      prompt: 'consent',
+      redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
+      state: expect.stringMatching(/^[\w-]{43}$/),
+    })
+    const login = await world.stored()
+    expect(login).toMatchObject({ issuer: world.baseUrl, resource: world.baseUrl, clientId: asked.client_id })
+    expect(login.refreshToken).toMatch(/^[\w-]{20,}$/)
+    expect(login.expiresAtMs - world.system.now()).toBe(900_000)
+    expect(claimsOf(login.accessToken)).toMatchObject({ aud: world.baseUrl, scope: 'cards:read cards:agent' })
+
+    const answer = await page
+    expect(answer?.status).toBe(200)
+    expect(await answer?.text()).toContain('You can close this window')
+    expect(Object.fromEntries(answer?.headers ?? [])).toMatchObject({
+      'content-security-policy': expect.stringContaining("default-src 'none'"),
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    })
+    await expect(fetch(asked.redirect_uri ?? '')).rejects.toThrow()
+  })
+
+  test('registers once at an authorization server, and again only where it is not known any more', async () => {
+    const { provider } = await started()
+    await world.signIn()
+    await world.signIn()
+    expect(provider.asked('/reg')).toBe(1)
+    const { clientId } = await world.stored()
+    await provider.forgetClient(clientId)
+    await world.signIn()
+    expect(provider.asked('/reg')).toBe(2)
+    expect((await world.stored()).clientId).not.toBe(clientId)
+  })
+
+  test('turns away what is not the answer, and goes on waiting for it', async () => {
+    await started()
+    const refused: [number, string][] = []
+    await world.signIn(async (callback) => {
+      const call = async (change: (address: URL) => void, headers: Record<string, string> = {}, method = 'GET') => {
+        const address = new URL(callback)
+        change(address)
+        refused.push(await called(address, headers, method))
+      }
+      await call((address) => address.searchParams.set('state', 'another'))
+      await call((address) => address.searchParams.delete('state'))
+      await call((address) => {
+        address.search = '?error=access_denied'
+      })
+      await call((address) => {
+        address.pathname = '/other'
+      })
+      await call(() => {}, { Host: `attacker.example:${callback.port}` })
+      await call(() => {}, { Host: `localhost:${callback.port}` })
+      await call(() => {}, {}, 'POST')
+      return undefined
+    })
+    expect(refused.map(([status]) => status)).toEqual([400, 400, 400, 404, 404, 404, 404])
+    expect(refused.map(([, text]) => text).join()).not.toContain('You are signed in')
+    expect((await world.stored()).accessToken).toBeTruthy()
+  })
+
+  const tampered: [string, (callback: URL) => void, RegExp][] = [
+    ['without iss', (callback) => callback.searchParams.delete('iss'), /"iss" \(issuer\) missing/],
+    ['of another issuer', (callback) => callback.searchParams.set('iss', 'https://other.example'), /"iss"/],
+    ['with iss twice', (callback) => callback.searchParams.append('iss', 'https://other.example'), /iss/],
+    ['with another code', (callback) => callback.searchParams.set('code', 'x'.repeat(43)), /not valid any more/],
+    [
+      'that says no',
+      (callback) => {
+        callback.searchParams.delete('code')
+        callback.searchParams.set('error', 'access_denied')
+        callback.searchParams.set('error_description', 'no\n\u001b[31mpay sk_ntl_sandbox_0123456789abcdef')
+      },
+      /^The sign-in was refused by the person asked: access_denied \(no \[31mpay sk_ntl_sandbox_\[masked\]\)\.$/,
+    ],
+  ]
+  test.each(tampered)('an answer %s signs nobody in', async (_, change, message) => {
+    await started()
+    let page: Promise<Response> | undefined
+    const attempt = world.signIn(async (callback) => {
+      change(callback)
+      page = fetch(callback)
+      await page
+      return `${world.baseUrl}/jwks`
+    })
+    await expect(attempt).rejects.toThrow(message)
+    expect((await page)?.status).toBe(400)
+    expect((await world.store.read()).logins).toEqual({})
+  })
+
+  test('a connection that says nothing does not hold it up', async () => {
+    await started()
+    let silent: Socket | undefined
+    const { page } = await world.signIn(async (callback) => {
+      silent = connect(Number(callback.port), callback.hostname)
+      await once(silent, 'connect')
+      return undefined
+    })
+    expect(page?.status).toBe(200)
+    if (silent?.closed === false) await once(silent, 'close')
+  })
+
+  test('a person who refuses ends it with one line', async () => {
+    await started()
+    const attempt = signInWithBrowser(world, (address) => {
+      void world.person.answer(address.href, 'abort').then((callback) => fetch(callback))
+    })
+    await expect(attempt).rejects.toThrow(/^The sign-in was refused.*access_denied \(The person said no\)\.$/)
+  })
+
+  test('does not wait for ever', async () => {
+    await started()
+    const impatient = { ...world, system: fakeSystem() }
+    await expect(signInWithBrowser(impatient, () => {})).rejects.toThrow('Nobody signed in within 5 minutes')
+    expect(impatient.system.slept).toEqual([300_000])
+  })
+})
+
+describe('what an API or an authorization server must not say', () => {
+  const cases: [string, PlainProviderOptions, RegExp][] = [
+    [
+      'that it is another API',
+      { resourceMetadata: { resource: 'https://other.example' } },
+      /calls itself "https:\/\/other\.example"/,
+    ],
+    [
+      'that its authorization server is not reached by https',
+      { resourceMetadata: { authorization_servers: ['http://auth.example'] } },
+      /only https is used/,
+    ],
+    ['nothing', { resourceMetadata: { authorization_servers: [] } }, /does not say how to sign in.*PAYMENTS_KEY/],
+    ['another issuer', { serverMetadata: { issuer: 'https://other.example' } }, /issuer/],
+    ['an issuer that only looks the same', { serverMetadata: { issuer: 'SAME/' } }, /calls itself/],
+    ['no S256', { serverMetadata: { code_challenge_methods_supported: ['plain'] } }, /PKCE/],
+    [
+      'a token endpoint without https',
+      { serverMetadata: { token_endpoint: 'http://auth.example/token' } },
+      /not https/,
+    ],
+    [
+      'a page that is no web page',
+      { serverMetadata: { authorization_endpoint: 'file:///etc/passwd' } },
+      /authorization_endpoint.*not https/,
+    ],
+    ['no way to register', { serverMetadata: { registration_endpoint: undefined } }, /registers no clients/],
+  ]
+  test.each(cases)('%s', async (_, options, message) => {
+    if (options.serverMetadata?.issuer === 'SAME/') {
+      await started({ intercept: () => false, serverMetadata: options.serverMetadata })
+      options.serverMetadata.issuer = `${world.baseUrl}/`
+    } else await started(options)
+    const attempt = signInWithBrowser(world, () => expect.unreachable('It asked the person'))
+    await expect(attempt).rejects.toThrow(message)
+    expect(world.provider.asked('/reg')).toBe(0)
+  })
+
+  test('go somewhere else: the code is sent to the token endpoint only', async () => {
+    await started({
+      intercept: (request, response) => {
+        if (request.url !== '/token') return false
+        response.writeHead(307, { Location: '/elsewhere' }).end()
+        return true
+      },
+    })
+    await expect(world.signIn()).rejects.toThrow(/did not answer as an authorization server does: .* 307\.$/)
+    expect(world.provider.asked('/token')).toBe(1)
+    expect(world.provider.asked('/elsewhere')).toBe(0)
+  })
+})
+
+describe('with a code on another device', () => {
+  test('stores the login once the person has agreed', async () => {
+    await started()
+    const signing = deviceSignIn('confirm', 3)
+    await signing
+    expect(claimsOf((await world.stored()).accessToken)).toMatchObject({ aud: world.baseUrl })
+    expect((await world.stored()).refreshToken).toBeTruthy()
+    expect(world.provider.tokenRequests.map(({ error }) => error)).toEqual([
+      'authorization_pending',
+      'authorization_pending',
+      undefined,
+    ])
+  })
+
+  test('ends when the person refuses', async () => {
+    await started()
+    await expect(deviceSignIn('abort', 1)).rejects.toThrow(/^The sign-in was refused/)
+  })
+
+  test('ends when nobody enters the code', async () => {
+    await started()
+    await expect(signInWithDevice(world, () => {})).rejects.toThrow('The code was not entered in time')
+    expect(world.provider.tokenRequests.length).toBeLessThanOrEqual(180)
+  })
+
+  test('is asked less often when the server says so', async () => {
+    let refusals = 0
+    await started({
+      intercept: (request, response) => {
+        if (request.url !== '/token' || refusals === 2) return false
+        refusals++
+        response.writeHead(400, { 'Content-Type': 'application/json' }).end('{"error":"slow_down"}')
+        return true
+      },
+    })
+    const before = world.system.elapsed()
+    await deviceSignIn('confirm', 1)
+    expect(world.system.elapsed() - before).toBe(5_000 + 10_000 + 15_000)
+  })
+
+  /** The person comes when the program has waited so many times. */
+  async function deviceSignIn(decision: 'confirm' | 'abort', atPause: number): Promise<void> {
+    let pauses = 0
+    await signInWithDevice(world, ({ address, userCode }) => {
+      world.onPause = async () => {
+        pauses++
+        if (pauses === atPause) await world.person.enterCode(address, userCode, decision)
+      }
+    })
+  }
+})
+
+describe('signing out', () => {
+  test('ends the tokens at the server and here', async () => {
+    await started()
+    await world.signIn()
+    const { refreshToken, clientId } = await world.stored()
+    expect(await signOut(world)).toEqual({ kind: 'revoked' })
+    expect((await world.store.read()).logins).toEqual({})
+    const body = new URLSearchParams({
+      grant_type: 'refresh_token',
+      refresh_token: String(refreshToken),
+      client_id: clientId,
+    })
+    expect((await fetch(`${world.baseUrl}/token`, { method: 'POST', body })).status).toBe(400)
+    expect(await signOut(world)).toEqual({ kind: 'none' })
+  })
+
+  test('forgets the login also when the server cannot be reached, and says so', async () => {
+    await started()
+    await world.signIn()
+    const unreachable = async () => {
+      throw Object.assign(new Error('no'), { code: 'ECONNREFUSED' })
+    }
+    const ended = await signOut({ ...world, fetch: unreachable })
+    expect(ended).toEqual({ kind: 'forgotten', reason: expect.stringContaining("Can't reach 127.0.0.1:") })
+    expect((await world.store.read()).logins).toEqual({})
+  })
+})
+
+/** A request with any Host, which fetch does not allow. */
+function called(address: URL, headers: Record<string, string>, method: string): Promise<[number, string]> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(address, { headers, method }, async (response) => {
+      let text = ''
+      for await (const chunk of response) text += chunk
+      resolve([response.statusCode ?? 0, text])
+    })
+    sent.on('error', reject).end()
+  })
+}

@@ -1,0 +1,231 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createStoredCredential } from '../../src/auth/stored-credential.ts'
+import { createTokenStore, type Login } from '../../src/auth/token-store.ts'
+import { createSignInWorld, type SignInWorld } from './world.ts'
+
+let world: SignInWorld
+
+beforeEach(async () => {
+  world = await createSignInWorld()
+})
+afterEach(() => world.close())
+
+const minute = 60_000
+const renewals = () => world.provider.tokenRequests.filter(({ grantType }) => grantType === 'refresh_token')
+const change = (part: Partial<Login>) =>
+  world.store.exclusively(async (stored, write) => {
+    const login = { ...(await world.stored()), ...part }
+    await write({ ...stored, logins: { [world.baseUrl]: login } })
+  })
+
+test('without a login tells what to run, and asks nobody', async () => {
+  const asked = expect(createStoredCredential(world)()).rejects
+  await asked.toMatchObject({
+    code: 'unauthenticated',
+    message: `Nobody is signed in at ${world.baseUrl}: run payments-mcp login --base-url ${world.baseUrl}, or set PAYMENTS_KEY to an API key or agent key and start again.`,
+  })
+  expect(world.provider.asked('/token')).toBe(0)
+})
+
+describe('renewing', () => {
+  test('comes before the end, and each time with the token of the time before', async () => {
+    await world.signIn()
+    const credential = createStoredCredential(world)
+    const first = await credential()
+    world.system.pass(13 * minute - 1)
+    expect(await credential()).toBe(first)
+    expect(renewals()).toEqual([])
+    world.system.pass(1)
+    const tokens = [first, await credential(), await credential()]
+    for (let round = 0; round < 3; round++) {
+      world.system.pass(14 * minute)
+      tokens.push(await credential())
+    }
+    expect(new Set(tokens).size).toBe(5)
+    expect(renewals().map(({ error }) => error)).toEqual([undefined, undefined, undefined, undefined])
+  })
+
+  test('of a short life waits until a fifth of it is left', async () => {
+    await world.signIn()
+    await change({ expiresAtMs: world.system.now() + 50_000 })
+    const credential = createStoredCredential(world)
+    world.system.pass(39_999)
+    await credential()
+    expect(renewals()).toHaveLength(0)
+    world.system.pass(1)
+    await credential()
+    expect(renewals()).toHaveLength(1)
+  })
+
+  test('happens once for all who ask at once, in one process', async () => {
+    await world.signIn()
+    world.system.pass(14 * minute)
+    const credential = createStoredCredential(world)
+    const tokens = await Promise.all(Array.from({ length: 20 }, () => credential()))
+    expect(new Set(tokens).size).toBe(1)
+    expect(renewals()).toHaveLength(1)
+  })
+
+  test('happens once for all processes, which then use the same token', { timeout: 60_000 }, async () => {
+    await world.signIn()
+    const processes = await Promise.all(Array.from({ length: 3 }, () => startProcess()))
+    try {
+      for (let round = 1; round <= 8; round++) {
+        await change({ obtainedAtMs: 0, expiresAtMs: 1 })
+        const before = (await world.stored()).accessToken
+        const tokens = await Promise.all(processes.map((each) => each.token()))
+        expect(new Set(tokens)).toEqual(new Set([(await world.stored()).accessToken]))
+        expect(tokens[0]).not.toBe(before)
+        expect(renewals().map(({ error }) => error)).toEqual(Array(round).fill(undefined))
+      }
+    } finally {
+      for (const each of processes) each.end()
+    }
+  })
+
+  test('does not bring back a login that was ended meanwhile', async () => {
+    await world.signIn()
+    world.system.pass(14 * minute)
+    const credential = createStoredCredential({
+      ...world,
+      store: {
+        ...world.store,
+        // Another process signs out between this one's look and its turn.
+        exclusively: async (work) => {
+          await world.store.exclusively((stored, write) => write({ ...stored, logins: {} }))
+          return await world.store.exclusively(work)
+        },
+      },
+    })
+    await expect(credential()).rejects.toThrow('Nobody is signed in any more')
+    expect((await world.store.read()).logins).toEqual({})
+    expect(renewals()).toEqual([])
+  })
+})
+
+describe('when it fails', () => {
+  test('because the login was revoked, it is over, and said what to run', async () => {
+    await world.signIn()
+    const { refreshToken, clientId } = await world.stored()
+    const body = new URLSearchParams({ token: String(refreshToken), client_id: clientId })
+    await fetch(`${world.baseUrl}/token/revocation`, { method: 'POST', body })
+    world.system.pass(14 * minute)
+    const credential = createStoredCredential(world)
+    await expect(credential()).rejects.toThrow(/^The sign-in has ended.*run payments-mcp login --base-url http/)
+    await expect(credential()).rejects.toThrow(/^Nobody is signed in/)
+    expect(renewals()).toEqual([{ grantType: 'refresh_token', error: 'invalid_grant' }])
+    expect(Object.keys((await world.store.read()).clients)).toEqual([world.baseUrl])
+  })
+
+  test('because the server knows the client no more, the client is forgotten too', async () => {
+    await world.signIn()
+    await world.provider.forgetClient((await world.stored()).clientId)
+    world.system.pass(14 * minute)
+    await expect(createStoredCredential(world)()).rejects.toThrow(/^The sign-in has ended/)
+    expect(await world.store.read()).toEqual({ clients: {}, logins: {} })
+  })
+
+  test('because the network does, the token serves to its end, and the login stays', async () => {
+    await world.signIn()
+    let attempts = 0
+    let broken = true
+    const warned: string[] = []
+    const log = { warn: (fields: object, message: string) => warned.push(`${message} ${JSON.stringify(fields)}`) }
+    const credential = createStoredCredential({
+      ...world,
+      log: { ...log, error: () => {} },
+      fetch: async (request) => {
+        attempts++
+        if (broken) throw Object.assign(new Error('no'), { code: 'ECONNREFUSED' })
+        return await world.fetch(request)
+      },
+    })
+    const before = await world.stored()
+    world.system.pass(14 * minute)
+    expect(await credential()).toBe(before.accessToken)
+    expect(await credential()).toBe(before.accessToken)
+    expect(attempts).toBe(1)
+    expect(warned.join()).not.toContain(before.accessToken)
+    world.system.pass(30_000)
+    expect(await credential()).toBe(before.accessToken)
+    expect(attempts).toBe(2)
+    world.system.pass(30_000)
+    await expect(credential()).rejects.toMatchObject({
+      code: 'service_unavailable',
+      message: expect.stringContaining("Can't reach 127.0.0.1"),
+    })
+    expect(await world.stored()).toEqual(before)
+    broken = false
+    expect(await credential()).not.toBe(before.accessToken)
+  })
+
+  test('because the server is busy, the token serves to its end, and the login stays', async () => {
+    await world.signIn()
+    const before = await world.stored()
+    const headers = { 'Content-Type': 'application/json' }
+    const credential = createStoredCredential({
+      ...world,
+      fetch: async (request) =>
+        request.url.endsWith('/token')
+          ? new Response('{"error":"temporarily_unavailable","error_description":"busy"}', { status: 400, headers })
+          : await world.fetch(request),
+    })
+    world.system.pass(14 * minute)
+    expect(await credential()).toBe(before.accessToken)
+    world.system.pass(minute)
+    await expect(credential()).rejects.toThrow(
+      /^The sign-in could not be renewed\. .*temporarily_unavailable \(busy\)\.$/,
+    )
+    expect(await world.stored()).toEqual(before)
+  })
+
+  test('because there is no refresh token, the token serves to its end', async () => {
+    await world.signIn()
+    await change({ refreshToken: null })
+    const credential = createStoredCredential(world)
+    world.system.pass(15 * minute - 1)
+    await credential()
+    world.system.pass(1)
+    await expect(credential()).rejects.toThrow(/^The sign-in has ended/)
+  })
+})
+
+test('a token that the API refused is renewed by the next call, but not one that was just made', async () => {
+  await world.signIn()
+  const credential = createStoredCredential(world)
+  const first = await credential()
+  credential.refused(first)
+  expect(await credential()).toBe(first)
+  world.system.pass(30_000)
+  const second = await credential()
+  expect(second).not.toBe(first)
+  credential.refused(second)
+  expect(await credential()).toBe(second)
+  expect(renewals()).toHaveLength(1)
+})
+
+test('a login that another process makes is used at once', async () => {
+  const credential = createStoredCredential(world)
+  await expect(credential()).rejects.toThrow()
+  await world.signIn()
+  const again = createTokenStore({ directory: world.directory, system: world.system })
+  expect(await credential()).toBe((await again.read()).logins[world.baseUrl]?.accessToken)
+})
+
+async function startProcess() {
+  const script = fileURLToPath(new URL('./login-process.ts', import.meta.url))
+  const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [script, world.directory, world.baseUrl])
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const next = async () => String((await lines.next()).value)
+  if ((await next()) !== 'ready') throw new Error('It did not start')
+  return {
+    token: async () => {
+      child.stdin.write('\n')
+      return await next()
+    },
+    end: () => child.stdin.end(),
+  }
+}

@@ -1,0 +1,140 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createTokenStore, type Login, type Logins } from '../../src/auth/token-store.ts'
+import { realSystem } from '../../src/system.ts'
+import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
+
+let home: string
+let directory: string
+let path: string
+let system: FakeSystem
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'payments-tokens-'))
+  directory = join(home, 'deep', 'payments-mcp')
+  path = join(directory, 'login.json')
+  system = fakeSystem()
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+const login: Login = {
+  issuer: 'https://auth.example',
+  clientId: 'client',
+  resource: 'https://api.example',
+  accessToken: 'access-token-0123456789',
+  obtainedAtMs: 1,
+  expiresAtMs: 2,
+  refreshToken: 'refresh-token-0123456789',
+}
+const content: Logins = { clients: { 'https://auth.example': { clientId: 'client' } }, logins: { 'https://a': login } }
+const open = () => createTokenStore({ directory, system })
+const save = (logins = content) => open().exclusively((_, write) => write(logins))
+const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8)
+
+test('nothing is stored at first, and reading makes no folder', async () => {
+  expect(await open().read()).toEqual({ clients: {}, logins: {} })
+  expect(readdirSync(home)).toEqual([])
+})
+
+test('what is written is read by another, and nothing else is left in the folder', async () => {
+  await save()
+  expect(await open().read()).toEqual(content)
+  expect(readdirSync(directory)).toEqual(['login.json'])
+})
+
+describe.skipIf(process.platform === 'win32')('only its owner can read it', () => {
+  test('as it is made, whatever the usual modes are', async () => {
+    const before = process.umask(0)
+    try {
+      await save()
+    } finally {
+      process.umask(before)
+    }
+    expect([modeOf(directory), modeOf(path)]).toEqual(['700', '600'])
+  })
+
+  test('also when it or its folder was opened to others', async () => {
+    await save()
+    chmodSync(path, 0o644)
+    chmodSync(directory, 0o755)
+    await open().read()
+    expect(modeOf(path)).toBe('600')
+    await save()
+    expect([modeOf(directory), modeOf(path)]).toEqual(['700', '600'])
+  })
+
+  test('also where an earlier write was cut off', async () => {
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(`${path}.next`, 'half of it', { mode: 0o666 })
+    await save()
+    expect(await open().read()).toEqual(content)
+    expect(modeOf(path)).toBe('600')
+  })
+})
+
+describe('a file that cannot be used is told with its path, and without its content', () => {
+  test.each([
+    ['no JSON', '{"version":1,"logins":{"https://a":{"accessToken":"access-token-01234'],
+    ['of another version', '{"version":2,"clients":{},"logins":{}}'],
+    ['not of its form', '{"version":1,"clients":{},"logins":{"https://a":{"accessToken":"access-token-01234"}}}'],
+    ['too large', `{"version":1,"clients":{},"logins":{}}${' '.repeat(5 * 1024 * 1024)}`],
+  ])('%s', async (_, text) => {
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(path, text)
+    const error = await open()
+      .read()
+      .catch((caught: unknown) => caught)
+    expect(error).toMatchObject({ code: 'unauthenticated', message: expect.stringContaining(`${path} is damaged`) })
+    expect(String(error)).not.toContain('access-token')
+  })
+
+  test('a folder in its place', async () => {
+    mkdirSync(path, { recursive: true })
+    await expect(open().read()).rejects.toThrow(`The logins in ${path} cannot be used (EISDIR)`)
+  })
+})
+
+describe('one at a time', () => {
+  test('each sees what the one before wrote', async () => {
+    await save({ clients: {}, logins: {} })
+    // Waits of real time: by a clock that they all move, some would soon have waited too long.
+    const add = (name: string) =>
+      createTokenStore({ directory, system: realSystem }).exclusively(async (stored, write) => {
+        await new Promise((resolve) => setImmediate(resolve))
+        await write({ ...stored, clients: { ...stored.clients, [name]: { clientId: name } } })
+      })
+    const names = Array.from({ length: 6 }, (_, number) => `https://${number}.example`)
+    await Promise.all(names.map(add))
+    expect(Object.keys((await open().read()).clients).sort()).toEqual(names.sort())
+    expect(readdirSync(directory)).toEqual(['login.json'])
+  })
+
+  test('a failure frees the turn', async () => {
+    const failing = open().exclusively(async () => {
+      throw new Error('it failed')
+    })
+    await expect(failing).rejects.toThrow('it failed')
+    await save()
+    expect(system.slept).toEqual([])
+  })
+
+  test('who waits too long is told', async () => {
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(`${path}.lock.${system.now() + 60_000}.living`, '')
+    await expect(save()).rejects.toThrow(`Another process is busy with ${path}; try again in a minute.`)
+    expect(readdirSync(directory)).toEqual([expect.stringMatching(/living$/)])
+  })
+
+  test.each([
+    ['that died a minute ago', 0],
+    ['that started before the clock was set back', 3_600_000],
+  ])('the turn of a process %s is over', async (_, endsInMs) => {
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(`${path}.lock.${system.now() + endsInMs}.dead`, '')
+    await save()
+    expect(readdirSync(directory)).toEqual(['login.json'])
+    expect(system.slept).toEqual([])
+  })
+})

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { signInWithBrowser } from '../../src/auth/browser-sign-in.ts'
+import type { SignInOptions } from '../../src/auth/sign-in.ts'
+import { createTokenStore, type Login } from '../../src/auth/token-store.ts'
+import { createRemoteFetch } from '../../src/client/remote.ts'
+import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
+import { createPerson, type Person } from './person.ts'
+import { type PlainProvider, type PlainProviderOptions, startPlainProvider } from './plain-provider.ts'
+
+/** A user with an empty data directory, a payments API's authorization server, and a person to sign in there. */
+export interface SignInWorld extends SignInOptions {
+  system: FakeSystem
+  provider: PlainProvider
+  person: Person
+  directory: string
+  /** Called whenever somebody waits a little. */
+  onPause: () => Promise<unknown>
+  /** Signs in with the browser; the person may change what the program is called back with. */
+  signIn(change?: (callback: URL) => Promise<string | undefined>): Promise<{ page: Response | undefined }>
+  stored(): Promise<Login>
+  close(): Promise<void>
+}
+
+export async function createSignInWorld(options: PlainProviderOptions = {}): Promise<SignInWorld> {
+  const directory = join(mkdtempSync(join(tmpdir(), 'payments-login-')), 'payments-mcp')
+  const provider = await startPlainProvider(options)
+  const remote = createRemoteFetch()
+  const person = createPerson()
+  const clock = fakeSystem()
+  const system: FakeSystem = {
+    ...clock,
+    // Who waits for a person waits until told to stop; shorter waits pass by this clock.
+    sleep: async (ms, signal) => {
+      if (ms >= 60_000) return await aborted(signal)
+      await clock.sleep(ms, signal)
+      await world.onPause()
+    },
+  }
+  const store = createTokenStore({ directory, system })
+  const world: SignInWorld = {
+    baseUrl: provider.issuer,
+    store,
+    system,
+    fetch: remote.fetch,
+    provider,
+    person,
+    directory,
+    onPause: async () => {},
+    signIn: async (change = async () => undefined) => {
+      let browsing: Promise<Response> | undefined
+      const browse = async (address: URL) => {
+        const callback = await person.answer(address.href)
+        return await fetch((await change(callback)) ?? callback)
+      }
+      await signInWithBrowser(world, (address) => {
+        browsing = browse(address)
+      })
+      return { page: await browsing }
+    },
+    stored: async () => {
+      const login = (await store.read()).logins[provider.issuer]
+      if (login === undefined) throw new Error('There is no login')
+      return login
+    },
+    close: async () => {
+      await remote.close()
+      await provider.close()
+      rmSync(join(directory, '..'), { recursive: true, force: true })
+    },
+  }
+  return world
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}
+
+/** What a JWT says, unchecked. */
+export function claimsOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+}

@@ -1,0 +1,329 @@
+import * as client from 'openid-client'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { openPlain, openService, redirectUri, type Side } from './sides.ts'
+
+/** What this service and a plain `oidc-provider` answer to the same script: the same, but for what says why not. */
+interface Case {
+  run: (side: Side) => Promise<string>
+  outcome: string
+  /** Where the plain one does something else. */
+  plain?: { outcome: string; why: string }
+}
+
+type Change = Record<string, string | null>
+
+const scope = 'cards:agent offline_access'
+
+async function begin(side: Side, change: Change = {}) {
+  const verifier = client.randomPKCECodeVerifier()
+  const parameters: Change = {
+    redirect_uri: redirectUri,
+    scope,
+    resource: side.resource,
+    state: client.randomState(),
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    prompt: 'consent',
+    ...change,
+  }
+  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== null)
+  const url = client.buildAuthorizationUrl(side.application, Object.fromEntries(given))
+  if (change.client_id === null) url.searchParams.delete('client_id')
+  return { url: url.href, verifier, state: parameters.state ?? null }
+}
+
+/** What comes of an authorization request before anybody is asked. */
+const asking = (change: Change) => async (side: Side) => {
+  const { address, status } = await side.open((await begin(side, change)).url)
+  if (address.origin === side.issuer) return /interaction|sign-in/.test(address.pathname) ? 'asks' : `page ${status}`
+  const place = address.origin + address.pathname === redirectUri ? 'back' : `at ${address.origin}${address.pathname}`
+  // What is asked for by a type of the implicit flow is answered in the fragment.
+  const answer = new URLSearchParams(address.search || address.hash.slice(1))
+  return `${place} with ${answer.get('error')}`
+}
+
+/** A person agreed: what the application holds then. */
+async function allowed(side: Side, change: Change = {}) {
+  const { url, verifier, state } = await begin(side, change)
+  const back = await side.answer(url, 'allow')
+  return { back, verifier, state, code: back.searchParams.get('code') ?? '' }
+}
+
+/** What comes of a token request. */
+async function token(side: Side, form: Change, headers: Record<string, string> = {}): Promise<string> {
+  const body = new URLSearchParams()
+  const whole: Change = { client_id: idOf(side.application), ...form }
+  for (const [name, value] of Object.entries(whole)) if (value !== null) body.set(name, value)
+  return outcomeOf(await post(side, 'token_endpoint', body, headers))
+}
+
+function post(side: Side, endpoint: string, body: URLSearchParams | string, headers: Record<string, string> = {}) {
+  const url = String(side.application.serverMetadata()[endpoint])
+  return side.send(url, { method: 'POST', body, headers })
+}
+
+async function outcomeOf(response: Response): Promise<string> {
+  const { error } = (await response.json()) as { error?: string }
+  return error === undefined ? String(response.status) : `${response.status} ${error}`
+}
+
+const idOf = (application: client.Configuration) => application.clientMetadata().client_id
+
+/** The code of a person who agreed, presented with something changed. */
+const presenting =
+  (change: Change | ((side: Side) => Change), headers: Record<string, string> = {}) =>
+  async (side: Side) => {
+    const { code, verifier } = await allowed(side)
+    const request = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri }
+    return token(side, { ...request, ...(typeof change === 'function' ? change(side) : change) }, headers)
+  }
+
+/** The whole flow, as strictly as openid-client is. */
+async function connected(side: Side, change: Change = {}) {
+  const { back, verifier, state } = await allowed(side, change)
+  const checks = { pkceCodeVerifier: verifier, ...(state === null ? {} : { expectedState: state }) }
+  return client.authorizationCodeGrant(side.application, back, checks, { resource: side.resource })
+}
+
+const refreshing =
+  (change: Change | ((side: Side) => Change), headers: Record<string, string> = {}) =>
+  async (side: Side) => {
+    const refresh_token = String((await connected(side)).refresh_token)
+    const form = { grant_type: 'refresh_token', refresh_token }
+    return token(side, { ...form, ...(typeof change === 'function' ? change(side) : change) }, headers)
+  }
+
+const cases: Record<string, Case> = {
+  'a request as it should be': { run: asking({}), outcome: 'asks' },
+  'without a state': { run: asking({ state: null }), outcome: 'asks' },
+  'with a scope that nobody knows': { run: asking({ scope: `${scope} everything` }), outcome: 'asks' },
+  'without PKCE': {
+    run: asking({ code_challenge: null, code_challenge_method: null }),
+    outcome: 'back with invalid_request',
+  },
+  'with plain PKCE': { run: asking({ code_challenge_method: 'plain' }), outcome: 'back with invalid_request' },
+  'with PKCE of no method, which is plain': {
+    run: asking({ code_challenge_method: null }),
+    outcome: 'back with invalid_request',
+  },
+  'with a challenge that is too short': {
+    run: asking({ code_challenge: 'short' }),
+    outcome: 'back with invalid_request',
+  },
+  'another port of this machine': {
+    run: asking({ redirect_uri: 'http://127.0.0.1:1/callback' }),
+    outcome: 'asks',
+  },
+  ...Object.fromEntries(
+    [
+      'https://evil.example/callback',
+      'http://127.0.0.1:53682/other',
+      'http://127.0.0.1:53682/callback/more',
+      'http://127.0.0.1:53682/callbacks',
+      'http://127.0.0.1:53682/callback?extra=1',
+      'http://127.0.0.1:53682/callback#fragment',
+      'http://127.0.0.1:53682/x/../callback/.',
+      'http://127.0.0.1.evil.example/callback',
+      'http://127.0.0.1@evil.example/callback',
+      'http://localhost:53682/callback',
+      'https://127.0.0.1:53682/callback',
+      'javascript:alert(1)',
+    ].map((redirect_uri) => [`redirect to ${redirect_uri}`, { run: asking({ redirect_uri }), outcome: 'page 400' }]),
+  ),
+  'an error is not told to a redirect that is not registered': {
+    run: asking({ redirect_uri: 'https://evil.example/', response_type: 'token', code_challenge: null }),
+    outcome: 'page 400',
+  },
+  'a client that is not registered': { run: asking({ client_id: 'nobody' }), outcome: 'page 400' },
+  'no client': { run: asking({ client_id: null }), outcome: 'page 400' },
+  ...Object.fromEntries(
+    ['token', 'id_token', 'code token', 'id_token token', 'none'].map((response_type) => [
+      `response type ${response_type}`,
+      { run: asking({ response_type }), outcome: 'back with unsupported_response_type' },
+    ]),
+  ),
+  'nobody may be asked': { run: asking({ prompt: 'none' }), outcome: 'back with login_required' },
+  'a resource that nobody knows': {
+    run: asking({ resource: 'https://elsewhere.example' }),
+    outcome: 'back with invalid_target',
+  },
+  'a resource that is no address': { run: asking({ resource: 'wallet' }), outcome: 'back with invalid_target' },
+  'a request object': { run: asking({ request: 'e30.e30.' }), outcome: 'back with request_not_supported' },
+  'a request elsewhere': {
+    run: asking({ request_uri: 'https://evil.example/request' }),
+    outcome: 'back with request_uri_not_supported',
+  },
+  denied: {
+    run: async (side) => String((await side.answer((await begin(side)).url, 'deny')).searchParams.get('error')),
+    outcome: 'access_denied',
+  },
+
+  'a code as it should be': { run: presenting({}), outcome: '200' },
+  'the whole flow': {
+    run: async (side) => String((await connected(side)).scope),
+    outcome: 'cards:agent',
+  },
+  'the whole flow without a state': {
+    run: async (side) => (await connected(side, { state: null })).token_type,
+    outcome: 'bearer',
+  },
+  'the whole flow with a scope that nobody knows': {
+    run: async (side) => String((await connected(side, { scope: `${scope} everything` })).scope),
+    outcome: 'cards:agent',
+  },
+  'another verifier': { run: presenting({ code_verifier: 'v'.repeat(43) }), outcome: '400 invalid_grant' },
+  'no verifier': { run: presenting({ code_verifier: null }), outcome: '400 invalid_grant' },
+  'another redirect address': {
+    run: presenting({ redirect_uri: 'http://127.0.0.1:53683/callback' }),
+    outcome: '400 invalid_grant',
+  },
+  'no redirect address': { run: presenting({ redirect_uri: null }), outcome: '400 invalid_grant' },
+  'the code of another client': {
+    run: presenting(({ other }) => ({ client_id: idOf(other) })),
+    outcome: '400 invalid_grant',
+  },
+  'a code of nobody': { run: presenting({ code: 'c'.repeat(43) }), outcome: '400 invalid_grant' },
+  'no code': { run: presenting({ code: null }), outcome: '400 invalid_request' },
+  'a client of nobody': { run: presenting({ client_id: 'nobody' }), outcome: '401 invalid_client' },
+  'no client with a code': { run: presenting({ client_id: null }), outcome: '400 invalid_request' },
+  'a client with a secret that it does not have': {
+    run: presenting({ client_secret: 'secret' }),
+    outcome: '200',
+    plain: {
+      outcome: '401 invalid_client',
+      why: 'It has clients with secrets; here a secret is a parameter without meaning (RFC 6749 section 3.2).',
+    },
+  },
+  'a client with a secret in a header': {
+    run: presenting({}, { authorization: `Basic ${btoa('client:secret')}` }),
+    outcome: '401 invalid_client',
+  },
+  'a code for another resource': {
+    run: presenting(({ otherResource }) => ({ resource: otherResource })),
+    outcome: '400 invalid_target',
+  },
+  'a code for a resource that nobody knows': {
+    run: presenting({ resource: 'https://elsewhere.example' }),
+    outcome: '400 invalid_target',
+  },
+  'a code after its minute': {
+    run: async (side) => {
+      const { code, verifier } = await allowed(side)
+      vi.setSystemTime(Date.now() + 61_000)
+      const form = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri }
+      return token(side, form)
+    },
+    outcome: '400 invalid_grant',
+  },
+  'a code for the second time, which ends what came of it': {
+    run: async (side) => {
+      const { back, verifier, code, state } = await allowed(side)
+      const checks = { pkceCodeVerifier: verifier, expectedState: String(state) }
+      const tokens = await client.authorizationCodeGrant(side.application, back, checks)
+      const form = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri }
+      const refresh = { grant_type: 'refresh_token', refresh_token: String(tokens.refresh_token) }
+      return `${await token(side, form)}, ${await token(side, refresh)}`
+    },
+    outcome: '400 invalid_grant, 400 invalid_grant',
+  },
+
+  'a refresh as it should be': { run: refreshing({}), outcome: '200' },
+  'a refresh for less': { run: refreshing({ scope: 'cards:agent' }), outcome: '200' },
+  'a refresh for more': { run: refreshing({ scope: `${scope} openid` }), outcome: '400 invalid_scope' },
+  'a refresh for another resource': {
+    run: refreshing(({ otherResource }) => ({ resource: otherResource })),
+    outcome: '400 invalid_target',
+  },
+  'a refresh for a resource that nobody knows': {
+    run: refreshing({ resource: 'https://elsewhere.example' }),
+    outcome: '400 invalid_target',
+  },
+  'a refresh by another client': {
+    run: refreshing(({ other }) => ({ client_id: idOf(other) })),
+    outcome: '400 invalid_grant',
+  },
+  'a refresh with a text of nobody': {
+    run: refreshing({ refresh_token: 'r'.repeat(43) }),
+    outcome: '400 invalid_grant',
+  },
+  'an access token as a refresh token': {
+    run: async (side) => {
+      const refresh_token = (await connected(side)).access_token
+      return token(side, { grant_type: 'refresh_token', refresh_token })
+    },
+    outcome: '400 invalid_grant',
+  },
+  'a refresh for the second time, which ends the newer one too': {
+    run: async (side) => {
+      const refresh_token = String((await connected(side)).refresh_token)
+      const next = await client.refreshTokenGrant(side.application, refresh_token)
+      const again = (text: unknown) => token(side, { grant_type: 'refresh_token', refresh_token: String(text) })
+      return `${await again(refresh_token)}, ${await again(next.refresh_token)}`
+    },
+    outcome: '400 invalid_grant, 400 invalid_grant',
+  },
+  'a refresh after the token was revoked': {
+    run: async (side) => {
+      const refresh_token = String((await connected(side)).refresh_token)
+      await client.tokenRevocation(side.application, refresh_token)
+      return token(side, { grant_type: 'refresh_token', refresh_token })
+    },
+    outcome: '400 invalid_grant',
+  },
+  'a refresh after another client tried to revoke the token': {
+    run: async (side) => {
+      const refresh_token = String((await connected(side)).refresh_token)
+      await client.tokenRevocation(side.other, refresh_token).catch(() => undefined)
+      return token(side, { grant_type: 'refresh_token', refresh_token })
+    },
+    outcome: '200',
+  },
+
+  ...Object.fromEntries(
+    ['password', 'client_credentials', 'implicit', 'anything'].map((grant_type) => [
+      `grant type ${grant_type}`,
+      {
+        run: (side: Side) => token(side, { grant_type, username: 'a', password: 'b', scope }),
+        outcome: '400 unsupported_grant_type',
+      },
+    ]),
+  ),
+  'no grant type': { run: (side) => token(side, {}), outcome: '400 invalid_request' },
+  'a parameter twice': {
+    run: async (side) => {
+      const twice = `client_id=${idOf(side.application)}&grant_type=refresh_token&refresh_token=a&refresh_token=b`
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+      return outcomeOf(await post(side, 'token_endpoint', twice, headers))
+    },
+    outcome: '400 invalid_request',
+  },
+  'a token request in JSON': {
+    run: async (side) =>
+      outcomeOf(
+        await post(side, 'token_endpoint', '{"grant_type":"refresh_token"}', { 'content-type': 'application/json' }),
+      ),
+    outcome: '400 invalid_request',
+  },
+}
+
+describe('this service and a plain oidc-provider answer alike', () => {
+  let ours: Side
+  let plain: Side
+
+  beforeAll(async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
+    ours = await openService()
+    plain = await openPlain()
+  })
+  afterAll(async () => {
+    vi.useRealTimers()
+    await Promise.all([ours.close(), plain.close()])
+  })
+
+  test.each(Object.entries(cases))('%s', async (_name, { run, outcome, plain: other }) => {
+    expect({ ours: await run(ours), plain: await run(plain) }).toEqual({
+      ours: outcome,
+      plain: other?.outcome ?? outcome,
+    })
+  })
+})

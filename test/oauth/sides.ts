@@ -1,0 +1,95 @@
+import * as client from 'openid-client'
+import { createPerson } from '../auth/person.ts'
+import { startPlainProvider } from '../auth/plain-provider.ts'
+import { sqlite } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { createWorld } from '../support/world.ts'
+import { consent } from './application.ts'
+import { address, openBrowser } from './browser.ts'
+
+/** One of the two authorization servers that are compared. */
+export interface Side {
+  issuer: string
+  /** Two resources that it knows. */
+  resource: string
+  otherResource: string
+  /** An application on this machine, and another one. */
+  application: client.Configuration
+  other: client.Configuration
+  /** Follows no redirect. */
+  send(url: string, init?: RequestInit): Promise<Response>
+  /** Where a browser ends that opens the address: a page, or what it would leave the server for. */
+  open(url: string): Promise<Landing>
+  /** Where the browser of a person ends who answers the request. */
+  answer(url: string, decision: 'allow' | 'deny'): Promise<URL>
+  close(): Promise<void>
+}
+
+export interface Landing {
+  address: URL
+  status: number
+}
+
+/** Registered without a port, as applications are that take any free one. */
+export const registered = 'http://127.0.0.1/callback'
+export const redirectUri = 'http://127.0.0.1:53682/callback'
+
+/** This service, without a network between. Its time is `Date`'s. */
+export async function openService(): Promise<Side> {
+  const system = { ...fakeSystem(), now: () => Date.now() }
+  const world = await createWorld(sqlite, { system })
+  const send: Side['send'] = (url, init) => world.service.fetch(new Request(url, init))
+  return {
+    issuer: address,
+    resource: address,
+    otherResource: `${address}/mcp`,
+    send,
+    ...(await applications(address, send)),
+    open: async (url) => {
+      const page = await openBrowser(world).get(url)
+      return { address: new URL(page.url), status: page.status }
+    },
+    answer: async (url, decision) => new URL((await consent(openBrowser(world), url, { decision })).url),
+    close: () => world.drop(),
+  }
+}
+
+/** The library that it is made with, as it comes. */
+export async function openPlain(): Promise<Side> {
+  const otherResource = 'https://other.example'
+  const plain = await startPlainProvider({ otherResources: [otherResource] })
+  const send: Side['send'] = (url, init) => fetch(url, { ...init, redirect: 'manual' })
+  const { issuer, resource } = plain
+  return {
+    issuer,
+    resource,
+    otherResource,
+    send,
+    ...(await applications(issuer, send)),
+    open: (url) => createPerson().open(url, ({ origin }) => origin !== issuer),
+    answer: (url, decision) => createPerson().answer(url, decision === 'allow' ? 'confirm' : 'abort'),
+    close: () => plain.close(),
+  }
+}
+
+async function applications(issuer: string, send: Side['send']): Promise<Pick<Side, 'application' | 'other'>> {
+  const register = (name: string) =>
+    client.dynamicClientRegistration(
+      new URL(issuer),
+      {
+        client_name: name,
+        application_type: 'native',
+        redirect_uris: [registered],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        token_endpoint_auth_method: 'none',
+      },
+      client.None(),
+      {
+        algorithm: 'oauth2',
+        execute: [client.allowInsecureRequests],
+        [client.customFetch]: (url, init) => send(url, init as RequestInit),
+      },
+    )
+  return { application: await register('An application'), other: await register('Another application') }
+}
