@@ -6,6 +6,7 @@ import type { SeededCredentials } from '../service/seed.ts'
 import { realSystem } from '../system.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
+import { createSite, type Site } from './site.ts'
 
 /** The service as one HTTP process, until SIGINT or SIGTERM. */
 export async function serve(flags: NonNullable<ConfigSources['flags']>): Promise<void> {
@@ -13,12 +14,16 @@ export async function serve(flags: NonNullable<ConfigSources['flags']>): Promise
     const config = loadConfig({ flags })
     const log = createLogger({ level: config.logLevel })
     let url = ''
-    const { service, store } = await openEmbedded(config, realSystem, log, () => url)
-    const listener = await listenOrExplain(config, service.fetch, log)
-    url = listener.url
+    const publicUrl = () => config.publicUrl ?? url
+    const { service, store } = await openEmbedded(config, realSystem, log, publicUrl)
     const credentials = await service.seed({ apiKey: config.sandboxApiKey, agentKey: config.sandboxAgentKey })
-    process.stdout.write(welcome(config, listener.url, credentials))
+    const owner = await service.seedPassword(config.sandboxPassword)
+    const site = await createSite({ config, service, store, publicUrl, system: realSystem, log })
+    const listener = await listenOrExplain(config, site, log)
+    url = listener.url
+    process.stdout.write(welcome(config, { url, publicUrl: publicUrl() }, credentials, owner))
     const stop = async () => {
+      await site.close()
       await listener.close()
       await store.close()
     }
@@ -27,9 +32,10 @@ export async function serve(flags: NonNullable<ConfigSources['flags']>): Promise
   })
 }
 
-async function listenOrExplain({ host, port }: Config, fetch: (request: Request) => Promise<Response>, log: Logger) {
+async function listenOrExplain(config: Config, { fetch, corsPaths }: Site, log: Logger) {
+  const { host, port, publicUrl, allowedOrigins } = config
   try {
-    return await listen({ fetch, host, port, system: realSystem, log })
+    return await listen({ fetch, host, port, publicUrl, allowedOrigins, corsPaths, system: realSystem, log })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const reason = { EADDRINUSE: 'is in use', EACCES: 'is not permitted', EADDRNOTAVAIL: 'is not of this machine' }[
@@ -42,10 +48,18 @@ async function listenOrExplain({ host, port }: Config, fetch: (request: Request)
   }
 }
 
-function welcome(config: Config, url: string, { apiKey, agentKey }: SeededCredentials): string {
+function welcome(
+  config: Config,
+  { url, publicUrl }: { url: string; publicUrl: string },
+  { apiKey, agentKey }: SeededCredentials,
+  owner: { email: string; password: string | null },
+): string {
   const shownBefore = (variable: string) => `(printed when it was made; set ${variable} to choose another)`
   return `payments-mcp ${config.environment} is listening on ${url}
 
+  MCP        ${publicUrl}/mcp (sign in with OAuth, or send a key as the bearer)
+  Sign-in    ${publicUrl}/sign-in as ${owner.email}
+  Password   ${owner.password ?? shownBefore('PAYMENTS_SANDBOX_PASSWORD')}
   API key    ${apiKey ?? shownBefore('PAYMENTS_SANDBOX_API_KEY')}
   Agent key  ${agentKey ?? shownBefore('PAYMENTS_SANDBOX_AGENT_KEY')}
   Data       ${config.databaseUrl.replace(/\/\/.*@/s, '//[masked]@')}

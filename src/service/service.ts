@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Environment } from '../operation.ts'
-import { newSecret, type System, sha256 } from '../system.ts'
+import { hmac, newSecret, type System, sha256 } from '../system.ts'
 import type { Actor } from './actor.ts'
 import { createApp } from './app.ts'
 import { authenticate } from './authenticate.ts'
@@ -12,6 +12,7 @@ import { claimsIn } from './pipeline.ts'
 import { createRateLimiter } from './rate-limit.ts'
 import { credentialPrefix } from './secrets.ts'
 import { type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
+import { checkoutKey } from './store/checkout-key.ts'
 import type { Store } from './store/store.ts'
 import { settledNow } from './time.ts'
 
@@ -37,6 +38,8 @@ export interface Service {
   localAgentKey(): Promise<string>
   /** Sets the seeded owner's password, or makes one where there is none; null: there is one, which is not known. */
   seedPassword(given: string | undefined): Promise<{ email: string; password: string | null }>
+  /** A secret for one purpose, the same in every process on this database. */
+  derivedSecret(purpose: string): Promise<string>
   /** Whom a credential acts as, as a request with it would be told; undefined: nobody. */
   identify(credential: string): Promise<Actor | undefined>
 }
@@ -78,6 +81,8 @@ export function createService({
       localCredentials.set(sha256(credential), keyId)
       return credential
     },
+    derivedSecret: (purpose) =>
+      store.transaction(async (tx) => hmac(await checkoutKey(tx, system), `derived ${purpose}`)),
     seedPassword: (given) => signIn.seedPassword(given),
     identify: async (credential) => {
       const authorization = `Bearer ${credential}`

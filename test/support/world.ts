@@ -59,6 +59,7 @@ export interface WorldOptions {
   environment?: Environment
   rateLimit?: number
   system?: FakeSystem
+  publicUrl?: () => string
 }
 
 export const secrets = { apiKey: 'api-secret-0123456789abcdef', agentKey: 'agent-secret-0123456789abcdef' }
@@ -69,7 +70,8 @@ export async function createWorld(database: (typeof databases)[number], options:
   const logged: string[] = []
   const line = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
   const log = { debug: line, info: line, warn: line, error: line }
-  const service = createService({ store, system, environment, rateLimit, log })
+  const address = options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }
+  const service = createService({ store, system, environment, rateLimit, log, ...address })
   const { apiKey, agentKey } = await service.seed(secrets)
   return { store, url, service, system, logged, drop, ...caller(service, String(agentKey)), apiKey: String(apiKey) }
 }

@@ -56,7 +56,8 @@ export function createAccessTokens({ store, system, publicUrl }: Grounds): Acces
       }
       const { verified } = await import('./signed-tokens.ts')
       const claims = await verified(token, keysFor, publicUrl())
-      if (claims === undefined) return undefined
+      // The tolerance for clocks is for a token's beginning, not for its end.
+      if (claims === undefined || system.now() >= claims.expiresAtMs) return undefined
       known.set(hash, claims)
       const [oldest] = known.size > mostKnown ? known.keys() : []
       if (oldest !== undefined) known.delete(oldest)

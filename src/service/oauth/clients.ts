@@ -45,17 +45,17 @@ type Metadata = Record<string, unknown>
 
 /**
  * The metadata of a client as this server registers it, which RFC 7591 section 2 leaves to the server: no client gets a
- * secret, for none of them could keep it, and one that is answered on its own machine is a native one.
+ * secret, for none of them could keep it, and one that is answered on its own machine is a native one, whatever it says
+ * of itself: as a web application it could be answered over plain http anywhere.
  */
 export function registrable({ scope: _, client_secret: _secret, ...metadata }: Metadata): Metadata {
   const method = metadata.token_endpoint_auth_method
-  const withSecret = typeof method === 'string' && method.startsWith('client_secret')
+  // Whoever names no method would get a secret too.
+  const withSecret = method === undefined || (typeof method === 'string' && method.startsWith('client_secret'))
   return {
     ...metadata,
     ...(withSecret ? { token_endpoint_auth_method: 'none' } : {}),
-    ...(metadata.application_type === undefined && isNative(metadata.redirect_uris)
-      ? { application_type: 'native' }
-      : {}),
+    ...(isNative(metadata.redirect_uris) ? { application_type: 'native' } : {}),
   }
 }
 
@@ -91,7 +91,7 @@ async function boundedText({ body }: Response): Promise<string> {
 function rewritten(text: string): string {
   try {
     const metadata: unknown = JSON.parse(text)
-    // A document that holds a secret is refused as it is, so only what is not there is filled in.
+    // A document that holds a secret is refused as it is, so the type alone is filled in.
     if (typeof metadata !== 'object' || metadata === null || 'client_secret' in metadata) return text
     const { application_type } = registrable(metadata as Metadata)
     return JSON.stringify(application_type === undefined ? metadata : { ...metadata, application_type })

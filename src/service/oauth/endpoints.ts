@@ -7,7 +7,7 @@ import { type ClientLimits, registrable } from './clients.ts'
 import { routes } from './endpoint-paths.ts'
 import { introspect } from './introspection.ts'
 import { isReference } from './references.ts'
-import { audienceOf, resourceMetadata, scopesSupported, tokenExchangeGrant } from './resources.ts'
+import { audienceOf, loopbackAlias, resourceMetadata, scopesSupported, tokenExchangeGrant } from './resources.ts'
 
 interface OAuthEndpoints extends TokenExchange {
   providers: () => Promise<Provider>
@@ -19,6 +19,14 @@ interface OAuthEndpoints extends TokenExchange {
 const mostBodyBytes = 16 * 1024
 
 const discoveryPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']
+
+/** For pages of other sites, which the listener has let through; no cookie says who they are. */
+const preflight = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Allow-Methods': 'GET, POST',
+  'Access-Control-Allow-Headers': 'Authorization, Content-Type, MCP-Protocol-Version',
+  'Access-Control-Max-Age': '600',
+}
 
 /** The OAuth authorization server's endpoints, and what tells where they are. */
 export function mountOAuth(app: Hono, endpoints: OAuthEndpoints): void {
@@ -34,6 +42,8 @@ export function mountOAuth(app: Hono, endpoints: OAuthEndpoints): void {
     const bridged = { publicUrl: publicUrl(), request, body, ...(given.headers && { headers: given.headers }) }
     return throughNode(bridged, provider.callback())
   }
+  app.options('/.well-known/*', (c) => c.body(null, 204, preflight))
+  app.options('/oauth/*', (c) => c.body(null, 204, preflight))
   for (const path of discoveryPaths) app.get(path, async (c) => completed(await serve(c)))
   app.get('/.well-known/oauth-protected-resource/*', (c) => showResource(c, publicUrl()))
   app.get('/.well-known/oauth-protected-resource', (c) => showResource(c, publicUrl()))
@@ -97,10 +107,7 @@ async function completed(response: Response): Promise<Response> {
 /** RFC 9728 section 3: of the API at the root, of the MCP endpoint below its path. The caller's own name for us is kept. */
 function showResource(c: Context, publicUrl: string): Response {
   const path = new URL(c.req.url).pathname.replace('/.well-known/oauth-protected-resource', '')
-  const asked = new URL(publicUrl)
-  const { host } = new URL(c.req.url)
-  if (audienceOf(publicUrl, `${asked.protocol}//${host}/`) !== undefined) asked.host = host
-  const resource = `${asked.origin}${path === '/' ? '' : path}`
+  const resource = `${loopbackAlias(publicUrl, c.req)}${path === '/' ? '' : path}`
   if (audienceOf(publicUrl, resource) === undefined) return c.notFound() as Response
   const headers = { 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' }
   return c.json(resourceMetadata(resource, publicUrl), 200, headers)

@@ -100,6 +100,8 @@ function configuration(
     expiresWithSession: async () => false,
     rotateRefreshToken: true,
     extraTokenClaims: (_ctx, token) => ('grantId' in token ? { grant_id: token.grantId } : undefined),
+    // Every client is told the same subject, so no sector is ever fetched for one.
+    sectorIdentifierUriValidate: () => false,
     // No cookie says who asks at the endpoints that scripts may use.
     clientBasedCORS: () => true,
     renderError: (ctx, { error, error_description = '' }) => {

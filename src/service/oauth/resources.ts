@@ -31,6 +31,14 @@ export function audienceOf(publicUrl: string, resource: string): string | undefi
   return named.pathname === '/mcp' || /^\/mcp\/(x\/[a-z,]+|readonly)$/.test(named.pathname) ? mcp : undefined
 }
 
+/** The origin that a caller used for this service, where it is one of its names; else the public one. */
+export function loopbackAlias(publicUrl: string, { url }: { url: string }): string {
+  const asked = new URL(publicUrl)
+  const { host } = new URL(url)
+  if (audienceOf(publicUrl, `${asked.protocol}//${host}/`) !== undefined) asked.host = host
+  return asked.origin
+}
+
 /** All scopes that a connection can ask for, in their order. */
 export const scopesSupported = Object.keys(oauthScopes)
 

@@ -2,8 +2,12 @@ import { createLocalJWKSet, decodeProtectedHeader, errors, type JWTPayload, jwtV
 import type { System } from '../../system.ts'
 import type { Store } from '../store/store.ts'
 import type { AccessTokenClaims } from './access-tokens.ts'
+import { lifetimes } from './endpoint-paths.ts'
 import { audiences } from './resources.ts'
 import { currentSigningKeys, signingAlgorithm } from './signing-keys.ts'
+
+/** How far another process's clock may be ahead of this one's, seconds. */
+const clockTolerance = 5
 
 type KeySet = ReturnType<typeof createLocalJWKSet>
 
@@ -27,6 +31,9 @@ export async function verified(
       typ: 'at+jwt',
       issuer: publicUrl,
       audience: [...audiences(publicUrl)],
+      // No token of this service's is of the future, nor lives longer.
+      maxTokenAge: lifetimes.accessToken,
+      clockTolerance,
       requiredClaims: ['exp', 'iat', 'sub', 'client_id', 'grant_id'],
     })
     return claimsOf(payload)

@@ -1,0 +1,156 @@
+import { createAgentCardDetailsPage } from '../../tools/agent-cards.ts'
+import { catalogue } from '../../tools/index.ts'
+import { createClient } from '../client/client.ts'
+import type { Config } from '../config.ts'
+import type { Logger } from '../log.ts'
+import type { McpConnection, Principal } from '../mcp/http/connection.ts'
+import { createMcpEndpoint, type McpEndpoint } from '../mcp/http/endpoint.ts'
+import { createMcpServer } from '../mcp/server.ts'
+import { appResources, toolUiMeta } from '../mcp/ui/apps.ts'
+import type { OperationDefinition } from '../operation.ts'
+import { defaultOAuthScopes, permissions, scopesAllow, withIncluded } from '../permissions.ts'
+import { isAllowedOrigin } from '../service/listen.ts'
+import { loopbackAlias, resourceMetadataUrl } from '../service/oauth/resources.ts'
+import type { Service } from '../service/service.ts'
+import { createMcpSessions } from '../service/store/mcp-sessions.ts'
+import type { Store } from '../service/store/store.ts'
+import type { System } from '../system.ts'
+import { createTokenExchange } from './token-exchange.ts'
+import { version } from './version.ts'
+
+export interface McpOverHttp {
+  config: Config
+  service: Service
+  store: Store
+  publicUrl: () => string
+  system: System
+  log: Logger
+}
+
+/** A principal with what its credential allows. */
+interface Caller extends Principal {
+  allows(operation: OperationDefinition): boolean
+}
+
+/** Stands for the address of a service that is called without a network. */
+const embeddedAddress = 'http://sandbox.invalid'
+
+/** The MCP endpoint of `serve`: a resource server that the service authorizes for, and a client of its API. */
+export async function mcpOverHttp({
+  config,
+  service,
+  store,
+  publicUrl,
+  system,
+  log,
+}: McpOverHttp): Promise<McpEndpoint> {
+  const { environment, toolsets, readOnly, confirm, confirmAbove, cardDetails } = config
+  const fetch = (request: Request) => service.fetch(request)
+  const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
+  const stateSecret = await service.derivedSecret('mcp request state')
+  const ui = { toolMeta: toolUiMeta, resources: appResources(environment) }
+  const scopes = new Map<string, string>()
+
+  const authorize = async (credential: string): Promise<Caller | undefined> => {
+    const actor = await service.identify(credential)
+    if (actor === undefined) return undefined
+    const { keyId: id, actorType, grant } = actor
+    const allowed = grant === null ? undefined : withIncluded(grant.scopes)
+    noteScopes(id, (allowed ?? actor.scopes).join(' '))
+    return {
+      id,
+      actor: actorType,
+      scopes: allowed,
+      clientId: grant?.clientId,
+      credential,
+      allows: ({ permission }) => {
+        if (allowed !== undefined) return scopesAllow(allowed, permission)
+        const { apiKeyScope } = permissions[permission]
+        return (
+          actorType !== 'party' || apiKeyScope === 'any' || (actor.scopes as (string | null)[]).includes(apiKeyScope)
+        )
+      },
+    }
+  }
+
+  /** Hosts are told when a credential allows more or less than when it was last seen. */
+  const noteScopes = (id: string, now: string) => {
+    const before = scopes.get(id)
+    if (before === now) return
+    scopes.delete(id)
+    scopes.set(id, now)
+    const [oldest] = scopes.size > mostNoted ? scopes.keys() : []
+    if (oldest !== undefined) scopes.delete(oldest)
+    if (before !== undefined) endpoint.notify({ kind: 'tools_list_changed' }, id)
+  }
+
+  const createServer = (connection: McpConnection) => {
+    const caller = () => connection.principal() as Caller
+    const { instanceId } = connection
+    const client = createClient({
+      baseUrl: embeddedAddress,
+      fetch,
+      // What the host sent stays here: the API gets a token of its own (spec of MCP: no token passthrough).
+      credential: () => exchange(caller().credential),
+      instanceId,
+      system,
+      log,
+    })
+    const { id, actor } = caller()
+    return createMcpServer({
+      client: async () => client,
+      environment,
+      version,
+      log,
+      system,
+      toolsets: connection.toolsets ?? toolsets,
+      readOnly: connection.readOnly || readOnly,
+      actor,
+      allows: (operation) => caller().allows(operation),
+      instanceId,
+      confirm: { mode: confirm, aboveCents: confirmAbove },
+      cardDetails,
+      cardPage: async (cardId, customerPartyId) => {
+        const { data } = await client.call(createAgentCardDetailsPage, { cardId, customerPartyId })
+        return data.attributes.url
+      },
+      publicUrl: publicUrl(),
+      stateSecret,
+      principal: id,
+      ...(connection.era === 'modern' && {
+        notify: { resourceUpdated: (uri: string) => endpoint.notify({ kind: 'resource_updated', uri }, id) },
+      }),
+      ui,
+    })
+  }
+
+  const endpoint = createMcpEndpoint({
+    authorize,
+    createServer,
+    sessions: createMcpSessions(store),
+    challenge: (request) => ({
+      resourceMetadata: resourceMetadataUrl(`${loopbackAlias(publicUrl(), request)}${new URL(request.url).pathname}`),
+      scope: defaultOAuthScopes.join(' '),
+    }),
+    scopesFor,
+    allowsOrigin: (origin) => isAllowedOrigin(origin, config.allowedOrigins),
+    system,
+    log,
+  })
+  return endpoint
+}
+
+/** Credentials of which the last known scopes are kept. */
+const mostNoted = 10_000
+
+const byName = new Map(Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]))
+
+/** What a call of a tool needs; what is no such call needs nothing. */
+function scopesFor(message: unknown): readonly string[] {
+  const { method, params } = message as { method?: unknown; params?: { name?: unknown } }
+  if (method !== 'tools/call' || typeof params?.name !== 'string') return []
+  const operation = byName.get(params.name)
+  if (operation === undefined) return []
+  const { oauthScope } = permissions[operation.permission]
+  return oauthScope === 'any' ? [] : [oauthScope]
+}

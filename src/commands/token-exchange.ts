@@ -1,0 +1,62 @@
+import { Failure } from '../errors.ts'
+import { type System, sha256 } from '../system.ts'
+
+interface TokenExchange {
+  fetch: (request: Request) => Promise<Response>
+  /** Of the API. */
+  baseUrl: string
+  system: Pick<System, 'now'>
+}
+
+/** What was exchanged is kept for this many tokens; of more, the one used the longest ago goes. */
+const mostKept = 10_000
+/** A call takes less: a token with this much left serves it to its end. */
+const renewedBeforeEndMs = 60_000
+
+/**
+ * Gives the credential that the API is called with for one that a host sent: keys as they are, for an access token one
+ * of the API's own (RFC 8693). @throws Failure `unauthenticated` for a token that the API does not take.
+ */
+export function createTokenExchange({
+  fetch,
+  baseUrl,
+  system,
+}: TokenExchange): (credential: string) => Promise<string> {
+  const kept = new Map<string, { token: Promise<string>; endsAtMs: number }>()
+
+  const exchanged = async (credential: string, entry: { endsAtMs: number }): Promise<string> => {
+    const body = new URLSearchParams({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: credential,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    })
+    const response = await fetch(new Request(`${baseUrl}/oauth/token`, { method: 'POST', body }))
+    if (response.status === 429 || response.status >= 500) throw new Failure('service_unavailable')
+    if (response.status !== 200) {
+      throw new Failure('unauthenticated', { detail: 'The connection was ended by its user. Connect again to go on.' })
+    }
+    const { access_token, expires_in } = (await response.json()) as { access_token: string; expires_in: number }
+    entry.endsAtMs = system.now() + expires_in * 1000
+    return access_token
+  }
+
+  return async (credential) => {
+    // Keys are the API's own (spec: the same credential works everywhere).
+    if (!credential.includes('.')) return credential
+    const hash = sha256(credential)
+    const known = kept.get(hash)
+    if (known !== undefined && system.now() < known.endsAtMs - renewedBeforeEndMs) return known.token
+    const entry = { token: Promise.resolve(''), endsAtMs: Number.POSITIVE_INFINITY }
+    entry.token = exchanged(credential, entry)
+    kept.delete(hash)
+    kept.set(hash, entry)
+    const [oldest] = kept.size > mostKept ? kept.keys() : []
+    if (oldest !== undefined) kept.delete(oldest)
+    try {
+      return await entry.token
+    } catch (error) {
+      kept.delete(hash)
+      throw error
+    }
+  }
+}

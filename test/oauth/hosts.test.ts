@@ -1,0 +1,123 @@
+import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client'
+import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { Browser, BrowserContext } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { browserStartMs, startBrowser } from '../pages/browser.ts'
+import { createHostAccount, type HostAccount } from './host-account.ts'
+import { type Served, serveWorld } from './served.ts'
+
+interface Host {
+  connect(): Promise<void>
+  /** With what the browser brought; afterwards the host connects anew. */
+  finish(answer: URLSearchParams): Promise<void>
+  call(name: string, input?: object): Promise<{ structuredContent?: unknown; isError?: boolean; content?: unknown }>
+  close(): Promise<void>
+}
+
+const hosts = [
+  { name: 'the v1 client', open: openEarlier },
+  { name: 'the v2 client, 2025 era', open: (url: URL, account: HostAccount) => openModern(url, account, 'legacy') },
+  { name: 'the v2 client, 2026 era', open: (url: URL, account: HostAccount) => openModern(url, account, 'auto') },
+]
+
+let browser: Browser
+let served: Served
+beforeAll(async () => {
+  browser = await startBrowser()
+  served = await serveWorld()
+}, browserStartMs)
+afterAll(async () => {
+  await browser.close()
+  await served.close()
+})
+
+describe.each(hosts)('$name', ({ open }) => {
+  test('signs in, acts as the agent that the person chose, and stops when the person says so', async () => {
+    const account = createHostAccount('Test Host')
+    const mcpUrl = new URL(`${served.url}/mcp`)
+    let host = open(mcpUrl, account)
+    await expect(host.connect()).rejects.toThrow()
+    const context = await browser.newContext()
+    const answer = await allowNewAgent(context, String(account.asked), 'Chosen agent')
+    await host.finish(answer)
+    await host.close()
+    host = open(mcpUrl, account)
+    await host.connect()
+    const { structuredContent } = await host.call('whoami')
+    const { agentId, actorType, agentIdentitySource } = (structuredContent as { data: { attributes: Whoami } }).data
+      .attributes
+    expect({ actorType, agentIdentitySource }).toEqual({ actorType: 'agent', agentIdentitySource: 'oauth_grant' })
+    const agent = await served.world.get(`/agents/${agentId}`, { key: served.world.apiKey })
+    expect(agent.json.data.attributes.name).toBe('Chosen agent')
+    const issued = await host.call('issue_agent_card', {
+      merchant: { name: 'Books' },
+      maximumAmount: 900,
+      currency: 'USD',
+    })
+    expect(issued.isError).not.toBe(true)
+
+    await disconnectAll(context)
+    account.forgetRefreshToken()
+    // The host is told to sign in again, and where.
+    const asked = account.asked
+    await expect(host.call('whoami')).rejects.toThrow()
+    expect(account.asked).not.toBe(asked)
+    await host.close().catch(() => {})
+    await context.close()
+  }, 60_000)
+})
+
+interface Whoami {
+  agentId: string
+  actorType: string
+  agentIdentitySource: string
+}
+
+/** A person at a browser: one click to sign in, a new agent, and Allow. */
+async function allowNewAgent(context: BrowserContext, url: string, name: string): Promise<URLSearchParams> {
+  const page = await context.newPage()
+  await page.goto(url)
+  const oneClick = page.getByRole('button', { name: /continue as/i })
+  if (await oneClick.isVisible()) await oneClick.click()
+  await page.getByLabel('Create a new agent').check()
+  await page.getByLabel('Name', { exact: true }).fill(name)
+  const back = page.waitForRequest((request) => request.url().startsWith('http://127.0.0.1:1/callback'))
+  await page.getByRole('button', { name: 'Allow' }).click()
+  const { searchParams } = new URL((await back).url())
+  await page.close()
+  return searchParams
+}
+
+async function disconnectAll(context: BrowserContext): Promise<void> {
+  const page = await context.newPage()
+  await page.goto(`${served.url}/connections`)
+  const disconnect = page.getByRole('button', { name: /disconnect/i })
+  for (let left = await disconnect.count(); left > 0; left--) {
+    await disconnect.first().click()
+    await page.getByRole('status').waitFor()
+  }
+  await page.close()
+}
+
+function openEarlier(url: URL, account: HostAccount): Host {
+  const client = new EarlierClient({ name: 'test', version: '1' })
+  const transport = new EarlierTransport(url, { authProvider: account.provider })
+  return {
+    connect: () => client.connect(transport),
+    finish: (answer) => transport.finishAuth(String(answer.get('code'))),
+    call: (name, input = {}) => client.callTool({ name, arguments: { ...input } }) as ReturnType<Host['call']>,
+    close: () => client.close(),
+  }
+}
+
+function openModern(url: URL, account: HostAccount, mode: 'legacy' | 'auto'): Host {
+  const client = new ModernClient({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+  const transport = new ModernTransport(url, { authProvider: account.provider })
+  return {
+    connect: () => client.connect(transport),
+    finish: (answer) => transport.finishAuth(answer),
+    call: (name, input = {}) => client.callTool({ name, arguments: { ...input } }) as ReturnType<Host['call']>,
+    close: () => client.close(),
+  }
+}

@@ -1,0 +1,46 @@
+import { createSite } from '../../src/commands/site.ts'
+import { loadConfig } from '../../src/config.ts'
+import { type Listener, listen } from '../../src/service/listen.ts'
+import { realSystem } from '../../src/system.ts'
+import { sqlite, type TestDatabase } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+export interface Served {
+  world: World
+  /** Where it listens, which is its public address. */
+  url: string
+  listener: Listener
+  close(): Promise<void>
+}
+
+/** All that `serve` serves, on a world of its own, listening. */
+export async function serveWorld({
+  database = sqlite,
+  env = {},
+}: {
+  database?: TestDatabase
+  env?: Record<string, string>
+} = {}): Promise<Served> {
+  let url = ''
+  const publicUrl = () => url
+  const system = { ...fakeSystem({ now: Date.now() }), sleep: realSystem.sleep, now: realSystem.now }
+  const world = await createWorld(database, { system, publicUrl })
+  const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
+  const log = { debug: line, info: line, warn: line, error: line }
+  const config = loadConfig({ env, flags: {} })
+  const site = await createSite({ config, service: world.service, store: world.store, publicUrl, system, log })
+  const { fetch, corsPaths } = site
+  const listener = await listen({ fetch, corsPaths, host: '127.0.0.1', port: 0, system: realSystem, log })
+  url = listener.url
+  return {
+    world,
+    url,
+    listener,
+    close: async () => {
+      await site.close()
+      await listener.close()
+      await world.drop()
+    },
+  }
+}
