@@ -35,11 +35,12 @@ afterAll(async () => {
 describe.each(hosts)('$name', ({ open }) => {
   test('signs in, acts as the agent that the person chose, and stops when the person says so', async () => {
     const account = createHostAccount('Test Host')
+    const card = { merchant: { name: 'Books' }, maximumAmount: 900, currency: 'USD' }
     const mcpUrl = new URL(`${served.url}/mcp`)
     let host = open(mcpUrl, account)
     await expect(host.connect()).rejects.toThrow()
     const context = await browser.newContext()
-    const answer = await allowNewAgent(context, String(account.asked), 'Chosen agent')
+    const answer = await allow(context, String(account.asked), 'Chosen agent')
     await host.finish(answer)
     await host.close()
     host = open(mcpUrl, account)
@@ -56,6 +57,20 @@ describe.each(hosts)('$name', ({ open }) => {
       currency: 'USD',
     })
     expect(issued.isError).not.toBe(true)
+
+    await takeBackCards(context)
+    await expect(host.call('issue_agent_card', card)).rejects.toThrow()
+    await expect(host.call('list_wallets')).resolves.not.toHaveProperty('isError', true)
+    const more = new URL(String(account.asked))
+    expect(more.searchParams.get('scope')?.split(' ')).toEqual(
+      expect.arrayContaining(['cards:agent', 'payments:write']),
+    )
+    await host.finish(await allow(context, more.href))
+    await host.close()
+    host = open(mcpUrl, account)
+    await host.connect()
+    expect((await host.call('issue_agent_card', card)).isError).not.toBe(true)
+    expect((await host.call('whoami')).structuredContent).toEqual(structuredContent)
 
     await disconnectAll(context)
     account.forgetRefreshToken()
@@ -74,19 +89,30 @@ interface Whoami {
   agentIdentitySource: string
 }
 
-/** A person at a browser: one click to sign in, a new agent, and Allow. */
-async function allowNewAgent(context: BrowserContext, url: string, name: string): Promise<URLSearchParams> {
+/** A person at a browser: one click to sign in, a new agent where one is named, and Allow. */
+async function allow(context: BrowserContext, url: string, name?: string): Promise<URLSearchParams> {
   const page = await context.newPage()
   await page.goto(url)
   const oneClick = page.getByRole('button', { name: /continue as/i })
   if (await oneClick.isVisible()) await oneClick.click()
-  await page.getByLabel('Create a new agent').check()
-  await page.getByLabel('Name', { exact: true }).fill(name)
+  if (name !== undefined) {
+    await page.getByLabel('Create a new agent').check()
+    await page.getByLabel('Name', { exact: true }).fill(name)
+  }
   const back = page.waitForRequest((request) => request.url().startsWith('http://127.0.0.1:1/callback'))
   await page.getByRole('button', { name: 'Allow' }).click()
   const { searchParams } = new URL((await back).url())
   await page.close()
   return searchParams
+}
+
+async function takeBackCards(context: BrowserContext): Promise<void> {
+  const page = await context.newPage()
+  await page.goto(`${served.url}/connections`)
+  await page.getByRole('checkbox', { name: /issue cards/i }).uncheck()
+  await page.getByRole('button', { name: /save permissions/i }).click()
+  await page.getByRole('status').waitFor()
+  await page.close()
 }
 
 async function disconnectAll(context: BrowserContext): Promise<void> {
