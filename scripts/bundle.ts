@@ -1,6 +1,7 @@
-import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { packExtension } from '@anthropic-ai/mcpb/cli'
 import { type BuildOptions, build } from 'esbuild'
 import { copyPageAssets } from './page-assets.ts'
 
@@ -38,8 +39,16 @@ export async function bundle({ entry, folder }: { entry: string; folder: string 
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}\n')
 }
 
+/** Puts a bundle's folder into one file that AI hosts install (MCPB). @throws Error when its manifest is not valid. */
+export async function packBundle({ folder, file }: { folder: string; file: string }): Promise<void> {
+  const isPacked = await packExtension({ extensionPath: folder, outputPath: file, silent: true })
+  if (!isPacked) throw new Error(`${folder} could not be packed: mcpb pack ${folder} tells why.`)
+}
+
 if (import.meta.main) {
   const folder = join(root, 'bundle')
+  const file = join(root, 'payments-mcp.mcpb')
   await bundle({ entry: join(root, 'src/cli.ts'), folder })
-  console.log(`${folder} is built.`)
+  await packBundle({ folder, file })
+  console.log(`${folder} and ${file} (${(statSync(file).size / 1e6).toFixed(1)} MB) are built.`)
 }

@@ -1,10 +1,13 @@
 import { type SettingKey, settings } from '../src/config.ts'
 import type { OperationDefinition } from '../src/operation.ts'
+import { defaultOAuthScopes, oauthScopes } from '../src/permissions.ts'
 import { catalogue } from '../tools/index.ts'
 
 /** The part of package.json that other documents repeat. */
 export interface PackageFacts {
   name: string
+  /** Its name in the registry of MCP servers. */
+  mcpName: string
   version: string
   description: string
   license: string
@@ -14,7 +17,7 @@ export interface PackageFacts {
 
 /** README.md with its tables written anew between `<!-- name:start -->` and `<!-- name:end -->`. */
 export function readme(text: string): string {
-  const tables = { tools: toolsTable(), settings: settingsTable() }
+  const tables = { tools: toolsTable(), settings: settingsTable(), scopes: scopesTable() }
   return Object.entries(tables).reduce((whole, [name, table]) => {
     const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`]
     const [from, to] = [whole.indexOf(start), whole.indexOf(end)]
@@ -29,7 +32,7 @@ export function manifest(facts: PackageFacts): string {
   return formatJson({
     manifest_version: '0.3',
     name,
-    display_name: 'Payments',
+    display_name: displayName,
     version,
     description,
     author: { name: 'payments-mcp authors' },
@@ -46,14 +49,50 @@ export function manifest(facts: PackageFacts): string {
       },
     },
     user_config: Object.fromEntries(
-      asked.map(({ field, title, description, sensitive }) => [
+      asked.map(({ field, title, isBoolean, description, sensitive }) => [
         field,
         // An empty text counts as unset (src/config.ts).
-        { type: 'string', title, description, ...(sensitive ? { sensitive } : {}), required: false, default: '' },
+        {
+          type: isBoolean ? 'boolean' : 'string',
+          title,
+          description,
+          ...(sensitive ? { sensitive } : {}),
+          required: false,
+          default: isBoolean ? false : '',
+        },
       ]),
     ),
+    // All that it can offer, whatever the settings: which of them are offered is for the settings and the key to say.
     tools: operations.map(({ name, description }) => ({ name, description })),
+    // Their texts follow the settings, so the host asks for them.
+    prompts_generated: true,
     compatibility: { platforms: ['darwin', 'win32', 'linux'], runtimes: { node: engines.node } },
+  })
+}
+
+/** server.json for the registry of MCP servers, by its schema of 2025-12-11. */
+export function registryEntry({ name, mcpName, version }: PackageFacts): string {
+  return formatJson({
+    $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
+    name: mcpName,
+    title: displayName,
+    description: registryDescription,
+    version,
+    packages: [
+      {
+        registryType: 'npm',
+        identifier: name,
+        version,
+        runtimeHint: 'npx',
+        transport: { type: 'stdio' },
+        environmentVariables: settings.map(({ variable, secret, ...setting }) => ({
+          name: variable,
+          description: describe(setting),
+          isRequired: false,
+          isSecret: secret,
+        })),
+      },
+    ],
   })
 }
 
@@ -69,19 +108,35 @@ export function formatJson(value: unknown): string {
 
 const operations = Object.values(catalogue) as OperationDefinition[]
 
+const displayName = 'Payments'
+
+/** The registry takes at most 100 characters. */
+const registryDescription = 'A payments API as MCP tools for AI agents, with a complete sandbox of it to rehearse on.'
+
 /** The settings that an AI host asks its user for. */
 const titles: { readonly [K in SettingKey]?: string } = {
   key: 'Key',
   baseUrl: 'Address of the API',
   environment: 'Environment',
+  toolsets: 'Tools',
+  readOnly: 'Read only',
+  confirm: 'When a person confirms',
+  confirmAbove: 'Amount above which a person confirms',
+  cardDetails: 'Card numbers',
 }
 
-const asked = settings.flatMap(({ key, variable, meaning, accepts, shown, secret }) => {
+const asked = settings.flatMap(({ key, variable, secret, ...setting }) => {
   const title = titles[key]
   if (title === undefined) return []
   const field = variable.replace('PAYMENTS_', '').toLowerCase()
-  return [{ variable, field, title, description: `${meaning}: ${accepts}. Empty: ${shown}.`, sensitive: secret }]
+  const isBoolean = setting.placeholder === 'boolean'
+  const description = isBoolean ? `${setting.meaning}.` : describe(setting)
+  return [{ variable, field, title, isBoolean, description, sensitive: secret }]
 })
+
+function describe({ meaning, accepts, shown }: Pick<(typeof settings)[number], 'meaning' | 'accepts' | 'shown'>) {
+  return `${meaning}: ${accepts}. Empty: ${shown}.`
+}
 
 function toolsTable(): string {
   const rows = operations.map(({ name, method, path, description, environments }) => [
@@ -101,6 +156,16 @@ function settingsTable(): string {
     shown,
   ])
   return table(['Variable', 'Flag', 'Meaning', 'Accepts', 'Default'], rows)
+}
+
+function scopesTable(): string {
+  const rows = Object.entries(oauthScopes).map(([scope, { words, includes }]) => [
+    `\`${scope}\``,
+    words,
+    includes.map((included) => `\`${included}\``).join(', '),
+    (defaultOAuthScopes as readonly string[]).includes(scope) ? 'yes' : '',
+  ])
+  return table(['Scope', 'What the page says', 'Includes', 'Asked for by default'], rows)
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -1,12 +1,18 @@
 import { cpSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Puts the pages' scripts and styles into `folder`/assets, beside the code that serves them. */
+/** The folders whose files are read at run time, by addresses relative to the code beside them. */
+const folders = ['src/service/pages/assets', 'src/mcp/ui/views'] as const
+
+/** Puts the files of the hosted pages and of the views in AI hosts into `folder`, which holds the bundled code. */
 export function copyPageAssets(folder: string): void {
-  cpSync(join(root, 'src/service/pages/assets'), join(folder, 'assets'), { recursive: true })
+  for (const path of folders) cpSync(join(root, path), join(folder, basename(path)), { recursive: true })
 }
 
-if (import.meta.main) copyPageAssets(join(root, 'dist/src/service/pages'))
+/** The same for code that was compiled file by file: each folder where its code expects it. */
+export function copyPageAssetsBesideCode(dist: string): void {
+  for (const path of folders) cpSync(join(root, path), join(dist, path), { recursive: true })
+}

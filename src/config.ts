@@ -83,7 +83,11 @@ export function loadConfig(sources: ConfigSources = {}): Config {
 }
 
 /** The folder this user's data lives in, and the path of a file in it. */
-export function dataDirectory({ env = process.env, platform = process.platform, home = homedir() }: Omit<ConfigSources, 'flags'> = {}) {
+export function dataDirectory({
+  env = process.env,
+  platform = process.platform,
+  home = homedir(),
+}: Omit<ConfigSources, 'flags'> = {}) {
   return directoryOf(env, platform, home)
 }
 

@@ -230,6 +230,7 @@ const outcomes: Readonly<Record<string, { attributes: object; relationships?: ob
     relationships: nobodyYet,
   },
   whoami: { attributes: { actorType: 'agent', credentialKind: 'agent_key' } },
+  create_agent_card_details_page: { attributes: { url: `http://127.0.0.1:4010/cards/${linkToken}` } },
   get_card_transaction: { attributes: captured },
   create_subscription: { attributes: pending },
   get_subscription: { attributes: active },

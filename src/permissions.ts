@@ -197,7 +197,9 @@ export const defaultOAuthScopes = ['payments:read', 'payments:write', 'cards:age
 
 /** Scopes with those that they include. */
 export function withIncluded(scopes: readonly string[]): string[] {
-  const included = Object.entries(oauthScopes).flatMap(([name, { includes }]) => (scopes.includes(name) ? includes : []))
+  const included = Object.entries(oauthScopes).flatMap(([name, { includes }]) =>
+    scopes.includes(name) ? includes : [],
+  )
   return [...new Set([...scopes, ...included])]
 }
 

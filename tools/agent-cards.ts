@@ -38,6 +38,12 @@ export const AgentCardDetails = resource('agentCardDetails', Id('pcd'), {
   expirationYear: z.int(),
 })
 
+/** A page that shows a person the number of the card, whose id it has, once. */
+export const AgentCardDetailsPage = resource('agentCardDetailsPage', Id('pcd'), {
+  url: z.string(),
+  expiresAt: Timestamp,
+})
+
 const cardParams = z.strictObject({ cardId: Id('pcd') })
 const forCustomer = z.strictObject({ customerPartyId: CustomerPartyId })
 
@@ -122,4 +128,26 @@ export const getAgentCardDetails = defineOperation({
   effect: 'read',
   toolsets: ['default'],
   errors: ['not_found'],
+})
+
+export const createAgentCardDetailsPage = defineOperation({
+  name: 'create_agent_card_details_page',
+  title: 'Show card details to a person',
+  description:
+    "Makes a page where the person, signed in, sees a card's number once, to pay its merchant. Give them the url; it shows nothing to anyone else.",
+  method: 'POST',
+  path: '/agent-cards/{cardId}/details-page',
+  params: cardParams,
+  attributes: forCustomer,
+  bodyOptional: true,
+  output: AgentCardDetailsPage,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'cards.read',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  effect: 'write',
+  toolsets: ['payments'],
+  errors: ['not_found'],
+  extension: true,
 })

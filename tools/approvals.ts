@@ -6,6 +6,11 @@ import { Cents, Currency, Id, listQuery, resource, Text, Timestamp } from './sch
 export const approvalStatuses = ['pending', 'approved', 'denied', 'canceled'] as const
 export const limitTypes = ['perTransactionAmount', 'dailyAmount', 'monthlyAmount'] as const
 
+/** The path of the page where a person decides on an approval, below the service's public address. */
+export function approvalPagePath(approvalId: string): string {
+  return `/approvals/${approvalId}/review`
+}
+
 const amount = z.object({ amount: Cents, currency: Currency })
 
 /** A payment or transfer that waits for somebody's decision (spec: Approval). Amounts in cents. */

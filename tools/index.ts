@@ -1,5 +1,11 @@
 import { listActivity } from './activity.ts'
-import { getAgentCard, getAgentCardDetails, issueAgentCard, listAgentCards } from './agent-cards.ts'
+import {
+  createAgentCardDetailsPage,
+  getAgentCard,
+  getAgentCardDetails,
+  issueAgentCard,
+  listAgentCards,
+} from './agent-cards.ts'
 import {
   createAgentCustomerInvitation,
   listAgentCustomers,
@@ -119,6 +125,7 @@ export const catalogue = {
   getAgentCard,
   listAgentCards,
   getAgentCardDetails,
+  createAgentCardDetailsPage,
   getCardTransaction,
   listCardTransactions,
   simulateCardAuthorization,

@@ -1,4 +1,3 @@
-import { createAgentCardDetailsPage } from '../../tools/agent-cards.ts'
 import { catalogue } from '../../tools/index.ts'
 import { createClient } from '../client/client.ts'
 import type { Config } from '../config.ts'
@@ -6,7 +5,7 @@ import type { Logger } from '../log.ts'
 import type { McpConnection, Principal } from '../mcp/http/connection.ts'
 import { createMcpEndpoint, type McpEndpoint } from '../mcp/http/endpoint.ts'
 import { createMcpServer } from '../mcp/server.ts'
-import { appResources, toolUiMeta } from '../mcp/ui/apps.ts'
+import { appViews } from '../mcp/ui/apps.ts'
 import type { OperationDefinition } from '../operation.ts'
 import { defaultOAuthScopes, permissions, scopesAllow, withIncluded } from '../permissions.ts'
 import { isAllowedOrigin } from '../service/listen.ts'
@@ -48,7 +47,7 @@ export async function mcpOverHttp({
   const fetch = (request: Request) => service.fetch(request)
   const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
   const stateSecret = await service.derivedSecret('mcp request state')
-  const ui = { toolMeta: toolUiMeta, resources: appResources(environment) }
+  const ui = appViews(environment)
   const scopes = new Map<string, string>()
 
   const authorize = async (credential: string): Promise<Caller | undefined> => {
@@ -81,7 +80,9 @@ export async function mcpOverHttp({
     scopes.set(id, now)
     const [oldest] = scopes.size > mostNoted ? scopes.keys() : []
     if (oldest !== undefined) scopes.delete(oldest)
-    if (before !== undefined) endpoint.notify({ kind: 'tools_list_changed' }, id)
+    if (before === undefined) return
+    endpoint.notify({ kind: 'tools_list_changed' }, id)
+    endpoint.notify({ kind: 'prompts_list_changed' }, id)
   }
 
   const createServer = (connection: McpConnection) => {
@@ -110,16 +111,10 @@ export async function mcpOverHttp({
       instanceId,
       confirm: { mode: confirm, aboveCents: confirmAbove },
       cardDetails,
-      cardPage: async (cardId, customerPartyId) => {
-        const { data } = await client.call(createAgentCardDetailsPage, { cardId, customerPartyId })
-        return data.attributes.url
-      },
       publicUrl: publicUrl(),
       stateSecret,
       principal: id,
-      ...(connection.era === 'modern' && {
-        notify: { resourceUpdated: (uri: string) => endpoint.notify({ kind: 'resource_updated', uri }, id) },
-      }),
+      notify: { resourceUpdated: (uri) => endpoint.notify({ kind: 'resource_updated', uri }, id) },
       ui,
     })
   }

@@ -2,7 +2,8 @@ import { type Config, ConfigError, type ConfigSources, loadConfig } from '../con
 import { createLogger, type Logger } from '../log.ts'
 import { actorOf, createMcpServer } from '../mcp/server.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
-import { realSystem } from '../system.ts'
+import { appViews } from '../mcp/ui/apps.ts'
+import { newSecret, realSystem } from '../system.ts'
 import type { Connection } from './connection.ts'
 import { orExplain } from './explain.ts'
 import { version } from './version.ts'
@@ -10,16 +11,25 @@ import { version } from './version.ts'
 /** The MCP server on this process's stdin and stdout, until stdin ends. */
 export async function stdio(flags: NonNullable<ConfigSources['flags']>): Promise<void> {
   await orExplain(async () => {
-    const config = loadConfig({ flags })
-    refuseEmbeddedProduction(config)
+    const loaded = loadConfig({ flags })
+    refuseEmbeddedProduction(loaded)
+    // Known here too: what the connection caused is one of its resources.
+    const config = { ...loaded, instanceId: loaded.instanceId ?? `run_${newSecret(realSystem, 16)}` }
     const log = createLogger({ level: config.logLevel })
     const connection = connectWhenAsked(config, log)
-    const { environment, toolsets, baseUrl, key } = config
+    const { environment, toolsets, baseUrl, key, instanceId, readOnly, cardDetails } = config
+    // Whoever deploys the API has its pages at the same address.
+    const publicUrl = config.publicUrl ?? baseUrl
+    const confirm = { mode: config.confirm, aboveCents: config.confirmAbove }
     // Without a key the embedded sandbox is used as its agent; of another connection only a key tells.
     const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
     const client = async () => (await connection.get()).client
     serveOverStdio({
-      createServer: () => createMcpServer({ client, environment, toolsets, actor, version, log }),
+      createServer: () =>
+        createMcpServer({
+          ...{ client, environment, toolsets, actor, version, log },
+          ...{ instanceId, readOnly, confirm, cardDetails, publicUrl, ui: appViews(environment) },
+        }),
       onClose: connection.close,
       log,
       system: realSystem,

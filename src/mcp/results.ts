@@ -18,6 +18,11 @@ export function failure(error: Failure | ApiError): CallToolResult {
   return { isError: true, content: [{ type: 'text', text: JSON.stringify({ error: described(error) }) }] }
 }
 
+/** What a person did not decide, or decided against. The service was not asked to do it. */
+export function refused(code: string, told: { detail: string; next: string }): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text: JSON.stringify({ error: { code, ...told } }) }] }
+}
+
 function described(error: Failure | ApiError) {
   if (error instanceof Failure) {
     const { code, status, message, source } = error

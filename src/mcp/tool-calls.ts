@@ -1,38 +1,76 @@
-import { type CallToolResult, ProtocolError, ProtocolErrorCode, type ServerContext } from '@modelcontextprotocol/server'
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { getAgentCardDetails } from '../../tools/agent-cards.ts'
 import { ApiError } from '../client/api-error.ts'
-import type { Client, Log } from '../client/client.ts'
+import type { Log } from '../client/client.ts'
 import type { AttemptProgress } from '../client/retry.ts'
 import { Failure, show } from '../errors.ts'
 import type { OperationDefinition } from '../operation.ts'
+import { showMasked } from './card-details.ts'
+import { announceChanges } from './changes.ts'
+import { decide, type ToolCall } from './confirm.ts'
+import type { AskedState } from './elicitation.ts'
 import { failure, success } from './results.ts'
-import { operationNamed, type ToolChoice } from './tools.ts'
+import type { Serving } from './serving.ts'
+import { operationNamed } from './tools.ts'
+import { withVerification } from './verification.ts'
 
-export { toolList } from './tools.ts'
+export { toolPage } from './tool-page.ts'
+
+interface CallParameters {
+  name: string
+  arguments?: Record<string, unknown> | undefined
+}
 
 /** Calls the operation that a tool is. What it refuses is a result that says what to do, not a protocol error. */
 export async function callTool(
-  client: () => Promise<Client>,
-  choice: ToolChoice,
-  params: { name: string; arguments?: Record<string, unknown> | undefined },
+  serving: Serving,
+  params: CallParameters,
   context: ServerContext,
-  log: Log,
-): Promise<CallToolResult> {
-  const operation = operationNamed(choice, params.name)
+): Promise<CallToolResult | InputRequiredResult> {
+  const operation = operationNamed(serving, params.name)
   if (operation === undefined) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${show(params.name)}`)
   }
+  const { log } = serving
   try {
-    const { input, idempotencyKey } = takeKey(operation, params.arguments ?? {})
-    const { signal } = context.mcpReq
-    const { call } = await client()
-    return success(await call(operation, input, { idempotencyKey, signal, onAttempt: reporter(context, log) }))
+    if (serving.allows?.(operation) === false) throw new Failure('forbidden', { detail: notGranted(operation) })
+    return await carryOut(serving, { operation, ...takeKey(operation, params.arguments ?? {}) }, context)
   } catch (error) {
     if (error instanceof Failure || error instanceof ApiError) return failure(error)
+    if (error instanceof ProtocolError) throw error
     // The SDK sends nothing for a cancelled request; this only keeps the cancellation out of the log.
     if (!context.mcpReq.signal.aborted) log.error({ err: error, tool: operation.name }, 'tool call failed unexpectedly')
     return failure(new Failure('server_error', { detail: 'The MCP server failed unexpectedly.' }))
   }
 }
+
+async function carryOut(serving: Serving, asked: ToolCall, context: ServerContext) {
+  const { operation, input } = asked
+  const decision = await decide(serving, asked, context)
+  if (!decision.go) return decision.answer
+  const { of } = decision
+  const { signal } = context.mcpReq
+  const { call } = await serving.client()
+  const onAttempt = reporter(context, serving.log)
+  const perform = (idempotencyKey: string | undefined) => call(operation, input, { idempotencyKey, signal, onAttempt })
+  const outcome = await withVerification(serving, { ...decision, perform }, context)
+  if ('answer' in outcome) return outcome.answer
+  const result = outcome.done
+  if (operation.effect !== 'read') announceChanges(serving, input, result)
+  if (serving.cardDetails === 'masked' && operation.name === getAgentCardDetails.name) {
+    return await showMasked(serving, { result, input, of }, context)
+  }
+  return success(result)
+}
+
+const notGranted = ({ name }: OperationDefinition) =>
+  `What was granted to this connection does not include ${name}. Connect again and grant it.`
 
 /** Parts the key from the arguments; where an operation takes none it stays, and is refused as unknown. */
 function takeKey(operation: OperationDefinition, given: Record<string, unknown>) {
@@ -50,7 +88,8 @@ function takeKey(operation: OperationDefinition, given: Record<string, unknown>)
 function reporter(context: ServerContext, log: Log): ((progress: AttemptProgress) => void) | undefined {
   const progressToken = context.mcpReq._meta?.progressToken
   if (progressToken === undefined) return undefined
-  let progress = 0
+  // A call that goes on after a person verified may still be the same request, whose progress never goes back.
+  let progress = (context.mcpReq.requestState<Partial<AskedState>>()?.round ?? 0) * longestProgress
   return (attempt) => {
     if (context.mcpReq.signal.aborted) return
     progress++
@@ -60,6 +99,9 @@ function reporter(context: ServerContext, log: Log): ((progress: AttemptProgress
       .catch((error: unknown) => log.warn({ err: error }, 'progress not delivered'))
   }
 }
+
+/** More than a call reports before it asks again. */
+const longestProgress = 1_000
 
 function progressMessage({ attempt, maximumAttempts, waitMs, reason }: AttemptProgress): string {
   const which = `attempt ${attempt} of ${maximumAttempts}`

@@ -1,41 +1,62 @@
 import type { Tool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
+import { getAgentCardDetails } from '../../tools/agent-cards.ts'
 import { catalogue } from '../../tools/index.ts'
 import { type Environment, inputParts, type OperationDefinition, type Toolset } from '../operation.ts'
 import { permissions } from '../permissions.ts'
+import { maskedCardDetails } from './card-details.ts'
 
-/** Which operations are offered as tools. */
+/** Which operations are offered as tools, and how. */
 export interface ToolChoice {
   environment: Environment
   /** All of them when it is left out. */
-  toolsets?: readonly Toolset[]
+  toolsets?: readonly Toolset[] | undefined
   /** Whom the credential acts as, where that is known: tools that its policy never allows are not offered. */
-  actor?: 'agent' | 'party' | undefined
+  actor?: 'agent' | 'party' | 'user' | undefined
+  /** Offers no tool that changes anything. */
+  readOnly?: boolean | undefined
+  /** What the credential allows besides (the scopes of a token); asked anew for each list and call. */
+  allows?: ((operation: OperationDefinition) => boolean) | undefined
+  /** Whether card numbers are answered, or shown to the person only. `reveal` when it is left out. */
+  cardDetails?: 'reveal' | 'masked' | undefined
 }
 
 /** The operations that are tools, in the catalogue's order. */
-export function operationsOf({ environment, toolsets, actor }: ToolChoice): OperationDefinition[] {
+export function operationsOf(choice: ToolChoice): OperationDefinition[] {
   return Object.values<OperationDefinition>(catalogue).filter(
-    (operation) =>
-      operation.environments.includes(environment) &&
-      (toolsets?.some((toolset) => operation.toolsets.includes(toolset)) ?? true) &&
-      mayEver(operation, actor),
+    (operation) => mayCall(choice, operation) && isChosen(choice, operation),
   )
+}
+
+/** Whether the connection can get the operation's answer at all, as a tool or otherwise. */
+export function mayCall({ environment, actor, allows }: ToolChoice, operation: OperationDefinition): boolean {
+  return operation.environments.includes(environment) && mayEver(operation, actor) && (allows?.(operation) ?? true)
+}
+
+function isChosen({ toolsets, readOnly }: ToolChoice, { effect, toolsets: sets }: OperationDefinition): boolean {
+  return (toolsets?.some((toolset) => sets.includes(toolset)) ?? true) && (readOnly !== true || effect === 'read')
 }
 
 /** Whether the policy of such a credential can allow it; an API key may have any scopes, which are not known here. */
 function mayEver({ permission }: OperationDefinition, actor: ToolChoice['actor']): boolean {
   const { agent, apiKeyScope } = permissions[permission]
   if (actor === undefined) return true
+  // A user may do all that is not for agents only.
   return actor === 'agent' ? agent : apiKeyScope !== null
 }
 
 /** The tool list of a choice. */
 export function toolList(choice: ToolChoice): Tool[] {
-  return surfaceOf(choice).tools
+  const { tools, byName } = surfaceOf(choice)
+  const { allows } = choice
+  if (allows === undefined) return tools
+  return tools.filter(({ name }) => {
+    const operation = byName.get(name)
+    return operation !== undefined && allows(operation)
+  })
 }
 
-/** The operation that is the tool of this name; undefined when the choice has none. */
+/** The operation that is the tool of this name; undefined when the choice has none, whatever the credential allows. */
 export function operationNamed(choice: ToolChoice, name: string): OperationDefinition | undefined {
   return surfaceOf(choice).byName.get(name)
 }
@@ -47,17 +68,24 @@ interface Surface {
 
 const surfaces = new Map<string, Surface>()
 
-/** Made when first asked for and kept: what a choice offers never changes while the program runs. */
+/** Made when first asked for and kept: but for what a credential allows, what a choice offers never changes. */
 function surfaceOf(choice: ToolChoice): Surface {
-  const key = `${choice.environment} ${choice.toolsets} ${choice.actor}`
+  const { environment, toolsets, actor, readOnly = false, cardDetails = 'reveal' } = choice
+  const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails}`
   let surface = surfaces.get(key)
   if (surface === undefined) {
-    const operations = operationsOf(choice)
-    const tools = operations.map((operation) => toolOf(operation, choice.environment))
+    const operations = operationsOf({ environment, toolsets, actor, readOnly })
+    const tools = operations.map((operation) => toolOf(offered(operation, cardDetails), environment))
     surface = { tools, byName: new Map(operations.map((operation) => [operation.name, operation])) }
     surfaces.set(key, surface)
   }
   return surface
+}
+
+/** The operation as the tool says it: a masked card has another description and no cvv. */
+function offered(operation: OperationDefinition, cardDetails: ToolChoice['cardDetails']): OperationDefinition {
+  if (cardDetails !== 'masked' || operation.name !== getAgentCardDetails.name) return operation
+  return { ...operation, ...maskedCardDetails }
 }
 
 /** An operation as an MCP tool. */

@@ -2,12 +2,16 @@ import { Hono } from 'hono'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { Failure } from '../errors.ts'
 import { newId } from '../system.ts'
+import { createApprovalReviews } from './approval-review.ts'
+import { createCardPages } from './card-page.ts'
 import { createCheckout } from './checkout.ts'
 import { createConnect } from './connect.ts'
 import { createConnectLinks } from './connect-links.ts'
 import { handlers } from './handlers/index.ts'
 import { type Incoming, parseJson } from './incoming.ts'
 import { mountOAuth } from './oauth/mount.ts'
+import { mountApprovalPages } from './pages/approval-routes.ts'
+import { mountCardPages } from './pages/card-routes.ts'
 import { mountCheckout } from './pages/checkout-routes.ts'
 import { mountClaims } from './pages/claim-routes.ts'
 import { mountConnect } from './pages/connect-routes.ts'
@@ -41,6 +45,8 @@ export function createApp(dependencies: Dependencies): Hono {
   mountClaims(app, dependencies)
   mountVerify(app, { ...dependencies, secondFactor: createSecondFactor(store, system, dependencies.environment) })
   mountOAuth(app, dependencies)
+  mountCardPages(app, { ...dependencies, cardPages: createCardPages(store, system) })
+  mountApprovalPages(app, { ...dependencies, reviews: createApprovalReviews(store, system) })
   app.get('/healthz', async (c) => {
     await dependencies.store.transaction(async () => {})
     return c.json({ status: 'ok', environment: dependencies.environment })

@@ -48,7 +48,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   let running = 0
   // Whoever has no request under way, or has sent only a part of one, keeps a closing server waiting for nothing.
   const closeUnused = () => {
-    if (closing && running === 0 && 'closeAllConnections' in server) server.closeAllConnections()
+    if (!closing || !('closeIdleConnections' in server)) return
+    if (running === 0) server.closeAllConnections()
+    else server.closeIdleConnections()
   }
   server.on('request', (_request, response: ServerResponse) => {
     running += 1
@@ -90,11 +92,14 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, allowedOrigins = [
   return ({ headers, url }: Request): string | undefined => {
     const host = headers.get('host')
     const name = host === null ? undefined : URL.parse(`http://${host}`)?.hostname
-    if (name === undefined || !(isOwnName(name, boundHost) || name === publicAddress?.hostname)) {
+    const isOwn = name !== undefined && isOwnName(name, boundHost)
+    if (!isOwn && (name === undefined || name !== publicAddress?.hostname)) {
       return 'The Host header does not name this server. Use the address that it printed when it started.'
     }
     const origin = headers.get('origin')
-    if (origin === null || URL.parse(origin)?.host === host || origin === publicAddress?.origin) return undefined
+    if (origin === null || origin === publicAddress?.origin) return undefined
+    // Of the public address only its own scheme is: a page that came over plain HTTP may be anybody's.
+    if (isOwn && URL.parse(origin)?.host === host) return undefined
     if (corsPaths?.(new URL(url).pathname) === true && isAllowedOrigin(origin, allowedOrigins)) return undefined
     return 'The Origin header names another site than this server. Requests of its pages are not served.'
   }

@@ -52,6 +52,8 @@ interface Passage {
   incoming: Incoming
   supportId: string
   claims: AccessTokenClaims | undefined
+  /** Who a page knows already that asks; undefined: the request's credential says it. */
+  known: Actor | undefined
   /** Set once: a transaction that is run again does not count the request again. */
   limit?: RateLimit
   actor?: Actor
@@ -63,11 +65,17 @@ interface Passage {
 /**
  * The one way in: authenticate, rate limit, permission, headers, parse, then claim or replay the key, handle and
  * record, all in one transaction. It never throws: whatever fails is an answer.
+ * @param known Who asks, where a page of the service knows it without a credential; no request from outside has one.
  */
-export async function answer(dependencies: Dependencies, endpoint: Endpoint, incoming: Incoming): Promise<Reply> {
+export async function answer(
+  dependencies: Dependencies,
+  endpoint: Endpoint,
+  incoming: Incoming,
+  known?: Actor,
+): Promise<Reply> {
   const { store, system, log } = dependencies
   const supportId = newId('req', system, system.now())
-  const passage: Passage = { endpoint, incoming, supportId, claims: undefined }
+  const passage: Passage = { endpoint, incoming, supportId, claims: undefined, known }
   let reply: Reply
   try {
     passage.claims = await claimsIn(dependencies, incoming.headers.get('authorization'))
@@ -102,13 +110,8 @@ async function pass(dependencies: Dependencies, tx: Transaction, passage: Passag
   const { operation } = endpoint
   const nowMs = await settledNow(tx, system)
   const authorization = incoming.headers.get('authorization')
-  const actor = await authenticate(tx, authorization, {
-    environment,
-    local: localCredentials,
-    nowMs,
-    realNowMs: system.now(),
-    claims: passage.claims,
-  })
+  const authority = { environment, local: localCredentials, nowMs, realNowMs: system.now(), claims: passage.claims }
+  const actor = passage.known ?? (await authenticate(tx, authorization, authority))
   passage.actor = actor
   lastUses.note(actor.keyId, actor.agentId, nowMs)
   passage.limit ??= await rateLimit(actor.keyId)

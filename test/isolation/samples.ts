@@ -138,6 +138,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   getAgentCard: acting('cards.read', make.card),
   listAgentCards: acting('cards.read', make.card),
   getAgentCardDetails: acting('cards.read', make.card),
+  createAgentCardDetailsPage: acting('cards.read', make.card, { attributes: () => ({}) }),
   getCardTransaction: acting('cards.read', make.purchase),
   listCardTransactions: acting('cards.read', make.cardAndPurchase, { filters: ['cardId'] }),
   simulateCardAuthorization: acting('cards.read', make.card, { attributes: () => ({ ...purchased, merchant }) }),

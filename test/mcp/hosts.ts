@@ -1,35 +1,83 @@
 import { Client as ModernClient } from '@modelcontextprotocol/client'
 import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js'
 import type { Transport as EarlierTransport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import type { Transport } from '@modelcontextprotocol/server'
+import {
+  ElicitRequestSchema,
+  PromptListChangedNotificationSchema,
+  ResourceUpdatedNotificationSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js'
+import type { Tool, Transport } from '@modelcontextprotocol/server'
 
 /** What the tests need of a host's client; the two SDKs agree on it. */
 export interface Host {
   connect(transport: Transport): Promise<void>
-  listTools(): Promise<{ tools: { name: string; outputSchema?: unknown }[] }>
+  listTools(cursor?: string): Promise<{ tools: Tool[]; nextCursor?: string | undefined }>
   callTool(name: string, input?: object, options?: CallOptions): Promise<ToolResult>
+  /** The requests that both SDKs' clients name alike. */
+  requests: Requests
+  /** Told of each change of these resources, and of the lists, from now on. */
+  watch(uris: string[], told: (change: string) => void): Promise<void>
   getInstructions(): string | undefined
   /** The protocol version that the two agreed on. */
   version(): string | undefined
   close(): Promise<void>
 }
 
-interface CallOptions {
+type Requests = Pick<
+  ModernClient,
+  | 'listResources'
+  | 'listResourceTemplates'
+  | 'readResource'
+  | 'listPrompts'
+  | 'getPrompt'
+  | 'complete'
+  | 'getServerVersion'
+  | 'getServerCapabilities'
+>
+
+export interface CallOptions {
   signal?: AbortSignal
   onprogress?: (progress: { progress: number; message?: string | undefined }) => void
 }
 
 export interface ToolResult {
   isError?: boolean
-  structuredContent?: { data: { id: string; attributes: Record<string, unknown> }; meta?: unknown }
+  structuredContent?: {
+    data: { id: string; attributes: Record<string, unknown> }
+    meta?: Record<string, unknown>
+  }
   content: { type: string; text: string }[]
 }
 
+/** What the person at the host is asked. */
+export interface Asked {
+  mode?: 'form' | 'url'
+  message: string
+  url?: string
+  requestedSchema?: { properties: Record<string, object>; required?: string[] }
+}
+
+export interface PersonAnswer {
+  action: 'accept' | 'decline' | 'cancel'
+  content?: Record<string, string | number | boolean | string[]>
+}
+
+/** Who sits at the host, and how the host can ask them. */
+export interface Person {
+  modes: { form?: Record<string, never>; url?: Record<string, never> }
+  answer(asked: Asked): PersonAnswer | Promise<PersonAnswer>
+}
+
 const identity = { name: 'test-host', version: '1' }
+const capabilitiesOf = (person: Person | undefined) => (person === undefined ? {} : { elicitation: person.modes })
 
 /** The host of the 2025 era: its SDK knows no other. */
-function earlierHost(): Host {
-  const client = new EarlierClient(identity)
+function earlierHost(person?: Person): Host {
+  const client = new EarlierClient(identity, { capabilities: capabilitiesOf(person) })
+  if (person !== undefined) {
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ ...(await person.answer(params as Asked)) }))
+  }
   let version: string | undefined
   return {
     connect: async (transport) => {
@@ -39,10 +87,17 @@ function earlierHost(): Host {
       }
       await client.connect(earlier)
     },
-    listTools: () => client.listTools(),
+    listTools: async (cursor) => (await client.listTools(page(cursor))) as Awaited<ReturnType<Host['listTools']>>,
     callTool: async (name, input, options) => {
       const result = await client.callTool({ name, arguments: { ...input } }, undefined, options)
       return result as unknown as ToolResult
+    },
+    requests: client as unknown as Requests,
+    watch: async (uris, told) => {
+      client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => told(params.uri))
+      client.setNotificationHandler(ToolListChangedNotificationSchema, () => told('tools'))
+      client.setNotificationHandler(PromptListChangedNotificationSchema, () => told('prompts'))
+      for (const uri of uris) await client.subscribeResource({ uri })
     },
     getInstructions: () => client.getInstructions(),
     version: () => version,
@@ -50,14 +105,27 @@ function earlierHost(): Host {
   }
 }
 
-function modernHost(mode: 'legacy' | 'auto' | { pin: string }): Host {
-  const client = new ModernClient(identity, { versionNegotiation: { mode } })
+function modernHost(mode: 'legacy' | 'auto' | { pin: string }, person?: Person): Host {
+  const client = new ModernClient(identity, { versionNegotiation: { mode }, capabilities: capabilitiesOf(person) })
+  if (person !== undefined) {
+    client.setRequestHandler('elicitation/create', async ({ params }) => ({
+      ...(await person.answer(params as Asked)),
+    }))
+  }
   return {
     connect: (transport) => client.connect(transport),
-    listTools: () => client.listTools(),
+    listTools: async (cursor) => await client.listTools(page(cursor)),
     callTool: async (name, input, options) => {
       const result = await client.callTool({ name, arguments: { ...input } }, options)
       return result as unknown as ToolResult
+    },
+    requests: client,
+    watch: async (uris, told) => {
+      client.setNotificationHandler('notifications/resources/updated', ({ params }) => told(params.uri))
+      client.setNotificationHandler('notifications/tools/list_changed', () => told('tools'))
+      client.setNotificationHandler('notifications/prompts/list_changed', () => told('prompts'))
+      if (mode === 'legacy') for (const uri of uris) await client.subscribeResource({ uri })
+      else await client.listen({ resourceSubscriptions: uris, toolsListChanged: true, promptsListChanged: true })
     },
     getInstructions: () => client.getInstructions(),
     version: () => client.getNegotiatedProtocolVersion(),
@@ -65,11 +133,28 @@ function modernHost(mode: 'legacy' | 'auto' | { pin: string }): Host {
   }
 }
 
+const page = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor })
+
 export const hosts = [
   { host: 'SDK v1', sdk: 'v1', open: earlierHost, version: '2025-11-25' },
-  { host: 'SDK v2 as a 2025 host', sdk: 'v2', open: () => modernHost('legacy'), version: '2025-11-25' },
-  { host: 'SDK v2 that probes', sdk: 'v2', open: () => modernHost('auto'), version: '2026-07-28' },
-  { host: 'SDK v2 pinned', sdk: 'v2', open: () => modernHost({ pin: '2026-07-28' }), version: '2026-07-28' },
+  {
+    host: 'SDK v2 as a 2025 host',
+    sdk: 'v2',
+    open: (person?: Person) => modernHost('legacy', person),
+    version: '2025-11-25',
+  },
+  {
+    host: 'SDK v2 that probes',
+    sdk: 'v2',
+    open: (person?: Person) => modernHost('auto', person),
+    version: '2026-07-28',
+  },
+  {
+    host: 'SDK v2 pinned',
+    sdk: 'v2',
+    open: (person?: Person) => modernHost({ pin: '2026-07-28' }, person),
+    version: '2026-07-28',
+  },
 ] as const
 
 /** The `error` of a failed result, after checking that it is one. */

@@ -65,7 +65,10 @@ describe.each(hosts)('$host', ({ open, version }) => {
     const { host } = await connected(open, [ok])
     expect(host.version()).toBe(version)
     expect(host.getInstructions()).toContain('issue_agent_card')
-    expect((await host.listTools()).tools).toEqual(toolList({ environment: 'sandbox' }))
+    const { tools } = await host.listTools()
+    expect(tools.map(({ icons: _, ...tool }) => tool)).toEqual(toolList({ environment: 'sandbox' }))
+    for (const { icons } of tools) expect(icons?.[0]?.src).toMatch(/^data:image\/svg\+xml,%3Csvg/)
+    expect(host.requests.getServerVersion()).toMatchObject({ title: 'Payments', icons: [{ sizes: ['any'] }] })
   })
 
   test('calls a tool: the same as structured content and as compact text', async () => {

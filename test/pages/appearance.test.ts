@@ -1,6 +1,7 @@
 import type { Browser, Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { browserStartMs, openTab, type Site, startBrowser, startSite, type Tab } from './browser.ts'
+import { expectContrast } from './contrast.ts'
 
 let site: Site
 let browser: Browser
@@ -43,60 +44,6 @@ async function fill({ form }: Tab, number: string): Promise<void> {
   await form.getByLabel('Card number').fill(number)
   await form.getByLabel('Expires').fill('12/34')
   await form.getByLabel('Security code').fill('123')
-}
-
-/** A text or an edge that stands too little out from what is behind it (WCAG 2.2, 1.4.3 and 1.4.11). */
-const weakContrasts = `(() => {
-  const channels = (color) => color.match(/[\\d.]+/g).map(Number)
-  const luminance = (color) => {
-    const [red, green, blue] = channels(color).map((value) => {
-      const part = value / 255
-      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
-    })
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-  }
-  const ratio = (one, other) => {
-    const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b)
-    return (high + 0.05) / (low + 0.05)
-  }
-  const opaque = (color) => channels(color)[3] !== 0
-  const behind = (element) => {
-    for (let at = element; at !== null; at = at.parentElement) {
-      const { backgroundColor } = getComputedStyle(at)
-      if (opaque(backgroundColor)) return backgroundColor
-    }
-    throw new Error('nothing is behind ' + element.outerHTML)
-  }
-  const weak = []
-  let looked = 0
-  const look = (what, least, one, other) => {
-    looked++
-    if (ratio(one, other) < least) weak.push(what + ': ' + one + ' on ' + other + ' is ' + ratio(one, other).toFixed(2))
-  }
-  for (const element of document.body.querySelectorAll('*')) {
-    if (!element.checkVisibility()) continue
-    const style = getComputedStyle(element)
-    const text = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '')
-    if (text) look(element.textContent.trim().slice(0, 40), 4.5, style.color, behind(element))
-    if (element.matches('input')) {
-      look(element.id, 4.5, style.color, behind(element))
-      look(element.id + ' placeholder', 4.5, getComputedStyle(element, '::placeholder').color, behind(element))
-      look(element.id + ' edge', 3, style.borderTopColor, behind(element.parentElement))
-    }
-    if (element.matches('button:not(.plain)')) {
-      const edge = style.borderTopStyle !== 'none' && opaque(style.borderTopColor) ? style.borderTopColor : style.backgroundColor
-      look(element.id + ' edge', 3, edge, behind(element.parentElement))
-    }
-  }
-  return { weak, looked }
-})()`
-
-async function expectContrast(page: Page): Promise<void> {
-  for (const frame of page.frames()) {
-    const { weak, looked } = (await frame.evaluate(weakContrasts)) as { weak: string[]; looked: number }
-    expect(weak, frame.url()).toEqual([])
-    expect(looked).toBeGreaterThan(3)
-  }
 }
 
 describe.each<Scheme>(['light', 'dark'])('in %s mode', (scheme) => {

@@ -224,4 +224,97 @@ describe('the HTTP listener', () => {
     await closing
     await expect(fetch(slow.url)).rejects.toThrow()
   })
+
+  test('does not wait for connections that nothing is asked on when it is closed', async () => {
+    const quiet = await listen({
+      fetch: async () => new Response('done'),
+      host: '127.0.0.1',
+      port: 0,
+      system: realSystem,
+      log: createLogger({ level: 'silent' }),
+    })
+    const to = Number(new URL(quiet.url).port)
+    const unused = connect(to, '127.0.0.1')
+    const half = connect(to, '127.0.0.1')
+    const ended = [unused, half].map(
+      (socket) => new Promise((resolve) => socket.on('error', resolve).on('close', resolve)),
+    )
+    half.write('GET / HTTP/1.1\r\nHost: lo')
+    expect(await (await fetch(quiet.url)).text()).toBe('done')
+    await quiet.close()
+    await Promise.all(ended)
+  })
+
+  describe('behind another address, open to pages of other sites in places', () => {
+    let guarded: Listener
+    let to: number
+    const served: string[] = []
+    beforeAll(async () => {
+      guarded = await listen({
+        fetch: async (request) => {
+          served.push(`${request.method} ${new URL(request.url).pathname}`)
+          return new Response('served')
+        },
+        host: '127.0.0.1',
+        port: 0,
+        publicUrl: 'https://pay.example/base',
+        corsPaths: (path) => path.startsWith('/mcp'),
+        allowedOrigins: ['https://inspector.example'],
+        system: realSystem,
+        log: createLogger({ level: 'silent' }),
+      })
+      to = Number(new URL(guarded.url).port)
+    })
+    afterAll(() => guarded.close())
+
+    const ask = (path: string, host: string, from?: string, method = 'POST') => {
+      served.length = 0
+      const lines = [`${method} ${path} HTTP/1.1`, `Host: ${host}`, 'Connection: close', 'Content-Length: 0']
+      if (from !== undefined) lines.push(`Origin: ${from}`)
+      return raw(to, [`${lines.join('\r\n')}\r\n\r\n`])
+    }
+
+    test.each([
+      ['/payments', 'pay.example', undefined],
+      ['/payments', 'pay.example', 'https://pay.example'],
+      ['/payments', 'pay.example:443', 'https://pay.example'],
+      ['/payments', 'localhost:PORT', 'https://pay.example'],
+      ['/mcp', 'localhost:PORT', 'http://localhost:6274'],
+      ['/mcp', 'localhost:PORT', 'http://127.0.0.1:1'],
+      ['/mcp', 'localhost:PORT', 'https://[::1]:1'],
+      ['/mcp/x/all?a=b', 'pay.example', 'https://inspector.example'],
+    ])('serves %s of %s to %s', async (path, host, from) => {
+      expect((await ask(path, host.replace('PORT', String(to)), from)).status).toBe(200)
+      expect(served).toHaveLength(1)
+    })
+
+    test.each([
+      ['/payments', 'localhost:PORT', 'http://localhost:6274'],
+      ['/payments', 'pay.example', 'https://inspector.example'],
+      ['/payments?/mcp', 'pay.example', 'https://inspector.example'],
+      ['/x/../mcp/../payments', 'pay.example', 'https://inspector.example'],
+      ['/payments', 'pay.example', 'http://pay.example:80'],
+      ['/payments', 'localhost:PORT', 'https://pay.example.evil.example'],
+      ['/mcp', 'pay.example.evil.example', undefined],
+      ['/mcp', 'evil.example', 'http://localhost:6274'],
+      ['/mcp', 'localhost:PORT', 'https://evil.example'],
+      ['/mcp', 'localhost:PORT', 'null'],
+      ['/mcp', 'localhost:PORT', 'https://inspector.example.evil.example'],
+      ['/mcp', 'localhost:PORT', 'http://inspector.example'],
+      ['/mcp', 'localhost:PORT', 'https://inspector.example:8443'],
+      ['/mcp', 'localhost:PORT', 'https://localhost.evil.example'],
+      ['/mcp', 'localhost:PORT', 'ftp://localhost'],
+    ])('refuses %s of %s to %s, its preflight too', async (path, host, from) => {
+      for (const method of ['POST', 'OPTIONS']) {
+        const answer = await ask(path, host.replace('PORT', String(to)), from, method)
+        expectRefusal({ ...answer, json: JSON.parse(answer.text) }, 'forbidden')
+        expect(served).toEqual([])
+      }
+    })
+
+    test('answers before the body comes', async () => {
+      const head = 'POST /mcp HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\nContent-Length: 1000000\r\n\r\n'
+      expect((await raw(to, [head])).status).toBe(403)
+    })
+  })
 })

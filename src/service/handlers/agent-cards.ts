@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { AgentCard } from '../../../tools/agent-cards.ts'
+import type { AgentCard, AgentCardDetails } from '../../../tools/agent-cards.ts'
 import { fail } from '../../errors.ts'
 import { monthAndYear, newId, timestamp } from '../../system.ts'
 import { requireHeldOnWallet } from '../actor.ts'
@@ -10,6 +10,8 @@ import { listAgentCards as cardsOf, findAgentCard, insertAgentCard } from '../st
 import { findParty } from '../store/parties.ts'
 import type { AgentCardRow, WalletRow } from '../store/tables.ts'
 import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
+
+export type CardDetails = z.output<typeof AgentCardDetails>['attributes']
 
 const defaultExpiryMinutes = 60
 
@@ -53,12 +55,13 @@ export const listAgentCards: Handler<'listAgentCards'> = async (input, context) 
 
 export const getAgentCardDetails: Handler<'getAgentCardDetails'> = async ({ cardId }, context) => {
   const card = await loadCard(context, cardId)
-  const { month, year } = monthAndYear(card.expiresAtMs)
-  return {
-    type: 'agentCardDetails',
-    id: card.id,
-    attributes: { ...sandboxTestCard, expirationMonth: month, expirationYear: year },
-  }
+  return { type: 'agentCardDetails', id: card.id, attributes: cardDetails(card) }
+}
+
+/** What pays with the card. */
+export function cardDetails({ expiresAtMs }: AgentCardRow): CardDetails {
+  const { month, year } = monthAndYear(expiresAtMs)
+  return { ...sandboxTestCard, expirationMonth: month, expirationYear: year }
 }
 
 /** A card the caller may use: on a wallet of the party acted on, for an agent issued to it. @throws 404, 403. */

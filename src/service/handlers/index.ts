@@ -1,5 +1,6 @@
 import type { Handlers } from '../handler.ts'
 import { listActivity } from './activity.ts'
+import { createAgentCardDetailsPage } from './agent-card-details-page.ts'
 import { getAgentCard, getAgentCardDetails, issueAgentCard, listAgentCards } from './agent-cards.ts'
 import {
   createAgentCustomerInvitation,
@@ -117,6 +118,7 @@ export const handlers = {
   getAgentCard,
   listAgentCards,
   getAgentCardDetails,
+  createAgentCardDetailsPage,
   getCardTransaction,
   listCardTransactions,
   simulateCardAuthorization,

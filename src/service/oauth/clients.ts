@@ -5,6 +5,8 @@ import type { Store } from '../store/store.ts'
 
 /** Registrations and fetches of metadata that one process takes on in a minute, whoever asks. */
 const mostPerMinute = 60
+/** Codes of devices entered: guessing one among 20 to the power of 8 is to be hopeless while any lives. */
+const mostCodesPerMinute = 300
 /** Clients that registered; those that nobody connected make room after a day. */
 const mostClients = 10_000
 const unusedForMs = 24 * 60 * 60 * 1000
@@ -15,13 +17,16 @@ export interface ClientLimits {
   mayRegister(): Promise<boolean>
   /** Whether one more document may be fetched now. */
   mayFetch(): Promise<boolean>
+  /** Whether one more code of a device may be entered now. */
+  mayEnterCode(): Promise<boolean>
 }
 
 /** Bounds what strangers can make the service store and fetch. */
 export function createClientLimits(store: Store, system: System): ClientLimits {
   const limiter = new RateLimiterMemory({ points: mostPerMinute, duration: 60 })
-  const oneMore = (what: string) =>
-    limiter.consume(what).then(
+  const codes = new RateLimiterMemory({ points: mostCodesPerMinute, duration: 60 })
+  const oneMore = (what: string, of = limiter) =>
+    of.consume(what).then(
       () => true,
       (refusal: unknown) => {
         if (refusal instanceof Error) throw refusal
@@ -31,6 +36,7 @@ export function createClientLimits(store: Store, system: System): ClientLimits {
   return {
     newId: () => newId('ocl', system, system.now()),
     mayFetch: () => oneMore('fetch'),
+    mayEnterCode: () => oneMore('code', codes),
     mayRegister: async () => {
       if (!(await oneMore('register'))) return false
       return store.transaction(async (tx) => {

@@ -65,7 +65,9 @@ export function mountOAuth(app: Hono, endpoints: OAuthEndpoints): void {
   app.post(routes.device_authorization, limit, async (c) =>
     serve(c, { body: formWithDefaultScope(await c.req.text()) }),
   )
-  app.on(['GET', 'POST'], [routes.code_verification, `${routes.code_verification}/:uid`], limit, (c) => serve(c))
+  app.get(routes.code_verification, (c) => serve(c, { url: withCodeHint(c.req.url) }))
+  app.post(routes.code_verification, limit, (c) => serve(c))
+  app.get(`${routes.code_verification}/:uid`, (c) => serve(c))
 }
 
 async function register(
@@ -119,6 +121,15 @@ function withDefaultScope(url: string): string {
   const { searchParams } = completed
   if (!searchParams.has('scope')) searchParams.set('scope', defaultOAuthScopes.join(' '))
   return completed.href
+}
+
+/** A code in the address is filled in and no more: a person looks at it, compares it, and sends it. */
+function withCodeHint(url: string): string {
+  const hinted = new URL(url)
+  const code = hinted.searchParams.get('user_code')
+  if (code !== null) hinted.searchParams.set('code_hint', code)
+  hinted.searchParams.delete('user_code')
+  return hinted.href
 }
 
 function formWithDefaultScope(body: string): string {

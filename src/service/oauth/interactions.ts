@@ -34,6 +34,10 @@ export function createInteractions(providers: () => Promise<Provider>, publicUrl
     allow: (request, user, asked, allowed) =>
       within(request, async (provider, req, res) => {
         const grantId = await saveGrant(provider, { req, res, publicUrl: publicUrl() }, user, asked, allowed)
+        const interaction = await provider.interactionDetails(req, res)
+        // Who was signed in when the request began may have changed since, with the session that the server knew.
+        delete interaction.session
+        await interaction.persist()
         const login = { accountId: user.id, remember: false }
         const result = { login, consent: { grantId } }
         await provider.interactionFinished(req, res, result, { mergeWithLastSubmission: false })

@@ -12,7 +12,8 @@ import { type SigningKey, signingAlgorithm } from './signing-keys.ts'
 
 /** The pages of the device flow, which the server shows itself; each answers a whole document. */
 export interface DevicePages {
-  enterCode(form: { action: string; token: string }, error: string | undefined): string
+  /** @param hint What the address says the code is; undefined: nothing. */
+  enterCode(form: { action: string; token: string }, error: string | undefined, hint: string | undefined): string
   confirmCode(form: { action: string; token: string }, client: { name: string }, code: string): string
   done(client: { name: string }): string
   failed(error: { code: string; description: string }): string
@@ -35,6 +36,7 @@ export async function createProvider(grounds: ProviderGrounds, keys: readonly Si
   const publicUrl = grounds.publicUrl()
   const cookieKey = hmac(await store.transaction((tx) => checkoutKey(tx, system)), 'oauth cookies')
   const provider = new Provider(publicUrl, configuration({ ...grounds, publicUrl }, keys, cookieKey))
+  provider.use(boundCodes(grounds))
   provider.on('server_error', (_ctx, error) => grounds.log.error({ err: error }, 'the authorization server failed'))
   return provider
 }
@@ -69,11 +71,7 @@ function configuration(
     },
     enabledJWA: { idTokenSigningAlgValues: [signingAlgorithm] },
     pkce: { required: () => true },
-    cookies: {
-      keys: [cookieKey],
-      long: { httpOnly: true, sameSite: 'lax' },
-      short: { httpOnly: true, sameSite: 'lax' },
-    },
+    cookies: { keys: [cookieKey], long: cookieRules, short: cookieRules },
     ttl: {
       AccessToken: lifetimes.accessToken,
       AuthorizationCode: lifetimes.authorizationCode,
@@ -144,9 +142,22 @@ function configuration(
   }
 }
 
+const cookieRules = { httpOnly: true, sameSite: 'lax' } as const
+
 /** The consent page is where a person signs in too, so it alone is asked for. */
 function askAlways() {
   return interactionPolicy.base()
+}
+
+/** RFC 8628 section 5.1: nobody tries out codes until one is somebody's. */
+function boundCodes({ clientLimits, devicePages }: ProviderGrounds) {
+  return async (ctx: KoaContextWithOIDC, next: () => Promise<void>) => {
+    const entered = ctx.method === 'POST' && ctx.path === routes.code_verification
+    if (!entered || (await clientLimits.mayEnterCode())) return next()
+    ctx.status = 429
+    ctx.set({ ...devicePages.headers, 'Retry-After': '60' })
+    ctx.body = devicePages.failed({ code: 'slow_down', description: 'Too many codes were entered. Wait a minute.' })
+  }
 }
 
 function deviceFlow(pages: DevicePages): object {
@@ -162,14 +173,17 @@ function deviceFlow(pages: DevicePages): object {
   return {
     charset: 'base-20',
     mask: '****-****',
-    userCodeInputSource: (
+    userCodeInputSource: async (
       ctx: KoaContextWithOIDC,
       _form: string,
       out?: object,
       error?: Error & { userCode?: string },
     ) => {
       const told = error !== undefined || out !== undefined
-      show(ctx, pages.enterCode(form(ctx), told ? (error?.name ?? 'error') : undefined))
+      if (told) await keepSession(ctx)
+      const hint = ctx.query.code_hint
+      const problem = told ? (error?.name ?? 'error') : undefined
+      show(ctx, pages.enterCode(form(ctx), problem, typeof hint === 'string' ? hint : undefined))
     },
     userCodeConfirmSource: (ctx: KoaContextWithOIDC, _form: string, _client: unknown, _info: unknown, code: string) => {
       show(ctx, pages.confirmCode(form(ctx), nameOf(ctx), code))
@@ -178,4 +192,12 @@ function deviceFlow(pages: DevicePages): object {
       show(ctx, pages.done(nameOf(ctx)))
     },
   }
+}
+
+/** A session that begins with the page of an error was not kept yet; without it the page's form would be nobody's. */
+async function keepSession({ oidc }: KoaContextWithOIDC): Promise<void> {
+  const { session, cookies } = oidc
+  if (session === undefined || session.exp !== undefined) return
+  await session.save(lifetimes.session)
+  cookies.set('_session', session.jti, cookieRules)
 }

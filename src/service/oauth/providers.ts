@@ -10,7 +10,7 @@ const keysForMs = 10 * 60_000
  */
 export function createProviders(grounds: ProviderGrounds): () => Promise<Provider> {
   const { store, system } = grounds
-  let made: { provider: Promise<Provider>; kid: string } | undefined
+  let made: { provider: Promise<Provider>; kids: string } | undefined
   let lookedAtMs = Number.NEGATIVE_INFINITY
   return async () => {
     const [{ createProvider }, { currentSigningKeys }] = await Promise.all([
@@ -20,8 +20,8 @@ export function createProviders(grounds: ProviderGrounds): () => Promise<Provide
     if (made !== undefined && system.now() - lookedAtMs < keysForMs) return made.provider
     lookedAtMs = system.now()
     const keys = await currentSigningKeys(store, system)
-    const kid = keys[0]?.kid ?? ''
-    if (made?.kid !== kid) made = { kid, provider: createProvider(grounds, keys) }
+    const kids = keys.map(({ kid }) => kid).join(' ')
+    if (made?.kids !== kids) made = { kids, provider: createProvider(grounds, keys) }
     return made.provider
   }
 }

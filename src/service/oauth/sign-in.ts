@@ -49,7 +49,8 @@ const refusedForMs = 15 * 60 * 1000
 const mostPerMinute = 120
 
 export function createSignIn(store: Store, system: System): SignIn {
-  const limiter = new RateLimiterMemory({ points: mostPerMinute, duration: 60 })
+  const everybody = new RateLimiterMemory({ points: mostPerMinute, duration: 60 })
+  const strangers = new RateLimiterMemory({ points: mostRefused, duration: refusedForMs / 1000 })
   const begin = async (tx: Transaction, user: UserRow) => {
     const session = newSecret(system)
     const nowMs = system.now()
@@ -59,17 +60,15 @@ export function createSignIn(store: Store, system: System): SignIn {
   }
   return {
     async byPassword(email, password) {
-      const allowed = await limiter.consume('password').then(
-        () => true,
-        () => false,
-      )
-      if (!allowed) return 'too_many'
+      if (!(await oneMore(everybody, 'password'))) return 'too_many'
       const found = await store.transaction(async (tx) => {
         const user = await findUserByEmail(tx, email.trim().toLowerCase())
         return { user, stored: user && (await findPassword(tx, user.id)) }
       })
-      // Somebody who is not there takes as long as a wrong password.
+      // Somebody who is not there takes as long as a wrong password, and as many: nobody learns who has an account.
       const right = await matches(password, found.stored?.hash ?? nobody)
+      if (found.stored === undefined)
+        return (await oneMore(strangers, sha256(email.trim().toLowerCase()))) ? 'wrong' : 'too_many'
       return store.transaction(async (tx) => {
         const { user } = found
         const stored = user && (await lockPassword(tx, user.id))
@@ -131,6 +130,13 @@ async function matches(password: string, stored: string): Promise<boolean> {
   const [, blocks, size, lanes, salt = '', hash = ''] = stored.split('$')
   const itsCost = { blocks: Number(blocks), size: Number(size), lanes: Number(lanes) }
   return equalSecrets(await passwordHash(password, salt, itsCost), hash)
+}
+
+function oneMore(limiter: RateLimiterMemory, what: string): Promise<boolean> {
+  return limiter.consume(what).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** The password of nobody: no hash is empty. */

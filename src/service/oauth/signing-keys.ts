@@ -1,5 +1,6 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose'
 import type { System } from '../../system.ts'
+import type { SigningKeyRow } from '../store/oauth-schema.ts'
 import { deleteSigningKey, insertSigningKey, signingKeys } from '../store/sign-ins.ts'
 import type { Store } from '../store/store.ts'
 
@@ -14,24 +15,36 @@ const signsForMs = 30 * dayMs
 /** Far longer than a token lives: whoever has cached the published keys finds the one that it needs. */
 const keptForMs = signsForMs + 2 * dayMs
 
-/** The keys that access tokens may be signed with, the one that signs first. Makes a new one when it is time to. */
+/**
+ * The keys that access tokens may be signed with, the one that signs first. When it is time to, makes a new one and
+ * forgets those that are past.
+ */
 export async function currentSigningKeys(store: Store, system: System): Promise<SigningKey[]> {
   const known = await store.transaction(signingKeys)
-  if (known.some(({ createdAtMs }) => system.now() - createdAtMs < signsForMs)) return known.map(parsed)
+  if (known.some(signs(system.now())) && known.every(isKept(system.now()))) return known.map(parsed)
   const made = await newKey()
   return store.transaction(async (tx) => {
     // Of two processes that find that it is time, one makes the key.
     await tx.lock('signing keys')
     const nowMs = system.now()
     const rows = await signingKeys(tx)
-    if (rows.some(({ createdAtMs }) => nowMs - createdAtMs < signsForMs)) return rows.map(parsed)
+    const kept = rows.filter(isKept(nowMs))
+    for (const { kid } of rows) if (!kept.some((row) => row.kid === kid)) await deleteSigningKey(tx, kid)
+    if (kept.some(signs(nowMs))) return kept.map(parsed)
     const row = { kid: made.kid, jwk: JSON.stringify(made), createdAtMs: nowMs }
     await insertSigningKey(tx, row)
-    const [past, kept] = [[], []] as [typeof rows, typeof rows]
-    for (const old of rows) (nowMs - old.createdAtMs < keptForMs ? kept : past).push(old)
-    for (const { kid } of past) await deleteSigningKey(tx, kid)
     return [row, ...kept].map(parsed)
   })
+}
+
+type Made = Pick<SigningKeyRow, 'createdAtMs'>
+
+function signs(nowMs: number) {
+  return ({ createdAtMs }: Made) => nowMs - createdAtMs < signsForMs
+}
+
+function isKept(nowMs: number) {
+  return ({ createdAtMs }: Made) => nowMs - createdAtMs < keptForMs
 }
 
 async function newKey(): Promise<SigningKey> {

@@ -4,7 +4,7 @@ import { plainText } from './connect-words.ts'
 /** An application in the words of a page. Texts, not HTML. */
 export interface ApplicationWords {
   name: string
-  /** The host that it is known to belong to; null: nothing is known but what it says of itself. */
+  /** The host that it is known to belong to, whole, since its end is what counts; null: nothing is known. */
   host: string | null
 }
 
@@ -14,7 +14,7 @@ const mostOfName = 80
 /** @param id A client id that is an address is where the application's description was read, so its host is certain. */
 export function applicationWords({ id, name }: { id: string; name: string }): ApplicationWords {
   const address = URL.parse(id)
-  const host = address?.protocol === 'https:' ? shortText(address.host) : null
+  const host = address?.protocol === 'https:' ? address.host : null
   return { name: shortText(name) || 'An application without a name', host }
 }
 
@@ -26,7 +26,7 @@ export function destinationWords(redirectUri: string | null): string {
   if (isLoopback(redirectUri)) return 'This computer'
   if (!/^https?:$/.test(address.protocol))
     return `This computer: the app that opens ${shortText(address.protocol)} addresses`
-  return shortText(address.host)
+  return address.host
 }
 
 /** A foreign text on one line, cut to what fits a heading. */

@@ -22,7 +22,7 @@ export function connectionsPage(shown: ConnectionsShown): Html {
     html`${sandbox ? sandboxBanner() : ''}
 <main>
 <h1>${heading}</h1>
-${status === null ? '' : html`<p class="done" role="${status.isProblem ? 'alert' : 'status'}">${status.text}</p>`}
+${status === null ? '' : html`<p class="${status.isProblem ? 'warning' : 'done'}" role="${status.isProblem ? 'alert' : 'status'}">${status.text}</p>`}
 ${connections.length === 0 ? html`<p>None. To connect an application, add this service to it and sign in when it asks you to; it appears here then.</p>` : connections.map(connectionSection)}
 <section class="account" aria-labelledby="account">
 <h2 id="account">Your account</h2>
@@ -41,7 +41,7 @@ function connectionSection(connection: ConnectionsShown['connections'][number], 
   return html`<section aria-labelledby="application-${index}">
 <h2 id="application-${index}"><bdi>${name}</bdi></h2>
 <dl>
-<div><dt>Application</dt><dd>${host === null ? 'Its name is what it calls itself' : html`Of <strong>${host}</strong>`}</dd></div>
+<div><dt>Application</dt><dd>${host === null ? 'The name is what it calls itself' : html`Of <strong>${host}</strong>`}</dd></div>
 <div><dt>Acts as</dt><dd>${actsAs === null ? 'You' : html`<bdi>${actsAs}</bdi>`}</dd></div>
 <div><dt>Connected</dt><dd>${since}</dd></div>
 <div><dt>Last used</dt><dd>${lastUsed}</dd></div>
@@ -62,7 +62,7 @@ ${permissions.map(
 )}
 </fieldset>`
 }
-<div class="choices">
+<div class="choices wide">
 ${permissions.length === 0 ? '' : html`<button type="submit" name="action" value="narrow" class="quiet">Save permissions${of}</button>`}
 <button type="submit" name="action" value="revoke" class="danger">Disconnect${from}</button>
 </div>

@@ -34,7 +34,7 @@ export function consentPage(shown: ConsentShown): Html {
 <main>
 <h1><bdi>${name}</bdi> asks to connect</h1>
 <dl>
-<div><dt>Application</dt><dd>${host === null ? html`It calls itself <bdi>${name}</bdi>. Nobody has verified that.` : html`Of <strong>${host}</strong>. This address is verified; the name is its own choice.`}</dd></div>
+<div><dt>Application</dt><dd>${host === null ? 'The name is what it calls itself. Nobody has verified it.' : html`Of <strong>${host}</strong>. This address is verified; the name is its own choice.`}</dd></div>
 <div><dt>The answer goes to</dt><dd>${words.answerGoesTo}</dd></div>
 <div><dt>Signed in as</dt><dd><bdi>${user}</bdi> (<bdi>${email}</bdi>) ${signOutForm(signOutToken, 'Not you?', action)}</dd></div>
 </dl>

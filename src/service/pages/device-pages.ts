@@ -8,7 +8,7 @@ import { oauthDocument } from './sign-in-page.ts'
 
 /** The pages where a person connects a device that has no browser (RFC 8628), and the one for errors. */
 export const devicePages: DevicePages = {
-  enterCode: (form, error) => whole(enterCode(form, error)),
+  enterCode: (form, error, hint = '') => whole(enterCode(form, error, hint.slice(0, longestCode))),
   confirmCode: (form, client, code) => whole(confirmCode(form, nameOf(client), code)),
   done: (client) => whole(done(nameOf(client))),
   failed: ({ code, description }) => whole(failed(code, description)),
@@ -29,7 +29,10 @@ function nameOf({ name }: { name: string }): string {
   return shortText(name) || 'an application without a name'
 }
 
-function enterCode({ action, token }: Form, error: string | undefined): Html {
+/** With what people put between its letters. */
+const longestCode = 20
+
+function enterCode({ action, token }: Form, error: string | undefined, hint: string): Html {
   const heading = 'Connect a device'
   const problem = error === undefined ? null : codeProblem(error)
   const isError = problem?.isError === true
@@ -44,7 +47,7 @@ ${problem === null ? '' : html`<p class="${isError ? 'problem' : 'done'}" id="pr
 <div class="field">
 <label for="code">Code</label>
 <p class="aside" id="hint">The eight letters that your device shows. Enter only a code that you asked for yourself.</p>
-<input id="code" class="code" name="user_code" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="20" required ${wrong} ${isError ? html`autofocus` : ''}>
+<input id="code" class="code" name="user_code" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="${longestCode}" value="${hint}" required ${wrong} ${isError ? html`autofocus` : ''}>
 </div>
 <button type="submit">Continue</button>
 </form>

@@ -41,8 +41,8 @@ async function takeCode(c: Context, { secondFactor, publicUrl, log }: VerifyPage
   if (checked === undefined) return notFound(c)
   const { result, after } = checked
   log.info({ verdict: result.verdict }, 'a second factor was checked')
-  // To the page by GET: a reload repeats nothing.
-  if (result.verdict === 'accepted') return c.body(null, 303, { ...headers, Location: c.req.path })
+  // To a page by GET: a reload repeats nothing.
+  if (result.verdict === 'accepted') return c.body(null, 303, { ...headers, Location: backOf(c) ?? c.req.path })
   if (result.verdict === 'too_many') c.header('Retry-After', String(result.retryAfterSeconds))
   return show(c, after, result, statuses[result.verdict])
 }
@@ -58,8 +58,16 @@ const statuses = {
 
 function show(c: Context, verification: Verification, result: CodeResult | null, status: 200 | 410 | 422 | 429) {
   const { name, enrolment } = verification
-  const shown = { name, enrolment, action: c.req.path }
+  const back = backOf(c)
+  const action = back === null ? c.req.path : `${c.req.path}?back=${encodeURIComponent(back)}`
+  const shown = { name, enrolment, action }
   return c.html(verifyPage(verifyWords(verification, result), shown), status, headers)
+}
+
+/** The approval's page that led here and is returned to; an address that somebody else wrote leads nowhere else. */
+function backOf(c: Context): string | null {
+  const back = c.req.query('back')
+  return back !== undefined && /^\/approvals\/apr_[0-9a-f]{32}\/review$/.test(back) ? back : null
 }
 
 function notFound(c: Context) {

@@ -15,11 +15,16 @@ export function createMcpSessions(store: Store) {
   return {
     // Another process may open the same file or database at any time.
     shared: true,
-    /** Keeps a new session. Beyond the bounds, those that were used the longest ago end with all that is theirs. */
-    create: (session: McpSessionRow, bounds: McpSessionBounds) =>
+    /**
+     * Keeps a new session. Beyond the bounds, those that were used the longest ago end with all that is theirs; it gives
+     * back the hashes of their ids.
+     */
+    create: (session: McpSessionRow, bounds: McpSessionBounds): Promise<string[]> =>
       store.transaction(async (tx) => {
-        await removeAll(tx, await surplus(tx, session.principalId, bounds))
+        const ended = await surplus(tx, session.principalId, bounds)
+        await removeAll(tx, ended)
         await insertSession(tx, session)
+        return ended
       }),
     find: (idHash: string): Promise<McpSessionRow | undefined> =>
       store.transaction(async (tx) => (await sessionByHash(tx, { idHash })).rows[0]),

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
+import { createCardPagesSchema } from './card-pages-schema.ts'
 import { createCredentialsSchema } from './credentials-schema.ts'
 import { createInvitationLinksSchema } from './invitation-links-schema.ts'
 import { createInvitationsSchema } from './invitations-schema.ts'
@@ -170,6 +171,7 @@ const migrations: Record<string, Migration> = {
   '0007_invitation_links': { up: createInvitationLinksSchema },
   '0008_oauth': { up: createOAuthSchema },
   '0009_mcp_sessions': { up: createMcpSessionsSchema },
+  '0010_card_pages': { up: createCardPagesSchema },
 }
 
 async function lastApplied(db: Kysely<Tables>): Promise<string | undefined> {

@@ -1,6 +1,15 @@
 import type { Kysely } from 'kysely'
 import { createTable, type TableDefinition } from './schema.ts'
 
+export interface OAuthTables {
+  oauthRecords: OAuthRecordRow
+  oauthGrants: OAuthGrantRow
+  grantTokens: GrantTokenRow
+  signingKeys: SigningKeyRow
+  signInSessions: SignInSessionRow
+  passwords: PasswordRow
+}
+
 /**
  * What the authorization server keeps for a while: sessions, codes, refresh tokens, device codes, registered clients.
  * Nothing that a bearer could present is in it: such ids are hashed, in the key and in the payload.

@@ -1,14 +1,8 @@
+import type { CardPageRow } from './card-pages-schema.ts'
 import type { AccessTokenRow, ActivityRow } from './credential-tables.ts'
 import type { InvitationLinkRow } from './invitation-links-schema.ts'
 import type { CustomerInvitationRow } from './invitation-tables.ts'
-import type {
-  GrantTokenRow,
-  OAuthGrantRow,
-  OAuthRecordRow,
-  PasswordRow,
-  SignInSessionRow,
-  SigningKeyRow,
-} from './oauth-schema.ts'
+import type { OAuthTables } from './oauth-schema.ts'
 import type { ApprovalRow, PaymentRow, TransactionRow } from './payment-tables.ts'
 import type { SecondFactorRow } from './second-factor-schema.ts'
 
@@ -16,7 +10,7 @@ import type { SecondFactorRow } from './second-factor-schema.ts'
  * The tables, alike on SQLite and PostgreSQL: ids are text, amounts integer cents, instants milliseconds since the
  * epoch on the service's clock, booleans 0 or 1, structured values JSON as text.
  */
-export interface Tables {
+export interface Tables extends OAuthTables {
   parties: PartyRow
   users: UserRow
   secondFactors: SecondFactorRow
@@ -31,6 +25,7 @@ export interface Tables {
   customerInvitations: CustomerInvitationRow
   invitationLinks: InvitationLinkRow
   agentCards: AgentCardRow
+  cardPages: CardPageRow
   cardTransactions: CardTransactionRow
   ledgerEntries: LedgerEntryRow
   subscriptions: SubscriptionRow
@@ -41,12 +36,6 @@ export interface Tables {
   checkoutKey: CheckoutKeyRow
   idempotencyRecords: IdempotencyRecordRow
   clock: ClockRow
-  oauthRecords: OAuthRecordRow
-  oauthGrants: OAuthGrantRow
-  grantTokens: GrantTokenRow
-  signingKeys: SigningKeyRow
-  signInSessions: SignInSessionRow
-  passwords: PasswordRow
 }
 
 export interface PartyRow {

@@ -1,0 +1,51 @@
+import type { Principal } from './connection.ts'
+
+/** What a host needs to sign in: where the metadata of the resource is (RFC 9728) and what to ask for. */
+export interface Challenge {
+  resourceMetadata: string
+  scope: string
+}
+
+/** The credential in the Authorization header (RFC 6750, 2.1). Nothing else is looked at: a URL gets into logs. */
+export function bearerOf(headers: Headers): string | undefined {
+  return /^bearer +([\w.~+/=-]+) *$/i.exec(headers.get('authorization') ?? '')?.[1]
+}
+
+/** Nobody's credential: 401 with how to get one. Where one was sent it is told that it is no good (RFC 6750, 3). */
+export function unauthorized({ resourceMetadata, scope }: Challenge, wasSent: boolean): Response {
+  const words = wasSent
+    ? 'The access token or key is not valid: it is unknown, expired or revoked. Sign in again or use another key.'
+    : 'A credential is needed. Sign in by OAuth as WWW-Authenticate tells, or send Authorization: Bearer with a key.'
+  const error = wasSent ? 'invalid_token' : 'unauthorized'
+  const parameters = { resource_metadata: resourceMetadata, scope, ...(wasSent ? { error } : {}) }
+  return challengeResponse(401, error, words, parameters)
+}
+
+/** The scopes that the principal's token is short of; none where it is a key. */
+export function missingScopes({ scopes }: Principal, needed: readonly string[]): boolean {
+  return scopes !== undefined && needed.some((scope) => !scopes.includes(scope))
+}
+
+/** The token lacks scopes: 403 with all that a new one should have, so that nothing granted before is lost. */
+export function insufficientScope({ resourceMetadata }: Challenge, held: readonly string[], needed: readonly string[]) {
+  const scope = [...new Set([...held, ...needed])].join(' ')
+  const missing = needed.filter((name) => !held.includes(name)).join(' ')
+  const words = `This needs the scope ${missing}, which the access token lacks. Authorize again with the scopes of WWW-Authenticate.`
+  return challengeResponse(403, 'insufficient_scope', words, {
+    error: 'insufficient_scope',
+    scope,
+    resource_metadata: resourceMetadata,
+  })
+}
+
+function challengeResponse(status: number, error: string, words: string, parameters: Record<string, string>) {
+  const quoted = Object.entries(parameters).map(([name, value]) => `${name}="${value.replaceAll(/[\\"]/g, '\\$&')}"`)
+  return new Response(JSON.stringify({ error, error_description: words }), {
+    status,
+    headers: {
+      'Content-Type': 'application/json',
+      'Cache-Control': 'no-store',
+      'WWW-Authenticate': `Bearer ${quoted.join(', ')}`,
+    },
+  })
+}

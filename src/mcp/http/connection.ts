@@ -1,0 +1,55 @@
+import type { Toolset } from '../../operation.ts'
+import { sha256 } from '../../system.ts'
+
+/** Whom a bearer credential stands for. */
+export interface Principal {
+  /** Of the grant or key; sessions are bound to it. */
+  id: string
+  actor: 'agent' | 'party' | 'user'
+  /** OAuth scopes of the token; undefined for keys, which are not limited this way. */
+  scopes: readonly string[] | undefined
+  /** OAuth client; undefined for keys. */
+  clientId: string | undefined
+  /** What the API is called with. */
+  credential: string
+}
+
+/** One 2025-era session, or one 2026-era request. */
+export interface McpConnection extends Surface {
+  /** The one of the latest request: a session outlives the tokens it is used with. */
+  principal(): Principal
+  /** X-Instance-ID of what is caused through it. */
+  instanceId: string
+  era: 'legacy' | 'modern'
+}
+
+/** Which tools the host asked for. */
+export interface Surface {
+  /** Undefined: it did not say. */
+  toolsets: readonly Toolset[] | undefined
+  readOnly: boolean
+}
+
+/** The key in `_meta` by which a host chooses the instance id, where it cannot set the header. */
+export const instanceMetaKey = 'payments-mcp/instanceId'
+
+const printable = /^[\x20-\x7e]{1,1024}$/
+
+/** The instance id that the host chose, by header or `_meta`; what cannot be one is told in words. */
+export function chosenInstanceId(headers: Headers, params: unknown): { id: string | undefined } | { problem: string } {
+  const inMeta = (params as { _meta?: Record<string, unknown> } | undefined)?._meta?.[instanceMetaKey]
+  const header = headers.get('x-instance-id')
+  const given = header === null || header === '' ? inMeta : header
+  if (given === undefined) return { id: undefined }
+  if (typeof given === 'string' && printable.test(given)) return { id: given }
+  const where = given === inMeta ? `_meta[${JSON.stringify(instanceMetaKey)}]` : 'X-Instance-ID'
+  const got = typeof given === 'string' ? `a text of ${given.length} characters` : typeof given
+  return { problem: `${where} got ${got}; it accepts 1 to 1024 printable ASCII characters.` }
+}
+
+/** The instance id of 2026-era requests, which have no session: the same for a principal and its client every time. */
+export function steadyInstanceId({ id, clientId }: Principal, clientInfo: unknown): string {
+  const { name, version } = (clientInfo ?? {}) as { name?: unknown; version?: unknown }
+  const client = clientId === undefined ? ['info', name, version] : ['client', clientId]
+  return `run_${sha256(JSON.stringify([id, ...client])).slice(0, 32)}`
+}

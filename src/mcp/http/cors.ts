@@ -1,0 +1,39 @@
+/** What a host in a browser may send, and what it may read besides the body. */
+const methods = 'GET, POST, DELETE'
+const requestHeaders = [
+  'Accept',
+  'Authorization',
+  'Content-Type',
+  'Last-Event-ID',
+  'Mcp-Method',
+  'Mcp-Name',
+  'Mcp-Protocol-Version',
+  'Mcp-Session-Id',
+  'X-Instance-ID',
+  'X-MCP-Readonly',
+  'X-MCP-Toolsets',
+].join(', ')
+const responseHeaders = 'Mcp-Session-Id, WWW-Authenticate, Mcp-Protocol-Version'
+
+/** The answer to a preflight of an allowed origin (Fetch, CORS protocol); credentials are never cookies here. */
+export function preflight(origin: string): Response {
+  return withCors(
+    new Response(null, {
+      status: 204,
+      headers: {
+        'Access-Control-Allow-Methods': methods,
+        'Access-Control-Allow-Headers': requestHeaders,
+        'Access-Control-Max-Age': '7200',
+      },
+    }),
+    origin,
+  )
+}
+
+/** Lets a page of that origin read the response. */
+export function withCors(response: Response, origin: string): Response {
+  response.headers.set('Access-Control-Allow-Origin', origin)
+  response.headers.set('Access-Control-Expose-Headers', responseHeaders)
+  response.headers.append('Vary', 'Origin')
+  return response
+}

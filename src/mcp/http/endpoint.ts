@@ -1,0 +1,252 @@
+import {
+  CLIENT_INFO_META_KEY,
+  classifyInboundRequest,
+  type InboundClassificationOutcome,
+  isJsonContentType,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type RequestId,
+  type Server,
+  type ServerEvent,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from '@modelcontextprotocol/server'
+import type { Log } from '../../client/client.ts'
+import { show } from '../../errors.ts'
+import { newSecret, type System } from '../../system.ts'
+import { readJson } from './body.ts'
+import { bearerOf, type Challenge, insufficientScope, missingScopes, unauthorized } from './challenge.ts'
+import { chosenInstanceId, type McpConnection, type Principal, type Surface, steadyInstanceId } from './connection.ts'
+import { preflight, withCors } from './cors.ts'
+import { createHeartbeats } from './heartbeats.ts'
+import { defaultLimits, type Limits } from './limits.ts'
+import { createMemorySessions } from './memory-sessions.ts'
+import { createModernEra } from './modern.ts'
+import { refused, rpc, sessionNotFound } from './responses.ts'
+import { notifySession } from './session-events.ts'
+import type { SessionStore } from './session-store.ts'
+import { createSessions, type Session } from './sessions.ts'
+import { surfaceOf } from './surface.ts'
+
+export interface McpEndpointOptions {
+  /** Whose bearer credential this is; undefined: nobody's. Asked at every request. */
+  authorize(credential: string): Promise<Principal | undefined>
+  /** The MCP server of one 2025-era session or one 2026-era request. */
+  createServer(connection: McpConnection): Server
+  /** Where sessions are kept; without one, in this process's memory. */
+  sessions?: SessionStore
+  /** What a host needs to sign in, for the address that it used. */
+  challenge(request: Request): Challenge
+  /** The OAuth scopes that a JSON-RPC message needs; empty: none. */
+  scopesFor(message: unknown): readonly string[]
+  /** Whether pages of that origin may read the answers; the listener has refused those that may not even send. */
+  allowsOrigin?: (origin: string) => boolean
+  system: System
+  log: Log
+  limits?: Partial<Limits>
+}
+
+export interface McpEndpoint {
+  fetch(request: Request): Promise<Response>
+  /** Tells hosts what changed: those of one principal, or all. */
+  notify(event: ServerEvent, principalId?: string): void
+  /** Lets what runs finish, for a while, and ends the streams. */
+  close(): Promise<void>
+}
+
+/** MCP over streamable HTTP, at one address for both eras: 2026-07-28 without sessions, the versions before with them. */
+export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
+  const { authorize, createServer, challenge, scopesFor, allowsOrigin, system, log } = options
+  const limits: Limits = { ...defaultLimits, ...options.limits }
+  const heartbeats = createHeartbeats(limits.heartbeatMs, () => sessions.sweep())
+  const store = options.sessions ?? createMemorySessions()
+  const sessions = createSessions({ createServer, store, system, limits, heartbeats, log })
+  const modern = createModernEra({ createServer, limits, log })
+  let closing = false
+
+  const serve = async (request: Request): Promise<Response> => {
+    if (closing) return refusedNow()
+    const surface = surfaceOf(pathOf(request.url), request.headers)
+    if ('problem' in surface) {
+      return refused({ status: surface.status, code: rpc.invalidRequest, message: surface.problem })
+    }
+    const credential = bearerOf(request.headers)
+    const principal = credential === undefined ? undefined : await authorize(credential)
+    if (principal === undefined) return unauthorized(challenge(request), request.headers.has('authorization'))
+    if (request.method === 'POST') return post(request, principal, surface)
+    if (request.method !== 'GET' && request.method !== 'DELETE') return methodNotAllowed()
+    // The 2026 era has neither of the two.
+    if (!request.headers.has('mcp-session-id')) return methodNotAllowed('POST')
+    const session = await sessionOf(request, principal)
+    if (session instanceof Response) return session
+    if (request.method === 'GET') return listen(request, session)
+    await sessions.end(session)
+    return new Response(null, { status: 204 })
+  }
+
+  const post = async (request: Request, principal: Principal, surface: Surface): Promise<Response> => {
+    if (!isJsonContentType(request.headers.get('content-type'))) {
+      return refused({ status: 415, code: rpc.server, message: 'Send Content-Type: application/json.' })
+    }
+    const body = await readJson(request, limits.bodyBytes)
+    if (!('json' in body)) return refused(body)
+    const message = body.json as JSONRPCMessage
+    const id = requestIdOf(message)
+    const route = classify(request, message)
+    if (route.kind === 'reject') {
+      const { httpStatus: status, code, message: words, data } = route
+      return refused({ status, code, message: words, data, id })
+    }
+    const needed = scopesFor(message)
+    if (missingScopes(principal, needed)) return insufficientScope(challenge(request), principal.scopes ?? [], needed)
+    if (route.kind === 'modern') return serveModern(request, message, principal, surface)
+    if (!acceptsBoth(request.headers)) return notAcceptable('application/json and text/event-stream')
+    if (route.reason === 'batch') {
+      return refused({ status: 400, code: rpc.invalidRequest, message: 'Send one message a request, not a batch.' })
+    }
+    if (route.reason === 'initialize') return initialize(request, message as JSONRPCRequest, principal, surface)
+    const session = await sessionOf(request, principal)
+    if (session instanceof Response) return session
+    if (id === null) return session.transport.receive(message)
+    return session.transport.request(message as JSONRPCRequest, isPrimed(request.headers))
+  }
+
+  const serveModern = (request: Request, message: JSONRPCMessage, principal: Principal, surface: Surface) => {
+    const params = 'method' in message ? message.params : undefined
+    const chosen = chosenInstanceId(request.headers, params)
+    if ('problem' in chosen) return badInstanceId(chosen.problem, message)
+    const clientInfo = params?._meta?.[CLIENT_INFO_META_KEY]
+    const instanceId = chosen.id ?? steadyInstanceId(principal, clientInfo)
+    return modern.fetch(request, message, { ...surface, principal: () => principal, instanceId, era: 'modern' })
+  }
+
+  const initialize = (request: Request, message: JSONRPCRequest, principal: Principal, surface: Surface) => {
+    if (request.headers.has('mcp-session-id')) {
+      const words = 'initialize starts a session: send it without Mcp-Session-Id.'
+      return refused({ status: 400, code: rpc.invalidRequest, message: words, id: message.id })
+    }
+    const chosen = chosenInstanceId(request.headers, message.params)
+    if ('problem' in chosen) return badInstanceId(chosen.problem, message)
+    return sessions.open(principal, message, surface, chosen.id ?? `run_${newSecret(system, 16)}`)
+  }
+
+  const sessionOf = async ({ headers }: Request, principal: Principal): Promise<Session | Response> => {
+    const id = headers.get('mcp-session-id')
+    if (id === null) {
+      const message = 'Mcp-Session-Id is missing: send the one that the answer to initialize brought.'
+      return refused({ status: 400, code: rpc.server, message })
+    }
+    const session = await sessions.find(id, principal)
+    if (session === undefined) return sessionNotFound()
+    return refusedVersion(headers.get('mcp-protocol-version')) ?? session
+  }
+
+  return {
+    fetch: async (request) => {
+      const origin = request.headers.get('origin')
+      const readable = origin !== null && allowsOrigin?.(origin) === true
+      if (request.method === 'OPTIONS' && readable) return preflight(origin)
+      const response = await answered(() => serve(request), log)
+      return readable ? withCors(response, origin) : response
+    },
+    notify: (event, principalId) => {
+      modern.notify(event, principalId)
+      for (const session of sessions.here()) {
+        if (principalId === undefined || session.principalId === principalId) notifySession(session, event, log)
+      }
+    },
+    close: async () => {
+      if (closing) return
+      closing = true
+      const timer = new AbortController()
+      const idle = [modern.idle(), ...[...sessions.here()].map(({ transport }) => transport.idle())]
+      await Promise.race([Promise.all(idle), system.sleep(limits.drainMs, timer.signal).catch(() => {})])
+      timer.abort()
+      heartbeats.close()
+      await Promise.all([modern.close(), sessions.close()])
+    },
+  }
+}
+
+/** What fails unexpectedly is logged and told without its details. */
+async function answered(serve: () => Promise<Response>, log: Log): Promise<Response> {
+  try {
+    return await serve()
+  } catch (error) {
+    log.error({ err: error }, 'MCP request failed')
+    const [status, message] = isBusy(error)
+      ? [503, 'The database is busy or cannot be reached. Send the request again in a moment.']
+      : [500, 'The server failed. Send the request again.']
+    return refused({ status, code: rpc.internal, message, headers: { 'Retry-After': '1' } })
+  }
+}
+
+/** The service's store and what asks it say so by the error's name; this side of the program does not import it. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && error.name === 'StoreBusyError'
+}
+
+/** The path of an absolute URL, without the cost of parsing all of it. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('//') + 2)
+  const end = url.indexOf('?', start)
+  return end === -1 ? url.slice(start) : url.slice(start, end)
+}
+
+function classify({ headers }: Request, body: unknown): InboundClassificationOutcome {
+  const protocolVersionHeader = headers.get('mcp-protocol-version')
+  const mcpMethodHeader = headers.get('mcp-method')
+  const mcpNameHeader = headers.get('mcp-name')
+  return classifyInboundRequest({
+    httpMethod: 'POST',
+    body,
+    ...(protocolVersionHeader !== null && { protocolVersionHeader }),
+    ...(mcpMethodHeader !== null && { mcpMethodHeader }),
+    ...(mcpNameHeader !== null && { mcpNameHeader }),
+  })
+}
+
+/** The id of a request; null for everything else. */
+function requestIdOf(message: unknown): RequestId | null {
+  if (typeof message !== 'object' || message === null || !('method' in message) || !('id' in message)) return null
+  return typeof message.id === 'string' || typeof message.id === 'number' ? message.id : null
+}
+
+async function listen(request: Request, { streams }: Session): Promise<Response> {
+  if (!request.headers.get('accept')?.includes('text/event-stream')) return notAcceptable('text/event-stream')
+  return streams.listen(request.headers.get('last-event-id'), isPrimed(request.headers))
+}
+
+function acceptsBoth(headers: Headers): boolean {
+  const accept = headers.get('accept') ?? ''
+  return accept.includes('application/json') && accept.includes('text/event-stream')
+}
+
+/** Whether the host understands events without data (since 2025-11-25). */
+function isPrimed(headers: Headers): boolean {
+  return (headers.get('mcp-protocol-version') ?? '') >= '2025-11-25'
+}
+
+function refusedVersion(version: string | null): Response | undefined {
+  if (version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version)) return undefined
+  const accepts = SUPPORTED_PROTOCOL_VERSIONS.join(', ')
+  const message = `Mcp-Protocol-Version got ${show(version)}; a session accepts ${accepts}.`
+  return refused({ status: 400, code: rpc.server, message })
+}
+
+function badInstanceId(message: string, of: JSONRPCMessage): Promise<Response> {
+  return Promise.resolve(refused({ status: 400, code: rpc.invalidRequest, message, id: requestIdOf(of) }))
+}
+
+function notAcceptable(what: string): Response {
+  return refused({ status: 406, code: rpc.server, message: `Send Accept: with ${what}.` })
+}
+
+function methodNotAllowed(allow = 'GET, POST, DELETE'): Response {
+  const message = `Method not allowed. Use ${allow}; GET and DELETE need Mcp-Session-Id.`
+  return refused({ status: 405, code: rpc.server, message, headers: { Allow: allow } })
+}
+
+function refusedNow(): Response {
+  const message = 'The server is stopping. Send the request again in a moment.'
+  return refused({ status: 503, code: rpc.server, message, headers: { 'Retry-After': '1', Connection: 'close' } })
+}

@@ -1,0 +1,28 @@
+import { deadline } from '../../system.ts'
+import type { EventConnection } from './event-connection.ts'
+
+/** Writes to open streams now and then, so that no proxy between takes a quiet one for dead. */
+export interface Heartbeats {
+  keep(connection: EventConnection): void
+  close(): void
+}
+
+/** `beat` runs with every one of them: the streams that are open keep their sessions from ending. */
+export function createHeartbeats(everyMs: number, beat: () => void): Heartbeats {
+  const connections = new Set<EventConnection>()
+  let timer: ReturnType<typeof deadline> | undefined
+  const tick = () => {
+    timer = undefined
+    for (const connection of [...connections]) connection.beat()
+    beat()
+    if (connections.size > 0) timer = deadline(everyMs, tick)
+  }
+  return {
+    keep: (connection) => {
+      connections.add(connection)
+      connection.ended.addEventListener('abort', () => connections.delete(connection), { once: true })
+      timer ??= deadline(everyMs, tick)
+    },
+    close: () => timer?.clear(),
+  }
+}

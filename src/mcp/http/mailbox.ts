@@ -1,0 +1,77 @@
+import type { JSONRPCMessage } from '@modelcontextprotocol/server'
+import type { Log } from '../../client/client.ts'
+import { newId, newSecret, type System } from '../../system.ts'
+import type { SessionStore } from './session-store.ts'
+
+/**
+ * How the processes that serve one session hand each other what reached the wrong one: a host's answer to a request
+ * that another process sent, and the cancellation of a call that another process runs.
+ */
+export interface Mailbox {
+  /** Tells this process from the others in the ids of the requests it sends to the host. */
+  readonly tag: string
+  /** Looks into the mailbox from now on, until the function it gives back is called. */
+  wait(): () => void
+  /** Leaves a message for that process, or for every other one. */
+  post(message: JSONRPCMessage, addressee: string): Promise<void>
+  close(): void
+}
+
+export interface MailboxOptions {
+  idHash: string
+  store: SessionStore
+  system: System
+  pollMs: number
+  receive: (message: JSONRPCMessage) => void
+  log: Log
+}
+
+export function createMailbox({ idHash, store, system, pollMs, receive, log }: MailboxOptions): Mailbox {
+  const tag = newSecret(system, 6)
+  // Since when each waits, the one that waits the longest first.
+  const waiting = new Map<object, number>()
+  const seen = new Set<string>()
+  const stop = new AbortController()
+  let polling = false
+  const look = async () => {
+    const [longest] = waiting.values()
+    // Most calls are answered sooner than anything could be in the mail for them.
+    if (longest === undefined || system.elapsed() - longest < pollMs) return
+    for (const mail of await store.takeMail(idHash, tag)) {
+      if (seen.has(mail.id)) continue
+      if (mail.addressee === '') seen.add(mail.id)
+      receive(JSON.parse(mail.message) as JSONRPCMessage)
+    }
+  }
+  const poll = async () => {
+    if (polling) return
+    polling = true
+    try {
+      while (waiting.size > 0) {
+        await system.sleep(pollMs, stop.signal)
+        await look()
+      }
+    } catch (error) {
+      if (!stop.signal.aborted) log.warn({ err: error }, 'the mail of a session was not read')
+    } finally {
+      polling = false
+    }
+  }
+  return {
+    tag,
+    wait: () => {
+      if (!store.shared) return () => {}
+      const who = {}
+      waiting.set(who, system.elapsed())
+      poll()
+      return () => void waiting.delete(who)
+    },
+    post: async (message, addressee) => {
+      if (!store.shared) return
+      const sentAtMs = system.now()
+      const id = newId('mml', system, sentAtMs)
+      await store.deliver({ id, idHash, addressee, message: JSON.stringify(message), sentAtMs })
+    },
+    close: () => stop.abort(),
+  }
+}

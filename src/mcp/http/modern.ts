@@ -1,0 +1,118 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { createMcpHandler, type JSONRPCMessage, type Server, type ServerEvent } from '@modelcontextprotocol/server'
+import type { Log } from '../../client/client.ts'
+import type { McpConnection } from './connection.ts'
+import { connectionFrom } from './event-connection.ts'
+import type { Limits } from './limits.ts'
+import { refused, rpc, streamResponse } from './responses.ts'
+
+/** The 2026 era: every request stands for itself, so any process can serve it. */
+export interface ModernEra {
+  fetch(request: Request, message: JSONRPCMessage, connection: McpConnection): Promise<Response>
+  /** Tells those who subscribed to it, of one principal or of all. */
+  notify(event: ServerEvent, principalId?: string): void
+  /** Resolves when no request runs; subscriptions run until they are closed. */
+  idle(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface ModernEraOptions {
+  createServer: (connection: McpConnection) => Server
+  limits: Limits
+  log: Log
+}
+
+/** What the SDK's handler reads of a request whose body is parsed; reading the rest of a `Request` costs time. */
+interface Head extends Pick<Request, 'method' | 'headers' | 'signal'> {
+  connection: McpConnection
+}
+
+export function createModernEra({ createServer, limits, log }: ModernEraOptions): ModernEra {
+  const bus = createBus()
+  const handler = createMcpHandler(({ requestInfo }) => createServer((requestInfo as unknown as Head).connection), {
+    legacy: 'reject',
+    bus: bus.handlerBus,
+    maxSubscriptions: limits.sessions,
+    keepAliveMs: limits.heartbeatMs,
+    onerror: (error) => log.warn({ err: error }, 'MCP request'),
+  })
+  let running = 0
+  let waiting: (() => void)[] = []
+  const done = () => {
+    running -= 1
+    if (running > 0) return
+    for (const resolve of waiting) resolve()
+    waiting = []
+  }
+  const serve = async ({ method, headers, signal }: Request, message: JSONRPCMessage, connection: McpConnection) => {
+    const head: Head = { method, headers, signal, connection }
+    return handler.fetch(head as unknown as Request, { parsedBody: message })
+  }
+  return {
+    fetch: async (request, message, connection) => {
+      const principalId = connection.principal().id
+      if ('method' in message && message.method === 'subscriptions/listen') {
+        if (bus.count(principalId) >= limits.sessionsPerPrincipal) return tooManySubscriptions(message)
+        return carried(await bus.as(principalId, () => serve(request, message, connection)), limits, () => {})
+      }
+      running += 1
+      try {
+        return await carried(await serve(request, message, connection), limits, done)
+      } catch (error) {
+        done()
+        throw error
+      }
+    },
+    notify: bus.publish,
+    idle: async () => {
+      if (running > 0) await new Promise<void>((resolve) => waiting.push(resolve))
+    },
+    close: handler.close,
+  }
+}
+
+/** The SDK's response with a bound on what its reader leaves unread; `done` is called when it is over. */
+async function carried(response: Response, { unreadBytes }: Limits, done: () => void): Promise<Response> {
+  const { status, body } = response
+  if (body !== null && response.headers.get('content-type') === 'text/event-stream') {
+    const connection = connectionFrom(body, unreadBytes)
+    connection.ended.addEventListener('abort', done, { once: true })
+    return streamResponse(connection.body)
+  }
+  // As text in one piece: the HTTP layer writes that at once, a stream only in turns of the event loop.
+  const text = body === null ? null : await response.text()
+  done()
+  return new Response(text, { status, ...(text === null ? {} : { headers: { 'Content-Type': 'application/json' } }) })
+}
+
+/** Events for subscriptions, each of which is somebody's: what changed for one principal is no news for another. */
+function createBus() {
+  const subscriber = new AsyncLocalStorage<string>()
+  const listeners = new Map<(event: ServerEvent) => void, string>()
+  const publish = (event: ServerEvent, principalId?: string) => {
+    for (const [listener, id] of listeners) if (principalId === undefined || id === principalId) listener(event)
+  }
+  return {
+    handlerBus: {
+      publish: (event: ServerEvent) => publish(event),
+      subscribe: (listener: (event: ServerEvent) => void) => {
+        listeners.set(listener, subscriber.getStore() ?? '')
+        return () => void listeners.delete(listener)
+      },
+    },
+    publish,
+    as: <T>(principalId: string, work: () => T): T => subscriber.run(principalId, work),
+    count: (principalId: string) => [...listeners.values()].filter((id) => id === principalId).length,
+  }
+}
+
+function tooManySubscriptions(message: JSONRPCMessage): Response {
+  const id = 'id' in message ? (message.id ?? null) : null
+  return refused({
+    status: 429,
+    code: rpc.server,
+    message: 'Too many subscriptions of this credential are open. Close one before opening another.',
+    id,
+    headers: { 'Retry-After': '5' },
+  })
+}

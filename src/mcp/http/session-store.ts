@@ -1,0 +1,66 @@
+/**
+ * Where sessions are kept, so that any process behind the same address can go on with one. Nothing in it is a secret:
+ * a session's id is stored as its hash.
+ */
+export interface SessionStore {
+  /** Whether other processes use it as well, so that a session may change or end without this process. */
+  readonly shared: boolean
+  /**
+   * Keeps a new session. Beyond the bounds, those that were used the longest ago end with all that is theirs; it gives
+   * back the hashes of their ids.
+   */
+  create(session: SessionRecord, bounds: SessionBounds): Promise<string[]>
+  find(idHash: string): Promise<SessionRecord | undefined>
+  touch(idHash: string, usedAtMs: number): Promise<void>
+  /** Ends a session with its events and mail. */
+  remove(idHash: string): Promise<void>
+  /** Keeps an event, and of its stream no more than the latest `keep`. */
+  appendEvent(event: StoredEvent, keep: number): Promise<void>
+  /** The events of a stream after that one, oldest first. */
+  readEvents(idHash: string, streamId: string, afterSequence: number): Promise<StoredEvent[]>
+  /** Leaves a message for the processes that serve the session; drops it where too much is unread. */
+  deliver(mail: SessionMail): Promise<void>
+  /** The messages for that addressee, which are removed, and those for everybody, which stay for a while. */
+  takeMail(idHash: string, addressee: string): Promise<SessionMail[]>
+}
+
+export interface SessionRecord {
+  /** SHA-256 of the session's id, hexadecimal. */
+  idHash: string
+  principalId: string
+  /** JSON of what a process needs to go on with it; the store does not look at it. */
+  state: string
+  createdAtMs: number
+  usedAtMs: number
+}
+
+export interface SessionBounds {
+  sessions: number
+  sessionsPerPrincipal: number
+  /** Sessions that were not used since then have ended. */
+  usedSinceMs: number
+}
+
+export interface StoredEvent {
+  idHash: string
+  streamId: string
+  /** 1, 2, 3 … in a stream. */
+  sequence: number
+  /** A JSON-RPC message as JSON. */
+  message: string
+}
+
+export interface SessionMail {
+  id: string
+  idHash: string
+  /** Which process it is for; empty: all that serve the session. */
+  addressee: string
+  /** A JSON-RPC message as JSON. */
+  message: string
+  sentAtMs: number
+}
+
+/** Unread messages of a session. */
+export const mailLimit = 100
+/** How long a message for everybody stays. */
+export const mailKeptMs = 60_000

@@ -1,0 +1,156 @@
+import type { Log } from '../../client/client.ts'
+import { newSecret, type System } from '../../system.ts'
+import { type EventConnection, firstEvent, messageEvent, openConnection } from './event-connection.ts'
+import type { Heartbeats } from './heartbeats.ts'
+import type { Limits } from './limits.ts'
+import { refused, rpc, streamResponse } from './responses.ts'
+import type { SessionStore } from './session-store.ts'
+import { createStream, eventId, isLast, parseEventId, type SessionStream } from './session-stream.ts'
+
+/** The event streams of one session in this process. */
+export interface SessionStreams {
+  /** A stream for what a request brings about, and the response that carries it. */
+  openForRequest(primed: boolean): { stream: SessionStream; response: Response }
+  /** Serves a GET: a stream for what comes by itself, or the resumption of one that was interrupted. */
+  listen(lastEventId: string | null, primed: boolean): Promise<Response>
+  /** The stream for what comes by itself; a request needs one that somebody reads. */
+  listened(isRead: boolean): SessionStream | undefined
+  /** How many are being read. */
+  open(): number
+  close(): void
+}
+
+export interface SessionStreamsOptions {
+  idHash: string
+  store: SessionStore
+  system: System
+  limits: Limits
+  heartbeats: Heartbeats
+  log: Log
+}
+
+export function createSessionStreams(options: SessionStreamsOptions): SessionStreams {
+  const { idHash, store, system, limits, heartbeats, log } = options
+  const connections = new Set<EventConnection>()
+  const streams = new Map<string, SessionStream>()
+  // Those that hosts listen on, the newest last.
+  let listening: SessionStream[] = []
+
+  const connect = () => {
+    const connection = openConnection(limits.unreadBytes)
+    connections.add(connection)
+    connection.ended.addEventListener('abort', () => connections.delete(connection), { once: true })
+    heartbeats.keep(connection)
+    return connection
+  }
+  // The kind stands first: only a request's stream has an end to wait for.
+  const create = (kind: 'g' | 'p') => {
+    const id = `${kind}${newSecret(system, 9)}`
+    const stream = createStream({ id, idHash, store, limits, log, onEnd: () => streams.delete(id) })
+    streams.set(id, stream)
+    return stream
+  }
+
+  const listenAnew = async (connection: EventConnection, after: ReturnType<typeof parseEventId>, primed: boolean) => {
+    // What an interrupted one missed stays in the store, for a resumption later.
+    for (const interrupted of listening.filter((other) => !other.connected())) interrupted.end()
+    const stream = create('g')
+    listening = [...listening.filter((other) => other.connected()), stream]
+    if (after !== undefined) {
+      const missed = await store.readEvents(idHash, after.streamId, after.sequence)
+      for (const event of missed) connection.write(messageEvent(event.message, eventId(after.streamId, event.sequence)))
+    }
+    if (primed) connection.write(firstEvent(eventId(stream.id, 0)))
+    stream.attach(connection, 0)
+  }
+  return {
+    openForRequest: (primed) => {
+      const stream = create('p')
+      const connection = connect()
+      if (primed) connection.write(firstEvent(eventId(stream.id, 0)))
+      stream.attach(connection, 0)
+      return { stream, response: streamResponse(connection.body) }
+    },
+    listen: async (lastEventId, primed) => {
+      const after = lastEventId === null ? undefined : parseEventId(lastEventId)
+      if (lastEventId !== null && after === undefined) return badEventId()
+      if (connections.size >= limits.streamsPerSession && streams.get(after?.streamId ?? '')?.connected() !== true) {
+        return tooManyStreams(limits.streamsPerSession)
+      }
+      const interrupted = after === undefined ? undefined : streams.get(after.streamId)
+      const isRequest = after?.streamId.startsWith('p') === true
+      if (after !== undefined && interrupted === undefined && isRequest) {
+        return (await resumeFromStore(connect, after, options)) ?? nothingMore()
+      }
+      const connection = connect()
+      if (after !== undefined && interrupted !== undefined) interrupted.attach(connection, after.sequence)
+      else await listenAnew(connection, after, primed)
+      return streamResponse(connection.body)
+    },
+    listened: (isRead) => listening.findLast((stream) => stream.connected()) ?? (isRead ? undefined : listening.at(-1)),
+    open: () => connections.size,
+    close: () => {
+      for (const connection of [...connections]) connection.end()
+    },
+  }
+}
+
+/** The rest of a request's stream that is not of this process, or is answered; undefined when nothing will come. */
+async function resumeFromStore(
+  connect: () => EventConnection,
+  { streamId, sequence }: { streamId: string; sequence: number },
+  options: SessionStreamsOptions,
+): Promise<Response | undefined> {
+  const { idHash, store } = options
+  // With the event that the host has: after the last one there is no other.
+  const events = await store.readEvents(idHash, streamId, sequence - 1)
+  const missed = events.filter((event) => event.sequence > sequence)
+  const known = events.find((event) => event.sequence === sequence)
+  if (known !== undefined && isLast(known.message)) return undefined
+  if (missed.every(({ message }) => message === '') && (missed.length > 0 || !store.shared)) return undefined
+  const connection = connect()
+  follow(connection, streamId, sequence, options)
+  return streamResponse(connection.body)
+}
+
+/** Writes the rest of a request's stream from the store, waiting for another process that runs the request. */
+async function follow(
+  connection: EventConnection,
+  streamId: string,
+  afterSequence: number,
+  { idHash, store, system, limits, log }: SessionStreamsOptions,
+): Promise<void> {
+  const untilMs = system.elapsed() + limits.followMs
+  let after = afterSequence
+  try {
+    while (!connection.ended.aborted) {
+      for (const { sequence, message } of await store.readEvents(idHash, streamId, after)) {
+        if (message !== '') connection.write(messageEvent(message, eventId(streamId, sequence)))
+        await connection.taken()
+        after = sequence
+        if (isLast(message)) return
+      }
+      if (!store.shared || system.elapsed() >= untilMs) return
+      await system.sleep(limits.pollMs, connection.ended)
+    }
+  } catch (error) {
+    if (!connection.ended.aborted) log.warn({ err: error }, 'a stream was not resumed')
+  } finally {
+    connection.end()
+  }
+}
+
+/** Tells a host to stop resuming (HTML, server-sent events: 204). */
+function nothingMore(): Response {
+  return new Response(null, { status: 204 })
+}
+
+function badEventId(): Response {
+  const message = 'Last-Event-ID is none of this server. Send the id of the last event that was received, or none.'
+  return refused({ status: 400, code: rpc.invalidRequest, message })
+}
+
+function tooManyStreams(limit: number): Response {
+  const message = `${limit} streams of this session are open. Close one before opening another.`
+  return refused({ status: 429, code: rpc.server, message, headers: { 'Retry-After': '5' } })
+}

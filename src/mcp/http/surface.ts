@@ -1,0 +1,42 @@
+import { toolsets } from '../../config.ts'
+import { show } from '../../errors.ts'
+import type { Surface } from './connection.ts'
+
+/**
+ * Which tools a request asks for, by its path (`/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents`, both together) and the
+ * headers X-MCP-Toolsets and X-MCP-Readonly. The path wins over a header; either one can make it read-only.
+ */
+export function surfaceOf(path: string, headers: Headers): Surface | { status: 400 | 404; problem: string } {
+  const found = /^\/mcp(?:\/x\/(?<list>[^/]+))?(?<readOnly>\/readonly)?\/?$/.exec(path)?.groups
+  if (found === undefined && path !== '/mcp') {
+    return { status: 404, problem: 'There is nothing at this path. Use /mcp, /mcp/x/{toolsets} or /mcp/readonly.' }
+  }
+  const inPath = found?.list
+  const list = inPath ?? headers.get('x-mcp-toolsets') ?? ''
+  const readOnly = headers.get('x-mcp-readonly')?.toLowerCase() ?? 'false'
+  if (readOnly !== 'true' && readOnly !== 'false') {
+    return { status: 400, problem: `X-MCP-Readonly got ${show(readOnly)}; it accepts true or false.` }
+  }
+  const chosen = chosenToolsets(list)
+  if (chosen === 'unknown') {
+    const where = inPath === undefined ? 'X-MCP-Toolsets' : 'The path'
+    const accepts = `a comma list of ${toolsets.join(', ')}, or all`
+    return { status: inPath === undefined ? 400 : 404, problem: `${where} got ${show(list)}; it accepts ${accepts}.` }
+  }
+  return { toolsets: chosen, readOnly: readOnly === 'true' || found?.readOnly !== undefined }
+}
+
+function chosenToolsets(list: string): Surface['toolsets'] | 'unknown' {
+  if (list.trim() === '') return undefined
+  const words = decoded(list)
+    .split(',')
+    .map((word) => word.trim())
+  const known = (word: string) => word === 'all' || toolsets.some((toolset) => toolset === word)
+  if (!words.every(known)) return 'unknown'
+  return toolsets.filter((toolset) => words.includes('all') || words.includes(toolset))
+}
+
+/** A comma may stand percent-encoded in a path; what is wrongly encoded is no toolset as it is. */
+function decoded(list: string): string {
+  return list.replaceAll(/%2C/gi, ',').replaceAll(/%20/g, ' ')
+}

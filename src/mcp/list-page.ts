@@ -1,0 +1,32 @@
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import { show } from '../errors.ts'
+
+/** Every list of today fits in one page. */
+export const longestPage = 100
+
+/**
+ * A page of a list whose order is stable. The cursor names the last item of the page before: what is added or removed
+ * meanwhile makes nothing appear twice.
+ */
+export function pageOf<T>(
+  items: readonly T[],
+  name: (item: T) => string,
+  cursor: string | undefined,
+  length = longestPage,
+) {
+  const start = cursor === undefined ? 0 : after(items, name, cursor)
+  const page = items.slice(start, start + length)
+  const last = page.at(-1)
+  if (last === undefined || start + length >= items.length) return { page }
+  return { page, nextCursor: Buffer.from(name(last)).toString('base64url') }
+}
+
+function after<T>(items: readonly T[], name: (item: T) => string, cursor: string): number {
+  const last = Buffer.from(cursor, 'base64url').toString()
+  const index = items.findIndex((item) => name(item) === last)
+  if (index !== -1) return index + 1
+  throw new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `cursor must be the nextCursor of the page before; got ${show(cursor)}.`,
+  )
+}

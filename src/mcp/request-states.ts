@@ -1,0 +1,21 @@
+import { createRequestStateCodec, type ServerContext } from '@modelcontextprotocol/server'
+import { newSecret, type System } from '../system.ts'
+import type { RequestStates } from './serving.ts'
+
+/** Longer than a person is waited for (the SDK gives them 10 minutes). */
+const lifetimeSeconds = 900
+
+interface RequestStatesOptions {
+  secret: string | undefined
+  principal: string | undefined
+  system: Pick<System, 'randomBytes'>
+}
+
+/** Sealed with HMAC-SHA-256 and bound to the principal and the method, so that no answer counts for another question. */
+export function createRequestStates({ secret, principal = '', system }: RequestStatesOptions): RequestStates {
+  return createRequestStateCodec<unknown>({
+    key: secret ?? newSecret(system),
+    ttlSeconds: lifetimeSeconds,
+    bind: (context: ServerContext) => `${context.mcpReq.method} ${principal}`,
+  })
+}

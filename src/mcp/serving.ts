@@ -1,0 +1,61 @@
+import type { Server, ServerContext } from '@modelcontextprotocol/server'
+import type { Client, Log } from '../client/client.ts'
+import type { System } from '../system.ts'
+import type { ConfirmSettings } from './confirm-settings.ts'
+import type { ToolChoice } from './tools.ts'
+
+export interface McpServerOptions extends ToolChoice {
+  /** Gives the client; first asked for when the tools are listed or called. */
+  client: () => Promise<Client>
+  /** Of this package. */
+  version: string
+  log: Log
+  /** X-Instance-ID of this connection, whose activity is a resource; undefined: that one is not listed. */
+  instanceId?: string | undefined
+  /** When a person is asked before a call is carried out; undefined: in production, above USD 100.00. */
+  confirm?: ConfirmSettings | undefined
+  /** Where people find the hosted pages and the dashboard; undefined: not known. */
+  publicUrl?: string | undefined
+  /**
+   * Seals what was asked of a person while the answer is under way: 32 characters or more, the same in every process
+   * that may get the answer. Undefined: a random one of this connection.
+   */
+  stateSecret?: string | undefined
+  /** Whom the connection belongs to (key, grant): what one was asked, no other can answer. */
+  principal?: string | undefined
+  /** Told of changed resources instead of the connection's own host, where requests have no connection. */
+  notify?: { resourceUpdated(uri: string): void } | undefined
+  /** The views that a host may show beside results (MCP Apps). */
+  ui?: AppViews | undefined
+  system?: Pick<System, 'randomBytes' | 'sleep'>
+}
+
+export interface AppViews {
+  /** The `_meta` of a tool; undefined: it has no view. */
+  toolMeta(name: string): Record<string, unknown> | undefined
+  resources: readonly AppResource[]
+}
+
+export interface AppResource {
+  uri: string
+  name: string
+  mimeType: string
+  _meta?: Record<string, unknown>
+  read(): Promise<string>
+}
+
+/** What the requests of one connection are answered with. */
+export interface Serving extends McpServerOptions {
+  server: Server
+  confirm: ConfirmSettings
+  system: Pick<System, 'randomBytes' | 'sleep'>
+  seal: RequestStates
+  /** The resources that a host of the 2025 era wants to hear of. */
+  subscribed: Set<string>
+}
+
+/** What was asked and is not answered yet travels through the host, and comes back unchanged or not at all. */
+export interface RequestStates {
+  mint(state: unknown, context: ServerContext): Promise<string>
+  verify(text: string, context: ServerContext): Promise<unknown>
+}

@@ -1,0 +1,129 @@
+import { hide, tell } from './actions.js'
+import { createAmount } from './amount.js'
+import { byId, make, money, replace, timeIn, write, writeFacts } from './elements.js'
+import { createFrame } from './frame.js'
+import { purchaseLine, purchaseState } from './words.js'
+
+/** @typedef {import('./words.js').Purchase} Purchase */
+/** @typedef {import('./words.js').Card} Card */
+/** @typedef {{ card: Card, purchases: Purchase[] }} Shown */
+
+/** The newest of them. */
+const mostPurchases = 20
+
+const amount = createAmount()
+const authorize = byId('authorize', HTMLButtonElement)
+/** @type {Card | undefined} */
+let card
+
+const frame = createFrame({ type: 'agentCard', idOf: ({ id }) => id, atOnce, read, render, news, pauseMs })
+frame.start()
+
+authorize.addEventListener('click', pay)
+amount.input.addEventListener('input', label)
+// A sandboxed frame submits no forms, so Enter is listened for.
+amount.input.addEventListener('keydown', ({ key }) => {
+  if (key === 'Enter') authorize.click()
+})
+
+/**
+ * @param {Card} answered
+ * @returns {Shown}
+ */
+function atOnce(answered) {
+  return { card: answered, purchases: [] }
+}
+
+/**
+ * @param {string} cardId
+ * @returns {Promise<Shown>}
+ */
+async function read(cardId) {
+  const asked = { cardId, ...frame.party() }
+  const [found, transactions] = await Promise.all([
+    frame.host.call('get_agent_card', asked),
+    frame.host.call('list_card_transactions', { ...asked, limit: mostPurchases }),
+  ])
+  const purchases = transactions.filter((/** @type {Purchase} */ { attributes }) => attributes.kind === 'purchase')
+  return { card: found, purchases: purchases.reverse() }
+}
+
+/** @param {Shown} shown */
+function pauseMs({ card: { attributes }, purchases }) {
+  const held = purchases.some((purchase) => purchase.attributes.held > 0)
+  if (attributes.status === 'active' || held) return 5000
+  return attributes.status === 'used' ? 15_000 : undefined
+}
+
+/**
+ * @param {Shown} before
+ * @param {Shown} after
+ */
+function news(before, after) {
+  const told = (/** @type {Shown} */ { purchases }) => purchases.map(({ attributes }) => purchaseLine(attributes))
+  const fresh = told(after).filter((line, at) => line !== told(before)[at])
+  if (fresh.length > 0) return fresh.join(' ')
+  return before.card.attributes.status === after.card.attributes.status
+    ? ''
+    : `The card is ${after.card.attributes.status}.`
+}
+
+const cardStates = /** @type {Record<string, { text: string, tone: string }>} */ ({
+  active: { text: 'Active', tone: 'good' },
+  used: { text: 'Used', tone: 'over' },
+  expired: { text: 'Expired', tone: 'bad' },
+})
+
+/** @param {Shown} shown */
+function render({ card: found, purchases }) {
+  card = found
+  const { status, merchant, maximumAmount, currency, expiresAt, createdAt, agentId, instanceId } = found.attributes
+  const { timeZone } = frame.host.context()
+  const state = cardStates[status] ?? { text: status, tone: 'over' }
+  write('title', merchant.name)
+  write('state', state.text)
+  Object.assign(byId('state', HTMLElement), { hidden: false, className: `state ${state.tone}` })
+  writeFacts('facts', {
+    'At most': money(maximumAmount, currency),
+    [status === 'expired' ? 'Expired' : 'Expires']: timeIn(expiresAt, timeZone),
+    Issued: timeIn(createdAt, timeZone),
+    Agent: agentId ?? 'None: a person or an API key',
+    Run: instanceId,
+    Card: found.id,
+  })
+  replace('timeline', purchases.map(purchaseItem))
+  byId('about', HTMLElement).hidden = false
+  byId('story', HTMLElement).hidden = purchases.length === 0
+  const section = byId('sandbox', HTMLElement)
+  // Its button speaks until the call is over.
+  if (frame.busy()) return
+  if (!frame.maySimulate() || status !== 'active') return hide(section)
+  section.hidden = false
+  const hint = `The card allows ${money(maximumAmount, currency)}.`
+  // Also more may be tried, to see it declined.
+  amount.offer({ offeredCents: maximumAmount, mostCents: 10 ** 11, currency, hint })
+  label()
+}
+
+/** @param {Purchase} purchase */
+function purchaseItem({ attributes }) {
+  const time = make('time', timeIn(attributes.createdAt, frame.host.context().timeZone))
+  time.setAttribute('datetime', attributes.createdAt)
+  const title = make('strong', `${money(attributes.amount, attributes.currency)} at ${attributes.merchant.name}`)
+  return make('li', [title, time, make('span', purchaseLine(attributes))], purchaseState(attributes).tone)
+}
+
+function label() {
+  if (card === undefined || frame.busy()) return
+  const cents = amount.cents()
+  authorize.textContent = cents === undefined ? 'Authorize' : `Authorize ${money(cents, card.attributes.currency)}`
+}
+
+function pay() {
+  if (card === undefined) return
+  const cents = amount.cents()
+  if (cents === undefined) return tell(amount.problem())
+  const { currency, merchant } = card.attributes
+  const purchase = { cardId: card.id, amount: cents, currency, merchant: { name: merchant.name } }
+  frame.act(authorize, 'Authorizing…', 'simulate_card_authorization', { ...purchase, ...frame.party() })
+}

@@ -1,0 +1,177 @@
+import { hide } from './actions.js'
+import { Refusal } from './answers.js'
+import { byId, make, money, replace, timeIn, write, writeFacts } from './elements.js'
+import { createFrame } from './frame.js'
+
+/** @typedef {{ limitType: string, limitAmount: number, actualAmount: number, currency: string }} Reason */
+/**
+ * @typedef Approval
+ * @property {string} id
+ * @property {ApprovalAttributes} attributes
+ */
+/**
+ * @typedef ApprovalAttributes
+ * @property {string} status
+ * @property {{ type: string, id: string }} target
+ * @property {{ amount: number, currency: string } | null} payment
+ * @property {Reason[]} reasons
+ * @property {{ id: string, name: string | null } | null} customer
+ * @property {{ beneficiaryName: string, accountDisplayMask: string } | null} wire
+ * @property {{ actorType: string, agent: { id: string, name: string | null, owner: { name: string } | null } | null } | null} initiator
+ * @property {string | null} denialReason
+ * @property {string} createdAt
+ * @property {string | null} resolvedAt
+ */
+/** @typedef {{ approval: Approval, payee: string, note: string | null }} Shown */
+
+const approve = byId('approve', HTMLButtonElement)
+const deny = byId('deny', HTMLButtonElement)
+const reason = byId('reason', HTMLInputElement)
+/** @type {Approval | undefined} */
+let approval
+/** @type {{ approvalId: string, payee: string, note: string | null } | undefined} */
+let known
+
+const frame = createFrame({ type: 'approval', idOf: ({ id }) => id, atOnce, read, render, news, pauseMs })
+frame.start()
+
+approve.addEventListener('click', () => decide(approve, 'Approving…', 'approve_approval', {}))
+deny.addEventListener('click', () =>
+  decide(deny, 'Denying…', 'deny_approval', { reason: reason.value.trim() === '' ? undefined : reason.value.trim() }),
+)
+
+/**
+ * @param {Approval} answered
+ * @returns {Shown}
+ */
+function atOnce(answered) {
+  return { approval: answered, payee: wiredTo(answered), note: null }
+}
+
+/**
+ * @param {string} approvalId
+ * @returns {Promise<Shown>}
+ */
+async function read(approvalId) {
+  /** @type {Approval} */
+  const found = await frame.host.call('get_approval', { approvalId, ...frame.party() })
+  if (known?.approvalId !== approvalId) known = { approvalId, ...(await paymentOf(found)) }
+  return { approval: found, payee: known.payee, note: known.note }
+}
+
+/** @param {Approval} approval */
+function wiredTo({ attributes: { wire } }) {
+  return wire === null ? '' : `${wire.beneficiaryName}, account ${wire.accountDisplayMask}`
+}
+
+/**
+ * Whom the payment is to, and what for. The tool that tells may not be offered, and then it stays unsaid.
+ * @param {Approval} found
+ */
+async function paymentOf(found) {
+  const { target } = found.attributes
+  const unsaid = { payee: wiredTo(found), note: null }
+  if (target.type !== 'payment') return unsaid
+  try {
+    const payment = await frame.host.call('get_payment', { paymentId: target.id, ...frame.party() })
+    const { recipientAgent, recipient } = payment.relationships
+    const payee = recipientAgent?.data?.id ?? recipient?.data?.id ?? 'Somebody who still has to claim it'
+    return { payee, note: payment.attributes.description }
+  } catch (error) {
+    if (error instanceof Refusal) return unsaid
+    throw error
+  }
+}
+
+/** @param {Shown} shown */
+function pauseMs({ approval: { attributes } }) {
+  return attributes.status === 'pending' ? 5000 : undefined
+}
+
+/**
+ * @param {Shown} before
+ * @param {Shown} after
+ */
+function news({ approval: before }, { approval: after }) {
+  const { status } = after.attributes
+  return before.attributes.status === status ? '' : `${approvalStates[status]?.text ?? status}.`
+}
+
+const approvalStates = /** @type {Record<string, { text: string, tone: string }>} */ ({
+  pending: { text: 'Waits for a decision', tone: 'open' },
+  approved: { text: 'Approved', tone: 'good' },
+  denied: { text: 'Denied', tone: 'bad' },
+  canceled: { text: 'Canceled', tone: 'over' },
+})
+
+/** @param {Shown} shown */
+function render({ approval: found, payee, note }) {
+  approval = found
+  const { status, payment, reasons, customer, target, denialReason, createdAt, resolvedAt } = found.attributes
+  const { timeZone } = frame.host.context()
+  const state = approvalStates[status] ?? { text: status, tone: 'over' }
+  const words = payment === null ? 'A payment' : money(payment.amount, payment.currency)
+  write('title', found.attributes.wire === null ? `Payment of ${words}` : `Wire of ${words}`)
+  write('state', state.text)
+  Object.assign(byId('state', HTMLElement), { hidden: false, className: `state ${state.tone}` })
+  writeFacts('facts', {
+    To: payee,
+    For: note,
+    'Asked by': askedBy(found.attributes),
+    'Account of': customer === null ? null : (customer.name ?? customer.id),
+    Asked: timeIn(createdAt, timeZone),
+    Decided: resolvedAt === null ? null : timeIn(resolvedAt, timeZone),
+    'Denied because': denialReason,
+    Payment: target.id,
+    Approval: found.id,
+  })
+  replace(
+    'reasons',
+    reasons.map((each) => make('li', reasonWords(each))),
+  )
+  byId('about', HTMLElement).hidden = false
+  byId('why', HTMLElement).hidden = reasons.length === 0
+  if (frame.busy()) return
+  const section = byId('decision', HTMLElement)
+  if (!frame.mayAct() || status !== 'pending') return hide(section)
+  section.hidden = false
+  approve.textContent = `Approve ${words}`
+  deny.textContent = 'Deny'
+}
+
+const limitWords = /** @type {Record<string, string>} */ ({
+  perTransactionAmount: 'The limit for one payment is',
+  dailyAmount: 'The limit for a day is',
+  monthlyAmount: 'The limit for a month is',
+})
+
+/** @param {Reason} reason */
+function reasonWords({ limitType, limitAmount, actualAmount, currency }) {
+  const limit = `${limitWords[limitType] ?? `The limit ${limitType} is`} ${money(limitAmount, currency)}`
+  return `${limit}; with this payment it is ${money(actualAmount, currency)}.`
+}
+
+/** @param {ApprovalAttributes} approval */
+function askedBy({ initiator }) {
+  if (initiator === null) return null
+  const { actorType, agent } = initiator
+  if (agent === null) return actorWords[actorType] ?? actorType
+  const owner = agent.owner === null ? '' : ` of ${agent.owner.name}`
+  return `The agent ${agent.name ?? agent.id}${owner}`
+}
+
+const actorWords = /** @type {Record<string, string>} */ ({
+  user: 'A person',
+  api: 'An API key',
+  service: 'The service',
+})
+
+/**
+ * @param {HTMLButtonElement} button
+ * @param {string} doing
+ * @param {string} tool
+ * @param {Record<string, unknown>} input
+ */
+function decide(button, doing, tool, input) {
+  if (approval !== undefined) frame.act(button, doing, tool, { approvalId: approval.id, ...input })
+}

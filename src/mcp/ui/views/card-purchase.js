@@ -1,0 +1,268 @@
+import { hide, tell } from './actions.js'
+import { createAmount } from './amount.js'
+import { byId, make, money, replace, timeIn, write, writeFacts } from './elements.js'
+import { createFrame } from './frame.js'
+import { declineWords, purchaseState, releases } from './words.js'
+
+/** @typedef {import('./words.js').Purchase} Purchase */
+/** @typedef {import('./words.js').Card} Card */
+/** @typedef {{ purchase: Purchase, card: Card | undefined, refunds: Purchase[] }} Story */
+/** @typedef {{ title: string, detail: string, at?: string | null, tone: string, cause?: Purchase['attributes'] }} Event */
+
+/** The newest of them; a purchase seldom has more. */
+const mostRefunds = 100
+
+const amount = createAmount()
+const buttons = {
+  capture: byId('capture', HTMLButtonElement),
+  refund: byId('refund', HTMLButtonElement),
+  reverse: byId('reverse', HTMLButtonElement),
+  expire: byId('expire', HTMLButtonElement),
+}
+/** What ended which hold, when that happened here: the purchase itself does not tell. */
+let release = { purchaseId: '', words: releases.unknown }
+/** @type {Card | undefined} */
+let knownCard
+/**
+ * The refunds that were read last, of which purchase, and how much they were then.
+ * @type {{ purchaseId: string, cents: number, list: Purchase[] }}
+ */
+let knownRefunds = { purchaseId: '', cents: 0, list: [] }
+/** @type {Story | undefined} */
+let story
+
+const frame = createFrame({ type: 'cardTransaction', idOf, atOnce, read, render, news, pauseMs })
+frame.start()
+
+buttons.capture.addEventListener('click', () => move(buttons.capture, 'Capturing…', 'simulate_card_capture'))
+buttons.refund.addEventListener('click', () => move(buttons.refund, 'Refunding…', 'simulate_card_refund'))
+buttons.reverse.addEventListener('click', () => free(buttons.reverse, 'Reversing…', 'simulate_card_reversal'))
+buttons.expire.addEventListener('click', () => free(buttons.expire, 'Expiring…', 'simulate_card_expiration'))
+amount.input.addEventListener('input', label)
+// A sandboxed frame submits no forms, so Enter is listened for.
+amount.input.addEventListener('keydown', ({ key }) => {
+  if (key === 'Enter') (buttons.capture.hidden ? buttons.refund : buttons.capture).click()
+})
+
+/** @param {Purchase} transaction */
+function idOf({ id, attributes, relationships }) {
+  return attributes.kind === 'refund' ? (relationships.purchase.data?.id ?? id) : id
+}
+
+/** @param {Purchase} transaction */
+function atOnce(transaction) {
+  const tool = frame.host.context().toolInfo?.tool.name
+  if (tool === 'simulate_card_reversal' || tool === 'simulate_card_expiration') {
+    release = { purchaseId: transaction.id, words: releases[tool] }
+  }
+  return transaction.attributes.kind === 'purchase'
+    ? { purchase: transaction, card: undefined, refunds: [] }
+    : undefined
+}
+
+/**
+ * @param {string} cardTransactionId
+ * @returns {Promise<Story>}
+ */
+async function read(cardTransactionId) {
+  const party = frame.party()
+  /** @type {Purchase} */
+  const purchase = await frame.host.call('get_card_transaction', { cardTransactionId, ...party })
+  const cardId = purchase.relationships.agentCard.data?.id
+  if (cardId === undefined) return { purchase, card: undefined, refunds: [] }
+  if (knownCard?.id !== cardId) knownCard = await frame.host.call('get_agent_card', { cardId, ...party })
+  return { purchase, card: knownCard, refunds: await refundsOf(purchase, cardId) }
+}
+
+/**
+ * @param {Purchase} purchase
+ * @param {string} cardId
+ */
+async function refundsOf({ id: purchaseId, attributes: { refunded: cents } }, cardId) {
+  if (cents === 0) return []
+  if (knownRefunds.purchaseId === purchaseId && knownRefunds.cents === cents) return knownRefunds.list
+  const filter = { cardId, limit: mostRefunds, ...frame.party() }
+  /** @type {Purchase[]} */
+  const transactions = await frame.host.call('list_card_transactions', filter)
+  const list = transactions.filter(({ relationships }) => relationships.purchase.data?.id === purchaseId).reverse()
+  knownRefunds = { purchaseId, cents, list }
+  return list
+}
+
+/** @param {Story} shown */
+function pauseMs({ purchase: { attributes } }) {
+  if (attributes.status === 'authorized') return 3000
+  return attributes.captured > attributes.refunded ? 10_000 : undefined
+}
+
+/**
+ * @param {Story} before
+ * @param {Story} after
+ */
+function news({ purchase: before }, { purchase: { attributes } }) {
+  const changed = ['status', 'held', 'captured', 'refunded'].some(
+    (name) => Reflect.get(before.attributes, name) !== Reflect.get(attributes, name),
+  )
+  if (!changed) return ''
+  const { held, captured, refunded, currency } = attributes
+  const amounts = [`held ${money(held, currency)}`, `captured ${money(captured, currency)}`]
+  return `${purchaseState(attributes).text}: ${amounts.join(', ')}, refunded ${money(refunded, currency)}.`
+}
+
+/** @param {Story} shown */
+function render(shown) {
+  story = shown
+  const { purchase, card } = shown
+  const { attributes } = purchase
+  const { merchant, amount: cents, currency, held, captured, refunded } = attributes
+  const state = purchaseState(attributes)
+  write('title', `${money(cents, currency)} at ${merchant.name}`)
+  write('state', state.text)
+  Object.assign(byId('state', HTMLElement), { hidden: false, className: `state ${state.tone}` })
+  const amounts = Object.entries({ Held: held, Captured: captured, Refunded: refunded })
+  replace(
+    'amounts',
+    amounts.map(([word, value]) =>
+      make('div', [make('dt', word), make('dd', money(value, currency))], value === 0 ? 'none' : ''),
+    ),
+  )
+  replace('timeline', eventsOf(shown).map(eventItem))
+  writeFacts('facts', {
+    Agent: attributes.agentId ?? 'None: a person or an API key',
+    Run: attributes.instanceId,
+    Purchase: purchase.id,
+    Card: card?.id,
+  })
+  for (const id of ['story', 'about']) byId(id, HTMLElement).hidden = false
+  renderActions(attributes)
+}
+
+/** @param {Purchase['attributes']} purchase */
+function renderActions({ status, amount: cents, captured, refunded, currency }) {
+  const open = status === 'authorized'
+  const mostCents = open ? cents : captured - refunded
+  const section = byId('sandbox', HTMLElement)
+  const offered = frame.maySimulate() && mostCents > 0
+  if (offered) {
+    const most = money(mostCents, currency)
+    const hint = open
+      ? `Up to ${most}. Less captures a part and releases the rest of the hold.`
+      : `Up to ${most} is left.`
+    amount.offer({ offeredCents: mostCents, mostCents, currency, hint })
+    write('amount-label', open ? 'Amount to capture in USD' : 'Amount to refund in USD')
+  }
+  // Its button speaks until the call is over.
+  if (frame.busy()) return
+  toggle(section, offered)
+  for (const name of /** @type {const} */ (['capture', 'reverse', 'expire'])) toggle(buttons[name], open)
+  toggle(buttons.refund, !open)
+  label()
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {boolean} offered
+ */
+function toggle(element, offered) {
+  if (offered) element.hidden = false
+  else hide(element)
+}
+
+/** The buttons say what they are about to do. */
+function label() {
+  if (story === undefined || frame.busy()) return
+  const { amount: whole, currency } = story.purchase.attributes
+  const cents = amount.cents()
+  const words = cents === undefined ? '' : ` ${money(cents, currency)}`
+  buttons.capture.textContent = `${cents !== undefined && cents < whole ? 'Capture part:' : 'Capture'}${words}`
+  buttons.refund.textContent = `Refund${words}`
+}
+
+/**
+ * @param {HTMLButtonElement} button
+ * @param {string} doing
+ * @param {'simulate_card_capture' | 'simulate_card_refund'} tool
+ */
+function move(button, doing, tool) {
+  if (story === undefined) return
+  const cents = amount.cents()
+  if (cents === undefined) return tell(amount.problem())
+  const { id: cardTransactionId, attributes } = story.purchase
+  frame.act(button, doing, tool, { cardTransactionId, amount: cents, currency: attributes.currency, ...frame.party() })
+}
+
+/**
+ * @param {HTMLButtonElement} button
+ * @param {string} doing
+ * @param {'simulate_card_reversal' | 'simulate_card_expiration'} tool
+ */
+function free(button, doing, tool) {
+  if (story === undefined) return
+  const { id: cardTransactionId } = story.purchase
+  const ended = () => {
+    release = { purchaseId: cardTransactionId, words: releases[tool] }
+  }
+  frame.act(button, doing, tool, { cardTransactionId, ...frame.party() }, ended)
+}
+
+/**
+ * The story of the purchase, oldest first.
+ * @param {Story} story
+ * @returns {Event[]}
+ */
+function eventsOf({ purchase: { id, attributes: purchase }, card, refunds }) {
+  const dollars = (/** @type {number} */ cents) => money(cents, purchase.currency)
+  /** @type {Event[]} */
+  const events = []
+  if (card !== undefined) {
+    const { merchant, maximumAmount, createdAt } = card.attributes
+    const detail = `For one purchase at ${merchant.name}, at most ${dollars(maximumAmount)}.`
+    events.push({ title: 'Card issued', detail, at: createdAt, tone: 'over' })
+  }
+  if (purchase.decline !== null) {
+    const title = `Declined: ${dollars(purchase.amount)}`
+    events.push({ title, detail: declineWords(purchase.decline), at: purchase.createdAt, tone: 'bad', cause: purchase })
+    return events
+  }
+  const title = `Authorized: ${dollars(purchase.amount)}`
+  events.push({ title, detail: 'Put on hold.', at: purchase.createdAt, tone: 'open', cause: purchase })
+  // A refund changes the purchase too, so that then nothing tells any more when it was captured.
+  const at = purchase.refunded === 0 ? purchase.updatedAt : null
+  if (purchase.status === 'reversed') {
+    const detail = release.purchaseId === id ? release.words : releases.unknown
+    events.push({ title: 'Hold released', detail, at, tone: 'over' })
+  }
+  if (purchase.captured > 0) {
+    const rest = purchase.amount - purchase.captured
+    const detail = rest === 0 ? 'The whole amount.' : `The rest of the hold, ${dollars(rest)}, was released.`
+    events.push({ title: `Captured: ${dollars(purchase.captured)}`, detail, at, tone: 'good' })
+  }
+  const listed = refunds.reduce((sum, { attributes }) => sum + attributes.amount, 0)
+  if (listed < purchase.refunded) {
+    const unlisted = dollars(purchase.refunded - listed)
+    events.push({ title: `Refunded${listed === 0 ? '' : ' earlier'}: ${unlisted}`, detail: '', tone: 'over' })
+  }
+  for (const { attributes } of refunds) {
+    const refunded = `Refunded: ${dollars(attributes.amount)}`
+    events.push({ title: refunded, detail: '', at: attributes.createdAt, tone: 'over', cause: attributes })
+  }
+  if (purchase.holdExpiresAt !== null && purchase.held > 0) {
+    const detail = 'Unless it is captured before.'
+    events.push({ title: 'The hold ends', detail, at: purchase.holdExpiresAt, tone: 'ahead' })
+  }
+  return events
+}
+
+/** @param {Event} event */
+function eventItem({ title, detail, at, tone, cause }) {
+  const parts = [make('strong', title)]
+  if (at) {
+    const time = make('time', timeIn(at, frame.host.context().timeZone))
+    time.setAttribute('datetime', at)
+    parts.push(time)
+  }
+  if (detail !== '') parts.push(make('span', detail))
+  const run = cause?.instanceId ?? null
+  if (run !== null) parts.push(make('span', `${cause?.agentId === null ? 'Run' : 'Agent’s run'}: ${run}`, 'aside'))
+  return make('li', parts, tone)
+}

@@ -1,0 +1,142 @@
+import { again, dataOf, Refusal } from './answers.js'
+
+/** @typedef {import('./answers.js').ToolResult} ToolResult */
+/** @typedef {{ theme?: string, timeZone?: string, styles?: { variables?: Record<string, string | undefined> }, toolInfo?: { tool: { name: string } } }} HostContext */
+/**
+ * @typedef Listener
+ * @property {(input: Record<string, any>) => void} onInput the arguments of the tool call that the view belongs to
+ * @property {(result: ToolResult) => void} onResult its result, and that of each later call
+ * @property {(reason: string) => void} onCancelled
+ * @property {() => void} onEnd the view is about to go
+ */
+
+/** Of the MCP Apps protocol. */
+const version = '2026-01-26'
+
+/** Longer than a person takes to answer when the server asks one, as before an approval. */
+const longestMs = 10 * 60_000
+
+/**
+ * The view's end of the MCP Apps protocol: JSON-RPC by messages with the window around. Written out, because the
+ * library's own end is larger than all views together.
+ * @param {Listener} listener
+ */
+export function connectHost(listener) {
+  /** @type {Map<number, (answer: { result?: any, error?: { code?: number, message?: string } }) => void>} */
+  const waiting = new Map()
+  let sent = 0
+  /** @type {HostContext} */
+  let context = {}
+  let mayCall = false
+
+  // The host's origin is not told, and may be none; what is sent is what the host itself handed over.
+  const send = (/** @type {object} */ message) => parent.postMessage({ jsonrpc: '2.0', ...message }, '*')
+
+  /**
+   * @param {string} method
+   * @param {object} params
+   * @returns {Promise<any>}
+   */
+  const request = (method, params) =>
+    new Promise((resolve, reject) => {
+      const id = ++sent
+      const settle = (/** @type {() => void} */ how) => {
+        clearTimeout(timer)
+        waiting.delete(id)
+        how()
+      }
+      const late = () => reject(new Refusal('The host did not answer.', { certain: false, advice: again }))
+      const timer = setTimeout(() => settle(late), longestMs)
+      waiting.set(id, ({ result, error }) =>
+        settle(() => (error === undefined ? resolve(result) : reject(failed(error)))),
+      )
+      send({ id, method, params })
+    })
+
+  const heard = /** @type {Record<string, (params: any) => void>} */ ({
+    'ui/notifications/tool-input': (params) => listener.onInput(params.arguments ?? {}),
+    'ui/notifications/tool-result': (params) => listener.onResult(params),
+    'ui/notifications/tool-cancelled': (params) => listener.onCancelled(String(params.reason ?? 'cancelled')),
+    'ui/notifications/host-context-changed': take,
+  })
+  const asked = /** @type {Record<string, () => void>} */ ({ ping: () => {}, 'ui/resource-teardown': listener.onEnd })
+
+  addEventListener('message', ({ source, data }) => {
+    if (source !== parent || parent === window || data?.jsonrpc !== '2.0') return
+    const { id, method, params = {} } = data
+    if (method === undefined) waiting.get(id)?.(data)
+    else if (id === undefined) heard[method]?.(params)
+    else if (asked[method] === undefined) send({ id, error: { code: -32601, message: `The view has no ${method}.` } })
+    else {
+      asked[method]()
+      send({ id, result: {} })
+    }
+  })
+
+  /** @param {HostContext} changes */
+  function take(changes) {
+    context = { ...context, ...changes }
+    wear(context)
+  }
+
+  return {
+    /** Resolves once the host knows that the view is there: now it sends what is to be shown. */
+    async connect() {
+      const appInfo = { name: 'payments-mcp', version: '1' }
+      const answer = await request('ui/initialize', { appInfo, appCapabilities: {}, protocolVersion: version })
+      mayCall = answer.hostCapabilities?.serverTools !== undefined
+      take(answer.hostContext ?? {})
+      send({ method: 'ui/notifications/initialized', params: {} })
+      tellSize(send)
+    },
+    /** Whether the host carries tool calls to the server. */
+    mayCall: () => mayCall,
+    context: () => context,
+    /**
+     * Calls a tool of the server through the host. Arguments without a value are left out.
+     * @param {string} name
+     * @param {Record<string, unknown>} input
+     * @returns {Promise<any>} the data of its answer
+     * @throws {Refusal}
+     */
+    call: async (name, input) =>
+      dataOf(await request('tools/call', { name, arguments: JSON.parse(JSON.stringify(input)) })),
+  }
+}
+
+/** JSON-RPC's codes of a method or tool that is not there. */
+const unknown = [-32601, -32602]
+
+/** @param {{ code?: number, message?: string }} error */
+function failed({ code = 0, message = 'no reason' }) {
+  if (unknown.includes(code)) return new Refusal(message, { advice: 'The server or the host does not offer it.' })
+  // A host's own time limit: the call may still have reached the server.
+  return new Refusal(`The host could not carry out the call: ${message}.`, { certain: false, advice: again })
+}
+
+/** The colors of the views, and which of the host's stand for them. All or none: a mixture may not be readable. */
+const worn = /** @type {const} */ ({
+  '--surface': '--color-background-primary',
+  '--text': '--color-text-primary',
+  '--quiet': '--color-text-secondary',
+  '--faint': '--color-border-secondary',
+})
+
+/** @param {HostContext} context */
+function wear({ theme, styles }) {
+  const root = document.documentElement
+  if (theme === 'light' || theme === 'dark') root.dataset.theme = theme
+  const variables = styles?.variables ?? {}
+  const complete = Object.values(worn).every((name) => variables[name])
+  for (const [own, name] of Object.entries(worn)) root.style.setProperty(own, complete ? (variables[name] ?? '') : '')
+  root.style.setProperty('--font', variables['--font-sans'] ?? '')
+}
+
+/** @param {(message: object) => void} send */
+function tellSize(send) {
+  const tell = () => {
+    const height = Math.ceil(document.body.getBoundingClientRect().height)
+    send({ method: 'ui/notifications/size-changed', params: { width: innerWidth, height } })
+  }
+  new ResizeObserver(tell).observe(document.body)
+}

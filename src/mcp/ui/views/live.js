@@ -1,0 +1,60 @@
+/** How often nothing new may be seen, or a look may fail, before looking ends. */
+const mostIdleLooks = 300
+const mostFailures = 3
+
+/**
+ * Looks again and again while the view is to be seen and something can still change.
+ * @param {object} options
+ * @param {() => Promise<boolean>} options.look whether there was something new
+ * @param {() => number | undefined} options.pauseMs until the next look; undefined: nothing changes any more
+ * @param {(state: 'live' | 'paused' | 'final') => void} options.onState
+ */
+export function keepLive({ look, pauseMs, onState }) {
+  let visible = true
+  let ended = false
+  let idle = 0
+  let failures = 0
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer
+
+  new IntersectionObserver(([entry]) => {
+    visible = entry?.isIntersecting ?? true
+  }).observe(document.body)
+
+  function schedule() {
+    clearTimeout(timer)
+    const ms = pauseMs()
+    if (ended || ms === undefined) return onState('final')
+    if (idle >= mostIdleLooks || failures >= mostFailures) return onState('paused')
+    onState('live')
+    timer = setTimeout(next, ms)
+  }
+
+  async function next() {
+    if (visible && document.visibilityState === 'visible') await lookOnce()
+    schedule()
+  }
+
+  async function lookOnce() {
+    try {
+      idle = (await look()) ? 0 : idle + 1
+      failures = 0
+    } catch {
+      // The next look may do better; after some the view says that it is no longer live.
+      failures++
+    }
+  }
+
+  return {
+    /** Starts anew: something happened. */
+    start() {
+      idle = 0
+      failures = 0
+      schedule()
+    },
+    end() {
+      ended = true
+      clearTimeout(timer)
+    },
+  }
+}

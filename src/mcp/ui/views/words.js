@@ -1,0 +1,81 @@
+import { money } from './elements.js'
+
+/**
+ * @typedef PurchaseAttributes what the views read of a card transaction; amounts in cents
+ * @property {'purchase' | 'refund'} kind
+ * @property {string} status
+ * @property {number} amount
+ * @property {string} currency
+ * @property {{ name: string }} merchant
+ * @property {number} held
+ * @property {number} captured
+ * @property {number} refunded
+ * @property {{ code: string, detail: string } | null} decline
+ * @property {string | null} holdExpiresAt
+ * @property {string | null} agentId
+ * @property {string | null} instanceId
+ * @property {string} createdAt
+ * @property {string} updatedAt
+ */
+/** @typedef {{ data: { id: string } | null }} ToOne */
+/** @typedef {{ id: string, attributes: PurchaseAttributes, relationships: { agentCard: ToOne, purchase: ToOne } }} Purchase */
+/**
+ * @typedef Card
+ * @property {string} id
+ * @property {{ status: string, merchant: { name: string }, maximumAmount: number, currency: string, expiresAt: string, agentId: string | null, instanceId: string | null, createdAt: string }} attributes
+ */
+
+/** How a state looks: good news, one that waits, bad news, or none of them. */
+/** @typedef {'good' | 'open' | 'bad' | 'over'} Tone */
+
+/**
+ * The state of a purchase in words.
+ * @param {PurchaseAttributes} purchase
+ * @returns {{ text: string, tone: Tone }}
+ */
+export function purchaseState({ status, captured, refunded }) {
+  if (refunded > 0) return { text: refunded < captured ? 'Partly refunded' : 'Refunded', tone: 'over' }
+  return purchaseStates[status] ?? { text: status, tone: 'over' }
+}
+
+const purchaseStates = /** @type {Record<string, { text: string, tone: Tone }>} */ ({
+  authorized: { text: 'Authorized', tone: 'open' },
+  declined: { text: 'Declined', tone: 'bad' },
+  captured: { text: 'Captured', tone: 'good' },
+  partially_captured: { text: 'Partly captured', tone: 'good' },
+  reversed: { text: 'Released', tone: 'over' },
+})
+
+/**
+ * Why a purchase was declined, for a person; of a code that is not known here, in the service's words.
+ * @param {{ code: string, detail: string }} decline
+ */
+export function declineWords({ code, detail }) {
+  return declines[code] ?? detail
+}
+
+const declines = /** @type {Record<string, string>} */ ({
+  single_use_card_expired: 'The card had expired. A new card is needed.',
+  single_use_card_used: 'The card had already made its one purchase. A new card is needed.',
+  single_use_amount_over_maximum: 'The amount is above the maximum of the card.',
+  insufficient_funds: 'The wallet did not have enough available for it.',
+})
+
+/** How a hold can end without a capture. */
+export const releases = {
+  simulate_card_reversal: 'The merchant reversed the purchase.',
+  simulate_card_expiration: 'The authorization expired without a capture.',
+  unknown: 'The merchant reversed the purchase, or its authorization expired.',
+}
+
+/**
+ * One line about a purchase.
+ * @param {PurchaseAttributes} purchase
+ */
+export function purchaseLine(purchase) {
+  const { held, captured, refunded, currency, decline } = purchase
+  if (decline !== null) return `Declined. ${declineWords(decline)}`
+  const amounts = Object.entries({ held, captured, refunded }).filter(([, cents]) => cents > 0)
+  const parts = amounts.map(([word, cents]) => `${money(cents, currency)} ${word}`)
+  return [`${purchaseState(purchase).text}.`, ...(parts.length === 0 ? [] : [`${parts.join(', ')}.`])].join(' ')
+}

@@ -1,0 +1,26 @@
+import type { CardPageRow } from './card-pages-schema.ts'
+import type { Transaction } from './store.ts'
+
+/** How long a page that expired still says so, by the service's clock. */
+const expiredKeptMs = 24 * 60 * 60_000
+
+export async function insertCardPage(tx: Transaction, row: CardPageRow): Promise<void> {
+  const ended = tx.db.deleteFrom('cardPages').where('expiresAtMs', '<=', row.createdAtMs - expiredKeptMs)
+  await ended.execute()
+  await tx.db.insertInto('cardPages').values(row).execute()
+}
+
+export async function findCardPage(tx: Transaction, tokenHash: string): Promise<CardPageRow | undefined> {
+  return tx.db.selectFrom('cardPages').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
+}
+
+/** Marks that it showed the number; false when it had before: of two at once, one gets true. */
+export async function markCardPageShown(tx: Transaction, tokenHash: string, nowMs: number): Promise<boolean> {
+  const { numUpdatedRows } = await tx.db
+    .updateTable('cardPages')
+    .set({ shownAtMs: nowMs })
+    .where('tokenHash', '=', tokenHash)
+    .where('shownAtMs', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}

@@ -1,0 +1,141 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { browserStartMs, startBrowser } from '../pages/browser.ts'
+import { proveBooks } from '../service/books.ts'
+import { sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { eventually, openHost, type TestHost } from './host.ts'
+
+let browser: Browser
+let world: World
+let host: TestHost
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  world = await createWorld(sqlite)
+  host = await openHost(browser, world)
+}, browserStartMs)
+beforeEach(() => {
+  host.calls.length = 0
+})
+afterEach(() => {
+  expect(host.complaints).toEqual([])
+  expect(host.strayRequests).toEqual([])
+})
+afterAll(async () => {
+  await host.close()
+  await browser.close()
+  await proveBooks(world.store)
+  await world.drop()
+})
+
+const issue = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
+const button = (name: string | RegExp) => host.view.getByRole('button', { name })
+const field = () => host.view.getByRole('textbox', { name: 'Amount in USD' })
+const news = () => host.view.getByRole('status')
+const facts = async () => (await host.view.locator('#facts dd').allTextContents()).slice(0, 3)
+const purchases = () => host.view.getByRole('listitem').allTextContents()
+
+test('the result is the same with a view as without one', async () => {
+  const result = await host.use('issue_agent_card', issue)
+  const { structuredContent, content, ...rest } = result
+  expect(content).toEqual([{ type: 'text', text: JSON.stringify(structuredContent) }])
+  expect(rest).toEqual({})
+})
+
+test('a card is issued, shown without its number, and pays by clicking', async () => {
+  const { structuredContent } = await host.use('issue_agent_card', issue)
+  const cardId = structuredContent?.data.id ?? ''
+  await host.view.getByRole('heading', { level: 1, name: 'Books' }).waitFor()
+  expect(await facts()).toEqual(['$50.00', 'Jan 15, 2026, 1:00 PM', 'Jan 15, 2026, 12:00 PM'])
+  await field().fill('42.50')
+  await button('Authorize $42.50').click()
+  await news().getByText('Authorized. $42.50 held.').waitFor()
+  await host.view.getByText('Used', { exact: true }).waitFor()
+  await eventually(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
+  expect(await purchases()).toEqual(['$42.50 at BooksJan 15, 2026, 12:00 PMAuthorized. $42.50 held.'])
+
+  const details = (await world.get(`/agent-cards/${cardId}/details`)).json.data.attributes
+  const { view } = host
+  expect((await view.locator('html').innerHTML()).includes(details.number)).toBe(false)
+  expect(host.calls.map(({ name }) => name)).not.toContain('get_agent_card_details')
+})
+
+test('what is declined is said in words, and can be tried again with less', async () => {
+  await host.use('issue_agent_card', issue)
+  await field().fill('50.01')
+  await field().press('Enter')
+  await news().getByText('Declined. The amount is above the maximum of the card.').waitFor()
+  await field().fill('50')
+  await button('Authorize $50.00').waitFor()
+  await field().press('Enter')
+  await news().getByText('Authorized. $50.00 held.').waitFor()
+  expect(await purchases()).toHaveLength(2)
+})
+
+test('an authorization that is not resolved at first is one purchase', async () => {
+  const merchant = { name: 'Sandbox Unresolved' }
+  const { structuredContent } = await host.use('issue_agent_card', { ...issue, merchant })
+  await button('Authorize $50.00').click()
+  await news().getByText('Authorized. $50.00 held.').waitFor()
+  const query = `cardId=${structuredContent?.data.id}`
+  expect((await world.get(`/card-transactions?${query}`)).json.data).toHaveLength(1)
+})
+
+test('it follows its purchase, and says when it has expired', async () => {
+  const { structuredContent } = await host.use('issue_agent_card', issue)
+  const cardId = structuredContent?.data.id ?? ''
+  await host.view.getByText('Updates by itself.').waitFor()
+  const { json } = await world.authorize(cardId, 2000)
+  await host.page.clock.fastForward(5000)
+  await news().getByText('Authorized. $20.00 held.').waitFor()
+  await world.post(`/simulations/card-transactions/${json.data.id}/reverse`, {})
+  await host.page.clock.fastForward(5000)
+  await news().getByText('Released.').waitFor()
+
+  const brief = await world.issueCard({ expiresInMinutes: 5 })
+  await world.post('/simulations/clock/advance', { seconds: 600 })
+  await host.use('get_agent_card', { cardId: brief })
+  await host.view.getByText('Nothing changes any more.').waitFor()
+  expect(await host.view.locator('#state').textContent()).toBe('Expired')
+  expect(await host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
+})
+
+test('is told to a screen reader', async () => {
+  const { structuredContent } = await host.use('issue_agent_card', issue)
+  await host.view.getByText('Updates by itself.').waitFor()
+  const { agentId } = await world.whoami()
+  const heard = (await host.view.locator('main').ariaSnapshot())
+    .replace(structuredContent?.data.id ?? '', '(card)')
+    .replace(String(agentId), '(agent)')
+  expect(heard).toMatchInlineSnapshot(`
+    "- main:
+      - paragraph: Card for one purchase
+      - heading "Books" [level=1]
+      - paragraph:
+        - strong: Active
+      - status
+      - region "The card":
+        - term: At most
+        - definition: $50.00
+        - term: Expires
+        - definition: Jan 15, 2026, 1:10 PM
+        - term: Issued
+        - definition: Jan 15, 2026, 12:10 PM
+        - term: Agent
+        - definition: (agent)
+        - term: Run
+        - definition: run-apps
+        - term: Card
+        - definition: (card)
+      - region "Rehearse the merchant":
+        - heading "Rehearse the merchant" [level=2]
+        - text: Amount in USD
+        - textbox "Amount in USD": "50.00"
+        - paragraph: The card allows $50.00.
+        - button "Authorize $50.00"
+      - alert
+      - paragraph: Updates by itself.
+      - button "Refresh""
+  `)
+})

@@ -1,0 +1,153 @@
+import type { Browser, FrameLocator } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { browserStartMs, startBrowser } from '../pages/browser.ts'
+import { created, payer } from '../payments/payer.ts'
+import { sqlite } from '../support/databases.ts'
+import { addParty, createWorld, type World } from '../support/world.ts'
+import { eventually, openHost, type TestHost } from './host.ts'
+
+let browser: Browser
+let world: World
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  world = await createWorld(sqlite)
+}, browserStartMs)
+afterAll(async () => {
+  await browser.close()
+  await world.drop()
+})
+
+/** Set APPS_SHOTS to a folder to look at the views. */
+const shots = process.env.APPS_SHOTS
+
+async function shoot({ page }: TestHost, name: string): Promise<void> {
+  if (shots !== undefined) await page.screenshot({ path: `${shots}/apps-${name}.png`, fullPage: true })
+}
+
+/** The texts that stand too little out from the page (WCAG 2.2, 1.4.3); a button's text stands on the button. */
+const weakTexts = `(() => {
+  const channels = (color) => color.match(/[\\d.]+/g).map(Number)
+  const luminance = (color) => {
+    const [red, green, blue] = channels(color).map((value) =>
+      value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4,
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const ratio = (one, other) => {
+    const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b)
+    return (high + 0.05) / (low + 0.05)
+  }
+  const behind = (element) => {
+    const { backgroundColor } = getComputedStyle(element)
+    return channels(backgroundColor)[3] === 0 ? behind(element.parentElement) : backgroundColor
+  }
+  const texts = [...document.body.querySelectorAll('main *')].filter(
+    (element) => element.checkVisibility() && element.children.length === 0 && (element.value || element.textContent.trim()),
+  )
+  const weak = texts.filter((element) => ratio(getComputedStyle(element).color, behind(element)) < 4.5)
+  return { weak: weak.map((element) => element.outerHTML), looked: texts.length }
+})()`
+
+async function expectLook({ page, view }: TestHost, scheme: 'light' | 'dark'): Promise<void> {
+  const [, frame] = page.frames()
+  if (frame === undefined) throw new Error('The host shows no view.')
+  const { weak, looked } = (await frame.evaluate(weakTexts)) as { weak: string[]; looked: number }
+  expect(weak).toEqual([])
+  expect(looked).toBeGreaterThan(10)
+  expect(await styleOf(view, 'backgroundColor')).toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(26, 29, 35)')
+  // Nothing is cut off: the host gives it the height that it told.
+  const height = (): Promise<number> => view.locator('body').evaluate('document.body.offsetHeight - innerHeight')
+  await eventually(height).toBeLessThanOrEqual(0)
+}
+
+const styleOf = (view: FrameLocator, property: string): Promise<string> =>
+  view.locator('body').evaluate(`getComputedStyle(document.body).${property}`)
+
+const authorize = async (amount = 4250) => {
+  const cardId = await world.issueCard()
+  return { cardId, amount, currency: 'USD', merchant: { name: 'Books' } }
+}
+
+describe.each(['light', 'dark'] as const)('in a %s browser', (scheme) => {
+  const other = scheme === 'light' ? 'dark' : 'light'
+
+  test('every text of every view can be read', async () => {
+    const host = await openHost(browser, world, { colorScheme: scheme, key: world.apiKey })
+    const live = () => host.view.getByText('Updates by itself.').waitFor()
+
+    const purchase = await host.use('simulate_card_authorization', await authorize())
+    await live()
+    await host.view.getByRole('textbox').fill('99')
+    await host.view.getByRole('button', { name: 'Capture' }).click()
+    await host.view.getByText('Enter an amount').waitFor()
+    await expectLook(host, scheme)
+    await shoot(host, `purchase-${scheme}`)
+
+    const cardTransactionId = purchase.structuredContent?.data.id
+    const part = { amount: 3000, currency: 'USD' }
+    await world.post(`/simulations/card-transactions/${cardTransactionId}/capture`, part)
+    await world.post(`/simulations/card-transactions/${cardTransactionId}/refund`, { ...part, amount: 1050 })
+    // The host's theme wins over the browser's.
+    await host.use('get_card_transaction', { cardTransactionId }, { context: { theme: other } })
+    await live()
+    await expectLook(host, other)
+    await shoot(host, `refunded-${other}`)
+
+    await host.use('simulate_card_authorization', await authorize(5001))
+    await host.view.getByText('Nothing changes any more.').waitFor()
+    await expectLook(host, scheme)
+    await shoot(host, `declined-${scheme}`)
+
+    await host.use('get_agent_card', { cardId: await world.issueCard() })
+    await live()
+    await expectLook(host, scheme)
+    await shoot(host, `card-${scheme}`)
+
+    await host.use('get_approval', { approvalId: await review() })
+    await live()
+    await expectLook(host, scheme)
+    await shoot(host, `approval-${scheme}`)
+    expect(host.complaints).toEqual([])
+    await host.close()
+  })
+})
+
+async function review(): Promise<string> {
+  const self = payer(world)
+  const { agentId } = await world.whoami()
+  await self.setLimits('agents', agentId ?? '', { perTransaction: 1000 })
+  const other = await addParty(world)
+  const paymentId = created(await self.pay(2000, { type: 'party_id', value: other.partyId }, { description: 'Desk' }))
+  return (await self.approvalOf(paymentId)).id
+}
+
+test('it follows the host: its theme when that changes, its colors and typeface, a narrow place', async () => {
+  const host = await openHost(browser, world)
+  await host.use('simulate_card_authorization', await authorize(), { context: { theme: 'light' } })
+  await host.view.getByText('Updates by itself.').waitFor()
+  const look = (property: string) => styleOf(host.view, property)
+  await host.tell('context', { theme: 'dark', timeZone: 'UTC' })
+  await eventually(() => look('backgroundColor')).toBe('rgb(26, 29, 35)')
+
+  const some = { '--color-background-primary': 'rgb(250, 240, 230)', '--font-sans': 'Georgia' }
+  await host.tell('context', { theme: 'light', styles: { variables: some } })
+  await eventually(() => look('fontFamily')).toBe('Georgia')
+  expect(await look('backgroundColor')).toBe('rgb(255, 255, 255)')
+  const all = {
+    ...some,
+    '--color-text-primary': 'rgb(1, 2, 3)',
+    '--color-text-secondary': 'rgb(60, 60, 60)',
+    '--color-border-secondary': 'rgb(200, 200, 200)',
+  }
+  await host.tell('context', { theme: 'light', styles: { variables: all } })
+  await eventually(() => look('backgroundColor')).toBe('rgb(250, 240, 230)')
+  expect(await look('color')).toBe('rgb(1, 2, 3)')
+
+  await host.page.setViewportSize({ width: 320, height: 900 })
+  const overflow = (): Promise<number> =>
+    host.view.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth)
+  await eventually(overflow).toBe(0)
+  await shoot(host, 'narrow')
+  await host.close()
+})

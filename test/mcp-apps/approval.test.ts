@@ -1,0 +1,166 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { browserStartMs, startBrowser } from '../pages/browser.ts'
+import { created, type Payer, payer } from '../payments/payer.ts'
+import { proveBooks } from '../service/books.ts'
+import { sqlite } from '../support/databases.ts'
+import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
+import { eventually, openHost, type Question, type TestHost } from './host.ts'
+
+let browser: Browser
+let world: World
+let self: Payer
+let other: OtherParty
+/** Of somebody who works with a key of the party. */
+let host: TestHost
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  world = await createWorld(sqlite)
+  self = payer(world)
+  other = await addParty(world)
+  await self.setLimits('agents', (await world.whoami()).agentId ?? '', { perTransaction: 1000, perDay: 1500 })
+  host = await openHost(browser, world, { key: world.apiKey })
+}, browserStartMs)
+beforeEach(() => {
+  host.calls.length = 0
+})
+afterEach(() => {
+  expect(host.complaints).toEqual([])
+  expect(host.strayRequests).toEqual([])
+})
+afterAll(async () => {
+  await host.close()
+  await browser.close()
+  await proveBooks(world.store)
+  await world.drop()
+})
+
+/** A payment of $20.00 by the agent that waits for a decision, shown by the host. */
+async function review(by: TestHost = host) {
+  const paymentId = created(
+    await self.pay(2000, { type: 'party_id', value: other.partyId }, { description: '<b>Desk</b>' }),
+  )
+  const { id } = await self.approvalOf(paymentId)
+  await by.use('get_approval', { approvalId: id })
+  await by.view.getByRole('button', { name: 'Approve $20.00' }).waitFor()
+  return { paymentId, id }
+}
+
+const button = (name: string | RegExp) => host.view.getByRole('button', { name })
+const news = () => host.view.getByRole('status')
+
+test('shows the amount, the payee, who asked and why it waits', async () => {
+  const { paymentId, id } = await review()
+  await host.view.getByText(other.partyId).waitFor()
+  const heard = (await host.view.locator('main').ariaSnapshot())
+    .replace(paymentId, '(payment)')
+    .replace(id, '(approval)')
+    .replace(other.partyId, '(payee)')
+  expect(heard).toMatchInlineSnapshot(`
+    "- main:
+      - paragraph: Payment in review
+      - heading "Payment of $20.00" [level=1]
+      - paragraph:
+        - strong: Waits for a decision
+      - status
+      - region "The payment":
+        - term: To
+        - definition: (payee)
+        - term: For
+        - definition: <b>Desk</b>
+        - term: Asked by
+        - definition: The agent Sandbox shopper of Sandbox Organization
+        - term: Asked
+        - definition: Jan 15, 2026, 12:00 PM
+        - term: Payment
+        - definition: (payment)
+        - term: Approval
+        - definition: (approval)
+      - region "Why it waits":
+        - heading "Why it waits" [level=2]
+        - list:
+          - listitem: The limit for one payment is $10.00; with this payment it is $20.00.
+          - listitem: The limit for a day is $15.00; with this payment it is $20.00.
+      - region "Decide":
+        - heading "Decide" [level=2]
+        - text: Reason for denying (optional)
+        - textbox "Reason for denying (optional)"
+        - button "Approve $20.00"
+        - button "Deny"
+      - alert
+      - paragraph: Updates by itself.
+      - button "Refresh""
+  `)
+})
+
+test('is approved by clicking: the money moves once', async () => {
+  const { paymentId, id } = await review()
+  await button('Approve $20.00').dblclick()
+  await news().getByText('Approved.').waitFor()
+  expect(await self.status(paymentId)).toBe('COMPLETED')
+  await host.view.getByText('Nothing changes any more.').waitFor()
+  expect(await host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
+  const decisions = host.calls.filter(({ name }) => name === 'approve_approval')
+  expect(decisions.map((call) => call.arguments)).toEqual([
+    { approvalId: id, idempotencyKey: expect.stringMatching(/^view_[0-9a-f]{32}$/) },
+  ])
+})
+
+test('is denied with a reason, by keyboard alone', async () => {
+  const { paymentId } = await review()
+  const { keyboard } = host.page
+  await keyboard.press('Tab')
+  await host.view.locator('#reason:focus').waitFor()
+  await keyboard.type('Not this year')
+  for (const key of ['Tab', 'Tab', 'Enter']) await keyboard.press(key)
+  await news().getByText('Denied.').waitFor()
+  await host.view.getByText('Not this year').waitFor()
+  expect(await self.status(paymentId)).toBe('APPROVAL_DENIED')
+  await eventually(() => host.view.locator(':focus').evaluate((element) => element.id)).toBe('title')
+})
+
+test('a decision made elsewhere appears, and stands', async () => {
+  const { id } = await review()
+  await self.deny(id, { reason: 'Too late' }, { key: world.apiKey })
+  await button('Approve $20.00').click()
+  await host.view.getByRole('alert').getByText('It changed meanwhile: this is how it stands now.').waitFor()
+  await host.view.getByText('Too late').waitFor()
+
+  const next = await review()
+  await self.deny(next.id, undefined, { key: world.apiKey })
+  await host.page.clock.fastForward(5000)
+  await news().getByText('Denied.').waitFor()
+})
+
+test('an agent that asked is told that another has to decide', async () => {
+  const agents = await openHost(browser, world)
+  const { paymentId } = await review(agents)
+  await agents.view.getByRole('button', { name: 'Approve $20.00' }).click()
+  await agents.view.getByRole('alert').getByText('An agent cannot approve what an agent asked for.').waitFor()
+  expect(await self.status(paymentId)).toBe('IN_REVIEW')
+  await agents.close()
+})
+
+test('is approved once the person whom the server asks agrees, and not before', async () => {
+  const asked: string[] = []
+  let confirm = false
+  const answer = ({ message }: Question) => {
+    asked.push(message)
+    return confirm ? { action: 'accept' as const, content: { confirm } } : { action: 'decline' as const }
+  }
+  const asking = await openHost(browser, world, { key: world.apiKey, answer })
+  const { paymentId } = await review(asking)
+  const approve = asking.view.getByRole('button', { name: 'Approve $20.00' })
+  await approve.click()
+  const told = () => asking.view.getByRole('alert').textContent()
+  await eventually(told).toBe('The person did not agree. Nothing was done.')
+  expect(await self.status(paymentId)).toBe('IN_REVIEW')
+
+  confirm = true
+  await approve.click()
+  await asking.view.getByRole('status').getByText('Approved.').waitFor()
+  expect(await self.status(paymentId)).toBe('COMPLETED')
+  expect(asked).toEqual(Array(2).fill(expect.stringContaining(`Approve a payment of USD 20.00`)))
+  await asking.close()
+})

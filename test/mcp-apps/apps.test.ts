@@ -1,0 +1,69 @@
+import { RESOURCE_MIME_TYPE, RESOURCE_URI_META_KEY } from '@modelcontextprotocol/ext-apps/server'
+import { describe, expect, test } from 'vitest'
+import { appResources, toolUiMeta } from '../../src/mcp/ui/apps.ts'
+import type { OperationDefinition } from '../../src/operation.ts'
+import { catalogue } from '../../tools/index.ts'
+
+const operations = Object.values<OperationDefinition>(catalogue)
+const sandbox = appResources('sandbox')
+
+describe('the tools with a view', () => {
+  const shown = operations.map(({ name }) => name).filter((name) => toolUiMeta(name) !== undefined)
+
+  test('are those about one card, one purchase or one approval', () => {
+    expect(shown).toEqual([
+      'get_approval',
+      'approve_approval',
+      'deny_approval',
+      'issue_agent_card',
+      'get_agent_card',
+      'get_card_transaction',
+      'simulate_card_authorization',
+      'simulate_card_capture',
+      'simulate_card_reversal',
+      'simulate_card_expiration',
+      'simulate_card_refund',
+    ])
+    expect(toolUiMeta('get_agent_card_details')).toBeUndefined()
+  })
+
+  test('name it under the key of the protocol and the one before', () => {
+    for (const name of shown) {
+      const { ui, ...meta } = toolUiMeta(name) ?? {}
+      expect(sandbox.map(({ uri }) => uri)).toContain(ui?.resourceUri)
+      expect(meta).toEqual({ [RESOURCE_URI_META_KEY]: ui?.resourceUri })
+    }
+  })
+})
+
+describe.each(sandbox)('$uri', (resource) => {
+  test('is of the type that hosts show, and asks for no domain', () => {
+    expect(resource.mimeType).toBe(RESOURCE_MIME_TYPE)
+    expect(resource._meta).toEqual({ ui: { csp: { connectDomains: [], resourceDomains: [] }, prefersBorder: true } })
+  })
+
+  test('is one small document that names nothing else', async () => {
+    const html = await resource.read()
+    expect(html.length).toBeLessThan(60_000)
+    const bare = html.replace(/\/\*[\s\S]*?\*\//g, '')
+    expect(
+      bare.match(/https?:|\bsrc=|\bhref=|url\(|@import|<link|<iframe|<img|^import |^export |\bimport\(/m),
+    ).toBeNull()
+    expect(bare.match(/\binnerHTML\b|\binsertAdjacentHTML\b|\bdocument\.write\b|\beval\b|\son\w+="/)).toBeNull()
+    expect(html.match(/<script/g)).toHaveLength(1)
+    expect(html.match(/<\/script/g)).toHaveLength(1)
+    expect(html.match(/<!--/)).toBeNull()
+  })
+
+  test('knows nothing of card numbers', async () => {
+    expect((await resource.read()).match(/cvv|\bnumber:|\.number\b|get_agent_card_details/)).toBeNull()
+  })
+
+  test('offers simulations in the sandbox only', async () => {
+    const [inSandbox, inProduction] = [sandbox, appResources('production')].map((resources) =>
+      resources.find(({ uri }) => uri === resource.uri)?.read(),
+    )
+    expect(await inSandbox).toContain('<html lang="en" data-environment="sandbox">')
+    expect(await inProduction).toContain('<html lang="en" data-environment="production">')
+  })
+})

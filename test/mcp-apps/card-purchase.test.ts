@@ -1,0 +1,387 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { browserStartMs, startBrowser } from '../pages/browser.ts'
+import { proveBooks } from '../service/books.ts'
+import { sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { eventually, openHost, type TestHost } from './host.ts'
+
+let browser: Browser
+let world: World
+let host: TestHost
+/** What stands between the server and the service. */
+let fetch: World['service']['fetch']
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  world = await createWorld(sqlite)
+  host = await openHost(browser, world, { fetch: async (request) => fetch(request) })
+}, browserStartMs)
+beforeEach(() => {
+  fetch = world.service.fetch
+  host.calls.length = 0
+})
+afterEach(() => {
+  expect(host.complaints).toEqual([])
+  expect(host.strayRequests).toEqual([])
+})
+afterAll(async () => {
+  await host.close()
+  await browser.close()
+  await proveBooks(world.store)
+  await world.drop()
+})
+
+/** An authorized purchase of $42.50, shown as its authorization is. */
+async function authorized({ merchant = 'Books', ...use }: { merchant?: string; capabilities?: object } = {}) {
+  const cardId = await world.issueCard({ merchant: { name: merchant } })
+  const input = { cardId, amount: 4250, currency: 'USD', merchant: { name: merchant } }
+  const { structuredContent } = await host.use('simulate_card_authorization', input, use)
+  const id = structuredContent?.data.id ?? ''
+  await heading(merchant).waitFor()
+  return { id, cardId }
+}
+
+const heading = (merchant = 'Books') => host.view.getByRole('heading', { level: 1, name: `$42.50 at ${merchant}` })
+const button = (name: string | RegExp) => host.view.getByRole('button', { name })
+/** Presses it, and lets the pause pass in which a second press does nothing. */
+async function press(name: string) {
+  await button(name).click()
+  await host.page.clock.fastForward(500)
+}
+const field = (name: string | RegExp) => host.view.getByRole('textbox', { name })
+const news = () => host.view.getByRole('status')
+const problem = () => host.view.getByRole('alert')
+const events = () => host.view.getByRole('listitem').locator('strong').allTextContents()
+const writes = () => host.calls.filter(({ name }) => name.startsWith('simulate_')).slice(1)
+const read = async (id: string) => (await world.get(`/card-transactions/${id}`)).json.data.attributes
+const simulate = (id: string, action: string, attributes = {}) =>
+  world.post(`/simulations/card-transactions/${id}/${action}`, attributes)
+
+const amounts = async () => {
+  const [held, captured, refunded] = await host.view.locator('#amounts dd').allTextContents()
+  return { held, captured, refunded }
+}
+
+/** Moves the page's time ahead, far enough for several looks, were there any. */
+async function letTimePass() {
+  for (let count = 0; count < 5; count++) await host.page.clock.fastForward(10_000)
+}
+
+describe('a purchase, lived through by clicking', () => {
+  test('is captured in part and refunded in two parts', async () => {
+    const { id } = await authorized()
+    expect(await amounts()).toEqual({ held: '$42.50', captured: '$0.00', refunded: '$0.00' })
+
+    await field('Amount to capture in USD').fill('30')
+    await press('Capture part: $30.00')
+    await news().getByText('Partly captured: held $0.00, captured $30.00, refunded $0.00.').waitFor()
+    expect(await read(id)).toMatchObject({ status: 'partially_captured', captured: 3000 })
+    await eventually(events).toEqual(['Card issued', 'Authorized: $42.50', 'Captured: $30.00'])
+    await host.view.getByText('The rest of the hold, $12.50, was released.').waitFor()
+
+    await button('Refund $30.00').waitFor()
+    await field('Amount to refund in USD').fill('10.5')
+    await press('Refund $10.50')
+    await news().getByText('Partly refunded').waitFor()
+    await press('Refund $19.50')
+    await news().getByText('Refunded: held $0.00, captured $30.00, refunded $30.00.').waitFor()
+    expect(await amounts()).toEqual({ held: '$0.00', captured: '$30.00', refunded: '$30.00' })
+    expect((await events()).slice(3)).toEqual(['Refunded: $10.50', 'Refunded: $19.50'])
+    expect(await read(id)).toMatchObject({ refunded: 3000 })
+    await host.view.getByText('Nothing changes any more.').waitFor()
+    await eventually(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
+  })
+
+  test('opens with all that happened before', async () => {
+    const { id } = await authorized()
+    for (const [action, amount] of [
+      ['capture', 3000],
+      ['refund', 1050],
+      ['refund', 50],
+    ] as const) {
+      await simulate(id, action, { amount, currency: 'USD' })
+    }
+    await host.use('get_card_transaction', { cardTransactionId: id })
+    const before = ['Card issued', 'Authorized: $42.50', 'Captured: $30.00']
+    await eventually(events).toEqual([...before, 'Refunded: $10.50', 'Refunded: $0.50'])
+    await host.use('get_card_transaction', { cardTransactionId: id }, { capabilities: {} })
+    await eventually(events).toEqual([...before.slice(1), 'Refunded: $11.00'])
+  })
+
+  test.each([
+    ['Reverse', 'The merchant reversed the purchase.'],
+    ['Let it expire', 'The authorization expired without a capture.'],
+  ])('is released: %s', async (name, detail) => {
+    const { id } = await authorized()
+    await press(name)
+    await host.view.getByText(detail).waitFor()
+    expect(await read(id)).toMatchObject({ status: 'reversed', held: 0 })
+    expect(await events()).toEqual(['Card issued', 'Authorized: $42.50', 'Hold released'])
+    await host.view.getByText('Nothing changes any more.').waitFor()
+  })
+
+  test('is done by keyboard alone; the focus is never lost', async () => {
+    const { id } = await authorized()
+    const { keyboard } = host.page
+    const focused = () => host.view.locator(':focus').evaluate((element) => element.id)
+    await button('Capture $42.50').waitFor()
+    await keyboard.press('Tab')
+    expect(await focused()).toBe('amount')
+    await keyboard.press('ControlOrMeta+a')
+    await keyboard.type('40')
+    await keyboard.press('Tab')
+    expect(await focused()).toBe('capture')
+    await keyboard.press('Space')
+    await button('Refund $40.00').waitFor()
+    await eventually(focused).toBe('title')
+    await keyboard.press('Tab')
+    expect(await focused()).toBe('amount')
+    await keyboard.press('Enter')
+    await news().getByText('Refunded').waitFor()
+    await eventually(focused).toBe('title')
+    expect(await read(id)).toMatchObject({ captured: 4000, refunded: 4000 })
+  })
+
+  test('is told to a screen reader', async () => {
+    const { id, cardId } = await authorized()
+    await button('Capture $42.50').waitFor()
+    const { agentId } = await world.whoami()
+    const heard = (await host.view.locator('main').ariaSnapshot())
+      .replace(id, '(purchase)')
+      .replace(cardId, '(card)')
+      .replace(String(agentId), '(agent)')
+    expect(heard).toMatchInlineSnapshot(`
+      "- main:
+        - paragraph: Card purchase
+        - heading "$42.50 at Books" [level=1]
+        - paragraph:
+          - strong: Authorized
+        - status
+        - term: Held
+        - definition: $42.50
+        - term: Captured
+        - definition: $0.00
+        - term: Refunded
+        - definition: $0.00
+        - region "Timeline":
+          - heading "Timeline" [level=2]
+          - list:
+            - listitem:
+              - strong: Card issued
+              - time: Jan 15, 2026, 12:00 PM
+              - text: For one purchase at Books, at most $50.00.
+            - listitem:
+              - strong: "Authorized: $42.50"
+              - time: Jan 15, 2026, 12:00 PM
+              - text: "Put on hold. Agent’s run: run-apps"
+            - listitem:
+              - strong: The hold ends
+              - time: Jan 22, 2026, 12:00 PM
+              - text: Unless it is captured before.
+        - region "Rehearse the merchant":
+          - heading "Rehearse the merchant" [level=2]
+          - text: Amount to capture in USD
+          - textbox "Amount to capture in USD": "42.50"
+          - paragraph: Up to $42.50. Less captures a part and releases the rest of the hold.
+          - button "Capture $42.50"
+          - button "Reverse"
+          - button "Let it expire"
+        - alert
+        - region "Who and where":
+          - heading "Who and where" [level=2]
+          - term: Agent
+          - definition: (agent)
+          - term: Run
+          - definition: run-apps
+          - term: Purchase
+          - definition: (purchase)
+          - term: Card
+          - definition: (card)
+        - paragraph: Updates by itself.
+        - button "Refresh""
+    `)
+  })
+})
+
+describe('what is declined', () => {
+  test.each([
+    [{ maximumAmount: 4000, amount: 4250 }, 'The amount is above the maximum of the card.'],
+    [{ maximumAmount: 900_000, amount: 900_000 }, 'The wallet did not have enough available for it.'],
+  ])('says why in words', async ({ amount, ...card }, words) => {
+    const cardId = await world.issueCard(card)
+    const input = { cardId, amount, currency: 'USD', merchant: { name: 'Books' } }
+    await host.use('simulate_card_authorization', input)
+    await host.view.getByText(words).waitFor()
+    await host.view.getByText('Nothing changes any more.').waitFor()
+    expect(await host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
+    const before = host.calls.length
+    await letTimePass()
+    expect(host.calls).toHaveLength(before)
+  })
+})
+
+describe('what goes wrong', () => {
+  test('an amount that cannot be is refused at the field, and nothing is sent', async () => {
+    await authorized()
+    for (const typed of ['42.51', '0', '1,5', 'all', '']) {
+      await field('Amount to capture in USD').fill(typed)
+      await press('Capture')
+      await problem().getByText('Enter an amount from $0.01 to $42.50, such as 42.50.').waitFor()
+      expect(await field('Amount to capture in USD').getAttribute('aria-invalid')).toBe('true')
+    }
+    expect(writes()).toEqual([])
+  })
+
+  test('a double click is one capture', async () => {
+    await authorized()
+    await button('Capture $42.50').dblclick()
+    await news().getByText('Captured').waitFor()
+    expect(writes()).toHaveLength(1)
+  })
+
+  test('a change made elsewhere meanwhile is told, and shown', async () => {
+    const { id } = await authorized()
+    await button('Reverse').waitFor()
+    await simulate(id, 'capture', { amount: 4250, currency: 'USD' })
+    await press('Reverse')
+    await problem().getByText('It changed meanwhile: this is how it stands now.').waitFor()
+    await button('Refund $42.50').waitFor()
+    expect((await events()).at(-1)).toBe('Captured: $42.50')
+  })
+
+  test('a reversal that failed is not told as one', async () => {
+    const { id } = await authorized()
+    await button('Reverse').waitFor()
+    await simulate(id, 'expire')
+    await press('Reverse')
+    await host.view.getByText('The merchant reversed the purchase, or its authorization expired.').waitFor()
+    await problem().getByText('It changed meanwhile').waitFor()
+  })
+
+  test('a call that may or may not have arrived is repeated with its key, the next one has its own', async () => {
+    let failures = 0
+    const { id } = await authorized()
+    fetch = async (request) => {
+      if (failures-- > 0 && request.url.includes('/refund')) throw new TypeError('fetch failed')
+      return world.service.fetch(request)
+    }
+    await press('Capture $42.50')
+    await field('Amount to refund in USD').fill('10')
+    failures = 100
+    await press('Refund $10.00')
+    await problem().getByText('Press the button again: nothing happens twice.').waitFor()
+    failures = 0
+    await press('Refund $10.00')
+    await news().getByText('refunded $10.00').waitFor()
+    expect(await problem().textContent()).toBe('')
+    await field('Amount to refund in USD').fill('10')
+    await press('Refund $10.00')
+    await news().getByText('refunded $20.00').waitFor()
+    expect(await read(id)).toMatchObject({ refunded: 2000 })
+    const [, first, repeated, next] = writes().map((call) => call.arguments.idempotencyKey)
+    expect(repeated).toBe(first)
+    expect(next).not.toBe(first)
+  })
+
+  test('an answer that got lost is no error when the change is there', async () => {
+    await authorized()
+    fetch = async (request) => {
+      const response = await world.service.fetch(request)
+      if (request.url.includes('/capture')) throw new TypeError('fetch failed')
+      return response
+    }
+    await press('Capture $42.50')
+    await news().getByText('Captured').waitFor()
+    await button('Refund $42.50').waitFor()
+    expect(await problem().textContent()).toBe('')
+  })
+
+  test('a result that is an error, and a call that was cancelled, are told', async () => {
+    await host.use('get_card_transaction', { cardTransactionId: 'cit_none' })
+    await problem().getByText('There is no card transaction cit_none. It may belong to another account.').waitFor()
+    await host.view.getByRole('heading', { name: 'Nothing to show' }).waitFor()
+    await host.tell('cancel', 'the person changed their mind')
+    await problem().getByText('The call was cancelled: the person changed their mind.').waitFor()
+  })
+})
+
+describe('while it is looked at', () => {
+  test('it follows what happens elsewhere, and rests out of sight', async () => {
+    const { id } = await authorized()
+    await host.view.getByText('Updates by itself.').waitFor()
+    await simulate(id, 'capture', { amount: 4250, currency: 'USD' })
+    await host.page.clock.fastForward(3000)
+    await news().getByText('Captured: held $0.00, captured $42.50').waitFor()
+
+    const move = (top: string) => host.page.evaluate(`document.querySelector('iframe').style.marginTop = '${top}'`)
+    const looksInTime = async () => {
+      const before = host.calls.length
+      await letTimePass()
+      return host.calls.length - before
+    }
+    await move('5000px')
+    // Twice, for a look may have been under way.
+    await eventually(async () => (await looksInTime()) + (await looksInTime())).toBe(0)
+    await simulate(id, 'refund', { amount: 250, currency: 'USD' })
+    expect(await looksInTime()).toBe(0)
+    await move('0')
+    await eventually(looksInTime).toBeGreaterThan(0)
+    await host.view.getByText('Refunded: $2.50').waitFor()
+  })
+
+  test('new results of the host are shown at once; the host’s end ends it', async () => {
+    const { id } = await authorized()
+    await host.tell('again', 'simulate_card_capture', { cardTransactionId: id, amount: 4250, currency: 'USD' })
+    await news().getByText('Captured').waitFor()
+    await host.tell('again', 'simulate_card_refund', { cardTransactionId: id, amount: 100, currency: 'USD' })
+    await host.view.getByText('Refunded: $1.00').waitFor()
+    await heading().waitFor()
+    await host.tell('end')
+    const before = host.calls.length
+    await letTimePass()
+    expect(host.calls).toHaveLength(before)
+  })
+})
+
+describe('hosts differ', () => {
+  test('one that carries no calls gets the state and no buttons', async () => {
+    await authorized({ capabilities: {} })
+    expect(await amounts()).toEqual({ held: '$42.50', captured: '$0.00', refunded: '$0.00' })
+    expect(await host.view.getByRole('button').count()).toBe(0)
+  })
+
+  test('one that hands on the text only shows the same', async () => {
+    const { id } = await authorized({ capabilities: {} })
+    const purchase = (await simulate(id, 'reverse')).json
+    await host.tell('result', { content: [{ type: 'text', text: JSON.stringify({ data: purchase.data }) }] })
+    await eventually(events).toEqual(['Authorized: $42.50', 'Hold released'])
+  })
+
+  test('production has no simulations', async () => {
+    const { id } = await authorized()
+    const live = await openHost(browser, world, { environment: 'production' })
+    await live.use('get_card_transaction', { cardTransactionId: id })
+    await live.view.getByText('Updates by itself.').waitFor()
+    expect(await live.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
+    await live.close()
+  })
+
+  test('a customer’s purchase is read and captured for the customer', async () => {
+    const customerPartyId = await world.customerPartyId()
+    const cardId = await world.issueCard({ customerPartyId })
+    const input = { cardId, amount: 4250, currency: 'USD', merchant: { name: 'Books' }, customerPartyId }
+    await host.use('simulate_card_authorization', input)
+    await press('Capture $42.50')
+    await news().getByText('Captured').waitFor()
+    expect(host.calls.every((call) => call.arguments.customerPartyId === customerPartyId)).toBe(true)
+  })
+
+  test('what a merchant is called stays text', async () => {
+    const merchant = '<img src=x onerror=alert(1)></script><script>alert(2)</script>&lt;'
+    await authorized({ merchant })
+    expect(await heading(merchant).locator('*').count()).toBe(0)
+    await host.view.getByText(`For one purchase at ${merchant}`).waitFor()
+    expect(await host.view.locator('img, script').count()).toBe(1)
+  })
+})

@@ -1,0 +1,75 @@
+import { Client } from '@modelcontextprotocol/client'
+import { AppBridge, PostMessageTransport } from '@modelcontextprotocol/ext-apps/app-bridge'
+
+/** A host with MCP Apps, in a browser: an MCP client, and a frame with the view of the last tool call. */
+
+const client = new Client(
+  { name: 'test-host', version: '1' },
+  {
+    capabilities: {
+      elicitation: { form: {} },
+      extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
+    },
+  },
+)
+client.setRequestHandler('elicitation/create', ({ params }) => window.askPerson(params))
+const transport = {
+  start: async () => {},
+  send: async (message) => window.toServer(JSON.stringify(message)),
+  close: async () => {},
+}
+window.fromServer = (text) => transport.onmessage(JSON.parse(text))
+
+/** The bridge to the view that is shown. */
+let bridge
+let listed
+
+window.host = {
+  connect: () => client.connect(transport),
+
+  /** Calls the tool as a model does, and shows its view. */
+  async use(name, input, { context = {}, capabilities = { serverTools: {} } } = {}) {
+    listed ??= await client.listTools()
+    const tool = listed.tools.find((each) => each.name === name)
+    const result = await client.callTool({ name, arguments: input })
+    if (tool._meta?.ui !== undefined) {
+      await show(tool, capabilities, context)
+      await bridge.sendToolInput({ arguments: input })
+      await bridge.sendToolResult(result)
+    }
+    return result
+  },
+
+  /** Calls a tool while the view stays, and tells it the result. */
+  async again(name, input) {
+    await bridge.sendToolResult(await client.callTool({ name, arguments: input }))
+  },
+
+  result: (result) => bridge.sendToolResult(result),
+  cancel: (reason) => bridge.sendToolCancelled({ reason }),
+  context: (context) => bridge.setHostContext(context),
+  end: () => bridge.teardownResource({}),
+}
+
+async function show(tool, capabilities, context) {
+  const { contents } = await client.readResource({ uri: tool._meta.ui.resourceUri })
+  await bridge?.close()
+  document.querySelector('iframe')?.remove()
+  const frame = document.createElement('iframe')
+  frame.title = 'The view'
+  frame.setAttribute('sandbox', 'allow-scripts')
+  bridge = new AppBridge(client, { name: 'test-host', version: '1' }, capabilities, {
+    hostContext: { toolInfo: { tool }, timeZone: 'UTC', ...context },
+  })
+  const ready = new Promise((resolve) => {
+    bridge.oninitialized = resolve
+  })
+  bridge.onsizechange = ({ height }) => {
+    frame.height = height
+  }
+  const address = await window.serveView(contents[0].text)
+  document.body.append(frame)
+  await bridge.connect(new PostMessageTransport(frame.contentWindow, frame.contentWindow))
+  frame.src = address
+  await ready
+}

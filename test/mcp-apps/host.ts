@@ -1,0 +1,182 @@
+import { fileURLToPath } from 'node:url'
+import type { JSONRPCMessage, Server, Transport } from '@modelcontextprotocol/server'
+import { build } from 'esbuild'
+import type { Browser, BrowserContext, FrameLocator, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { createClient } from '../../src/client/client.ts'
+import { createMcpServer } from '../../src/mcp/server.ts'
+import { appResources, toolUiMeta } from '../../src/mcp/ui/apps.ts'
+import type { Environment } from '../../src/operation.ts'
+import type { ToolResult } from '../mcp/hosts.ts'
+import type { World } from '../support/world.ts'
+
+/** What a host lets a view load by default: nothing but what stands in its document. */
+const viewPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'"
+
+const hostUrl = 'http://host.test/'
+const viewUrl = 'http://view.test/'
+
+export interface HostOptions {
+  /** Whose the connection is; the seeded agent's unless told otherwise. */
+  key?: string
+  environment?: Environment
+  colorScheme?: 'light' | 'dark'
+  /** What the person answers when the server asks; undefined: the server is told never to ask. */
+  answer?: (question: Question) => { action: 'accept' | 'decline'; content?: object }
+  /** Stands between the MCP server and the service. */
+  fetch?: (request: Request) => Promise<Response>
+}
+
+export interface Question {
+  message: string
+  requestedSchema?: { properties: Record<string, unknown> }
+}
+
+interface UseOptions {
+  context?: object
+  capabilities?: object
+}
+
+/** A host in a browser tab whose MCP client talks to the real server over the world's service. */
+export interface TestHost {
+  page: Page
+  view: FrameLocator
+  /** Calls a tool and shows its view. */
+  use(name: string, input: object, options?: UseOptions): Promise<ToolResult>
+  /** Calls a method of the page's host. */
+  tell(method: 'again' | 'result' | 'cancel' | 'context' | 'end', ...values: unknown[]): Promise<unknown>
+  /** The tool calls that reached the server, the host's own included. */
+  calls: { name: string; arguments: Record<string, unknown> }[]
+  /** What the browser asked for besides the host's page and the view's document. */
+  strayRequests: string[]
+  /** Errors, warnings and violations of the policy. */
+  complaints: string[]
+  close(): Promise<void>
+}
+
+/** Short of a test's own limit, so that what was waited for is told. */
+const longestWaitMs = 20_000
+
+/** Expects what will be so in a moment. */
+export function eventually<T>(look: () => T | Promise<T>) {
+  return expect.poll(look, { timeout: longestWaitMs })
+}
+
+let script: Promise<string> | undefined
+
+export async function openHost(browser: Browser, world: World, options: HostOptions = {}): Promise<TestHost> {
+  script ??= hostScript()
+  const context = await browser.newContext({
+    colorScheme: options.colorScheme ?? 'light',
+    viewport: { width: 760, height: 900 },
+  })
+  const page = await context.newPage()
+  page.setDefaultTimeout(longestWaitMs)
+  const { strayRequests, complaints } = watched(page)
+  // Runs as time does, and can be moved ahead.
+  await page.clock.install()
+  await serveDocuments(context, page, strayRequests)
+  const calls: TestHost['calls'] = []
+  const server = appServer(world, options)
+  await server.connect(await linkTo(page, calls))
+  await page.exposeFunction('askPerson', options.answer ?? (() => ({ action: 'cancel' })))
+  await page.goto(hostUrl)
+  await page.addScriptTag({ content: await script })
+  await page.evaluate('host.connect()')
+  return {
+    page,
+    view: page.frameLocator('iframe'),
+    use: (name, input, more = {}) => page.evaluate(`host.use(...${JSON.stringify([name, input, more])})`),
+    tell: (method, ...values) => page.evaluate(`host.${method}(...${JSON.stringify(values)})`),
+    calls,
+    strayRequests,
+    complaints,
+    close: async () => {
+      await context.close()
+      await server.close()
+    },
+  }
+}
+
+async function hostScript(): Promise<string> {
+  const built = await build({
+    entryPoints: [fileURLToPath(new URL('./host-page.js', import.meta.url))],
+    bundle: true,
+    write: false,
+    platform: 'browser',
+    format: 'iife',
+    logLevel: 'error',
+  })
+  return built.outputFiles[0]?.text ?? ''
+}
+
+function watched(page: Page) {
+  const strayRequests: string[] = []
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('dialog', (dialog) => {
+    complaints.push(dialog.message())
+    dialog.dismiss()
+  })
+  return { strayRequests, complaints }
+}
+
+/** The host's page, and the views under addresses of their own, with the headers that a host gives them. */
+async function serveDocuments(context: BrowserContext, page: Page, strayRequests: string[]): Promise<void> {
+  const documents: string[] = []
+  await page.exposeFunction('serveView', (html: string) => `${viewUrl}${documents.push(html) - 1}`)
+  await context.route('**/*', async (route) => {
+    const url = route.request().url()
+    const body =
+      url === hostUrl
+        ? '<!doctype html><html lang="en"><title>Host</title><style>iframe{width:100%;border:0}</style><main></main>'
+        : documents[Number(url.startsWith(viewUrl) ? url.slice(viewUrl.length) : Number.NaN)]
+    if (body === undefined) {
+      strayRequests.push(url)
+      return route.abort()
+    }
+    const headers = url === hostUrl ? {} : { 'Content-Security-Policy': viewPolicy }
+    await route.fulfill({ body, contentType: 'text/html; charset=utf-8', headers })
+  })
+}
+
+function appServer(world: World, { key = world.agentKey, environment = 'sandbox', ...options }: HostOptions): Server {
+  const log = { warn: () => {}, error: () => {} }
+  const client = createClient({
+    baseUrl: 'http://sandbox.test',
+    fetch: options.fetch ?? world.service.fetch,
+    credential: () => key,
+    instanceId: 'run-apps',
+    system: world.system,
+    log,
+  })
+  return createMcpServer({
+    client: async () => client,
+    environment,
+    version: '1',
+    log,
+    confirm: { mode: options.answer === undefined ? 'never' : 'always', aboveCents: 0 },
+    ui: { toolMeta: toolUiMeta, resources: appResources(environment) },
+  })
+}
+
+/** The server's end of the connection with the client in the page. */
+async function linkTo(page: Page, calls: TestHost['calls']): Promise<Transport> {
+  const transport: Transport = {
+    start: async () => {},
+    close: async () => {},
+    // A view that is gone needs no answer.
+    send: async (message) => {
+      if (!page.isClosed()) await page.evaluate(`fromServer(${JSON.stringify(JSON.stringify(message))})`)
+    },
+  }
+  await page.exposeFunction('toServer', (text: string) => {
+    const message = JSON.parse(text) as JSONRPCMessage
+    if ('method' in message && message.method === 'tools/call') calls.push(message.params as TestHost['calls'][number])
+    transport.onmessage?.(message)
+  })
+  return transport
+}

@@ -1,0 +1,212 @@
+import { connect } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  allEvents,
+  createHosting,
+  eventsOf,
+  type Hosting,
+  initializeMessage,
+  jsonOf,
+  modernRequest,
+  rawHost,
+  resultOf,
+} from './hosting.ts'
+import { gate } from './test-server.ts'
+
+const limits = {
+  bodyBytes: 10_000,
+  streamsPerSession: 2,
+  runningPerSession: 3,
+  unreadBytes: 50_000,
+  eventsPerStream: 5,
+}
+let hosting: Hosting
+beforeEach(async () => {
+  hosting = await createHosting({ limits })
+})
+afterEach(() => hosting.close())
+
+async function opened() {
+  const host = rawHost(hosting.url)
+  await host.initialize()
+  return host
+}
+
+const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: {} } }
+
+test.each([
+  ['no JSON', '{', {}, 400, -32700],
+  ['no JSON-RPC', { hello: 1 }, {}, 400, -32600],
+  ['an id that is none', { ...call, id: {} }, {}, 400, -32600],
+  ['a batch', [call], {}, 400, -32600],
+  ['another content type', call, { 'Content-Type': 'text/plain' }, 415, -32000],
+  ['JSON that cannot be accepted', call, { Accept: 'text/event-stream' }, 406, -32000],
+  ['an unknown protocol version', call, { 'Mcp-Protocol-Version': '1999-01-01' }, 400, -32000],
+  ['no session', call, { 'Mcp-Session-Id': undefined }, 400, -32000],
+  ['a body that is too large', { ...call, params: { name: 'x'.repeat(10_000) } }, {}, 413, -32000],
+])('refuses %s', async (_, body, headers, status, code) => {
+  const host = await opened()
+  const response = await host.post(body, headers)
+  expect(response.status).toBe(status)
+  expect((await jsonOf(response)).error.code).toBe(code)
+  expect((await host.call(2, 'echo')).status).toBe(200)
+})
+
+test('refuses a body that is too large and does not say so', async () => {
+  const host = await opened()
+  const chunk = new TextEncoder().encode(' '.repeat(4_000))
+  let sent = 0
+  const body = new ReadableStream({
+    pull: (controller) => {
+      sent += 1
+      if (sent > 100) controller.close()
+      else controller.enqueue(chunk)
+    },
+  })
+  const headers = {
+    Authorization: 'Bearer token-of-alice',
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+    'Mcp-Session-Id': host.sessionId(),
+  }
+  const response = await fetch(hosting.url, { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
+  expect(response.status).toBe(413)
+})
+
+test.each(['PUT', 'PATCH', 'OPTIONS'])('refuses %s', async (method) => {
+  const response = await rawHost(hosting.url).send(method)
+  expect(response.status).toBe(405)
+  expect(response.headers.get('allow')).toBe('GET, POST, DELETE')
+})
+
+test('refuses GET and DELETE of hosts that have no session', async () => {
+  for (const method of ['GET', 'DELETE']) expect((await rawHost(hosting.url).send(method)).status).toBe(405)
+})
+
+test('who opens session after session has only the latest, and no stream of the others stays open', async () => {
+  await hosting.close()
+  hosting = await createHosting({ limits: { sessionsPerPrincipal: 2 } })
+  const first = await opened()
+  const listening = await first.send('GET')
+  await opened()
+  await opened()
+  expect(await allEvents(listening)).toHaveLength(1)
+  expect((await first.call(1, 'echo')).status).toBe(404)
+})
+
+test('refuses an initialize that is too large to be kept', async () => {
+  await hosting.close()
+  hosting = await createHosting()
+  const clientInfo = { name: 'x'.repeat(40_000), version: '1' }
+  const response = await rawHost(hosting.url).post(initializeMessage({ clientInfo }))
+  expect(response.status).toBe(400)
+  expect(response.headers.get('mcp-session-id')).toBeNull()
+})
+
+describe('bounds of a session', () => {
+  test('streams that are listened to', async () => {
+    const host = await opened()
+    const open = [await host.send('GET'), await host.send('GET')]
+    const refused = await host.send('GET')
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('5')
+    await open[0]?.body?.cancel()
+    await expect
+      .poll(async () => {
+        const again = await host.send('GET')
+        if (again.status === 200) await again.body?.cancel()
+        return again.status
+      })
+      .toBe(200)
+    await open[1]?.body?.cancel()
+  })
+
+  test('requests that run', async () => {
+    const host = await opened()
+    const running = [1, 2, 3].map((id) => host.call(id, 'wait', { marker: id, wait: 'bound' }))
+    await expect.poll(async () => (await host.call(4, 'echo')).status).toBe(429)
+    // What is no request of the host's still gets through.
+    const note = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
+    expect((await host.post(note)).status).toBe(202)
+    expect((await host.call(4, 'echo')).status).toBe(200)
+    gate('bound').resolve()
+    await Promise.all(running)
+  })
+
+  test('events that are kept for a resumption: the latest', async () => {
+    const host = await opened()
+    const params = { _meta: { progressToken: 1 } }
+    const events = eventsOf(await host.call(1, 'progress', { steps: 20, marker: 'm' }, params))
+    const { id } = (await events.next()).value
+    for await (const _ of events);
+    const resumed = eventsOf(await host.send('GET', undefined, { 'Last-Event-ID': String(id) }))
+    const steps: unknown[] = []
+    for await (const { message } of resumed) steps.push(message.params?.progress ?? resultOf(message))
+    expect(steps).toEqual([17, 18, 19, 20, 'm'])
+  })
+})
+
+test('a resumption brings all that is kept, though it is more than may wait for a reader', async () => {
+  const host = await opened()
+  const args = { characters: 30_000, steps: 5, wait: 'paced' }
+  const events = eventsOf(await host.call(1, 'flood', args))
+  const { id } = (await events.next()).value
+  await events.return(undefined)
+  const resumed = eventsOf(await host.send('GET', undefined, { 'Last-Event-ID': String(id) }))
+  const steps: unknown[] = []
+  for (let step = 0; step < 5; step++) steps.push((await resumed.next()).value?.message.params.progress)
+  expect(steps).toEqual([0, 1, 2, 3, 4])
+  gate('paced').resolve()
+  expect((await resumed.next()).value.message.id).toBe(1)
+})
+
+/** A host that sends a request and reads nothing of the answer, until it is asked for what came nevertheless. */
+function neverReads(body: object, headers: Record<string, string>) {
+  const { hostname, port, host } = new URL(hosting.url)
+  const text = JSON.stringify(body)
+  const lines = [
+    'POST /mcp HTTP/1.1',
+    `Host: ${host}`,
+    'Authorization: Bearer token-of-alice',
+    'Content-Type: application/json',
+    'Accept: application/json, text/event-stream',
+    'Connection: close',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    `Content-Length: ${Buffer.byteLength(text)}`,
+  ]
+  const socket = connect(Number(port), hostname)
+  socket.setEncoding('utf8').pause()
+  socket.write(`${lines.join('\r\n')}\r\n\r\n${text}`)
+  return {
+    whatCame: async () => {
+      let received = ''
+      for await (const part of socket) received += part
+      return received
+    },
+  }
+}
+
+const flood = { name: 'flood', arguments: { characters: 100_000, steps: 300, opens: 'flooded' } }
+
+test('who does not read fills no memory, stalls nobody, and can resume', async () => {
+  const host = await opened()
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: flood }
+  const headers = { 'Mcp-Session-Id': host.sessionId(), 'Mcp-Protocol-Version': '2025-11-25' }
+  const stalled = neverReads(message, headers)
+  // The call ends although nobody reads of it, and others are served meanwhile.
+  await gate('flooded').promise
+  expect((await host.call(2, 'connection')).status).toBe(200)
+  const came = await stalled.whatCame()
+  expect(came).not.toContain('flooded')
+  const lastId = [...came.matchAll(/^id: (.*)$/gm)].at(-1)?.[1]
+  const resumed = await allEvents(await host.send('GET', undefined, { 'Last-Event-ID': String(lastId) }))
+  expect(resultOf(resumed.at(-1)?.message)).toBe('flooded')
+})
+
+test('who does not read in the 2026 era is cut off', async () => {
+  const { body, headers } = modernRequest('tools/call', flood, { _meta: { progressToken: 1 } })
+  const stalled = neverReads(body, headers)
+  const host = await opened()
+  expect(resultOf(await jsonOf(await host.call(1, 'echo', { marker: 'served' })))).toBe('served')
+  expect(await stalled.whatCame()).not.toContain('flooded')
+})

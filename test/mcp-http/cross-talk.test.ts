@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { crossTalk } from './cross-talk.ts'
+import { createHosting } from './hosting.ts'
+
+test('64 hosts with the same ids: nobody gets what is for another', async () => {
+  const hosting = await createHosting()
+  const { wrong, answered, cancelled, progress } = await crossTalk((request) => fetch(request), hosting.url, 64, 48)
+  expect(wrong).toEqual([])
+  expect(answered + cancelled).toBe(64 * 48)
+  expect(cancelled).toBeGreaterThan(500)
+  expect(progress).toBeGreaterThan(1_000)
+  await hosting.close()
+})

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createClient } from '../../src/client/client.ts'
+import { actorOf, createMcpServer } from '../../src/mcp/server.ts'
+import { hosts } from '../mcp/hosts.ts'
+import { sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { createHosting, type Hosting, transportTo } from './hosting.ts'
+import { cancelled, gate } from './test-server.ts'
+
+describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) => {
+  let world: World
+  let hosting: Hosting
+  beforeAll(async () => {
+    world = await createWorld(sqlite)
+    const { system, service } = world
+    const log = { warn: () => {}, error: () => {} }
+    hosting = await createHosting({
+      createServer: ({ principal, instanceId, toolsets, readOnly }) => {
+        const client = createClient({
+          baseUrl: 'http://sandbox.invalid',
+          fetch: service.fetch,
+          credential: () => principal().credential,
+          instanceId,
+          system,
+          log,
+        })
+        const actor = actorOf(principal().credential)
+        const choice = { environment: 'sandbox', toolsets, readOnly, actor } as const
+        return createMcpServer({ ...choice, client: async () => client, instanceId, version: '1', log })
+      },
+    })
+    const agent = {
+      id: 'agent',
+      actor: 'agent',
+      scopes: undefined,
+      clientId: undefined,
+      credential: world.agentKey,
+    } as const
+    hosting.credentials.set(world.agentKey, agent)
+  })
+  afterAll(async () => {
+    await hosting.close()
+    await world.drop()
+  })
+
+  const connected = async (headers: Record<string, string> = {}) => {
+    const host = open()
+    await host.connect(transportTo(sdk, hosting.url, world.agentKey, headers))
+    return host
+  }
+  const card = { merchant: { name: 'Books' }, maximumAmount: 5_000, currency: 'USD' }
+  const instanceOf = async (cardId: unknown) =>
+    (await world.get(`/agent-cards/${cardId}`)).json.data.attributes.instanceId
+
+  test('agrees on the era, lists the tools and buys', async () => {
+    const host = await connected()
+    expect(host.version() ?? version).toBe(version)
+    expect((await host.listTools()).tools.map(({ name }) => name)).toContain('issue_agent_card')
+    const issued = await host.callTool('issue_agent_card', card)
+    expect(issued.isError).not.toBe(true)
+    const cardId = issued.structuredContent?.data.id
+    const paid = { cardId, amount: 1_200, currency: 'USD', merchant: { name: 'Books' } }
+    const authorized = await host.callTool('simulate_card_authorization', paid)
+    expect(authorized.structuredContent?.data.attributes).toMatchObject({ status: 'authorized' })
+    await host.close()
+  })
+
+  test('all that a connection causes has one instance id, which the host may choose', async () => {
+    const [own, chosen] = [await connected(), await connected({ 'X-Instance-ID': 'chosen run' })]
+    const issue = async (host: typeof own) =>
+      instanceOf((await host.callTool('issue_agent_card', card)).structuredContent?.data.id)
+    const instance = await issue(own)
+    expect(instance).toMatch(/^run_/)
+    expect(await issue(own)).toBe(instance)
+    expect(await issue(chosen)).toBe('chosen run')
+    await own.close()
+    await chosen.close()
+  })
+
+  test('reads only where it asked for that', async () => {
+    const host = await connected({ 'X-MCP-Readonly': 'true' })
+    const names = (await host.listTools()).tools.map(({ name }) => name)
+    expect(names).toContain('list_wallets')
+    expect(names).not.toContain('issue_agent_card')
+    await host.close()
+  })
+})
+
+describe.each(hosts)('$host, on a server that asks and lasts', ({ open, sdk }) => {
+  let hosting: Hosting
+  beforeAll(async () => {
+    hosting = await createHosting()
+  })
+  afterAll(() => hosting.close())
+
+  test('gets progress with the answer', async () => {
+    const host = open()
+    await host.connect(transportTo(sdk, hosting.url))
+    const steps: number[] = []
+    const onprogress = ({ progress }: { progress: number }) => void steps.push(progress)
+    const result = await host.callTool('progress', { marker: 'm', steps: 3 }, { onprogress })
+    expect(result.content[0]?.text).toBe('"m"')
+    expect(steps).toEqual([1, 2, 3])
+    await host.close()
+  })
+
+  test('cancels a call', async () => {
+    const host = open()
+    await host.connect(transportTo(sdk, hosting.url))
+    const stop = new AbortController()
+    const marker = `cancelled by ${sdk} ${Math.random()}`
+    const call = host.callTool(
+      'progress',
+      { marker, steps: 1, wait: 'never' },
+      {
+        signal: stop.signal,
+        onprogress: () => stop.abort(),
+      },
+    )
+    await expect(call).rejects.toThrow()
+    const other = host.callTool('wait', { marker, wait: 'never' }, { signal: AbortSignal.timeout(50) })
+    await expect(other).rejects.toThrow()
+    await expect.poll(() => cancelled.has(marker)).toBe(true)
+    await host.close()
+  })
+
+  test('asks the person and goes on', async () => {
+    const host = open({ modes: { form: {} }, answer: () => ({ action: 'accept', content: { sure: true } }) })
+    await host.connect(transportTo(sdk, hosting.url))
+    const result = await host.callTool('askForInput', {})
+    expect(JSON.parse(result.content[0]?.text ?? '')).toEqual({ sure: true })
+    await host.close()
+  })
+
+  test('is told of changes', async () => {
+    const host = open()
+    await host.connect(transportTo(sdk, hosting.url))
+    const told: string[] = []
+    await host.watch(['cards://1'], (change) => told.push(change))
+    await expect
+      .poll(() => {
+        hosting.endpoint.notify({ kind: 'resource_updated', uri: 'cards://2' }, 'alice')
+        hosting.endpoint.notify({ kind: 'resource_updated', uri: 'cards://1' }, 'bob')
+        hosting.endpoint.notify({ kind: 'resource_updated', uri: 'cards://1' }, 'alice')
+        return told
+      })
+      .toContain('cards://1')
+    // In this order: what is not for it would have come before what is.
+    hosting.endpoint.notify({ kind: 'prompts_list_changed' }, 'bob')
+    hosting.endpoint.notify({ kind: 'tools_list_changed' })
+    await expect.poll(() => told).toContain('tools')
+    expect(told).not.toContain('prompts')
+    expect(told).not.toContain('cards://2')
+    await host.close()
+  })
+})
+
+test.each(['v1', 'v2'] as const)('a host of SDK %s goes on with a call whose connection breaks', async (sdk) => {
+  const hosting = await createHosting()
+  const host = hosts.find((each) => each.sdk === sdk && each.version === '2025-11-25')?.open()
+  if (host === undefined) throw new Error('no such host')
+  let breakIt = () => {}
+  const transport = transportTo(sdk, hosting.url, 'token-of-alice', {}, (cut) => {
+    breakIt = cut
+  })
+  await host.connect(transport)
+  const onprogress = () => breakIt()
+  const call = host.callTool('progress', { marker: 'resumed', steps: 1, wait: `break ${sdk}` }, { onprogress })
+  setTimeout(() => gate(`break ${sdk}`).resolve(), 100)
+  expect((await call).content[0]?.text).toBe('"resumed"')
+  await host.close()
+  await hosting.close()
+})

@@ -1,0 +1,274 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createMemorySessions } from '../../src/mcp/http/memory-sessions.ts'
+import { sha256 } from '../../src/system.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { allEvents, createHosting, eventsOf, type Hosting, jsonOf, principal, rawHost, resultOf } from './hosting.ts'
+import { cancelled, gate } from './test-server.ts'
+
+let hosting: Hosting
+beforeEach(async () => {
+  hosting = await createHosting()
+})
+afterEach(() => hosting.close())
+
+async function opened(credential?: string) {
+  const host = rawHost(hosting.url, credential)
+  expect((await host.initialize()).status).toBe(200)
+  return host
+}
+
+describe('a session', () => {
+  test('begins with initialize, which brings an id of 256 random bits', async () => {
+    const host = rawHost(hosting.url)
+    const response = await host.initialize()
+    expect(response.headers.get('content-type')).toBe('application/json')
+    expect(response.headers.get('mcp-session-id')).toMatch(/^[\w-]{43}$/)
+    expect(await jsonOf(response)).toMatchObject({ id: 'init', result: { protocolVersion: '2025-11-25' } })
+  })
+
+  test.each(['2025-06-18', '2025-03-26', '2024-11-05'])('speaks %s', async (protocolVersion) => {
+    const host = rawHost(hosting.url)
+    const response = await host.initialize({ protocolVersion })
+    expect((await jsonOf(response)).result.protocolVersion).toBe(protocolVersion)
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: { marker: 'm' } } }
+    const answer = await host.post(call, { 'Mcp-Protocol-Version': protocolVersion })
+    expect(resultOf(await jsonOf(answer))).toBe('m')
+  })
+
+  test('answers as JSON where nothing else is sent', async () => {
+    const host = await opened()
+    const response = await host.call(7, 'echo', { marker: 'only' })
+    expect(response.headers.get('content-type')).toBe('application/json')
+    expect(await jsonOf(response)).toMatchObject({ jsonrpc: '2.0', id: 7 })
+  })
+
+  test('answers as events once progress goes first', async () => {
+    const host = await opened()
+    const response = await host.call(7, 'progress', { marker: 'm', steps: 2 }, { _meta: { progressToken: 't' } })
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
+    const events = await allEvents(response)
+    const ids = events.map(({ id }) => id)
+    expect(new Set(ids).size).toBe(4)
+    expect(ids.every((id) => id !== undefined)).toBe(true)
+    expect(events.map(({ message }) => message?.params?.progress ?? message?.id)).toEqual([undefined, 1, 2, 7])
+  })
+
+  test('takes notifications with 202', async () => {
+    const host = await opened()
+    const response = await host.post({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' })
+    expect(response.status).toBe(202)
+    expect(await response.text()).toBe('')
+  })
+
+  test('is not begun by an initialize that fails', async () => {
+    const host = rawHost(hosting.url)
+    const response = await host.initialize({ protocolVersion: 42 })
+    expect(response.headers.get('mcp-session-id')).toBeNull()
+    expect((await jsonOf(response)).error.code).toBeLessThan(0)
+  })
+
+  test('ends with DELETE', async () => {
+    const host = await opened()
+    expect((await host.send('DELETE')).status).toBe(204)
+    expect((await host.call(1, 'echo')).status).toBe(404)
+    expect((await host.send('DELETE')).status).toBe(404)
+  })
+
+  test('refuses a second request with the id of a running one', async () => {
+    const host = await opened()
+    const first = host.call(1, 'wait', { marker: 'first', wait: 'same id' })
+    await expect.poll(async () => (await host.call(1, 'echo')).status).toBe(400)
+    gate('same id').resolve()
+    expect(resultOf(await jsonOf(await first))).toBe('first')
+    expect((await host.call(1, 'echo')).status).toBe(200)
+  })
+
+  test('a cancelled call is aborted, and whoever waited for it is let go', async () => {
+    const host = await opened()
+    const cancel = (requestId: number) =>
+      host.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
+    const plain = host.call(1, 'wait', { marker: 'plain', wait: 'never' })
+    const streaming = await host.call(2, 'progress', { steps: 1, wait: 'never' }, { _meta: { progressToken: 1 } })
+    const events = eventsOf(streaming)
+    const first = await events.next()
+    await events.next()
+    await cancel(1)
+    await cancel(2)
+    expect((await plain).status).toBe(202)
+    expect((await events.next()).done).toBe(true)
+    expect(cancelled.has('plain')).toBe(true)
+    // The host is told to stop resuming what will never be answered.
+    expect((await host.send('GET', undefined, { 'Last-Event-ID': `${first.value.id}` })).status).toBe(200)
+    const last = String(first.value.id).replace(/\.0$/, '.1')
+    expect((await host.send('GET', undefined, { 'Last-Event-ID': last })).status).toBe(204)
+  })
+
+  test('asks the person on the stream of the call, and goes on with the answer', async () => {
+    const host = await opened()
+    const response = await host.call(1, 'ask')
+    const events = eventsOf(response)
+    await events.next()
+    const { message } = (await events.next()).value
+    expect(message).toMatchObject({ method: 'elicitation/create', params: { message: 'Really?' } })
+    const answer = { action: 'accept', content: { sure: true } }
+    expect((await host.post({ jsonrpc: '2.0', id: message.id, result: answer })).status).toBe(202)
+    expect(resultOf((await events.next()).value.message)).toEqual(answer)
+  })
+
+  test('two hosts of one principal share nothing', async () => {
+    const [first, second] = [await opened(), await opened()]
+    const instance = async (host: typeof first) => resultOf(await jsonOf(await host.call(1, 'connection'))).instanceId
+    expect(await instance(first)).toMatch(/^run_[\w-]{22}$/)
+    expect(await instance(first)).toBe(await instance(first))
+    expect(await instance(first)).not.toBe(await instance(second))
+  })
+
+  test('is served with the newest credential of its principal', async () => {
+    const host = await opened()
+    hosting.credentials.set('refreshed', { ...principal('alice')[1], credential: 'refreshed' })
+    const later = rawHost(hosting.url, 'refreshed')
+    later.use(host.sessionId())
+    expect(resultOf(await jsonOf(await later.call(1, 'connection')))).toMatchObject({ credential: 'refreshed' })
+  })
+})
+
+describe('the stream a host listens on', () => {
+  test('brings what comes by itself, to those it concerns', async () => {
+    const [alice, bob] = [await opened(), await opened('token-of-bob')]
+    const [hers, his] = [eventsOf(await alice.send('GET')), eventsOf(await bob.send('GET'))]
+    await hers.next()
+    await his.next()
+    hosting.endpoint.notify({ kind: 'tools_list_changed' }, 'alice')
+    hosting.endpoint.notify({ kind: 'tools_list_changed' }, 'bob')
+    hosting.endpoint.notify({ kind: 'resource_updated', uri: 'cards://1' })
+    hosting.endpoint.notify({ kind: 'tools_list_changed' })
+    const next = async (events: typeof hers) => (await events.next()).value.message.method
+    for (const events of [hers, his]) {
+      expect(await next(events)).toBe('notifications/tools/list_changed')
+      expect(await next(events)).toBe('notifications/tools/list_changed')
+    }
+    await alice.post({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'cards://1' } })
+    hosting.endpoint.notify({ kind: 'resource_updated', uri: 'cards://2' })
+    hosting.endpoint.notify({ kind: 'resource_updated', uri: 'cards://1' })
+    expect((await hers.next()).value.message.params).toEqual({ uri: 'cards://1' })
+  })
+
+  test('carries questions that belong to no call', async () => {
+    const host = rawHost(hosting.url)
+    await host.initialize({ capabilities: { elicitation: {} } })
+    const events = eventsOf(await host.send('GET'))
+    await events.next()
+    const call = host.call(1, 'askAtLarge')
+    const { message } = (await events.next()).value
+    expect(message.params.message).toBe('At large?')
+    await host.post({ jsonrpc: '2.0', id: message.id, result: { action: 'decline' } })
+    expect(resultOf(await jsonOf(await call))).toEqual({ action: 'decline' })
+  })
+
+  test('where there is none, such a question goes over the only call', async () => {
+    const host = rawHost(hosting.url)
+    await host.initialize({ capabilities: { elicitation: {} } })
+    const events = eventsOf(await host.call(1, 'askAtLarge'))
+    await events.next()
+    const { message } = (await events.next()).value
+    await host.post({ jsonrpc: '2.0', id: message.id, result: { action: 'cancel' } })
+    expect(resultOf((await events.next()).value.message)).toEqual({ action: 'cancel' })
+  })
+
+  test('goes on where it was interrupted', async () => {
+    const host = await opened()
+    const events = eventsOf(await host.send('GET'))
+    const { id } = (await events.next()).value
+    await events.return(undefined)
+    hosting.endpoint.notify({ kind: 'tools_list_changed' })
+    const resumed = eventsOf(await host.send('GET', undefined, { 'Last-Event-ID': String(id) }))
+    expect((await resumed.next()).value.message.method).toBe('notifications/tools/list_changed')
+    hosting.endpoint.notify({ kind: 'tools_list_changed' })
+    expect((await resumed.next()).value.message.method).toBe('notifications/tools/list_changed')
+  })
+})
+
+describe('a call whose connection was lost', () => {
+  test('is answered to whoever resumes its stream, while it runs and afterwards', async () => {
+    const host = await opened()
+    const args = { marker: 'kept', steps: 1, wait: 'lost connection' }
+    const events = eventsOf(await host.call(1, 'progress', args, { _meta: { progressToken: 1 } }))
+    const { id } = (await events.next()).value
+    await events.return(undefined)
+    const resume = () => host.send('GET', undefined, { 'Last-Event-ID': String(id) })
+    const running = eventsOf(await resume())
+    expect((await running.next()).value.message.params.progress).toBe(1)
+    gate('lost connection').resolve()
+    expect(resultOf((await running.next()).value.message)).toBe('kept')
+    expect((await running.next()).done).toBe(true)
+    const messages = (await allEvents(await resume())).map(({ message }) => message)
+    expect(messages.map(({ method, id: answered }) => method ?? answered)).toEqual(['notifications/progress', 1])
+  })
+
+  test('an id that is none of this server is refused', async () => {
+    const host = await opened()
+    expect((await host.send('GET', undefined, { 'Last-Event-ID': '1; drop table' })).status).toBe(400)
+  })
+
+  test('no stream of another session can be resumed', async () => {
+    const [first, second] = [await opened(), await opened()]
+    const response = await first.call(1, 'progress', { steps: 1, marker: 'mine' }, { _meta: { progressToken: 1 } })
+    const [{ id } = { id: undefined }] = await allEvents(response)
+    expect((await second.send('GET', undefined, { 'Last-Event-ID': String(id) })).status).toBe(204)
+  })
+})
+
+test('a session that nobody used for half an hour has ended; one that is listened to has not', async () => {
+  await hosting.close()
+  const system = fakeSystem()
+  const sessions = createMemorySessions()
+  hosting = await createHosting({ system, sessions, limits: { heartbeatMs: 5 } })
+  const [idle, listening] = [await opened(), await opened()]
+  const stream = await listening.send('GET')
+  system.pass(29 * 60_000)
+  expect((await idle.call(1, 'echo')).status).toBe(200)
+  // A stream that is written to counts as use.
+  const usedAtMs = async () => (await sessions.find(sha256(listening.sessionId())))?.usedAtMs
+  await expect.poll(usedAtMs).toBe(system.now())
+  system.pass(30 * 60_000)
+  expect((await idle.call(1, 'echo')).status).toBe(404)
+  expect((await listening.call(1, 'echo')).status).toBe(200)
+  await stream.body?.cancel()
+})
+
+test('beyond the number of sessions the one that was used the longest ago ends', async () => {
+  await hosting.close()
+  const system = fakeSystem()
+  hosting = await createHosting({ system, limits: { sessions: 3, sessionsPerPrincipal: 2 } })
+  const open = async (credential?: string) => {
+    system.pass(61_000)
+    return opened(credential)
+  }
+  const status = async (host: Awaited<ReturnType<typeof open>>) => (await host.call(1, 'echo')).status
+  const [first, second] = [await open(), await open()]
+  system.pass(61_000)
+  expect(await status(first)).toBe(200)
+  const third = await open()
+  expect([await status(first), await status(second), await status(third)]).toEqual([200, 404, 200])
+  system.pass(61_000)
+  expect(await status(third)).toBe(200)
+  const [fourth, fifth] = [await open('token-of-bob'), await open('token-of-bob')]
+  expect([await status(first), await status(third), await status(fourth), await status(fifth)]).toEqual([
+    404, 200, 200, 200,
+  ])
+})
+
+test('closing lets a running call finish, ends the streams and takes nothing new', async () => {
+  const host = await opened()
+  const listening = eventsOf(await host.send('GET'))
+  await listening.next()
+  const call = host.call(1, 'wait', { marker: 'finished', wait: 'closing' })
+  const echo = async () => (await hosting.endpoint.fetch(new Request(hosting.url, { method: 'POST' }))).status
+  await expect.poll(async () => (await host.call(1, 'echo')).status).toBe(400)
+  const closing = hosting.endpoint.close()
+  expect(await echo()).toBe(503)
+  gate('closing').resolve()
+  expect(resultOf(await jsonOf(await call))).toBe('finished')
+  await closing
+  expect((await listening.next()).done).toBe(true)
+})

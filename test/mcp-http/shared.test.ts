@@ -1,0 +1,162 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { SessionStore } from '../../src/mcp/http/session-store.ts'
+import { createMcpSessions } from '../../src/service/store/mcp-sessions.ts'
+import { openStore } from '../../src/service/store/open.ts'
+import type { Store } from '../../src/service/store/store.ts'
+import { realSystem, type System, sha256 } from '../../src/system.ts'
+import { databases, type TestDatabase } from '../support/databases.ts'
+import { createHosting, eventsOf, type Hosting, jsonOf, rawHost, resultOf } from './hosting.ts'
+import { withSessionTables } from './session-tables.ts'
+import { cancelled, gate } from './test-server.ts'
+
+/** Two endpoints with a connection of their own each: to each other they are what two processes are. */
+describe.each(databases)('two processes on one $name database', (database: TestDatabase) => {
+  let stores: Store[]
+  let drop: () => Promise<void>
+  let here: Hosting
+  let there: Hosting
+  let aheadMs = 0
+  const system: System = { ...realSystem, now: () => realSystem.now() + aheadMs }
+
+  beforeEach(async () => {
+    const first = await database.create()
+    await withSessionTables(first.store)
+    stores = [first.store, await openStore({ url: first.url, system: realSystem })]
+    drop = first.drop
+    const hosting = (store: Store | undefined) => {
+      if (store === undefined) throw new Error('no store')
+      const sessions: SessionStore = createMcpSessions(store)
+      return createHosting({ sessions, system, limits: { pollMs: 10 } })
+    }
+    here = await hosting(stores[0])
+    there = await hosting(stores[1])
+  })
+  afterEach(async () => {
+    await here.close()
+    await there.close()
+    await stores[1]?.close()
+    await drop()
+  })
+
+  const both = async (params: object = {}) => {
+    const first = rawHost(here.url)
+    await first.initialize(params)
+    const second = rawHost(there.url)
+    second.use(first.sessionId())
+    return [first, second] as const
+  }
+  const progress = { _meta: { progressToken: 'p' } }
+
+  test('a session that began here goes on there, with its instance id', async () => {
+    const [first, second] = await both()
+    const connections = [await first.call(1, 'connection'), await second.call(1, 'connection')]
+    const [a, b] = [
+      resultOf(await jsonOf(connections[0] as Response)),
+      resultOf(await jsonOf(connections[1] as Response)),
+    ]
+    expect(a.instanceId).toMatch(/^run_/)
+    expect(b).toEqual(a)
+  })
+
+  test('many requests that ask for it there at once find one', async () => {
+    const [, second] = await both()
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, id) => second.call(id, 'echo', { marker: id })))
+    const markers = await Promise.all(answers.map(async (answer) => resultOf(await jsonOf(answer))))
+    expect(markers).toEqual(Array.from({ length: 20 }, (_, id) => id))
+  })
+
+  test("another's credential does not find it there", async () => {
+    const [first] = await both()
+    const bob = rawHost(there.url, 'token-of-bob')
+    bob.use(first.sessionId())
+    expect((await bob.call(1, 'echo')).status).toBe(404)
+    expect((await bob.send('DELETE')).status).toBe(404)
+    expect((await first.call(1, 'echo')).status).toBe(200)
+  })
+
+  test('ended there, it has ended here as well', async () => {
+    const [first, second] = await both()
+    expect((await second.send('DELETE')).status).toBe(204)
+    aheadMs += 1_000
+    expect((await first.call(1, 'echo')).status).toBe(404)
+  })
+
+  test('a stream that broke here is resumed there, with what was sent and what is yet to come', async () => {
+    const [first, second] = await both()
+    const wait = `resumed on ${database.name}`
+    const events = eventsOf(await first.call(1, 'progress', { steps: 2, marker: 'm', wait }, progress))
+    await events.next()
+    const { id } = (await events.next()).value
+    await events.return(undefined)
+    const resumed = eventsOf(await second.send('GET', undefined, { 'Last-Event-ID': String(id) }))
+    expect((await resumed.next()).value.message.params.progress).toBe(2)
+    gate(wait).resolve()
+    expect(resultOf((await resumed.next()).value.message)).toBe('m')
+    expect((await resumed.next()).done).toBe(true)
+  })
+
+  test("the person's answer reaches the call, though it is posted there", async () => {
+    const [first, second] = await both()
+    const events = eventsOf(await first.call(1, 'ask'))
+    await events.next()
+    const question = (await events.next()).value.message
+    const answer = { action: 'accept', content: { sure: true } }
+    expect((await second.post({ jsonrpc: '2.0', id: question.id, result: answer })).status).toBe(202)
+    expect(resultOf((await events.next()).value.message)).toEqual(answer)
+  })
+
+  test('a call here is cancelled there', async () => {
+    const [first, second] = await both()
+    const marker = `cancelled there on ${database.name}`
+    const call = first.call('long', 'wait', { marker, wait: 'never' })
+    // Only then the call is sure to have begun.
+    await expect.poll(async () => (await first.call('long', 'echo')).status).toBe(400)
+    await second.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'long' } })
+    expect((await call).status).toBe(202)
+    expect(cancelled.has(marker)).toBe(true)
+  })
+
+  test('questions of both have ids of their own', async () => {
+    const [first, second] = await both()
+    const [a, b] = [eventsOf(await first.call(1, 'ask')), eventsOf(await second.call(1, 'ask'))]
+    await a.next()
+    await b.next()
+    const [asked, askedToo] = [(await a.next()).value.message.id, (await b.next()).value.message.id]
+    expect(asked).not.toBe(askedToo)
+    const answer = (content: object) => ({ action: 'accept', content })
+    // Each is posted to the other one.
+    await second.post({ jsonrpc: '2.0', id: asked, result: answer({ sure: true }) })
+    await first.post({ jsonrpc: '2.0', id: askedToo, result: answer({ sure: false }) })
+    expect(resultOf((await a.next()).value.message).content).toEqual({ sure: true })
+    expect(resultOf((await b.next()).value.message).content).toEqual({ sure: false })
+  })
+
+  test('a database that cannot be used is told as such, and nothing else suffers', async () => {
+    const [first, second] = await both()
+    await stores[1]?.close()
+    const refused = await second.call(1, 'echo')
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect((await first.call(1, 'echo')).status).toBe(200)
+  })
+
+  test('nothing secret is stored', async () => {
+    const [first] = await both({ clientInfo: { name: 'host', version: '1' }, password: 'hunter2' })
+    await first.call(1, 'progress', { steps: 1, marker: 'm' }, progress)
+    const rows = await stores[0]?.transaction(async ({ db }) => [
+      await db
+        .selectFrom('mcpSessions' as never)
+        .selectAll()
+        .execute(),
+      await db
+        .selectFrom('mcpEvents' as never)
+        .selectAll()
+        .execute(),
+    ])
+    const text = JSON.stringify(rows)
+    expect(text).toContain(sha256(first.sessionId()))
+    expect(text).not.toContain(first.sessionId())
+    expect(text).not.toContain('token-of-alice')
+    expect(text).not.toContain('hunter2')
+  })
+})

@@ -1,0 +1,117 @@
+import {
+  acceptedContent,
+  inputRequired,
+  isInputRequiredResult,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import type { McpConnection } from '../../src/mcp/http/connection.ts'
+
+/** Lets a test decide when a call goes on. */
+export const gates = new Map<string, PromiseWithResolvers<void>>()
+
+export function gate(name: string): PromiseWithResolvers<void> {
+  let found = gates.get(name)
+  if (found === undefined) {
+    found = Promise.withResolvers<void>()
+    gates.set(name, found)
+  }
+  return found
+}
+
+/** Calls that were cancelled, by their marker. */
+export const cancelled = new Set<string>()
+
+type Arguments = Record<string, unknown>
+type Tool = (
+  args: Arguments,
+  context: ServerContext,
+  connection: McpConnection,
+  server: Server,
+) => Promise<unknown> | unknown
+
+/** Waits until the gate of that name opens, or the call is cancelled; `never` is the name of one that stays shut. */
+const pass = async ({ wait }: Arguments, { mcpReq: { signal } }: ServerContext) => {
+  if (typeof wait !== 'string') return
+  const stopped = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('cancelled')), { once: true })
+  })
+  // A promise that is never settled remembers everybody who ever waited for it.
+  await (wait === 'never' ? stopped : Promise.race([gate(wait).promise, stopped]))
+}
+
+const notifyProgress = async ({ steps = 0, marker }: Arguments, context: ServerContext) => {
+  const progressToken = context.mcpReq._meta?.progressToken
+  if (progressToken === undefined) return
+  for (let progress = 1; progress <= Number(steps); progress++) {
+    const params = { progressToken, progress, message: String(marker) }
+    await context.mcpReq.notify({ method: 'notifications/progress', params })
+  }
+}
+
+/** What a test of the transport needs: answers, progress, questions to the person, calls that last. */
+const tools: Record<string, Tool> = {
+  echo: ({ marker }) => marker,
+  connection: (_args, _context, { principal, instanceId, toolsets = 'none', readOnly, era }) => ({
+    ...principal(),
+    instanceId,
+    toolsets,
+    readOnly,
+    era,
+  }),
+  progress: async (args, context) => {
+    await notifyProgress(args, context)
+    await pass(args, context)
+    return args.marker
+  },
+  wait: async (args, context) => {
+    context.mcpReq.signal.addEventListener('abort', () => cancelled.add(String(args.marker)))
+    await pass(args, context)
+    return args.marker
+  },
+  flood: async ({ characters, steps, opens, wait }, context) => {
+    for (let step = 0; step < Number(steps); step++) {
+      const params = {
+        progressToken: context.mcpReq._meta?.progressToken ?? 0,
+        progress: step,
+        message: 'y'.repeat(Number(characters)),
+      }
+      await context.mcpReq.notify({ method: 'notifications/progress', params })
+    }
+    gate(String(opens)).resolve()
+    await pass({ wait }, context)
+    return 'flooded'
+  },
+  ask: async (_args, context) => {
+    const params = {
+      message: 'Really?',
+      requestedSchema: { type: 'object', properties: { sure: { type: 'boolean' } } },
+    }
+    return context.mcpReq.send({ method: 'elicitation/create', params } as never)
+  },
+  askForInput: (_args, context) => {
+    const answer = acceptedContent(context.mcpReq.inputResponses, 'sure')
+    if (answer !== undefined) return answer
+    const requestedSchema = { type: 'object', properties: { sure: { type: 'boolean' } } } as const
+    return inputRequired({ inputRequests: { sure: inputRequired.elicit({ message: 'Sure?', requestedSchema }) } })
+  },
+  askAtLarge: async (_args, _context, _connection, server) =>
+    server.elicitInput({ message: 'At large?', requestedSchema: { type: 'object', properties: {} } }),
+}
+
+export function testServer(connection: McpConnection): Server {
+  const server = new Server(
+    { name: 'test', version: '1' },
+    { capabilities: { tools: { listChanged: true }, prompts: { listChanged: true }, resources: { subscribe: true } } },
+  )
+  server.setRequestHandler('tools/list', () => ({
+    tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: 'object' as const } })),
+  }))
+  server.setRequestHandler('resources/subscribe', () => ({}))
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const result = await tools[params.name]?.(params.arguments ?? {}, context, connection, server)
+    if (isInputRequiredResult(result)) return result
+    return { content: [{ type: 'text', text: JSON.stringify(result ?? null) }] }
+  })
+  return server
+}

@@ -1,0 +1,327 @@
+import type { Client } from '@modelcontextprotocol/client'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Checks, checks, codeAt } from '../approvals-mfa/authenticator.ts'
+import { ok, type Payer } from '../payments/payer.ts'
+import { databases } from '../support/databases.ts'
+import { createWorld, type OtherParty, type World } from '../support/world.ts'
+import { type Connected, connected, dismissed, no, person, unticked, yes } from './connected.ts'
+import { type CallOptions, errorOf, hosts, type Person, type PersonAnswer } from './hosts.ts'
+
+const always = { mode: 'always', aboveCents: 10_000 } as const
+const stateSecret = 'sealed with these 32 characters..'
+
+let open: Connected[] = []
+afterEach(async () => {
+  for (const { close } of open) await close()
+  open = []
+})
+
+type Options = NonNullable<Parameters<typeof connected>[2]>
+
+async function connectedTo(world: World, chosen: (typeof hosts)[number], options: Options) {
+  const connection = await connected(world, chosen.open, { confirm: always, ...options })
+  open.push(connection)
+  return connection
+}
+
+describe.each(databases)('the human decides, on $name', (database) => {
+  let world: World
+  let us: Checks
+  let self: Payer
+  let other: OtherParty
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+    us = await checks(world)
+    self = us.self
+    other = us.other
+    ok(await world.post(`/simulations/customers/${us.partyId}/transfers/deposit`, { amount: 10_000_000 }))
+  })
+  afterAll(() => world.drop())
+
+  describe.each(hosts)('$host', (chosen) => {
+    const approving = async (who: Person, approvalId: string, options: Options = {}, call: CallOptions = {}) => {
+      const connection = await connectedTo(world, chosen, { key: world.apiKey, person: who, ...options })
+      return { ...connection, result: await connection.host.callTool('approve_approval', { approvalId }, call) }
+    }
+
+    test('is shown the amount, the payee and the effect, and their yes lets the payment go', async () => {
+      const { paymentId, approvalId } = await us.review(6_000)
+      const who = person([yes])
+      const { result, sent } = await approving(who, approvalId)
+      expect(result.structuredContent?.data.attributes.status).toBe('approved')
+      expect(await self.status(paymentId)).toBe('COMPLETED')
+      expect(who.asked).toHaveLength(1)
+      const { message, requestedSchema } = who.asked[0] ?? { message: '' }
+      expect(message.split('\n')).toEqual([
+        'Approve a payment of USD 60.00',
+        `To: party ${other.partyId} (payment ${paymentId})`,
+        expect.stringMatching(/^Asked for by: agent “Sandbox shopper” \(agt_[0-9a-f]{32}\)$/),
+        'Held because it is above: perTransactionAmount USD 1.00',
+        `Approval: ${approvalId}`,
+        'The money moves at once.',
+      ])
+      expect(requestedSchema?.properties).toEqual({ confirm: { type: 'boolean', title: 'Yes, approve USD 60.00' } })
+      expect(sent.filter(({ line }) => line.endsWith('/approve'))).toEqual([
+        { line: `POST /approvals/${approvalId}/approve`, idempotencyKey: expect.stringMatching(/^idk_/) },
+      ])
+    })
+
+    test.each([
+      ['declines', no, 'confirmation_declined'],
+      ['leaves the box open', unticked, 'confirmation_declined'],
+      ['sends a text instead of a tick', { action: 'accept', content: { confirm: 'true' } }, 'confirmation_declined'],
+      ['closes the question', dismissed, 'confirmation_dismissed'],
+    ] as [string, PersonAnswer, string][])('who %s stops it', async (_, answer, code) => {
+      const { paymentId, approvalId } = await us.review(6_000)
+      const { result, sent } = await approving(person([answer]), approvalId)
+      expect(errorOf(result)).toEqual({
+        code,
+        detail: 'The person did not agree. Nothing was done.',
+        next: expect.stringContaining('Do not call again'),
+      })
+      expect(sent.map(({ line }) => line)).not.toContain(`POST /approvals/${approvalId}/approve`)
+      expect(await self.status(paymentId)).toBe('IN_REVIEW')
+    })
+
+    test('cannot be spoken for: a host without forms gets a refusal that says where to decide', async () => {
+      const { paymentId, approvalId } = await us.review(6_000)
+      for (const [options, where] of [
+        [{ publicUrl: 'https://pay.example' }, `at https://pay.example/approvals/${approvalId}/review`],
+        [{ person: person([yes], { url: {} }) }, 'in the dashboard of the payments account'],
+      ] as const) {
+        const { host } = await connectedTo(world, chosen, { key: world.apiKey, ...options })
+        const error = errorOf(await host.callTool('approve_approval', { approvalId }))
+        expect(error.code).toBe('confirmation_unavailable')
+        expect(error.next).toContain(`they can do it ${where}`)
+        expect(error.next).toContain('PAYMENTS_CONFIRM')
+        const words = errorOf(await host.callTool('approve_approval', { approvalId, confirm: true }))
+        expect(words).toMatchObject({ code: 'invalid_value', detail: expect.stringContaining('"confirm"') })
+      }
+      expect(await self.status(paymentId)).toBe('IN_REVIEW')
+    })
+
+    test('may decide on the page, where the host opens pages and has no forms', async () => {
+      const publicUrl = 'https://pay.example'
+      const { paymentId, approvalId } = await us.review(6_000)
+      const slept: number[] = []
+      const sleep = async (ms: number) => {
+        slept.push(ms)
+        // On the page, in the second round.
+        if (slept.length === 10) ok(await self.approve(approvalId, { key: world.apiKey }))
+      }
+      const who = person([{ action: 'accept' }], { url: {} })
+      const options = { publicUrl, system: { ...world.system, sleep } }
+      const { result, sent } = await approving(who, approvalId, options)
+      expect(result.structuredContent?.data.attributes.status).toBe('approved')
+      const url = `https://pay.example/approvals/${approvalId}/review`
+      expect(who.asked.map((asked) => [asked.mode, asked.url])).toEqual([
+        ['url', url],
+        ['url', url],
+      ])
+      expect(sent.filter(({ line }) => !line.startsWith('GET'))).toEqual([])
+      expect(await self.status(paymentId)).toBe('COMPLETED')
+
+      const later = (await us.review(6_000)).approvalId
+      const declined = await approving(person([no], { url: {} }), later, { publicUrl })
+      expect(errorOf(declined.result).code).toBe('confirmation_declined')
+      const slow = person([{ action: 'accept' }], { url: {} })
+      const undecided = await approving(slow, later, { publicUrl, system: { ...world.system, sleep: async () => {} } })
+      expect(errorOf(undecided.result)).toMatchObject({ code: 'confirmation_pending' })
+      expect(slow.asked).toHaveLength(3)
+    })
+
+    test('is not asked about what is decided already, or is not there', async () => {
+      const { paymentId, approvalId } = await us.review(6_000)
+      ok(await self.deny(approvalId, undefined, { key: world.apiKey }))
+      const who = person([yes])
+      const { host, result } = await approving(who, approvalId)
+      expect(errorOf(result).code).toBe('conflict')
+      const absent = await host.callTool('approve_approval', { approvalId: `apr_${'0'.repeat(32)}` })
+      expect(errorOf(absent).code).toBe('not_found')
+      expect(who.asked).toEqual([])
+      expect(await self.status(paymentId)).toBe('APPROVAL_DENIED')
+    })
+
+    test('decides large payments only; what was shown is what is paid', async () => {
+      const who = person([yes])
+      const { host } = await connectedTo(world, chosen, { key: world.apiKey, person: who })
+      const counterparty = { type: 'party_id', value: other.partyId }
+      await host.callTool('create_payment', { amount: 10_000, counterparty })
+      expect(who.asked).toEqual([])
+      const paid = await host.callTool('create_payment', { amount: 10_001, counterparty, description: 'Rent' })
+      expect(paid.structuredContent?.data.attributes).toMatchObject({ amount: 10_001, status: 'COMPLETED' })
+      expect(who.asked.map(({ message }) => message)).toEqual([
+        [
+          'Pay USD 100.01',
+          `To: party_id “${other.partyId}”`,
+          "Reason, in the assistant's words: “Rent”",
+          'The money moves at once, or after an approval where a limit is hit.',
+        ].join('\n'),
+      ])
+    })
+
+    test('verifies on the page of a 428, and the approval goes on by itself under a new key', async () => {
+      const { userId, key } = await us.approver()
+      const { paymentId, approvalId } = await us.review(60_000)
+      const slept: number[] = []
+      let page = ''
+      // The person is done with the page while the call waits for the third time.
+      const sleep = async (ms: number) => {
+        slept.push(ms)
+        if (slept.length === 3) {
+          const code = codeAt(await us.secretAt(page), world.system.now())
+          expect((await us.submit(page, code)).status).toBe(303)
+        }
+      }
+      const who = person([
+        yes,
+        ({ url = '' }) => {
+          page = url
+          return { action: 'accept' }
+        },
+      ])
+      const progress: number[] = []
+      const { result, sent } = await approving(
+        who,
+        approvalId,
+        { key, system: { ...world.system, sleep } },
+        {
+          onprogress: ({ progress: reported, message }) => {
+            // The later SDK reports the rounds of its own too.
+            if (message?.startsWith('attempt')) progress.push(reported)
+          },
+        },
+      )
+      expect(result.structuredContent?.data.attributes.status).toBe('approved')
+      expect(who.asked.map(({ mode = 'form' }) => mode)).toEqual(['form', 'url'])
+      expect(page).toContain(`_${userId}_`)
+      expect(slept).toEqual([0, 2_000, 3_000])
+      const keys = sent.filter(({ line }) => line.endsWith('/approve')).map(({ idempotencyKey }) => idempotencyKey)
+      expect(progress).toEqual(progress.toSorted((a, b) => a - b))
+      expect(new Set(progress).size).toBe(4)
+      expect(keys).toHaveLength(4)
+      expect(new Set(keys).size).toBe(4)
+      expect(await self.status(paymentId)).toBe('COMPLETED')
+    })
+
+    test('who does not verify leaves it undone', async () => {
+      const { key } = await us.approver()
+      const { approvalId } = await us.review(60_000)
+      const { result } = await approving(person([yes, no]), approvalId, { key })
+      expect(errorOf(result)).toMatchObject({ code: 'verification_declined' })
+      const slept: number[] = []
+      const sleep = async (ms: number) => void slept.push(ms)
+      const late = person([yes, { action: 'accept' }])
+      const waited = await approving(late, approvalId, {
+        key,
+        system: { ...world.system, sleep },
+      })
+      expect(errorOf(waited.result)).toMatchObject({ code: 'mfa_required', status: 428 })
+      // Asked three times, each for less than the minute that a host gives a request.
+      expect(late.asked.map(({ mode = 'form' }) => mode)).toEqual(['form', 'url', 'url', 'url'])
+      expect(new Set(late.asked.map(({ url }) => url)).size).toBe(4)
+      expect(slept.reduce((sum, ms) => sum + ms)).toBe(3 * 45_000)
+      // Without pages the refusal names the address.
+      const { result: told } = await approving(person([yes], { form: {} }), approvalId, { key })
+      expect(errorOf(told)).toMatchObject({ code: 'mfa_required', detail: expect.stringContaining('/verify/mfc_') })
+    })
+  })
+
+  test.each(['http://evil.example/verify/x', 'https://ada@pay.example/x', 'javascript:alert(1)', 'https://'])(
+    'a 428 that names %s opens no page',
+    async (address) => {
+      const between = (request: Request) => {
+        if (!request.url.endsWith('/approve')) return undefined
+        const detail = `Verify here: ${address}`
+        return Response.json({ errors: [{ status: '428', code: 'mfa_required', detail }] }, { status: 428 })
+      }
+      const { approvalId } = await us.review(6_000)
+      const who = person([yes])
+      const { host } = await connectedTo(world, hosts[3], { key: world.apiKey, person: who, between })
+      expect(errorOf(await host.callTool('approve_approval', { approvalId })).code).toBe('mfa_required')
+      expect(who.asked).toHaveLength(1)
+    },
+  )
+
+  test('changed data asks again: a yes counts for what was shown', async () => {
+    const [, , , pinned] = hosts
+    const subscription = ok(
+      await world.post('/subscriptions', {
+        description: 'Gym',
+        every: { unit: 'month', count: 1 },
+        amount: 2_000,
+        taxAmount: 0,
+      }),
+    ).json.data
+    const who = person([yes])
+    let reads = 0
+    // What the service tells changes while the person thinks.
+    const between = async (request: Request) => {
+      if (request.method !== 'GET' || !request.url.includes(subscription.id)) return undefined
+      const answer = await world.service.fetch(request)
+      // biome-ignore lint/suspicious/noExplicitAny: one value of it is changed.
+      const json: any = await answer.json()
+      if (++reads > 1) json.data.attributes.terms.amount = 3_000
+      return Response.json(json)
+    }
+    const { host } = await connectedTo(world, pinned, { person: who, between })
+    const result = await host.callTool('cancel_subscription', { subscriptionId: subscription.id })
+    expect(result.structuredContent?.data.attributes.status).toBe('canceled')
+    expect(who.asked.map(({ message }) => message.split('\n')[0])).toEqual([
+      'Cancel the subscription “Gym”: USD 20.00 every 1 month',
+      'Cancel the subscription “Gym”: USD 30.00 every 1 month',
+    ])
+  })
+
+  test('an answer that is sent twice pays once', async () => {
+    const { call } = await rawHost(world)
+    const payment = { amount: 20_000, counterparty: { type: 'party_id', value: other.partyId } }
+    const asked = await call(payment)
+    expect(asked).toMatchObject({
+      resultType: 'input_required',
+      inputRequests: { decision: { method: 'elicitation/create' } },
+    })
+    const answer = { requestState: asked.requestState, inputResponses: { decision: yes } }
+    const paid = await call(payment, answer)
+    const again = await call(payment, answer)
+    expect(paid.structuredContent.data.id).toBe(again.structuredContent.data.id)
+  })
+
+  test('an answer counts for no other amount, payee, tool or connection, and not unsealed', async () => {
+    const { call } = await rawHost(world)
+    const payment = { amount: 20_000, counterparty: { type: 'party_id', value: other.partyId } }
+    const { requestState } = await call(payment)
+    const inputResponses = { decision: yes }
+    const paidBefore = ok(await world.get('/payments?limit=100', { key: world.apiKey })).json.data.length
+    for (const changed of [
+      { ...payment, amount: 20_001 },
+      { ...payment, counterparty: { type: 'email', value: 'eve@example.com' } },
+      { ...payment, description: 'more' },
+      { ...payment, idempotencyKey: 'mine' },
+    ]) {
+      expect(await call(changed, { requestState, inputResponses })).toMatchObject({ resultType: 'input_required' })
+    }
+    expect(await call(payment, { inputResponses })).toMatchObject({ resultType: 'input_required' })
+    const forged = `${requestState.slice(0, -4)}AAAA`
+    await expect(call(payment, { requestState: forged, inputResponses })).rejects.toMatchObject({ code: -32602 })
+    const elsewhere = await rawHost(world, { principal: 'somebody else' })
+    await expect(elsewhere.call(payment, { requestState, inputResponses })).rejects.toMatchObject({ code: -32602 })
+    expect(ok(await world.get('/payments?limit=100', { key: world.apiKey })).json.data).toHaveLength(paidBefore)
+  })
+
+  /** A host that hands what a call waits for to the test instead of a person. */
+  async function rawHost(at: World, options: Options = {}) {
+    const who: Person = { modes: { form: {} }, answer: () => no }
+    const pinned = hosts[3]
+    const { host } = await connectedTo(at, pinned, { key: at.apiKey, person: who, stateSecret, ...options })
+    const client = host.requests as unknown as Client
+    // biome-ignore lint/suspicious/noExplicitAny: either of two results, compared whole.
+    const call = (given: object, answer: object = {}): Promise<any> =>
+      client.request(
+        { method: 'tools/call', params: { name: 'create_payment', arguments: given, ...answer } },
+        { allowInputRequired: true },
+      )
+    return { call }
+  }
+})

@@ -1,0 +1,94 @@
+import { PassThrough } from 'node:stream'
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
+import { createClient } from '../../src/client/client.ts'
+import { createMcpServer, type McpServerOptions } from '../../src/mcp/server.ts'
+import { serveOverStdio } from '../../src/mcp/stdio.ts'
+import type { System } from '../../src/system.ts'
+import type { World } from '../support/world.ts'
+import type { Asked, Host, hosts, Person, PersonAnswer } from './hosts.ts'
+
+export const instanceId = 'run 7/a'
+
+interface ConnectedOptions extends Partial<McpServerOptions> {
+  key?: string
+  person?: Person
+  /** Sees every request to the service, and may answer in its place. */
+  between?: (request: Request) => Response | undefined | Promise<Response | undefined>
+  system?: System
+}
+
+export interface Connected {
+  host: Host
+  server: ReturnType<typeof createMcpServer>
+  /** `METHOD path` of what the service was asked, with the keys. */
+  sent: { line: string; idempotencyKey: string | null }[]
+  logged: object[]
+  close(): Promise<void>
+}
+
+/** A host connected to an MCP server of the real service. */
+export async function connected(
+  world: World,
+  open: (typeof hosts)[number]['open'],
+  { key = world.agentKey, person, between, system = world.system, ...options }: ConnectedOptions = {},
+): Promise<Connected> {
+  const sent: Connected['sent'] = []
+  const logged: object[] = []
+  const record = (fields: object) => void logged.push(fields)
+  const log = { warn: record, error: record }
+  const client = createClient({
+    baseUrl: 'http://sandbox.test',
+    credential: () => key,
+    instanceId,
+    system: world.system,
+    fetch: async (request) => {
+      const line = `${request.method} ${new URL(request.url).pathname}`
+      sent.push({ line, idempotencyKey: request.headers.get('Idempotency-Key') })
+      return (await between?.(request)) ?? (await world.service.fetch(request))
+    },
+  })
+  const [toServer, toHost] = [new PassThrough(), new PassThrough()]
+  const servers: Connected['server'][] = []
+  const handle = serveOverStdio({
+    createServer: () => {
+      const given = { client: async () => client, environment: 'sandbox', version: '1.2.3', log, instanceId } as const
+      const server = createMcpServer({ ...given, system, ...options })
+      servers.push(server)
+      return server
+    },
+    onClose: () => {},
+    log,
+    system: world.system,
+    stdin: toServer,
+    stdout: toHost,
+  })
+  const host = open(person)
+  await host.connect(new StdioServerTransport(toHost, toServer))
+  const server = servers.at(-1)
+  if (server === undefined) throw new Error('no server was made')
+  const close = async () => {
+    await host.close()
+    await handle.close()
+  }
+  return { host, server, sent, logged, close }
+}
+
+/** A person who gives these answers, one after the other, the last one for ever; and what they were asked. */
+export function person(
+  answers: (PersonAnswer | ((asked: Asked) => PersonAnswer | Promise<PersonAnswer>))[],
+  modes: Person['modes'] = { form: {}, url: {} },
+) {
+  const asked: Asked[] = []
+  const answer: Person['answer'] = (question) => {
+    asked.push(question)
+    const next = answers[Math.min(asked.length, answers.length) - 1]
+    if (next === undefined) throw new Error('nobody is there')
+    return typeof next === 'function' ? next(question) : next
+  }
+  return { modes, answer, asked }
+}
+
+export const yes: PersonAnswer = { action: 'accept', content: { confirm: true } }
+export const unticked: PersonAnswer = { action: 'accept', content: { confirm: false } }
+export const no: PersonAnswer = { action: 'decline' }
+export const dismissed: PersonAnswer = { action: 'cancel' }

@@ -1,0 +1,170 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { questions } from '../../src/mcp/questions.ts'
+import { money, quoted, quotedWhole } from '../../src/mcp/quoted.ts'
+import type { OperationDefinition } from '../../src/operation.ts'
+import { catalogue } from '../../tools/index.ts'
+import { sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { connected, no, person, yes } from './connected.ts'
+import { errorOf, hosts } from './hosts.ts'
+
+let world: World
+let customerId: string
+beforeAll(async () => {
+  world = await createWorld(sqlite)
+  customerId = await world.customerPartyId()
+})
+afterAll(() => world.drop())
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+/** What a person who says no is asked; the lines of it. */
+async function askedOf(tool: string, input: object, options: NonNullable<Parameters<typeof connected>[2]> = {}) {
+  const who = person([no])
+  const confirm = { mode: 'always', aboveCents: 10_000 } as const
+  const given = { key: world.apiKey, confirm, person: who, ...options }
+  const { host, sent, close } = await connected(world, hosts[3].open, given)
+  closing.push(close)
+  const result = await host.callTool(tool, input)
+  return {
+    result,
+    lines: who.asked[0]?.message.split('\n'),
+    changes: sent.filter(({ line }) => !line.startsWith('GET')),
+  }
+}
+
+test('what cannot be taken back asks, but for what is said here', () => {
+  const destructive = Object.values<OperationDefinition>(catalogue)
+    .filter(({ effect, environments }) => effect === 'destructive' && environments.includes('production'))
+    .map(({ name }) => name)
+  // A refusal moves no money, an invitation grants nothing yet, and a wallet's agent is attached again by one call.
+  const others = [
+    'cancel_payment',
+    'deny_approval',
+    'detach_wallet_agent',
+    'revoke_agent_invitation',
+    'revoke_customer_invitation',
+    'revoke_invitation_link',
+  ]
+  const notDestructive = ['create_internal_transfer', 'issue_agent_card']
+  expect(Object.keys(questions).sort()).toEqual(
+    [...destructive.filter((name) => !others.includes(name)), ...notDestructive].sort(),
+  )
+  expect(others.filter((name) => !destructive.includes(name))).toEqual([])
+  for (const { amount } of Object.values(questions)) expect(amount).toBeOneOf([undefined, 'amount', 'maximumAmount'])
+})
+
+test('cards and transfers name the amount, the payee and whom they are for', async () => {
+  const card = { merchant: { name: 'Books' }, maximumAmount: 10_001, currency: 'USD', customerPartyId: customerId }
+  expect((await askedOf('issue_agent_card', card, { key: world.agentKey })).lines).toEqual([
+    'Issue a card of up to USD 100.01',
+    'For one purchase at: “Books”',
+    expect.stringMatching(new RegExp(`^On behalf of: “.+” \\(${customerId}\\)$`)),
+    'The assistant can pay with it without asking again.',
+  ])
+  const small = await askedOf('issue_agent_card', { ...card, maximumAmount: 10_000 }, { key: world.agentKey })
+  expect(small.lines).toBeUndefined()
+  expect(small.result.structuredContent?.data.attributes.status).toBe('active')
+
+  const beneficiary = { name: 'Ada & Co', accountNumber: '000123456789', routingNumber: '021000021' }
+  expect((await askedOf('create_wire', { amount: 123_456_789, beneficiary })).lines).toEqual([
+    'Wire USD 1,234,567.89',
+    'To: “Ada & Co”, account 000123456789 at the bank 021000021',
+    'The money leaves the account and cannot be taken back.',
+  ])
+
+  const [wallet] = (await world.get('/wallets')).json.data
+  const second = (await world.post('/wallets', { displayName: 'Savings' }, { key: world.apiKey })).json.data
+  const transfer = { amount: 50_000, sourceWalletId: wallet.id, destWalletId: second.id, description: 'Later' }
+  expect((await askedOf('create_internal_transfer', transfer)).lines).toEqual([
+    'Move USD 500.00 between wallets',
+    `From: “${wallet.attributes.displayName}” (${wallet.id})`,
+    `To: “Savings” (${second.id})`,
+    "Reason, in the assistant's words: “Later”",
+    'The money moves at once.',
+  ])
+})
+
+test('removals and revocations say what they end, and do nothing on a no', async () => {
+  const { agentId } = await world.whoami()
+  const name = (await world.get(`/customers/${customerId}`)).json.data.attributes.name
+  const apiKey = (await world.get('/api-keys', { key: world.apiKey })).json.data[0]
+  const agentKey = (await world.get('/agent-keys', { key: world.apiKey })).json.data[0]
+  const cases = [
+    ['remove_customer', { customerId }, `Remove the customer “${name}” (${customerId})`],
+    [
+      'remove_customer_agent',
+      { customerId, agentId },
+      `Remove the agent ${agentId} from the customer “${name}” (${customerId})`,
+    ],
+    [
+      'remove_agent_customer',
+      { customerId, agentId },
+      `Remove the agent ${agentId} from the customer “${name}” (${customerId})`,
+    ],
+    [
+      'revoke_api_key',
+      { keyId: apiKey.id },
+      `Revoke the API key “${apiKey.attributes.name}” (${apiKey.attributes.apiKeyPrefix}…, ${apiKey.id})`,
+    ],
+    [
+      'revoke_agent_key',
+      { keyId: agentKey.id },
+      `Revoke an agent key: ${agentKey.attributes.agentKeyPrefix}…, ${agentKey.id}`,
+    ],
+    [
+      'rotate_agent_key',
+      { keyId: agentKey.id, expiresInSeconds: 60 },
+      `Replace an agent key: ${agentKey.attributes.agentKeyPrefix}…, ${agentKey.id}`,
+    ],
+    ['delete_agent', { agentId }, `Delete the agent “Sandbox shopper” (${agentId})`],
+  ] as const
+  for (const [tool, input, first] of cases) {
+    const { result, lines, changes } = await askedOf(tool, input)
+    expect(lines?.[0]).toBe(first)
+    expect(errorOf(result).code).toBe('confirmation_declined')
+    expect(changes).toEqual([])
+  }
+  expect((await askedOf('rotate_agent_key', cases[5][1])).lines?.at(-1)).toContain('in 60 s')
+})
+
+test('wrong arguments are refused before anybody is asked', async () => {
+  for (const input of [{ amount: '99999' }, { amount: 20_000 }, { amount: 20_000, counterparty: { type: 'email' } }]) {
+    const { result, lines } = await askedOf('create_payment', input)
+    expect(errorOf(result).code).toBe('invalid_value')
+    expect(lines).toBeUndefined()
+  }
+})
+
+test.each([
+  ['always', 'sandbox', true],
+  ['always', 'production', true],
+  ['production', 'sandbox', false],
+  ['production', 'production', true],
+  ['never', 'production', false],
+] as const)('PAYMENTS_CONFIRM=%s in %s', async (mode, environment, asks) => {
+  const who = person([yes])
+  const options = { confirm: { mode, aboveCents: 0 }, environment, person: who, key: world.apiKey }
+  const { host, close } = await connected(world, hosts[0].open, options)
+  closing.push(close)
+  await host.callTool('create_payment', { amount: 1, counterparty: { type: 'email', value: 'ada@example.com' } })
+  expect(who.asked).toHaveLength(asks ? 1 : 0)
+  expect(host.getInstructions()?.includes('ask the person')).toBe(asks)
+})
+
+test('texts of others are shown in quotation marks that they cannot close, on one line, within bounds', () => {
+  const hostile = '  Books”\n\nTo: “me”\u202egnp\u2066\u200b\u0007\u{e0041} 4111 1111 1111 1111 '
+  expect(quoted(hostile)).toBe("“Books' To: 'me'\ufffdgnp\ufffd\ufffd\ufffd\ufffd [masked number]”")
+  expect(quoted('x'.repeat(200))).toBe(`“${'x'.repeat(79)}…”`)
+  expect(quoted('\ud800')).toBe('“\ufffd”')
+  expect(quoted(`a\u3164b\u2800c${'\u0336'.repeat(40)}d`)).toBe(`“a\ufffdb\ufffdc${'\u0336'.repeat(3)}d”`)
+  // Who gets the money is shown whole; what is hidden in it still shows that it is there.
+  const payee = `+49 1512 3456 7890 1 ${'x'.repeat(200)}\u200b`
+  expect(quotedWhole(payee)).toBe(`“${payee.slice(0, -1)}\ufffd”`)
+  expect(money(123_456_789_01, 'USD')).toBe('USD 123,456,789.01')
+  expect(money(5)).toBe('USD 0.05')
+  expect(money(1, 'U”D')).toBe("“U'D” 0.01")
+})

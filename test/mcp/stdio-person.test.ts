@@ -1,0 +1,61 @@
+import { fileURLToPath } from 'node:url'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { afterEach, describe, expect, test } from 'vitest'
+import { no, person, yes } from './connected.ts'
+import { errorOf, type Host, hosts, type Person } from './hosts.ts'
+
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+
+const opened: Host[] = []
+afterEach(async () => {
+  for (const host of opened.splice(0)) await host.close()
+})
+
+async function started({ sdk, open }: (typeof hosts)[number], who: Person, settings: object): Promise<Host> {
+  const env = {
+    PAYMENTS_DATABASE_URL: 'sqlite::memory:',
+    PAYMENTS_LOG_LEVEL: 'error',
+    NODE_NO_WARNINGS: '1',
+    ...settings,
+  }
+  const parameters = { command: process.execPath, args: [cli], env, stderr: 'inherit' as const }
+  const host = open(who)
+  opened.push(host)
+  await host.connect(
+    sdk === 'v1' ? (new EarlierStdioTransport(parameters) as never) : new StdioClientTransport(parameters),
+  )
+  return host
+}
+
+describe.each(hosts)('the process, driven by $host', (chosen) => {
+  test('asks the person by its settings, masks cards, and lists what its run did', async () => {
+    const who = person([no, yes])
+    const settings = {
+      PAYMENTS_CONFIRM: 'always',
+      PAYMENTS_CONFIRM_ABOVE: '999',
+      PAYMENTS_CARD_DETAILS: 'masked',
+      PAYMENTS_INSTANCE_ID: 'shopping',
+    }
+    const host = await started(chosen, who, settings)
+    const card = { merchant: { name: 'Books' }, maximumAmount: 1000, currency: 'USD' }
+    expect(errorOf(await host.callTool('issue_agent_card', card)).code).toBe('confirmation_declined')
+    const issued = await host.callTool('issue_agent_card', card)
+    const cardId = issued.structuredContent?.data.id
+    expect(who.asked.map(({ message }) => message.split('\n')[0])).toEqual([
+      'Issue a card of up to USD 10.00',
+      'Issue a card of up to USD 10.00',
+    ])
+    const details = await host.callTool('get_agent_card_details', { cardId })
+    expect(details.structuredContent?.data.attributes.number).toMatch(/^•••• \d{4}$/)
+    const { resources } = await host.requests.listResources()
+    expect(resources.map(({ uri }) => uri)).toContain('payments://activity/shopping')
+  })
+
+  test('read-only, it offers nothing that changes anything', async () => {
+    const host = await started(chosen, person([no]), { PAYMENTS_READ_ONLY: 'true' })
+    const { tools } = await host.listTools()
+    expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true)
+    expect(tools.map(({ name }) => name)).toContain('list_wallets')
+  })
+})

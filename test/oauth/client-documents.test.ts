@@ -1,0 +1,146 @@
+import * as oauth from 'oauth4webapi'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  type Application,
+  authorizationUrl,
+  callback,
+  consent,
+  createApplication,
+  exchangeCode,
+  transport,
+} from './application.ts'
+import { openBrowser } from './browser.ts'
+import { type FetchingService, openFetchingService, openSite, type Site, siteAddress } from './published.ts'
+
+/** What applications publish of themselves, by the path that it is published at. */
+const documents: Record<string, object> = {
+  '/client.json': { application_type: undefined },
+  '/of-another.json': { client_id: `${siteAddress}/client.json` },
+  '/without-id.json': { client_id: undefined },
+  '/long.json': { client_name: 'n'.repeat(6000) },
+  '/with-secret.json': { client_secret: 'secret' },
+  '/with-secret-method.json': { token_endpoint_auth_method: 'client_secret_post' },
+  '/over-http.json': { redirect_uris: ['http://app.example/callback'], application_type: 'web' },
+  '/with-script.json': { redirect_uris: ['javascript:alert(1)'] },
+  '/implicit.json': { grant_types: ['implicit'], response_types: ['token'] },
+  '/with-sector.json': { sector_identifier_uri: `${siteAddress}/sector` },
+}
+
+const whole = (path: string) => ({
+  client_id: siteAddress + path,
+  client_name: 'A published application',
+  redirect_uris: ['http://127.0.0.1/callback'],
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  token_endpoint_auth_method: 'none',
+  ...documents[path],
+})
+
+const answers: Record<string, Parameters<typeof openSite>[0]> = {
+  '/moved.json': (_request, response) => response.writeHead(302, { location: '/client.json' }).end(),
+  '/missing.json': (_request, response) => response.writeHead(404).end(JSON.stringify(whole('/missing.json'))),
+  '/created.json': (_request, response) => response.writeHead(201).end(JSON.stringify(whole('/created.json'))),
+  '/page.json': (_request, response) => response.end('<html></html>'),
+  '/list.json': (_request, response) => response.end(JSON.stringify([whole('/list.json')])),
+}
+
+describe('applications that publish who they are', () => {
+  let site: Site
+  let open: FetchingService
+  let registered: Application
+  let ended: Promise<void>
+
+  const start = async () => {
+    let markEnded = () => {}
+    ended = new Promise((resolve) => {
+      markEnded = resolve
+    })
+    site = await openSite((request, response) => {
+      const path = String(request.url)
+      if (path === '/endless.json') {
+        response.on('close', markEnded)
+        const more = () => void response.write('n'.repeat(1024), (error) => error == null && setImmediate(more))
+        return more()
+      }
+      const answer = answers[path]
+      if (answer !== undefined) return answer(request, response)
+      response.end(JSON.stringify(whole(path)))
+    })
+    open = await openFetchingService(site.fetch)
+    registered = await createApplication(open)
+  }
+  afterEach(async () => {
+    await open.close()
+    await site.close()
+  })
+
+  const published = (clientId: string) => ({ ...registered, client: { client_id: clientId } })
+  const statusOf = async (clientId: string) =>
+    (await openBrowser(open).get((await authorizationUrl(published(clientId))).url)).status
+
+  test('connect, refresh and are fetched once', async () => {
+    await start()
+    const application = published(`${siteAddress}/client.json`)
+    const attempt = await authorizationUrl(application)
+    const browser = openBrowser(open)
+    const back = await consent(browser, attempt.url)
+    // Any port, as for every application on a person's machine.
+    expect(back.url).toContain(callback)
+    const tokens = await exchangeCode(application, attempt, back.url)
+    const { server, client } = application
+    const request = oauth.refreshTokenGrantRequest(server, client, oauth.None(), tokens.refresh_token, transport(open))
+    const next = await oauth.processRefreshTokenResponse(server, client, await request)
+    const headers = { authorization: `Bearer ${next.access_token}` }
+    expect((await open.service.fetch(new Request(`${server.issuer}/whoami`, { headers }))).status).toBe(200)
+    expect((await browser.get('/connections')).text).toContain('A published application')
+    expect(site.asked).toEqual(['/client.json'])
+  })
+
+  test('are refused when what they publish is not right', async () => {
+    await start()
+    expect(await statusOf(`${siteAddress}/another.json`)).toBe(200)
+    const wrong = [...Object.keys(documents), ...Object.keys(answers)]
+    for (const path of wrong.filter((name) => !['/client.json', '/with-sector.json'].includes(name))) {
+      expect([path, await statusOf(siteAddress + path)]).toEqual([path, 400])
+    }
+    // The redirect was not followed.
+    expect(site.asked).toContain('/moved.json')
+    expect(site.asked).not.toContain('/client.json')
+  })
+
+  test('have nothing else fetched that they name', async () => {
+    await start()
+    expect(await statusOf(`${siteAddress}/with-sector.json`)).toBe(200)
+    expect(site.asked).toEqual(['/with-sector.json'])
+  })
+
+  test('without an end are not read to it', async () => {
+    await start()
+    expect(await statusOf(`${siteAddress}/endless.json`)).toBe(400)
+    await ended
+  })
+
+  test('have an address over https without tricks, or nothing is fetched', async () => {
+    await start()
+    for (const id of [
+      'http://app.example/client.json',
+      'https://user@app.example/client.json',
+      'https://app.example/client.json#fragment',
+      'https://app.example/a/../client.json',
+      'https://app.example/%2e%2e/client.json',
+      'https://app.example\\client.json',
+      'ftp://app.example/client.json',
+    ]) {
+      expect([id, await statusOf(id)]).toEqual([id, 400])
+    }
+    expect(site.asked).toEqual([])
+  })
+
+  test('are fetched 60 in a minute, whoever asks', async () => {
+    await start()
+    for (let count = 0; count < 60; count++) expect(await statusOf(`${siteAddress}/missing.json`)).toBe(400)
+    expect(site.asked).toHaveLength(60)
+    expect(await statusOf(`${siteAddress}/client.json`)).toBe(400)
+    expect(site.asked).toHaveLength(60)
+  })
+})

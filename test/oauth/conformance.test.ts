@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process'
+import { type AddressInfo, createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Listener, listen } from '../../src/service/listen.ts'
+import type { Service } from '../../src/service/service.ts'
+import { realSystem } from '../../src/system.ts'
+import { sqlite } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { consent } from './application.ts'
+import { address, openBrowser } from './browser.ts'
+
+const tool = fileURLToPath(
+  new URL('../../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url),
+)
+
+/** The protocol's own conformance tests of authorization servers, against this one behind a real listener. */
+describe('conformance', () => {
+  let world: World
+  let listener: Listener
+
+  beforeAll(async () => {
+    const system = { ...fakeSystem(), now: () => Date.now() }
+    world = await createWorld(sqlite, { system, publicUrl: () => listener.url })
+    const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+    listener = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
+  })
+  afterAll(async () => {
+    await listener.close()
+    await world.drop()
+  })
+
+  /** Runs the tool; gives all that it printed, and each line as it comes. */
+  const run = async (options: string[], onLine: (line: string) => void = () => {}) => {
+    const child = spawn(process.execPath, [tool, 'authorization', '--url', listener.url, ...options])
+    const printed: string[] = []
+    const take = (line: string) => {
+      printed.push(line)
+      onLine(line)
+    }
+    createInterface({ input: child.stdout }).on('line', take)
+    createInterface({ input: child.stderr }).on('line', take)
+    const timer = setTimeout(() => child.kill(), 60_000)
+    const code = await new Promise((resolve) => child.once('close', resolve))
+    clearTimeout(timer)
+    return { code, text: printed.join('\n') }
+  }
+
+  test('of the metadata', async () => {
+    const { code, text } = await run(['--scenario', 'authorization-server-metadata-endpoint'])
+    expect(text).toContain('Passed: 2/2, 0 failed, 0 warnings')
+    expect(code).toBe(0)
+  })
+
+  test('of the whole code flow, with a person at a browser', async () => {
+    const registered = await fetch(`${listener.url}/oauth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ client_name: 'Conformance', redirect_uris: ['http://127.0.0.1/callback'] }),
+    })
+    const { client_id } = (await registered.json()) as { client_id: string }
+    const port = await freePort()
+    const options = ['--client-id', client_id, '--resource', `${listener.url}/mcp`, '--port', String(port)]
+    let answered: Promise<unknown> | undefined
+    const { code, text } = await run(options, (line) => {
+      if (line.startsWith(`${listener.url}/oauth/authorize?`)) answered = answer(line)
+    })
+    await answered
+    expect(text).toContain('authorization-code-grant: 1 passed, 0 failed')
+    expect(text).toContain('Total: 3 passed, 0 failed')
+    expect(code).toBe(0)
+  })
+
+  /** A person allows it, and the browser takes the answer to the tool. */
+  const answer = async (url: string) => {
+    const browser = openBrowser({ service: { fetch: throughListener } as Service })
+    const back = await consent(browser, url.replace(listener.url, address))
+    await fetch(back.url)
+  }
+
+  /** The browser of the tests knows the service by one address: its requests go to the listener's. */
+  const throughListener = async (request: Request) => {
+    const headers = new Headers(request.headers)
+    if (headers.has('origin')) headers.set('origin', listener.url)
+    const { method } = request
+    const body = method === 'POST' ? await request.text() : null
+    const url = request.url.replace(address, listener.url)
+    const response = await fetch(url, { method, headers, body, redirect: 'manual' })
+    const changed = new Headers(response.headers)
+    const location = changed.get('location')
+    if (location !== null) changed.set('location', location.replace(listener.url, address))
+    return new Response(response.body, { status: response.status, headers: changed })
+  }
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,201 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { sqlite } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { type Application, createApplication, mcpResource, signedIn } from './application.ts'
+import { address, type Browser, openBrowser, type Page } from './browser.ts'
+
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+
+interface DeviceCode {
+  device_code: string
+  user_code: string
+  verification_uri: string
+  verification_uri_complete: string
+  expires_in: number
+}
+
+describe('a device without a browser', () => {
+  let world: World
+  let device: Application
+
+  beforeEach(async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
+    world = await createWorld(sqlite, { system: { ...fakeSystem(), now: () => Date.now() } })
+    device = await createApplication(world, {
+      client_name: 'A device',
+      redirect_uris: [],
+      response_types: [],
+      grant_types: [deviceGrant, 'refresh_token'],
+    })
+  })
+  afterEach(async () => {
+    vi.useRealTimers()
+    await world.drop()
+  })
+
+  const post = async (path: string, form: Record<string, string>) => {
+    const body = new URLSearchParams({ client_id: device.client.client_id, ...form })
+    const response = await world.service.fetch(new Request(`${address}${path}`, { method: 'POST', body }))
+    return { status: response.status, json: (await response.json()) as Record<string, string> }
+  }
+  const begin = async (form: Record<string, string> = {}) =>
+    (await post('/oauth/device/authorize', { resource: mcpResource, ...form })).json as unknown as DeviceCode
+  const poll = ({ device_code }: DeviceCode, form: Record<string, string> = {}) =>
+    post('/oauth/token', { grant_type: deviceGrant, device_code, ...form })
+
+  /** A person enters the code and says that it is theirs; gives the page that asks whether to allow it. */
+  const enter = async (browser: Browser, { verification_uri, user_code }: DeviceCode) => {
+    const asked = await browser.submit(await browser.get(verification_uri), { user_code })
+    expect(asked.text).toContain('Is this your device?')
+    expect(asked.text).toContain(user_code)
+    return signedIn(browser, await browser.submit(asked, { confirm: 'yes' }))
+  }
+  const decide = async (browser: Browser, page: Page, decision: 'allow' | 'deny') => {
+    const agent = /name="agent" value="(agt_[0-9a-f]{32})"/.exec(page.text)?.[1] ?? ''
+    return browser.submit(page, { agent, agentName: '', decision }, new URL(page.url).pathname)
+  }
+
+  test('is connected by a person with one, and then works as the agent', async () => {
+    const code = await begin({ scope: 'cards:agent' })
+    expect(code).toMatchObject({
+      user_code: expect.stringMatching(/^[B-Z]{4}-[B-Z]{4}$/),
+      verification_uri: `${address}/oauth/device`,
+      verification_uri_complete: `${address}/oauth/device?user_code=${code.user_code}`,
+      expires_in: 600,
+    })
+    expect(await poll(code)).toMatchObject({ status: 400, json: { error: 'authorization_pending' } })
+    const browser = openBrowser(world)
+    const page = await enter(browser, code)
+    expect(page.text).toContain('A device')
+    expect(await poll(code)).toMatchObject({ status: 400, json: { error: 'authorization_pending' } })
+    expect((await decide(browser, page, 'allow')).text).toContain('is connected')
+    const { status, json } = await poll(code)
+    expect([status, json.scope]).toEqual([200, 'cards:agent'])
+    const { agentId } = await world.whoami()
+    expect(await world.whoami(json.access_token)).toMatchObject({ agentId, credentialKind: 'oauth_access_token' })
+    const refresh = { grant_type: 'refresh_token', refresh_token: String(json.refresh_token) }
+    expect((await post('/oauth/token', refresh)).status).toBe(200)
+  })
+
+  test('gets the default scopes when it names none', async () => {
+    const code = await begin()
+    const browser = openBrowser(world)
+    await decide(browser, await enter(browser, code), 'allow')
+    expect((await poll(code)).json.scope).toBe('payments:read payments:write cards:agent customers:read')
+  })
+
+  test('is told when the person says no, on either page', async () => {
+    const browser = openBrowser(world)
+    const denied = await begin()
+    const told = await decide(browser, await enter(browser, denied), 'deny')
+    expect(told.text).toContain('Connect a device')
+    expect(await poll(denied)).toMatchObject({ status: 400, json: { error: 'access_denied' } })
+    const stopped = await begin()
+    const asked = await browser.submit(await browser.get(stopped.verification_uri), { user_code: stopped.user_code })
+    await browser.submit(asked, { abort: 'yes' })
+    expect(await poll(stopped)).toMatchObject({ status: 400, json: { error: 'access_denied' } })
+  })
+
+  test('is told when the code has ended; the code is of no use then', async () => {
+    const code = await begin()
+    vi.setSystemTime(Date.now() + 601_000)
+    expect(await poll(code)).toMatchObject({ status: 400, json: { error: 'expired_token' } })
+    const browser = openBrowser(world)
+    const page = await browser.submit(await browser.get(code.verification_uri), { user_code: code.user_code })
+    expect(page.text).toContain('<title>Error: Connect a device')
+  })
+
+  test('a code works once, as a device code and as a user code, whatever is tried', async () => {
+    const code = await begin()
+    const browser = openBrowser(world)
+    await decide(browser, await enter(browser, code), 'allow')
+    const again = await browser.submit(await browser.get(code.verification_uri), { user_code: code.user_code })
+    expect(again.text).toContain('<title>Error: Connect a device')
+    const first = await poll(code)
+    expect(first.status).toBe(200)
+    expect(await poll(code)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } })
+    // Whoever presents it for the second time may have stolen it.
+    expect((await world.get('/whoami', { key: String(first.json.access_token) })).status).toBe(401)
+  })
+
+  test.each(['BBBB-BBBB', '', "' or 1=1", 'hashed:x', 'B'.repeat(500)])('a code of nobody, %j', async (user_code) => {
+    await begin()
+    const browser = openBrowser(world)
+    const page = await browser.submit(await browser.get('/oauth/device'), { user_code })
+    expect(page.text).toContain('<title>Error: Connect a device')
+    expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+  })
+
+  test('a code is read however it is typed, and one in the address is still asked about', async () => {
+    const code = await begin()
+    const browser = openBrowser(world)
+    const user_code = ` ${code.user_code.replace('-', '').toLowerCase()} `
+    const typed = await browser.submit(await browser.get(code.verification_uri), { user_code })
+    expect(typed.text).toContain('Is this your device?')
+    await openBrowser(world).get(code.verification_uri_complete)
+    expect(await poll(code)).toMatchObject({ json: { error: 'authorization_pending' } })
+  })
+
+  test('the form of another browser, or without its token, connects nothing', async () => {
+    const code = await begin()
+    const [browser, other] = [openBrowser(world), openBrowser(world)]
+    await other.get(code.verification_uri)
+    const form = await browser.get(code.verification_uri)
+    const token = /name="xsrf" value="([^"]+)"/.exec(form.text)?.[1] ?? ''
+    expect(token).not.toBe('')
+    for (const [sender, xsrf] of [
+      [other, token],
+      [openBrowser(world), token],
+      [browser, ''],
+      [browser, 'x'.repeat(token.length)],
+    ] as const) {
+      const page = await sender.submit(form, { user_code: code.user_code, xsrf, confirm: 'yes' })
+      expect(page.text).not.toContain('Is this your device?')
+      expect(page.text).toContain('<title>Error: Connect a device')
+    }
+    expect(await poll(code)).toMatchObject({ json: { error: 'authorization_pending' } })
+  })
+
+  test.each([
+    [{ device_code: 'd'.repeat(43) }, 400, 'invalid_grant'],
+    [{ device_code: 'hashed:d' }, 400, 'invalid_grant'],
+    [{ device_code: '' }, 400, 'invalid_request'],
+    [{ client_id: 'nobody' }, 401, 'invalid_client'],
+  ])('polling with %j', async (form, status, error) => {
+    expect(await poll(await begin(), form)).toMatchObject({ status, json: { error } })
+  })
+
+  test('another client cannot poll, nor one that did not register for it begin', async () => {
+    const code = await begin()
+    const { client } = await createApplication(world, {
+      redirect_uris: [],
+      response_types: [],
+      grant_types: [deviceGrant],
+    })
+    expect(await poll(code, { client_id: client.client_id })).toMatchObject({ json: { error: 'invalid_grant' } })
+    const host = (await createApplication(world)).client.client_id
+    const begun = await post('/oauth/device/authorize', { client_id: host })
+    expect(begun).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
+    expect(await poll(code, { client_id: host })).toMatchObject({ status: 400 })
+  })
+
+  test('codes are tried 300 times in a minute, whoever tries', async () => {
+    const code = await begin()
+    const browser = openBrowser(world)
+    const form = await browser.get(code.verification_uri)
+    const statuses = new Set<number>()
+    for (let count = 0; count < 299; count++) {
+      statuses.add((await browser.submit(form, { xsrf: 'guess', user_code: 'BBBB-BBBB' })).status)
+    }
+    expect([...statuses]).toEqual([400])
+    const asked = await browser.submit(await browser.get(code.verification_uri), { user_code: code.user_code })
+    expect(asked.text).toContain('Is this your device?')
+    const refused = await browser.submit(asked, { confirm: 'yes' })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])
+    expect(refused.text).toContain('Too many codes were entered')
+    vi.setSystemTime(Date.now() + 61_000)
+    const page = await signedIn(browser, await browser.submit(asked, { confirm: 'yes' }))
+    expect((await decide(browser, page, 'allow')).text).toContain('is connected')
+  })
+})

@@ -1,0 +1,124 @@
+import * as oauth from 'oauth4webapi'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type Connections, createConnections } from '../../src/service/oauth/connections.ts'
+import { firstOwner } from '../../src/service/store/sign-ins.ts'
+import type { UserRow } from '../../src/service/store/tables.ts'
+import { databases } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { connect, transport } from './application.ts'
+import { address, openBrowser } from './browser.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
+
+/** A connection reaches as far as its grant does at the moment of a call, whatever its tokens say. */
+describe.each(databases)('a connection on $name', (database) => {
+  let world: World
+  let connections: Connections
+  let user: UserRow
+  let connected: Awaited<ReturnType<typeof connect>>
+
+  beforeEach(async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
+    world = await createWorld(database, { system: { ...fakeSystem(), now: () => Date.now() } })
+    connections = createConnections(world.store, world.system)
+    user = (await world.store.transaction(firstOwner)) as UserRow
+    connected = await connect(world)
+  })
+  afterEach(async () => {
+    vi.useRealTimers()
+    await world.drop()
+  })
+
+  const grantId = async () => String((await connections.list(user))[0]?.grantId)
+  const statusOf = async (key: string) => (await world.get('/whoami', { key })).status
+  const post = async (path: string, form: Record<string, string>) => {
+    const request = new Request(`${address}${path}`, { method: 'POST', body: new URLSearchParams(form) })
+    return (await (await world.service.fetch(request)).json()) as Record<string, string>
+  }
+  const exchanged = async () => {
+    const answer = await post('/oauth/token', {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: connected.tokens.access_token,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    })
+    return String(answer.access_token)
+  }
+  const refresh = async (refresh_token: string) => {
+    const { server, client } = connected.application
+    const response = await oauth.refreshTokenGrantRequest(server, client, oauth.None(), refresh_token, transport(world))
+    return oauth.processRefreshTokenResponse(server, client, response)
+  }
+
+  test('that is ended ends at once: its token, what that was exchanged for, and the next refresh', async () => {
+    const keys = [connected.tokens.access_token, await exchanged()]
+    for (const key of keys) expect(await statusOf(key)).toBe(200)
+    await connections.revoke(user, await grantId())
+    for (const key of keys) {
+      const refused = await world.get('/whoami', { key })
+      expect(refused).toMatchObject({
+        status: 401,
+        json: { errors: [{ detail: expect.stringContaining('Connect again') }] },
+      })
+      expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"')
+    }
+    await expect(refresh(connected.tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
+    expect(await exchanged()).toBe('undefined')
+    expect(await connections.list(user)).toEqual([])
+  })
+
+  test('that is narrowed is refused what was taken away, and no refresh brings it back', async () => {
+    const keys = [connected.tokens.access_token, await exchanged()]
+    await connections.narrow(user, await grantId(), ['payments:read'])
+    const { access_token } = await refresh(connected.tokens.refresh_token)
+    for (const key of [...keys, access_token]) {
+      expect((await world.get('/wallets', { key })).status).toBe(200)
+      const refused = await world.post('/agent-cards', card, { key })
+      expect(refused.status).toBe(403)
+      expect(refused.headers.get('www-authenticate')).toContain('scope="payments:read cards:agent"')
+    }
+    await connections.narrow(user, await grantId(), ['payments:read', 'cards:agent', 'account:manage'])
+    expect((await world.post('/agent-cards', card, { key: access_token })).status).toBe(403)
+  })
+
+  test('is ended and narrowed by its own user only', async () => {
+    const stranger = { ...user, id: `usr_${'0'.repeat(32)}` }
+    const id = await grantId()
+    await expect(connections.revoke(stranger, id)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(connections.narrow(stranger, id, [])).rejects.toMatchObject({ code: 'not_found' })
+    await expect(connections.revoke(user, `ogr_${'0'.repeat(32)}`)).rejects.toMatchObject({ code: 'not_found' })
+    expect(await connections.list(stranger)).toEqual([])
+    expect(await statusOf(connected.tokens.access_token)).toBe(200)
+  })
+
+  test('ends with its agent', async () => {
+    const browser = openBrowser(world)
+    const other = await connect(world, { browser, choice: { agent: 'new', name: 'Short-lived' } })
+    const { agentId } = await world.whoami(other.tokens.access_token)
+    const deleted = await world.send('DELETE', `/agents/${agentId}`, { key: world.apiKey })
+    expect(deleted.status).toBe(200)
+    expect(await statusOf(other.tokens.access_token)).toBe(401)
+    await expect(refresh(other.tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
+    expect(await statusOf(connected.tokens.access_token)).toBe(200)
+  })
+
+  test('lasts for a year, however often it is refreshed, and not on a token’s last minutes', async () => {
+    let { refresh_token } = connected.tokens
+    for (let months = 0; months < 7; months++) {
+      vi.setSystemTime(Date.now() + 50 * dayMs)
+      refresh_token = String((await refresh(refresh_token)).refresh_token)
+    }
+    vi.setSystemTime(Date.now() + 15 * dayMs - 60_000)
+    const last = await refresh(refresh_token)
+    expect(await statusOf(last.access_token)).toBe(200)
+    vi.setSystemTime(Date.now() + 60_000)
+    expect(await statusOf(last.access_token)).toBe(401)
+    await expect(refresh(String(last.refresh_token))).rejects.toMatchObject({ error: 'invalid_grant' })
+  })
+
+  test('that nobody uses for 60 days ends', async () => {
+    vi.setSystemTime(Date.now() + 60 * dayMs)
+    await expect(refresh(connected.tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
+  })
+})

@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { authorizationUrl, createApplication } from './application.ts'
+import { openBrowser } from './browser.ts'
+import { type FetchingService, openFetchingService } from './published.ts'
+
+/** Null: there is nothing here to make a certificate with. */
+function certificate(): { key: string; cert: string } | null {
+  const directory = mkdtempSync(join(tmpdir(), 'payments-mcp-tls-'))
+  const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')]
+  const make = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1']
+  try {
+    execFileSync('openssl', [...make, '-subj', '/CN=localhost', '-keyout', key, '-out', cert], { stdio: 'ignore' })
+    return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
+  } catch {
+    return null
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+const made = certificate()
+
+describe.skipIf(made === null)('a site on this machine or its network', () => {
+  let port: number
+  let open: FetchingService
+  const asked: string[] = []
+  const server = createServer(made ?? {}, (request, response) => {
+    const id = `https://${request.headers.host}${request.url}`
+    asked.push(id)
+    response.end(
+      JSON.stringify({
+        client_id: id,
+        client_name: 'Inside',
+        redirect_uris: ['http://127.0.0.1/callback'],
+        token_endpoint_auth_method: 'none',
+      }),
+    )
+  })
+
+  beforeAll(async () => {
+    // A private address must be refused for what it is, not for its certificate.
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    await new Promise<void>((resolve) => server.listen(0, '::', resolve))
+    port = (server.address() as AddressInfo).port
+    open = await openFetchingService()
+  })
+  afterAll(async () => {
+    vi.unstubAllEnvs()
+    await open.close()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+
+  test('answers whoever may ask', async () => {
+    asked.length = 0
+    expect((await fetch(`https://127.0.0.1:${port}/client.json`)).status).toBe(200)
+    expect((await fetch(`https://localhost:${port}/client.json`)).status).toBe(200)
+    expect(asked).toHaveLength(2)
+  })
+
+  test.each(['127.0.0.1', 'localhost', '[::1]', '0.0.0.0', '[::ffff:127.0.0.1]', '2130706433', '127.1'])(
+    'is never asked as %s',
+    async (host) => {
+      asked.length = 0
+      const { server: authorization, resource, world } = await createApplication(open)
+      const client = { client_id: `https://${host}:${port}/client.json` }
+      const { url } = await authorizationUrl({ server: authorization, resource, world, client })
+      expect((await openBrowser(open).get(url)).status).toBe(400)
+      expect(asked).toEqual([])
+    },
+  )
+})

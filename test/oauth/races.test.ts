@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createService, type Service } from '../../src/service/service.ts'
+import { openStore } from '../../src/service/store/open.ts'
+import type { Store } from '../../src/service/store/store.ts'
+import { databases } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { createWorld, type World } from '../support/world.ts'
+import {
+  type Application,
+  authorizationUrl,
+  callback,
+  connect,
+  consent,
+  createApplication,
+  mcpResource,
+} from './application.ts'
+import { address, openBrowser } from './browser.ts'
+
+/** A thief and the owner present the same thing at once, to two processes: at most one gets through, and only for a moment. */
+describe.each(databases)('at once on $name', (database) => {
+  let world: World
+  let stores: Store[]
+  let services: Service[]
+
+  beforeEach(async () => {
+    const system = { ...fakeSystem(), now: () => Date.now() }
+    world = await createWorld(database, { system })
+    const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+    stores = [await openStore({ url: world.url, system }), await openStore({ url: world.url, system })]
+    services = stores.map((store) =>
+      createService({ store, system, log, environment: 'sandbox', rateLimit: 1_000_000 }),
+    )
+  })
+  afterEach(async () => {
+    await Promise.all(stores.map((store) => store.close()))
+    await world.drop()
+  })
+
+  const post = async (service: Service | undefined, form: Record<string, string>) => {
+    const request = new Request(`${address}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) })
+    const response = await (service ?? world.service).fetch(request)
+    return { status: response.status, json: (await response.json()) as Record<string, string> }
+  }
+
+  /** What comes of eight requests at once is of no use afterwards. */
+  const race = async (form: Record<string, string>, { client }: Application) => {
+    const requests = Array.from({ length: 8 }, (_, count) => post(services[count % 2], form))
+    const answers = await Promise.all(requests)
+    const [won, lost] = [answers.filter(({ status }) => status === 200), answers.filter(({ status }) => status !== 200)]
+    expect(won.length).toBeLessThanOrEqual(1)
+    for (const answer of lost) expect(answer).toMatchObject({ status: 400, json: { error: 'invalid_grant' } })
+    for (const { json } of won) {
+      expect((await world.get('/whoami', { key: String(json.access_token) })).status).toBe(401)
+      const refresh_token = String(json.refresh_token)
+      const refresh = { grant_type: 'refresh_token', refresh_token, client_id: client.client_id }
+      expect(await post(undefined, refresh)).toMatchObject({ json: { error: 'invalid_grant' } })
+    }
+  }
+
+  test('a code', async () => {
+    const application = await createApplication(world)
+    const attempt = await authorizationUrl(application)
+    const back = new URL((await consent(openBrowser(world), attempt.url)).url)
+    const form = {
+      grant_type: 'authorization_code',
+      client_id: application.client.client_id,
+      code: String(back.searchParams.get('code')),
+      code_verifier: attempt.verifier,
+      redirect_uri: callback,
+      resource: mcpResource,
+    }
+    await race(form, application)
+    expect(await post(undefined, form)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } })
+  })
+
+  test('a refresh token', async () => {
+    const { application, tokens } = await connect(world)
+    const { client_id } = application.client
+    await race({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token, client_id }, application)
+    expect((await world.get('/whoami', { key: tokens.access_token })).status).toBe(401)
+  })
+})

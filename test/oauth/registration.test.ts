@@ -1,0 +1,147 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { databases, sqlite } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { authorizationUrl, callback, connect, createApplication } from './application.ts'
+import { address, openBrowser } from './browser.ts'
+import { openFetchingService } from './published.ts'
+
+const minimal = { redirect_uris: [callback] }
+const dayMs = 24 * 60 * 60 * 1000
+
+async function register({ service }: Pick<World, 'service'>, metadata: unknown) {
+  const body = typeof metadata === 'string' ? metadata : JSON.stringify(metadata)
+  const headers = { 'content-type': 'application/json' }
+  const response = await service.fetch(new Request(`${address}/oauth/register`, { method: 'POST', body, headers }))
+  return {
+    status: response.status,
+    headers: response.headers,
+    json: (await response.json()) as Record<string, unknown>,
+  }
+}
+
+describe('registration', () => {
+  let world: World
+  beforeEach(async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
+    world = await createWorld(sqlite, { system: { ...fakeSystem(), now: () => Date.now() } })
+  })
+  afterEach(async () => {
+    vi.useRealTimers()
+    await world.drop()
+  })
+
+  test('an id, and nothing secret', async () => {
+    const { status, json } = await register(world, { ...minimal, client_name: 'A host', scope: 'account:manage' })
+    expect(status).toBe(201)
+    expect(json).toMatchObject({
+      client_id: expect.stringMatching(/^ocl_[0-9a-f]{32}$/),
+      client_name: 'A host',
+      redirect_uris: [callback],
+      application_type: 'native',
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+    })
+    for (const name of ['client_secret', 'registration_access_token', 'scope']) expect(json).not.toHaveProperty(name)
+  })
+
+  test.each(['client_secret_basic', 'client_secret_post', 'client_secret_jwt'])(
+    'whoever wants %s gets no secret',
+    async (token_endpoint_auth_method) => {
+      const { json } = await register(world, { ...minimal, token_endpoint_auth_method, client_secret: 'mine' })
+      expect(json).toMatchObject({ token_endpoint_auth_method: 'none' })
+      expect(JSON.stringify(json)).not.toContain('mine')
+    },
+  )
+
+  test.each([
+    ['native', ['http://127.0.0.1/callback']],
+    ['native', ['http://localhost:1234/callback', 'https://app.example/callback']],
+    ['native', ['com.example.app:/callback']],
+    ['web', ['https://app.example/callback']],
+  ])('%s is the type of an application that is answered at %s, whatever it says', async (type, redirect_uris) => {
+    for (const said of [{}, { application_type: 'web' }]) {
+      const { json } = await register(world, { redirect_uris, ...said })
+      expect(json).toMatchObject({ application_type: type, redirect_uris })
+    }
+  })
+
+  test.each([
+    [{}, 'invalid_redirect_uri'],
+    [{ redirect_uris: [] }, 'invalid_redirect_uri'],
+    [{ redirect_uris: ['http://app.example/callback'] }, 'invalid_redirect_uri'],
+    [{ redirect_uris: ['https://app.example/callback#fragment'] }, 'invalid_redirect_uri'],
+    [{ redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri'],
+    [{ redirect_uris: ['data:text/html,hello'] }, 'invalid_redirect_uri'],
+    [{ redirect_uris: ['file:///etc/passwd'] }, 'invalid_redirect_uri'],
+    [{ redirect_uris: ['//app.example'] }, 'invalid_redirect_uri'],
+    [{ redirect_uris: 'https://app.example' }, 'invalid_redirect_uri'],
+    [{ redirect_uris: ['http://app.example/callback'], application_type: 'web' }, 'invalid_redirect_uri'],
+    [{ ...minimal, grant_types: ['implicit'] }, 'invalid_client_metadata'],
+    [{ ...minimal, grant_types: ['password'] }, 'invalid_client_metadata'],
+    [{ ...minimal, grant_types: ['client_credentials'] }, 'invalid_client_metadata'],
+    [{ ...minimal, response_types: ['token'] }, 'invalid_client_metadata'],
+    [{ ...minimal, response_types: ['id_token'] }, 'invalid_client_metadata'],
+    [{ ...minimal, token_endpoint_auth_method: 'private_key_jwt' }, 'invalid_client_metadata'],
+    [{ ...minimal, client_uri: 'javascript:alert(1)' }, 'invalid_client_metadata'],
+    [{ ...minimal, logo_uri: 'file:///etc/passwd' }, 'invalid_client_metadata'],
+    [[], 'invalid_client_metadata'],
+    ['null', 'invalid_client_metadata'],
+    ['"text"', 'invalid_client_metadata'],
+    ['{', 'invalid_client_metadata'],
+    ['', 'invalid_client_metadata'],
+  ])('%j is refused', async (metadata, error) => {
+    expect(await register(world, metadata)).toMatchObject({ status: 400, json: { error } })
+  })
+
+  test('long metadata are not read', async () => {
+    expect(await register(world, { ...minimal, client_name: 'n'.repeat(20_000) })).toMatchObject({
+      status: 413,
+      json: { error: 'invalid_request' },
+    })
+  })
+
+  test('60 in a minute, then the next minute', async () => {
+    for (let count = 0; count < 60; count++) expect((await register(world, minimal)).status).toBe(201)
+    const refused = await register(world, minimal)
+    expect(refused).toMatchObject({ status: 429, json: { error: 'temporarily_unavailable' } })
+    expect(refused.headers.get('retry-after')).toBe('60')
+    vi.setSystemTime(Date.now() + 61_000)
+    expect((await register(world, minimal)).status).toBe(201)
+  })
+
+  test('nothing that an application names is fetched', async () => {
+    const asked: string[] = []
+    const open = await openFetchingService(async (input) => {
+      asked.push(String(input))
+      return Response.json([])
+    })
+    const uri = 'https://app.example/anything'
+    const metadata = { ...minimal, sector_identifier_uri: uri, jwks_uri: uri, logo_uri: uri, request_uris: [uri] }
+    await register(open, metadata)
+    const application = await createApplication(open, { sector_identifier_uri: uri, jwks_uri: uri, logo_uri: uri })
+    await connect(open, { application })
+    expect(asked).toEqual([])
+    await open.close()
+  })
+})
+
+describe.each(databases)('registered applications on $name', (database) => {
+  test('are forgotten after a day, unless somebody connected them', async () => {
+    const system = fakeSystem({ now: Date.now() })
+    const world = await createWorld(database, { system })
+    const unused = await createApplication(world)
+    const used = await connect(world)
+    const statusOf = async (application: typeof unused) =>
+      (await openBrowser(world).get((await authorizationUrl(application)).url)).status
+    system.pass(dayMs - 1000)
+    await register(world, minimal)
+    expect(await statusOf(unused)).toBe(200)
+    system.pass(2000)
+    await register(world, minimal)
+    expect(await statusOf(unused)).toBe(400)
+    expect(await statusOf(used.application)).toBe(200)
+    await world.drop()
+  })
+})

@@ -1,0 +1,91 @@
+import * as client from 'openid-client'
+import { redirectUri, type Side } from './sides.ts'
+
+/** Of a request's parameters; null leaves one out. */
+export type Change = Record<string, string | null>
+
+export const scope = 'cards:agent offline_access'
+
+export async function begin(side: Side, change: Change = {}) {
+  const verifier = client.randomPKCECodeVerifier()
+  const parameters: Change = {
+    redirect_uri: redirectUri,
+    scope,
+    resource: side.resource,
+    state: client.randomState(),
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    prompt: 'consent',
+    ...change,
+  }
+  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== null)
+  const url = client.buildAuthorizationUrl(side.application, Object.fromEntries(given))
+  if (change.client_id === null) url.searchParams.delete('client_id')
+  return { url: url.href, verifier, state: parameters.state ?? null }
+}
+
+/** What comes of an authorization request before anybody is asked. */
+export const asking = (change: Change) => async (side: Side) => {
+  const { address, status } = await side.open((await begin(side, change)).url)
+  if (address.origin === side.issuer) return /interaction|sign-in/.test(address.pathname) ? 'asks' : `page ${status}`
+  const place = address.origin + address.pathname === redirectUri ? 'back' : `at ${address.origin}${address.pathname}`
+  // What is asked for by a type of the implicit flow is answered in the fragment.
+  const answer = new URLSearchParams(address.search || address.hash.slice(1))
+  return `${place} with ${answer.get('error')}`
+}
+
+/** A person agreed: what the application holds then. */
+export async function allowed(side: Side, change: Change = {}) {
+  const { url, verifier, state } = await begin(side, change)
+  const back = await side.answer(url, 'allow')
+  return { back, verifier, state, code: back.searchParams.get('code') ?? '' }
+}
+
+/** What comes of a token request. */
+export async function token(side: Side, form: Change, headers: Record<string, string> = {}): Promise<string> {
+  const body = new URLSearchParams()
+  const whole: Change = { client_id: idOf(side.application), ...form }
+  for (const [name, value] of Object.entries(whole)) if (value !== null) body.set(name, value)
+  return outcomeOf(await post(side, 'token_endpoint', body, headers))
+}
+
+export function post(
+  side: Side,
+  endpoint: string,
+  body: URLSearchParams | string,
+  headers: Record<string, string> = {},
+) {
+  const url = String(side.application.serverMetadata()[endpoint])
+  return side.send(url, { method: 'POST', body, headers })
+}
+
+export async function outcomeOf(response: Response): Promise<string> {
+  const { error } = (await response.json()) as { error?: string }
+  return error === undefined ? String(response.status) : `${response.status} ${error}`
+}
+
+export const idOf = (application: client.Configuration) => application.clientMetadata().client_id
+
+/** The code of a person who agreed, presented with something changed. */
+export const presenting =
+  (change: Change | ((side: Side) => Change), headers: Record<string, string> = {}) =>
+  async (side: Side) => {
+    const { code, verifier } = await allowed(side)
+    const request = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri }
+    return token(side, { ...request, ...(typeof change === 'function' ? change(side) : change) }, headers)
+  }
+
+/** The whole flow, as strictly as openid-client is. */
+export async function connected(side: Side, change: Change = {}) {
+  const { back, verifier, state } = await allowed(side, change)
+  const checks = { pkceCodeVerifier: verifier, ...(state === null ? {} : { expectedState: state }) }
+  return client.authorizationCodeGrant(side.application, back, checks, { resource: side.resource })
+}
+
+export const refreshing =
+  (change: Change | ((side: Side) => Change), headers: Record<string, string> = {}) =>
+  async (side: Side) => {
+    const refresh_token = String((await connected(side)).refresh_token)
+    const form = { grant_type: 'refresh_token', refresh_token }
+    return token(side, { ...form, ...(typeof change === 'function' ? change(side) : change) }, headers)
+  }

@@ -1,0 +1,280 @@
+import { createHook } from 'node:async_hooks'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { replacePassword } from '../../src/service/oauth/sign-in.ts'
+import { createService, type Service } from '../../src/service/service.ts'
+import { createUser } from '../../src/service/store/provision.ts'
+import { firstOwner, savePassword } from '../../src/service/store/sign-ins.ts'
+import { newId, passwordHash } from '../../src/system.ts'
+import { databases, sqlite, type TestDatabase } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { address, openBrowser } from './browser.ts'
+
+const minuteMs = 60_000
+const password = 'correct horse battery staple'
+
+let world: World
+afterEach(() => world.drop())
+
+interface Answer {
+  status: number
+  cookies: string[]
+  location: string | null
+  text: string
+}
+
+const own = { origin: address, 'sec-fetch-site': 'same-origin' }
+
+/** Sends the form of the sign-in page, as that page would unless `headers` say otherwise. */
+async function send(
+  path: string,
+  fields: Record<string, string>,
+  { headers = own, service = world.service, origin = address }: Sending = {},
+): Promise<Answer> {
+  const body = new URLSearchParams(fields)
+  const response = await service.fetch(new Request(`${origin}${path}`, { method: 'POST', body, headers }))
+  const { status } = response
+  const cookies = response.headers.getSetCookie()
+  return { status, cookies, location: response.headers.get('location'), text: await response.text() }
+}
+
+interface Sending {
+  headers?: Record<string, string>
+  service?: Service
+  origin?: string
+}
+
+const cookieOf = ({ cookies }: Answer) => cookies.find((cookie) => /payments_session=[^;]/.test(cookie)) ?? ''
+const opens = async (answer: Answer) => {
+  const headers = { cookie: cookieOf(answer).split(';')[0] ?? '' }
+  return (await world.service.fetch(new Request(`${address}/connections`, { headers }))).status === 200
+}
+
+/** The service as it is deployed elsewhere, on the same database. */
+function deployed(change: Partial<Parameters<typeof createService>[0]>): Service {
+  const { store, system } = world
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+  return createService({ store, system, log, environment: 'sandbox', rateLimit: 1000, ...change })
+}
+
+async function addUser(email: string): Promise<string> {
+  const createdAtMs = world.system.now()
+  const id = newId('usr', world.system, createdAtMs)
+  const { partyId } = await world.whoami()
+  const row = { id, partyId, role: 'MEMBER', name: 'A member', email, mfaVerifiedAtMs: null, createdAtMs } as const
+  await world.store.transaction((tx) => createUser(tx, row))
+  return id
+}
+
+/** What a hash costs is written in it: a cheap one of the same password makes many tries quick. */
+async function setCheapPassword(userId: string): Promise<void> {
+  const cost = { blocks: 16, size: 8, lanes: 1 }
+  const hash = ['scrypt', ...Object.values(cost), 'salt', await passwordHash(password, 'salt', cost)].join('$')
+  await world.store.transaction((tx) => savePassword(tx, { userId, hash, refusedAtMs: '[]' }))
+}
+
+/** A world whose owner has a password. */
+async function begin(database: TestDatabase): Promise<string> {
+  world = await createWorld(database)
+  const owner = await world.store.transaction(firstOwner)
+  await setCheapPassword(String(owner?.id))
+  return String(owner?.email)
+}
+
+/** Counts the passwords that are hashed from now on, whatever the answer says of it. */
+function countHashes() {
+  let count = 0
+  const hook = createHook({ init: (_id, type) => void (type === 'SCRYPTREQUEST' && count++) }).enable()
+  return () => {
+    hook.disable()
+    return count
+  }
+}
+
+describe.each(databases)('signing in on $name', (database) => {
+  let email: string
+  beforeEach(async () => {
+    email = await begin(database)
+  })
+
+  test('needs the right password; the address may be written as people do', async () => {
+    const right = await send('/sign-in', { email: ` ${email.toUpperCase()} `, password })
+    expect([right.status, right.location, await opens(right)]).toEqual([303, '/connections', true])
+    for (const wrong of [`${password} `, password.toUpperCase(), password.slice(0, -1), 'x'.repeat(1000)]) {
+      const refused = await send('/sign-in', { email, password: wrong })
+      expect([refused.status, cookieOf(refused)]).toEqual([401, ''])
+    }
+    const rows = await world.store.transaction(({ db }) => db.selectFrom('signInSessions').selectAll().execute())
+    const session = /payments_session=([^;]+)/.exec(cookieOf(right))?.[1] ?? ''
+    expect(rows).toHaveLength(1)
+    expect(session.length).toBeGreaterThan(40)
+    expect(JSON.stringify(rows)).not.toContain(session)
+    expect(world.logged.join('\n')).not.toContain(password)
+    expect(world.logged.join('\n')).not.toContain(session)
+  })
+
+  test('is closed for 15 minutes after ten wrong passwords, also all at once and to the right one', async () => {
+    const tries = Array.from({ length: 12 }, (_, count) => send('/sign-in', { email, password: `wrong ${count}` }))
+    const statuses = (await Promise.all(tries)).map(({ status }) => status).sort()
+    expect(statuses).toEqual([...Array(10).fill(401), 429, 429])
+    expect((await send('/sign-in', { email, password })).status).toBe(429)
+    world.system.pass(15 * minuteMs - 1)
+    expect((await send('/sign-in', { email, password })).status).toBe(429)
+    world.system.pass(1)
+    expect((await send('/sign-in', { email, password })).status).toBe(303)
+  })
+
+  test('counts the wrong ones in a row only, and each user’s own', async () => {
+    const other = 'member@example.com'
+    await setCheapPassword(await addUser(other))
+    const wrong = async (count: number) => {
+      for (let tried = 0; tried < count; tried++) await send('/sign-in', { email, password: 'wrong' })
+    }
+    await wrong(9)
+    expect((await send('/sign-in', { email, password })).status).toBe(303)
+    await wrong(10)
+    expect((await send('/sign-in', { email, password })).status).toBe(429)
+    expect((await send('/sign-in', { email: other, password })).status).toBe(303)
+  })
+})
+
+describe('signing in', () => {
+  let email: string
+  beforeEach(async () => {
+    email = await begin(sqlite)
+  })
+
+  test('keeps a hash that costs memory, another for each user, and a new one when it is replaced', async () => {
+    const hashes = async () => {
+      const rows = await world.store.transaction(({ db }) => db.selectFrom('passwords').select('hash').execute())
+      return rows.map(({ hash }) => hash)
+    }
+    await world.service.seedPassword('of the owner')
+    await replacePassword(world.store, world.system, await addUser('member@example.com'), 'of the owner')
+    const [first, second] = await hashes()
+    for (const hash of [first, second]) expect(hash).toMatch(/^scrypt\$32768\$8\$3\$[\w-]{20,}\$[0-9a-f]{64}$/)
+    expect(first?.split('$')[4]).not.toBe(second?.split('$')[4])
+    expect(first?.split('$')[5]).not.toBe(second?.split('$')[5])
+    expect(await world.service.seedPassword(undefined)).toEqual({ email, password: null })
+    expect((await world.service.seedPassword('of the owner')).password).toBe('of the owner')
+    expect(new Set(await hashes())).toEqual(new Set([first, second]))
+    await world.service.seedPassword(password)
+    expect((await send('/sign-in', { email, password: 'of the owner' })).status).toBe(401)
+    expect((await send('/sign-in', { email, password })).status).toBe(303)
+  })
+
+  test('is tried 120 times in a minute, whoever tries', async () => {
+    const other = 'member@example.com'
+    await setCheapPassword(await addUser(other))
+    for (let count = 0; count < 119; count++) await send('/sign-in', { email, password: 'wrong' })
+    expect((await send('/sign-in', { email: other, password })).status).toBe(303)
+    expect((await send('/sign-in', { email: other, password })).status).toBe(429)
+  })
+
+  test('says the same of somebody who is not there, and looks at the password as long', async () => {
+    await addUser('without-password@example.com')
+    const answers: Answer[] = []
+    const hashes = countHashes()
+    for (const who of [email, 'nobody@example.com', 'without-password@example.com']) {
+      answers.push(await send('/sign-in', { email: who, password: 'wrong' }))
+    }
+    expect(hashes()).toBe(3)
+    const shown = answers.map(({ status, text }) => [status, text.replace(/value="[^"]*"/g, '')])
+    expect(shown[1]).toEqual(shown[0])
+    expect(shown[2]).toEqual(shown[0])
+    // Nor does it close for those only who are there.
+    const tries = Array.from({ length: 10 }, () => send('/sign-in', { email: 'nobody@example.com', password: 'wrong' }))
+    expect((await Promise.all(tries)).map(({ status }) => status).sort()).toEqual([...Array(9).fill(401), 429])
+  })
+
+  test('with one click is for the sandbox on this machine only', async () => {
+    const click = (sending?: Sending) => send('/sign-in', { as: 'owner' }, sending)
+    expect(await opens(await click())).toBe(true)
+    const elsewhere = 'https://payments.example'
+    const there = { origin: elsewhere, 'sec-fetch-site': 'same-origin' }
+    const refused = [
+      await click({ service: deployed({ environment: 'production' }) }),
+      await click({ service: deployed({ publicUrl: () => elsewhere }), headers: there }),
+      await click({ service: deployed({ publicUrl: () => elsewhere }), headers: there, origin: elsewhere }),
+      await click({ origin: 'http://sandbox.test', headers: { ...own, origin: 'http://sandbox.test' } }),
+    ]
+    for (const answer of refused) expect([answer.status, cookieOf(answer)]).toEqual([403, ''])
+  })
+
+  test('gives a cookie that no script, no other site and no other host gets', async () => {
+    const here = cookieOf(await send('/sign-in', { email, password })).split('; ')
+    expect(here.slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=43200', 'Path=/', 'SameSite=Lax'])
+    const service = deployed({ publicUrl: () => 'https://payments.example' })
+    const headers = { origin: 'https://payments.example', 'sec-fetch-site': 'same-origin' }
+    const secure = cookieOf(await send('/sign-in', { email, password }, { service, headers })).split('; ')
+    expect(secure[0]).toMatch(/^__Host-payments_session=/)
+    expect(secure.slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=43200', 'Path=/', 'SameSite=Lax', 'Secure'])
+  })
+
+  test('lasts for twelve hours', async () => {
+    const answer = await send('/sign-in', { email, password })
+    world.system.pass(12 * 60 * minuteMs - 1)
+    expect(await opens(answer)).toBe(true)
+    world.system.pass(1)
+    expect(await opens(answer)).toBe(false)
+  })
+
+  test('ends by signing out, also for whoever kept the cookie', async () => {
+    const browser = openBrowser(world)
+    await browser.submit(await browser.get('/sign-in'), { as: 'owner' }, '/sign-in')
+    const page = await browser.get('/connections')
+    const kept = new Map(browser.cookies)
+    const token =
+      /action="\/sign-out">\s*<input type="hidden" name="formToken" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
+    await browser.submit(page, { formToken: token }, '/sign-out')
+    const thief = openBrowser(world)
+    for (const [name, value] of kept) thief.cookies.set(name, value)
+    expect(new URL((await thief.get('/connections')).url).pathname).toBe('/sign-in')
+  })
+
+  test('signing in again ends what was before in that browser', async () => {
+    const first = await send('/sign-in', { email, password })
+    const cookie = cookieOf(first).split(';')[0] ?? ''
+    const second = await send('/sign-in', { email, password }, { headers: { ...own, cookie } })
+    expect([await opens(first), await opens(second)]).toEqual([false, true])
+  })
+
+  test('is not done by the form of another site', async () => {
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+      { origin: address, 'sec-fetch-site': 'cross-site' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'same-site' },
+      { origin: 'http://127.0.0.1:4011' },
+      {},
+    ]) {
+      for (const fields of [{ email, password }, { as: 'owner' }]) {
+        const answer = await send('/sign-in', fields as Record<string, string>, { headers })
+        expect([headers, answer.status, cookieOf(answer)]).toEqual([headers, 403, ''])
+      }
+    }
+  })
+
+  test.each([
+    'https://evil.example',
+    '//evil.example',
+    '/\\evil.example',
+    '/oauth/consent/../../evil',
+    '/oauth/consent/abc?next=//evil.example',
+    'javascript:alert(1)',
+    '/sign-out',
+    '/connections\r\nSet-Cookie: a=b',
+    '/oauth/device?user_code=ABCD-EFGH&x=1',
+  ])('leads to the connections instead of %j', async (next) => {
+    expect((await send('/sign-in', { email, password, next })).location).toBe('/connections')
+    const page = await openBrowser(world).get(`/sign-in?next=${encodeURIComponent(next)}`)
+    expect(page.text).toContain('name="next" value="/connections"')
+  })
+
+  test.each(['/connections', '/oauth/consent/V1StGXR8_Z5jdHi6B-myT', '/oauth/device?user_code=ABCD-EFGH'])(
+    'leads to %s',
+    async (next) => {
+      expect((await send('/sign-in', { email, password, next })).location).toBe(next)
+    },
+  )
+})

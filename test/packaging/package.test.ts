@@ -1,0 +1,156 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { toolList } from '../../src/mcp/tools.ts'
+import { type Installed, installPackage, root } from './installed.ts'
+import { commandsOf, configurations, exampleAddress, type Launch, type Remote } from './readme-configurations.ts'
+import { type Served, serve } from './served.ts'
+
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const found = configurations(readme)
+const key = 'ak_ntl_sandbox_given-secret-0123456789abcdef'
+
+let installed: Installed
+let served: Served
+
+beforeAll(async () => {
+  installed = installPackage()
+  // Started as the README says, at a port of its own.
+  const [, ...args] = commandsOf(readme, 'payments-mcp', 'serve')[0] ?? []
+  const cli = join(installed.folder, 'node_modules/payments-mcp/dist/src/cli.js')
+  served = await serve([cli, ...args], {
+    ...installed.env,
+    PAYMENTS_PORT: '0',
+    PAYMENTS_DATABASE_URL: 'sqlite::memory:',
+    PAYMENTS_SANDBOX_AGENT_KEY: key,
+  })
+}, 120_000)
+
+afterAll(async () => {
+  await served?.stop()
+  installed?.remove()
+})
+
+test('the packed file holds what was compiled, the files beside it, and nothing else', () => {
+  const sources = (folder: string, end: string) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith(end) && !path.includes('assets/') && !path.includes('views/'))
+      .map((path) => `${folder}/${path}`)
+  const compiled = ['src', 'tools'].flatMap((folder) => sources(folder, '.ts')).map((path) => path.replace(/\.ts$/, ''))
+  const readByCode = ['src/service/pages/assets', 'src/mcp/ui/views'].flatMap((folder) =>
+    readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
+  )
+  const atTheTop = ['CHANGELOG.md', 'LICENSE', 'README.md', 'manifest.json', 'package.json', 'server.json']
+  expect(installed.files.toSorted()).toEqual(
+    [
+      ...atTheTop,
+      'dist/package.json',
+      ...compiled.flatMap((path) => [`dist/${path}.js`, `dist/${path}.d.ts`]),
+      ...readByCode.map((path) => `dist/${path}`),
+    ].toSorted(),
+  )
+})
+
+test('what the package exports can be imported', () => {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: object }
+  const names = Object.keys(exports).filter((name) => !name.endsWith('.json'))
+  const program = `for (const name of ${JSON.stringify(names)}) console.log(Object.keys(await import('payments-mcp' + name.slice(1))).length > 0)`
+  const options = { cwd: installed.folder, env: installed.env, encoding: 'utf8' } as const
+  const answers = execFileSync(process.execPath, ['--input-type=module', '-e', program], options)
+  expect(answers).toBe(names.map(() => 'true\n').join(''))
+})
+
+describe('the README configures', () => {
+  test('every host, over stdio and over HTTP', () => {
+    const hosts = (kind: string) => [...new Set(found.filter(({ start }) => start.kind === kind).map(({ host }) => host))]
+    expect(hosts('launch')).toEqual(['Claude Desktop', 'Claude Code', 'Cursor', 'VS Code', 'From a checkout'])
+    expect(hosts('remote')).toEqual(['Claude Code', 'Cursor', 'VS Code'])
+    expect(readme).toMatch(/^### ChatGPT/m)
+    expect(commandsOf(readme, 'npx', '-y', '@modelcontextprotocol/inspector')).toHaveLength(3)
+  })
+
+  const launches = distinct(found.flatMap(({ start }) => (start.kind === 'launch' ? [start] : [])))
+  test.each(launches)('a program that answers: $command $args $env', async (start) => {
+    const { command, args, env } = filledIn(start)
+    const transport = new StdioClientTransport({
+      command,
+      args,
+      env: { ...installed.env, ...env },
+      cwd: installed.folder,
+      stderr: 'ignore',
+    })
+    const { tools, identity } = await visited(transport)
+    const toolsets = env.PAYMENTS_TOOLSETS?.split(',') ?? ['default']
+    expect(tools).toEqual(offered(toolsets as Toolsets))
+    expect(identity).toMatchObject({ actorType: 'agent', credentialKind: 'agent_key' })
+  })
+
+  const remotes = distinct(found.flatMap(({ start }) => (start.kind === 'remote' ? [start] : [])))
+  test.each(remotes)('an address that answers: $url $headers', async (start) => {
+    const { url, headers } = filledIn(start)
+    // Without a key the host is told where to sign in.
+    if (headers.Authorization === undefined) {
+      const answer = await fetch(url, { method: 'POST' })
+      expect(answer.status).toBe(401)
+      const metadata = /resource_metadata="([^"]+)"/.exec(answer.headers.get('WWW-Authenticate') ?? '')?.[1]
+      const resource = await (await fetch(served.at(metadata ?? ''))).json()
+      expect(resource).toMatchObject({ resource: expect.stringMatching(/\/mcp$/), authorization_servers: [expect.any(String)] })
+      headers.Authorization = `Bearer ${key}`
+    }
+    const { tools, identity } = await visited(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as Transport)
+    expect(tools).toEqual(offered(['default']))
+    expect(identity).toMatchObject({ actorType: 'agent' })
+  })
+
+  const inspections = commandsOf(readme, 'npx', '-y', '@modelcontextprotocol/inspector')
+  test.each(inspections.filter((words) => words.includes('--cli')))('the inspector: %s %s %s %s %s', (...words) => {
+    const inspector = join(root, 'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js')
+    const answer = execFileSync(process.execPath, [inspector, ...words.slice(3).map(filledInText)], {
+      cwd: installed.folder,
+      env: installed.env,
+      encoding: 'utf8',
+    })
+    const { tools } = JSON.parse(answer) as { tools: { name: string }[] }
+    expect(tools.map(({ name }) => name)).toEqual(offered(['default']))
+  })
+})
+
+type Toolsets = Parameters<typeof toolList>[0]['toolsets']
+
+function offered(toolsets: Toolsets): string[] {
+  return toolList({ environment: 'sandbox', toolsets, actor: 'agent' }).map(({ name }) => name)
+}
+
+async function visited(transport: Transport) {
+  const host = new Client({ name: 'test', version: '1' })
+  try {
+    await host.connect(transport)
+    const { tools } = await host.listTools()
+    const { structuredContent } = await host.callTool({ name: 'whoami', arguments: {} })
+    const { data } = structuredContent as { data: { attributes: object } }
+    return { tools: tools.map(({ name }) => name), identity: data.attributes }
+  } finally {
+    await host.close()
+  }
+}
+
+function distinct<T>(values: T[]): T[] {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()]
+}
+
+function filledIn<T extends Launch | Remote>(start: T): T {
+  return JSON.parse(JSON.stringify(start), (_, value) => (typeof value === 'string' ? filledInText(value) : value)) as T
+}
+
+/** What the reader, or the host that asks them, puts in the place of an example. */
+function filledInText(text: string): string {
+  return text
+    .replace(exampleAddress, served.url)
+    .replace('/path/to/payments-mcp/', root)
+    .replace(/\$\{(env:PAYMENTS_KEY|input:payments-key)\}|\$PAYMENTS_KEY/, key)
+}

@@ -1,0 +1,78 @@
+/** What the README tells people to paste into an AI host. */
+export interface Configuration {
+  /** The heading it stands under. */
+  host: string
+  start: Launch | Remote
+}
+
+export interface Launch {
+  kind: 'launch'
+  command: string
+  args: string[]
+  env: Record<string, string>
+}
+
+export interface Remote {
+  kind: 'remote'
+  url: string
+  headers: Record<string, string>
+}
+
+/** Stands in the README for the place of a payments API. */
+export const exampleAddress = 'https://payments.example'
+
+/** Every server that a block or a command of the part about AI hosts configures. */
+export function configurations(readme: string): Configuration[] {
+  return blocks(readme).flatMap(({ host, language, text }) => {
+    const starts = language === 'json' ? serversOf(JSON.parse(text)) : commandsIn(text).flatMap(addedBy)
+    return starts.map((start) => ({ host, start }))
+  })
+}
+
+/** The commands of the part about AI hosts that start with these words, each as its words. */
+export function commandsOf(readme: string, ...first: string[]): string[][] {
+  return blocks(readme)
+    .filter(({ language }) => language === 'sh')
+    .flatMap(({ text }) => commandsIn(text))
+    .filter((words) => first.every((word, index) => words[index] === word))
+}
+
+function blocks(readme: string): { host: string; language: string; text: string }[] {
+  const part = /^## In an AI host\n([\s\S]*?)^## /m.exec(readme)?.[1] ?? ''
+  return part.split(/^### /m).flatMap((section) => {
+    const host = section.slice(0, section.indexOf('\n'))
+    const fences = [...section.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)]
+    return fences.map(([, language = '', text = '']) => ({ host, language, text }))
+  })
+}
+
+interface ServersFile {
+  mcpServers?: Record<string, ServerEntry>
+  servers?: Record<string, ServerEntry>
+}
+
+type ServerEntry =
+  | { command: string; args: string[]; env?: Record<string, string> }
+  | { url: string; headers?: Record<string, string> }
+
+function serversOf({ mcpServers, servers }: ServersFile): (Launch | Remote)[] {
+  return Object.values(mcpServers ?? servers ?? {}).map((entry) =>
+    'url' in entry
+      ? { kind: 'remote', url: entry.url, headers: entry.headers ?? {} }
+      : { kind: 'launch', command: entry.command, args: entry.args, env: entry.env ?? {} },
+  )
+}
+
+/** `claude mcp add` takes what follows `--` as the command, or with a transport the address. */
+function addedBy(words: string[]): (Launch | Remote)[] {
+  if (words.slice(0, 3).join(' ') !== 'claude mcp add') return []
+  const separator = words.indexOf('--')
+  if (separator < 0) return [{ kind: 'remote', url: words.at(-1) ?? '', headers: {} }]
+  const [command = '', ...args] = words.slice(separator + 1)
+  return [{ kind: 'launch', command, args, env: {} }]
+}
+
+function commandsIn(text: string): string[][] {
+  const lines = text.replaceAll('\\\n', ' ').split('\n').filter(Boolean)
+  return lines.map((line) => [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? ''))
+}

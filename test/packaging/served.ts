@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+/** A `serve` process. */
+export interface Served {
+  /** Where it listens. */
+  url: string
+  /** The same path where it listens, of an address that it gave. */
+  at(address: string): string
+  stop(): Promise<void>
+}
+
+/** Runs Node.js with these arguments until it tells where it listens. @throws Error with what it wrote instead */
+export async function serve(args: readonly string[], env: Record<string, string>): Promise<Served> {
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const exited = once(child, 'exit')
+  let errors = ''
+  child.stderr.on('data', (chunk) => {
+    errors += chunk
+  })
+  let text = ''
+  for await (const chunk of child.stdout) {
+    text += chunk
+    if (text.includes('Ctrl+C')) break
+  }
+  const url = /listening on (\S+)/.exec(text)?.[1]
+  if (url === undefined) throw new Error(`It did not start: ${text}${errors}`)
+  return {
+    url,
+    at: (address) => new URL(new URL(address).pathname, url).href,
+    stop: async () => {
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}

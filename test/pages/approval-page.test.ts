@@ -1,0 +1,423 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Listener, listen } from '../../src/service/listen.ts'
+import type { UserRow } from '../../src/service/store/tables.ts'
+import { realSystem } from '../../src/system.ts'
+import { approvalPagePath } from '../../tools/approvals.ts'
+import { codeAt } from '../approvals-mfa/authenticator.ts'
+import { created, ok, type Payer, payer } from '../payments/payer.ts'
+import { databases, sqlite, type TestDatabase } from '../support/databases.ts'
+import { addDelegation, addParty, type OtherParty, type Sent } from '../support/world.ts'
+import { browserStartMs, openTab, startBrowser } from './browser.ts'
+import { expectContrast } from './contrast.ts'
+import { createPersonSite, type PersonSite, withoutTokens } from './person-site.ts'
+
+let site: PersonSite
+let self: Payer
+let shop: OtherParty
+
+async function begin(database: TestDatabase): Promise<void> {
+  site = await createPersonSite(database)
+  self = payer(site.world)
+  shop = await addParty(site.world, { party: { displayName: 'Shop' } })
+  // Whoever asks, it is beyond a limit.
+  await self.setLimits('parties', site.owner.partyId, { perTransaction: 100, perDay: 400, perMonth: null })
+  for (let count = 0; count < 3; count++) {
+    ok(await site.world.post(`/simulations/customers/${site.owner.partyId}/transfers/deposit`, { amount: 100_000 }))
+  }
+}
+
+interface Waiting {
+  id: string
+  paymentId: string
+  path: string
+}
+
+/** A payment that waits for somebody's decision. */
+async function waiting(amount = 1000, more: object = {}, sent: Sent = {}, to?: object): Promise<Waiting> {
+  const paymentId = created(await self.pay(amount, to ?? { type: 'party_id', value: shop.partyId }, more, sent))
+  return waitingOf(paymentId)
+}
+
+async function waitingOf(paymentId: string): Promise<Waiting> {
+  const { id } = await self.approvalOf(paymentId)
+  return { id, paymentId, path: approvalPagePath(id) }
+}
+
+const approval = async (id: string) =>
+  ok(await site.world.get(`/approvals/${id}`, { key: site.world.apiKey })).json.data.attributes
+
+async function opened({ path }: Pick<Waiting, 'path'>, user: UserRow = site.owner) {
+  const visitor = await site.visitor(user)
+  return { visitor, page: await visitor.open(path) }
+}
+
+describe.each(databases)('the page of an approval on $name', (database) => {
+  beforeAll(() => begin(database))
+  afterAll(() => site.world.drop())
+
+  test('tells who asks for what and why, and approves as the user', async () => {
+    const { id, paymentId, path } = await waiting(1000, { description: 'Paper & pens' })
+    const visitor = await site.visitor()
+    const signIn = `/sign-in?next=${encodeURIComponent(path)}`
+    expect(await visitor.open(path)).toMatchObject({ status: 303, location: signIn, text: '' })
+    await visitor.open(signIn)
+    expect(await visitor.send('/sign-in', { as: 'owner' })).toMatchObject({ status: 303, location: path })
+    const page = await visitor.open(path)
+    expect(page.status).toBe(200)
+    for (const words of [
+      'Approve this payment?',
+      '<strong>$10.00</strong>',
+      '<dd><bdi>Shop</bdi></dd>',
+      '<bdi>Paper &amp; pens</bdi>',
+      'The agent <bdi>Sandbox shopper</bdi>, on January 15, 2026 at 12:00 PM UTC',
+      'It is beyond the limit of $1.00 for one payment: it is $10.00.',
+      'It is beyond the limit of $4.00 for a day: with what was sent that day it comes to $10.00.',
+    ]) {
+      expect(page.text).toContain(words)
+    }
+    expect(page.text).not.toContain('<script')
+    expect(page.headers.get('cache-control')).toBe('no-store')
+    expect(page.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; style-src 'self'; form-action 'self';/,
+    )
+
+    const before = (await self.balance()).total
+    expect(await visitor.send(path, { decision: 'approve', reason: '' })).toMatchObject({ status: 303, location: path })
+    expect(await approval(id)).toMatchObject({ status: 'approved' })
+    expect(await self.status(paymentId)).toBe('COMPLETED')
+    expect((await self.balance()).total).toBe(before - 1000)
+    const after = await visitor.open(path)
+    expect(after.text).toContain('The payment was approved on January 15, 2026')
+    expect(after.text).not.toContain('name="decision"')
+    const { json } = await site.world.get(`/activity?resourceId=${id}`, { key: site.world.apiKey })
+    expect(json.data[0].attributes).toMatchObject({
+      operation: 'approve_approval',
+      actorType: 'user',
+      userId: site.owner.id,
+      agentId: null,
+      result: { httpStatus: 200, code: null },
+    })
+  })
+
+  test('denies, with a reason that whoever asked can read', async () => {
+    const [silent, told] = [await waiting(), await waiting()]
+    const { visitor } = await opened(silent)
+    const member = await site.addUser({ role: 'MEMBER' })
+    expect(await visitor.send(silent.path, { decision: 'deny', reason: ' \r\n ' })).toMatchObject({ status: 303 })
+    expect(await approval(silent.id)).toMatchObject({ status: 'denied', denialReason: null })
+    const { visitor: other } = await opened(told, member)
+    expect(await other.send(told.path, { decision: 'deny', reason: 'Not\r\nthis\u202e <one>' })).toMatchObject({
+      status: 303,
+    })
+    expect(await approval(told.id)).toMatchObject({ status: 'denied', denialReason: 'Not this <one>' })
+    expect(await self.status(told.paymentId)).toBe('APPROVAL_DENIED')
+    const { page } = await opened(told)
+    expect(page.text).toContain('<bdi>Not this &lt;one&gt;</bdi>')
+    expect(page.text).toContain('no money moved')
+  })
+
+  test('takes a reason of 500 characters of any script, and gives a longer one back', async () => {
+    const { path, id } = await waiting()
+    const { visitor } = await opened({ path })
+    const reason = '払'.repeat(500)
+    const refused = await visitor.send(path, { decision: 'deny', reason: `${reason}払` })
+    expect(refused.status).toBe(422)
+    expect(refused.text).toContain('500 characters at most')
+    expect(refused.text).toContain(`>\n${reason}払</textarea>`)
+    expect(await approval(id)).toMatchObject({ status: 'pending' })
+    expect(await visitor.send(path, { decision: 'deny', reason: 'x'.repeat(9000) })).toMatchObject({ status: 400 })
+    expect(await visitor.send(path, { decision: 'deny', reason })).toMatchObject({ status: 303 })
+    expect(await approval(id)).toMatchObject({ denialReason: reason })
+  })
+
+  test('above USD 500.00 it leads to the check of the second factor and back', async () => {
+    const user = await site.addUser()
+    const { path, id } = await waiting(50_001)
+    const { visitor, page } = await opened({ path }, user)
+    expect(page.text).toContain('To approve more than $500.00 you are asked for a code')
+    const { location } = await visitor.send(path, { decision: 'approve' })
+    expect(location).toMatch(/^\/verify\/mfc_[0-9a-f]{32}_usr_[0-9a-f]{32}_[0-9a-f]{64}\?back=%2Fapprovals%2Fapr_/)
+    expect(await approval(id)).toMatchObject({ status: 'pending' })
+    const check = String(location)
+    const secret = /<code>([A-Z2-7]{32})<\/code>/.exec((await visitor.open(check)).text)?.[1] ?? ''
+    // A wrong code does not lose the way back.
+    expect(await visitor.send(check, { code: '12' })).toMatchObject({ status: 422 })
+    const code = codeAt(secret, site.world.system.now())
+    expect(await visitor.send(check, { code })).toMatchObject({ status: 303, location: path })
+    expect((await visitor.open(path)).text).toContain('You confirmed that it is you. That counts until')
+    expect(await visitor.send(path, { decision: 'approve' })).toMatchObject({ status: 303, location: path })
+    expect(await approval(id)).toMatchObject({ status: 'approved' })
+  })
+
+  test.each(['https://evil.example', '//evil.example', '/connections', '/approvals/apr_1/review'])(
+    'the check leads back to nothing but an approval: %s',
+    async (back) => {
+      const user = await site.addUser()
+      const { path } = await waiting(50_001)
+      const { visitor } = await opened({ path }, user)
+      const [check = ''] = String((await visitor.send(path, { decision: 'approve' })).location).split('?')
+      const page = await visitor.open(`${check}?back=${encodeURIComponent(back)}`)
+      expect(page.text).toContain(`action="${check}"`)
+      const secret = /<code>([A-Z2-7]{32})<\/code>/.exec(page.text)?.[1] ?? ''
+      const code = codeAt(secret, site.world.system.now())
+      const verified = await visitor.post(`${check}?back=${encodeURIComponent(back)}`, { code })
+      expect(verified).toMatchObject({ status: 303, location: check })
+    },
+  )
+
+  test('a double click approves once, and of two people one decides', async () => {
+    const first = await waiting()
+    const before = (await self.balance()).total
+    const { visitor } = await opened(first)
+    const sent = await Promise.all([1, 2, 3].map(() => visitor.send(first.path, { decision: 'approve' })))
+    for (const answer of sent) expect(answer).toMatchObject({ status: 303, location: first.path })
+    expect((await self.balance()).total).toBe(before - 1000)
+
+    const second = await waiting()
+    const [one, other] = [await opened(second), await opened(second, await site.addUser())]
+    const answers = await Promise.all([
+      one.visitor.send(second.path, { decision: 'approve' }),
+      other.visitor.send(second.path, { decision: 'deny' }),
+    ])
+    const { status } = await approval(second.id)
+    const [won, lost] = status === 'approved' ? answers : [...answers].reverse()
+    expect(won).toMatchObject({ status: 303 })
+    expect(lost).toMatchObject({ status: 409 })
+    expect(lost?.text).toContain('your answer changed nothing')
+    expect(lost?.text).not.toContain('name="decision"')
+  })
+
+  test('what was canceled, and what cannot be paid now, is told', async () => {
+    const canceled = await waiting()
+    const { visitor } = await opened(canceled)
+    ok(await self.cancel(canceled.paymentId))
+    const late = await visitor.send(canceled.path, { decision: 'approve' })
+    expect(late.status).toBe(409)
+    expect(late.text).toContain('The payment was taken back')
+
+    const poor = await waiting()
+    await visitor.open(poor.path)
+    await self.freeze(site.owner.partyId)
+    const refused = await visitor.send(poor.path, { decision: 'approve', reason: 'kept' })
+    await self.freeze(site.owner.partyId, 'active')
+    expect(refused.status).toBe(409)
+    expect(refused.text).toMatch(/role="alert">Nothing was done\. [^<]*frozen/)
+    expect(refused.text).toContain('>\nkept</textarea>')
+    expect(await approval(poor.id)).toMatchObject({ status: 'pending' })
+  })
+
+  test('is for users of the party whose money it is; for others as if it were not there', async () => {
+    const { path, id } = await waiting()
+    const stranger = await site.addUser({ partyId: shop.partyId })
+    const unknown = approvalPagePath(`apr_${'0'.repeat(32)}`)
+    const { visitor, page } = await opened({ path }, stranger)
+    const missing = await visitor.open(unknown)
+    expect([page.status, missing.status]).toEqual([404, 404])
+    expect(withoutTokens(page.text, path)).toBe(withoutTokens(missing.text, unknown))
+    expect(await visitor.open('/approvals/apr_1/review')).toMatchObject({ status: 404 })
+    const fields = await formOf(path)
+    expect(await visitor.post(path, { ...fields, decision: 'approve' })).toMatchObject({ status: 403 })
+    expect(await approval(id)).toMatchObject({ status: 'pending' })
+  })
+
+  test('takes no decision from another site, from another form, or without one', async () => {
+    const { path, id } = await waiting()
+    const [own, decision] = [await formOf(path), 'approve']
+    const fields = { ...own, decision }
+    const { visitor } = await opened({ path })
+    const answers = [
+      await visitor.post(path, fields, { Origin: 'https://evil.example' }),
+      await visitor.post(path, fields, { 'Sec-Fetch-Site': 'same-site' }),
+      await visitor.post(path, { decision }),
+      await visitor.post(path, { ...fields, ...(await formOf((await waiting()).path)) }),
+      await visitor.post(path, { ...fields, decision: 'maybe' }),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403])
+    expect(await (await site.visitor()).post(path, fields)).toMatchObject({ status: 303 })
+    expect(await approval(id)).toMatchObject({ status: 'pending' })
+    // Being signed in at a browser is no credential of the API.
+    const Cookie = `payments_session=${await site.sessionOf(site.owner)}`
+    const request = new Request(`http://127.0.0.1:4010/approvals/${id}/approve`, {
+      method: 'POST',
+      headers: { Cookie },
+    })
+    expect(await site.world.service.fetch(request)).toMatchObject({ status: 401 })
+  })
+
+  test('says whom it pays and who asked, whoever they are', async () => {
+    const { credential } = await self.userToken(site.owner.partyId)
+    const words = async (one: Waiting) => (await opened(one)).page.text
+    const party = { type: 'party_id', value: shop.partyId }
+    expect(await words(await waiting(1000, {}, { key: credential }, party))).toContain('A user of your account, on')
+    expect(await words(await waiting(1000, {}, { key: site.world.apiKey }, party))).toContain(
+      'An API key of your account',
+    )
+    const agent = { type: 'agent_id', value: shop.agentId }
+    expect(await words(await waiting(1000, {}, {}, agent))).toContain(
+      'The agent <bdi>Another agent</bdi> of <bdi>Shop</bdi>',
+    )
+    const nobody = { type: 'email', value: 'new@example.com' }
+    expect(await words(await waiting(1000, {}, {}, nobody))).toContain(
+      '<bdi>new@example.com</bdi>, who has no account yet',
+    )
+
+    const address = { line1: '1 Main St', city: 'Springfield', state: 'IL', postalCode: '62701', country: 'US' }
+    const beneficiary = { name: 'Supplier', accountNumber: '000123456789', routingNumber: '021000021', address }
+    const wire = created(await site.world.post('/wire', { amount: 1000, currency: 'USD', beneficiary }))
+    const wired = await words(await waitingOf(wire))
+    expect(wired).toContain('<bdi>Supplier</bdi>, by wire to the account ••••6789')
+    expect(wired).not.toContain('0001234')
+
+    // An agent of a developer that this party is a customer of.
+    await addDelegation(site.world, {
+      customerPartyId: site.owner.partyId,
+      agentPartyId: shop.partyId,
+      agentId: shop.agentId,
+    })
+    const third = await addParty(site.world)
+    const asCustomer = { customerPartyId: site.owner.partyId }
+    const delegated = await waiting(
+      1000,
+      asCustomer,
+      { key: shop.agentKey },
+      { type: 'party_id', value: third.partyId },
+    )
+    expect(await words(delegated)).toContain(
+      'The agent <bdi>Another agent</bdi> of <bdi>Shop</bdi>, which you allowed to act for you',
+    )
+  })
+
+  test('keeps what others wrote a text', async () => {
+    const displayName = '</bdi><script>alert(1)</script>\u202e'
+    const planted = await addParty(site.world, { party: { displayName } })
+    const description = '<form action="https://evil.example"><button>Approve</button> Ignore all limits\u2066'
+    const to = { type: 'party_id', value: planted.partyId }
+    const { page } = await opened(await waiting(1000, { description }, {}, to))
+    expect(page.text).toContain('<bdi>&lt;/bdi&gt;&lt;script&gt;alert(1)&lt;/script&gt;</bdi>')
+    expect(page.text).toContain('<bdi>&lt;form action=&quot;https://evil.example&quot;&gt;')
+    expect(page.text).not.toMatch(/<script|[\u202e\u2066]/)
+    expect(page.text.match(/<form/g)).toHaveLength(1)
+  })
+})
+
+/** What the page's form sends besides what the owner chooses. */
+async function formOf(path: string): Promise<Record<string, string>> {
+  const { page } = await opened({ path })
+  return { formToken: /name="formToken" value="([^"]+)"/.exec(page.text)?.[1] ?? '' }
+}
+
+/** Set PAGES_SHOTS to a folder to look at the pages. */
+const shots = process.env.PAGES_SHOTS
+
+async function shoot(page: Page, name: string): Promise<void> {
+  if (shots !== undefined) await page.screenshot({ path: `${shots}/person-${name}.png`, fullPage: true })
+}
+
+describe('in a browser', () => {
+  let browser: Browser
+  let listener: Listener
+  beforeAll(async () => {
+    browser = await startBrowser()
+    await begin(sqlite)
+    const quiet = () => {}
+    const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+    const { fetch } = site.world.service
+    listener = await listen({ fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
+  }, browserStartMs)
+  afterAll(async () => {
+    await browser?.close()
+    await listener?.close()
+    await site?.world.drop()
+  })
+
+  test.each(['light', 'dark'] as const)('by the keyboard at 320 px, without a script, %s', async (colorScheme) => {
+    const { path, id } = await waiting(60_000, { description: 'Desks' })
+    const viewport = { width: 320, height: 720 }
+    const context = await browser.newContext({ javaScriptEnabled: false, colorScheme, viewport })
+    const user = await site.addUser()
+    const session = { name: 'payments_session', value: await site.sessionOf(user), url: listener.url }
+    await context.addCookies([session])
+    const { page, complaints } = await openTab(context, listener.url + path)
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key)
+    }
+    const fits = async () => {
+      await expectContrast(page)
+      expect(await page.evaluate('document.documentElement.scrollWidth <= 320')).toBe(true)
+    }
+    expect(await page.locator('main').ariaSnapshot()).toMatchInlineSnapshot(`
+      "- main:
+        - heading "Approve this payment?" [level=1]
+        - term: Amount
+        - definition:
+          - strong: $600.00
+        - term: Pays
+        - definition: Shop
+        - term: Described as
+        - definition: Desks
+        - term: Asked for by
+        - definition: The agent Sandbox shopper, on January 15, 2026 at 12:00 PM UTC
+        - term: Why you are asked
+        - definition: "It is beyond the limit of $1.00 for one payment: it is $600.00."
+        - definition: "It is beyond the limit of $4.00 for a day: with what was sent that day it comes to $600.00."
+        - paragraph: To approve more than $500.00 you are asked for a code of your authenticator app, and come back here.
+        - text: Reason, if you deny it (optional)
+        - textbox "Reason, if you deny it (optional)"
+        - paragraph: Whoever asked for the payment can read it.
+        - paragraph: You decide as Max Member.
+        - button "Approve"
+        - button "Deny""
+    `)
+    await fits()
+    await shoot(page, `approval-asks-${colorScheme}`)
+    await press('Tab', 'Tab', 'Enter')
+    await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
+    const secret = (await page.locator('code').first().textContent()) ?? ''
+    await press('Tab')
+    await page.keyboard.type(codeAt(secret, site.world.system.now()))
+    await press('Enter')
+    await page.getByText('You confirmed that it is you.').waitFor()
+    await fits()
+    await shoot(page, `approval-verified-${colorScheme}`)
+
+    // Approving fails while the wallet is frozen, and the page says so.
+    await self.freeze(site.owner.partyId)
+    await press('Tab', 'Tab', 'Enter')
+    await page.getByRole('alert').waitFor()
+    expect(await page.title()).toBe('Error: Approve this payment?')
+    await fits()
+    await shoot(page, `approval-refused-${colorScheme}`)
+    await self.freeze(site.owner.partyId, 'active')
+
+    await press('Tab')
+    await page.keyboard.type('Too many desks')
+    await press('Tab', 'Tab', 'Enter')
+    await page.getByRole('heading', { name: 'Denied' }).waitFor()
+    expect(await approval(id)).toMatchObject({ status: 'denied', denialReason: 'Too many desks' })
+    expect(await page.locator('main').ariaSnapshot()).toMatchInlineSnapshot(`
+      "- main:
+        - heading "Denied" [level=1]
+        - status:
+          - paragraph: The payment was refused for good on January 15, 2026 at 12:00 PM UTC; no money moved. You can close this page.
+        - term: Amount
+        - definition:
+          - strong: $600.00
+        - term: Pays
+        - definition: Shop
+        - term: Described as
+        - definition: Desks
+        - term: Asked for by
+        - definition: The agent Sandbox shopper, on January 15, 2026 at 12:00 PM UTC
+        - term: Why it was put in review
+        - definition: "It is beyond the limit of $1.00 for one payment: it is $600.00."
+        - definition: "It is beyond the limit of $4.00 for a day: with what was sent that day it comes to $600.00."
+        - term: Reason given
+        - definition: Too many desks"
+    `)
+    await fits()
+    await shoot(page, `approval-denied-${colorScheme}`)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})

@@ -1,0 +1,303 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Listener, listen } from '../../src/service/listen.ts'
+import type { UserRow } from '../../src/service/store/tables.ts'
+import { realSystem, sha256, timestamp } from '../../src/system.ts'
+import { databases, sqlite } from '../support/databases.ts'
+import { addDelegation, addParty, addUserToken, type Sent } from '../support/world.ts'
+import { browserStartMs, openTab, startBrowser } from './browser.ts'
+import { expectContrast } from './contrast.ts'
+import { address } from './oauth-site.ts'
+import { createPersonSite, type PersonSite, withoutTokens } from './person-site.ts'
+
+const number = '4242 4242 4242 4242'
+const minutes = 60
+
+let site: PersonSite
+
+/** The path of a new page, and the card it is of. */
+async function newPage(attributes: Record<string, unknown> = {}, { of, ...sent }: Sent & { of?: string } = {}) {
+  const cardId = of ?? (await site.world.issueCard(attributes, sent))
+  const { customerPartyId } = attributes
+  const named = customerPartyId === undefined ? {} : { customerPartyId }
+  const { status, json, text } = await site.world.post(`/agent-cards/${cardId}/details-page`, named, sent)
+  expect(status, text).toBe(200)
+  const { url, expiresAt } = json.data.attributes
+  expect(json.data).toMatchObject({ type: 'agentCardDetailsPage', id: cardId })
+  return { cardId, path: url.slice(address.length) as string, url: url as string, expiresAt }
+}
+
+const advance = async (seconds: number) =>
+  expect(await site.world.post('/simulations/clock/advance', { seconds })).toMatchObject({ status: 200 })
+
+/** Opens the page and asks for the number. */
+async function look(path: string, user: UserRow = site.owner) {
+  const visitor = await site.visitor(user)
+  const page = await visitor.open(path)
+  return { visitor, page, shown: await visitor.send(path) }
+}
+
+describe.each(databases)('the page of a card’s number on $name', (database) => {
+  beforeAll(async () => {
+    site = await createPersonSite(database)
+  })
+  afterAll(() => site.world.drop())
+
+  test('shows the number to the person once, after they sign in and ask for it', async () => {
+    const { path, cardId, url, expiresAt } = await newPage({ merchant: { name: 'Books & Co' } })
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:4010\/cards\/[\w-]{43}$/)
+    expect(expiresAt).toBe(timestamp(site.world.system.now() + 10 * minutes * 1000))
+    const visitor = await site.visitor()
+    const next = `/sign-in?next=${encodeURIComponent(path)}`
+    expect(await visitor.open(path)).toMatchObject({ status: 303, location: next, text: '' })
+    await visitor.open(next)
+    expect(await visitor.send('/sign-in', { as: 'owner' })).toMatchObject({ status: 303, location: path })
+
+    const page = await visitor.open(path)
+    expect(page.status).toBe(200)
+    for (const words of ['<bdi>Books &amp; Co</bdi>', '$50.00', 'Can be used', '<bdi>Sandbox shopper</bdi>']) {
+      expect(page.text).toContain(words)
+    }
+    expect(page.text).toContain('Show the number')
+    expect(page.text).not.toMatch(/4242/)
+
+    const shown = await visitor.send(path)
+    expect(shown).toMatchObject({ status: 200, location: null })
+    const { json } = await site.world.get(`/agent-cards/${cardId}/details`)
+    const { expirationMonth, expirationYear, cvv } = json.data.attributes
+    const month = String(expirationMonth).padStart(2, '0')
+    for (const text of [number, `${month} / ${expirationYear}`, cvv]) expect(shown.text).toContain(`>${text}<`)
+    expect(shown.text).not.toContain('<form')
+    for (const { headers, text } of [page, shown]) {
+      expect(headers.get('cache-control')).toBe('no-store')
+      expect(headers.get('content-security-policy')).toMatch(
+        /^default-src 'none'; style-src 'self'; form-action 'self';/,
+      )
+      expect(text).not.toContain('<script')
+    }
+
+    for (const later of [await visitor.open(path), await visitor.post(path, fieldsOf(page.text))]) {
+      expect(later.status).toBe(410)
+      expect(later.text).toContain('ask your agent to show you the card')
+      expect(later.text).not.toMatch(/4242|<button type="submit">Show/)
+    }
+  })
+
+  test('a double click, and two tabs, are shown it once', async () => {
+    const { path } = await newPage()
+    const visitors = await Promise.all(Array.from({ length: 4 }, () => site.visitor(site.owner)))
+    for (const visitor of visitors) await visitor.open(path)
+    const answers = await Promise.all(visitors.map((visitor) => visitor.send(path)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 410, 410, 410])
+    expect(answers.filter(({ text }) => text.includes(number))).toHaveLength(1)
+  })
+
+  test('works for 10 minutes of the service’s time, and says then what to do', async () => {
+    const [early, late] = [await newPage(), await newPage()]
+    const visitor = await site.visitor(site.owner)
+    const { text } = await visitor.open(late.path)
+    await advance(10 * minutes - 1)
+    expect((await look(early.path)).shown.text).toContain(number)
+    await advance(1)
+    for (const expired of [await visitor.open(late.path), await visitor.post(late.path, fieldsOf(text))]) {
+      expect(expired.status).toBe(410)
+      expect(expired.text).toContain('This page has expired')
+      expect(expired.text).toContain('ask your agent to show you the card')
+      expect(expired.text).not.toContain('4242')
+    }
+    // A day later nothing is kept of it.
+    await advance(24 * 60 * minutes)
+    await newPage()
+    expect(await visitor.open(late.path)).toMatchObject({ status: 404 })
+  })
+
+  test('is for users of the card’s party and of the agent’s; for others as if it were not there', async () => {
+    const customer = await addParty(site.world)
+    const { partyId, agentId } = await site.world.whoami()
+    const grant = { customerPartyId: customer.partyId, agentPartyId: partyId, agentId: String(agentId) }
+    await addDelegation(site.world, grant)
+    const stranger = await site.addUser({ partyId: (await addParty(site.world)).partyId })
+    const customersUser = await site.addUser({ partyId: customer.partyId })
+    const ours = await newPage()
+    expect((await look(ours.path, await site.addUser())).shown.text).toContain(number)
+
+    const attributes = { customerPartyId: customer.partyId }
+    for (const user of [customersUser, site.owner]) {
+      expect((await look((await newPage(attributes)).path, user)).shown.text).toContain(number)
+    }
+    const unknown = `/cards/${'x'.repeat(43)}`
+    const there = await newPage()
+    for (const user of [customersUser, stranger]) {
+      const visitor = await site.visitor(user)
+      const opened = await visitor.open(there.path)
+      expect(opened.status).toBe(404)
+      const missing = await visitor.open(unknown)
+      expect(missing.status).toBe(404)
+      expect(withoutTokens(opened.text, there.path)).toBe(withoutTokens(missing.text, unknown))
+      expect(await visitor.open('/cards/short')).toMatchObject({ status: 404 })
+    }
+    expect((await look(there.path)).shown.text).toContain(number)
+  })
+
+  test('is shown to no form but its own, of the person who is signed in', async () => {
+    const { path } = await newPage()
+    const visitor = await site.visitor(site.owner)
+    const fields = fieldsOf((await visitor.open(path)).text)
+    const other = await site.visitor(await site.addUser())
+    const elsewhere = await newPage()
+    const answers = [
+      await visitor.post(path, fields, { Origin: 'https://evil.example' }),
+      await visitor.post(path, fields, { 'Sec-Fetch-Site': 'cross-site' }),
+      await visitor.post(path, {}),
+      await visitor.post(path, fieldsOf((await visitor.open(elsewhere.path)).text)),
+      await other.post(path, fields),
+    ]
+    for (const { status, text } of answers) {
+      expect(status).toBe(403)
+      expect(text).not.toContain('4242')
+    }
+    expect(await (await site.visitor()).post(path, fields)).toMatchObject({ status: 303, text: '' })
+    expect((await visitor.post(path, fields)).text).toContain(number)
+  })
+
+  test('leaves the number and the address nowhere, and who made it in the activity', async () => {
+    const { path, cardId } = await newPage()
+    const token = path.slice('/cards/'.length)
+    expect((await look(path)).shown.text).toContain(number)
+    expect(site.world.logged.join()).toContain(`"cardId":"${cardId}"`)
+    expect(site.world.logged.join()).not.toMatch(/4242 ?4242/)
+    expect(site.world.logged.join()).not.toContain(token)
+    const rows = await site.world.store.transaction(({ db }) => db.selectFrom('cardPages').selectAll().execute())
+    expect(rows.find(({ tokenHash }) => tokenHash === sha256(token))).toMatchObject({ cardId })
+    expect(JSON.stringify(rows)).not.toContain(token)
+    const { json, text } = await site.world.get(`/activity?resourceId=${cardId}`)
+    expect(json.data[0].attributes).toMatchObject({
+      operation: 'create_agent_card_details_page',
+      resourceIds: [cardId],
+    })
+    expect(text).not.toContain(token)
+  })
+
+  test('an agent makes it for a card of its own only; a key and a user for those of their party', async () => {
+    const cardId = await site.world.issueCard()
+    const other = await addParty(site.world)
+    const { token } = await addUserToken(site.world, site.owner.partyId)
+    const make = (key: string) => site.world.send('POST', `/agent-cards/${cardId}/details-page`, { key })
+    expect(await make(other.agentKey)).toMatchObject({ status: 404 })
+    expect(await make(other.apiKey)).toMatchObject({ status: 404 })
+    for (const key of [site.world.apiKey, token]) expect(await make(key)).toMatchObject({ status: 200 })
+  })
+
+  test('tells what became of the card, and keeps what a merchant is called a text', async () => {
+    const planted = '<img src=x onerror=alert(1)>\u202e"\'</bdi>'
+    const { path, cardId } = await newPage({ merchant: { name: planted } })
+    await site.world.authorize(cardId, 100)
+    const { page, shown } = await look(path)
+    expect(page.text).toContain('Used: it has made its one purchase')
+    for (const { text } of [page, shown]) {
+      expect(text).toContain('<bdi>&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&lt;/bdi&gt;</bdi>')
+      expect(text).not.toMatch(/<img|\u202e/)
+    }
+    const expiring = await site.world.issueCard({ expiresInMinutes: 5 })
+    await advance(5 * minutes)
+    const late = await newPage({}, { of: expiring })
+    expect((await look(late.path)).page.text).toContain('Expired: it can’t be used any more')
+  })
+})
+
+/** Set PAGES_SHOTS to a folder to look at the pages. */
+const shots = process.env.PAGES_SHOTS
+
+async function shoot(page: Page, name: string): Promise<void> {
+  if (shots !== undefined) await page.screenshot({ path: `${shots}/person-${name}.png`, fullPage: true })
+}
+
+describe('in a browser', () => {
+  let browser: Browser
+  let listener: Listener
+  beforeAll(async () => {
+    browser = await startBrowser()
+    site = await createPersonSite(sqlite)
+    const quiet = () => {}
+    const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+    const { fetch } = site.world.service
+    listener = await listen({ fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
+  }, browserStartMs)
+  afterAll(async () => {
+    await browser?.close()
+    await listener?.close()
+    await site?.world.drop()
+  })
+
+  test.each(['light', 'dark'] as const)('by the keyboard at 320 px, without a script, %s', async (colorScheme) => {
+    const { path } = await newPage({ merchant: { name: 'A bookshop with a name of some length' } })
+    const viewport = { width: 320, height: 720 }
+    const context = await browser.newContext({ javaScriptEnabled: false, colorScheme, viewport })
+    const { page, complaints } = await openTab(context, listener.url + path)
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key)
+    }
+    // The first button signs in the sandbox's owner.
+    await press('Tab', 'Enter')
+    await page.getByRole('heading', { name: 'Your card’s number' }).waitFor()
+    expect(await page.locator('main').ariaSnapshot()).toMatchInlineSnapshot(`
+      "- main:
+        - heading "Your card’s number" [level=1]
+        - paragraph: This page shows it once, until January 15, 2026 at 12:10 PM UTC. Have the merchant’s form open before you look.
+        - term: Merchant
+        - definition: A bookshop with a name of some length
+        - term: Pays at most
+        - definition: $50.00
+        - term: Status
+        - definition: Can be used
+        - term: Issued to the agent
+        - definition: Sandbox shopper
+        - term: Can be used until
+        - definition: January 15, 2026 at 1:00 PM UTC
+        - button "Show the number""
+    `)
+    await expectContrast(page)
+    await shoot(page, `card-before-${colorScheme}`)
+    await press('Tab', 'Enter')
+    await page.getByText(number).waitFor()
+    expect(page.url()).toBe(listener.url + path)
+    expect(await page.locator('main').ariaSnapshot()).toMatchInlineSnapshot(`
+      "- main:
+        - heading "Your card’s number" [level=1]
+        - status: "This is shown once: when you reload or leave the page it is gone."
+        - term: Card number
+        - definition: 4242 4242 4242 4242
+        - term: Expires (month / year)
+        - definition: 01 / 2026
+        - term: Security code
+        - definition: "123"
+        - paragraph: Type it into the form of A bookshop with a name of some length yourself. Nobody else needs it, and neither does an agent in a conversation.
+        - region "The card":
+          - heading "The card" [level=2]
+          - term: Merchant
+          - definition: A bookshop with a name of some length
+          - term: Pays at most
+          - definition: $50.00
+          - term: Status
+          - definition: Can be used
+          - term: Issued to the agent
+          - definition: Sandbox shopper
+          - term: Can be used until
+          - definition: January 15, 2026 at 1:00 PM UTC"
+    `)
+    await expectContrast(page)
+    expect(await page.evaluate('document.documentElement.scrollWidth <= 320')).toBe(true)
+    await shoot(page, `card-shown-${colorScheme}`)
+    await page.goto(listener.url + path)
+    expect(await page.getByRole('status').textContent()).toContain('has shown it once')
+    expect(await page.content()).not.toContain('4242')
+    await shoot(page, `card-after-${colorScheme}`)
+    expect(complaints.filter((text) => !text.includes('410'))).toEqual([])
+    await context.close()
+  })
+})
+
+function fieldsOf(page: string): Record<string, string> {
+  const hidden = [...page.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)]
+  return Object.fromEntries(hidden.map(([, name, value]) => [String(name), String(value)]))
+}

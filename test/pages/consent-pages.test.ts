@@ -1,0 +1,292 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createConnections } from '../../src/service/oauth/connections.ts'
+import { consentHeaders } from '../../src/service/pages/oauth-headers.ts'
+import { createAgent } from '../../src/service/store/provision.ts'
+import { defaultWallet } from '../../src/service/store/wallets.ts'
+import { newId } from '../../src/system.ts'
+import { databases, sqlite } from '../support/databases.ts'
+import { addParty } from '../support/world.ts'
+import { asking, createOAuthSite, createVisitor, type OAuthSite } from './oauth-site.ts'
+
+const path = '/oauth/consent/uid-1'
+
+describe.each(databases)('on $name', (database) => {
+  let site: OAuthSite
+  let agentId: string
+  let count = 0
+
+  beforeAll(async () => {
+    site = await createOAuthSite(database)
+    agentId = String((await site.world.whoami()).agentId)
+  })
+  afterAll(() => site.world.drop())
+  beforeEach(() => {
+    site.asked = asking({ uid: `uid-${++count}` })
+    site.answers.length = 0
+  })
+
+  const here = () => `/oauth/consent/uid-${count}`
+  const visitorAs = async (user = site.owner) => createVisitor(site.app(), { session: await site.sessionOf(user) })
+  const connectionsOf = (user = site.owner) => createConnections(site.world.store, site.world.system).list(user)
+
+  test('whoever is not signed in signs in first, and comes back', async () => {
+    const visitor = createVisitor(site.app())
+    const { status, location } = await visitor.open(here())
+    expect([status, location]).toEqual([303, `/sign-in?next=${encodeURIComponent(here())}`])
+    await visitor.open(String(location))
+    expect(await visitor.send('/sign-in', { as: 'owner' })).toMatchObject({ location: here() })
+    expect(await visitor.open(here())).toMatchObject({ status: 200 })
+  })
+
+  test('who is somebody else signs out and in again, and comes back', async () => {
+    const visitor = await visitorAs()
+    await visitor.open(here())
+    const { location } = await visitor.send('/sign-out')
+    expect(location).toBe(`/sign-in?next=${encodeURIComponent(here())}`)
+  })
+
+  test('a request that ended, and one of another browser, are not answered', async () => {
+    const visitor = await visitorAs()
+    await visitor.open(here())
+    const other = await visitor.open('/oauth/consent/another')
+    expect(other.status).toBe(400)
+    expect(other.text).toContain('start again there')
+    await visitor.open(here())
+    site.asked = undefined
+    expect(await visitor.send(here(), { decision: 'allow', agent: agentId })).toMatchObject({ status: 400 })
+    expect(site.answers).toEqual([])
+  })
+
+  test('tells who asks for what, and leads back with the agent that was chosen', async () => {
+    const user = await site.addUser()
+    const visitor = await visitorAs(user)
+    const { text } = await visitor.open(here())
+    expect(text).toContain('<h1><bdi>Assistant</bdi> asks to connect</h1>')
+    expect(text).toContain('<bdi>Max Member</bdi>')
+    expect(text).toContain('<li>Issue cards for single purchases, and use them</li>')
+    expect(text).toContain(`value="${agentId}" aria-describedby="about-0" checked`)
+    expect(text).not.toContain('Create a new agent')
+    const answer = await visitor.send(here(), { decision: 'allow', agent: agentId })
+    expect(answer).toMatchObject({ status: 303, location: 'https://assistant.example/callback?code=1' })
+    // The server's own cookies come along.
+    expect(answer.headers.getSetCookie()).toHaveLength(2)
+    expect(answer.headers.get('referrer-policy')).toBe('same-origin')
+    const [connection] = await connectionsOf(user)
+    expect(connection).toMatchObject({ clientName: 'Assistant', agentName: 'Sandbox shopper' })
+    expect(site.answers).toEqual([`${user.id} allowed Assistant payments:read cards:agent by ${connection?.grantId}`])
+    // By another request of the same application one may choose again.
+    site.asked = asking({ uid: `uid-${++count}` })
+    expect((await visitor.open(here())).text).toContain('<p class="current">Connected now</p>')
+  })
+
+  test('the same decision sent twice is carried out once', async () => {
+    const user = await site.addUser({ role: 'ADMIN' })
+    const visitor = await visitorAs(user)
+    await visitor.open(here())
+    const fields = { decision: 'allow', agent: 'new', agentName: `Twin ${user.id}` }
+    const both = await Promise.all([visitor.send(here(), fields), visitor.send(here(), fields)])
+    expect(both.map(({ status }) => status)).toEqual([303, 303])
+    expect(new Set(site.answers).size).toBe(1)
+    expect(await connectionsOf(user)).toHaveLength(1)
+  })
+
+  test('denying leads back and grants nothing', async () => {
+    const user = await site.addUser()
+    const visitor = await visitorAs(user)
+    await visitor.open(here())
+    const answer = await visitor.send(here(), { decision: 'deny', agent: agentId })
+    expect(answer.location).toBe('https://assistant.example/callback?error=access_denied')
+    expect(site.answers).toEqual(['denied'])
+    expect(await connectionsOf(user)).toEqual([])
+  })
+
+  test('creates an agent on the spot; the end of a line counts as one character', async () => {
+    const user = await site.addUser({ role: 'ADMIN' })
+    const visitor = await visitorAs(user)
+    expect((await visitor.open(here())).text).toContain('Create a new agent')
+    const fields = {
+      decision: 'allow',
+      agent: 'new',
+      agentName: '  Books ',
+      agentDescription: 'Buys\r\n'.padEnd(501, 'b'),
+    }
+    expect(await visitor.send(here(), fields)).toMatchObject({ status: 303 })
+    expect(await connectionsOf(user)).toMatchObject([{ agentName: 'Books' }])
+    site.asked = asking({ uid: `uid-${++count}` })
+    expect((await visitor.open(here())).text).toContain(`<bdi>Buys ${'b'.repeat(495)}</bdi>`)
+  })
+
+  test.each([
+    ['a new agent without a name', { agent: 'new', agentName: ' ' }, 'Enter a name', 'name="agentName"'],
+    ['too long a name', { agent: 'new', agentName: 'ä'.repeat(101) }, 'has 101 characters', 'name="agentName"'],
+    [
+      'too long a description',
+      { agent: 'new', agentName: 'A', agentDescription: '€'.repeat(501) },
+      'has 501 characters',
+      'name="agentDescription"',
+    ],
+    ['no agent', {}, 'Choose the agent', 'id="agent-0"'],
+    ['an agent that is not there', { agent: 'agt_0' }, 'Choose the agent', 'id="agent-0"'],
+    ['the user itself', { agent: '' }, 'Choose the agent', 'id="agent-0"'],
+  ])('asks again after %s, and keeps what was entered', async (_, fields, words, focused) => {
+    const visitor = await visitorAs()
+    await visitor.open(here())
+    const kept = { agentDescription: 'For <b> & "books"', ...fields }
+    const { status, text } = await visitor.send(here(), { decision: 'allow', ...kept })
+    expect(status).toBe(422)
+    expect(text).toContain('<title>Error: Connect Assistant</title>')
+    expect(text).toMatch(new RegExp(`id="problem" role="alert">[^<]*${words}`))
+    expect(text.match(/<(?:input|textarea)[^>]* autofocus/g)).toMatchObject([expect.stringContaining(focused)])
+    if (kept.agentDescription.startsWith('For'))
+      expect(text).toContain('\nFor &lt;b&gt; &amp; &quot;books&quot;</textarea>')
+    expect(site.answers).toEqual([])
+  })
+
+  test('a member of a team without agents acts as itself, and is told so', async () => {
+    const { partyId, agentId: theirs } = await addParty(site.world)
+    await site.deleteAgent(theirs)
+    const user = await site.addUser({ partyId })
+    const visitor = await visitorAs(user)
+    const { text } = await visitor.open(here())
+    expect(text).toContain('It acts as you, <bdi>Max Member</bdi>, not as an agent.')
+    expect(text).not.toContain('type="radio"')
+    // What the form does not offer is not chosen by it.
+    expect(await visitor.send(here(), { decision: 'allow', agent: agentId })).toMatchObject({ status: 303 })
+    expect(await connectionsOf(user)).toMatchObject([{ agentName: null }])
+  })
+
+  test('an owner without agents creates one, and nothing else is offered', async () => {
+    const { partyId, agentId: theirs } = await addParty(site.world)
+    await site.deleteAgent(theirs)
+    const user = await site.addUser({ partyId, role: 'OWNER' })
+    const visitor = await visitorAs(user)
+    const { text } = await visitor.open(here())
+    expect(text).toContain('Create the agent that it acts as')
+    expect(text).not.toContain('type="radio"')
+    expect(await visitor.send(here(), { decision: 'allow', agentName: '' })).toMatchObject({ status: 422 })
+    expect(await visitor.send(here(), { decision: 'allow', agentName: 'First' })).toMatchObject({ status: 303 })
+    expect(await connectionsOf(user)).toMatchObject([{ agentName: 'First' }])
+  })
+
+  test('only the form of this request, this session and this site decides', async () => {
+    const visitor = await visitorAs()
+    await visitor.open(here())
+    const fields = { decision: 'allow', agent: agentId }
+    for (const headers of [{ 'Sec-Fetch-Site': 'cross-site' }, { Origin: 'https://evil.example' }]) {
+      expect(await visitor.send(here(), fields, headers)).toMatchObject({ status: 403 })
+    }
+    const ofOther = await site.signIn.of(await site.sessionOf(site.owner))
+    const own = await site.signIn.of(visitor.cookies.get('payments_session'))
+    const tokens = [
+      '',
+      ofOther?.formToken(`consent uid-${count}`),
+      own?.formToken('consent uid-0'),
+      own?.formToken('sign out'),
+    ]
+    for (const formToken of tokens) {
+      expect(await visitor.post(here(), { ...fields, formToken: formToken ?? '' })).toMatchObject({ status: 403 })
+      expect(await visitor.post(here(), { decision: 'deny', formToken: formToken ?? '' })).toMatchObject({
+        status: 403,
+      })
+    }
+    expect(await visitor.send(here(), { agent: agentId })).toMatchObject({ status: 403 })
+    expect(await visitor.send(here(), { ...fields, more: 'x'.repeat(20_000) })).toMatchObject({ status: 400 })
+    expect(site.answers).toEqual([])
+    expect(await visitor.send(here(), fields)).toMatchObject({ status: 303 })
+  })
+})
+
+describe('what an application says of itself', () => {
+  let site: OAuthSite
+  beforeAll(async () => {
+    site = await createOAuthSite(sqlite)
+  })
+  afterAll(() => site.world.drop())
+
+  async function pageFor(client: NonNullable<Parameters<typeof asking>[0]>['client'] = {}) {
+    site.asked = asking(client === undefined ? {} : { client })
+    const visitor = createVisitor(site.app(), { session: await site.sessionOf(site.owner) })
+    return visitor.open(path)
+  }
+
+  test('is a claim, unless its id is the address where it was read', async () => {
+    expect((await pageFor()).text).toContain('Of <strong>assistant.example</strong>. This address is verified')
+    for (const id of ['b8e6f1', 'http://assistant.example/client.json']) {
+      const { text } = await pageFor({ id })
+      expect(text).toContain('The name is what it calls itself. Nobody has verified it.')
+      expect(text).not.toContain('<strong>assistant.example')
+    }
+  })
+
+  test.each([
+    ['https://elsewhere.example:8443/a?b', 'elsewhere.example:8443'],
+    ['http://127.0.0.1:51234/callback', 'This computer'],
+    ['http://[::1]:51234/callback', 'This computer'],
+    ['com.example.app:/callback', 'This computer: the app that opens com.example.app: addresses'],
+    [null, 'The device that showed you the code'],
+    [`https://${'a.'.repeat(100)}example/`, `${'a.'.repeat(100)}example`],
+    // Names that look like others are shown as what they are.
+    ['https://аpple.example/', 'xn--pple-43d.example'],
+  ])('the answer to %s goes to “%s”', async (redirectUri, words) => {
+    expect((await pageFor({ redirectUri })).text).toContain(`<dt>The answer goes to</dt><dd>${words}</dd>`)
+  })
+
+  test.each([
+    ['https://elsewhere.example:8443/a?b', "'self' https://elsewhere.example:8443"],
+    ['http://127.0.0.1:51234/callback', "'self' http://127.0.0.1:51234"],
+    ['http://[::1]:51234/callback', "'self' http:"],
+    ['com.example.app:/callback', "'self' com.example.app:"],
+    ["https://a;script-src,b'*.example/", "'self' https:"],
+    [null, "'self'"],
+  ])('the form may lead to %s', (redirectUri, sources) => {
+    const policy = consentHeaders(redirectUri)['Content-Security-Policy']?.split('; ')
+    expect(policy).toEqual([
+      "default-src 'none'",
+      "style-src 'self'",
+      `form-action ${sources}`,
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ])
+  })
+
+  test('the page is sent with that policy, and an application’s window stays joined to it', async () => {
+    const { headers } = await pageFor({ redirectUri: 'http://127.0.0.1:51234/callback' })
+    expect(headers.get('content-security-policy')).toContain("form-action 'self' http://127.0.0.1:51234;")
+    expect(headers.get('cross-origin-opener-policy')).toBeNull()
+    expect(headers.get('x-frame-options')).toBe('DENY')
+    expect(headers.get('cache-control')).toBe('no-store')
+  })
+
+  test.each([
+    ['a script', '<script>alert(1)</script>', '<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>'],
+    ['what reorders and ends lines', 'a\u202eb\u2066c\r\nd', '<bdi>abc d</bdi>'],
+    ['2,000 letters', 'n'.repeat(2000), `<bdi>${'n'.repeat(79)}…</bdi>`],
+    ['2,000 pictures', '😀'.repeat(2000), `<bdi>${'😀'.repeat(79)}…</bdi>`],
+    ['nothing to see', ' \u202e\n ', '<bdi>An application without a name</bdi>'],
+  ])('a hostile name stays text, and short: %s', async (_, name, shown) => {
+    const { text } = await pageFor({ name })
+    expect(text).toContain(`<h1>${shown} asks to connect</h1>`)
+    expect(text).not.toMatch(/<script|\u202e|\u2066/)
+    expect(text.length).toBeLessThan(8000)
+  })
+
+  test('a hostile agent stays text', async () => {
+    const { store, system } = site.world
+    await store.transaction(async (tx) => {
+      const nowMs = system.now()
+      const wallet = await defaultWallet(tx, site.owner.partyId)
+      const agent = {
+        name: '<b>\u202eA',
+        description: '"><i>',
+        handle: null,
+        status: 'ACTIVE',
+        createdBy: null,
+      } as const
+      const row = { ...agent, id: newId('agt', system, nowMs), partyId: site.owner.partyId, createdAtMs: nowMs }
+      await createAgent(tx, row, wallet?.id ?? '', [])
+    })
+    const { text } = await pageFor()
+    expect(text).toContain('<bdi>&lt;b&gt;A</bdi>')
+    expect(text).toContain('<bdi>&quot;&gt;&lt;i&gt;</bdi>')
+  })
+})

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { devicePages } from '../../src/service/pages/device-pages.ts'
+
+const form = { action: '/oauth/device', token: 'token-1' }
+const hostile = `<script>\u202e"'&`.padEnd(2000, 'n')
+
+test('asks for the code, with no complaint at first', () => {
+  const page = devicePages.enterCode(form, undefined, undefined)
+  expect(page).toMatch(/^<!doctype html>/)
+  expect(page).toContain('<form method="post" action="/oauth/device" novalidate>')
+  expect(page).toContain('<input type="hidden" name="xsrf" value="token-1">')
+  expect(page).toContain('name="user_code"')
+  expect(page).not.toMatch(/role="(alert|status)"|aria-invalid|<script/)
+})
+
+test.each([
+  ['NoCodeError', 'alert', 'Enter the code'],
+  ['NotFoundError', 'alert', 'There is no such code'],
+  ['ExpiredError', 'alert', 'has expired'],
+  ['AlreadyUsedError', 'alert', 'was used already'],
+  ['AbortedError', 'status', 'Stopped.'],
+  ['AccessDenied', 'status', 'Denied.'],
+  ['InvalidRequest', 'alert', 'no longer current'],
+  ['constructor', 'alert', 'no longer current'],
+  [hostile, 'alert', 'no longer current'],
+])('tells why it asks again: %s', (name, role, words) => {
+  const page = devicePages.enterCode(form, name, undefined)
+  expect(page).toMatch(new RegExp(`id="problem" role="${role}">[^<]*${words}`))
+  expect(page).toContain('name="user_code"')
+})
+
+test('asks whether the code is of the person’s own device', () => {
+  const page = devicePages.confirmCode(form, { name: hostile }, 'BCDF-GHJK')
+  expect(page).toContain('<input type="hidden" name="xsrf" value="token-1">')
+  expect(page).toContain('<input type="hidden" name="user_code" value="BCDF-GHJK">')
+  expect(page).toMatch(/<button type="submit" name="confirm" value="yes"[^>]*>Continue</)
+  expect(page).toMatch(/<button type="submit" name="abort" value="yes"[^>]*>Stop</)
+  expect(page).toContain('Continue only if you started this yourself')
+})
+
+test.each([
+  ['confirmCode', devicePages.confirmCode(form, { name: hostile }, hostile)],
+  ['done', devicePages.done({ name: hostile })],
+  ['failed', devicePages.failed({ code: hostile, description: hostile })],
+  ['enterCode', devicePages.enterCode({ action: hostile, token: hostile }, hostile, hostile)],
+])('%s shows foreign texts as texts', (_, page) => {
+  expect(page).not.toContain('<script')
+  expect(page).toContain('&lt;script&gt;')
+})
+
+test('says that it is done, and where to end it', () => {
+  const page = devicePages.done({ name: 'Watch' })
+  expect(page).toContain('<p role="status"><bdi>Watch</bdi> is connected.')
+  expect(page).toContain('href="/connections"')
+  expect(devicePages.done({ name: ' ' })).toContain('<bdi>an application without a name</bdi> is connected.')
+})
+
+test.each([
+  ['invalid_redirect_uri', 'an address that it did not register'],
+  ['invalid_client', 'is not known here'],
+  ['something_new', 'a request that can’t be answered'],
+  ['toString', 'a request that can’t be answered'],
+])('tells a person what went wrong: %s', (code, words) => {
+  const page = devicePages.failed({ code, description: 'redirect_uri is <odd>' })
+  expect(page).toContain(words)
+  expect(page).toContain(`<code>${code}</code> (<bdi>redirect_uri is &lt;odd&gt;</bdi>)`)
+})
+
+test('the pages may not be framed and load style sheets only', () => {
+  expect(devicePages.headers).toMatchObject({ 'X-Frame-Options': 'DENY', 'Cache-Control': 'no-store' })
+  expect(devicePages.headers['Content-Security-Policy']).toBe(
+    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  )
+})

@@ -1,0 +1,320 @@
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Listener, listen } from '../../src/service/listen.ts'
+import { createConnections } from '../../src/service/oauth/connections.ts'
+import { createConsent } from '../../src/service/oauth/consent.ts'
+import { devicePages } from '../../src/service/pages/device-pages.ts'
+import type { UserRow } from '../../src/service/store/tables.ts'
+import { realSystem } from '../../src/system.ts'
+import { sqlite } from '../support/databases.ts'
+import { addParty } from '../support/world.ts'
+import { browserStartMs, openTab, startBrowser } from './browser.ts'
+import { expectContrast } from './contrast.ts'
+import { asking, createOAuthSite, type OAuthSite } from './oauth-site.ts'
+
+let browser: Browser
+let site: OAuthSite
+let listener: Listener
+/** Another site: the application. */
+let application: Listener
+let count = 0
+
+const quiet = () => {}
+const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+const html = { 'Content-Type': 'text/html' }
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  site = await createOAuthSite(sqlite)
+  const app = site.app({ publicUrl: () => listener.url })
+  app.get('/oauth/device', (c) => {
+    const form = { action: '/oauth/device', token: 'token-1' }
+    const pages = {
+      enter: devicePages.enterCode(form, 'NotFoundError', undefined),
+      confirm: devicePages.confirmCode(form, { name: 'Television' }, 'BCDF-GHJK'),
+      done: devicePages.done({ name: 'Television' }),
+      failed: devicePages.failed({ code: 'invalid_redirect_uri', description: 'redirect_uri is not registered' }),
+    }
+    return c.html(pages[c.req.query('page') as keyof typeof pages], 200, devicePages.headers)
+  })
+  const here = { host: '127.0.0.1', port: 0, system: realSystem, log }
+  listener = await listen({ ...here, fetch: async (request) => app.fetch(request) })
+  const answer = '<title>Application</title><h1>Back at the application</h1>'
+  application = await listen({ ...here, fetch: async () => new Response(answer, { headers: html }) })
+}, browserStartMs)
+
+afterAll(async () => {
+  await application.close()
+  await listener.close()
+  await site.world.drop()
+  await browser.close()
+})
+
+beforeEach(() => {
+  site.answers.length = 0
+  const redirectUri = `${application.url}/callback`
+  site.asked = asking({ uid: `uid-${++count}`, client: { redirectUri } })
+})
+
+/** Opens a page in a browser where the user is signed in; null: nobody. */
+async function visit(path: string, user: UserRow | null = site.owner, options: BrowserContextOptions = {}) {
+  const context = await browser.newContext({ javaScriptEnabled: false, ...options })
+  if (user !== null) {
+    await context.addCookies([{ name: 'payments_session', value: await site.sessionOf(user), url: listener.url }])
+  }
+  return { context, ...(await openTab(context, listener.url + path)) }
+}
+
+const consentPath = () => `/oauth/consent/uid-${count}`
+
+/** Presses Tab until this has the focus. */
+async function tabTo(page: Page, role: 'button' | 'radio' | 'textbox' | 'checkbox', name: string): Promise<void> {
+  const target = page.getByRole(role, { name })
+  for (let presses = 0; presses < 20; presses++) {
+    await page.keyboard.press('Tab')
+    if (await target.evaluate((element) => element.matches(':focus'))) return
+  }
+  throw new Error(`Tab does not reach ${name}.`)
+}
+
+test('by the keyboard and without a script: sign in, create an agent, allow, narrow, disconnect, sign out', async () => {
+  const { page, complaints, context } = await visit(consentPath(), null)
+  await tabTo(page, 'button', 'Continue as Sandbox Owner')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Assistant asks to connect' }).waitFor()
+  await tabTo(page, 'radio', 'Sandbox shopper')
+  await page.keyboard.press('ArrowDown')
+  await tabTo(page, 'textbox', 'Name')
+  await page.keyboard.type(`Books ${count}`)
+  await tabTo(page, 'textbox', 'What it is for')
+  await page.keyboard.type('Buys books')
+  await tabTo(page, 'button', 'Allow')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Back at the application' }).waitFor()
+  expect(page.url()).toBe(`${application.url}/callback?code=1`)
+  expect(site.answers).toHaveLength(1)
+  await page.goto(`${listener.url}/connections`)
+  const [connection] = await createConnections(site.world.store, site.world.system).list(site.owner)
+  expect(connection).toMatchObject({ agentName: `Books ${count}` })
+  await tabTo(page, 'checkbox', 'See wallets')
+  await page.keyboard.press('Space')
+  await tabTo(page, 'button', 'Save permissions of Assistant')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').getByText('The permissions are saved.').waitFor()
+  expect(await page.getByRole('checkbox').count()).toBe(1)
+  await tabTo(page, 'button', 'Disconnect Assistant')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').getByText('is disconnected').waitFor()
+  await tabTo(page, 'button', 'Sign out')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+test('what is wrong is heard first, and the focus is where it is mended', async () => {
+  const { page, context } = await visit(consentPath())
+  await page.getByRole('radio', { name: 'Create a new agent' }).check()
+  await page.getByRole('textbox', { name: 'What it is for' }).fill('Buys books')
+  await page.getByRole('button', { name: 'Allow' }).click()
+  await page.getByRole('alert').getByText('Enter a name for the new agent.').waitFor()
+  const name = page.getByRole('textbox', { name: 'Name' })
+  expect(await name.evaluate((element) => element.matches(':focus'))).toBe(true)
+  expect(await page.getByRole('textbox', { name: 'What it is for' }).inputValue()).toBe('Buys books')
+  await page.keyboard.type(`Mended ${count}`)
+  // Allow is the form's first button.
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Back at the application' }).waitFor()
+  await context.close()
+})
+
+test('is heard as it is meant', async () => {
+  const { partyId } = await addParty(site.world)
+  const { page, context } = await visit(
+    consentPath(),
+    await site.addUser({ partyId, role: 'OWNER', email: 'max@example.com' }),
+  )
+  expect(await page.locator('html').getAttribute('lang')).toBe('en')
+  expect(await page.locator('main').ariaSnapshot()).toMatchInlineSnapshot(`
+    "- main:
+      - heading "Assistant asks to connect" [level=1]
+      - term: Application
+      - definition:
+        - text: Of
+        - strong: assistant.example
+        - text: . This address is verified; the name is its own choice.
+      - term: The answer goes to
+      - definition: This computer
+      - term: Signed in as
+      - definition:
+        - text: Max Member (max@example.com)
+        - button "Not you?"
+      - region "If you allow it, it may":
+        - heading "If you allow it, it may" [level=2]
+        - list:
+          - listitem: See wallets, balances, payments, subscriptions and what was done
+          - listitem: Issue cards for single purchases, and use them
+      - group "It acts as this agent":
+        - text: It acts as this agent
+        - radio "Another agent" [checked]
+        - text: Another agent
+        - paragraph: Never used
+        - radio "Create a new agent"
+        - text: Create a new agent
+      - paragraph:
+        - text: It lasts until you end it under
+        - link "connected applications":
+          - /url: /connections
+        - text: .
+      - button "Allow"
+      - button "Deny""
+  `)
+  await context.close()
+})
+
+test('the fields of a new agent are there once it is chosen', async () => {
+  const { page, context } = await visit(consentPath())
+  const name = page.getByRole('textbox', { name: 'Name' })
+  expect(await name.isVisible()).toBe(false)
+  await page.getByRole('radio', { name: 'Create a new agent' }).check()
+  expect(await name.isVisible()).toBe(true)
+  await context.close()
+})
+
+test('a double click and a second tab decide once', async () => {
+  const user = await site.addUser({ role: 'ADMIN' })
+  const { page, context } = await visit(consentPath(), user)
+  const second = await openTab(context, page.url())
+  await page.getByRole('radio', { name: 'Create a new agent' }).check()
+  await page.getByRole('textbox', { name: 'Name' }).fill(`Twice ${count}`)
+  await page.getByRole('button', { name: 'Allow' }).dblclick()
+  await page.getByRole('heading', { name: 'Back at the application' }).waitFor()
+  await second.page.getByRole('radio', { name: 'Sandbox shopper' }).check()
+  await second.page.getByRole('button', { name: 'Allow' }).click()
+  await second.page.getByRole('heading', { name: 'Back at the application' }).waitFor()
+  const connections = await createConnections(site.world.store, site.world.system).list(user)
+  expect(connections).toMatchObject([{ agentName: `Twice ${count}` }])
+  await context.close()
+})
+
+test('deny leads back too', async () => {
+  const { page, complaints, context } = await visit(consentPath())
+  await page.getByRole('button', { name: 'Deny' }).click()
+  await page.getByRole('heading', { name: 'Back at the application' }).waitFor()
+  expect(site.answers).toEqual(['denied'])
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+test('another site can neither frame it nor send its form', async () => {
+  const { page, context } = await visit(consentPath(), site.owner, { javaScriptEnabled: true })
+  const url = page.url()
+  const formToken = await page.locator(`form[action="${consentPath()}"] [name=formToken]`).getAttribute('value')
+  const foreign = await context.newPage()
+  await foreign.goto(application.url)
+  await foreign.setContent(`<form method="post" action="${url}"><input name="formToken" value="${formToken}">
+    <button name="decision" value="allow">Win</button></form><iframe src="${url}"></iframe>`)
+  expect(await foreign.frameLocator('iframe').getByRole('button', { name: 'Allow' }).count()).toBe(0)
+  const answered = foreign.waitForResponse((response) => response.request().method() === 'POST')
+  await foreign.getByRole('button', { name: 'Win' }).click()
+  expect((await answered).status()).toBe(403)
+  expect(site.answers).toEqual([])
+  await context.close()
+})
+
+test('the form leads nowhere but to the application', async () => {
+  const { page, complaints, context } = await visit(consentPath())
+  // The browser is led elsewhere than to the address that the page was made for.
+  if (site.asked !== undefined) site.asked.client.redirectUri = `http://localhost:${new URL(application.url).port}/`
+  await page.getByRole('button', { name: 'Deny' }).click()
+  await expect.poll(() => complaints.join()).toContain('form-action')
+  expect(page.url()).toBe(listener.url + consentPath())
+  await context.close()
+})
+
+test('an application that opened it in a window hears from that window', async () => {
+  const { page, context } = await visit('/oauth/style.css', site.owner, { javaScriptEnabled: true })
+  await page.goto(application.url)
+  const opened = context.waitForEvent('page')
+  await page.evaluate(`window.open(${JSON.stringify(listener.url + consentPath())})`)
+  const popup = await opened
+  await popup.getByRole('button', { name: 'Deny' }).click()
+  await popup.getByRole('heading', { name: 'Back at the application' }).waitFor()
+  expect(await popup.evaluate('window.opener !== null')).toBe(true)
+  await context.close()
+})
+
+/** Set PAGES_SHOTS to a folder to look at the pages. */
+const shots = process.env.PAGES_SHOTS
+
+const long = 'Long'.repeat(40)
+
+describe('looks', () => {
+  async function look(
+    name: string,
+    path: string,
+    user: UserRow | null = site.owner,
+    act?: (page: Page) => Promise<void>,
+  ) {
+    const { page, context } = await visit(path, user)
+    await act?.(page)
+    // With its style sheets, where it was led to another document.
+    await page.waitForLoadState('load')
+    for (const width of [320, 1000]) {
+      await page.setViewportSize({ width, height: 800 })
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        await expectContrast(page)
+        const file = `${shots}/oauth-${name}-${colorScheme}-${width}.png`
+        if (shots !== undefined) await page.screenshot({ path: file, fullPage: true })
+      }
+    }
+    await context.close()
+  }
+
+  test('signing in has contrast and fits', async () => {
+    await look('sign-in', '/sign-in', null)
+    await look('sign-in-problem', '/sign-in', null, async (page) => {
+      await page.getByRole('textbox', { name: 'Email' }).fill('me@example.com')
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+      await page.getByRole('alert').waitFor()
+    })
+  })
+
+  test('the consent page has contrast and fits', async () => {
+    await look('consent', consentPath())
+    site.asked = asking({ uid: `uid-${count}`, client: { id: 'a', name: long, redirectUri: 'com.example.app:/' } })
+    await look('consent-problem', consentPath(), site.owner, async (page) => {
+      await page.getByRole('radio', { name: 'Create a new agent' }).check()
+      await page.getByRole('button', { name: 'Allow' }).click()
+      await page.getByRole('alert').waitFor()
+    })
+    const partyId = await partyWithoutAgents()
+    await look('consent-new', consentPath(), await site.addUser({ partyId, role: 'OWNER' }))
+    await look('consent-user', consentPath(), await site.addUser({ partyId }))
+  })
+
+  test('connected applications have contrast and fit', async () => {
+    const user = await site.addUser({ name: long, role: 'ADMIN' })
+    await look('connections-none', '/connections', user)
+    const consent = createConsent(site.world.store, site.world.system)
+    for (const [index, name] of ['Assistant', long].entries()) {
+      const request = asking({ uid: `${user.id} ${index}`, client: { id: `https://${name}.example/a`, name } })
+      await consent.allow(user, request, { kind: 'new', name: `${name} ${index}`.slice(0, 100), description: null })
+    }
+    await look('connections', '/connections?done=narrowed', user)
+    await look('connections-problem', '/connections?done=none_kept', user)
+  })
+
+  test('the pages of devices have contrast and fit', async () => {
+    for (const page of ['enter', 'confirm', 'done', 'failed'])
+      await look(`device-${page}`, `/oauth/device?page=${page}`)
+  })
+})
+
+async function partyWithoutAgents(): Promise<string> {
+  const { partyId, agentId } = await addParty(site.world)
+  await site.deleteAgent(agentId)
+  return partyId
+}

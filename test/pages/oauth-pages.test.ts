@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { findPassword, savePassword } from '../../src/service/store/sign-ins.ts'
+import { databases, sqlite, type TestDatabase } from '../support/databases.ts'
+import { addParty } from '../support/world.ts'
+import { address, asking, createOAuthSite, createVisitor, type OAuthSite } from './oauth-site.ts'
+
+const password = 'correct horse battery staple'
+
+let site: OAuthSite
+
+function siteOn(database: TestDatabase) {
+  beforeAll(async () => {
+    site = await createOAuthSite(database)
+  })
+  afterAll(() => site.world.drop())
+  beforeEach(() => {
+    site.asked = undefined
+    site.answers.length = 0
+  })
+}
+
+const stranger = () => createVisitor(site.app())
+const visitorAs = async (user = site.owner) => createVisitor(site.app(), { session: await site.sessionOf(user) })
+
+describe('signing in', () => {
+  siteOn(sqlite)
+  beforeAll(() => site.signIn.seedPassword(password))
+
+  test('a page for those signed in leads there and back, with one click in the sandbox', async () => {
+    const visitor = stranger()
+    expect(await visitor.open('/connections')).toMatchObject({
+      status: 303,
+      location: '/sign-in?next=%2Fconnections',
+    })
+    const page = await visitor.open('/sign-in?next=%2Fconnections')
+    expect(page.status).toBe(200)
+    expect(page.text).toContain(`Continue as <bdi>${site.owner.name}</bdi>`)
+    const signedIn = await visitor.send('/sign-in', { as: 'owner' })
+    expect(signedIn).toMatchObject({ status: 303, location: '/connections' })
+    expect(await visitor.open('/connections')).toMatchObject({ status: 200 })
+    // Who is signed in already is not asked again.
+    expect(await visitor.open('/sign-in?next=/connections')).toMatchObject({ status: 303, location: '/connections' })
+  })
+
+  test('by password; the address stays after a wrong one, the password does not', async () => {
+    const visitor = stranger()
+    await visitor.open('/sign-in')
+    const wrong = await visitor.send('/sign-in', { email: site.owner.email, password: 'wRong-Secret' })
+    expect(wrong.status).toBe(401)
+    expect(wrong.text).toContain('role="alert"')
+    expect(wrong.text).toContain(`value="${site.owner.email}"`)
+    expect(wrong.text).not.toContain('wRong-Secret')
+    expect([...visitor.cookies]).toEqual([])
+    const unknown = await visitor.send('/sign-in', { email: 'nobody@example.com', password })
+    expect(unknown.text.replace('nobody@example.com', site.owner.email)).toBe(wrong.text)
+    expect(await visitor.send('/sign-in', { email: site.owner.email, password: '' })).toMatchObject({ status: 422 })
+    expect(await visitor.send('/sign-in', { email: '', password })).toMatchObject({ status: 422 })
+    const right = await visitor.send('/sign-in', { email: ` ${site.owner.email.toUpperCase()} `, password })
+    expect(right).toMatchObject({ status: 303, location: '/connections' })
+    expect(site.world.logged.join()).not.toContain(password)
+  })
+
+  test('too many wrong passwords are told in words', async () => {
+    const user = await site.addUser()
+    const { store, system } = site.world
+    await store.transaction(async (tx) => {
+      const stored = await findPassword(tx, site.owner.id)
+      const refusedAtMs = JSON.stringify(Array.from({ length: 10 }, () => system.now()))
+      await savePassword(tx, { userId: user.id, hash: stored?.hash ?? '', refusedAtMs })
+    })
+    const refused = await stranger().post('/sign-in', { email: user.email, password })
+    expect(refused.status).toBe(429)
+    expect(refused.text).toContain('Wait 15 minutes')
+  })
+
+  test('the cookie is hidden from scripts and other sites, and the server forgets who was there before', async () => {
+    const visitor = stranger()
+    const { headers } = await visitor.post('/sign-in', { as: 'owner' })
+    const cookies = headers.getSetCookie()
+    const session = cookies.find((line) => line.startsWith('payments_session='))
+    expect(session).toMatch(/; Max-Age=43200; Path=\/; HttpOnly; SameSite=Lax$/)
+    for (const name of ['_session', '_session.sig']) {
+      expect(cookies).toContain(`${name}=; Max-Age=0; Path=/`)
+    }
+    const [name, before] = [...visitor.cookies][0] ?? []
+    await visitor.post('/sign-in', { as: 'owner' })
+    expect(visitor.cookies.get(String(name))).not.toBe(before)
+    expect(await site.signIn.of(before)).toBeUndefined()
+  })
+
+  test('over https the cookie is bound to the host and is never sent in the clear', async () => {
+    const app = site.app({ publicUrl: () => 'https://pay.example' })
+    const visitor = createVisitor(app, { origin: 'https://pay.example', session: await site.sessionOf(site.owner) })
+    // A cookie of the other name could come from a neighbouring host.
+    expect(await visitor.open('/connections')).toMatchObject({ status: 303 })
+    const { headers } = await visitor.post('/sign-in', { email: site.owner.email, password })
+    const cookie = headers.getSetCookie().find((line) => line.startsWith('__Host-payments_session='))
+    expect(cookie).toMatch(/; Max-Age=43200; Path=\/; HttpOnly; Secure; SameSite=Lax$/)
+    expect(await visitor.open('/connections')).toMatchObject({ status: 200 })
+  })
+
+  test.each([
+    ['another name of the service in the address', { origin: 'http://pay.example:4010' }],
+    ['the service being for others too', { publicUrl: () => 'https://pay.example' }],
+    ['production', { environment: 'production' as const }],
+  ])(
+    'one click does not exist with %s',
+    async (_, {
+      origin = address,
+      ...options
+    }: { origin?: string; publicUrl?: () => string; environment?: 'production' }) => {
+      const visitor = createVisitor(site.app(options), { origin })
+      expect((await visitor.open('/sign-in')).text).not.toContain('Continue as')
+      expect(await visitor.post('/sign-in', { as: 'owner' })).toMatchObject({ status: 403 })
+      expect([...visitor.cookies]).toEqual([])
+    },
+  )
+
+  test.each([
+    { 'Sec-Fetch-Site': 'cross-site' },
+    { 'Sec-Fetch-Site': 'same-site' },
+    { Origin: 'https://evil.example' },
+    { Origin: 'null' },
+  ])('a form of another site signs nobody in: %o', async (headers) => {
+    const visitor = stranger()
+    expect(await visitor.post('/sign-in', { as: 'owner' }, headers)).toMatchObject({ status: 403 })
+    expect([...visitor.cookies]).toEqual([])
+  })
+
+  test.each([
+    '/connections',
+    '/oauth/consent/Ab_1-z',
+    '/oauth/device',
+    '/oauth/device/Ab_1-z',
+    '/oauth/device?user_code=BCDF-GHJK',
+  ])('goes on to %s', async (next) => {
+    expect(await stranger().post('/sign-in', { as: 'owner', next })).toMatchObject({ status: 303, location: next })
+  })
+
+  test.each([
+    'https://evil.example/connections',
+    '//evil.example',
+    '/\\evil.example',
+    '/connections/../console',
+    '/connections\r\nSet-Cookie: a=b',
+    '/oauth/consent/..',
+    '/oauth/consent/x?y=z',
+    '/oauth/device?user_code=x&next=//evil.example',
+    'javascript:alert(1)',
+    '',
+  ])('goes nowhere that somebody else wrote: %j', async (next) => {
+    const visitor = stranger()
+    expect((await visitor.open(`/sign-in?next=${encodeURIComponent(next)}`)).text).not.toContain('evil')
+    expect(await visitor.post('/sign-in', { as: 'owner', next })).toMatchObject({ location: '/connections' })
+  })
+
+  test('signing out ends the session, by a form of the same session only', async () => {
+    const visitor = await visitorAs()
+    const other = await visitorAs()
+    const session = visitor.cookies.get('payments_session')
+    await other.open('/connections')
+    await visitor.open('/connections')
+    expect(await visitor.post('/sign-out', {})).toMatchObject({ status: 403 })
+    expect(await visitor.send('/sign-out', {}, { 'Sec-Fetch-Site': 'cross-site' })).toMatchObject({ status: 403 })
+    expect(await visitor.send('/sign-out', { formToken: 'x'.repeat(64) })).toMatchObject({ status: 403 })
+    expect(await site.signIn.of(session)).toBeDefined()
+    expect(await visitor.send('/sign-out')).toMatchObject({ status: 303, location: '/sign-in' })
+    expect([...visitor.cookies]).toEqual([])
+    expect(await site.signIn.of(session)).toBeUndefined()
+    // Of a double click.
+    expect(await visitor.send('/sign-out')).toMatchObject({ status: 303, location: '/sign-in' })
+    expect(await other.open('/connections')).toMatchObject({ status: 200 })
+  })
+})
+
+describe.each(databases)('connected applications on $name', (database) => {
+  siteOn(database)
+
+  test('none: the page says how to connect one', async () => {
+    const { partyId } = await addParty(site.world)
+    const visitor = await visitorAs(await site.addUser({ partyId }))
+    expect((await visitor.open('/connections')).text).toContain('To connect an application, add this service to it')
+  })
+
+  async function connected(client: Parameters<typeof asking>[0] = {}) {
+    const user = await site.addUser()
+    const visitor = await visitorAs(user)
+    site.asked = asking(client)
+    await visitor.open('/oauth/consent/uid-1')
+    site.asked = { ...site.asked, uid: user.id }
+    await visitor.open(`/oauth/consent/${user.id}`)
+    const agent = (await site.world.whoami()).agentId ?? ''
+    expect(await visitor.send(`/oauth/consent/${user.id}`, { decision: 'allow', agent })).toMatchObject({
+      status: 303,
+    })
+    const page = await visitor.open('/connections')
+    const [, path = ''] = page.text.match(/action="(\/connections\/ogr_[0-9a-f]+)"/) ?? []
+    return { visitor, page, path, user }
+  }
+
+  test('tells each one’s agent, permissions and use, and takes permissions away', async () => {
+    const { visitor, page, path } = await connected()
+    expect(page.text).toContain('<bdi>Assistant</bdi></h2>')
+    expect(page.text).toContain('<bdi>Sandbox shopper</bdi>')
+    expect(page.text).toContain('<dt>Last used</dt><dd>Never</dd>')
+    expect(page.text.match(/type="checkbox"/g)).toHaveLength(2)
+    expect(await visitor.send(path, { action: 'narrow', scope: ['payments:read', 'account:manage'] })).toMatchObject({
+      status: 303,
+      location: '/connections?done=narrowed',
+    })
+    const after = await visitor.open('/connections?done=narrowed')
+    expect(after.text).toContain('role="status">The permissions are saved.')
+    expect(after.text.match(/type="checkbox"/g)).toHaveLength(1)
+    expect(after.text).toContain('value="payments:read" checked')
+    const none = await visitor.send(path, { action: 'narrow' })
+    expect(none.location).toBe('/connections?done=none_kept')
+    expect((await visitor.open(String(none.location))).text).toContain('role="alert">Nothing was saved.')
+  })
+
+  test('disconnects; a double click does no harm', async () => {
+    const { visitor, path } = await connected()
+    for (const _ of ['once', 'twice']) {
+      expect(await visitor.send(path, { action: 'revoke' })).toMatchObject({
+        status: 303,
+        location: '/connections?done=revoked',
+      })
+    }
+    const { text } = await visitor.open('/connections?done=revoked')
+    expect(text).toContain('role="status">The application is disconnected')
+    expect(text).not.toContain('type="checkbox"')
+    expect((await visitor.open('/connections?done=constructor')).text).not.toContain('role="status"')
+  })
+
+  test('only its own user’s page, in the session it was shown in, changes a connection', async () => {
+    const { visitor, path, user } = await connected()
+    const token = /name="formToken" value="([0-9a-f]{64})"/
+    const mine = (await visitor.open('/connections')).text.split(path)[1]?.match(token)?.[1] ?? ''
+    const other = await visitorAs()
+    const otherSession = await visitorAs(user)
+    for (const someone of [other, otherSession, stranger()]) {
+      const { status } = await someone.post(path, { action: 'revoke', formToken: mine })
+      expect(status).toBe(someone.cookies.size === 0 ? 303 : 403)
+    }
+    expect(await visitor.post(path, { action: 'revoke', formToken: mine }, { Origin: 'null' })).toMatchObject({
+      status: 403,
+    })
+    expect(await visitor.post(path, { action: 'extend', formToken: mine })).toMatchObject({ status: 403 })
+    expect((await visitor.open('/connections')).text).toContain(path)
+    const signedIn = await site.signIn.of(other.cookies.get('payments_session'))
+    const formToken = signedIn?.formToken(`connection ${path.slice('/connections/'.length)}`) ?? ''
+    expect(await other.post(path, { action: 'revoke', formToken })).toMatchObject({ status: 404 })
+    expect((await visitor.open('/connections')).text).toContain(path)
+  })
+})

@@ -1,0 +1,191 @@
+import { Hono } from 'hono'
+import type { Environment } from '../../src/operation.ts'
+import { createConnect } from '../../src/service/connect.ts'
+import { createConnections } from '../../src/service/oauth/connections.ts'
+import { type ConsentRequest, createConsent } from '../../src/service/oauth/consent.ts'
+import type { Interactions } from '../../src/service/oauth/interactions.ts'
+import { createSignIn, type SignIn } from '../../src/service/oauth/sign-in.ts'
+import { mountConnect } from '../../src/service/pages/connect-routes.ts'
+import { mountOAuthPages } from '../../src/service/pages/oauth-routes.ts'
+import { createUser } from '../../src/service/store/provision.ts'
+import { insertSession } from '../../src/service/store/sign-ins.ts'
+import type { UserRow } from '../../src/service/store/tables.ts'
+import { newId, sha256 } from '../../src/system.ts'
+import type { TestDatabase } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+export const address = 'http://127.0.0.1:4010'
+
+/** The pages on a real world. Only the waiting authorization request is made up: `asked`. */
+export interface OAuthSite {
+  world: World
+  signIn: SignIn
+  owner: UserRow
+  /** The request that every browser is in; undefined: none. */
+  asked: ConsentRequest | undefined
+  /** How requests were answered, in order. */
+  answers: string[]
+  /** The pages as they are under another address or in another environment. */
+  app(options?: { publicUrl?: () => string; environment?: Environment }): Hono
+  addUser(change?: Partial<UserRow>): Promise<UserRow>
+  deleteAgent(agentId: string): Promise<void>
+  /** The secret of a new session of the user's. */
+  sessionOf(user: UserRow): Promise<string>
+}
+
+export async function createOAuthSite(database: TestDatabase): Promise<OAuthSite> {
+  const world = await createWorld(database)
+  const { store, system } = world
+  const signIn = createSignIn(store, system)
+  const owner = await signIn.owner()
+  if (owner === undefined) throw new Error('The seed has an owner.')
+  const site: OAuthSite = {
+    world,
+    signIn,
+    owner,
+    asked: undefined,
+    answers: [],
+    app: ({ publicUrl = () => address, environment = 'sandbox' } = {}) => {
+      const app = new Hono()
+      const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
+      const grounds = { environment, publicUrl, system, log: { debug: line, info: line, warn: line, error: line } }
+      mountConnect(app, { ...grounds, connect: createConnect(store, system) })
+      mountOAuthPages(app, {
+        ...grounds,
+        signIn,
+        consent: createConsent(store, system),
+        connections: createConnections(store, system),
+        interactions: interactionsOf(site),
+      })
+      return app
+    },
+    addUser: async (change = {}) => {
+      const nowMs = system.now()
+      const id = newId('usr', system, nowMs)
+      const user = {
+        id,
+        partyId: owner.partyId,
+        role: 'MEMBER',
+        name: 'Max Member',
+        email: `${id}@example.com`,
+      } as const
+      const row = { ...user, mfaVerifiedAtMs: null, createdAtMs: nowMs, ...change }
+      await store.transaction((tx) => createUser(tx, row))
+      return row
+    },
+    deleteAgent: async (agentId) => {
+      const status = 'REVOKED'
+      await store.transaction((tx) => tx.db.updateTable('agents').set({ status }).where('id', '=', agentId).execute())
+    },
+    sessionOf: async ({ id: userId }) => {
+      const nowMs = system.now()
+      const secret = newId('session', system, nowMs)
+      const row = { idHash: sha256(secret), userId, createdAtMs: nowMs, expiresAtMs: nowMs + 3_600_000 }
+      await store.transaction((tx) => insertSession(tx, row))
+      return secret
+    },
+  }
+  return site
+}
+
+export const clientId = 'https://assistant.example/client.json'
+
+/** A request of an application that runs at `redirectUri`. */
+export function asking({
+  client = {},
+  ...request
+}: { client?: Partial<ConsentRequest['client']> } & Partial<Omit<ConsentRequest, 'client'>> = {}): ConsentRequest {
+  const redirectUri = 'https://assistant.example/callback'
+  return {
+    uid: 'uid-1',
+    scopes: ['payments:read', 'cards:agent'],
+    client: { id: clientId, name: 'Assistant', uri: null, redirectUri, ...client },
+    ...request,
+  }
+}
+
+/** Answers with a redirect to the application and a cookie, as the authorization server does. */
+function interactionsOf(site: OAuthSite): Interactions {
+  const back = (query: string) => {
+    const to = site.asked?.client.redirectUri ?? `${address}/oauth/device/uid-1`
+    const headers = new Headers({ Location: `${to}?${query}` })
+    headers.append('Set-Cookie', '_interaction=; path=/oauth/consent/uid-1')
+    headers.append('Set-Cookie', '_interaction_resume=1; path=/oauth/authorize/uid-1')
+    return new Response(null, { status: 303, headers })
+  }
+  return {
+    request: async () => site.asked,
+    allow: async (_request, user, asked, { id, scopes }) => {
+      site.answers.push(`${user.id} allowed ${asked.client.name} ${scopes.join(' ')} by ${id}`)
+      return back('code=1')
+    },
+    deny: async () => {
+      site.answers.push('denied')
+      return back('error=access_denied')
+    },
+  }
+}
+
+export interface Shown {
+  status: number
+  headers: Headers
+  text: string
+  /** Where it leads, null: nowhere. */
+  location: string | null
+}
+
+/** A browser without a screen: it keeps cookies, and says of a form where it comes from. */
+export interface Visitor {
+  cookies: Map<string, string>
+  open(path: string): Promise<Shown>
+  /** Sends the form of the page last opened that goes to `action`, with these fields instead of its own. */
+  send(action: string, fields?: Record<string, string | string[]>, headers?: Record<string, string>): Promise<Shown>
+  /** Sends fields that need not be of any form. */
+  post(action: string, fields: Record<string, string | string[]>, headers?: Record<string, string>): Promise<Shown>
+}
+
+export function createVisitor(
+  app: Hono,
+  { session, origin = address }: { session?: string; origin?: string } = {},
+): Visitor {
+  const cookies = new Map<string, string>(session === undefined ? [] : [['payments_session', session]])
+  let page = ''
+  const ask = async (path: string, init: RequestInit): Promise<Shown> => {
+    const headers = new Headers(init.headers)
+    headers.set('Cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
+    const response = await app.fetch(new Request(origin + path, { ...init, headers }))
+    for (const line of response.headers.getSetCookie()) keep(cookies, line)
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, location: response.headers.get('location') }
+  }
+  const post: Visitor['post'] = async (action, fields, headers = {}) => {
+    const body = new URLSearchParams()
+    for (const [name, value] of Object.entries(fields)) for (const one of [value].flat()) body.append(name, one)
+    const own = { Origin: origin, 'Sec-Fetch-Site': 'same-origin', ...headers }
+    return ask(action, { method: 'POST', body, headers: own })
+  }
+  return {
+    cookies,
+    open: async (path) => {
+      const shown = await ask(path, {})
+      page = shown.text
+      return shown
+    },
+    post,
+    send: (action, fields = {}, headers = {}) => post(action, { ...hiddenFields(page, action), ...fields }, headers),
+  }
+}
+
+function keep(cookies: Map<string, string>, line: string): void {
+  const [, name = '', value = ''] = line.match(/^([^=]+)=([^;]*)/) ?? []
+  if (value === '' || /max-age=0/i.test(line)) cookies.delete(name)
+  else cookies.set(name, value)
+}
+
+function hiddenFields(page: string, action: string): Record<string, string> {
+  const form = page.split('<form ').find((part) => part.includes(`action="${action}"`))
+  if (form === undefined) throw new Error(`No form of the page goes to ${action}.`)
+  const inside = form.slice(0, form.indexOf('</form>'))
+  const hidden = inside.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)
+  return Object.fromEntries([...hidden].map(([, name, value]) => [name, value]))
+}

@@ -1,0 +1,27 @@
+import { Hono } from 'hono'
+import type { UserRow } from '../../src/service/store/tables.ts'
+import type { TestDatabase } from '../support/databases.ts'
+import { createOAuthSite, createVisitor, type OAuthSite, type Visitor } from './oauth-site.ts'
+
+/** The whole service, with people at browsers without a screen. */
+export interface PersonSite extends Pick<OAuthSite, 'world' | 'owner' | 'addUser' | 'sessionOf'> {
+  /** Undefined: nobody is signed in. */
+  visitor(user?: UserRow): Promise<Visitor>
+}
+
+export async function createPersonSite(database: TestDatabase): Promise<PersonSite> {
+  const { world, owner, addUser, sessionOf } = await createOAuthSite(database)
+  const app = new Hono().all('*', (c) => world.service.fetch(c.req.raw))
+  return {
+    world,
+    owner,
+    addUser,
+    sessionOf,
+    visitor: async (user) => createVisitor(app, user === undefined ? {} : { session: await sessionOf(user) }),
+  }
+}
+
+/** What is the same for everybody: without the tokens of forms and the address. */
+export function withoutTokens(text: string, ...parts: string[]): string {
+  return parts.reduce((rest, part) => rest.replaceAll(part, '…'), text.replace(/\b[0-9a-f]{64}\b/g, '…'))
+}
