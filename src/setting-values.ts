@@ -1,5 +1,5 @@
 import { show } from './errors.ts'
-import { type Environment, environmentSegments } from './operation.ts'
+import { type Environment, environmentSegments, type Toolset, toolsets } from './operation.ts'
 
 // The readers of settings' texts: undefined is what the setting does not accept.
 
@@ -50,4 +50,10 @@ export function parseSecret(text: string, kind: 'sk' | 'ak', environment: Enviro
 export function describeText(text: string, secret: boolean): string {
   if (secret) return `a value of ${text.length} characters (not shown)`
   return show(text.replace(/\/\/.*@/s, '//[masked]@').replace(/\?.*$/s, '?[masked]'))
+}
+
+export function parseToolsets(text: string): readonly Toolset[] | undefined {
+  const words = text.split(',').map((word) => word.trim())
+  if (!words.every((word) => word === 'all' || toolsets.some((toolset) => toolset === word))) return undefined
+  return Object.freeze(toolsets.filter((toolset) => words.includes('all') || words.includes(toolset)))
 }

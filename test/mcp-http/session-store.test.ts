@@ -36,12 +36,9 @@ describe.each([inMemory, ...inDatabases])('sessions in $name', ({ open }) => {
     const found = await Promise.all(idHashes.map((idHash) => sessions.find(idHash)))
     return found.map((record) => record?.idHash).filter((idHash) => idHash !== undefined)
   }
-  const event = (sequence: number, streamId = 's', idHash = 'a') => ({
-    idHash,
-    streamId,
-    sequence,
-    message: `${sequence}`,
-  })
+  const event = (sequence: number, streamId = 's', sentAtMs = 1_000) => {
+    return { idHash: 'a', streamId, sequence, message: `${sequence}`, sentAtMs }
+  }
   const mail = (id: string, addressee: string, sentAtMs = 1_000) => ({
     id,
     idHash: 'a',
@@ -88,6 +85,18 @@ describe.each([inMemory, ...inDatabases])('sessions in $name', ({ open }) => {
     expect(await sequences(0)).toEqual([3, 4, 5])
     expect(await sequences(4)).toEqual([5])
     expect(await sessions.readEvents('a', 'other', 0)).toEqual([event(1, 'other')])
+  })
+
+  test('forget the streams of long ago, and the oldest of too many', async () => {
+    await sessions.create(session('a'), many)
+    const minute = 60_000
+    await sessions.appendEvent(event(1, 'old', 0), 9)
+    // Not the first of their streams, which is when old ones are forgotten: this only fills the table.
+    const fill = Array.from({ length: 1_050 }, (_, number) => event(2, `s${number}`, minute + number))
+    await Promise.all(fill.map((one) => sessions.appendEvent(one, 9)))
+    await sessions.appendEvent(event(1, 'now', 11 * minute), 9)
+    const kept = async (streamId: string) => (await sessions.readEvents('a', streamId, 0)).length
+    expect([await kept('old'), await kept('s0'), await kept('s1049'), await kept('now')]).toEqual([0, 0, 1, 1])
   })
 
   test('of which there is none, keep nothing', async () => {

@@ -7,6 +7,7 @@ import { fakeSystem } from '../support/fake-system.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { connect, createApplication, mcpResource } from './application.ts'
 import { address } from './browser.ts'
+import { createForger } from './forge.ts'
 
 describe('introspection', () => {
   let world: World
@@ -82,6 +83,14 @@ describe('introspection', () => {
     const again = await connect(world)
     vi.setSystemTime(Date.now() + 900_000)
     expect(await ask(again.tokens.access_token)).toMatchObject(inactive)
+  })
+
+  test('a token that names the grant of another user or application is none, whoever signed it', async () => {
+    const forger = await createForger(world, connected.tokens.access_token)
+    expect((await ask(await forger.sign())).json).toMatchObject({ active: true })
+    for (const claims of [{ sub: `usr_${'0'.repeat(32)}` }, { client_id: `ocl_${'0'.repeat(32)}` }]) {
+      expect(await ask(await forger.sign(claims))).toMatchObject(inactive)
+    }
   })
 
   test('a refresh token is told of to its own application only', async () => {

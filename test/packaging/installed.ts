@@ -28,7 +28,8 @@ export function installPackage(): Installed {
     npm_config_update_notifier: 'false',
     NODE_NO_WARNINGS: '1',
   }
-  const npm = (...args: string[]) => execFileSync('npm', [...args, '--loglevel=error'], { cwd: folder, env, encoding: 'utf8' })
+  const npm = (...args: string[]) =>
+    execFileSync('npm', [...args, '--loglevel=error'], { cwd: folder, env, encoding: 'utf8' })
   mkdirSync(home)
   mkdirSync(folder)
   stage(staging)

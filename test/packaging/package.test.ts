@@ -67,7 +67,9 @@ test('what the package exports can be imported', () => {
 
 describe('the README configures', () => {
   test('every host, over stdio and over HTTP', () => {
-    const hosts = (kind: string) => [...new Set(found.filter(({ start }) => start.kind === kind).map(({ host }) => host))]
+    const hosts = (kind: string) => [
+      ...new Set(found.filter(({ start }) => start.kind === kind).map(({ host }) => host)),
+    ]
     expect(hosts('launch')).toEqual(['Claude Desktop', 'Claude Code', 'Cursor', 'VS Code', 'From a checkout'])
     expect(hosts('remote')).toEqual(['Claude Code', 'Cursor', 'VS Code'])
     expect(readme).toMatch(/^### ChatGPT/m)
@@ -99,10 +101,15 @@ describe('the README configures', () => {
       expect(answer.status).toBe(401)
       const metadata = /resource_metadata="([^"]+)"/.exec(answer.headers.get('WWW-Authenticate') ?? '')?.[1]
       const resource = await (await fetch(served.at(metadata ?? ''))).json()
-      expect(resource).toMatchObject({ resource: expect.stringMatching(/\/mcp$/), authorization_servers: [expect.any(String)] })
+      expect(resource).toMatchObject({
+        resource: expect.stringMatching(/\/mcp$/),
+        authorization_servers: [expect.any(String)],
+      })
       headers.Authorization = `Bearer ${key}`
     }
-    const { tools, identity } = await visited(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as Transport)
+    const { tools, identity } = await visited(
+      new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as Transport,
+    )
     expect(tools).toEqual(offered(['default']))
     expect(identity).toMatchObject({ actorType: 'agent' })
   })

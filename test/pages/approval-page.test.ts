@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Listener, listen } from '../../src/service/listen.ts'
+import { createSignIn } from '../../src/service/oauth/sign-in.ts'
 import type { UserRow } from '../../src/service/store/tables.ts'
 import { realSystem } from '../../src/system.ts'
 import { approvalPagePath } from '../../tools/approvals.ts'
@@ -10,6 +11,7 @@ import { databases, sqlite, type TestDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, type OtherParty, type Sent } from '../support/world.ts'
 import { browserStartMs, openTab, startBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
+import type { Visitor } from './oauth-site.ts'
 import { createPersonSite, type PersonSite, withoutTokens } from './person-site.ts'
 
 let site: PersonSite
@@ -148,6 +150,15 @@ describe.each(databases)('the page of an approval on $name', (database) => {
     expect((await visitor.open(path)).text).toContain('You confirmed that it is you. That counts until')
     expect(await visitor.send(path, { decision: 'approve' })).toMatchObject({ status: 303, location: path })
     expect(await approval(id)).toMatchObject({ status: 'approved' })
+    expect((await visitor.open(path)).text).not.toContain('That counts until')
+    // The next one asks again when the check is too long ago.
+    const next = await waiting(50_001)
+    expect((await visitor.open(next.path)).text).toContain('That counts until')
+    ok(await site.world.post('/simulations/clock/advance', { seconds: 601 }))
+    expect((await visitor.open(next.path)).text).toContain('To approve more than $500.00 you are asked for a code')
+    expect(await visitor.send(next.path, { decision: 'approve' })).toMatchObject({
+      location: expect.stringMatching(/^\/verify\//),
+    })
   })
 
   test.each(['https://evil.example', '//evil.example', '/connections', '/approvals/apr_1/review'])(
@@ -210,32 +221,43 @@ describe.each(databases)('the page of an approval on $name', (database) => {
   test('is for users of the party whose money it is; for others as if it were not there', async () => {
     const { path, id } = await waiting()
     const stranger = await site.addUser({ partyId: shop.partyId })
+    const tokenOf = async ({ cookies }: Visitor, at: string) => {
+      const signedIn = await createSignIn(site.world.store, site.world.system).of(cookies.get('payments_session'))
+      return signedIn?.formToken(`approval ${at.split('/')[2]}`) ?? ''
+    }
     const unknown = approvalPagePath(`apr_${'0'.repeat(32)}`)
     const { visitor, page } = await opened({ path }, stranger)
     const missing = await visitor.open(unknown)
     expect([page.status, missing.status]).toEqual([404, 404])
     expect(withoutTokens(page.text, path)).toBe(withoutTokens(missing.text, unknown))
     expect(await visitor.open('/approvals/apr_1/review')).toMatchObject({ status: 404 })
-    const fields = await formOf(path)
-    expect(await visitor.post(path, { ...fields, decision: 'approve' })).toMatchObject({ status: 403 })
+    // Not even with a token that its own form would have.
+    for (const at of [path, unknown]) {
+      const sent = await visitor.post(at, { formToken: await tokenOf(visitor, at), decision: 'approve' })
+      expect(sent).toMatchObject({ status: 404 })
+    }
     expect(await approval(id)).toMatchObject({ status: 'pending' })
   })
 
   test('takes no decision from another site, from another form, or without one', async () => {
     const { path, id } = await waiting()
-    const [own, decision] = [await formOf(path), 'approve']
+    const visitor = await site.visitor(site.owner)
+    const [own, decision] = [await formOf(visitor, path), 'approve']
     const fields = { ...own, decision }
-    const { visitor } = await opened({ path })
+    const elsewhere = await formOf(visitor, (await waiting()).path)
     const answers = [
       await visitor.post(path, fields, { Origin: 'https://evil.example' }),
       await visitor.post(path, fields, { 'Sec-Fetch-Site': 'same-site' }),
       await visitor.post(path, { decision }),
-      await visitor.post(path, { ...fields, ...(await formOf((await waiting()).path)) }),
+      await visitor.post(path, { ...fields, ...elsewhere }),
+      await (await site.visitor(await site.addUser())).post(path, fields),
       await visitor.post(path, { ...fields, decision: 'maybe' }),
     ]
-    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403])
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403, 403])
     expect(await (await site.visitor()).post(path, fields)).toMatchObject({ status: 303 })
     expect(await approval(id)).toMatchObject({ status: 'pending' })
+    expect(await visitor.post(path, fields)).toMatchObject({ status: 303 })
+    expect(await approval(id)).toMatchObject({ status: 'approved' })
     // Being signed in at a browser is no credential of the API.
     const Cookie = `payments_session=${await site.sessionOf(site.owner)}`
     const request = new Request(`http://127.0.0.1:4010/approvals/${id}/approve`, {
@@ -301,10 +323,9 @@ describe.each(databases)('the page of an approval on $name', (database) => {
   })
 })
 
-/** What the page's form sends besides what the owner chooses. */
-async function formOf(path: string): Promise<Record<string, string>> {
-  const { page } = await opened({ path })
-  return { formToken: /name="formToken" value="([^"]+)"/.exec(page.text)?.[1] ?? '' }
+/** What the page's form sends besides what the person chooses. */
+async function formOf(visitor: Visitor, path: string): Promise<Record<string, string>> {
+  return { formToken: /name="formToken" value="([^"]+)"/.exec((await visitor.open(path)).text)?.[1] ?? '' }
 }
 
 /** Set PAGES_SHOTS to a folder to look at the pages. */

@@ -35,7 +35,7 @@ export const defaultLimits: Limits = Object.freeze({
   streamsPerSession: 16,
   runningPerSession: 256,
   eventsPerStream: 256,
-  eventBytes: 1024 * 1024,
+  eventBytes: 256 * 1024,
   unreadBytes: 256 * 1024,
   heartbeatMs: 15_000,
   pollMs: 200,

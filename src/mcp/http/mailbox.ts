@@ -26,6 +26,9 @@ export interface MailboxOptions {
   log: Log
 }
 
+/** More than a person's answer or a cancellation takes. */
+const mailCharacters = 64 * 1024
+
 export function createMailbox({ idHash, store, system, pollMs, receive, log }: MailboxOptions): Mailbox {
   const tag = newSecret(system, 6)
   // Since when each waits, the one that waits the longest first.
@@ -69,8 +72,11 @@ export function createMailbox({ idHash, store, system, pollMs, receive, log }: M
     post: async (message, addressee) => {
       if (!store.shared) return
       const sentAtMs = system.now()
-      const id = newId('mml', system, sentAtMs)
-      await store.deliver({ id, idHash, addressee, message: JSON.stringify(message), sentAtMs })
+      const mail = { id: newId('mml', system, sentAtMs), idHash, addressee, message: JSON.stringify(message), sentAtMs }
+      const isTag = addressee === '' || addressee.length === tag.length
+      if (isTag && mail.message.length <= mailCharacters) await store.deliver(mail)
+      else
+        log.warn({ addressee: addressee.length, characters: mail.message.length }, 'a message for nobody was dropped')
     },
     close: () => stop.abort(),
   }

@@ -14,7 +14,7 @@ export interface SessionStore {
   touch(idHash: string, usedAtMs: number): Promise<void>
   /** Ends a session with its events and mail. */
   remove(idHash: string): Promise<void>
-  /** Keeps an event, and of its stream no more than the latest `keep`. */
+  /** Keeps an event, of its stream no more than the latest `keep`, and of a session's older streams not all. */
   appendEvent(event: StoredEvent, keep: number): Promise<void>
   /** The events of a stream after that one, oldest first. */
   readEvents(idHash: string, streamId: string, afterSequence: number): Promise<StoredEvent[]>
@@ -48,6 +48,7 @@ export interface StoredEvent {
   sequence: number
   /** A JSON-RPC message as JSON. */
   message: string
+  sentAtMs: number
 }
 
 export interface SessionMail {

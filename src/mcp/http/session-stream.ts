@@ -1,5 +1,6 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
+import type { System } from '../../system.ts'
 import { type EventConnection, messageEvent } from './event-connection.ts'
 import type { Limits } from './limits.ts'
 import { rpc } from './responses.ts'
@@ -23,13 +24,14 @@ export interface StreamOptions {
   id: string
   idHash: string
   store: SessionStore
+  system: Pick<System, 'now'>
   limits: Limits
   log: Log
   /** Called once, when everything was sent and kept. */
   onEnd: () => void
 }
 
-export function createStream({ id, idHash, store, limits, log, onEnd }: StreamOptions): SessionStream {
+export function createStream({ id, idHash, store, system, limits, log, onEnd }: StreamOptions): SessionStream {
   let sequence = 0
   let ended = false
   let connection: EventConnection | undefined
@@ -47,7 +49,8 @@ export function createStream({ id, idHash, store, limits, log, onEnd }: StreamOp
   }
   const keep = async (number: number, message: string) => {
     try {
-      await store.appendEvent({ idHash, streamId: id, sequence: number, message }, limits.eventsPerStream)
+      const sentAtMs = system.now()
+      await store.appendEvent({ idHash, streamId: id, sequence: number, message, sentAtMs }, limits.eventsPerStream)
       return eventId(id, number)
     } catch (error) {
       // Who reads it now gets it nevertheless.

@@ -46,7 +46,7 @@ export function createSessionStreams(options: SessionStreamsOptions): SessionStr
   // The kind stands first: only a request's stream has an end to wait for.
   const create = (kind: 'g' | 'p') => {
     const id = `${kind}${newSecret(system, 9)}`
-    const stream = createStream({ id, idHash, store, limits, log, onEnd: () => streams.delete(id) })
+    const stream = createStream({ id, idHash, store, system, limits, log, onEnd: () => streams.delete(id) })
     streams.set(id, stream)
     return stream
   }

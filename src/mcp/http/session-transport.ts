@@ -149,7 +149,7 @@ export function createSessionTransport(options: SessionTransportOptions): Sessio
     receive: async (message) => {
       if (!take(message)) {
         if ('method' in message && message.method !== 'notifications/cancelled') transport.onmessage?.(message)
-        else await mailbox.post(message, 'method' in message ? '' : String(message.id).split('.')[0] || 'nobody')
+        else await mailbox.post(message, 'method' in message ? '' : `${message.id}`.split('.')[0] || 'nobody')
       }
       return accepted()
     },

@@ -1,5 +1,5 @@
-import { toolsets } from '../../config.ts'
 import { show } from '../../errors.ts'
+import { toolsets } from '../../operation.ts'
 import type { Surface } from './connection.ts'
 
 /**

@@ -70,3 +70,8 @@ export function createAccessTokens({ store, system, publicUrl }: Grounds): Acces
 export function looksSigned(credential: string): boolean {
   return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(credential)
 }
+
+/** Whether a token speaks for the user and the application that the grant which it names is of. */
+export function isOfGrant(claims: AccessTokenClaims, grant: { userId: string; clientId: string }): boolean {
+  return claims.userId === grant.userId && claims.clientId === grant.clientId
+}

@@ -5,7 +5,7 @@ import { authenticate } from '../authenticate.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
 import type { Store } from '../store/store.ts'
 import { settledNow } from '../time.ts'
-import { type AccessTokens, looksSigned } from './access-tokens.ts'
+import { type AccessTokens, isOfGrant, looksSigned } from './access-tokens.ts'
 
 interface Introspection {
   store: Store
@@ -40,9 +40,8 @@ export async function introspect(
       return answer({ error: 'invalid_client', error_description: 'Send an API key as the bearer.' }, 401, headers)
     }
     const grant = claims && (await findGrant(tx, claims.grantId))
-    if (claims === undefined || grant?.partyId !== partyId || !grantIsLive(grant, times.realNowMs)) {
-      return answer({ active: false })
-    }
+    if (claims === undefined || grant?.partyId !== partyId) return answer({ active: false })
+    if (!grantIsLive(grant, times.realNowMs) || !isOfGrant(claims, grant)) return answer({ active: false })
     const { userId, clientId, agentId } = grant
     const scope = grant.scopes
       .split(' ')

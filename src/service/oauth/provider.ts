@@ -156,7 +156,10 @@ function boundCodes({ clientLimits, devicePages }: ProviderGrounds) {
     if (!entered || (await clientLimits.mayEnterCode())) return next()
     ctx.status = 429
     ctx.set({ ...devicePages.headers, 'Retry-After': '60' })
-    ctx.body = devicePages.failed({ code: 'slow_down', description: 'Too many codes were entered. Wait a minute.' })
+    ctx.body = devicePages.failed({
+      code: 'temporarily_unavailable',
+      description: 'Too many codes were entered. Wait a minute.',
+    })
   }
 }
 

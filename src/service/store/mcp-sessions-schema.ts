@@ -25,6 +25,7 @@ export interface McpEventRow {
   streamId: string
   sequence: number
   message: string
+  sentAtMs: number
 }
 
 /** A message for other processes that serve the session. */
@@ -46,8 +47,9 @@ export async function createMcpSessionsSchema(db: Kysely<unknown>): Promise<void
   })
   await createTable(db, 'mcpEvents', {
     text: 'idHash streamId message',
-    bigint: 'sequence',
+    bigint: 'sequence sentAtMs',
     key: ['idHash', 'streamId', 'sequence'],
+    indexes: [['idHash', 'sentAtMs']],
   })
   await createTable(db, 'mcpMail', {
     text: 'id idHash addressee message',

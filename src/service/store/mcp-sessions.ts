@@ -38,6 +38,7 @@ export function createMcpSessions(store: Store) {
     appendEvent: (event: McpEventRow, keep: number) =>
       store.transaction(async (tx) => {
         if ((await sessionByHash(tx, { idHash: event.idHash })).rows.length === 0) return
+        if (event.sequence === 1) await forgetEvents(tx, event)
         await insertEvent(tx, event)
         if (event.sequence <= keep) return
         const { idHash, streamId, sequence } = event
@@ -71,6 +72,9 @@ export function createMcpSessions(store: Store) {
   }
 }
 
+/** Events of all streams of a session, and how long one can be resumed after. */
+const eventLimit = 1_000
+const eventKeptMs = 10 * 60_000
 /** Unread messages of a session. */
 const mailLimit = 100
 /** How long a message for everybody stays. */
@@ -97,6 +101,15 @@ async function surplus(tx: Transaction, principalId: string, bounds: McpSessionB
   await end(living, all + 1 - bounds.sessions)
   await end(living.where('principalId', '=', principalId), own + 1 - bounds.sessionsPerPrincipal)
   return [...ended]
+}
+
+/** With each new stream of a session, what nobody will resume any more. */
+async function forgetEvents(tx: Transaction, { idHash, sentAtMs }: McpEventRow): Promise<void> {
+  const db = tables(tx)
+  const newest = db.selectFrom('mcpEvents').select('sentAtMs').where('idHash', '=', idHash).orderBy('sentAtMs', 'desc')
+  const beyond = await newest.limit(1).offset(eventLimit).executeTakeFirst()
+  const forgotten = Math.max(sentAtMs - eventKeptMs, beyond?.sentAtMs ?? 0)
+  await db.deleteFrom('mcpEvents').where('idHash', '=', idHash).where('sentAtMs', '<=', forgotten).execute()
 }
 
 async function removeAll(tx: Transaction, idHashes: string[]): Promise<void> {

@@ -1,0 +1,32 @@
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/**
+ * Stands in front of a server for a client that cannot send a credential: it adds the bearer and leaves the rest as it
+ * is. Host and Origin too, so that who must not come in is still refused by the server.
+ */
+export async function startBearerProxy(target: string, credential: string) {
+  const { hostname, port } = new URL(target)
+  const server = createServer((incoming, outgoing) => {
+    const { method, url, headers } = incoming
+    const sent = { ...headers, authorization: `Bearer ${credential}` }
+    const forwarded = request({ hostname, port, method, path: url, headers: sent }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      // An event stream may have nothing to say for a while, and is open nevertheless.
+      outgoing.flushHeaders()
+      answer.pipe(outgoing)
+    })
+    forwarded.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => forwarded.destroy())
+    incoming.pipe(forwarded)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(resolve)
+        server.closeAllConnections()
+      }),
+  }
+}

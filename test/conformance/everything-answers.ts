@@ -1,0 +1,102 @@
+import {
+  acceptedContent,
+  type GetPromptResult,
+  type InputRequiredResult,
+  inputRequired,
+  type ReadResourceResult,
+  ResourceNotFoundError,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+
+/** The smallest picture and the smallest sound there are. */
+export const png =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
+export const wav = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA='
+
+export const text = (words: string) => ({ type: 'text' as const, text: words })
+export const image = { type: 'image' as const, data: png, mimeType: 'image/png' }
+export const embedded = (uri: string, mimeType: string, words: string) => ({
+  type: 'resource' as const,
+  resource: { uri, mimeType, text: words },
+})
+
+export const resources = [
+  { uri: 'test://static-text', name: 'static text', description: 'A text', mimeType: 'text/plain' },
+  { uri: 'test://static-binary', name: 'static binary', description: 'A picture', mimeType: 'image/png' },
+  { uri: 'test://watched-resource', name: 'watched', description: 'May be subscribed to', mimeType: 'text/plain' },
+]
+
+export const resourceTemplates = [
+  {
+    uriTemplate: 'test://template/{id}/data',
+    name: 'template',
+    description: 'Data of an id',
+    mimeType: 'application/json',
+  },
+]
+
+export function readResource(uri: string): ReadResourceResult {
+  const id = /^test:\/\/template\/([^/]+)\/data$/.exec(uri)?.[1]
+  if (id !== undefined) {
+    const data = JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` })
+    return { contents: [{ uri, mimeType: 'application/json', text: data }] }
+  }
+  const { mimeType } = resources.find((resource) => resource.uri === uri) ?? {}
+  if (mimeType === undefined) throw new ResourceNotFoundError(uri)
+  if (mimeType === 'image/png') return { contents: [{ uri, mimeType, blob: png }] }
+  return { contents: [{ uri, mimeType, text: 'This is the content of the static text resource.' }] }
+}
+
+type Arguments = Record<string, string>
+
+interface Prompt {
+  description: string
+  arguments?: { name: string; description: string; required: boolean }[]
+  get(args: Arguments, context: ServerContext): GetPromptResult | InputRequiredResult
+}
+
+const said = (...contents: GetPromptResult['messages'][number]['content'][]): GetPromptResult => ({
+  messages: contents.map((content) => ({ role: 'user', content })),
+})
+const argument = (name: string) => ({ name, description: 'An argument', required: true })
+
+export const prompts: Record<string, Prompt> = {
+  test_simple_prompt: {
+    description: 'Says one thing',
+    get: () => said(text('This is a simple prompt for testing.')),
+  },
+  test_prompt_with_arguments: {
+    description: 'Says what it was given',
+    arguments: [argument('arg1'), argument('arg2')],
+    get: ({ arg1, arg2 }) => said(text(`Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`)),
+  },
+  test_prompt_with_embedded_resource: {
+    description: 'Carries a resource',
+    arguments: [argument('resourceUri')],
+    get: ({ resourceUri = '' }) =>
+      said(
+        embedded(resourceUri, 'text/plain', 'Embedded resource content for testing.'),
+        text('Please process the embedded resource above.'),
+      ),
+  },
+  test_prompt_with_image: {
+    description: 'Carries a picture',
+    get: () => said(image, text('Please analyze the image above.')),
+  },
+  test_input_required_result_prompt: {
+    description: 'Asks the person first',
+    get: (_args, { mcpReq }) => {
+      const given = acceptedContent(mcpReq.inputResponses, 'user_context')
+      if (given !== undefined) return said(text(`The context is ${given.context}.`))
+      const requestedSchema = {
+        type: 'object',
+        properties: { context: { type: 'string' } },
+        required: ['context'],
+      } as const
+      const message = 'What context should the prompt use?'
+      return inputRequired({
+        inputRequests: { user_context: inputRequired.elicit({ message, requestedSchema: { ...requestedSchema, required: ['context'] } }) },
+      })
+    },
+  },
+}

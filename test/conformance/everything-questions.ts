@@ -1,0 +1,106 @@
+import {
+  acceptedContent,
+  type InputRequests,
+  inputRequired,
+  inputResponse,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { text } from './everything-answers.ts'
+import { capabilitiesOf, content, schema, type Tool } from './everything-tools.ts'
+
+const asked = (message: string, properties: Record<string, { type: 'string' } | { type: 'boolean' }>) =>
+  inputRequired.elicit({ message, requestedSchema: schema(properties) })
+const sampled = (words: string, maxTokens: number) =>
+  inputRequired.createMessage({ messages: [{ role: 'user', content: text(words) }], maxTokens })
+
+const name = asked('What is your name?', { name: { type: 'string' } })
+const confirmation = asked('Please confirm', { ok: { type: 'boolean' } })
+
+const isAnswered = ({ mcpReq }: ServerContext, requests: InputRequests) =>
+  Object.keys(requests).every((key) => inputResponse(mcpReq.inputResponses, key).kind !== 'missing')
+
+/** Asks until everything is answered, and says how. */
+const untilAnswered = (inputRequests: InputRequests): Tool['call'] => {
+  return (_args, context) => {
+    if (!isAnswered(context, inputRequests)) return inputRequired({ inputRequests })
+    return content(text(`Answered: ${JSON.stringify(context.mcpReq.inputResponses)}`))
+  }
+}
+
+/** As it does, with a state that has to come back. */
+const withState = (inputRequests: InputRequests): Tool['call'] => {
+  return async (_args, context, { seal }) => {
+    const state = context.mcpReq.requestState<{ kept: boolean }>()
+    if (state?.kept === true && isAnswered(context, inputRequests)) return content(text('state-ok'))
+    return inputRequired({ inputRequests, requestState: await seal({ kept: true }) })
+  }
+}
+
+/** The tools that ask as hosts of the 2026 era are asked: by a result, which the host answers with another call. */
+export const questions: Record<string, Tool> = {
+  test_input_required_result_elicitation: {
+    description: 'Asks the person',
+    call: (_args, { mcpReq }) => {
+      const given = acceptedContent(mcpReq.inputResponses, 'user_name')
+      if (given === undefined) return inputRequired({ inputRequests: { user_name: name } })
+      return content(text(`Hello, ${given.name}!`))
+    },
+  },
+  test_input_required_result_sampling: {
+    description: 'Asks the model',
+    call: untilAnswered({ capital_question: sampled('What is the capital of France?', 100) }),
+  },
+  test_input_required_result_list_roots: {
+    description: 'Asks for the roots',
+    call: untilAnswered({ client_roots: inputRequired.listRoots() }),
+  },
+  test_input_required_result_request_state: {
+    description: 'Asks, and wants its state back',
+    call: withState({ confirm: confirmation }),
+  },
+  test_input_required_result_tampered_state: {
+    description: 'Asks, and takes no other state than its own',
+    call: withState({ confirm: confirmation }),
+  },
+  test_input_required_result_multiple_inputs: {
+    description: 'Asks three things at once',
+    call: withState({
+      user_name: name,
+      greeting: sampled('Generate a greeting', 50),
+      client_roots: inputRequired.listRoots(),
+    }),
+  },
+  test_input_required_result_multi_round: {
+    description: 'Asks one thing after another',
+    call: async (_args, { mcpReq }, { seal }) => {
+      const { inputResponses } = mcpReq
+      const state = mcpReq.requestState<{ name: string }>()
+      const color = acceptedContent(inputResponses, 'step2')
+      if (state !== undefined && color !== undefined) return content(text(`${state.name} likes ${color.color}.`))
+      const step1 = acceptedContent(inputResponses, 'step1')
+      if (step1 === undefined) {
+        const first = asked('Step 1: What is your name?', { name: { type: 'string' } })
+        return inputRequired({ inputRequests: { step1: first }, requestState: await seal({ name: '' }) })
+      }
+      const second = asked('Step 2: What is your favorite color?', { color: { type: 'string' } })
+      return inputRequired({ inputRequests: { step2: second }, requestState: await seal({ name: step1.name }) })
+    },
+  },
+  test_input_required_result_capabilities: {
+    description: 'Asks only what the host can answer',
+    call: (args, context, around) => {
+      const { sampling, elicitation } = capabilitiesOf(context)
+      return untilAnswered({
+        ...(sampling === undefined ? {} : { greeting: sampled('Generate a greeting', 50) }),
+        ...(elicitation === undefined ? {} : { user_name: name }),
+      })(args, context, around)
+    },
+  },
+  test_streaming_elicitation: {
+    description: 'Asks behind something else on the stream',
+    call: async (_args, { mcpReq }) => {
+      await mcpReq.notify({ method: 'notifications/progress', params: { progressToken: 'streaming', progress: 1 } })
+      return inputRequired({ inputRequests: { user_name: name } })
+    },
+  },
+}

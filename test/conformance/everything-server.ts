@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto'
+import { createRequestStateCodec, fromJsonSchema, McpServer, ProtocolError, ProtocolErrorCode, type Server, type ServerEvent } from '@modelcontextprotocol/server'
+import type { McpConnection } from '../../src/mcp/http/connection.ts'
+import { prompts, readResource, resources, resourceTemplates } from './everything-answers.ts'
+import { questions } from './everything-questions.ts'
+import { type Tool, tools } from './everything-tools.ts'
+
+const all: Record<string, Tool> = { ...tools, ...questions }
+
+const states = createRequestStateCodec({ key: randomBytes(32) })
+
+/** The fixtures that the protocol's conformance tests ask for by name, so that they can put a transport to the test. */
+export function everythingServer(notify: (event: ServerEvent) => void, { era }: Pick<McpConnection, 'era'>): Server {
+  const everything = new McpServer(
+    { name: 'everything', version: '1' },
+    {
+      capabilities: {
+        tools: { listChanged: true },
+        prompts: { listChanged: true },
+        resources: { subscribe: true, listChanged: true },
+        completions: {},
+        logging: {},
+      },
+      requestState: { verify: states.verify },
+    },
+  )
+  const { server } = everything
+  for (const [name, { description, inputSchema }] of Object.entries(all)) {
+    const parameters = fromJsonSchema({ type: 'object', ...inputSchema })
+    everything.registerTool(name, { description, inputSchema: parameters }, () => ({ content: [] }))
+  }
+  // Calls are answered below the registration, which would turn a protocol error into a result.
+  server.setRequestHandler('tools/call', ({ params }, context) => {
+    const tool = find(all, params.name, 'tool')
+    return tool.call(params.arguments ?? {}, context, { notify, seal: states.mint })
+  })
+  server.setRequestHandler('resources/list', () => ({ resources }))
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }))
+  server.setRequestHandler('resources/read', ({ params }) => readResource(params.uri))
+  server.setRequestHandler('resources/subscribe', () => ({}))
+  server.setRequestHandler('resources/unsubscribe', () => ({}))
+  server.setRequestHandler('prompts/list', () => ({
+    prompts: Object.entries(prompts).map(([name, { get: _, ...prompt }]) => ({ name, ...prompt })),
+  }))
+  server.setRequestHandler('prompts/get', ({ params }, context) => {
+    return find(prompts, params.name, 'prompt').get(params.arguments ?? {}, context)
+  })
+  server.setRequestHandler('completion/complete', () => ({ completion: { values: [], total: 0, hasMore: false } }))
+  // Of this one the SDK's entry of the 2026 era knows the parameters that travel in headers.
+  return era === 'modern' ? (everything as unknown as Server) : server
+}
+
+function find<T>(table: Record<string, T>, name: string, kind: string): T {
+  const found = table[name]
+  if (found === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no ${kind} ${name}.`)
+  return found
+}

@@ -1,0 +1,193 @@
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  MissingRequiredClientCapabilityError,
+  type ServerContext,
+  type ServerEvent,
+} from '@modelcontextprotocol/server'
+import { embedded, image, text, wav } from './everything-answers.ts'
+
+export interface Tool {
+  description: string
+  inputSchema?: Record<string, unknown>
+  call(args: Record<string, unknown>, context: ServerContext, around: Around): Answer | Promise<Answer>
+}
+
+export type Answer = CallToolResult | InputRequiredResult
+
+export interface Around {
+  /** Tells every host that it changed. */
+  notify(event: ServerEvent): void
+  /** Seals what a question is asked for. */
+  seal(state: unknown): Promise<string>
+}
+
+export const content = (...parts: CallToolResult['content']): CallToolResult => ({ content: parts })
+
+export const schema = (properties: Record<string, object>) => ({
+  type: 'object' as const,
+  properties,
+  required: Object.keys(properties),
+})
+
+/** The tools that answer by themselves, and those that ask a host of the 2025 era while they run. */
+export const tools: Record<string, Tool> = {
+  test_simple_text: {
+    description: 'Answers with a text',
+    call: () => content(text('This is a simple text response for testing.')),
+  },
+  test_image_content: { description: 'Answers with a picture', call: () => content(image) },
+  test_audio_content: {
+    description: 'Answers with a sound',
+    call: () => content({ type: 'audio', data: wav, mimeType: 'audio/wav' }),
+  },
+  test_embedded_resource: {
+    description: 'Answers with a resource',
+    call: () => content(embedded('test://embedded-resource', 'text/plain', 'This is an embedded resource content.')),
+  },
+  test_multiple_content_types: {
+    description: 'Answers with several kinds of content',
+    call: () =>
+      content(
+        text('Multiple content types test:'),
+        image,
+        embedded('test://mixed-content-resource', 'application/json', '{"test":"data","value":123}'),
+      ),
+  },
+  test_tool_with_logging: {
+    description: 'Logs while it runs',
+    call: async (_args, { mcpReq }) => {
+      for (const line of ['Tool execution started', 'Tool processing data', 'Tool execution completed']) {
+        await mcpReq.log('info', line)
+      }
+      return content(text('Logged three lines.'))
+    },
+  },
+  test_logging_tool: {
+    description: 'Logs to hosts that want it',
+    call: async (_args, { mcpReq }) => {
+      await mcpReq.log('info', 'Only for who asked')
+      return content(text('Logged one line.'))
+    },
+  },
+  test_error_handling: {
+    description: 'Fails',
+    call: () => ({ ...content(text('This tool intentionally returns an error for testing')), isError: true }),
+  },
+  test_tool_with_progress: {
+    description: 'Tells how far it is',
+    call: async (_args, { mcpReq }) => {
+      const progressToken = mcpReq._meta?.progressToken
+      for (const progress of progressToken === undefined ? [] : [0, 50, 100]) {
+        await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, total: 100 } })
+      }
+      return content(text('Done.'))
+    },
+  },
+  test_sampling: {
+    description: 'Asks the model of the host',
+    inputSchema: schema({ prompt: { type: 'string' } }),
+    call: async ({ prompt }, { mcpReq }) => {
+      const messages = [{ role: 'user' as const, content: text(String(prompt)) }]
+      const answer = await mcpReq.requestSampling({ messages, maxTokens: 100 })
+      return content(text(`LLM response: ${JSON.stringify(answer.content)}`))
+    },
+  },
+  test_elicitation: {
+    description: 'Asks the person at the host',
+    inputSchema: schema({ message: { type: 'string' } }),
+    call: ({ message }, context) =>
+      elicited(context, String(message), { username: { type: 'string' }, email: { type: 'string' } }),
+  },
+  test_elicitation_sep1034_defaults: {
+    description: 'Asks with answers filled in',
+    call: (_args, context) =>
+      elicited(context, 'Is this right?', {
+        name: { type: 'string', default: 'John Doe' },
+        age: { type: 'integer', default: 30 },
+        score: { type: 'number', default: 95.5 },
+        status: { type: 'string', enum: ['active', 'inactive', 'pending'], default: 'active' },
+        verified: { type: 'boolean', default: true },
+      }),
+  },
+  test_elicitation_sep1330_enums: {
+    description: 'Asks for choices of every kind',
+    call: (_args, context) => {
+      const titled = ['First', 'Second', 'Third'].map((title, index) => ({ const: `value${index + 1}`, title }))
+      const plain = ['option1', 'option2', 'option3']
+      return elicited(context, 'Choose', {
+        untitledSingle: { type: 'string', enum: plain },
+        titledSingle: { type: 'string', oneOf: titled },
+        legacyEnum: { type: 'string', enum: ['opt1', 'opt2'], enumNames: ['Option One', 'Option Two'] },
+        untitledMulti: { type: 'array', items: { type: 'string', enum: plain } },
+        titledMulti: { type: 'array', items: { anyOf: titled } },
+      })
+    },
+  },
+  test_reconnection: {
+    description: 'Hangs up before it answers, so that the host comes back for the answer',
+    call: (_args, { http }) => {
+      http?.closeSSE?.()
+      return content(text('Reconnected.'))
+    },
+  },
+  test_missing_capability: {
+    description: 'Needs a host that has a model',
+    call: (_args, context) => {
+      if (capabilitiesOf(context).sampling !== undefined) return content(text('The host has a model.'))
+      throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { sampling: {} } })
+    },
+  },
+  test_trigger_tool_change: {
+    description: 'Changes the list of tools',
+    call: (_args, _context, { notify }) => {
+      notify({ kind: 'tools_list_changed' })
+      return content(text('Told.'))
+    },
+  },
+  test_trigger_prompt_change: {
+    description: 'Changes the list of prompts',
+    call: (_args, _context, { notify }) => {
+      notify({ kind: 'prompts_list_changed' })
+      return content(text('Told.'))
+    },
+  },
+  test_custom_header: {
+    description: 'Has a parameter that travels in a header too',
+    inputSchema: schema({ region: { type: 'string', 'x-mcp-header': 'Region' } }),
+    call: ({ region }) => content(text(String(region))),
+  },
+  json_schema_2020_12_tool: {
+    description: 'Tool with JSON Schema 2020-12 features',
+    inputSchema: {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      $defs: {
+        address: {
+          $anchor: 'addressDef',
+          type: 'object',
+          properties: { street: { type: 'string' }, city: { type: 'string' } },
+        },
+      },
+      properties: { name: { type: 'string' }, address: { $ref: '#/$defs/address' }, phone: { type: 'string' } },
+      allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['name'] }] }],
+      if: { properties: { name: { const: 'phone' } }, required: ['name'] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+      then: { required: ['phone'] },
+      else: { required: ['name'] },
+      additionalProperties: false,
+    },
+    call: () => content(text('Valid.')),
+  },
+}
+
+/** What the host of a 2026-era request says it can do. */
+export function capabilitiesOf({ mcpReq }: ServerContext) {
+  return mcpReq.envelope?.['io.modelcontextprotocol/clientCapabilities'] ?? {}
+}
+
+async function elicited({ mcpReq }: ServerContext, message: string, properties: Record<string, object>) {
+  const requestedSchema = schema(properties) as never
+  const { action, content: given } = await mcpReq.elicitInput({ message, requestedSchema })
+  return content(text(`Elicitation completed: action=${action}, content=${JSON.stringify(given)}`))
+}

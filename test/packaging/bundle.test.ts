@@ -1,0 +1,143 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, sep } from 'node:path'
+import { getMcpConfigForManifest, type McpbManifestAny, unpackExtension } from '@anthropic-ai/mcpb'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bundle, packBundle } from '../../scripts/bundle.ts'
+import type { Config } from '../../src/config.ts'
+import { toolList } from '../../src/mcp/tools.ts'
+import type { OperationDefinition } from '../../src/operation.ts'
+import { catalogue } from '../../tools/index.ts'
+import { root } from './installed.ts'
+import { serve } from './served.ts'
+
+// Outside of the repository, so that no package is found from there.
+const directory = mkdtempSync(join(tmpdir(), 'payments-mcp-bundle-'))
+const unpacked = join(directory, 'unpacked')
+const env = { XDG_DATA_HOME: directory, PAYMENTS_DATABASE_URL: 'sqlite::memory:', NODE_NO_WARNINGS: '1' }
+
+let manifest: McpbManifestAny
+
+beforeAll(async () => {
+  const [folder, file] = [join(directory, 'folder'), join(directory, 'payments-mcp.mcpb')]
+  await bundle({ entry: join(root, 'src/cli.ts'), folder })
+  await packBundle({ folder, file })
+  expect(await unpackExtension({ mcpbPath: file, outputDir: unpacked, silent: true })).toBe(true)
+  manifest = JSON.parse(readFileSync(join(unpacked, 'manifest.json'), 'utf8'))
+}, 60_000)
+
+afterAll(() => rmSync(directory, { recursive: true }))
+
+test('holds the server, what it reads, and nothing else', () => {
+  const contents = (path: string) => readdirSync(join(unpacked, path)).sort()
+  expect(contents('.')).toEqual(['LICENSE', 'manifest.json', 'package.json', 'server'])
+  const others = contents('server').filter((name) => !/\.js(\.LEGAL\.txt)?$/.test(name))
+  expect(others).toEqual(['assets', 'views'])
+  expect(contents('server/assets')).toEqual(readdirSync(join(root, 'src/service/pages/assets')).sort())
+  expect(contents('server/views')).toEqual(readdirSync(join(root, 'src/mcp/ui/views')).sort())
+})
+
+test('its manifest lists every tool of the catalogue', () => {
+  const operations: OperationDefinition[] = Object.values(catalogue)
+  expect(manifest.tools).toEqual(operations.map(({ name, description }) => ({ name, description })))
+})
+
+test('what cannot be packed fails the build', async () => {
+  const folder = join(directory, 'invalid')
+  await expect(packBundle({ folder, file: join(directory, 'invalid.mcpb') })).rejects.toThrow('could not be packed')
+})
+
+test('starts with nothing installed, as a host starts it whose user has set nothing', async () => {
+  await started({}, async (host) => {
+    const { tools } = await host.listTools()
+    expect(tools.map(({ name }) => name)).toEqual(offered(['default']))
+    const { structuredContent } = await host.callTool({ name: 'whoami', arguments: {} })
+    expect(structuredContent).toMatchObject({
+      data: { attributes: { actorType: 'agent', credentialKind: 'agent_key' } },
+    })
+  })
+})
+
+test('takes what the user sets in the host', async () => {
+  await started({ toolsets: 'payments', read_only: true, confirm_above: '5' }, async (host) => {
+    const { tools } = await host.listTools()
+    expect(tools.map(({ name }) => name)).toEqual(offered(['payments'], true))
+  })
+})
+
+test('loads little before it answers', () => {
+  const size = (names: Iterable<string>) =>
+    [...names].reduce((sum, name) => sum + readFileSync(join(unpacked, 'server', name)).length, 0)
+  const scripts = readdirSync(join(unpacked, 'server')).filter((name) => name.endsWith('.js'))
+  const start = loadedBy(['cli.js', ...scripts.filter((name) => /^(stdio|young-heap)-/.test(name))])
+  expect(size(start)).toBeLessThan(size(scripts) / 3)
+})
+
+test('serves the API, its pages and their files, signing in, and the views', async () => {
+  const key = 'ak_ntl_sandbox_given-secret-0123456789abcdef'
+  const server = await serve([join(unpacked, 'server/cli.js'), 'serve'], {
+    ...env,
+    PAYMENTS_PORT: '0',
+    PAYMENTS_SANDBOX_AGENT_KEY: key,
+  })
+  try {
+    const style = await fetch(`${server.url}/oauth/style.css`)
+    expect(style.headers.get('Content-Type')).toMatch(/^text\/css/)
+    const metadata = await fetch(`${server.url}/.well-known/oauth-authorization-server`)
+    expect(await metadata.json()).toMatchObject({ code_challenge_methods_supported: ['S256'] })
+    const host = new Client({ name: 'test', version: '1' })
+    const requestInit = { headers: { Authorization: `Bearer ${key}` } }
+    await host.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { requestInit }) as Transport)
+    const { contents } = await host.readResource({ uri: 'ui://payments/card-purchase' })
+    expect(contents).toMatchObject([{ text: expect.stringMatching(/^<!doctype html>/) }])
+    await host.close()
+  } finally {
+    await server.stop()
+  }
+})
+
+/** Runs the unpacked bundle with the command and the settings that a host reads in its manifest. */
+async function started(userConfig: Record<string, string | boolean>, work: (host: Client) => Promise<void>) {
+  const config = await getMcpConfigForManifest({
+    manifest,
+    extensionPath: unpacked,
+    systemDirs: {},
+    userConfig,
+    pathSeparator: sep,
+  })
+  expect(config?.command).toBe('node')
+  const host = new Client({ name: 'test', version: '1' })
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: config?.args ?? [],
+    env: { ...config?.env, ...env },
+    cwd: unpacked,
+  })
+  try {
+    await host.connect(transport)
+    await work(host)
+  } finally {
+    await host.close()
+  }
+}
+
+function offered(toolsets: Config['toolsets'], readOnly = false): string[] {
+  return toolList({ environment: 'sandbox', toolsets, actor: 'agent', readOnly }).map(({ name }) => name)
+}
+
+/** The files of the server that these import statically, and these. */
+function loadedBy(names: readonly string[]): Set<string> {
+  const loaded = new Set<string>()
+  const waiting = [...names]
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    if (loaded.has(name)) continue
+    loaded.add(name)
+    const text = readFileSync(join(unpacked, 'server', name), 'utf8')
+    waiting.push(...[...text.matchAll(/\b(?:from|import)"\.\/([^"]+)"/g)].map(([, file = '']) => file))
+  }
+  return loaded
+}

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { settings } from '../../src/config.ts'
+import { root } from './installed.ts'
+
+const read = (name: string) => JSON.parse(readFileSync(join(root, name), 'utf8'))
+const entry = read('server.json')
+const facts = read('package.json')
+
+/** An exact version: the registry takes no range, no tag and no prefix. */
+const Version = z.string().regex(/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/)
+
+const EnvironmentVariable = z.strictObject({
+  name: z.string().min(1),
+  description: z.string().optional(),
+  isRequired: z.boolean().optional(),
+  isSecret: z.boolean().optional(),
+  format: z.enum(['string', 'number', 'boolean', 'filepath']).optional(),
+  default: z.string().optional(),
+  choices: z.array(z.string()).min(1).optional(),
+})
+
+const NpmPackage = z.strictObject({
+  registryType: z.literal('npm'),
+  identifier: z.string().min(1),
+  version: Version,
+  runtimeHint: z.literal('npx').optional(),
+  transport: z.strictObject({ type: z.literal('stdio') }),
+  environmentVariables: z.array(EnvironmentVariable).optional(),
+})
+
+/** What the registry's schema of 2025-12-11 asks of an entry, as far as this one uses it. */
+const Entry = z.strictObject({
+  $schema: z.literal('https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'),
+  name: z
+    .string()
+    .min(3)
+    .max(200)
+    .regex(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/),
+  title: z.string().min(1).max(100).optional(),
+  description: z.string().min(1).max(100),
+  version: Version,
+  packages: z.array(NpmPackage),
+})
+
+test('server.json has the form that the registry of MCP servers takes', () => {
+  expect(Entry.safeParse(entry)).toMatchObject({ success: true })
+})
+
+test.each([
+  ['a longer description', { description: 'x'.repeat(101) }],
+  ['a name without a namespace', { name: 'payments-mcp' }],
+  ['a range of versions', { version: '^0.1.0' }],
+  ['an unknown field', { surprise: true }],
+  ['a tag as a package version', { packages: [{ ...entry.packages[0], version: 'latest' }] }],
+])('%s would be noticed', (_, change) => {
+  expect(Entry.safeParse({ ...entry, ...change }).success).toBe(false)
+})
+
+test('server.json names the package that package.json describes, which claims the name in turn', () => {
+  expect(entry).toMatchObject({ name: facts.mcpName, version: facts.version })
+  expect(entry.packages).toMatchObject([{ identifier: facts.name, version: facts.version }])
+  expect(Object.keys(facts.bin)).toContain(facts.name)
+})
+
+test('server.json tells every setting, and which are secret', () => {
+  const told = (entry.packages[0].environmentVariables as z.infer<typeof EnvironmentVariable>[]).map(
+    ({ name, isSecret }) => ({ name, isSecret }),
+  )
+  expect(told).toEqual(settings.map(({ variable, secret }) => ({ name: variable, isSecret: secret })))
+  expect(told.filter(({ isSecret }) => isSecret).map(({ name }) => name)).toContain('PAYMENTS_KEY')
+})
