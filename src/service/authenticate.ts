@@ -2,7 +2,7 @@ import { fail } from '../errors.ts'
 import { type Environment, environmentSegments } from '../operation.ts'
 import { equalSecrets, sha256 } from '../system.ts'
 import type { Actor } from './actor.ts'
-import { type AccessTokenClaims, looksSigned } from './oauth/access-tokens.ts'
+import { type AccessTokenClaims, isOfGrant, looksSigned } from './oauth/access-tokens.ts'
 import { credentialPrefix } from './secrets.ts'
 import { findExchanged } from './store/access-tokens.ts'
 import { findGrant, findGrantToken, grantIsLive } from './store/oauth-grants.ts'
@@ -79,7 +79,9 @@ async function actorOfToken(tx: Transaction, authority: Authority): Promise<Acto
       detail: 'The access token is not valid for this service, or has expired. Sign in again.',
     })
   }
-  return actorOfGrant(tx, claims.grantId, { ...authority, scopes: claims.scopes, kind: 'oauth_access_token' })
+  const asked = { ...authority, scopes: claims.scopes, kind: 'oauth_access_token' } as const
+  const actor = await actorOfGrant(tx, claims.grantId, asked)
+  return actor.grant !== null && isOfGrant(claims, actor.grant) ? actor : ended()
 }
 
 /** An exchanged token of a grant; undefined where the text is none. */

@@ -13,8 +13,8 @@ import { createRateLimiter } from './rate-limit.ts'
 import { credentialPrefix } from './secrets.ts'
 import { type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import { checkoutKey } from './store/checkout-key.ts'
+import { clockOffset } from './store/clock.ts'
 import type { Store } from './store/store.ts'
-import { settledNow } from './time.ts'
 
 export interface ServiceOptions {
   store: Store
@@ -88,9 +88,10 @@ export function createService({
       const authorization = `Bearer ${credential}`
       const claims = await claimsIn({ accessTokens }, authorization)
       try {
-        return await store.transaction(async (tx) => {
-          const times = { nowMs: await settledNow(tx, system), realNowMs: system.now() }
-          return authenticate(tx, authorization, { environment, local: localCredentials, ...times, claims })
+        return await store.read(async (tx) => {
+          const realNowMs = system.now()
+          const nowMs = realNowMs + (await clockOffset(tx))
+          return authenticate(tx, authorization, { environment, local: localCredentials, nowMs, realNowMs, claims })
         })
       } catch (error) {
         if (error instanceof Failure && error.code === 'unauthenticated') return undefined

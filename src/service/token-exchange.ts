@@ -2,7 +2,7 @@ import type { Environment } from '../operation.ts'
 import { newId, type System, sha256 } from '../system.ts'
 import { keyIsValid } from './authenticate.ts'
 import type { LastUses } from './last-use.ts'
-import { type AccessTokenClaims, type AccessTokens, looksSigned } from './oauth/access-tokens.ts'
+import { type AccessTokenClaims, type AccessTokens, isOfGrant, looksSigned } from './oauth/access-tokens.ts'
 import { signInGrants, tokenExchangeGrant } from './oauth/resources.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { credentialPrefix, newCredential } from './secrets.ts'
@@ -167,14 +167,15 @@ async function mintFromKey(
 async function mintFromGrant(
   { system, lastUses }: TokenExchange,
   tx: Transaction,
-  { grantId, scopes }: AccessTokenClaims,
+  claims: AccessTokenClaims,
   ending: Ending,
   count: Count,
 ): Promise<void> {
   const nowMs = await settledNow(tx, system)
   const realNowMs = system.now()
+  const { grantId, scopes } = claims
   const grant = await findGrant(tx, grantId)
-  if (grant === undefined || !grantIsLive(grant, realNowMs)) throw notASubject()
+  if (grant === undefined || !grantIsLive(grant, realNowMs) || !isOfGrant(claims, grant)) throw notASubject()
   await count(grant.id)
   lastUses.note(grant.id, grant.agentId, nowMs)
   await purgeGrantTokens(tx, realNowMs, purged)

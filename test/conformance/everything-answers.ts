@@ -9,8 +9,7 @@ import {
 } from '@modelcontextprotocol/server'
 
 /** The smallest picture and the smallest sound there are. */
-export const png =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
+export const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
 export const wav = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA='
 
 export const text = (words: string) => ({ type: 'text' as const, text: words })
@@ -95,7 +94,12 @@ export const prompts: Record<string, Prompt> = {
       } as const
       const message = 'What context should the prompt use?'
       return inputRequired({
-        inputRequests: { user_context: inputRequired.elicit({ message, requestedSchema: { ...requestedSchema, required: ['context'] } }) },
+        inputRequests: {
+          user_context: inputRequired.elicit({
+            message,
+            requestedSchema: { ...requestedSchema, required: ['context'] },
+          }),
+        },
       })
     },
   },

@@ -6,10 +6,13 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { text } from './everything-answers.ts'
-import { capabilitiesOf, content, schema, type Tool } from './everything-tools.ts'
+import { capabilitiesOf, content, type Tool } from './everything-tools.ts'
 
 const asked = (message: string, properties: Record<string, { type: 'string' } | { type: 'boolean' }>) =>
-  inputRequired.elicit({ message, requestedSchema: schema(properties) })
+  inputRequired.elicit({
+    message,
+    requestedSchema: { type: 'object', properties, required: Object.keys(properties) },
+  })
 const sampled = (words: string, maxTokens: number) =>
   inputRequired.createMessage({ messages: [{ role: 'user', content: text(words) }], maxTokens })
 

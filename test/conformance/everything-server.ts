@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { createRequestStateCodec, fromJsonSchema, McpServer, ProtocolError, ProtocolErrorCode, type Server, type ServerEvent } from '@modelcontextprotocol/server'
+import {
+  createRequestStateCodec,
+  fromJsonSchema,
+  McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Server,
+  type ServerEvent,
+} from '@modelcontextprotocol/server'
 import type { McpConnection } from '../../src/mcp/http/connection.ts'
 import { prompts, readResource, resources, resourceTemplates } from './everything-answers.ts'
 import { questions } from './everything-questions.ts'

@@ -1,5 +1,6 @@
 import {
   type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
   type InputRequiredResult,
   MissingRequiredClientCapabilityError,
   type ServerContext,
@@ -24,7 +25,7 @@ export interface Around {
 
 export const content = (...parts: CallToolResult['content']): CallToolResult => ({ content: parts })
 
-export const schema = (properties: Record<string, object>) => ({
+const schema = (properties: Record<string, object>) => ({
   type: 'object' as const,
   properties,
   required: Object.keys(properties),
@@ -183,7 +184,7 @@ export const tools: Record<string, Tool> = {
 
 /** What the host of a 2026-era request says it can do. */
 export function capabilitiesOf({ mcpReq }: ServerContext) {
-  return mcpReq.envelope?.['io.modelcontextprotocol/clientCapabilities'] ?? {}
+  return mcpReq.envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? {}
 }
 
 async function elicited({ mcpReq }: ServerContext, message: string, properties: Record<string, object>) {

@@ -88,6 +88,14 @@ const strict: Record<string, { make: Make; why: string }> = {
     make: (forger) => forger.sign({ grant_id: `ogr_${'0'.repeat(32)}` }),
     why: 'A grant is looked up with each request.',
   },
+  'the grant of another user': {
+    make: (forger) => forger.sign({ sub: `usr_${'0'.repeat(32)}` }),
+    why: 'A token speaks for the user that its grant is of.',
+  },
+  'the grant of another application': {
+    make: (forger) => forger.sign({ client_id: `ocl_${'0'.repeat(32)}` }),
+    why: 'And for the application.',
+  },
 }
 
 /** What works shows that the others are refused for what is wrong with them. */

@@ -121,6 +121,8 @@ describe('the README configures', () => {
       cwd: installed.folder,
       env: installed.env,
       encoding: 'utf8',
+      // What it says of the schemas is in the error when there is one.
+      stdio: 'pipe',
     })
     const { tools } = JSON.parse(answer) as { tools: { name: string }[] }
     expect(tools.map(({ name }) => name)).toEqual(offered(['default']))

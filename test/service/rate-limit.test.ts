@@ -98,6 +98,7 @@ describe.each(databases)('rate limits on $name', (database) => {
     const stale: Store = {
       dialect: store.dialect,
       close: () => store.close(),
+      read: (work) => store.read(work),
       transaction: (work) => {
         let attempt = 0
         return store.transaction(async (tx) => {

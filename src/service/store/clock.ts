@@ -45,6 +45,15 @@ const read = prepared((db, _none: object) =>
   ]),
 )
 
+/** How far the sandbox's clock is ahead of real time, milliseconds. */
+export async function clockOffset(tx: Transaction): Promise<number> {
+  const [row] = (await readOffset(tx, {})).rows
+  if (row === undefined) throw new Error('Bug: the clock has no row.')
+  return row.offsetMs
+}
+
+const readOffset = prepared((db, _none: object) => db.selectFrom('clock').select('offsetMs'))
+
 export async function moveClock(tx: Transaction, byMs: number): Promise<void> {
   await tx.db
     .updateTable('clock')

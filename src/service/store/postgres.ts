@@ -18,18 +18,20 @@ export async function openPostgres({ url, system }: { url: string; system: Syste
   const context: Context = { db, system, lines: new Map() }
   const running = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
+  const counted = async <T>(run: () => Promise<T>): Promise<T> => {
+    if (closing !== undefined) throw new StoreBusyError('The database is closed.')
+    const result = run()
+    running.add(result)
+    try {
+      return await result
+    } finally {
+      running.delete(result)
+    }
+  }
   return {
     dialect: 'postgres',
-    async transaction(work) {
-      if (closing !== undefined) throw new StoreBusyError('The database is closed.')
-      const result = transaction(context, work)
-      running.add(result)
-      try {
-        return await result
-      } finally {
-        running.delete(result)
-      }
-    },
+    transaction: (work) => counted(() => transaction(context, work)),
+    read: (work) => counted(() => readOnly(db, work)),
     close() {
       closing ??= Promise.allSettled(running).then(() => db.destroy())
       return closing
@@ -95,6 +97,15 @@ async function transaction<T>({ db, system, lines }: Context, work: (tx: Transac
     throw new StoreBusyError(`Gave up after ${attemptLimit} attempts: too contended.`)
   } finally {
     leaveLine()
+  }
+}
+
+/** Each query on its own: what is committed, without the round trips of a transaction. */
+async function readOnly<T>(db: Kysely<Tables>, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  try {
+    return await work(transactionOver(db))
+  } catch (error) {
+    throw asBusy(error) ?? error
   }
 }
 

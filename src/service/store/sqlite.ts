@@ -19,7 +19,7 @@ export async function openSqlite({ path, system }: { path: string; system: Syste
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
     await whenUnlocked(system, () => database.exec(settings))
-    const store = new GroupCommittingStore(database, system)
+    const store = new GroupCommittingStore(database, system, path)
     await store.transaction((tx) => migrate(tx.db))
     return store
   } catch (error) {
@@ -57,10 +57,14 @@ class GroupCommittingStore implements Store {
   readonly #system: System
   readonly #tx: Transaction
   readonly #queue: Job[] = []
+  readonly #path: string
+  /** Opened by the first read. */
+  #reader: { connection: Connection; tx: Transaction } | undefined
   #draining: Promise<void> | undefined
   #closed = false
 
-  constructor(database: DatabaseSync, system: System) {
+  constructor(database: DatabaseSync, system: System, path: string) {
+    this.#path = path
     this.#connection = new Connection(database)
     this.#system = system
     this.#tx = transactionOver(this.#connection)
@@ -75,10 +79,33 @@ class GroupCommittingStore implements Store {
     return promise
   }
 
+  /** On a connection of its own: in WAL mode readers wait for no writer. A database in memory has no second one. */
+  async read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (this.#path === ':memory:') return this.transaction(work)
+    if (this.#closed) throw new StoreBusyError('The database is closed.')
+    if (this.#reader === undefined) {
+      const connection = new Connection(new DatabaseSync(this.#path, { readOnly: true, timeout: 0 }))
+      this.#reader = { connection, tx: transactionOver(connection) }
+    }
+    try {
+      return await work(this.#reader.tx)
+    } catch (error) {
+      // A connection that failed is not used again.
+      if (error instanceof StoreBusyError) this.#endReader()
+      throw error
+    }
+  }
+
+  #endReader(): void {
+    this.#reader?.connection.close()
+    this.#reader = undefined
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
     await this.#draining
+    this.#endReader()
     this.#connection.close()
   }
 

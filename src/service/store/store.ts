@@ -13,6 +13,12 @@ export interface Store {
    * @throws StoreBusyError when the database cannot take the transaction now; nothing was done.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /**
+   * Reads what is durable, without waiting for those who write. Each query sees the moment it is made in, so `work` asks
+   * for one thing; it must not write.
+   * @throws StoreBusyError as above.
+   */
+  read<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 

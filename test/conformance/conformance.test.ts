@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createHosting, type Hosting } from '../mcp-http/hosting.ts'
+import { type Served, serveWorld } from '../oauth/served.ts'
+import { startBearerProxy } from './bearer-proxy.ts'
+import { everythingServer } from './everything-server.ts'
+import { conformance, expectedFailures } from './run.ts'
+
+// Whether a host is hung up on in the midst of a call, to come back for the answer: this server never does that.
+const polling = 'server-sse-polling'
+
+const runs = [
+  { release: '0.1.16', options: ['--suite', 'all'], count: 32, silent: [polling] },
+  { release: '0.2.0-alpha.12', options: ['--requirements', '2025-11-25'], count: 33, silent: [polling] },
+  { release: '0.2.0-alpha.12', options: ['--requirements', '2026-07-28'], count: 50, silent: [] },
+] as const
+
+type Proxy = Awaited<ReturnType<typeof startBearerProxy>>
+
+function describeConformance(server: string, expected: string, start: () => Promise<Proxy>, stop: () => Promise<void>) {
+  describe.concurrent(server, () => {
+    let proxy: Proxy
+    beforeAll(async () => {
+      proxy = await start()
+    })
+    afterAll(async () => {
+      await proxy.close()
+      await stop()
+    })
+
+    test.each(runs)(
+      '$release $options',
+      async ({ release, options, count, silent }) => {
+        const outcome = await conformance(`${proxy.url}/mcp`, { release, options, expected })
+        const listed = await expectedFailures(expected)
+        expect(outcome.code, outcome.printed).toBe(0)
+        expect(outcome.failed.filter((scenario) => !listed.has(scenario))).toEqual([])
+        expect({ count: outcome.count, silent: outcome.silent }).toEqual({ count, silent })
+      },
+      70_000,
+    )
+  })
+}
+
+let served: Served
+describeConformance(
+  'the payments server',
+  './expected-real.yml',
+  async () => {
+    served = await serveWorld()
+    return startBearerProxy(served.url, served.world.agentKey)
+  },
+  () => served.close(),
+)
+
+let hosting: Hosting
+describeConformance(
+  'the fixtures on the same transport',
+  './expected-everything.yml',
+  async () => {
+    hosting = await createHosting({
+      createServer: (connection) => everythingServer((event) => hosting.endpoint.notify(event), connection),
+    })
+    return startBearerProxy(hosting.url, 'token-of-alice')
+  },
+  () => hosting.close(),
+)

@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Store, StoreBusyError } from '../../src/service/store/store.ts'
+import { databases } from '../support/databases.ts'
+import { addWallet, walletIds } from './wallets.ts'
+
+describe.each(databases)('reading from the store on $name', ({ name, create }) => {
+  let store: Store
+  let drop: () => Promise<void>
+  beforeEach(async () => {
+    ;({ store, drop } = await create())
+  })
+  afterEach(() => drop())
+
+  const ids = () => store.read(({ db }) => db.selectFrom('wallets').select('id').execute())
+
+  test('sees what is durable, and waits for nobody who writes', async () => {
+    expect(await ids()).toEqual([])
+    const [written, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const writing = store.transaction(async (tx) => {
+      await addWallet(tx)
+      written.resolve()
+      await go.promise
+    })
+    await written.promise
+    expect(await ids()).toEqual([])
+    go.resolve()
+    await writing
+    expect(await ids()).toHaveLength(1)
+  })
+
+  test.runIf(name === 'sqlite')('cannot write', async () => {
+    await expect(store.read(addWallet)).rejects.toThrow(/read-only/)
+    expect(await walletIds(store)).toEqual([])
+    // The connection that failed is replaced.
+    expect(await ids()).toEqual([])
+  })
+
+  test('ends with the store', async () => {
+    await store.close()
+    await expect(ids()).rejects.toBeInstanceOf(StoreBusyError)
+  })
+})
