@@ -76,8 +76,8 @@ export function createClient(options: ClientOptions): Client {
     const detail = `The instance id must be 1 to 1024 printable ASCII characters; got ${show(instanceId)}.`
     fail('invalid_value', { detail, source: { header: 'X-Instance-ID' } })
   }
-  const address = new URL(options.baseUrl)
-  const base = address.origin + address.pathname.replace(/\/+$/, '')
+  const { origin, pathname, host } = new URL(options.baseUrl)
+  const base = origin + pathname.replace(/\/+$/, '')
 
   const call: Client['call'] = async (operation, input, callOptions = {}) => {
     const { path, body } = prepare(operation, input)
@@ -110,7 +110,7 @@ export function createClient(options: ClientOptions): Client {
         operation,
         idempotencyKey,
         attempts,
-        host: address.host,
+        host,
         credential,
         nowMs: system.now(),
       })

@@ -8,6 +8,7 @@ import { createMcpServer } from '../mcp/server.ts'
 import { appViews } from '../mcp/ui/apps.ts'
 import type { OperationDefinition } from '../operation.ts'
 import { defaultOAuthScopes, permissions, scopesAllow, withIncluded } from '../permissions.ts'
+import type { Actor } from '../service/actor.ts'
 import { isAllowedOrigin } from '../service/listen.ts'
 import { loopbackAlias, resourceMetadataUrl } from '../service/oauth/resources.ts'
 import type { Service } from '../service/service.ts'
@@ -62,13 +63,7 @@ export async function mcpOverHttp({
       scopes: allowed,
       clientId: grant?.clientId,
       credential,
-      allows: ({ permission }) => {
-        if (allowed !== undefined) return scopesAllow(allowed, permission)
-        const { apiKeyScope } = permissions[permission]
-        return (
-          actorType !== 'party' || apiKeyScope === 'any' || (actor.scopes as (string | null)[]).includes(apiKeyScope)
-        )
-      },
+      allows: allowed === undefined ? allowsOfKey(actor) : ({ permission }) => scopesAllow(allowed, permission),
     }
   }
 
@@ -134,6 +129,14 @@ export async function mcpOverHttp({
   })
   return endpoint
 }
+
+function allowsOfKey({ actorType, scopes }: Actor): Caller['allows'] {
+  if (actorType !== 'party') return allowsAll
+  const held: readonly (string | null)[] = scopes
+  return ({ permission }) => ['any', ...held].includes(permissions[permission].apiKeyScope)
+}
+
+const allowsAll = () => true
 
 /** Credentials of which the last known scopes are kept. */
 const mostNoted = 10_000

@@ -24,7 +24,7 @@ export function announceChanges(
   const isRouted = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion
   for (const uri of new Set(touched)) {
     if (notify !== undefined) notify.resourceUpdated(uri)
-    else if (isRouted || subscribed.has(uri)) {
+    else if (isRouted || subscribed?.has(uri)) {
       server.sendResourceUpdated({ uri }).catch((error: unknown) => log.warn({ err: error }, 'a change is not told'))
     }
   }

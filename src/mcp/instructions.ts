@@ -3,7 +3,17 @@ import type { McpServerOptions } from './serving.ts'
 type Told = Pick<McpServerOptions, 'environment' | 'readOnly' | 'cardDetails'> & { asks: boolean }
 
 /** What makes a model use the tools right, in a few lines. Fixed text: nothing that anybody stored is part of it. */
-export function instructionsFor({ environment, readOnly, cardDetails, asks }: Told): string {
+export function instructionsFor(told: Told): string {
+  const key = `${told.environment} ${told.readOnly} ${told.cardDetails} ${told.asks}`
+  const text = kept.get(key) ?? composed(told)
+  kept.set(key, text)
+  return text
+}
+
+/** The texts that there are, each once: there may be thousands of connections. */
+const kept = new Map<string, string>()
+
+function composed({ environment, readOnly, cardDetails, asks }: Told): string {
   const lines = [
     readOnly === true ? 'This connection only reads.' : buying[cardDetails ?? 'reveal'],
     readOnly === true ? 'Amounts are integer cents.' : amounts,

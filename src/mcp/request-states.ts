@@ -13,9 +13,18 @@ interface RequestStatesOptions {
 
 /** Sealed with HMAC-SHA-256 and bound to the principal and the method, so that no answer counts for another question. */
 export function createRequestStates({ secret, principal = '', system }: RequestStatesOptions): RequestStates {
-  return createRequestStateCodec<unknown>({
-    key: secret ?? newSecret(system),
-    ttlSeconds: lifetimeSeconds,
-    bind: (context: ServerContext) => `${context.mcpReq.method} ${principal}`,
-  })
+  let made: RequestStates | undefined
+  // Made by the first question: most connections ask nobody anything.
+  const codec = () => {
+    made ??= createRequestStateCodec<unknown>({
+      key: secret ?? newSecret(system),
+      ttlSeconds: lifetimeSeconds,
+      bind: (context: ServerContext) => `${context.mcpReq.method} ${principal}`,
+    })
+    return made
+  }
+  return {
+    mint: (state, context) => codec().mint(state, context),
+    verify: (text, context) => codec().verify(text, context),
+  }
 }

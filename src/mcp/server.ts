@@ -16,6 +16,13 @@ export function actorOf(credential: string): ToolChoice['actor'] {
   return credential.startsWith('sk_ntl_') ? 'party' : undefined
 }
 
+const capabilities = Object.freeze({
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { subscribe: true },
+  completions: {},
+})
+
 /**
  * An MCP server whose tools are the operations of the choice. One per connection; it serves either era. What only the
  * tools need is loaded when they are first asked for: the answer to `initialize` does not wait for it.
@@ -27,22 +34,17 @@ export function createMcpServer(options: McpServerOptions): Server {
   const server = new Server(
     { name: 'payments-mcp', title: 'Payments', version, icons: serverIcons },
     {
-      capabilities: {
-        tools: { listChanged: true },
-        prompts: { listChanged: true },
-        resources: { subscribe: true },
-        completions: {},
-      },
+      capabilities,
       instructions: instructionsFor({
         environment,
         readOnly: options.readOnly,
         cardDetails,
         asks: asksPeople(confirm, environment),
       }),
-      requestState: { verify: (text, context) => seal.verify(text, context) },
+      requestState: seal,
     },
   )
-  const serving: Serving = { ...options, server, system, confirm, cardDetails, seal, subscribed: new Set() }
+  const serving: Serving = { ...options, server, system, confirm, cardDetails, seal, subscribed: undefined }
   answerTools(serving)
   answerResources(serving)
   answerPrompts(serving)
@@ -82,7 +84,7 @@ const mostSubscriptions = 1_000
 const longestAddress = 4_096
 
 function answerResources(serving: Serving): void {
-  const { server, subscribed } = serving
+  const { server } = serving
   const load = () => import('./resources.ts')
   server.setRequestHandler('resources/list', async ({ params }) =>
     (await load()).listResources(serving, params?.cursor),
@@ -94,15 +96,16 @@ function answerResources(serving: Serving): void {
     return (await load()).readResource(serving, params.uri, context.mcpReq.signal)
   })
   server.setRequestHandler('resources/subscribe', ({ params }) => {
-    if (subscribed.size >= mostSubscriptions || params.uri.length > longestAddress) {
+    serving.subscribed ??= new Set()
+    if (serving.subscribed.size >= mostSubscriptions || params.uri.length > longestAddress) {
       const message = `A connection watches at most ${mostSubscriptions} resources, with addresses of at most ${longestAddress} characters.`
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, message)
     }
-    subscribed.add(params.uri)
+    serving.subscribed.add(params.uri)
     return {}
   })
   server.setRequestHandler('resources/unsubscribe', ({ params }) => {
-    subscribed.delete(params.uri)
+    serving.subscribed?.delete(params.uri)
     return {}
   })
 }

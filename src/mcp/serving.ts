@@ -50,8 +50,8 @@ export interface Serving extends McpServerOptions {
   confirm: ConfirmSettings
   system: Pick<System, 'randomBytes' | 'sleep'>
   seal: RequestStates
-  /** The resources that a host of the 2025 era wants to hear of. */
-  subscribed: Set<string>
+  /** The resources that a host of the 2025 era wants to hear of; undefined: none so far. */
+  subscribed: Set<string> | undefined
 }
 
 /** What was asked and is not answered yet travels through the host, and comes back unchanged or not at all. */

@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server'
 
 /** The smallest picture and the smallest sound there are. */
-export const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
 export const wav = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA='
 
 export const text = (words: string) => ({ type: 'text' as const, text: words })
@@ -87,20 +87,11 @@ export const prompts: Record<string, Prompt> = {
     get: (_args, { mcpReq }) => {
       const given = acceptedContent(mcpReq.inputResponses, 'user_context')
       if (given !== undefined) return said(text(`The context is ${given.context}.`))
-      const requestedSchema = {
-        type: 'object',
-        properties: { context: { type: 'string' } },
-        required: ['context'],
-      } as const
-      const message = 'What context should the prompt use?'
-      return inputRequired({
-        inputRequests: {
-          user_context: inputRequired.elicit({
-            message,
-            requestedSchema: { ...requestedSchema, required: ['context'] },
-          }),
-        },
+      const user_context = inputRequired.elicit({
+        message: 'What context should the prompt use?',
+        requestedSchema: { type: 'object', properties: { context: { type: 'string' } }, required: ['context'] },
       })
+      return inputRequired({ inputRequests: { user_context } })
     },
   },
 }

@@ -1,6 +1,7 @@
 import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
   type InputRequiredResult,
   MissingRequiredClientCapabilityError,
   type ServerContext,
@@ -14,9 +15,9 @@ export interface Tool {
   call(args: Record<string, unknown>, context: ServerContext, around: Around): Answer | Promise<Answer>
 }
 
-export type Answer = CallToolResult | InputRequiredResult
+type Answer = CallToolResult | InputRequiredResult
 
-export interface Around {
+interface Around {
   /** Tells every host that it changed. */
   notify(event: ServerEvent): void
   /** Seals what a question is asked for. */
@@ -183,8 +184,9 @@ export const tools: Record<string, Tool> = {
 }
 
 /** What the host of a 2026-era request says it can do. */
-export function capabilitiesOf({ mcpReq }: ServerContext) {
-  return mcpReq.envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? {}
+export function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
+  const envelope: Record<string, unknown> = { ...mcpReq.envelope }
+  return envelope[CLIENT_CAPABILITIES_META_KEY] ?? {}
 }
 
 async function elicited({ mcpReq }: ServerContext, message: string, properties: Record<string, object>) {

@@ -1,20 +1,19 @@
 import * as oauth from 'oauth4webapi'
-import type { World } from '../support/world.ts'
-import { address, type Browser, openBrowser, type Page } from './browser.ts'
+import { address, type Browser, openBrowser, type Page, type Reachable } from './browser.ts'
 
 export const callback = 'http://127.0.0.1:53682/callback'
 export const mcpResource = `${address}/mcp`
 
 const insecure = { [oauth.allowInsecureRequests]: true } as const
 
-/** What a strict OAuth client sends through: the service, without a network. */
-export function transport({ service }: Pick<World, 'service'>) {
+/** What a strict OAuth client sends through. */
+export function transport({ service }: Reachable) {
   const send = (url: string, init: RequestInit) => service.fetch(new Request(url, init))
   return { ...insecure, [oauth.customFetch]: send as never }
 }
 
 export interface Application {
-  world: Pick<World, 'service'>
+  world: Reachable
   server: oauth.AuthorizationServer
   client: oauth.Client
   resource: string
@@ -22,12 +21,13 @@ export interface Application {
 
 /** An application that has found the server and registered. */
 export async function createApplication(
-  world: Pick<World, 'service'>,
+  world: Reachable,
   metadata: Record<string, unknown> = {},
   resource = mcpResource,
+  at = address,
 ): Promise<Application> {
   const through = transport(world)
-  const issuer = new URL(address)
+  const issuer = new URL(at)
   const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...through })
   const server = await oauth.processDiscoveryResponse(issuer, found)
   const registered = await oauth.dynamicClientRegistrationRequest(
@@ -119,7 +119,7 @@ export async function exchangeCode(
 
 /** A whole connection: an application, a person who allowed it, and its tokens. */
 export async function connect(
-  world: Pick<World, 'service'>,
+  world: Reachable,
   {
     choice = {},
     scope,

@@ -1,6 +1,12 @@
 import type { World } from '../support/world.ts'
 
+/** Of a service that is called without a network. */
 export const address = 'http://127.0.0.1:4010'
+
+/** A service, called directly or through its listener. */
+export interface Reachable {
+  service: Pick<World['service'], 'fetch'>
+}
 
 export interface Page {
   url: string
@@ -17,7 +23,7 @@ export interface Browser {
   cookies: Map<string, string>
 }
 
-export function openBrowser({ service }: Pick<World, 'service'>): Browser {
+export function openBrowser({ service }: Reachable, at = address): Browser {
   const cookies = new Map<string, string>()
   const request = async (url: string, init: RequestInit, redirects = 0): Promise<Page> => {
     const headers = new Headers(init.headers)
@@ -30,20 +36,20 @@ export function openBrowser({ service }: Pick<World, 'service'>): Browser {
     if (location === null) return { url, status: response.status, headers: response.headers, text }
     const next = new URL(location, url)
     // An answer to an application leaves the service.
-    if (next.origin !== address || redirects > 10) {
+    if (next.origin !== at || redirects > 10) {
       return { url: next.href, status: response.status, headers: response.headers, text }
     }
     return request(next.href, { method: 'GET' }, redirects + 1)
   }
   return {
     cookies,
-    get: (url) => request(new URL(url, address).href, { method: 'GET' }),
+    get: (url) => request(new URL(url, at).href, { method: 'GET' }),
     submit: (page, fields, action) => {
       const body = new URLSearchParams(hiddenFields(page.text))
       for (const [name, value] of Object.entries(fields)) body.set(name, value)
       const headers = {
         'content-type': 'application/x-www-form-urlencoded',
-        origin: address,
+        origin: at,
         'sec-fetch-site': 'same-origin',
       }
       const target = action ?? formAction(page.text) ?? page.url

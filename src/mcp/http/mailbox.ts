@@ -31,43 +31,47 @@ const mailCharacters = 64 * 1024
 
 export function createMailbox({ idHash, store, system, pollMs, receive, log }: MailboxOptions): Mailbox {
   const tag = newSecret(system, 6)
+  // Sessions are many and mostly idle: what is only needed while somebody waits is there no longer.
   // Since when each waits, the one that waits the longest first.
-  const waiting = new Map<object, number>()
-  const seen = new Set<string>()
-  const stop = new AbortController()
-  let polling = false
+  let waiting: { sinceMs: number }[] = []
+  let seen: Set<string> | undefined
+  let stop: AbortController | undefined
   const look = async () => {
-    const [longest] = waiting.values()
+    const [longest] = waiting
     // Most calls are answered sooner than anything could be in the mail for them.
-    if (longest === undefined || system.elapsed() - longest < pollMs) return
+    if (longest === undefined || system.elapsed() - longest.sinceMs < pollMs) return
     for (const mail of await store.takeMail(idHash, tag)) {
-      if (seen.has(mail.id)) continue
+      if (seen?.has(mail.id)) continue
+      seen ??= new Set()
       if (mail.addressee === '') seen.add(mail.id)
       receive(JSON.parse(mail.message) as JSONRPCMessage)
     }
   }
   const poll = async () => {
-    if (polling) return
-    polling = true
+    if (stop !== undefined) return
+    const polling = new AbortController()
+    stop = polling
     try {
-      while (waiting.size > 0) {
-        await system.sleep(pollMs, stop.signal)
+      while (waiting.length > 0) {
+        await system.sleep(pollMs, polling.signal)
         await look()
       }
     } catch (error) {
-      if (!stop.signal.aborted) log.warn({ err: error }, 'the mail of a session was not read')
+      if (!polling.signal.aborted) log.warn({ err: error }, 'the mail of a session was not read')
     } finally {
-      polling = false
+      stop = undefined
     }
   }
   return {
     tag,
     wait: () => {
       if (!store.shared) return () => {}
-      const who = {}
-      waiting.set(who, system.elapsed())
+      const who = { sinceMs: system.elapsed() }
+      waiting = [...waiting, who]
       poll()
-      return () => void waiting.delete(who)
+      return () => {
+        waiting = waiting.filter((other) => other !== who)
+      }
     },
     post: async (message, addressee) => {
       if (!store.shared) return
@@ -78,6 +82,6 @@ export function createMailbox({ idHash, store, system, pollMs, receive, log }: M
       else
         log.warn({ addressee: addressee.length, characters: mail.message.length }, 'a message for nobody was dropped')
     },
-    close: () => stop.abort(),
+    close: () => stop?.abort(),
   }
 }

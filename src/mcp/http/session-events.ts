@@ -11,7 +11,7 @@ export function notifySession({ server, streams, transport }: Session, event: Se
   if (event.kind === 'tools_list_changed' && tools?.listChanged) server.sendToolListChanged().catch(failed)
   if (event.kind === 'prompts_list_changed' && prompts?.listChanged) server.sendPromptListChanged().catch(failed)
   if (event.kind === 'resources_list_changed' && resources?.listChanged) server.sendResourceListChanged().catch(failed)
-  if (event.kind === 'resource_updated' && resources?.subscribe && transport.subscribed.has(event.uri)) {
+  if (event.kind === 'resource_updated' && resources?.subscribe && transport.isSubscribed(event.uri)) {
     server.sendResourceUpdated({ uri: event.uri }).catch(failed)
   }
 }

@@ -31,25 +31,34 @@ export interface SessionStreamsOptions {
 
 export function createSessionStreams(options: SessionStreamsOptions): SessionStreams {
   const { idHash, store, system, limits, heartbeats, log } = options
-  const connections = new Set<EventConnection>()
-  const streams = new Map<string, SessionStream>()
+  // Few at a time, and mostly none: an empty list takes next to nothing, and there may be thousands of sessions.
+  let connections: EventConnection[] = []
+  let streams: SessionStream[] = []
   // Those that hosts listen on, the newest last.
   let listening: SessionStream[] = []
 
   const connect = () => {
     const connection = openConnection(limits.unreadBytes)
-    connections.add(connection)
-    connection.ended.addEventListener('abort', () => connections.delete(connection), { once: true })
+    connections = [...connections, connection]
+    const forget = () => {
+      connections = connections.filter((other) => other !== connection)
+    }
+    connection.ended.addEventListener('abort', forget, { once: true })
     heartbeats.keep(connection)
     return connection
   }
   // The kind stands first: only a request's stream has an end to wait for.
   const create = (kind: 'g' | 'p') => {
     const id = `${kind}${newSecret(system, 9)}`
-    const stream = createStream({ id, idHash, store, system, limits, log, onEnd: () => streams.delete(id) })
-    streams.set(id, stream)
+    const onEnd = () => {
+      streams = streams.filter((other) => other.id !== id)
+    }
+    const stream = createStream({ id, idHash, store, system, limits, log, onEnd })
+    streams = [...streams, stream]
     return stream
   }
+
+  const known = (id: string | undefined) => streams.find((stream) => stream.id === id)
 
   const listenAnew = async (connection: EventConnection, after: ReturnType<typeof parseEventId>, primed: boolean) => {
     // What an interrupted one missed stays in the store, for a resumption later.
@@ -74,10 +83,10 @@ export function createSessionStreams(options: SessionStreamsOptions): SessionStr
     listen: async (lastEventId, primed) => {
       const after = lastEventId === null ? undefined : parseEventId(lastEventId)
       if (lastEventId !== null && after === undefined) return badEventId()
-      if (connections.size >= limits.streamsPerSession && streams.get(after?.streamId ?? '')?.connected() !== true) {
+      if (connections.length >= limits.streamsPerSession && known(after?.streamId)?.connected() !== true) {
         return tooManyStreams(limits.streamsPerSession)
       }
-      const interrupted = after === undefined ? undefined : streams.get(after.streamId)
+      const interrupted = known(after?.streamId)
       const isRequest = after?.streamId.startsWith('p') === true
       if (after !== undefined && interrupted === undefined && isRequest) {
         return (await resumeFromStore(connect, after, options)) ?? nothingMore()
@@ -88,7 +97,7 @@ export function createSessionStreams(options: SessionStreamsOptions): SessionStr
       return streamResponse(connection.body)
     },
     listened: (isRead) => listening.findLast((stream) => stream.connected()) ?? (isRead ? undefined : listening.at(-1)),
-    open: () => connections.size,
+    open: () => connections.length,
     close: () => {
       for (const connection of [...connections]) connection.end()
     },

@@ -19,7 +19,7 @@ export interface SessionTransport extends Transport {
   /** Serves a POST that carries a notification or an answer of the host's. */
   receive(message: JSONRPCMessage): Promise<Response>
   /** The resources whose changes the host asked to be told. */
-  readonly subscribed: ReadonlySet<string>
+  isSubscribed(uri: string): boolean
   /** How many requests run. */
   running(): number
   /** Resolves when none runs. */
@@ -46,7 +46,7 @@ export function createSessionTransport(options: SessionTransportOptions): Sessio
   const exchanges = new Map<RequestId, Exchange>()
   /** Requests to the host that wait for its answer, by the id that the host sees. */
   const asked = new Map<string, { id: RequestId; stopWaiting: () => void }>()
-  const subscribed = new Set<string>()
+  let subscribed: string[] = []
   let idleWaiters: (() => void)[] = []
   let closed = false
 
@@ -129,7 +129,7 @@ export function createSessionTransport(options: SessionTransportOptions): Sessio
         if (closed) return resolve(sessionNotFound())
         const refusal = refusedRequest(message, exchanges, runningLimit)
         if (refusal !== undefined) return resolve(refusal)
-        noteSubscription(message, subscribed)
+        subscribed = withSubscription(message, subscribed)
         begin(message, {
           answer(this: Exchange, answer) {
             if (this.stream === undefined) resolve(jsonResponse(answer))
@@ -153,7 +153,7 @@ export function createSessionTransport(options: SessionTransportOptions): Sessio
       }
       return accepted()
     },
-    subscribed,
+    isSubscribed: (uri) => subscribed.includes(uri),
     running: () => exchanges.size,
     idle: async () => {
       if (exchanges.size > 0) await new Promise<void>((resolve) => idleWaiters.push(resolve))
@@ -185,11 +185,12 @@ function streamOf(exchange: Exchange | undefined): SessionStream | undefined {
 /** More than a host can mean to watch. */
 const subscriptionLimit = 1_000
 
-function noteSubscription({ method, params }: JSONRPCRequest, subscribed: Set<string>): void {
+function withSubscription({ method, params }: JSONRPCRequest, subscribed: string[]): string[] {
   const uri = params?.uri
-  if (typeof uri !== 'string') return
-  if (method === 'resources/subscribe' && subscribed.size < subscriptionLimit) subscribed.add(uri)
-  if (method === 'resources/unsubscribe') subscribed.delete(uri)
+  if (typeof uri !== 'string') return subscribed
+  if (method === 'resources/unsubscribe') return subscribed.filter((other) => other !== uri)
+  const isNew = method === 'resources/subscribe' && !subscribed.includes(uri) && subscribed.length < subscriptionLimit
+  return isNew ? [...subscribed, uri] : subscribed
 }
 
 function refusedRequest({ id }: JSONRPCRequest, running: ReadonlyMap<RequestId, unknown>, limit: number) {

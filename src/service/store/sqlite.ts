@@ -38,6 +38,8 @@ const settings = `
 
 /** Bounds how long the first of a group waits for the last, and what a failed commit takes with it. */
 const groupLimit = 64
+/** Bounds how long the first of a group waits for others to come. */
+const gatheringTurns = 16
 const queueLimit = 10_000
 const attemptLimit = 20
 /** With 1 to 10 ms between them, some five seconds. */
@@ -111,11 +113,19 @@ class GroupCommittingStore implements Store {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
-      // Requests that came in together are handed over one by one: one turn of the event loop gathers them all.
-      await nextTurn()
+      await this.#gather()
       await this.#commitGroup()
     }
     this.#draining = undefined
+  }
+
+  /** Requests that came in together are handed over one by one: while each turn of the event loop brings more, it waits. */
+  async #gather(): Promise<void> {
+    for (let turn = 0; turn < gatheringTurns; turn++) {
+      const { length } = this.#queue
+      await nextTurn()
+      if (this.#queue.length === length || this.#queue.length >= groupLimit) return
+    }
   }
 
   async #commitGroup(): Promise<void> {

@@ -1,0 +1,39 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { signInWithBrowser } from '../../src/auth/browser-sign-in.ts'
+import { createTokenStore } from '../../src/auth/token-store.ts'
+import { directoryOf } from '../../src/data-directory.ts'
+import { realSystem } from '../../src/system.ts'
+import { connect, consent, createApplication } from '../oauth/application.ts'
+import { openBrowser, type Reachable } from '../oauth/browser.ts'
+import type { Served } from '../oauth/served.ts'
+
+/** What a listener serves, over the network. */
+const overNetwork: Reachable = { service: { fetch: (request) => fetch(request) } }
+
+/** A token for the MCP endpoint, of an application that a person allowed to act as their agent. */
+export async function signInOfHost({ url }: Served): Promise<string> {
+  const application = await createApplication(overNetwork, {}, `${url}/mcp`, url)
+  const { tokens } = await connect(overNetwork, { application, browser: openBrowser(overNetwork, url) })
+  return tokens.access_token
+}
+
+/** A user's home in which `payments-mcp login` was run, and a person agreed. */
+export async function homeWithLogin({ url }: Served): Promise<string> {
+  const home = emptyHome()
+  const { path } = directoryOf({ XDG_DATA_HOME: home }, process.platform, home)
+  const store = createTokenStore({ directory: path, system: realSystem })
+  const browser = openBrowser(overNetwork, url)
+  let agreed: Promise<unknown> | undefined
+  const answer = async (address: URL) => fetch((await consent(browser, address.href)).url)
+  await signInWithBrowser({ baseUrl: url, store, system: realSystem, fetch }, (address) => {
+    agreed = answer(address)
+  })
+  await agreed
+  return home
+}
+
+export function emptyHome(): string {
+  return mkdtempSync(join(tmpdir(), 'payments-home-'))
+}
