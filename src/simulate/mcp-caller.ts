@@ -1,6 +1,7 @@
 import { Client, type Transport } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { ToolAnswer } from './reader.ts'
+import { resultSchemas } from './result-schemas.ts'
 import type { Caller } from './world.ts'
 
 export interface ServerProcess {
@@ -19,7 +20,8 @@ export async function connectOverStdio({ command, args, env }: ServerProcess, ag
 /** An agent's connection over any transport. Agents with odd numbers speak the newer protocol, the others the older. */
 export async function connectCaller(transport: Transport, agent: number): Promise<Caller> {
   const mode = agent % 2 === 1 ? 'auto' : 'legacy'
-  const client = new Client({ name: `simulated-agent-${agent}`, version: '1' }, { versionNegotiation: { mode } })
+  const options = { versionNegotiation: { mode }, jsonSchemaValidator: resultSchemas } as const
+  const client = new Client({ name: `simulated-agent-${agent}`, version: '1' }, options)
   await client.connect(transport)
   // Hosts begin with it; it also lets the client check every result against the tool's output schema.
   await client.listTools()

@@ -8,6 +8,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import type { Tool, Transport } from '@modelcontextprotocol/server'
+import { resultSchemas } from '../../src/simulate/result-schemas.ts'
 
 /** What the tests need of a host's client; the two SDKs agree on it. */
 export interface Host {
@@ -74,7 +75,10 @@ const capabilitiesOf = (person: Person | undefined) => (person === undefined ? {
 
 /** The host of the 2025 era: its SDK knows no other. */
 function earlierHost(person?: Person): Host {
-  const client = new EarlierClient(identity, { capabilities: capabilitiesOf(person) })
+  const client = new EarlierClient(identity, {
+    capabilities: capabilitiesOf(person),
+    jsonSchemaValidator: resultSchemas as never,
+  })
   if (person !== undefined) {
     client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ ...(await person.answer(params as Asked)) }))
   }
@@ -106,7 +110,11 @@ function earlierHost(person?: Person): Host {
 }
 
 function modernHost(mode: 'legacy' | 'auto' | { pin: string }, person?: Person): Host {
-  const client = new ModernClient(identity, { versionNegotiation: { mode }, capabilities: capabilitiesOf(person) })
+  const client = new ModernClient(identity, {
+    versionNegotiation: { mode },
+    capabilities: capabilitiesOf(person),
+    jsonSchemaValidator: resultSchemas,
+  })
   if (person !== undefined) {
     client.setRequestHandler('elicitation/create', async ({ params }) => ({
       ...(await person.answer(params as Asked)),

@@ -164,7 +164,7 @@ const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
 
 describe('on a faulty service', () => {
   it.each(faults)('that $name', { timeout: 120_000 }, async ({ fault, steps, shows }) => {
-    const result = await simulateInProcess({ target: inProcess(fault) })
+    const result = await simulateInProcess({ target: inProcess(fault), agents: 3, purchases: 15 })
     expect(result.exitCode).toBe(1)
     expect(result.history.length).toBeLessThanOrEqual(steps)
     expect(result.report).toContain('The shortest history found that fails')

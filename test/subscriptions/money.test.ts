@@ -153,7 +153,10 @@ describe.each(databases)('the money of subscriptions on $name', (database) => {
     }
     const paid = await proveCharges(world)
     const now = Date.parse((await world.get('/simulations/clock')).json.data.attributes.now)
-    expect(now).toBe(Date.UTC(2026, 0, 15, 12) + 12 * 11 * 86_400_000)
+    // Services that meet wait for each other, milliseconds of the clock that they share.
+    const waitedMs = now - (Date.UTC(2026, 0, 15, 12) + 12 * 11 * 86_400_000)
+    expect(waitedMs).toBeGreaterThanOrEqual(0)
+    expect(waitedMs).toBeLessThan(60_000)
     // The first, fifth and ninth are monthly and paid on the day: 15 January to 27 May.
     for (const index of [0, 4, 8]) expect(await numbers(String(ids[index]))).toEqual([1, 2, 3, 4, 5])
     expect(paid.length).toBeGreaterThan(100)

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
@@ -28,11 +27,13 @@ interface EmptyDatabase {
 }
 
 async function createSqlite(system: System = realSystem) {
-  return opened(await createEmptySqlite(), system)
+  const database = await createEmptySqlite()
+  await copyFile(inject('sqliteTemplate'), database.url.slice('sqlite:'.length))
+  return opened(database, system)
 }
 
 async function createEmptySqlite(): Promise<EmptyDatabase> {
-  const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-sqlite-'))
+  const directory = await mkdtemp(join(inject('fastDirectory'), 'payments-mcp-sqlite-'))
   return {
     url: `sqlite:${join(directory, 'payments.sqlite')}`,
     drop: () => rm(directory, { recursive: true, force: true }),

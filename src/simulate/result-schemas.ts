@@ -1,0 +1,17 @@
+import type { JsonSchemaType, JsonSchemaValidator, jsonSchemaValidator } from '@modelcontextprotocol/client'
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv'
+
+/**
+ * Checks results as the SDK's clients do, but compiles a schema once for all agents: it takes longer than what an agent
+ * does with the tool.
+ */
+export const resultSchemas: jsonSchemaValidator = {
+  getValidator: <T>(schema: JsonSchemaType) => {
+    const text = JSON.stringify(schema)
+    const validator = compiled.get(text) ?? new AjvJsonSchemaValidator().getValidator<unknown>(schema)
+    compiled.set(text, validator)
+    return validator as JsonSchemaValidator<T>
+  },
+}
+
+const compiled = new Map<string, JsonSchemaValidator<unknown>>()
