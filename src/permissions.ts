@@ -3,15 +3,15 @@
  * name: the scope an API key needs (`null`: API keys never may; `any`: every key may), whether the fixed agent policy
  * allows it, what an agent must hold besides: in a customer's grant, and for cards and subscriptions on the wallet of
  * its own party too (its policy lets it read its party's wallets anyway); and the scope an OAuth grant needs (`any`:
- * every grant may). A user may do all that is not for agents only.
+ * every grant may; `null`: none may, for what it made would outlive it). A user may do all that is not for agents only.
  */
 export const permissions = {
   'identity.read': { apiKeyScope: 'any', agent: true, agentHolds: null, oauthScope: 'any' },
   'wallets.read': { apiKeyScope: 'wallets.read', agent: true, agentHolds: 'wallets.read', oauthScope: 'payments:read' },
   // The lifecycle of wallets and who may use them is never an agent's, whatever it holds (spec: Agent keys).
-  'wallets.create': { apiKeyScope: 'wallets.create', agent: false, agentHolds: null, oauthScope: 'account:manage' },
-  'wallets.update': { apiKeyScope: 'wallets.update', agent: false, agentHolds: null, oauthScope: 'account:manage' },
-  'wallet_agents.read': { apiKeyScope: 'wallets.read', agent: false, agentHolds: null, oauthScope: 'account:manage' },
+  'wallets.create': { apiKeyScope: 'wallets.create', agent: false, agentHolds: null, oauthScope: null },
+  'wallets.update': { apiKeyScope: 'wallets.update', agent: false, agentHolds: null, oauthScope: null },
+  'wallet_agents.read': { apiKeyScope: 'wallets.read', agent: false, agentHolds: null, oauthScope: 'account:read' },
   'wallets.transfer': {
     apiKeyScope: 'wallets.transfer',
     agent: true,
@@ -96,14 +96,14 @@ export const permissions = {
     agentHolds: 'payments.create',
     oauthScope: 'payments:write',
   },
-  'agents.read': { apiKeyScope: 'agents.read', agent: false, agentHolds: null, oauthScope: 'account:manage' },
-  'agents.create': { apiKeyScope: 'agents.create', agent: false, agentHolds: null, oauthScope: 'account:manage' },
-  'agents.update': { apiKeyScope: 'agents.update', agent: false, agentHolds: null, oauthScope: 'account:manage' },
-  'agents.delete': { apiKeyScope: 'agents.delete', agent: false, agentHolds: null, oauthScope: 'account:manage' },
+  'agents.read': { apiKeyScope: 'agents.read', agent: false, agentHolds: null, oauthScope: 'account:read' },
+  'agents.create': { apiKeyScope: 'agents.create', agent: false, agentHolds: null, oauthScope: null },
+  'agents.update': { apiKeyScope: 'agents.update', agent: false, agentHolds: null, oauthScope: null },
+  'agents.delete': { apiKeyScope: 'agents.delete', agent: false, agentHolds: null, oauthScope: null },
   // Agents' keys too: who may rename an agent may not thereby hand out a credential that moves money.
-  'api_keys.read': { apiKeyScope: 'api_keys.read', agent: false, agentHolds: null, oauthScope: 'account:manage' },
-  'api_keys.create': { apiKeyScope: 'api_keys.create', agent: false, agentHolds: null, oauthScope: 'account:manage' },
-  'api_keys.delete': { apiKeyScope: 'api_keys.delete', agent: false, agentHolds: null, oauthScope: 'account:manage' },
+  'api_keys.read': { apiKeyScope: 'api_keys.read', agent: false, agentHolds: null, oauthScope: 'account:read' },
+  'api_keys.create': { apiKeyScope: 'api_keys.create', agent: false, agentHolds: null, oauthScope: null },
+  'api_keys.delete': { apiKeyScope: 'api_keys.delete', agent: false, agentHolds: null, oauthScope: null },
   'activity.read': { apiKeyScope: 'agents.read', agent: true, agentHolds: null, oauthScope: 'payments:read' },
   'clock.use': { apiKeyScope: 'any', agent: true, agentHolds: null, oauthScope: 'any' },
 } as const satisfies Record<string, PermissionRule>
@@ -112,7 +112,7 @@ interface PermissionRule {
   apiKeyScope: Scope | 'any' | null
   agent: boolean
   agentHolds: Delegable | null
-  oauthScope: OAuthScope | 'any'
+  oauthScope: OAuthScope | 'any' | null
 }
 
 export type Permission = keyof typeof permissions
@@ -187,7 +187,7 @@ export const oauthScopes = {
   'customers:read': { words: 'See your customers and invitations', includes: [] },
   'customers:write': { words: 'Invite customers and end their connections', includes: ['customers:read'] },
   // An agent's policy never allows what it opens, so a connection that acts as an agent is not given it.
-  'account:manage': { words: 'Manage your agents, wallets and keys', includes: [] },
+  'account:read': { words: 'See your agents and keys', includes: [] },
 } as const satisfies Record<string, { words: string; includes: readonly string[] }>
 
 export type OAuthScope = keyof typeof oauthScopes
@@ -205,6 +205,6 @@ export function withIncluded(scopes: readonly string[]): string[] {
 
 /** Whether the scopes of an OAuth grant allow what the permission is for. */
 export function scopesAllow(granted: readonly string[], permission: Permission): boolean {
-  const needed: string = permissions[permission].oauthScope
-  return needed === 'any' || withIncluded(granted).includes(needed)
+  const needed: string | null = permissions[permission].oauthScope
+  return needed === 'any' || (needed !== null && withIncluded(granted).includes(needed))
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { Failure } from '../errors.ts'
 import { equalSecrets, type System } from '../system.ts'
 
-export interface Callback {
+interface Callback {
   /** The redirect address, on a free port of this machine. */
   address: string
   /** Waits for the browser to bring the answer, and tells it there how `finish` went. Throws what `finish` throws. */

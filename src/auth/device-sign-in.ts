@@ -10,7 +10,7 @@ import { deviceGrant, reaching } from './authorization-server.ts'
 import { oauthErrorCode } from './oauth-failure.ts'
 import { keepLogin, needEndpoint, prepareSignIn, type SignIn, type SignInOptions } from './sign-in.ts'
 
-export interface DeviceCode {
+interface DeviceCode {
   /** Where the person enters the code, on any device. */
   address: string
   userCode: string

@@ -5,7 +5,7 @@ import { parseBaseUrl } from '../setting-values.ts'
 
 export type Fetch = (request: Request) => Promise<Response>
 
-export interface ResourceMetadata {
+interface ResourceMetadata {
   /** What access tokens are asked for, as the API writes it. */
   resource: string
   issuer: string

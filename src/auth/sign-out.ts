@@ -5,7 +5,7 @@ import type { SignInOptions } from './sign-in.ts'
 import type { Login } from './token-store.ts'
 
 /** How a sign-out went: nobody was signed in; it ended everywhere; or here only, and why. */
-export type SignOut = { kind: 'none' } | { kind: 'revoked' } | { kind: 'forgotten'; reason: string }
+type SignOut = { kind: 'none' } | { kind: 'revoked' } | { kind: 'forgotten'; reason: string }
 
 /** Ends the login at the server (RFC 7009), and forgets it here also where the server does not answer. */
 export async function signOut({ baseUrl, store, fetch }: Omit<SignInOptions, 'system'>): Promise<SignOut> {

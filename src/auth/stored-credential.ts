@@ -1,19 +1,14 @@
 import type { Log } from '../client/client.ts'
 import { Failure } from '../errors.ts'
-import type { System } from '../system.ts'
-import type { Fetch } from './resource-metadata.ts'
-import type { Login, TokenStore } from './token-store.ts'
+import type { SignInOptions } from './sign-in.ts'
+import type { Login } from './token-store.ts'
 
-export interface StoredCredentialOptions {
-  /** Of the payments API that the login is for. */
-  baseUrl: string
-  store: TokenStore
-  system: System
-  fetch: Fetch
+/** Of a sign-in, and of using what came of it. */
+export interface StoredCredentialOptions extends SignInOptions {
   log?: Log | undefined
 }
 
-export interface StoredCredential {
+interface StoredCredential {
   /** An access token that is good for some time yet. Throws `Failure` that says what to run where there is none. */
   (): Promise<string>
   /** The API refused this token: the next call asks for another instead of waiting for its end. */

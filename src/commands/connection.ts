@@ -1,3 +1,4 @@
+import type { Fetch } from '../auth/resource-metadata.ts'
 import { createStoredCredential } from '../auth/stored-credential.ts'
 import { createTokenStore } from '../auth/token-store.ts'
 import { type Client, createClient } from '../client/client.ts'
@@ -6,6 +7,7 @@ import { type Config, ConfigError, dataDirectory } from '../config.ts'
 import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { newSecret, type System } from '../system.ts'
+import { embeddedAddress } from './addresses.ts'
 import { letYoungHeapGrow } from './young-heap.ts'
 
 export interface Connection {
@@ -20,9 +22,6 @@ export function connect(config: Config, system: System, log: Logger): Connection
     ? connectEmbedded(config, instanceId, system, log)
     : connectRemote(config, config.baseUrl, instanceId, system, log)
 }
-
-/** Stands for the address of a service that is called without a network. */
-const embeddedAddress = 'http://sandbox.invalid'
 
 function connectEmbedded(config: Config, instanceId: string, system: System, log: Logger): Connection {
   const open = async () => {
@@ -82,10 +81,7 @@ function connectRemote(config: Config, baseUrl: string, instanceId: string, syst
 }
 
 /** A token that was revoked looks as good as any until the API is asked. */
-function noticing(
-  fetch: (request: Request) => Promise<Response>,
-  refused: (accessToken: string) => void,
-): (request: Request) => Promise<Response> {
+function noticing(fetch: Fetch, refused: (accessToken: string) => void): Fetch {
   return async (request) => {
     const response = await fetch(request)
     if (response.status === 401) refused(request.headers.get('Authorization')?.replace(/^Bearer /, '') ?? '')

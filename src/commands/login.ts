@@ -1,14 +1,15 @@
 import { signInWithBrowser } from '../auth/browser-sign-in.ts'
 import { signInWithDevice } from '../auth/device-sign-in.ts'
-import { type ConfigSources, loadConfig } from '../config.ts'
+import { loadConfig } from '../config.ts'
 import { orExplainFailure } from './explain-failure.ts'
+import type { Flags } from './main.ts'
 import { openBrowser } from './open-browser.ts'
 import { atSignInPlace } from './sign-in-place.ts'
 
-type Flags = NonNullable<ConfigSources['flags']> & { device?: boolean }
+type LoginFlags = Flags & { device?: boolean }
 
 /** Signs in at a payments API, and keeps the login for the MCP server. */
-export async function login(flags: Flags): Promise<void> {
+export async function login(flags: LoginFlags): Promise<void> {
   await orExplainFailure(async () => {
     await atSignInPlace(loadConfig({ flags }), async (options) => {
       if (flags.device === true) await signInWithDevice(options, showCode)

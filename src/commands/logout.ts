@@ -1,10 +1,11 @@
 import { signOut } from '../auth/sign-out.ts'
-import { type ConfigSources, loadConfig } from '../config.ts'
+import { loadConfig } from '../config.ts'
 import { orExplainFailure } from './explain-failure.ts'
+import type { Flags } from './main.ts'
 import { atSignInPlace } from './sign-in-place.ts'
 
 /** Ends the login at a payments API. */
-export async function logout(flags: NonNullable<ConfigSources['flags']>): Promise<void> {
+export async function logout(flags: Flags): Promise<void> {
   await orExplainFailure(async () => {
     await atSignInPlace(loadConfig({ flags }), async (options) => {
       const ended = await signOut(options)

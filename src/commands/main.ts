@@ -3,7 +3,7 @@ import { type ConfigSources, settings } from '../config.ts'
 import { simulateHelp, simulateOptions } from '../simulate/options.ts'
 import { version } from './version.ts'
 
-type Flags = NonNullable<ConfigSources['flags']>
+export type Flags = NonNullable<ConfigSources['flags']>
 
 /** The command line: `payments-mcp [serve | simulate | login | logout | whoami]` with a flag for every variable. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -11,44 +11,34 @@ export async function main(argv: readonly string[]): Promise<void> {
     .description('A payments API as MCP tools, with a complete sandbox. Without a command: an MCP server over stdio.')
     .version(version)
     .showHelpAfterError('(payments-mcp --help lists what there is)')
-  withSettings(program).action(async (_options, command: Command) => {
-    const { stdio } = await import('./stdio.ts')
-    await stdio(command.optsWithGlobals<Flags>())
-  })
+  withSettings(program).action(running(async () => (await import('./stdio.ts')).stdio))
   withSettings(program.command('serve'))
     .description('Run the sandbox as an HTTP server.')
-    .action(async (_options, command: Command) => {
-      const { serve } = await import('./serve.ts')
-      await serve(command.optsWithGlobals<Flags>())
-    })
+    .action(running(async () => (await import('./serve.ts')).serve))
   const simulation = withSettings(program.command('simulate'))
     .description('Simulated agents make card purchases through MCP, and every answer is checked.')
     .addHelpText('after', simulateHelp)
-    .action(async (_options, command: Command) => {
-      const { simulate } = await import('./simulate.ts')
-      await simulate(command.optsWithGlobals())
-    })
+    .action(running(async () => (await import('./simulate.ts')).simulate))
   for (const [flags, meaning, fallback] of simulateOptions) simulation.option(flags, meaning, fallback)
   withSettings(program.command('login'))
     .description('Sign in at a payments API in a browser: the MCP server then acts as who signed in.')
     .option('--device', 'Sign in with a code on another device, for a machine without a browser')
-    .action(async (_options, command: Command) => {
-      const { login } = await import('./login.ts')
-      await login(command.optsWithGlobals())
-    })
+    .action(running(async () => (await import('./login.ts')).login))
   withSettings(program.command('logout'))
     .description('End the sign-in at a payments API, there and here.')
-    .action(async (_options, command: Command) => {
-      const { logout } = await import('./logout.ts')
-      await logout(command.optsWithGlobals<Flags>())
-    })
+    .action(running(async () => (await import('./logout.ts')).logout))
   withSettings(program.command('whoami'))
     .description('Tell whom the MCP server acts as.')
-    .action(async (_options, command: Command) => {
-      const { whoami } = await import('./whoami.ts')
-      await whoami(command.optsWithGlobals<Flags>())
-    })
+    .action(running(async () => (await import('./whoami.ts')).whoami))
   await program.parseAsync(argv)
+}
+
+/** The module of a command is loaded when it runs. */
+function running<Given extends Flags>(load: () => Promise<(flags: Given) => Promise<void>>) {
+  return async (_options: unknown, command: Command) => {
+    const run = await load()
+    await run(command.optsWithGlobals<Given>())
+  }
 }
 
 function withSettings(command: Command): Command {

@@ -15,6 +15,7 @@ import type { Service } from '../service/service.ts'
 import { createMcpSessions } from '../service/store/mcp-sessions.ts'
 import type { Store } from '../service/store/store.ts'
 import type { System } from '../system.ts'
+import { embeddedAddress } from './addresses.ts'
 import { createTokenExchange } from './token-exchange.ts'
 import { version } from './version.ts'
 
@@ -31,9 +32,6 @@ export interface McpOverHttp {
 interface Caller extends Principal {
   allows(operation: OperationDefinition): boolean
 }
-
-/** Stands for the address of a service that is called without a network. */
-const embeddedAddress = 'http://sandbox.invalid'
 
 /** The MCP endpoint of `serve`: a resource server that the service authorizes for, and a client of its API. */
 export async function mcpOverHttp({
@@ -150,5 +148,5 @@ function scopesFor(message: unknown): readonly string[] {
   const operation = byName.get(params.name)
   if (operation === undefined) return []
   const { oauthScope } = permissions[operation.permission]
-  return oauthScope === 'any' ? [] : [oauthScope]
+  return oauthScope === 'any' || oauthScope === null ? [] : [oauthScope]
 }

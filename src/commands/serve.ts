@@ -1,15 +1,16 @@
 import { resolve } from 'node:path'
-import { type Config, ConfigError, type ConfigSources, loadConfig } from '../config.ts'
+import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { createLogger, type Logger } from '../log.ts'
 import { listen } from '../service/listen.ts'
 import type { SeededCredentials } from '../service/seed.ts'
 import { realSystem } from '../system.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
+import type { Flags } from './main.ts'
 import { createSite, type Site } from './site.ts'
 
 /** The service as one HTTP process, until SIGINT or SIGTERM. */
-export async function serve(flags: NonNullable<ConfigSources['flags']>): Promise<void> {
+export async function serve(flags: Flags): Promise<void> {
   await orExplain(async () => {
     const config = loadConfig({ flags })
     const log = createLogger({ level: config.logLevel })

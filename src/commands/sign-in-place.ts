@@ -4,6 +4,7 @@ import { createRemoteFetch } from '../client/remote.ts'
 import { type Config, ConfigError, dataDirectory } from '../config.ts'
 import { parseBaseUrl } from '../setting-values.ts'
 import { realSystem } from '../system.ts'
+import { servedAddress } from './addresses.ts'
 
 /** Runs `work` with this user's logins and a network, for the configured address. */
 export async function atSignInPlace(config: Config, work: (options: SignInOptions) => Promise<void>): Promise<void> {
@@ -18,11 +19,12 @@ export async function atSignInPlace(config: Config, work: (options: SignInOption
 }
 
 /** The address that is signed in at: a deployed API, or `serve` on this machine. @throws ConfigError */
-export function signInAddress({ baseUrl, publicUrl, host, port }: Config): string {
-  const local = parseBaseUrl(`http://${host.includes(':') ? `[${host}]` : host}:${port}`)
-  const address = baseUrl ?? publicUrl ?? local
+function signInAddress(config: Config): string {
+  const { baseUrl, publicUrl } = config
+  const served = servedAddress(config)
+  const address = baseUrl ?? publicUrl ?? parseBaseUrl(served)
   if (address !== undefined) return address
   throw new ConfigError(
-    `PAYMENTS_BASE_URL (--base-url) got nothing, and http://${host}:${port} is no loopback address; it accepts the address to sign in at.`,
+    `PAYMENTS_BASE_URL (--base-url) got nothing, and ${served} is no loopback address; it accepts the address to sign in at.`,
   )
 }

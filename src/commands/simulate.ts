@@ -2,15 +2,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SingleBar } from 'cli-progress'
-import { type Config, ConfigError, type ConfigSources, dataDirectory, loadConfig } from '../config.ts'
+import { type Config, ConfigError, dataDirectory, loadConfig } from '../config.ts'
 import { show } from '../errors.ts'
 import { connectOverStdio } from '../simulate/mcp-caller.ts'
 import { simulate as runSimulation } from '../simulate/simulate.ts'
 import type { Target } from '../simulate/world.ts'
 import { realSystem } from '../system.ts'
 import { orExplain } from './explain.ts'
+import type { Flags } from './main.ts'
 
-type Flags = NonNullable<ConfigSources['flags']> & {
+type SimulateFlags = Flags & {
   agents: string
   purchases: string
   seed: string
@@ -21,7 +22,7 @@ type Flags = NonNullable<ConfigSources['flags']> & {
 }
 
 /** Simulated agents buy with cards through real MCP connections; every answer is checked. */
-export async function simulate(flags: Flags): Promise<void> {
+export async function simulate(flags: SimulateFlags): Promise<void> {
   await orExplain(async () => {
     const config = loadConfig({ flags })
     if (config.environment === 'production') {

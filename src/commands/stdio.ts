@@ -1,4 +1,4 @@
-import { type Config, ConfigError, type ConfigSources, loadConfig } from '../config.ts'
+import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { createLogger, type Logger } from '../log.ts'
 import { actorOf, createMcpServer } from '../mcp/server.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
@@ -6,10 +6,11 @@ import { appViews } from '../mcp/ui/apps.ts'
 import { newSecret, realSystem } from '../system.ts'
 import type { Connection } from './connection.ts'
 import { orExplain } from './explain.ts'
+import type { Flags } from './main.ts'
 import { version } from './version.ts'
 
 /** The MCP server on this process's stdin and stdout, until stdin ends. */
-export async function stdio(flags: NonNullable<ConfigSources['flags']>): Promise<void> {
+export async function stdio(flags: Flags): Promise<void> {
   await orExplain(async () => {
     const loaded = loadConfig({ flags })
     refuseEmbeddedProduction(loaded)

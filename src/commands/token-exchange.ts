@@ -1,4 +1,5 @@
 import { Failure } from '../errors.ts'
+import { tokenExchangeGrant } from '../service/oauth/resources.ts'
 import { type System, sha256 } from '../system.ts'
 
 interface TokenExchange {
@@ -26,7 +27,7 @@ export function createTokenExchange({
 
   const exchanged = async (credential: string, entry: { endsAtMs: number }): Promise<string> => {
     const body = new URLSearchParams({
-      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      grant_type: tokenExchangeGrant,
       subject_token: credential,
       subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
     })

@@ -1,16 +1,17 @@
 import type { z } from 'zod'
 import type { Whoami } from '../../tools/credentials.ts'
 import { createTokenStore } from '../auth/token-store.ts'
-import { type Config, type ConfigSources, dataDirectory, loadConfig } from '../config.ts'
+import { type Config, dataDirectory, loadConfig } from '../config.ts'
 import { createLogger } from '../log.ts'
 import { realSystem } from '../system.ts'
 import { connect } from './connection.ts'
 import { orExplainFailure } from './explain-failure.ts'
+import type { Flags } from './main.ts'
 
 type Identity = z.infer<typeof Whoami>
 
 /** Tells whom the MCP server acts as with this configuration. */
-export async function whoami(flags: NonNullable<ConfigSources['flags']>): Promise<void> {
+export async function whoami(flags: Flags): Promise<void> {
   await orExplainFailure(async () => {
     const config = loadConfig({ flags })
     // A person reads this, who is told the outcome only.

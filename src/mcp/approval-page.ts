@@ -7,7 +7,7 @@ import {
 import { approvalPagePath, approveApproval, getApproval } from '../../tools/approvals.ts'
 import { announceChanges } from './changes.ts'
 import { type AskedState, answerTo, type Fingerprint, fingerprint, stateOf } from './elicitation.ts'
-import { refused, success } from './results.ts'
+import { askNoMore, refused, success } from './results.ts'
 import type { Serving } from './serving.ts'
 import { mostRounds, waitsMs } from './waits.ts'
 
@@ -67,7 +67,7 @@ function ofPage(input: Record<string, unknown>): Fingerprint {
 
 const notOpened = {
   detail: 'The person did not open the page. Nothing was done.',
-  next: 'Tell them so. Do not call again unless they ask for it.',
+  next: askNoMore,
 }
 
 const undecided = {

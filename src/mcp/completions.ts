@@ -7,7 +7,7 @@ import {
 import { show } from '../errors.ts'
 import { rehearsals } from './prompts.ts'
 import { activityTemplate, resourceKinds, templateOf } from './resource-kinds.ts'
-import { newestIds, readable } from './resources.ts'
+import { newestIds, readableKind } from './resources.ts'
 import type { Serving } from './serving.ts'
 
 /** The most that the protocol allows in an answer, and that a page of a list holds. */
@@ -50,6 +50,6 @@ async function ids(serving: Serving, uri: string, argument: string): Promise<str
 }
 
 async function idsOf(serving: Serving, kind: string): Promise<string[]> {
-  const found = readable(serving).find(([name]) => name === kind)?.[1]
+  const found = readableKind(serving, kind)
   return found === undefined ? [] : (await newestIds(serving, found, mostValues)).map(({ id }) => id)
 }

@@ -11,7 +11,7 @@ import { afterPage, offerPage, pageFor } from './approval-page.ts'
 import { asksPeople } from './confirm-settings.ts'
 import { answerTo, decisionForm, type Fingerprint, fingerprint, modesOf, stateOf } from './elicitation.ts'
 import { type Question, questions } from './questions.ts'
-import { refused } from './results.ts'
+import { askNoMore, refused } from './results.ts'
 import type { Serving } from './serving.ts'
 
 export interface ToolCall {
@@ -21,7 +21,7 @@ export interface ToolCall {
 }
 
 /** Either the call may go on, under that key, or what the host gets instead. */
-export type Decision =
+type Decision =
   | { go: true; of: Fingerprint; idempotencyKey: string | undefined }
   | { go: false; answer: CallToolResult | InputRequiredResult }
 
@@ -94,7 +94,7 @@ function messageOf({ facts, effect }: Question): string {
 
 const declined = {
   detail: 'The person did not agree. Nothing was done.',
-  next: 'Tell them so. Do not call again unless they ask for it.',
+  next: askNoMore,
 }
 
 function cannotAsk(serving: Serving, page: string | undefined): CallToolResult {

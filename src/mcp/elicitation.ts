@@ -10,7 +10,7 @@ import {
 import { sha256 } from '../system.ts'
 
 /** What a call waits for: the person's decision, here or on a page; that they verified; that they saw a card. */
-export type Step = 'decision' | 'page' | 'verification' | 'card'
+type Step = 'decision' | 'page' | 'verification' | 'card'
 
 /** What a call is continued with, sealed while it is away. */
 export interface AskedState {

@@ -2,7 +2,7 @@ import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { show } from '../errors.ts'
 
 /** Every list of today fits in one page. */
-export const longestPage = 100
+const longestPage = 100
 
 /**
  * A page of a list whose order is stable. The cursor names the last item of the page before: what is added or removed

@@ -21,7 +21,7 @@ export interface Question {
   tick: string
 }
 
-export interface QuestionRule {
+interface QuestionRule {
   /** The argument in cents above which it asks; absent: it always asks. */
   amount?: string
   /** undefined: there is nothing to decide, the service says why when it is called. */
@@ -43,6 +43,9 @@ export const questions: Readonly<Record<string, QuestionRule>> = {
   revoke_agent_key: { ask: (input, read) => endingAgentKey(input, read, 'Revoke an agent key') },
   rotate_agent_key: { ask: (input, read) => endingAgentKey(input, read, 'Replace an agent key') },
   delete_agent: { ask: deletingAgent },
+  update_agent: { ask: changingLimits },
+  create_api_key: { ask: makingApiKey },
+  create_agent_key: { ask: makingAgentKey },
   create_payment: { amount: 'amount', ask: paying },
   create_wire: { amount: 'amount', ask: wiring },
   create_internal_transfer: { amount: 'amount', ask: transferring },
@@ -155,6 +158,41 @@ async function deletingAgent({ agentId }: Arguments, read: Read): Promise<Questi
     facts: [`Delete the agent ${quoted(name)} (${word(agentId)})`],
     effect: 'Its keys, what customers granted it and its pending invitations end at once, for good.',
     tick: 'Yes, delete the agent',
+  }
+}
+
+/** A name may change unasked; what an agent may spend is the person's to say. */
+async function changingLimits({ agentId, limits }: Arguments, read: Read): Promise<Question | undefined> {
+  if (limits === undefined) return undefined
+  const { name } = (await read(getAgent, { agentId })).data.attributes
+  const windows = Object.entries((limits ?? {}) as Record<string, unknown>).map(
+    ([window, cents]) => `${word(window)} ${typeof cents === 'number' ? money(cents, 'USD') : 'without a limit'}`,
+  )
+  return {
+    facts: [
+      `Change the limits of the agent ${quoted(name)} (${word(agentId)})`,
+      `To: ${windows.length === 0 ? 'none' : windows.join(', ')}`,
+    ],
+    effect: 'Payments above a limit wait for an approval; what has none does not.',
+    tick: 'Yes, change the limits',
+  }
+}
+
+async function makingApiKey({ name, scopes }: Arguments): Promise<Question> {
+  const held = Array.isArray(scopes) ? scopes.map((scope) => word(scope)).join(', ') : 'everything that this key may'
+  return {
+    facts: [`Make an API key ${quoted(name)}`, `It may: ${held}`],
+    effect: 'The model gets the key. Whoever has it acts for your account without asking you, until it is revoked.',
+    tick: 'Yes, make the key',
+  }
+}
+
+async function makingAgentKey({ agentId }: Arguments, read: Read): Promise<Question> {
+  const { name } = (await read(getAgent, { agentId })).data.attributes
+  return {
+    facts: [`Make a key of the agent ${quoted(name)} (${word(agentId)})`],
+    effect: 'The model gets the key. Whoever has it acts as the agent without asking you, until it is revoked.',
+    tick: 'Yes, make the key',
   }
 }
 

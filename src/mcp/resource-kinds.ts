@@ -55,7 +55,7 @@ export const templateOf = (kind: string) => `payments://${kind}/{id}{?customerPa
 /** The instance of a run is no id of the service's: it may hold any printable character. */
 export const activityTemplate = 'payments://activity/{instanceId}'
 
-export interface ParsedAddress {
+interface ParsedAddress {
   kind: string
   id: string
   customerPartyId: string | undefined

@@ -20,14 +20,11 @@ import {
   type ResourceKind,
   templateOf,
 } from './resource-kinds.ts'
-import type { Serving } from './serving.ts'
+import { longestAddress, type Serving } from './serving.ts'
 import { mayCall } from './tools.ts'
 
 /** How many of each kind are listed: the newest. Older ones are read by their address. */
 const listedOfEach = 10
-
-/** Longer than any address that can be read. */
-const longestAddress = 4_096
 
 /** The views, this run's activity, and the newest of each kind. */
 export async function listResources(serving: Serving, cursor: string | undefined): Promise<ListResourcesResult> {
@@ -94,7 +91,11 @@ interface Listed {
 
 const mimeType = 'application/json'
 
-export function readable(serving: Serving) {
+export function readableKind(serving: Serving, kind: string): ResourceKind | undefined {
+  return readable(serving).find(([name]) => name === kind)?.[1]
+}
+
+function readable(serving: Serving) {
   return kindEntries.filter(([, { read, list }]) => mayCall(serving, read) && mayCall(serving, list))
 }
 
@@ -112,7 +113,7 @@ function readingOf(serving: Serving, uri: string) {
   if (kind === 'activity' && mayCall(serving, listActivity)) {
     return [listActivity as OperationDefinition, { instanceId: id, limit: 100, ...acting }] as const
   }
-  const found = readable(serving).find(([name]) => name === kind)?.[1]
+  const found = kind === undefined ? undefined : readableKind(serving, kind)
   if (found === undefined) throw new ResourceNotFoundError(uri)
   return [found.read, { [found.id]: id, ...acting }] as const
 }

@@ -18,6 +18,9 @@ export function failure(error: Failure | ApiError): CallToolResult {
   return { isError: true, content: [{ type: 'text', text: JSON.stringify({ error: described(error) }) }] }
 }
 
+/** What a model does after a person said no. */
+export const askNoMore = 'Tell them so. Do not call again unless they ask for it.'
+
 /** What a person did not decide, or decided against. The service was not asked to do it. */
 export function refused(code: string, told: { detail: string; next: string }): CallToolResult {
   return { isError: true, content: [{ type: 'text', text: JSON.stringify({ error: { code, ...told } }) }] }

@@ -1,11 +1,10 @@
 import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server'
-import type { Log } from '../client/client.ts'
 import { realSystem } from '../system.ts'
 import { asksPeople, confirmByDefault } from './confirm-settings.ts'
 import { serverIcons } from './icons.ts'
 import { instructionsFor } from './instructions.ts'
 import { createRequestStates } from './request-states.ts'
-import type { McpServerOptions, Serving } from './serving.ts'
+import { longestAddress, type McpServerOptions, type Serving } from './serving.ts'
 import type { ToolChoice } from './tools.ts'
 
 export type { McpServerOptions } from './serving.ts'
@@ -51,16 +50,6 @@ export function createMcpServer(options: McpServerOptions): Server {
   return server
 }
 
-/** Tells the host that it may call more or less than it did: a scope was granted, or taken back. */
-export async function announceListChange(server: Server, log: Log): Promise<void> {
-  try {
-    await server.sendToolListChanged()
-    await server.sendPromptListChanged()
-  } catch (error) {
-    log.warn({ err: error }, 'a change of the lists is not told')
-  }
-}
-
 function answerTools(serving: Serving): void {
   const { server, client, log } = serving
   let loading: Promise<typeof import('./tool-calls.ts')> | undefined
@@ -80,8 +69,6 @@ function answerTools(serving: Serving): void {
 
 /** More than any host watches at a time. */
 const mostSubscriptions = 1_000
-/** Longer than any address that can be read. */
-const longestAddress = 4_096
 
 function answerResources(serving: Serving): void {
   const { server } = serving

@@ -1,4 +1,4 @@
-import type { Server, ServerContext } from '@modelcontextprotocol/server'
+import type { Resource, Server, ServerContext } from '@modelcontextprotocol/server'
 import type { Client, Log } from '../client/client.ts'
 import type { System } from '../system.ts'
 import type { ConfirmSettings } from './confirm-settings.ts'
@@ -30,19 +30,14 @@ export interface McpServerOptions extends ToolChoice {
   system?: Pick<System, 'randomBytes' | 'sleep'>
 }
 
-export interface AppViews {
+interface AppViews {
   /** The `_meta` of a tool; undefined: it has no view. */
   toolMeta(name: string): Record<string, unknown> | undefined
-  resources: readonly AppResource[]
+  resources: readonly (Resource & { read(): Promise<string> })[]
 }
 
-export interface AppResource {
-  uri: string
-  name: string
-  mimeType: string
-  _meta?: Record<string, unknown>
-  read(): Promise<string>
-}
+/** Of a resource: longer than any that can be read. */
+export const longestAddress = 4_096
 
 /** What the requests of one connection are answered with. */
 export interface Serving extends McpServerOptions {

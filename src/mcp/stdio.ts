@@ -10,7 +10,7 @@ import { type StdioServerHandle, serveStdio } from '@modelcontextprotocol/server
 import type { Log } from '../client/client.ts'
 import type { System } from '../system.ts'
 
-export interface StdioOptions {
+interface StdioOptions {
   /** Called once per connection, and once more when a client probes the era before it falls back to the older one. */
   createServer: () => Server
   /** Called once, after the last answer is written: closes what keeps the process alive. */

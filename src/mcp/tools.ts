@@ -1,6 +1,6 @@
 import type { Tool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { getAgentCardDetails } from '../../tools/agent-cards.ts'
+import { createAgentCardDetailsPage, getAgentCardDetails } from '../../tools/agent-cards.ts'
 import { catalogue } from '../../tools/index.ts'
 import { type Environment, inputParts, type OperationDefinition, type Toolset } from '../operation.ts'
 import { permissions } from '../permissions.ts'
@@ -33,7 +33,10 @@ export function mayCall({ environment, actor, allows }: ToolChoice, operation: O
   return operation.environments.includes(environment) && mayEver(operation, actor) && (allows?.(operation) ?? true)
 }
 
-function isChosen({ toolsets, readOnly }: ToolChoice, { effect, toolsets: sets }: OperationDefinition): boolean {
+function isChosen(choice: ToolChoice, { name, effect, toolsets: sets }: OperationDefinition): boolean {
+  const { toolsets, readOnly, cardDetails } = choice
+  // Where numbers are for the person only, the address of a page that shows one is not for the model either.
+  if (cardDetails === 'masked' && name === createAgentCardDetailsPage.name) return false
   return (toolsets?.some((toolset) => sets.includes(toolset)) ?? true) && (readOnly !== true || effect === 'read')
 }
 
@@ -74,7 +77,7 @@ function surfaceOf(choice: ToolChoice): Surface {
   const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails}`
   let surface = surfaces.get(key)
   if (surface === undefined) {
-    const operations = operationsOf({ environment, toolsets, actor, readOnly })
+    const operations = operationsOf({ environment, toolsets, actor, readOnly, cardDetails })
     const tools = operations.map((operation) => toolOf(offered(operation, cardDetails), environment))
     surface = { tools, byName: new Map(operations.map((operation) => [operation.name, operation])) }
     surfaces.set(key, surface)
@@ -89,7 +92,7 @@ function offered(operation: OperationDefinition, cardDetails: ToolChoice['cardDe
 }
 
 /** An operation as an MCP tool. */
-export function toolOf(operation: OperationDefinition, environment: Environment): Tool {
+function toolOf(operation: OperationDefinition, environment: Environment): Tool {
   const { name, title, description, effect } = operation
   return {
     name,

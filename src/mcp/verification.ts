@@ -5,9 +5,10 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { ApiError } from '../client/api-error.ts'
+import { parseBaseUrl } from '../setting-values.ts'
 import { newKey } from './confirm.ts'
 import { type AskedState, answerTo, type Fingerprint, modesOf, stateOf } from './elicitation.ts'
-import { refused } from './results.ts'
+import { askNoMore, refused } from './results.ts'
 import type { Serving } from './serving.ts'
 import { mostRounds, waitsMs } from './waits.ts'
 
@@ -82,13 +83,11 @@ function isVerification(error: unknown): error is ApiError {
 function pageIn(error: unknown): string | undefined {
   if (!isVerification(error)) return undefined
   const address = /https?:\/\/\S+$/.exec(error.detail)?.[0]
-  const url = address === undefined ? null : URL.parse(address)
-  if (url === null || url.username !== '') return undefined
-  const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
-  return url.protocol === 'https:' || isLocal ? url.href : undefined
+  const isSafe = address !== undefined && parseBaseUrl(address.replace(/[?#].*$/, '')) !== undefined
+  return isSafe ? new URL(address).href : undefined
 }
 
 const notVerified = {
   detail: 'The person did not open the page to verify. Nothing was done.',
-  next: 'Tell them so. Do not call again unless they ask for it.',
+  next: askNoMore,
 }

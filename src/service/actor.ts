@@ -34,6 +34,11 @@ export interface Grant {
 export function requirePermission(actor: Actor, operation: OperationDefinition): void {
   const rule = permissions[operation.permission]
   if (actor.grant !== null && !scopesAllow(actor.grant.scopes, operation.permission)) {
+    if (rule.oauthScope === null) {
+      fail('forbidden', {
+        detail: `No connected application may ${operation.name}: manage the account with an API key, or in person.`,
+      })
+    }
     fail('forbidden', {
       detail: `The connection lacks the permission ${rule.oauthScope}, which ${operation.name} needs. Connect again and allow it.`,
       scopes: [...actor.grant.scopes, rule.oauthScope],

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createAdaptorServer } from '@hono/node-server'
+import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { newId, type System } from '../system.ts'
 import { refusal } from './reply.ts'
 
 export interface ListenOptions {
-  fetch: (request: Request) => Promise<Response>
+  fetch: (request: Request, caller: Caller) => Promise<Response>
   host: string
   /** 0 takes any free port. */
   port: number
@@ -19,6 +19,12 @@ export interface ListenOptions {
   allowedOrigins?: readonly string[]
   system: System
   log: Logger
+}
+
+/** Who sent a request. What is called within this process has none. */
+export interface Caller {
+  /** It came from this machine and through no proxy, so whoever sits there sent it. */
+  local: boolean
 }
 
 export interface Listener {
@@ -35,9 +41,9 @@ const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000 }
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { fetch, host, port, system, log } = options
   const refusedCaller = callerCheck(options)
-  const guarded = async (request: Request) => {
+  const guarded = async (request: Request, connection: unknown) => {
     const detail = refusedCaller(request)
-    if (detail === undefined) return fetch(request)
+    if (detail === undefined) return fetch(request, { local: isLocal(connection as HttpBindings) })
     const supportId = newId('req', system, system.now())
     log.info({ supportId, status: 403 }, 'refused')
     const { status, body } = refusal(new Failure('forbidden', { detail }), supportId)
@@ -73,6 +79,15 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         closeUnused()
       }),
   }
+}
+
+const ownAddress = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/
+/** What proxies add. One that adds nothing cannot be told from a person at this machine. */
+const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
+
+/** The address of the connection counts: anybody can write a name of this machine into Host. */
+function isLocal({ incoming: { socket, headers } }: HttpBindings): boolean {
+  return ownAddress.test(socket.remoteAddress ?? '') && !proxyHeaders.some((name) => name in headers)
 }
 
 /** Whether pages of that origin may call where pages of other sites may. */

@@ -6,6 +6,7 @@ import type { Actor } from './actor.ts'
 import { createApp } from './app.ts'
 import { authenticate } from './authenticate.ts'
 import { createLastUses } from './last-use.ts'
+import type { Caller } from './listen.ts'
 import { createAccessTokens } from './oauth/access-tokens.ts'
 import { createSignIn } from './oauth/sign-in.ts'
 import { claimsIn } from './pipeline.ts'
@@ -31,7 +32,8 @@ export interface ServiceOptions {
 
 /** The payments service on a store: a complete deployment of the API behind one fetch function. */
 export interface Service {
-  fetch(request: Request): Promise<Response>
+  /** `caller` is who sent it over a network; within this process there is none. */
+  fetch(request: Request, caller?: Caller): Promise<Response>
   /** Makes the seeded world in an empty store; sets the secrets of its keys that are given or were never made. */
   seed(secrets: SeedSecrets): Promise<SeededCredentials>
   /** A credential of the seeded agent's that lives in this process's memory only. Seeds an empty store. */
@@ -73,7 +75,7 @@ export function createService({
     rateLimit: createRateLimiter(rateLimit, system),
   })
   return {
-    fetch: async (request) => app.fetch(request),
+    fetch: async (request, caller) => app.fetch(request, caller),
     seed: (secrets) => seed(store, system, environment, secrets),
     localAgentKey: async () => {
       const keyId = await seededAgentKeyId(store, system)

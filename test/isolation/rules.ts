@@ -58,5 +58,5 @@ function isAllowed(scopes: readonly string[] | undefined, { name, permission }: 
   if (/card/.test(name) && !/subscription/.test(name)) return scopes.includes('cards:agent')
   const { oauthScope } = permissions[permission]
   const having = scopes.flatMap((scope) => [scope, ...oauthScopes[scope as keyof typeof oauthScopes].includes])
-  return oauthScope === 'any' || having.includes(oauthScope)
+  return oauthScope === 'any' || (oauthScope !== null && having.includes(oauthScope))
 }

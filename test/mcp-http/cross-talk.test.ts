@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { crossTalk } from './cross-talk.ts'
 import { createHosting } from './hosting.ts'
 
-test('64 hosts with the same ids: nobody gets what is for another', async () => {
+test('64 hosts with the same ids: nobody gets what is for another', { timeout: 120_000 }, async () => {
   const hosting = await createHosting()
-  const { wrong, answered, cancelled, progress } = await crossTalk((request) => fetch(request), hosting.url, 64, 48)
+  const { wrong, answered, cancelled, progress } = await crossTalk((request) => fetch(request), hosting.url, 64, 32)
   expect(wrong).toEqual([])
-  expect(answered + cancelled).toBe(64 * 48)
-  expect(cancelled).toBeGreaterThan(500)
-  expect(progress).toBeGreaterThan(1_000)
+  expect(answered + cancelled).toBe(64 * 32)
+  expect(cancelled).toBeGreaterThan(300)
+  expect(progress).toBeGreaterThan(600)
   await hosting.close()
 })

@@ -272,3 +272,16 @@ test('closing lets a running call finish, ends the streams and takes nothing new
   await closing
   expect((await listening.next()).done).toBe(true)
 })
+
+test('a stream ends soon after its credential does', async () => {
+  const own = await createHosting({ limits: { heartbeatMs: 20 } })
+  own.credentials.set(...principal('carol'))
+  const host = rawHost(own.url, 'token-of-carol')
+  await host.initialize()
+  const stream = await host.send('GET')
+  expect(stream.status).toBe(200)
+  own.credentials.delete('token-of-carol')
+  await allEvents(stream)
+  expect((await host.send('GET')).status).toBe(401)
+  await own.close()
+})

@@ -93,6 +93,11 @@ test('the tool says what it does, in either way; production masks unless told ot
   expect(masked?.description).toContain('last four digits')
   expect(JSON.stringify(masked?.outputSchema)).not.toContain('cvv')
   expect(JSON.stringify(detailsTool({ environment: 'production' })?.outputSchema)).toContain('cvv')
+  // The page's address would show the number to whoever opens it as the person: it is not for the model.
+  const names = (cardDetails: 'masked' | 'reveal') =>
+    toolList({ environment: 'sandbox', cardDetails }).map(({ name }) => name)
+  expect(names('reveal')).toContain('create_agent_card_details_page')
+  expect(names('masked')).not.toContain('create_agent_card_details_page')
   const { host, close } = await connected(world, hosts[0].open, { environment: 'production', toolsets: ['default'] })
   closing.push(close)
   const { tools } = await host.listTools()

@@ -49,7 +49,13 @@ test('what cannot be taken back asks, but for what is said here', () => {
     'revoke_customer_invitation',
     'revoke_invitation_link',
   ]
-  const notDestructive = ['create_internal_transfer', 'issue_agent_card']
+  const notDestructive = [
+    'create_agent_key',
+    'create_api_key',
+    'create_internal_transfer',
+    'issue_agent_card',
+    'update_agent',
+  ]
   expect(Object.keys(questions).sort()).toEqual(
     [...destructive.filter((name) => !others.includes(name)), ...notDestructive].sort(),
   )
@@ -129,6 +135,24 @@ test('removals and revocations say what they end, and do nothing on a no', async
     expect(changes).toEqual([])
   }
   expect((await askedOf('rotate_agent_key', cases[5][1])).lines?.at(-1)).toContain('in 60 s')
+})
+
+test('whoever makes a key, or lets an agent spend more, asks the person', async () => {
+  const agentId = String((await world.whoami()).agentId)
+  const apiKey = await askedOf('create_api_key', { name: 'Books', scopes: ['payments.read'] })
+  expect(apiKey.lines).toContain('Make an API key “Books”')
+  expect(apiKey.lines).toContain('It may: payments.read')
+  const agentKey = await askedOf('create_agent_key', { agentId })
+  expect(agentKey.lines).toContain(`Make a key of the agent “Sandbox shopper” (${agentId})`)
+  const limits = await askedOf('update_agent', { agentId, limits: { perTransaction: 500_000 } })
+  expect(limits.lines).toContain('To: perTransaction USD 5,000.00')
+  for (const { result, changes } of [apiKey, agentKey, limits]) {
+    expect(errorOf(result).code).toBe('confirmation_declined')
+    expect(changes).toEqual([])
+  }
+  const renamed = await askedOf('update_agent', { agentId, name: 'Sandbox shopper' })
+  expect(renamed.lines).toBeUndefined()
+  expect(renamed.result.isError).not.toBe(true)
 })
 
 test('wrong arguments are refused before anybody is asked', async () => {

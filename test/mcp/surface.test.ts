@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { instructionsFor } from '../../src/mcp/instructions.ts'
 import { pageOf } from '../../src/mcp/list-page.ts'
-import { announceListChange } from '../../src/mcp/server.ts'
 import { operationsOf, toolList } from '../../src/mcp/tools.ts'
 import type { OperationDefinition } from '../../src/operation.ts'
 import { sqlite } from '../support/databases.ts'
@@ -54,7 +53,8 @@ describe.each(hosts)('the tools that are offered, $host', (chosen) => {
     const told: string[] = []
     await host.watch([], (change) => told.push(change))
     granted.add('customers.read')
-    await announceListChange(server, console)
+    await server.sendToolListChanged()
+    await server.sendPromptListChanged()
     await host.requests.listPrompts()
     expect(told).toEqual(['tools', 'prompts'])
     expect(await names()).toEqual(['list_wallets', 'get_wallet', 'list_customers'])

@@ -41,7 +41,7 @@ const forged: Record<string, Make> = {
     unsigned({ alg: 'ES256', typ: 'at+jwt', kid: own.kid, crit: ['evil'], evil: true }, claims, 'A'.repeat(86)),
   'another payload below the signature': async (forger) => {
     const [header, , signature] = (await forger.sign()).split('.')
-    const payload = Buffer.from(JSON.stringify({ ...forger.claims, scope: 'account:manage' })).toString('base64url')
+    const payload = Buffer.from(JSON.stringify({ ...forger.claims, scope: 'account:read' })).toString('base64url')
     return [header, payload, signature].join('.')
   },
   'a signature of zeros': async (forger) => (await forger.sign()).replace(/[^.]+$/, 'A'.repeat(86)),

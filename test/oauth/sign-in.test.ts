@@ -200,6 +200,25 @@ describe('signing in', () => {
     for (const answer of refused) expect([answer.status, cookieOf(answer)]).toEqual([403, ''])
   })
 
+  test('with one click is for whoever sits at this machine, whatever name they write', async () => {
+    const body = new URLSearchParams({ as: 'owner' })
+    const press = (caller?: { local: boolean }) => {
+      const request = new Request(`${address}/sign-in`, { method: 'POST', body, headers: own })
+      return world.service.fetch(request, caller)
+    }
+    expect((await press({ local: false })).status).toBe(403)
+    expect((await press({ local: true })).status).toBe(303)
+    expect((await press()).status).toBe(303)
+  })
+
+  test('ends everywhere when the password is replaced', async () => {
+    const answer = await send('/sign-in', { as: 'owner' })
+    expect(await opens(answer)).toBe(true)
+    const owner = await world.store.transaction(firstOwner)
+    await replacePassword(world.store, world.system, String(owner?.id), password)
+    expect(await opens(answer)).toBe(false)
+  })
+
   test('gives a cookie that no script, no other site and no other host gets', async () => {
     const here = cookieOf(await send('/sign-in', { email, password })).split('; ')
     expect(here.slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=43200', 'Path=/', 'SameSite=Lax'])

@@ -1,6 +1,6 @@
-import type { Browser, Frame, Page } from 'playwright-core'
+import type { Browser, Frame } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { browserStartMs, openTab, type Site, startBrowser, startSite, type Tab } from './browser.ts'
+import { browserStartMs, openTab, type Site, shoot, startBrowser, startSite, type Tab } from './browser.ts'
 import { expectContrast } from './contrast.ts'
 
 let site: Site
@@ -31,13 +31,6 @@ async function open({
   const tab = await openTab(context, url)
   await tab.form.getByRole('button', { name: /Agree and pay/ }).waitFor()
   return { ...tab, id, close: () => context.close() }
-}
-
-/** Set PAGES_SHOTS to a folder to look at the pages. */
-const shots = process.env.PAGES_SHOTS
-
-async function shoot(page: Page, name: string): Promise<void> {
-  if (shots !== undefined) await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true })
 }
 
 async function fill({ form }: Tab, number: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import { createSignIn } from '../../src/service/oauth/sign-in.ts'
@@ -9,7 +9,7 @@ import { codeAt } from '../approvals-mfa/authenticator.ts'
 import { created, ok, type Payer, payer } from '../payments/payer.ts'
 import { databases, sqlite, type TestDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, type OtherParty, type Sent } from '../support/world.ts'
-import { browserStartMs, openTab, startBrowser } from './browser.ts'
+import { browserStartMs, openTab, shoot, startBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
 import type { Visitor } from './oauth-site.ts'
 import { createPersonSite, type PersonSite, withoutTokens } from './person-site.ts'
@@ -328,13 +328,6 @@ async function formOf(visitor: Visitor, path: string): Promise<Record<string, st
   return { formToken: /name="formToken" value="([^"]+)"/.exec((await visitor.open(path)).text)?.[1] ?? '' }
 }
 
-/** Set PAGES_SHOTS to a folder to look at the pages. */
-const shots = process.env.PAGES_SHOTS
-
-async function shoot(page: Page, name: string): Promise<void> {
-  if (shots !== undefined) await page.screenshot({ path: `${shots}/person-${name}.png`, fullPage: true })
-}
-
 describe('in a browser', () => {
   let browser: Browser
   let listener: Listener
@@ -391,7 +384,7 @@ describe('in a browser', () => {
         - button "Deny""
     `)
     await fits()
-    await shoot(page, `approval-asks-${colorScheme}`)
+    await shoot(page, `person-approval-asks-${colorScheme}`)
     await press('Tab', 'Tab', 'Enter')
     await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
     const secret = (await page.locator('code').first().textContent()) ?? ''
@@ -400,7 +393,7 @@ describe('in a browser', () => {
     await press('Enter')
     await page.getByText('You confirmed that it is you.').waitFor()
     await fits()
-    await shoot(page, `approval-verified-${colorScheme}`)
+    await shoot(page, `person-approval-verified-${colorScheme}`)
 
     // Approving fails while the wallet is frozen, and the page says so.
     await self.freeze(site.owner.partyId)
@@ -408,7 +401,7 @@ describe('in a browser', () => {
     await page.getByRole('alert').waitFor()
     expect(await page.title()).toBe('Error: Approve this payment?')
     await fits()
-    await shoot(page, `approval-refused-${colorScheme}`)
+    await shoot(page, `person-approval-refused-${colorScheme}`)
     await self.freeze(site.owner.partyId, 'active')
 
     await press('Tab')
@@ -437,7 +430,7 @@ describe('in a browser', () => {
         - definition: Too many desks"
     `)
     await fits()
-    await shoot(page, `approval-denied-${colorScheme}`)
+    await shoot(page, `person-approval-denied-${colorScheme}`)
     expect(complaints).toEqual([])
     await context.close()
   })

@@ -26,6 +26,12 @@ export async function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: flags })
 }
 
+/** Does nothing unless PAGES_SHOTS is set to a folder to look at the pages. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  const shots = process.env.PAGES_SHOTS
+  if (shots !== undefined) await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true })
+}
+
 /** What a browser was asked to send. */
 export interface SentRequest {
   method: string

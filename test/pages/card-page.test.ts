@@ -1,11 +1,11 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import type { UserRow } from '../../src/service/store/tables.ts'
 import { realSystem, sha256, timestamp } from '../../src/system.ts'
 import { databases, sqlite } from '../support/databases.ts'
 import { addDelegation, addParty, addUserToken, type Sent } from '../support/world.ts'
-import { browserStartMs, openTab, startBrowser } from './browser.ts'
+import { browserStartMs, openTab, shoot, startBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
 import { address } from './oauth-site.ts'
 import { createPersonSite, type PersonSite, withoutTokens } from './person-site.ts'
@@ -205,13 +205,6 @@ describe.each(databases)('the page of a card’s number on $name', (database) =>
   })
 })
 
-/** Set PAGES_SHOTS to a folder to look at the pages. */
-const shots = process.env.PAGES_SHOTS
-
-async function shoot(page: Page, name: string): Promise<void> {
-  if (shots !== undefined) await page.screenshot({ path: `${shots}/person-${name}.png`, fullPage: true })
-}
-
 describe('in a browser', () => {
   let browser: Browser
   let listener: Listener
@@ -257,7 +250,7 @@ describe('in a browser', () => {
         - button "Show the number""
     `)
     await expectContrast(page)
-    await shoot(page, `card-before-${colorScheme}`)
+    await shoot(page, `person-card-before-${colorScheme}`)
     await press('Tab', 'Enter')
     await page.getByText(number).waitFor()
     expect(page.url()).toBe(listener.url + path)
@@ -287,11 +280,11 @@ describe('in a browser', () => {
     `)
     await expectContrast(page)
     expect(await page.evaluate('document.documentElement.scrollWidth <= 320')).toBe(true)
-    await shoot(page, `card-shown-${colorScheme}`)
+    await shoot(page, `person-card-shown-${colorScheme}`)
     await page.goto(listener.url + path)
     expect(await page.getByRole('status').textContent()).toContain('has shown it once')
     expect(await page.content()).not.toContain('4242')
-    await shoot(page, `card-after-${colorScheme}`)
+    await shoot(page, `person-card-after-${colorScheme}`)
     expect(complaints.filter((text) => !text.includes('410'))).toEqual([])
     await context.close()
   })

@@ -8,7 +8,7 @@ import type { UserRow } from '../../src/service/store/tables.ts'
 import { realSystem } from '../../src/system.ts'
 import { sqlite } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
-import { browserStartMs, openTab, startBrowser } from './browser.ts'
+import { browserStartMs, openTab, shoot, startBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
 import { asking, createOAuthSite, type OAuthSite } from './oauth-site.ts'
 
@@ -244,9 +244,6 @@ test('an application that opened it in a window hears from that window', async (
   await context.close()
 })
 
-/** Set PAGES_SHOTS to a folder to look at the pages. */
-const shots = process.env.PAGES_SHOTS
-
 const long = 'Long'.repeat(40)
 
 describe('looks', () => {
@@ -266,8 +263,7 @@ describe('looks', () => {
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
         await expectContrast(page)
-        const file = `${shots}/oauth-${name}-${colorScheme}-${width}.png`
-        if (shots !== undefined) await page.screenshot({ path: file, fullPage: true })
+        await shoot(page, `oauth-${name}-${colorScheme}-${width}`)
       }
     }
     await context.close()

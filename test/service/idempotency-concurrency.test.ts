@@ -36,7 +36,8 @@ describe.each(databases)('idempotency at once on $name', (database) => {
     expect(effects).toHaveLength(1)
     for (const answer of answers) {
       if (answer.status === 200) expect(answer.text).toBe(effects[0]?.text)
-      else expectRefusal(answer, 'conflict')
+      // On a machine that is busy with other things a thousand at once may find no connection to the database in time.
+      else expectRefusal(answer, answer.status === 503 ? 'service_unavailable' : 'conflict')
     }
     expectReplay(await world.authorize(cardId, 100, sent), effects[0])
   })

@@ -318,3 +318,29 @@ describe('the HTTP listener', () => {
     })
   })
 })
+
+describe('whether a caller is at this machine', () => {
+  const toldOf = async (headers: Record<string, string>) => {
+    let local: boolean | undefined
+    const listener = await listen({
+      fetch: async (_request, caller) => {
+        local = caller.local
+        return new Response('')
+      },
+      host: '127.0.0.1',
+      port: 0,
+      system: realSystem,
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+    })
+    await (await fetch(listener.url, { headers })).text()
+    await listener.close()
+    return local
+  }
+
+  test('is told by its address, and by what proxies add', async () => {
+    expect(await toldOf({})).toBe(true)
+    for (const name of ['Forwarded', 'X-Forwarded-For', 'X-Real-IP', 'Via']) {
+      expect(await toldOf({ [name]: '192.0.2.1' })).toBe(false)
+    }
+  })
+})

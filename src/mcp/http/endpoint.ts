@@ -57,7 +57,12 @@ export interface McpEndpoint {
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const { authorize, createServer, challenge, scopesFor, allowsOrigin, system, log } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
-  const heartbeats = createHeartbeats(limits.heartbeatMs, () => sessions.sweep())
+  const heartbeats = createHeartbeats(limits.heartbeatMs, () => {
+    sessions.sweep()
+    // A stream is asked for once and read for hours.
+    const isValid = async (credential: string) => (await authorize(credential)) !== undefined
+    sessions.recheck(isValid).catch((error: unknown) => log.warn({ err: error }, 'sessions are not checked'))
+  })
   const store = options.sessions ?? createMemorySessions()
   const sessions = createSessions({ createServer, store, system, limits, heartbeats, log })
   const modern = createModernEra({ createServer, limits, log })

@@ -31,6 +31,8 @@ export interface Sessions {
   end(session: Session): Promise<void>
   /** Ends in this process what nobody has used for long; what is in use stays. */
   sweep(): void
+  /** Ends the streams that are read with a credential that is nobody's any more; a host with a newer one resumes. */
+  recheck(isValid: (credential: string) => Promise<boolean>): Promise<void>
   here(): Iterable<Session>
   close(): Promise<void>
 }
@@ -53,6 +55,7 @@ interface State extends Pick<McpConnection, 'instanceId' | 'readOnly'> {
 interface Live extends Session {
   /** Serves it from now on with that credential of its principal's. */
   use(newest: Principal): void
+  credential(): string
   usedAtMs: number
   touchedAtMs: number
   /** When the store last had it. */
@@ -174,6 +177,11 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (live !== undefined) await drop(live)
     },
     sweep,
+    recheck: async (isValid) => {
+      for (const live of [...here.values()]) {
+        if (live.streams.open() > 0 && !(await isValid(live.credential()))) live.streams.close()
+      }
+    },
     here: () => here.values(),
     close: async () => {
       await Promise.all([...here.values()].map(drop))
@@ -205,6 +213,7 @@ async function connect(options: SessionsOptions, record: SessionRecord, state: S
     use: (used) => {
       newest = used
     },
+    credential: () => newest.credential,
     usedAtMs: nowMs,
     touchedAtMs: usedAtMs,
     checkedAtMs: nowMs,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Environment } from '../../operation.ts'
 
 /** A page that a host shows beside the result of a tool (MCP Apps, 2026-01-26): one document, which loads nothing. */
-export interface AppResource {
+interface AppResource {
   uri: string
   name: string
   title: string
@@ -13,7 +13,7 @@ export interface AppResource {
 }
 
 /** The key of the protocol, and the one that hosts from before it look for. */
-export type ToolUiMeta = {
+type ToolUiMeta = {
   ui: { resourceUri: string }
   'ui/resourceUri': string
 }

@@ -1,7 +1,7 @@
-import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { newId, type System } from '../../system.ts'
 import { countClients, purgeUnusedClients } from '../store/oauth-records.ts'
 import type { Store } from '../store/store.ts'
+import { atMost } from './at-most.ts'
 
 /** Registrations and fetches of metadata that one process takes on in a minute, whoever asks. */
 const mostPerMinute = 60
@@ -9,7 +9,11 @@ const mostPerMinute = 60
 const mostCodesPerMinute = 300
 /** Clients that registered; those that nobody connected make room after a day. */
 const mostClients = 10_000
+/** Sign-ins that begin in a minute, in one process, whoever begins them. */
+const mostBegunPerMinute = 600
 const unusedForMs = 24 * 60 * 60 * 1000
+/** Longer than a person takes to allow what an application asks for. */
+const crowdedForMs = 60 * 60 * 1000
 
 export interface ClientLimits {
   newId(): string
@@ -19,28 +23,27 @@ export interface ClientLimits {
   mayFetch(): Promise<boolean>
   /** Whether one more code of a device may be entered now. */
   mayEnterCode(): Promise<boolean>
+  /** Whether one more sign-in may begin now: each is kept until it ends or an hour is over. */
+  mayBegin(): Promise<boolean>
 }
 
 /** Bounds what strangers can make the service store and fetch. */
 export function createClientLimits(store: Store, system: System): ClientLimits {
-  const limiter = new RateLimiterMemory({ points: mostPerMinute, duration: 60 })
-  const codes = new RateLimiterMemory({ points: mostCodesPerMinute, duration: 60 })
-  const oneMore = (what: string, of = limiter) =>
-    of.consume(what).then(
-      () => true,
-      (refusal: unknown) => {
-        if (refusal instanceof Error) throw refusal
-        return false
-      },
-    )
+  const oneMore = atMost(mostPerMinute, 60)
+  const oneMoreCode = atMost(mostCodesPerMinute, 60)
+  const oneMoreBeginning = atMost(mostBegunPerMinute, 60)
   return {
     newId: () => newId('ocl', system, system.now()),
     mayFetch: () => oneMore('fetch'),
-    mayEnterCode: () => oneMore('code', codes),
+    mayEnterCode: () => oneMoreCode('code'),
+    mayBegin: () => oneMoreBeginning('begin'),
     mayRegister: async () => {
       if (!(await oneMore('register'))) return false
       return store.transaction(async (tx) => {
         await purgeUnusedClients(tx, system.now() - unusedForMs)
+        if ((await countClients(tx)) < mostClients) return true
+        // Those that strangers filled the room with are not to keep others out for a day.
+        await purgeUnusedClients(tx, system.now() - crowdedForMs)
         return (await countClients(tx)) < mostClients
       })
     },

@@ -2,7 +2,14 @@ import { fail } from '../../errors.ts'
 import { type OAuthScope, oauthScopes } from '../../permissions.ts'
 import type { System } from '../../system.ts'
 import { findAgent } from '../store/agents.ts'
-import { findGrant, grantIsLive, liveGrants, revokeGrant, updateGrant } from '../store/oauth-grants.ts'
+import {
+  findGrant,
+  type GrantWithAgent,
+  grantIsLive,
+  liveGrants,
+  revokeGrant,
+  updateGrant,
+} from '../store/oauth-grants.ts'
 import { deleteRecordsOfGrant } from '../store/oauth-records.ts'
 import type { OAuthGrantRow } from '../store/oauth-schema.ts'
 import type { Store, Transaction } from '../store/store.ts'
@@ -47,14 +54,14 @@ export function createConnections(store: Store, system: System): Connections {
     narrow: (user, grantId, kept) =>
       store.transaction(async (tx) => {
         const grant = await ownGrant(tx, user, grantId)
-        if (!grantIsLive({ ...grant, agentStatus: grant.agentId === null ? null : 'ACTIVE' }, system.now())) return
+        if (!grantIsLive(grant, system.now())) return
         const scopes = grant.scopes.split(' ').filter((scope) => kept.includes(scope))
         await updateGrant(tx, grant.id, { scopes: scopes.join(' ') })
       }),
   }
 }
 
-async function ownGrant(tx: Transaction, user: UserRow, grantId: string): Promise<OAuthGrantRow> {
+async function ownGrant(tx: Transaction, user: UserRow, grantId: string): Promise<GrantWithAgent> {
   const grant = await findGrant(tx, grantId)
   return grant?.userId === user.id ? grant : fail('not_found', { detail: 'There is no such connection.' })
 }

@@ -9,7 +9,7 @@ import type { Store, Transaction } from '../store/store.ts'
 import type { AgentRow, UserRow } from '../store/tables.ts'
 import { defaultWallet } from '../store/wallets.ts'
 import { settledNow } from '../time.ts'
-import { lifetimes } from './endpoint-paths.ts'
+import { lifetimes } from './lifetimes.ts'
 
 /** What an application asks for. */
 export interface ConsentRequest {
@@ -60,7 +60,7 @@ export interface AllowedGrant {
 }
 
 /** What no agent's policy ever allows (spec: Agent keys). */
-const usersOnly: readonly OAuthScope[] = ['account:manage']
+const usersOnly: readonly OAuthScope[] = ['account:read']
 
 export function createConsent(store: Store, system: System): Consent {
   return {

@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono'
+import type { Context, Hono, MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type Provider from 'oidc-provider'
 import { defaultOAuthScopes } from '../../permissions.ts'
@@ -6,6 +6,7 @@ import { exchangeToken, type TokenExchange } from '../token-exchange.ts'
 import { type ClientLimits, registrable } from './clients.ts'
 import { routes } from './endpoint-paths.ts'
 import { introspect } from './introspection.ts'
+import { refused } from './json-answers.ts'
 import { isReference } from './references.ts'
 import { audienceOf, loopbackAlias, resourceMetadata, scopesSupported, tokenExchangeGrant } from './resources.ts'
 
@@ -29,8 +30,8 @@ const preflight = {
 }
 
 /** The OAuth authorization server's endpoints, and what tells where they are. */
-export function mountOAuth(app: Hono, endpoints: OAuthEndpoints): void {
-  const { providers, publicUrl } = endpoints
+export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
+  const { providers, publicUrl, clientLimits } = endpoints
   const limit = bodyLimit({
     maxSize: mostBodyBytes,
     onError: () => refused(413, 'invalid_request', `The body must be at most ${mostBodyBytes} bytes long.`),
@@ -44,10 +45,16 @@ export function mountOAuth(app: Hono, endpoints: OAuthEndpoints): void {
   }
   app.options('/.well-known/*', (c) => c.body(null, 204, preflight))
   app.options('/oauth/*', (c) => c.body(null, 204, preflight))
+  const begin: MiddlewareHandler = async (_c, next) => {
+    if (await clientLimits.mayBegin()) return next()
+    return refused(429, 'temporarily_unavailable', 'Too many sign-ins begin. Try again in a minute.', {
+      'Retry-After': '60',
+    })
+  }
   for (const path of discoveryPaths) app.get(path, async (c) => completed(await serve(c)))
   app.get('/.well-known/oauth-protected-resource/*', (c) => showResource(c, publicUrl()))
   app.get('/.well-known/oauth-protected-resource', (c) => showResource(c, publicUrl()))
-  app.get(routes.authorization, (c) => serve(c, { url: withDefaultScope(c.req.url) }))
+  app.get(routes.authorization, begin, (c) => serve(c, { url: withDefaultScope(c.req.url) }))
   app.get(`${routes.authorization}/:uid`, (c) => serve(c))
   app.get(routes.jwks, (c) => serve(c))
   app.post(routes.token, limit, async (c) => {
@@ -62,10 +69,10 @@ export function mountOAuth(app: Hono, endpoints: OAuthEndpoints): void {
     return (await introspect(endpoints, c.req.header('authorization'), body)) ?? serve(c, { body })
   })
   app.post(routes.revocation, limit, (c) => serve(c))
-  app.post(routes.device_authorization, limit, async (c) =>
+  app.post(routes.device_authorization, begin, limit, async (c) =>
     serve(c, { body: formWithDefaultScope(await c.req.text()) }),
   )
-  app.get(routes.code_verification, (c) => serve(c, { url: withCodeHint(c.req.url) }))
+  app.get(routes.code_verification, begin, (c) => serve(c, { url: withCodeHint(c.req.url) }))
   app.post(routes.code_verification, limit, (c) => serve(c))
   app.get(`${routes.code_verification}/:uid`, (c) => serve(c))
 }
@@ -136,12 +143,4 @@ function formWithDefaultScope(body: string): string {
   const form = new URLSearchParams(body)
   if (!form.has('scope')) form.set('scope', defaultOAuthScopes.join(' '))
   return form.toString()
-}
-
-function refused(status: number, error: string, description: string, headers: Record<string, string> = {}): Response {
-  const common = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
-  return new Response(JSON.stringify({ error, error_description: description }), {
-    status,
-    headers: { ...common, ...headers },
-  })
 }

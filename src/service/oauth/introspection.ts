@@ -1,4 +1,4 @@
-import { Failure } from '../../errors.ts'
+import { Failure, fail } from '../../errors.ts'
 import type { Environment } from '../../operation.ts'
 import type { System } from '../../system.ts'
 import { authenticate } from '../authenticate.ts'
@@ -6,6 +6,7 @@ import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
 import type { Store } from '../store/store.ts'
 import { settledNow } from '../time.ts'
 import { type AccessTokens, isOfGrant, looksSigned } from './access-tokens.ts'
+import { jsonAnswer, refused } from './json-answers.ts'
 
 interface Introspection {
   store: Store
@@ -33,21 +34,23 @@ export async function introspect(
     const authority = { environment, local: new Map(), ...times, claims: undefined }
     let partyId: string
     try {
-      partyId = (await authenticate(tx, authorization ?? null, authority)).partyId
+      const asking = await authenticate(tx, authorization ?? null, authority)
+      if (asking.credentialKind !== 'api_key') fail('unauthenticated')
+      partyId = asking.partyId
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       const headers = { 'WWW-Authenticate': 'Bearer' }
-      return answer({ error: 'invalid_client', error_description: 'Send an API key as the bearer.' }, 401, headers)
+      return refused(401, 'invalid_client', 'Send an API key as the bearer.', headers)
     }
     const grant = claims && (await findGrant(tx, claims.grantId))
-    if (claims === undefined || grant?.partyId !== partyId) return answer({ active: false })
-    if (!grantIsLive(grant, times.realNowMs) || !isOfGrant(claims, grant)) return answer({ active: false })
+    if (claims === undefined || grant?.partyId !== partyId) return jsonAnswer(200, { active: false })
+    if (!grantIsLive(grant, times.realNowMs) || !isOfGrant(claims, grant)) return jsonAnswer(200, { active: false })
     const { userId, clientId, agentId } = grant
     const scope = grant.scopes
       .split(' ')
       .filter((name) => claims.scopes.includes(name))
       .join(' ')
-    return answer({
+    return jsonAnswer(200, {
       active: true,
       token_type: 'Bearer',
       iss: publicUrl(),
@@ -60,9 +63,4 @@ export async function introspect(
       ...(agentId === null ? {} : { agent_id: agentId }),
     })
   })
-}
-
-function answer(body: object, status = 200, headers: Record<string, string> = {}): Response {
-  const common = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
-  return new Response(JSON.stringify(body), { status, headers: { ...common, ...headers } })
 }

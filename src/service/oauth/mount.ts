@@ -5,7 +5,7 @@ import type { Dependencies } from '../pipeline.ts'
 import { createClientLimits, fetchingMetadata } from './clients.ts'
 import { createConnections } from './connections.ts'
 import { createConsent } from './consent.ts'
-import { mountOAuth as mountEndpoints } from './endpoints.ts'
+import { mountEndpoints } from './endpoints.ts'
 import { createInteractions } from './interactions.ts'
 import { createProviders } from './providers.ts'
 

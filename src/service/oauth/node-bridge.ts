@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toFetchResponse, toReqRes } from 'fetch-to-node'
 
 /** What a request must be for the authorization server, which speaks Node's own HTTP. */
-export interface BridgedRequest {
+interface BridgedRequest {
   /** The service's address as browsers see it: what it believes of its own host and protocol. */
   publicUrl: string
   request: Request

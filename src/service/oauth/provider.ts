@@ -1,4 +1,4 @@
-import Provider, { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider'
+import Provider, { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider'
 import type { Logger } from '../../log.ts'
 import { hmac, type System } from '../../system.ts'
 import { checkoutKey } from '../store/checkout-key.ts'
@@ -6,7 +6,8 @@ import { findUser } from '../store/second-factors.ts'
 import type { Store } from '../store/store.ts'
 import { createAdapter } from './adapter.ts'
 import type { ClientLimits } from './clients.ts'
-import { lifetimes, routes } from './endpoint-paths.ts'
+import { routes } from './endpoint-paths.ts'
+import { lifetimes } from './lifetimes.ts'
 import { audienceOf, audiences, scopesSupported } from './resources.ts'
 import { type SigningKey, signingAlgorithm } from './signing-keys.ts'
 
@@ -82,8 +83,9 @@ function configuration(
       RefreshToken: lifetimes.refreshToken,
       Session: lifetimes.session,
     },
-    discovery: { service_documentation: `${publicUrl}/openapi.json`, scopes_supported: scopesSupported },
-    interactions: { url: (_ctx, { uid }) => `/oauth/consent/${uid}`, policy: askAlways() },
+    discovery: { service_documentation: `${publicUrl}/openapi.json` },
+    // A person signs in there too.
+    interactions: { url: (_ctx, { uid }) => `/oauth/consent/${uid}` },
     // Whatever was allowed before, a person decides at each connection; what was decided just now is the grant.
     loadExistingGrant: (ctx) => {
       const grantId = ctx.oidc.result?.consent?.grantId
@@ -143,11 +145,6 @@ function configuration(
 }
 
 const cookieRules = { httpOnly: true, sameSite: 'lax' } as const
-
-/** The consent page is where a person signs in too, so it alone is asked for. */
-function askAlways() {
-  return interactionPolicy.base()
-}
 
 /** RFC 8628 section 5.1: nobody tries out codes until one is somebody's. */
 function boundCodes({ clientLimits, devicePages }: ProviderGrounds) {

@@ -15,7 +15,10 @@ export function audiences(publicUrl: string): readonly [api: string, mcp: string
   return [publicUrl, `${publicUrl}/mcp`]
 }
 
-const loopback = /^(localhost|127\.0\.0\.1|\[::1\])$/
+/** Whether an address is of the machine that it is opened on. */
+export function isLoopback(address: string): boolean {
+  return /^(localhost|127\.0\.0\.1|\[::1\])$/.test(URL.parse(address)?.hostname ?? '')
+}
 
 /**
  * The audience that a `resource` parameter names; undefined when it is none of ours. URL libraries end an address
@@ -24,7 +27,7 @@ const loopback = /^(localhost|127\.0\.0\.1|\[::1\])$/
 export function audienceOf(publicUrl: string, resource: string): string | undefined {
   const [named, own] = [URL.parse(resource), new URL(publicUrl)]
   if (named === null || named.search !== '' || named.hash !== '' || named.username !== '') return undefined
-  const alias = named.port === own.port && loopback.test(named.hostname) && loopback.test(own.hostname)
+  const alias = named.port === own.port && isLoopback(resource) && isLoopback(publicUrl)
   if (named.protocol !== own.protocol || (named.host !== own.host && !alias)) return undefined
   const [api, mcp] = audiences(publicUrl)
   if (named.pathname === '/') return api

@@ -1,10 +1,10 @@
-import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { equalSecrets, hmac, newSecret, type PasswordCost, passwordHash, type System, sha256 } from '../../system.ts'
 import { checkoutKey } from '../store/checkout-key.ts'
 import type { PasswordRow } from '../store/oauth-schema.ts'
 import { findUser } from '../store/second-factors.ts'
 import {
   deleteSession,
+  deleteSessionsOf,
   findPassword,
   findSession,
   findUserByEmail,
@@ -15,6 +15,7 @@ import {
 } from '../store/sign-ins.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { UserRow } from '../store/tables.ts'
+import { atMost } from './at-most.ts'
 
 /** A user who is signed in, and the text that forms of this session carry. */
 export interface SignedIn {
@@ -49,8 +50,8 @@ const refusedForMs = 15 * 60 * 1000
 const mostPerMinute = 120
 
 export function createSignIn(store: Store, system: System): SignIn {
-  const everybody = new RateLimiterMemory({ points: mostPerMinute, duration: 60 })
-  const strangers = new RateLimiterMemory({ points: mostRefused, duration: refusedForMs / 1000 })
+  const mayTry = atMost(mostPerMinute, 60)
+  const mayMiss = atMost(mostRefused, refusedForMs / 1000)
   const begin = async (tx: Transaction, user: UserRow) => {
     const session = newSecret(system)
     const nowMs = system.now()
@@ -60,15 +61,14 @@ export function createSignIn(store: Store, system: System): SignIn {
   }
   return {
     async byPassword(email, password) {
-      if (!(await oneMore(everybody, 'password'))) return 'too_many'
+      if (!(await mayTry('password'))) return 'too_many'
       const found = await store.transaction(async (tx) => {
         const user = await findUserByEmail(tx, email.trim().toLowerCase())
         return { user, stored: user && (await findPassword(tx, user.id)) }
       })
       // Somebody who is not there takes as long as a wrong password, and as many: nobody learns who has an account.
       const right = await matches(password, found.stored?.hash ?? nobody)
-      if (found.stored === undefined)
-        return (await oneMore(strangers, sha256(email.trim().toLowerCase()))) ? 'wrong' : 'too_many'
+      if (found.stored === undefined) return (await mayMiss(sha256(email.trim().toLowerCase()))) ? 'wrong' : 'too_many'
       return store.transaction(async (tx) => {
         const { user } = found
         const stored = user && (await lockPassword(tx, user.id))
@@ -118,7 +118,11 @@ export function createSignIn(store: Store, system: System): SignIn {
 /** Gives a user a password in place of the one it had. */
 export async function replacePassword(store: Store, system: System, userId: string, password: string): Promise<void> {
   const hash = await hashed(password, newSecret(system, 16))
-  await store.transaction((tx) => savePassword(tx, { userId, hash, refusedAtMs: '[]' }))
+  await store.transaction(async (tx) => {
+    await savePassword(tx, { userId, hash, refusedAtMs: '[]' })
+    // Whoever knew the one before is signed out.
+    await deleteSessionsOf(tx, userId)
+  })
 }
 
 async function hashed(password: string, salt: string): Promise<string> {
@@ -130,13 +134,6 @@ async function matches(password: string, stored: string): Promise<boolean> {
   const [, blocks, size, lanes, salt = '', hash = ''] = stored.split('$')
   const itsCost = { blocks: Number(blocks), size: Number(size), lanes: Number(lanes) }
   return equalSecrets(await passwordHash(password, salt, itsCost), hash)
-}
-
-function oneMore(limiter: RateLimiterMemory, what: string): Promise<boolean> {
-  return limiter.consume(what).then(
-    () => true,
-    () => false,
-  )
 }
 
 /** The password of nobody: no hash is empty. */

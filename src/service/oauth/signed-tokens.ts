@@ -2,7 +2,7 @@ import { createLocalJWKSet, decodeProtectedHeader, errors, type JWTPayload, jwtV
 import type { System } from '../../system.ts'
 import type { Store } from '../store/store.ts'
 import type { AccessTokenClaims } from './access-tokens.ts'
-import { lifetimes } from './endpoint-paths.ts'
+import { lifetimes } from './lifetimes.ts'
 import { audiences } from './resources.ts'
 import { currentSigningKeys, signingAlgorithm } from './signing-keys.ts'
 

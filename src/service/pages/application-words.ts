@@ -1,5 +1,5 @@
-import { isLoopback } from './connect-routes.ts'
-import { plainText } from './connect-words.ts'
+import { isLoopback } from '../oauth/resources.ts'
+import { plainText } from './page-texts.ts'
 
 /** An application in the words of a page. Texts, not HTML. */
 export interface ApplicationWords {

@@ -1,15 +1,12 @@
 import { html } from 'hono/html'
 import type { ApprovalWords, Part } from './approval-words.ts'
-import type { Html } from './page-document.ts'
-import { oauthDocument, sandboxBanner } from './sign-in-page.ts'
+import { type Html, type PageForm, sandboxBanner } from './page-document.ts'
+import { oauthDocument } from './sign-in-page.ts'
 
 /** As the service accepts it. */
 export const longestReason = 500
 
-export interface ApprovalForm {
-  /** Where it goes: the page's own path. */
-  action: string
-  token: string
+interface ApprovalForm extends PageForm {
   /** Who decides. */
   user: string
   /** What was written when it was sent before. */
@@ -30,7 +27,7 @@ export function approvalPage(words: ApprovalWords, { form, problem, wrongReason,
   const { heading, outcome, asks, check } = words
   return oauthDocument(
     problem === null ? heading : `Error: ${heading}`,
-    html`${sandbox ? sandboxBanner() : ''}
+    html`${sandboxBanner(sandbox)}
 <main>
 <h1>${heading}</h1>
 ${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem}</p>`}

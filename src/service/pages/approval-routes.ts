@@ -10,10 +10,10 @@ import { shortText } from './application-words.ts'
 import { approvalPage, longestReason } from './approval-page.ts'
 import { approvalWords } from './approval-words.ts'
 import { signedInAt } from './browser-session.ts'
-import { plainText } from './connect-words.ts'
 import { notYoursPage } from './not-yours-page.ts'
 import { hasFormToken, leadTo, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from './oauth-answers.ts'
-import { formPageHeaders as headers } from './own-forms.ts'
+import { formPageHeaders as headers } from './page-headers.ts'
+import { plainText } from './page-texts.ts'
 
 interface ApprovalRoutes extends Dependencies {
   reviews: ApprovalReviews

@@ -2,8 +2,7 @@ import type { ApprovalReview } from '../approval-review.ts'
 import { mfaThresholdCents } from '../domain/approvals.ts'
 import type { LimitReason } from '../domain/limits.ts'
 import { shortText } from './application-words.ts'
-import { dollars } from './checkout-words.ts'
-import { momentOf } from './connect-words.ts'
+import { dollars, momentOf } from './page-texts.ts'
 
 /** A text and, where it is somebody's words, what sets it apart. */
 export interface Part {

@@ -1,7 +1,8 @@
 import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
+import { isLoopback } from '../oauth/resources.ts'
 import { type SignedIn, type SignIn, sessionSeconds } from '../oauth/sign-in.ts'
-import { type ConnectGrounds, isLoopback, mayAnswer } from './connect-routes.ts'
+import { type ConnectGrounds, mayAnswer } from './connect-routes.ts'
 
 /** What pages need that show a signed-in person something. */
 export interface SessionPages extends ConnectGrounds {

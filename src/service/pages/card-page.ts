@@ -1,16 +1,10 @@
 import { html } from 'hono/html'
 import type { CardWords, DetailsWords } from './card-words.ts'
-import type { Html } from './page-document.ts'
-import { oauthDocument, sandboxBanner } from './sign-in-page.ts'
-
-interface Form {
-  /** Where it goes: the page's own path. */
-  action: string
-  token: string
-}
+import { type Html, type PageForm, sandboxBanner } from './page-document.ts'
+import { oauthDocument } from './sign-in-page.ts'
 
 /** The page before it shows the number, and after. It has no script: the browser sends the form. */
-export function cardPage(words: CardWords, form: Form, sandbox: boolean): Html {
+export function cardPage(words: CardWords, form: PageForm, sandbox: boolean): Html {
   return page(
     words.heading,
     sandbox,
@@ -61,7 +55,7 @@ function facts({ merchant, maximum, status, agent, expires }: CardWords): Html {
 function page(heading: string, sandbox: boolean, content: Html): Html {
   return oauthDocument(
     heading,
-    html`${sandbox ? sandboxBanner() : ''}
+    html`${sandboxBanner(sandbox)}
 <main>
 <h1>${heading}</h1>
 ${content}

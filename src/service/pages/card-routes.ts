@@ -7,7 +7,8 @@ import { cardDetailsPage, cardPage } from './card-page.ts'
 import { cardWords, detailsWords } from './card-words.ts'
 import { notYoursPage } from './not-yours-page.ts'
 import { hasFormToken, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from './oauth-answers.ts'
-import { formPageHeaders as headers, mostFormBytes } from './own-forms.ts'
+import { mostFormBytes } from './own-forms.ts'
+import { formPageHeaders as headers } from './page-headers.ts'
 
 interface CardRoutes extends SessionPages {
   cardPages: CardPages

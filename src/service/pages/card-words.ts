@@ -1,8 +1,7 @@
 import type { CardPage } from '../card-page.ts'
 import type { CardDetails } from '../handlers/agent-cards.ts'
 import { shortText } from './application-words.ts'
-import { dollars } from './checkout-words.ts'
-import { momentOf } from './connect-words.ts'
+import { dollars, momentOf } from './page-texts.ts'
 
 /** A card's page in its person's words. Texts, not HTML. */
 export interface CardWords {

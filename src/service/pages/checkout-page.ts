@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { testCards } from '../domain/test-cards.ts'
 import { type CheckoutWords, testCardWords } from './checkout-words.ts'
-import { type Html, pageDocument } from './page-document.ts'
+import { type Html, pageDocument, sandboxBanner } from './page-document.ts'
 
 /** The page at `checkoutUrl`. Its script puts the form into `#form` and keeps `#outcome` true. */
 export function checkoutPage(words: CheckoutWords, clientSecret: string, sandbox: boolean): Html {
@@ -11,7 +11,7 @@ export function checkoutPage(words: CheckoutWords, clientSecret: string, sandbox
       title,
       scripts: html`<script src="/checkout/library.js" defer></script><script src="/checkout/page.js" type="module"></script>`,
     },
-    html`${sandbox ? html`<header class="sandbox">Sandbox: no real money</header>` : ''}
+    html`${sandboxBanner(sandbox)}
 <main class="checkout" data-client-secret="${clientSecret}">
 <header>
 <h1><span class="paid-to">Payment to</span> <bdi>${merchant}</bdi></h1>

@@ -11,6 +11,7 @@ import { checkoutPage, formPage, messagePage } from './checkout-page.ts'
 import { type CheckoutAction, checkoutAttributes, mostCheckoutBytes, parseCheckout } from './checkout-requests.ts'
 import { checkoutWords } from './checkout-words.ts'
 import { checkoutAssets, createAssets } from './page-assets.ts'
+import { failingAs } from './page-failure.ts'
 import { dataHeaders, frameHeaders, pageHeaders } from './page-headers.ts'
 
 interface CheckoutPages {
@@ -35,14 +36,10 @@ export function mountCheckout(app: Hono, pages: CheckoutPages): void {
   for (const action of Object.keys(checkoutAttributes) as CheckoutAction[]) {
     app.post(`/checkout/${action}`, limit, (c) => answer(c, pages, action))
   }
-  app.get('/checkout/:subscriptionId', async (c) => {
-    try {
-      return await showPage(c, pages)
-    } catch (error) {
-      return showFailure(c, pages, error)
-    }
-  })
+  app.get('/checkout/:subscriptionId', (c) => orFailure(c, pages, () => showPage(c, pages)))
 }
+
+const orFailure = failingAs({ page: 'a checkout page', message: messagePage, headers: pageHeaders })
 
 async function showPage(c: Context, { checkout, now, environment }: CheckoutPages): Promise<Response> {
   const id = c.req.param('subscriptionId') ?? ''
@@ -53,15 +50,6 @@ async function showPage(c: Context, { checkout, now, environment }: CheckoutPage
   }
   const words = checkoutWords(opened.session, await now())
   return c.html(checkoutPage(words, opened.clientSecret, environment === 'sandbox'), 200, pageHeaders)
-}
-
-/** Also to somebody at a browser, what went wrong inside is not told. */
-function showFailure(c: Context, { system, log }: CheckoutPages, error: unknown): Response | Promise<Response> {
-  const supportId = newId('req', system, system.now())
-  log.error({ supportId, err: error }, 'a checkout page failed')
-  const status = error instanceof StoreBusyError ? 503 : 500
-  const text = `The page can’t be shown right now. Try again in a moment. (${supportId})`
-  return c.html(messagePage('Something went wrong', text), status, pageHeaders)
 }
 
 async function answer(c: Context, pages: CheckoutPages, action: CheckoutAction): Promise<Response> {

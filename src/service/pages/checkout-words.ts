@@ -3,6 +3,7 @@ import type { CheckoutSession } from '../checkout.ts'
 import type { Interval } from '../domain/calendar.ts'
 import { dueAtMs, type Terms } from '../domain/subscription-terms.ts'
 import type { CardBehavior } from '../domain/subscriptions.ts'
+import { dollars, isolated, plainText } from './page-texts.ts'
 
 /** A checkout in the payer's words, the same on the page and in the form's frame. Texts, not HTML. */
 export interface CheckoutWords {
@@ -125,10 +126,6 @@ function intervalWords({ unit, count }: Interval): string {
   return count === 1 ? `every ${unit}` : `every ${count} ${unit}s`
 }
 
-export function dollars(cents: number): string {
-  return new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' }).format(cents / 100)
-}
-
 function dayOf(ms: number): string {
   return new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeZone: 'UTC' }).format(ms)
 }
@@ -136,14 +133,4 @@ function dayOf(ms: number): string {
 function momentOf(ms: number): string {
   const time = new Intl.DateTimeFormat('en-US', { timeStyle: 'short', timeZone: 'UTC' }).format(ms)
   return `${dayOf(ms)}, ${time} UTC`
-}
-
-/** A merchant's text on one line, without the characters that reorder what stands around it (Unicode UAX #9). */
-export function plainText(text: string): string {
-  return text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '').replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-}
-
-/** Sets a merchant's text apart within a sentence, so that its direction stays its own. */
-export function isolated(text: string): string {
-  return `\u2068${text}\u2069`
 }

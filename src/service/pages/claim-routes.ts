@@ -5,10 +5,10 @@ import type { PaymentRow } from '../store/payment-tables.ts'
 import { findClaimablePayment } from '../store/payments.ts'
 import type { Store } from '../store/store.ts'
 import { settledNow } from '../time.ts'
-import { dollars, isolated, plainText } from './checkout-words.ts'
 import { connectMessage } from './connect-page.ts'
 import { type ConnectGrounds, orFailure } from './connect-routes.ts'
-import { formPageHeaders as headers } from './own-forms.ts'
+import { formPageHeaders as headers } from './page-headers.ts'
+import { dollars, isolated, plainText } from './page-texts.ts'
 
 interface ClaimPages extends ConnectGrounds {
   store: Store

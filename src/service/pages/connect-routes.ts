@@ -5,11 +5,14 @@ import type { Logger } from '../../log.ts'
 import type { Environment } from '../../operation.ts'
 import { newId, type System } from '../../system.ts'
 import type { Connect, Decision, Invitation } from '../connect.ts'
-import { StoreBusyError } from '../store/store.ts'
+import type { Caller } from '../listen.ts'
+import { isLoopback } from '../oauth/resources.ts'
 import { connectMessage, connectPage } from './connect-page.ts'
 import { connectWords } from './connect-words.ts'
-import { formPageHeaders as headers, isForm, isOwnForm, mostFormBytes } from './own-forms.ts'
+import { isForm, isOwnForm, mostFormBytes } from './own-forms.ts'
 import { createAssets } from './page-assets.ts'
+import { failingAs } from './page-failure.ts'
+import { formPageHeaders as headers } from './page-headers.ts'
 
 /** What the pages need besides their own part of the service. */
 export interface ConnectGrounds {
@@ -59,13 +62,13 @@ function whenToken(c: Context, use: (token: string) => Promise<Invitation | unde
   return /^[0-9a-f]{64}$/.test(token) ? use(token) : undefined
 }
 
-/** The sandbox has no accounts of customers: at this machine whoever has the link is the invited person. */
+/**
+ * The sandbox has no accounts of customers: at this machine whoever has the link is the invited person. Who is at it the
+ * listener tells; the address that the browser used must be of this machine as well.
+ */
 export function mayAnswer(c: Context, environment: Environment): boolean {
-  return environment === 'sandbox' && isLoopback(c.req.url)
-}
-
-export function isLoopback(address: string): boolean {
-  return /^(localhost|127\.0\.0\.1|\[::1\])$/.test(URL.parse(address)?.hostname ?? '')
+  const caller = c.env as Caller | undefined
+  return environment === 'sandbox' && caller?.local !== false && isLoopback(c.req.url)
 }
 
 export function notFound(c: Context) {
@@ -78,23 +81,18 @@ export function refused(c: Context, status: 400 | 403 | 409, text: string) {
   return c.html(connectMessage('Not answered', text, retry), status, headers)
 }
 
-/** Also to somebody at a browser, what went wrong inside is not told. */
-export async function orFailure(
-  c: Context,
-  { system, log }: ConnectGrounds,
-  show: () => Promise<Response>,
-): Promise<Response> {
-  try {
-    return await show()
-  } catch (error) {
-    const supportId = newId('req', system, system.now())
-    if (error instanceof Failure && (error.status === 403 || error.status === 409)) {
-      log.info({ supportId, status: error.status }, 'refused')
+const orFailed = failingAs({ page: 'a connect page', message: connectMessage, headers })
+
+/** A refusal of the service's is told; any other failure only that it is one. */
+export function orFailure(c: Context, grounds: ConnectGrounds, show: () => Promise<Response>): Promise<Response> {
+  return orFailed(c, grounds, async () => {
+    try {
+      return await show()
+    } catch (error) {
+      if (!(error instanceof Failure) || (error.status !== 403 && error.status !== 409)) throw error
+      const { system, log } = grounds
+      log.info({ supportId: newId('req', system, system.now()), status: error.status }, 'refused')
       return refused(c, error.status, error.message)
     }
-    log.error({ supportId, err: error }, 'a connect page failed')
-    const status = error instanceof StoreBusyError ? 503 : 500
-    const text = `The page can’t be shown right now. Try again in a moment. (${supportId})`
-    return c.html(connectMessage('Something went wrong', text), status, headers)
-  }
+  })
 }

@@ -1,5 +1,6 @@
 import type { Delegable } from '../../permissions.ts'
 import type { Invitation } from '../connect.ts'
+import { dollars, isolated, momentOf, plainText } from './page-texts.ts'
 
 /** What a permission lets an agent do, to the person who grants it. */
 export const permissionWords = {
@@ -60,10 +61,7 @@ export function permissionText(name: string): string {
 
 export function limitWords({ perTransactionCents }: Pick<Invitation, 'perTransactionCents'>): string {
   if (perTransactionCents === null) return 'No limit: any amount that your wallet holds'
-  const amount = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' }).format(
-    perTransactionCents / 100,
-  )
-  return `Up to ${amount} a payment; more only when it is approved`
+  return `Up to ${dollars(perTransactionCents)} a payment; more only when it is approved`
 }
 
 type Outcome = { heading: string; line: string }
@@ -93,18 +91,3 @@ const outcomes = {
   Exclude<Invitation['status'], 'CANCELED'>,
   (developer: string, agent: string) => Outcome | null
 >
-
-export function momentOf(ms: number): string {
-  const options = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const
-  return `${new Intl.DateTimeFormat('en-US', options).format(ms)} UTC`
-}
-
-/** A text on one line, without the characters that reorder what stands around it (Unicode UAX #9). */
-export function plainText(text: string): string {
-  return text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '').replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-}
-
-/** Sets a text apart within a sentence, so that its direction stays its own. */
-export function isolated(text: string): string {
-  return `\u2068${text}\u2069`
-}

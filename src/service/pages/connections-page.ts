@@ -1,13 +1,11 @@
 import { html } from 'hono/html'
 import type { ConnectionWords, StatusWords } from './connections-words.ts'
-import type { Html } from './page-document.ts'
-import { oauthDocument, sandboxBanner, signOutForm } from './sign-in-page.ts'
+import { type Html, sandboxBanner } from './page-document.ts'
+import { type Account, accountSection, oauthDocument } from './sign-in-page.ts'
 
-export interface ConnectionsShown {
+interface ConnectionsShown {
   connections: readonly (ConnectionWords & { formToken: string })[]
-  user: string
-  email: string
-  signOutToken: string
+  account: Account
   /** What was done just now. */
   status: StatusWords | null
   sandbox: boolean
@@ -15,20 +13,16 @@ export interface ConnectionsShown {
 
 /** The page of the applications that a person connected. It has no script: the browser sends the forms. */
 export function connectionsPage(shown: ConnectionsShown): Html {
-  const { connections, user, email, signOutToken, status, sandbox } = shown
+  const { connections, account, status, sandbox } = shown
   const heading = 'Connected applications'
   return oauthDocument(
     status === null ? heading : `${status.title} – ${heading}`,
-    html`${sandbox ? sandboxBanner() : ''}
+    html`${sandboxBanner(sandbox)}
 <main>
 <h1>${heading}</h1>
 ${status === null ? '' : html`<p class="${status.isProblem ? 'warning' : 'done'}" role="${status.isProblem ? 'alert' : 'status'}">${status.text}</p>`}
 ${connections.length === 0 ? html`<p>None. To connect an application, add this service to it and sign in when it asks you to; it appears here then.</p>` : connections.map(connectionSection)}
-<section class="account" aria-labelledby="account">
-<h2 id="account">Your account</h2>
-<p>Signed in as <bdi>${user}</bdi> (<bdi>${email}</bdi>)</p>
-${signOutForm(signOutToken, 'Sign out')}
-</section>
+${accountSection(account, 'Sign out')}
 </main>`,
   )
 }

@@ -2,14 +2,13 @@ import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { Failure } from '../../errors.ts'
 import type { Connections } from '../oauth/connections.ts'
-import { shortText } from './application-words.ts'
 import { type SessionPages, signedInAt } from './browser-session.ts'
 import { connectionsPage } from './connections-page.ts'
 import { connectionWords, type Done, isDone, statusWords } from './connections-words.ts'
 import { hasFormToken, leadTo, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from './oauth-answers.ts'
 import { oauthPageHeaders } from './oauth-headers.ts'
 import { mostFormBytes } from './own-forms.ts'
-import { oauthMessage } from './sign-in-page.ts'
+import { accountOf, oauthMessage } from './sign-in-page.ts'
 
 export interface ConnectionsPages extends SessionPages {
   connections: Connections
@@ -34,9 +33,7 @@ async function showConnections(c: Context, pages: ConnectionsPages): Promise<Res
       ...connectionWords(connection),
       formToken: formToken(purposeOf(connection.grantId)),
     })),
-    user: shortText(user.name),
-    email: shortText(user.email, 254),
-    signOutToken: formToken('sign out'),
+    account: accountOf(signedIn),
     status: isDone(done) ? statusWords[done] : null,
     sandbox: pages.environment === 'sandbox',
   })

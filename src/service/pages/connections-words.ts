@@ -1,6 +1,6 @@
 import type { Connection } from '../oauth/connections.ts'
 import { type ApplicationWords, applicationWords, shortText } from './application-words.ts'
-import { momentOf } from './connect-words.ts'
+import { momentOf } from './page-texts.ts'
 
 /** A connected application in its user's words. Texts, not HTML. */
 export interface ConnectionWords {

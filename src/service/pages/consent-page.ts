@@ -7,18 +7,15 @@ import {
   longestName,
   newAgent,
 } from './consent-words.ts'
-import type { Html } from './page-document.ts'
-import { oauthDocument, sandboxBanner, signOutForm } from './sign-in-page.ts'
+import { type Html, sandboxBanner } from './page-document.ts'
+import { type Account, oauthDocument, signOutForm } from './sign-in-page.ts'
 
-export interface ConsentShown {
+interface ConsentShown {
   words: ConsentWords
   /** Where the answer goes: the page's own path. */
   action: string
   formToken: string
-  signOutToken: string
-  /** The name of who is signed in. */
-  user: string
-  email: string
+  account: Account
   entry: ConsentEntry
   problem: ConsentProblem | null
   sandbox: boolean
@@ -26,17 +23,17 @@ export interface ConsentShown {
 
 /** The page that asks whether an application may act, and as which agent. It has no script: the browser sends the form. */
 export function consentPage(shown: ConsentShown): Html {
-  const { words, action, signOutToken, user, email, problem, sandbox } = shown
+  const { words, action, account, problem, sandbox } = shown
   const { name, host } = words.application
   return oauthDocument(
     `${problem === null ? '' : 'Error: '}Connect ${name}`,
-    html`${sandbox ? sandboxBanner() : ''}
+    html`${sandboxBanner(sandbox)}
 <main>
 <h1><bdi>${name}</bdi> asks to connect</h1>
 <dl>
 <div><dt>Application</dt><dd>${host === null ? 'The name is what it calls itself. Nobody has verified it.' : html`Of <strong>${host}</strong>. This address is verified; the name is its own choice.`}</dd></div>
 <div><dt>The answer goes to</dt><dd>${words.answerGoesTo}</dd></div>
-<div><dt>Signed in as</dt><dd><bdi>${user}</bdi> (<bdi>${email}</bdi>) ${signOutForm(signOutToken, 'Not you?', action)}</dd></div>
+<div><dt>Signed in as</dt><dd><bdi>${account.user}</bdi> (<bdi>${account.email}</bdi>) ${signOutForm(account.signOutToken, 'Not you?', action)}</dd></div>
 </dl>
 ${permissions(words)}
 ${answerForm(shown)}
@@ -65,8 +62,8 @@ ${words.actsAsUser ? actsAsUser(shown) : agentChoice(shown)}
 </form>`
 }
 
-function actsAsUser({ words, user }: ConsentShown): Html {
-  return html`<p class="warning" id="as-user"><strong>It acts as you, <bdi>${user}</bdi>, not as an agent.</strong> There is no agent to choose and your role can’t create one, so within these permissions <bdi>${words.application.name}</bdi> may do everything that you may do.</p>`
+function actsAsUser({ words, account }: ConsentShown): Html {
+  return html`<p class="warning" id="as-user"><strong>It acts as you, <bdi>${account.user}</bdi>, not as an agent.</strong> There is no agent to choose and your role can’t create one, so within these permissions <bdi>${words.application.name}</bdi> may do everything that you may do.</p>`
 }
 
 function agentChoice(shown: ConsentShown): Html {

@@ -4,13 +4,12 @@ import { Failure } from '../../errors.ts'
 import type { Consent, ConsentRequest, ConsentView } from '../oauth/consent.ts'
 import type { Interactions } from '../oauth/interactions.ts'
 import type { SignedIn } from '../oauth/sign-in.ts'
-import { shortText } from './application-words.ts'
 import { type SessionPages, signedInAt } from './browser-session.ts'
 import { consentPage } from './consent-page.ts'
 import { type ConsentEntry, type ConsentProblem, choiceOf, consentWords, firstEntry } from './consent-words.ts'
 import { hasFormToken, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from './oauth-answers.ts'
 import { consentHeaders, oauthPageHeaders } from './oauth-headers.ts'
-import { oauthMessage } from './sign-in-page.ts'
+import { accountOf, oauthMessage } from './sign-in-page.ts'
 
 export interface ConsentPages extends SessionPages {
   consent: Consent
@@ -91,14 +90,11 @@ interface Shown {
 
 function show(c: Context, pages: ConsentPages, shown: Shown, status: 200 | 403 | 409 | 422) {
   const { request, signedIn, view, entry, problem } = shown
-  const { user } = signedIn
   const page = consentPage({
     words: consentWords(request, view),
     action: c.req.path,
     formToken: signedIn.formToken(purposeOf(request)),
-    signOutToken: signedIn.formToken('sign out'),
-    user: shortText(user.name),
-    email: shortText(user.email, 254),
+    account: accountOf(signedIn),
     entry,
     problem,
     sandbox: pages.environment === 'sandbox',

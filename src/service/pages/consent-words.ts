@@ -1,6 +1,6 @@
 import type { AgentChoice, ConsentRequest, ConsentView } from '../oauth/consent.ts'
 import { type ApplicationWords, applicationWords, destinationWords, shortText } from './application-words.ts'
-import { momentOf, plainText } from './connect-words.ts'
+import { momentOf, plainText } from './page-texts.ts'
 
 /** What an application asks for, in the words of who decides. Texts, not HTML. */
 export interface ConsentWords {

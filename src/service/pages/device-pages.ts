@@ -2,8 +2,8 @@ import { html } from 'hono/html'
 import type { DevicePages } from '../oauth/provider.ts'
 import { shortText } from './application-words.ts'
 import { codeProblem, failureWords } from './device-words.ts'
-import { formPageHeaders } from './own-forms.ts'
-import type { Html } from './page-document.ts'
+import type { Html, PageForm } from './page-document.ts'
+import { formPageHeaders } from './page-headers.ts'
 import { oauthDocument } from './sign-in-page.ts'
 
 /** The pages where a person connects a device that has no browser (RFC 8628), and the one for errors. */
@@ -13,11 +13,6 @@ export const devicePages: DevicePages = {
   done: (client) => whole(done(nameOf(client))),
   failed: ({ code, description }) => whole(failed(code, description)),
   headers: formPageHeaders,
-}
-
-interface Form {
-  action: string
-  token: string
 }
 
 /** Nothing in these documents is waited for, so they are texts already. */
@@ -32,7 +27,7 @@ function nameOf({ name }: { name: string }): string {
 /** With what people put between its letters. */
 const longestCode = 20
 
-function enterCode({ action, token }: Form, error: string | undefined, hint: string): Html {
+function enterCode({ action, token }: PageForm, error: string | undefined, hint: string): Html {
   const heading = 'Connect a device'
   const problem = error === undefined ? null : codeProblem(error)
   const isError = problem?.isError === true
@@ -55,7 +50,7 @@ ${problem === null ? '' : html`<p class="${isError ? 'problem' : 'done'}" id="pr
   )
 }
 
-function confirmCode({ action, token }: Form, name: string, code: string): Html {
+function confirmCode({ action, token }: PageForm, name: string, code: string): Html {
   const heading = 'Is this your device?'
   return oauthDocument(
     heading,

@@ -1,7 +1,8 @@
 import { html } from 'hono/html'
 import type { OpenedLink } from '../connect-links.ts'
-import { connectDocument } from './connect-page.ts'
-import { isolated, limitWords, momentOf, permissionText, plainText } from './connect-words.ts'
+import { askingPage } from './connect-page.ts'
+import { limitWords, permissionText } from './connect-words.ts'
+import { isolated, momentOf, plainText } from './page-texts.ts'
 
 /**
  * The page at an invitation link's `url`. It has no script: the browser sends the form. Without `action` the visitor
@@ -10,20 +11,9 @@ import { isolated, limitWords, momentOf, permissionText, plainText } from './con
 export function linkPage(link: OpenedLink, action: string | null, sandbox: boolean) {
   const developer = plainText(link.developer)
   const outcome = outcomes[link.state](isolated(developer))
-  const heading = outcome === null ? html`<bdi>${developer}</bdi> asks to connect` : html`${outcome.heading}`
-  return connectDocument(
-    outcome === null ? `Connect to ${developer}` : `${outcome.heading} – ${developer}`,
-    html`${sandbox ? html`<header class="sandbox">Sandbox: no real money</header>` : ''}
-<main>
-<h1>${heading}</h1>
-${outcome === null ? '' : html`<p role="status">${outcome.line}</p>`}
-<dl>
-<div><dt>Asked by</dt><dd><bdi>${developer}</bdi></dd></div>
-<div><dt>Asked of</dt><dd>Whoever has this link</dd></div>
-</dl>
-${outcome === null ? request(link, developer, action) : ''}
-</main>`,
-  )
+  const title = outcome === null ? `Connect to ${developer}` : `${outcome.heading} – ${developer}`
+  const facts = html`<div><dt>Asked of</dt><dd>Whoever has this link</dd></div>`
+  return askingPage({ title, developer, outcome, facts, request: request(link, developer, action) }, sandbox)
 }
 
 function request(link: OpenedLink, developer: string, action: string | null) {

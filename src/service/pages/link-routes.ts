@@ -3,7 +3,8 @@ import { bodyLimit } from 'hono/body-limit'
 import type { ConnectLinks, OpenedLink } from '../connect-links.ts'
 import { type ConnectGrounds, mayAnswer, notFound, orFailure, refused } from './connect-routes.ts'
 import { linkPage } from './link-page.ts'
-import { formPageHeaders as headers, isForm, isOwnForm, mostFormBytes } from './own-forms.ts'
+import { isForm, isOwnForm, mostFormBytes } from './own-forms.ts'
+import { formPageHeaders as headers } from './page-headers.ts'
 
 interface LinkPages extends ConnectGrounds {
   connectLinks: ConnectLinks

@@ -1,11 +1,17 @@
 import type { Context } from 'hono'
-import { equalSecrets, newId } from '../../system.ts'
+import { equalSecrets } from '../../system.ts'
 import type { SignedIn } from '../oauth/sign-in.ts'
-import { StoreBusyError } from '../store/store.ts'
 import type { SessionPages } from './browser-session.ts'
 import { oauthPageHeaders } from './oauth-headers.ts'
 import { isForm, isOwnForm } from './own-forms.ts'
+import { failingAs } from './page-failure.ts'
 import { oauthMessage } from './sign-in-page.ts'
+
+export const orFailure = failingAs({
+  page: 'a page of signing in or connecting',
+  message: oauthMessage,
+  headers: oauthPageHeaders,
+})
 
 /** Leads to a page by GET: a reload repeats nothing. */
 export function leadTo(c: Context, path: string): Response {
@@ -36,21 +42,4 @@ export function notFromHere(c: Context, back: string) {
 
 export function tooLong(c: Context) {
   return c.html(oauthMessage('Nothing was changed', 'The form is too long.'), 400, oauthPageHeaders)
-}
-
-/** Also to somebody at a browser, what went wrong inside is not told. */
-export async function orFailure(
-  c: Context,
-  { system, log }: SessionPages,
-  answer: () => Promise<Response>,
-): Promise<Response> {
-  try {
-    return await answer()
-  } catch (error) {
-    const supportId = newId('req', system, system.now())
-    log.error({ supportId, err: error }, 'a page of signing in or connecting failed')
-    const text = `The page can’t be shown right now. Try again in a moment. (${supportId})`
-    const status = error instanceof StoreBusyError ? 503 : 500
-    return c.html(oauthMessage('Something went wrong', text), status, oauthPageHeaders)
-  }
 }

@@ -1,4 +1,4 @@
-import { formPageHeaders } from './own-forms.ts'
+import { formPageHeaders } from './page-headers.ts'
 
 const { 'Cross-Origin-Opener-Policy': _, ...headers } = formPageHeaders
 

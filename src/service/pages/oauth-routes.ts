@@ -4,7 +4,7 @@ import { type ConsentPages, mountConsent } from './consent-routes.ts'
 import { createAssets } from './page-assets.ts'
 import { mountSignIn } from './sign-in-routes.ts'
 
-export interface OAuthPages extends ConsentPages, ConnectionsPages {}
+interface OAuthPages extends ConsentPages, ConnectionsPages {}
 
 /** The pages of signing in, of connecting an application, and of what is connected. */
 export function mountOAuthPages(app: Hono, pages: OAuthPages): void {

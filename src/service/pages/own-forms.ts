@@ -1,28 +1,5 @@
 import type { Context } from 'hono'
 
-/**
- * Of a page with a form and no script: nothing but style sheets; the form goes to the page itself; no framing. The
- * referrer stays on the site instead of being left out altogether: without it browsers send `Origin: null` with a form,
- * and the answer could not be told from another site's.
- */
-export const formPageHeaders = {
-  'Content-Type': 'text/html; charset=utf-8',
-  'Cache-Control': 'no-store',
-  'Content-Security-Policy': [
-    "default-src 'none'",
-    "style-src 'self'",
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
-  'Referrer-Policy': 'same-origin',
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-} as const
-
 /** More than the forms have by far. */
 export const mostFormBytes = 4 * 1024
 

@@ -16,7 +16,7 @@ export const assets = {
   'oauth.css': { ...css, ...ownFileHeaders },
 } as const satisfies Record<string, Record<string, string>>
 
-export type AssetName = keyof typeof assets
+type AssetName = keyof typeof assets
 
 /** Those of the checkout. */
 export const checkoutAssets = ['library.js', 'page.js', 'form.js', 'requests.js', 'style.css'] as const

@@ -31,6 +31,23 @@ export const pageHeaders = {
   'X-Frame-Options': 'DENY',
 } as const
 
+/**
+ * Of a page with a form and no script: nothing but style sheets; the form goes to the page itself; no framing. The
+ * referrer stays on the site instead of being left out altogether: without it browsers send `Origin: null` with a form,
+ * and the answer could not be told from another site's.
+ */
+export const formPageHeaders = {
+  ...pageHeaders,
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "style-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'Referrer-Policy': 'same-origin',
+} as const
+
 /** Of the card form, which any page may frame, also one that isolates itself (Cross-Origin-Embedder-Policy). */
 export const frameHeaders = {
   ...document,

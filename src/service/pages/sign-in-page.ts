@@ -1,7 +1,9 @@
 import { html } from 'hono/html'
-import { type Html, pageDocument } from './page-document.ts'
+import type { SignedIn } from '../oauth/sign-in.ts'
+import { shortText } from './application-words.ts'
+import { type Html, messageBody, pageDocument, sandboxBanner } from './page-document.ts'
 
-export interface SignInShown {
+interface SignInShown {
   /** Where the person goes then, a path of this site. */
   next: string
   email: string
@@ -16,7 +18,7 @@ export function signInPage({ next, email, problem, owner, sandbox }: SignInShown
   const heading = 'Sign in'
   return oauthDocument(
     problem === null ? heading : `Error: ${heading}`,
-    html`${sandbox ? sandboxBanner() : ''}
+    html`${sandboxBanner(sandbox)}
 <main>
 <h1>${heading}</h1>
 ${owner === null ? '' : ownerForm(next, owner)}
@@ -27,16 +29,30 @@ ${passwordForm(next, email, problem)}
 
 /** A page that says one thing. */
 export function oauthMessage(heading: string, text: string, link?: { href: string; text: string }): Html {
-  const more = link === undefined ? '' : html`<p><a href="${link.href}">${link.text}</a></p>`
-  return oauthDocument(heading, html`<main><h1>${heading}</h1><p>${text}</p>${more}</main>`)
+  return oauthDocument(heading, messageBody(heading, text, link))
 }
 
 export function oauthDocument(title: string, body: Html): Html {
   return pageDocument({ title, styles: ['/connect/style.css', '/oauth/style.css'], body })
 }
 
-export function sandboxBanner(): Html {
-  return html`<header class="sandbox">Sandbox: no real money</header>`
+/** Who is signed in, in words, and what their form to sign out carries. */
+export interface Account {
+  user: string
+  email: string
+  signOutToken: string
+}
+
+export function accountOf({ user: { name, email }, formToken }: SignedIn): Account {
+  return { user: shortText(name), email: shortText(email, 254), signOutToken: formToken('sign out') }
+}
+
+export function accountSection({ user, email, signOutToken }: Account, signOut: string, next?: string): Html {
+  return html`<section class="account" aria-labelledby="account">
+<h2 id="account">Your account</h2>
+<p>Signed in as <bdi>${user}</bdi> (<bdi>${email}</bdi>)</p>
+${signOutForm(signOutToken, signOut, next)}
+</section>`
 }
 
 /** Ends the session; the person goes on to `next` as whom they sign in then. */

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import type { Enrolment } from '../second-factor.ts'
-import { type Html, pageDocument } from './page-document.ts'
+import { type Html, messageBody, pageDocument, sandboxBanner } from './page-document.ts'
 import type { VerifyWords } from './verify-words.ts'
 
 interface Shown {
@@ -15,7 +15,7 @@ interface Shown {
 export function verifyPage(words: VerifyWords, { name, action, enrolment }: Shown): Html {
   return page(
     words.title,
-    html`${enrolment === null ? '' : html`<header class="sandbox">Sandbox: no real money</header>`}
+    html`${sandboxBanner(enrolment !== null)}
 <main>
 <h1>${words.heading}</h1>
 <div ${words.asks ? '' : html`role="status"`}>
@@ -29,7 +29,7 @@ ${words.asks && enrolment !== null ? appSection(enrolment) : ''}
 
 /** A page that says one thing. */
 export function verifyMessage(heading: string, text: string): Html {
-  return page(heading, html`<main><h1>${heading}</h1><p>${text}</p></main>`)
+  return page(heading, messageBody(heading, text))
 }
 
 function codeForm({ problem }: VerifyWords, name: string, action: string): Html {

@@ -1,11 +1,12 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type { Logger } from '../../log.ts'
-import { newId, type System } from '../../system.ts'
+import type { System } from '../../system.ts'
 import type { CodeResult, SecondFactor, Verification } from '../second-factor.ts'
-import { StoreBusyError } from '../store/store.ts'
-import { formPageHeaders as headers, isForm, isOwnForm, mostFormBytes } from './own-forms.ts'
+import { isForm, isOwnForm, mostFormBytes } from './own-forms.ts'
 import { createAssets } from './page-assets.ts'
+import { failingAs } from './page-failure.ts'
+import { formPageHeaders as headers } from './page-headers.ts'
 import { verifyMessage, verifyPage } from './verify-page.ts'
 import { verifyWords } from './verify-words.ts'
 
@@ -15,6 +16,8 @@ interface VerifyPages {
   system: System
   log: Logger
 }
+
+const orFailure = failingAs({ page: 'a verification page', message: verifyMessage, headers })
 
 /** The page that a 428 names: it takes a code of the user's authenticator app. */
 export function mountVerify(app: Hono, pages: VerifyPages): void {
@@ -81,16 +84,4 @@ function refused(c: Context, status: 400 | 403, text: string) {
     status,
     headers,
   )
-}
-
-/** Also to somebody at a browser, what went wrong inside is not told. */
-async function orFailure(c: Context, { system, log }: VerifyPages, answer: () => Promise<Response>): Promise<Response> {
-  try {
-    return await answer()
-  } catch (error) {
-    const supportId = newId('req', system, system.now())
-    log.error({ supportId, err: error }, 'a verification page failed')
-    const text = `The page can’t be shown right now. Try again in a moment. (${supportId})`
-    return c.html(verifyMessage('Something went wrong', text), error instanceof StoreBusyError ? 503 : 500, headers)
-  }
 }

@@ -44,6 +44,10 @@ export async function deleteSession(tx: Transaction, idHash: string): Promise<vo
   await tx.db.deleteFrom('signInSessions').where('idHash', '=', idHash).execute()
 }
 
+export async function deleteSessionsOf(tx: Transaction, userId: string): Promise<void> {
+  await tx.db.deleteFrom('signInSessions').where('userId', '=', userId).execute()
+}
+
 /** The newest first. */
 export async function signingKeys(tx: Transaction): Promise<SigningKeyRow[]> {
   return tx.db.selectFrom('signingKeys').selectAll().orderBy('createdAtMs', 'desc').orderBy('kid').execute()

@@ -1,0 +1,9 @@
+import type { Config } from '../config.ts'
+
+/** Stands for the address of a service that is called without a network. */
+export const embeddedAddress = 'http://sandbox.invalid'
+
+/** Where `serve` with this configuration listens. */
+export function servedAddress({ host, port }: Config): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
