@@ -79,8 +79,7 @@ async function actorOfToken(tx: Transaction, authority: Authority): Promise<Acto
       detail: 'The access token is not valid for this service, or has expired. Sign in again.',
     })
   }
-  const asked = { ...authority, scopes: claims.scopes, kind: 'oauth_access_token' } as const
-  const actor = await actorOfGrant(tx, claims.grantId, asked)
+  const actor = await actorOfGrant(tx, claims.grantId, claims.scopes, authority.realNowMs)
   return actor.grant !== null && isOfGrant(claims, actor.grant) ? actor : ended()
 }
 
@@ -89,14 +88,15 @@ async function actorOfGrantToken(tx: Transaction, hash: string, authority: Autho
   const token = await findGrantToken(tx, hash)
   if (token === undefined || !equalSecrets(token.secretHash, hash)) return undefined
   if (authority.realNowMs >= token.expiresAtMs) ended()
-  return actorOfGrant(tx, token.grantId, { ...authority, scopes: token.scopes.split(' '), kind: 'exchanged_token' })
+  return actorOfGrant(tx, token.grantId, token.scopes.split(' '), authority.realNowMs)
 }
 
 /** A token reaches as far as its grant does now: what a user takes back ends at once. */
 async function actorOfGrant(
   tx: Transaction,
   grantId: string,
-  { realNowMs, scopes, kind }: Authority & { scopes: readonly string[]; kind: Actor['credentialKind'] },
+  scopes: readonly string[],
+  realNowMs: number,
 ): Promise<Actor> {
   const row = await findGrant(tx, grantId)
   if (row === undefined || !grantIsLive(row, realNowMs)) {
@@ -109,7 +109,8 @@ async function actorOfGrant(
     partyId,
     agentId,
     userId: agentId === null ? userId : null,
-    credentialKind: kind,
+    // Also where it was exchanged on the way here: the person's application holds an access token.
+    credentialKind: 'oauth_access_token',
     keyId: id,
     scopes: [],
     grant: { id, userId, clientId, scopes: allowed },

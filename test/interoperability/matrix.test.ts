@@ -11,10 +11,10 @@ import { emptyHome, homeWithLogin, signInOfHost } from './credentials.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 
-/** Who the service finds to be calling: over HTTP it never gets the token that the host signed in for. */
+/** Who the service finds to be calling. */
 const credentials = [
-  { kind: 'key', agentIdentitySource: 'credential', seen: { HTTP: 'agent_key', stdio: 'agent_key' } },
-  { kind: 'OAuth', agentIdentitySource: 'oauth_grant', seen: { HTTP: 'exchanged_token', stdio: 'oauth_access_token' } },
+  { kind: 'key', agentIdentitySource: 'credential', seen: 'agent_key' },
+  { kind: 'OAuth', agentIdentitySource: 'oauth_grant', seen: 'oauth_access_token' },
 ] as const
 
 type Kind = (typeof credentials)[number]['kind']
@@ -84,7 +84,7 @@ describe('each host by each way in', () => {
       const { agentIdentitySource, seen } = credential
       expect(attributes).toMatchObject({
         actorType: 'agent',
-        credentialKind: seen[transport],
+        credentialKind: seen,
         agentIdentitySource,
       })
 

@@ -123,8 +123,7 @@ describe('the MCP endpoint as a resource server', () => {
       ...nobody,
       ...agent,
       agentIdentitySource: 'oauth_grant',
-      // The API saw a token of its own, that the host's was exchanged for.
-      credentialKind: 'exchanged_token',
+      credentialKind: 'oauth_access_token',
       userId: expect.stringMatching(/^usr_/),
       grantId: expect.stringMatching(/^ogr_/),
     })
