@@ -4,6 +4,8 @@ import { expect } from 'vitest'
 /** That everything on the page and in its frames stands out enough. */
 export async function expectContrast(page: Page): Promise<void> {
   for (const frame of page.frames()) {
+    // Without its style sheets a page has no colors to compare.
+    await frame.waitForLoadState('load')
     const { weak, looked } = (await frame.evaluate(weakContrasts)) as { weak: string[]; looked: number }
     expect(weak, frame.url()).toEqual([])
     expect(looked).toBeGreaterThan(3)

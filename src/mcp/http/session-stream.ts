@@ -68,7 +68,9 @@ export function createStream({ id, idHash, store, system, limits, log, onEnd }: 
       next(async () => {
         const text = JSON.stringify(message)
         const kept = text.length <= limits.eventBytes ? text : JSON.stringify(tooLarge(message))
-        connection?.write(messageEvent(text, await keep(number, kept)))
+        // Kept first: nobody may be reading now, and resume later.
+        const event = messageEvent(text, await keep(number, kept))
+        connection?.write(event)
         if (last) end()
       })
     },
