@@ -145,3 +145,15 @@ describe.each(databases)('registered applications on $name', (database) => {
     await world.drop()
   })
 })
+
+test('sign-ins begin 600 times in a minute, whoever begins them', async () => {
+  const world = await createWorld(sqlite, { system: fakeSystem({ now: Date.now() }) })
+  const begin = () => world.service.fetch(new Request(`${address}/oauth/authorize?client_id=nobody`))
+  const first = await begin()
+  expect(first.status).toBe(400)
+  for (let count = 1; count < 600; count++) await begin()
+  const refused = await begin()
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])
+  expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' })
+  await world.drop()
+})

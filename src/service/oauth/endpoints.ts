@@ -102,6 +102,7 @@ async function register(
 
 /** The server does not know that other parts of the service serve more than it does. */
 async function completed(response: Response): Promise<Response> {
+  if (response.status !== 200) return response
   const metadata = (await response.json()) as Record<string, unknown> & { grant_types_supported: string[] }
   const body = {
     ...metadata,
