@@ -118,7 +118,10 @@ describe('signing keys', () => {
     const counting: Store = {
       dialect: world.store.dialect,
       close: () => world.store.close(),
-      read: (work) => world.store.read(work),
+      read: (work) => {
+        transactions += 1
+        return world.store.read(work)
+      },
       transaction: (work) => {
         transactions += 1
         return world.store.transaction(work)

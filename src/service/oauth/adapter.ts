@@ -22,7 +22,7 @@ export function createAdapter(store: Store, system: System): (model: string) => 
 function recordAdapter(store: Store, system: System, model: string): Adapter {
   const key = (id: string) => ({ model, idHash: hashOf(id) })
   const found = async (by: Parameters<typeof findRecord>[1], id?: string) => {
-    const row = await store.transaction((tx) => findRecord(tx, by))
+    const row = await store.read((tx) => findRecord(tx, by))
     return row && { ...(JSON.parse(row.payload) as AdapterPayload), jti: id ?? referenceTo(row.idHash) }
   }
   return {
@@ -68,7 +68,7 @@ function grantAdapter(store: Store, system: System): Adapter {
     upsert: (id, payload) =>
       store.transaction((tx) => updateGrant(tx, id, { payload: JSON.stringify({ ...payload, jti: undefined }) })),
     find: (id) =>
-      store.transaction(async (tx) => {
+      store.read(async (tx) => {
         const grant = await findGrant(tx, id)
         // Allowed, but not yet saved by the server.
         if (grant === undefined || grant.payload === '{}' || !grantIsLive(grant, system.now())) return undefined

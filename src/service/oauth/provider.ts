@@ -92,7 +92,7 @@ function configuration(
       return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId)
     },
     findAccount: async (_ctx, userId) => {
-      const user = await store.transaction((tx) => findUser(tx, userId))
+      const user = await store.read((tx) => findUser(tx, userId))
       return user && { accountId: user.id, claims: async () => ({ sub: user.id }) }
     },
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),

@@ -20,7 +20,7 @@ const keptForMs = signsForMs + 2 * dayMs
  * forgets those that are past.
  */
 export async function currentSigningKeys(store: Store, system: System): Promise<SigningKey[]> {
-  const known = await store.transaction(signingKeys)
+  const known = await store.read(signingKeys)
   if (known.some(signs(system.now())) && known.every(isKept(system.now()))) return known.map(parsed)
   const made = await newKey()
   return store.transaction(async (tx) => {

@@ -1,5 +1,4 @@
-import type { Kysely } from 'kysely'
-import type { McpEventRow, McpMailRow, McpSessionRow, McpSessionTables } from './mcp-sessions-schema.ts'
+import type { McpEventRow, McpMailRow, McpSessionRow } from './mcp-sessions-schema.ts'
 import { prepared } from './prepared.ts'
 import type { Store, Transaction } from './store.ts'
 
@@ -27,10 +26,10 @@ export function createMcpSessions(store: Store) {
         return ended
       }),
     find: (idHash: string): Promise<McpSessionRow | undefined> =>
-      store.transaction(async (tx) => (await sessionByHash(tx, { idHash })).rows[0]),
+      store.read(async (tx) => (await sessionByHash(tx, { idHash })).rows[0]),
     touch: (idHash: string, usedAtMs: number) =>
       store.transaction(async (tx) => {
-        const sessions = tables(tx).updateTable('mcpSessions')
+        const sessions = tx.db.updateTable('mcpSessions')
         await sessions.set({ usedAtMs }).where('idHash', '=', idHash).where('usedAtMs', '<', usedAtMs).execute()
       }),
     remove: (idHash: string) => store.transaction((tx) => removeAll(tx, [idHash])),
@@ -42,17 +41,17 @@ export function createMcpSessions(store: Store) {
         await insertEvent(tx, event)
         if (event.sequence <= keep) return
         const { idHash, streamId, sequence } = event
-        const events = tables(tx).deleteFrom('mcpEvents').where('idHash', '=', idHash).where('streamId', '=', streamId)
+        const events = tx.db.deleteFrom('mcpEvents').where('idHash', '=', idHash).where('streamId', '=', streamId)
         await events.where('sequence', '<=', sequence - keep).execute()
       }),
     readEvents: (idHash: string, streamId: string, after: number): Promise<McpEventRow[]> =>
-      store.transaction(async (tx) => (await eventsAfter(tx, { idHash, streamId, after })).rows),
+      store.read(async (tx) => (await eventsAfter(tx, { idHash, streamId, after })).rows),
     /** Leaves a message for the processes that serve the session; drops it where too much is unread. */
     deliver: (mail: McpMailRow) =>
       store.transaction(async (tx) => {
         const { idHash, sentAtMs } = mail
         if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
-        const db = tables(tx)
+        const { db } = tx
         await db
           .deleteFrom('mcpMail')
           .where('idHash', '=', idHash)
@@ -66,7 +65,7 @@ export function createMcpSessions(store: Store) {
       store.transaction(async (tx) => {
         const { rows } = await mailFor(tx, { idHash, addressee })
         const own = rows.filter((mail) => mail.addressee === addressee).map(({ id }) => id)
-        if (own.length > 0) await tables(tx).deleteFrom('mcpMail').where('id', 'in', own).execute()
+        if (own.length > 0) await tx.db.deleteFrom('mcpMail').where('id', 'in', own).execute()
         return rows
       }),
   }
@@ -84,7 +83,7 @@ const surplusLimit = 100
 
 /** The sessions that end for a new one: those whose time is over, and the longest unused of those beyond a bound. */
 async function surplus(tx: Transaction, principalId: string, bounds: McpSessionBounds): Promise<string[]> {
-  const sessions = tables(tx).selectFrom('mcpSessions')
+  const sessions = tx.db.selectFrom('mcpSessions')
   const oldest = sessions.select('idHash').orderBy('usedAtMs').limit(surplusLimit)
   const over = await oldest.where('usedAtMs', '<', bounds.usedSinceMs).execute()
   const count = sessions
@@ -104,36 +103,30 @@ async function surplus(tx: Transaction, principalId: string, bounds: McpSessionB
 }
 
 /** With each new stream of a session, what nobody will resume any more. */
-async function forgetEvents(tx: Transaction, { idHash, sentAtMs }: McpEventRow): Promise<void> {
-  const db = tables(tx)
+async function forgetEvents({ db }: Transaction, { idHash, sentAtMs }: McpEventRow): Promise<void> {
   const newest = db.selectFrom('mcpEvents').select('sentAtMs').where('idHash', '=', idHash).orderBy('sentAtMs', 'desc')
   const beyond = await newest.limit(1).offset(eventLimit).executeTakeFirst()
   const forgotten = Math.max(sentAtMs - eventKeptMs, beyond?.sentAtMs ?? 0)
   await db.deleteFrom('mcpEvents').where('idHash', '=', idHash).where('sentAtMs', '<=', forgotten).execute()
 }
 
-async function removeAll(tx: Transaction, idHashes: string[]): Promise<void> {
+async function removeAll({ db }: Transaction, idHashes: string[]): Promise<void> {
   if (idHashes.length === 0) return
-  const db = tables(tx)
   for (const table of ['mcpEvents', 'mcpMail', 'mcpSessions'] as const) {
     await db.deleteFrom(table).where('idHash', 'in', idHashes).execute()
   }
 }
 
-function tables({ db }: Pick<Transaction, 'db'>): Kysely<McpSessionTables> {
-  return db as unknown as Kysely<McpSessionTables>
-}
-
 const sessionByHash = prepared((db, by: { idHash: string }) =>
-  tables({ db }).selectFrom('mcpSessions').selectAll().where('idHash', '=', by.idHash),
+  db.selectFrom('mcpSessions').selectAll().where('idHash', '=', by.idHash),
 )
 
-const insertSession = prepared((db, row: McpSessionRow) => tables({ db }).insertInto('mcpSessions').values(row))
+const insertSession = prepared((db, row: McpSessionRow) => db.insertInto('mcpSessions').values(row))
 
-const insertEvent = prepared((db, row: McpEventRow) => tables({ db }).insertInto('mcpEvents').values(row))
+const insertEvent = prepared((db, row: McpEventRow) => db.insertInto('mcpEvents').values(row))
 
 const eventsAfter = prepared((db, of: { idHash: string; streamId: string; after: number }) =>
-  tables({ db })
+  db
     .selectFrom('mcpEvents')
     .selectAll()
     .where('idHash', '=', of.idHash)
@@ -143,7 +136,7 @@ const eventsAfter = prepared((db, of: { idHash: string; streamId: string; after:
 )
 
 const mailFor = prepared((db, of: { idHash: string; addressee: string }) =>
-  tables({ db })
+  db
     .selectFrom('mcpMail')
     .selectAll()
     .where('idHash', '=', of.idHash)

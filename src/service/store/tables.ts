@@ -2,6 +2,7 @@ import type { CardPageRow } from './card-pages-schema.ts'
 import type { AccessTokenRow, ActivityRow } from './credential-tables.ts'
 import type { InvitationLinkRow } from './invitation-links-schema.ts'
 import type { CustomerInvitationRow } from './invitation-tables.ts'
+import type { McpSessionTables } from './mcp-sessions-schema.ts'
 import type { OAuthTables } from './oauth-schema.ts'
 import type { ApprovalRow, PaymentRow, TransactionRow } from './payment-tables.ts'
 import type { SecondFactorRow } from './second-factor-schema.ts'
@@ -10,7 +11,7 @@ import type { SecondFactorRow } from './second-factor-schema.ts'
  * The tables, alike on SQLite and PostgreSQL: ids are text, amounts integer cents, instants milliseconds since the
  * epoch on the service's clock, booleans 0 or 1, structured values JSON as text.
  */
-export interface Tables extends OAuthTables {
+export interface Tables extends OAuthTables, McpSessionTables {
   parties: PartyRow
   users: UserRow
   secondFactors: SecondFactorRow
