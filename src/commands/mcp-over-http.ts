@@ -6,6 +6,7 @@ import type { McpConnection, Principal } from '../mcp/http/connection.ts'
 import { createMcpEndpoint, type McpEndpoint } from '../mcp/http/endpoint.ts'
 import { createMcpServer } from '../mcp/server.ts'
 import { appViews } from '../mcp/ui/apps.ts'
+import { keepNewest } from '../newest.ts'
 import type { OperationDefinition } from '../operation.ts'
 import { defaultOAuthScopes, permissions, scopesAllow, withIncluded } from '../permissions.ts'
 import type { Actor } from '../service/actor.ts'
@@ -69,10 +70,7 @@ export async function mcpOverHttp({
   const noteScopes = (id: string, now: string) => {
     const before = scopes.get(id)
     if (before === now) return
-    scopes.delete(id)
-    scopes.set(id, now)
-    const [oldest] = scopes.size > mostNoted ? scopes.keys() : []
-    if (oldest !== undefined) scopes.delete(oldest)
+    keepNewest(scopes, id, now, mostNoted)
     if (before === undefined) return
     endpoint.notify({ kind: 'tools_list_changed' }, id)
     endpoint.notify({ kind: 'prompts_list_changed' }, id)

@@ -1,4 +1,5 @@
 import { Failure } from '../errors.ts'
+import { keepNewest } from '../newest.ts'
 import { tokenExchangeGrant } from '../service/oauth/resources.ts'
 import { type System, sha256 } from '../system.ts'
 
@@ -9,7 +10,7 @@ interface TokenExchange {
   system: Pick<System, 'now'>
 }
 
-/** What was exchanged is kept for this many tokens; of more, the one used the longest ago goes. */
+/** What was exchanged is kept for this many tokens; of more, the one exchanged the longest ago goes. */
 const mostKept = 10_000
 /** A call takes less: a token with this much left serves it to its end. */
 const renewedBeforeEndMs = 60_000
@@ -49,10 +50,7 @@ export function createTokenExchange({
     if (known !== undefined && system.now() < known.endsAtMs - renewedBeforeEndMs) return known.token
     const entry = { token: Promise.resolve(''), endsAtMs: Number.POSITIVE_INFINITY }
     entry.token = exchanged(credential, entry)
-    kept.delete(hash)
-    kept.set(hash, entry)
-    const [oldest] = kept.size > mostKept ? kept.keys() : []
-    if (oldest !== undefined) kept.delete(oldest)
+    keepNewest(kept, hash, entry, mostKept)
     try {
       return await entry.token
     } catch (error) {

@@ -1,3 +1,4 @@
+import { bearerOf } from '../bearer.ts'
 import { fail } from '../errors.ts'
 import { type Environment, environmentSegments } from '../operation.ts'
 import { equalSecrets, sha256 } from '../system.ts'
@@ -61,11 +62,6 @@ export async function authenticate(
     scopes: row.scopes === null ? [] : (JSON.parse(row.scopes) as string[]),
     grant: null,
   }
-}
-
-/** The credential of an Authorization header (RFC 6750 section 2.1); undefined where it is none. */
-export function bearerOf(authorization: string): string | undefined {
-  return /^bearer +([\w.~+/=-]{1,2048})$/i.exec(authorization)?.[1]
 }
 
 function ended(): never {

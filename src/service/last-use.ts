@@ -1,3 +1,4 @@
+import { keepNewest } from '../newest.ts'
 import { noteLastUse } from './store/credentials.ts'
 import type { Transaction } from './store/store.ts'
 
@@ -33,13 +34,9 @@ export function createLastUses() {
   return {
     note(keyId: string, agentId: string | null, usedAtMs: number): void {
       const writtenAtMs = uses.get(keyId)?.writtenAtMs ?? null
-      uses.delete(keyId)
-      uses.set(keyId, { agentId, usedAtMs, writtenAtMs })
       waiting.add(keyId)
-      const [oldest] = uses.size > mostKeys ? uses.keys() : []
-      if (oldest === undefined) return
-      uses.delete(oldest)
-      waiting.delete(oldest)
+      const forgotten = keepNewest(uses, keyId, { agentId, usedAtMs, writtenAtMs }, mostKeys)
+      if (forgotten !== undefined) waiting.delete(forgotten)
     },
 
     /** The uses that are due to be written, which no other request then takes on; undefined when none is. */

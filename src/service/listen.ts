@@ -4,6 +4,7 @@ import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { newId, type System } from '../system.ts'
+import { isLoopback, loopbackNames } from './loopback.ts'
 import { refusal } from './reply.ts'
 
 export interface ListenOptions {
@@ -94,8 +95,7 @@ function isLocal({ incoming: { socket, headers } }: HttpBindings): boolean {
 export function isAllowedOrigin(origin: string, allowedOrigins: readonly string[]): boolean {
   const url = URL.parse(origin)
   if (url === null || url.origin !== origin) return false
-  const isLoopback = /^https?:$/.test(url.protocol) && loopbackNames.includes(url.hostname)
-  return isLoopback || allowedOrigins.includes(origin)
+  return (/^https?:$/.test(url.protocol) && isLoopback(origin)) || allowedOrigins.includes(origin)
 }
 
 /**
@@ -119,8 +119,6 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, allowedOrigins = [
     return 'The Origin header names another site than this server. Requests of its pages are not served.'
   }
 }
-
-const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 
 function isOwnName(name: string, boundHost: string): boolean {
   const bound = boundHost.includes(':') ? `[${boundHost}]` : boundHost.toLowerCase()

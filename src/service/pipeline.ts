@@ -1,10 +1,11 @@
+import { bearerOf } from '../bearer.ts'
 import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Environment, OperationDefinition } from '../operation.ts'
 import { newId, type System } from '../system.ts'
 import { recordActivity } from './activity.ts'
 import { type Actor, requirePermission, resolveCause, resolveParty } from './actor.ts'
-import { authenticate, bearerOf, type LocalCredentials } from './authenticate.ts'
+import { authenticate, type LocalCredentials } from './authenticate.ts'
 import type { Context } from './handler.ts'
 import { type Claim, claim, notRecordedCode, record, recordUnresolved } from './idempotency.ts'
 import {
@@ -100,7 +101,7 @@ export async function answer(
 
 /** Checking a signature takes time that no other request should wait for, so it is done before the transaction. */
 export async function claimsIn({ accessTokens }: Pick<Dependencies, 'accessTokens'>, authorization: string | null) {
-  const credential = authorization === null ? undefined : bearerOf(authorization)
+  const credential = bearerOf(authorization)
   return credential !== undefined && looksSigned(credential) ? accessTokens.verify(credential) : undefined
 }
 

@@ -1,14 +1,10 @@
+import { bearerChallenge } from '../../bearer.ts'
 import type { Principal } from './connection.ts'
 
 /** What a host needs to sign in: where the metadata of the resource is (RFC 9728) and what to ask for. */
 export interface Challenge {
   resourceMetadata: string
   scope: string
-}
-
-/** The credential in the Authorization header (RFC 6750, 2.1). Nothing else is looked at: a URL gets into logs. */
-export function bearerOf(headers: Headers): string | undefined {
-  return /^bearer +([\w.~+/=-]+) *$/i.exec(headers.get('authorization') ?? '')?.[1]
 }
 
 /** Nobody's credential: 401 with how to get one. Where one was sent it is told that it is no good (RFC 6750, 3). */
@@ -39,13 +35,12 @@ export function insufficientScope({ resourceMetadata }: Challenge, held: readonl
 }
 
 function challengeResponse(status: number, error: string, words: string, parameters: Record<string, string>) {
-  const quoted = Object.entries(parameters).map(([name, value]) => `${name}="${value.replaceAll(/[\\"]/g, '\\$&')}"`)
   return new Response(JSON.stringify({ error, error_description: words }), {
     status,
     headers: {
       'Content-Type': 'application/json',
       'Cache-Control': 'no-store',
-      'WWW-Authenticate': `Bearer ${quoted.join(', ')}`,
+      'WWW-Authenticate': bearerChallenge(parameters),
     },
   })
 }

@@ -10,11 +10,12 @@ import {
   type ServerEvent,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
+import { bearerOf } from '../../bearer.ts'
 import type { Log } from '../../client/client.ts'
 import { show } from '../../errors.ts'
 import { newSecret, type System } from '../../system.ts'
 import { readJson } from './body.ts'
-import { bearerOf, type Challenge, insufficientScope, missingScopes, unauthorized } from './challenge.ts'
+import { type Challenge, insufficientScope, missingScopes, unauthorized } from './challenge.ts'
 import { chosenInstanceId, type McpConnection, type Principal, type Surface, steadyInstanceId } from './connection.ts'
 import { preflight, withCors } from './cors.ts'
 import { createHeartbeats } from './heartbeats.ts'
@@ -74,7 +75,8 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     if ('problem' in surface) {
       return refused({ status: surface.status, code: rpc.invalidRequest, message: surface.problem })
     }
-    const credential = bearerOf(request.headers)
+    // Nothing else is looked at: a URL gets into logs.
+    const credential = bearerOf(request.headers.get('authorization'))
     const principal = credential === undefined ? undefined : await authorize(credential)
     if (principal === undefined) return unauthorized(challenge(request), request.headers.has('authorization'))
     if (request.method === 'POST') return post(request, principal, surface)

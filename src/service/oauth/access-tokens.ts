@@ -1,4 +1,5 @@
 import type { createLocalJWKSet } from 'jose'
+import { keepNewest } from '../../newest.ts'
 import { type System, sha256 } from '../../system.ts'
 import type { Store } from '../store/store.ts'
 
@@ -58,9 +59,7 @@ export function createAccessTokens({ store, system, publicUrl }: Grounds): Acces
       const claims = await verified(token, keysFor, publicUrl())
       // The tolerance for clocks is for a token's beginning, not for its end.
       if (claims === undefined || system.now() >= claims.expiresAtMs) return undefined
-      known.set(hash, claims)
-      const [oldest] = known.size > mostKnown ? known.keys() : []
-      if (oldest !== undefined) known.delete(oldest)
+      keepNewest(known, hash, claims, mostKnown)
       return claims
     },
   }

@@ -1,3 +1,4 @@
+import { bearerChallenge } from '../../bearer.ts'
 import { defaultOAuthScopes } from '../../permissions.ts'
 import { audiences, resourceMetadataUrl } from './resources.ts'
 
@@ -12,7 +13,5 @@ export function challenge(
 ): string {
   const [api] = audiences(publicUrl)
   const parameters = { ...(error && { error }), scope: scopes.join(' '), resource_metadata: resourceMetadataUrl(api) }
-  return `Bearer ${Object.entries(parameters)
-    .map(([name, value]) => `${name}="${value}"`)
-    .join(', ')}`
+  return bearerChallenge(parameters)
 }

@@ -1,4 +1,5 @@
 import { oauthScopes } from '../../permissions.ts'
+import { isLoopback } from '../loopback.ts'
 
 /** RFC 8693 section 2.1. */
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
@@ -13,11 +14,6 @@ export const signInGrants: readonly string[] = [
 /** The names of this service as a resource server (RFC 8707): the API, and its MCP endpoint. */
 export function audiences(publicUrl: string): readonly [api: string, mcp: string] {
   return [publicUrl, `${publicUrl}/mcp`]
-}
-
-/** Whether an address is of the machine that it is opened on. */
-export function isLoopback(address: string): boolean {
-  return /^(localhost|127\.0\.0\.1|\[::1\])$/.test(URL.parse(address)?.hostname ?? '')
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isLoopback } from '../oauth/resources.ts'
+import { isLoopback } from '../loopback.ts'
 import { plainText } from './page-texts.ts'
 
 /** An application in the words of a page. Texts, not HTML. */

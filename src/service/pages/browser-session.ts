@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
-import { isLoopback } from '../oauth/resources.ts'
+import { isLoopback } from '../loopback.ts'
 import { type SignedIn, type SignIn, sessionSeconds } from '../oauth/sign-in.ts'
 import { type ConnectGrounds, mayAnswer } from './connect-routes.ts'
 
