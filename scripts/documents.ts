@@ -1,6 +1,6 @@
-import { type SettingKey, settings } from '../src/config.ts'
 import type { OperationDefinition } from '../src/operation.ts'
 import { defaultOAuthScopes, oauthScopes } from '../src/permissions.ts'
+import { type SettingKey, settings } from '../src/settings.ts'
 import { catalogue } from '../tools/index.ts'
 
 /** The part of package.json that other documents repeat. */

@@ -1,6 +1,6 @@
 import type { Logger as Pino } from 'pino'
-import type { LogLevel } from './config.ts'
 import { maskSecrets } from './errors.ts'
+import type { LogLevel } from './settings.ts'
 
 export type LogFields = Readonly<Record<string, unknown>>
 export type Severity = 'debug' | 'info' | 'warn' | 'error'

@@ -1,6 +1,8 @@
 import { show } from './errors.ts'
 import { type Environment, environmentSegments, type Toolset, toolsets } from './operation.ts'
 
+export const keyPattern = /^(sk|ak)_ntl_(sandbox|prod)_[A-Za-z0-9_-]{16,}$/
+
 // The readers of settings' texts: undefined is what the setting does not accept.
 
 export function parseBaseUrl(text: string): string | undefined {

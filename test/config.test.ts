@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError, type ConfigSources, loadConfig, settings } from '../src/config.ts'
+import { ConfigError, type ConfigSources, loadConfig } from '../src/config.ts'
+import { settings } from '../src/settings.ts'
 
 const load = (env: Record<string, string> = {}, flags: ConfigSources['flags'] = {}) =>
   loadConfig({ env, flags, platform: 'linux', home: '/home/u' })

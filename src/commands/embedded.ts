@@ -1,8 +1,9 @@
-import { type Config, ConfigError } from '../config.ts'
+import { ConfigError } from '../config.ts'
 import type { Logger } from '../log.ts'
 import { createService, type Service } from '../service/service.ts'
 import { openStore } from '../service/store/open.ts'
 import type { Store } from '../service/store/store.ts'
+import type { Config } from '../settings.ts'
 import type { System } from '../system.ts'
 import { servedAddress } from './addresses.ts'
 

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
-import { type ConfigSources, settings } from '../config.ts'
+import type { ConfigSources } from '../config.ts'
+import { settings } from '../settings.ts'
 import { simulateHelp, simulateOptions } from '../simulate/options.ts'
 import { version } from './version.ts'
 

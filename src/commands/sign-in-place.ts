@@ -1,8 +1,9 @@
 import type { SignInOptions } from '../auth/sign-in.ts'
 import { createTokenStore } from '../auth/token-store.ts'
 import { createRemoteFetch } from '../client/remote.ts'
-import { type Config, ConfigError, dataDirectory } from '../config.ts'
+import { ConfigError, dataDirectory } from '../config.ts'
 import { parseBaseUrl } from '../setting-values.ts'
+import type { Config } from '../settings.ts'
 import { realSystem } from '../system.ts'
 import { servedAddress } from './addresses.ts'
 

@@ -1,0 +1,226 @@
+import { type Environment, type Toolset, toolsets } from './operation.ts'
+import {
+  keyPattern,
+  originOf,
+  parseBaseUrl,
+  parseDatabaseUrl,
+  parseHost,
+  parseInteger,
+  parseOrigins,
+  parseSecret,
+  parseToolsets,
+} from './setting-values.ts'
+
+/** Everything that can be set from the outside, validated. Frozen; read once, in the composition root. */
+export interface Config {
+  environment: Environment
+  /** Address of a deployed payments API, without a slash at its end; undefined: the embedded sandbox. */
+  baseUrl: string | undefined
+  /** The whole credential, `sk_ntl_…` or `ak_ntl_…`. */
+  key: string | undefined
+  /** X-Instance-ID of this connection; undefined: one is generated. */
+  instanceId: string | undefined
+  /** `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
+  databaseUrl: string
+  toolsets: readonly Toolset[]
+  port: number
+  /** Without the brackets of an IPv6 address. */
+  host: string
+  /** The secret part only. */
+  sandboxApiKey: string | undefined
+  sandboxAgentKey: string | undefined
+  /** Requests per minute per credential. */
+  rateLimit: number
+  /** The secret part only: the seeded owner's password. */
+  sandboxPassword: string | undefined
+  /** Where people and hosts reach `serve`, without a slash at its end; undefined: where it listens. */
+  publicUrl: string | undefined
+  /** Origins of the web pages that may use the MCP endpoint and sign in from a browser, besides those of this machine. */
+  allowedOrigins: readonly string[]
+  /** No tool that changes anything is offered. */
+  readOnly: boolean
+  /** When a person is asked before a tool call is carried out. */
+  confirm: 'always' | 'production' | 'never'
+  /** Cents: payments and cards above it ask the person, where `confirm` lets anything ask. */
+  confirmAbove: number
+  /** Whether card numbers are answered to the model, or shown to the person only. */
+  cardDetails: 'reveal' | 'masked'
+  logLevel: LogLevel
+}
+
+export type SettingKey = keyof Config
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+export interface Setting<T> {
+  /** Stands for the value in the help: `--port <number>`. */
+  placeholder: string
+  meaning: string
+  /** Completes "it accepts …". */
+  accepts: string
+  /** The text that counts as given when nothing is; or, where there is no such text, what happens then. */
+  default: { text: string } | { otherwise: string }
+  secret?: boolean
+  /** undefined: the text is not accepted. */
+  parse(text: string, environment: Environment): T | undefined
+}
+
+const secretCharacters = '24 to 128 characters of A-Za-z0-9_-'
+
+export const table = {
+  environment: {
+    placeholder: 'name',
+    meaning: 'The environment of the payments API',
+    accepts: 'sandbox or production',
+    default: { text: 'sandbox' },
+    parse: (text) => (text === 'sandbox' || text === 'production' ? text : undefined),
+  },
+  baseUrl: {
+    placeholder: 'url',
+    meaning: 'Address of a deployed payments API',
+    accepts: 'an https address, or http on a loopback host, without credentials, query or fragment',
+    default: { otherwise: 'the embedded sandbox' },
+    parse: parseBaseUrl,
+  },
+  key: {
+    placeholder: 'key',
+    meaning: 'API key or agent key of that environment',
+    accepts: 'sk_ntl_… or ak_ntl_…, the segment sandbox or prod, and a secret of 16 or more characters of A-Za-z0-9_-',
+    default: { otherwise: "the embedded sandbox's seeded agent, or the stored login" },
+    secret: true,
+    parse: (text) => (keyPattern.test(text) ? text : undefined),
+  },
+  instanceId: {
+    placeholder: 'id',
+    meaning: 'X-Instance-ID of this connection',
+    accepts: '1 to 1024 visible ASCII characters without spaces',
+    default: { otherwise: 'one generated per connection' },
+    parse: (text) => (/^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined),
+  },
+  databaseUrl: {
+    placeholder: 'url',
+    meaning: 'Where the embedded sandbox keeps its data',
+    accepts: 'sqlite:PATH, sqlite::memory:, postgres://… or postgresql://…',
+    default: { otherwise: "a file in the user's data directory" },
+    parse: parseDatabaseUrl,
+  },
+  toolsets: {
+    placeholder: 'list',
+    meaning: 'Which tools the MCP server offers',
+    accepts: `a comma list of ${toolsets.join(', ')}, or all`,
+    default: { text: 'default' },
+    parse: parseToolsets,
+  },
+  port: {
+    placeholder: 'number',
+    meaning: 'Port that serve listens on (0: any free one)',
+    accepts: 'an integer from 0 to 65535',
+    default: { text: '4010' },
+    parse: (text) => parseInteger(text, 0, 65_535),
+  },
+  host: {
+    placeholder: 'host',
+    meaning: 'Host name or address that serve listens on',
+    accepts: 'a host name or an IP address',
+    default: { text: '127.0.0.1' },
+    parse: parseHost,
+  },
+  sandboxApiKey: {
+    placeholder: 'secret',
+    meaning: 'Secret of the API key that the sandbox is seeded with',
+    accepts: `${secretCharacters}, alone or after sk_ntl_sandbox_ (sk_ntl_prod_ in production)`,
+    default: { otherwise: 'random, printed once by serve' },
+    secret: true,
+    parse: (text, environment) => parseSecret(text, 'sk', environment),
+  },
+  sandboxAgentKey: {
+    placeholder: 'secret',
+    meaning: 'Secret of the agent key that the sandbox is seeded with',
+    accepts: `${secretCharacters}, alone or after ak_ntl_sandbox_ (ak_ntl_prod_ in production)`,
+    default: { otherwise: 'random, printed once by serve' },
+    secret: true,
+    parse: (text, environment) => parseSecret(text, 'ak', environment),
+  },
+  rateLimit: {
+    placeholder: 'number',
+    meaning: 'Requests per minute per credential in the embedded sandbox',
+    accepts: 'an integer from 1 to 1000000000',
+    default: { text: '6000' },
+    parse: (text) => parseInteger(text, 1, 1_000_000_000),
+  },
+  sandboxPassword: {
+    placeholder: 'password',
+    meaning: "Password of the sandbox's seeded owner, to sign in with in a browser",
+    accepts: '12 to 128 printable characters',
+    default: { otherwise: 'random, printed once by serve' },
+    secret: true,
+    parse: (text) => (/^[\P{Cc}]{12,128}$/u.test(text) ? text : undefined),
+  },
+  publicUrl: {
+    placeholder: 'url',
+    meaning: 'Address that people and AI hosts reach serve at',
+    accepts: 'an https address, or http on a loopback host, without path, credentials, query or fragment',
+    default: { otherwise: 'where it listens' },
+    parse: (text) => originOf(parseBaseUrl(text)),
+  },
+  allowedOrigins: {
+    placeholder: 'list',
+    meaning: 'Origins of web pages that may use the MCP endpoint of serve',
+    accepts: 'a comma list of origins such as https://host.example',
+    default: { otherwise: "those of this machine's loopback addresses" },
+    parse: parseOrigins,
+  },
+  readOnly: {
+    placeholder: 'boolean',
+    meaning: 'Offer only the tools that change nothing',
+    accepts: 'true or false',
+    default: { text: 'false' },
+    parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  },
+  confirm: {
+    placeholder: 'when',
+    meaning: 'When a person confirms approvals, cancellations, revocations and large amounts',
+    accepts: 'always, production or never',
+    default: { text: 'production' },
+    parse: (text) => (['always', 'production', 'never'] as const).find((mode) => mode === text),
+  },
+  confirmAbove: {
+    placeholder: 'cents',
+    meaning: 'Payments and cards above it are confirmed by a person',
+    accepts: 'an integer from 0 to 1000000000',
+    default: { text: '10000' },
+    parse: (text) => parseInteger(text, 0, 1_000_000_000),
+  },
+  cardDetails: {
+    placeholder: 'how',
+    meaning: 'Whether card numbers are answered to the model (reveal) or shown to the person only (masked)',
+    accepts: 'reveal or masked',
+    default: { otherwise: 'reveal in the sandbox, masked in production' },
+    parse: (text) => (text === 'reveal' || text === 'masked' ? text : undefined),
+  },
+  logLevel: {
+    placeholder: 'level',
+    meaning: 'Least severe level that is logged, to stderr',
+    accepts: logLevels.join(', '),
+    default: { text: 'info' },
+    parse: (text) => logLevels.find((level) => level === text),
+  },
+} as const satisfies { [K in SettingKey]: Setting<Config[K]> }
+
+/**
+ * Every setting in the order of the documents, with its names: `PAYMENTS_BASE_URL`, and `--base-url <url>` (commander
+ * names that option `baseUrl`, which is the key). `shown` is the default as the documents and the help tell it.
+ */
+export const settings = Object.freeze(
+  (Object.keys(table) as SettingKey[]).map((key) => {
+    const { placeholder, meaning, accepts, default: fallback, secret = false }: Setting<unknown> = table[key]
+    const shown = 'text' in fallback ? fallback.text : fallback.otherwise
+    return Object.freeze({ key, ...names(key), placeholder, meaning, accepts, shown, secret })
+  }),
+)
+
+export function names(key: SettingKey) {
+  const words = key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
+  return { variable: `PAYMENTS_${words}`, flag: `--${words.replaceAll('_', '-').toLowerCase()}` }
+}
