@@ -30,6 +30,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   return Object.freeze({
     ...config,
     allowedOrigins: config.allowedOrigins ?? [],
+    trustedProxies: config.trustedProxies ?? [],
     cardDetails: config.cardDetails ?? (environment === 'sandbox' ? 'reveal' : 'masked'),
     databaseUrl: config.databaseUrl ?? `sqlite:${dataDirectory({ env, platform, home }).file(`${environment}.sqlite`)}`,
   })

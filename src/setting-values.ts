@@ -1,4 +1,5 @@
 import { show } from './errors.ts'
+import { isAddressRange } from './ip-addresses.ts'
 import { type Environment, environmentSegments, type Toolset, toolsets } from './operation.ts'
 
 export const keyPattern = /^(sk|ak)_ntl_(sandbox|prod)_[A-Za-z0-9_-]{16,}$/
@@ -22,6 +23,11 @@ export function originOf(text: string | undefined): string | undefined {
 export function parseOrigins(text: string): readonly string[] | undefined {
   const origins = text.split(',').map((word) => originOf(parseBaseUrl(word.trim())))
   return origins.includes(undefined) ? undefined : Object.freeze(origins as string[])
+}
+
+export function parseTrustedProxies(text: string): readonly string[] | undefined {
+  const ranges = text.split(',').map((word) => word.trim())
+  return ranges.every(isAddressRange) ? Object.freeze(ranges) : undefined
 }
 
 export function parseDatabaseUrl(text: string): string | undefined {

@@ -9,6 +9,7 @@ import {
   parseOrigins,
   parseSecret,
   parseToolsets,
+  parseTrustedProxies,
 } from './setting-values.ts'
 
 /** Everything that can be set from the outside, validated. Frozen; read once, in the composition root. */
@@ -37,6 +38,8 @@ export interface Config {
   publicUrl: string | undefined
   /** Origins of the web pages that may use the MCP endpoint and sign in from a browser, besides those of this machine. */
   allowedOrigins: readonly string[]
+  /** Addresses and ranges of the proxies whose X-Forwarded-For tells who the client is. */
+  trustedProxies: readonly string[]
   /** No tool that changes anything is offered. */
   readOnly: boolean
   /** When a person is asked before a tool call is carried out. */
@@ -170,6 +173,13 @@ export const table = {
     accepts: 'a comma list of origins such as https://host.example',
     default: { otherwise: "those of this machine's loopback addresses" },
     parse: parseOrigins,
+  },
+  trustedProxies: {
+    placeholder: 'list',
+    meaning: 'Proxies in front of serve whose X-Forwarded-For tells who the client is',
+    accepts: 'a comma list of IP addresses and ranges such as 10.0.0.0/8 or 2001:db8::/32',
+    default: { otherwise: 'none: the address of the connection counts' },
+    parse: parseTrustedProxies,
   },
   readOnly: {
     placeholder: 'boolean',

@@ -35,9 +35,10 @@ export async function serve(flags: Flags): Promise<void> {
 }
 
 async function listenOrExplain(config: Config, { fetch, corsPaths }: Site, log: Logger) {
-  const { host, port, publicUrl, allowedOrigins } = config
+  const { host, port, publicUrl, allowedOrigins, trustedProxies } = config
+  const reached = { publicUrl, allowedOrigins, trustedProxies, corsPaths }
   try {
-    return await listen({ fetch, host, port, publicUrl, allowedOrigins, corsPaths, system: realSystem, log })
+    return await listen({ fetch, host, port, ...reached, system: realSystem, log })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const reason = { EADDRINUSE: 'is in use', EACCES: 'is not permitted', EADDRNOTAVAIL: 'is not of this machine' }[

@@ -4,6 +4,7 @@ import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { newId, type System } from '../system.ts'
+import { type Caller, clientAddress } from './client-address.ts'
 import { isLoopback, loopbackNames } from './loopback.ts'
 import { refusal } from './reply.ts'
 
@@ -18,14 +19,10 @@ export interface ListenOptions {
   corsPaths?: (path: string) => boolean
   /** Such as `https://inspector.example`. */
   allowedOrigins?: readonly string[]
+  /** Addresses and ranges of the proxies in front, such as `10.0.0.0/8`: their X-Forwarded-For tells who the client is. */
+  trustedProxies?: readonly string[]
   system: System
   log: Logger
-}
-
-/** Who sent a request. What is called within this process has none. */
-export interface Caller {
-  /** It came from this machine and through no proxy, so whoever sits there sent it. */
-  local: boolean
 }
 
 export interface Listener {
@@ -42,9 +39,11 @@ const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000 }
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { fetch, host, port, system, log } = options
   const refusedCaller = callerCheck(options)
+  const addressOf = clientAddress(options.trustedProxies ?? [])
   const guarded = async (request: Request, connection: unknown) => {
     const detail = refusedCaller(request)
-    if (detail === undefined) return fetch(request, { local: isLocal(connection as HttpBindings) })
+    const { incoming } = connection as HttpBindings
+    if (detail === undefined) return fetch(request, { local: isLocal(incoming), address: addressOf(incoming) })
     const supportId = newId('req', system, system.now())
     log.info({ supportId, status: 403 }, 'refused')
     const { status, body } = refusal(new Failure('forbidden', { detail }), supportId)
@@ -87,7 +86,7 @@ const ownAddress = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 
 /** The address of the connection counts: anybody can write a name of this machine into Host. */
-function isLocal({ incoming: { socket, headers } }: HttpBindings): boolean {
+function isLocal({ socket, headers }: HttpBindings['incoming']): boolean {
   return ownAddress.test(socket.remoteAddress ?? '') && !proxyHeaders.some((name) => name in headers)
 }
 

@@ -1,5 +1,6 @@
 import { createHook } from 'node:async_hooks'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Caller } from '../../src/service/client-address.ts'
 import { replacePassword } from '../../src/service/oauth/sign-in.ts'
 import { createService, type Service } from '../../src/service/service.ts'
 import { createUser } from '../../src/service/store/provision.ts'
@@ -202,12 +203,12 @@ describe('signing in', () => {
 
   test('with one click is for whoever sits at this machine, whatever name they write', async () => {
     const body = new URLSearchParams({ as: 'owner' })
-    const press = (caller?: { local: boolean }) => {
+    const press = (caller?: Caller) => {
       const request = new Request(`${address}/sign-in`, { method: 'POST', body, headers: own })
       return world.service.fetch(request, caller)
     }
-    expect((await press({ local: false })).status).toBe(403)
-    expect((await press({ local: true })).status).toBe(303)
+    expect((await press({ local: false, address: '192.0.2.1' })).status).toBe(403)
+    expect((await press({ local: true, address: '127.0.0.1' })).status).toBe(303)
     expect((await press()).status).toBe(303)
   })
 

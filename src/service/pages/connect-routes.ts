@@ -4,8 +4,8 @@ import { Failure } from '../../errors.ts'
 import type { Logger } from '../../log.ts'
 import type { Environment } from '../../operation.ts'
 import { newId, type System } from '../../system.ts'
+import { callerOf } from '../client-address.ts'
 import type { Connect, Decision, Invitation } from '../connect.ts'
-import type { Caller } from '../listen.ts'
 import { isLoopback } from '../loopback.ts'
 import { connectMessage, connectPage } from './connect-page.ts'
 import { connectWords } from './connect-words.ts'
@@ -67,8 +67,7 @@ function whenToken(c: Context, use: (token: string) => Promise<Invitation | unde
  * listener tells; the address that the browser used must be of this machine as well.
  */
 export function mayAnswer(c: Context, environment: Environment): boolean {
-  const caller = c.env as Caller | undefined
-  return environment === 'sandbox' && caller?.local !== false && isLoopback(c.req.url)
+  return environment === 'sandbox' && callerOf(c)?.local !== false && isLoopback(c.req.url)
 }
 
 export function notFound(c: Context) {

@@ -1,0 +1,63 @@
+import { BlockList, isIP } from 'node:net'
+
+/**
+ * An address as it is compared and counted: an IPv6 address in its one canonical form without zone (RFC 5952), an IPv4
+ * address that is mapped into IPv6 (`::ffff:192.0.2.1`) as the IPv4 address it is; undefined: the text is no address.
+ */
+export function canonicalAddress(text: string): string | undefined {
+  const address = text.replace(/%.*$/s, '')
+  if (isIP(address) === 4) return address
+  if (isIP(address) !== 6) return undefined
+  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)
+  const [, high = '', low = ''] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical) ?? []
+  return high === '' ? canonical : [...bytesOf(high), ...bytesOf(low)].join('.')
+}
+
+/**
+ * What a client is counted by: its IPv4 address, or the /64 network of its IPv6 address, for one subscriber has at least
+ * 2^64 of those (RFC 6177). Takes a canonical address.
+ */
+export function countedAddress(canonical: string): string {
+  if (isIP(canonical) === 4) return canonical
+  const [before = '', after] = canonical.split('::')
+  const [head, tail] = [groupsOf(before), groupsOf(after ?? '')]
+  const between = after === undefined ? 0 : 8 - head.length - tail.length
+  return `${[...head, ...Array(between).fill('0'), ...tail].slice(0, 4).join(':')}::/64`
+}
+
+/** Whether the text is an address, or a range of addresses such as `10.0.0.0/8` or `2001:db8::/32`. */
+export function isAddressRange(text: string): boolean {
+  const { address, bits } = rangeOf(text)
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  return bits === undefined ? most > 0 : /^\d{1,3}$/.test(bits) && Number(bits) <= most
+}
+
+/** Whether a canonical address is in one of the ranges. */
+export function inRanges(ranges: readonly string[]): (canonical: string) => boolean {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const { address, bits } = rangeOf(range)
+    const family = familyOf(address)
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return (canonical) => isIP(canonical) !== 0 && list.check(canonical, familyOf(canonical))
+}
+
+function rangeOf(text: string): { address: string; bits: string | undefined } {
+  const [address = '', bits, ...rest] = text.split('/')
+  return { address: rest.length > 0 ? '' : address, bits }
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6'
+}
+
+function groupsOf(part: string): string[] {
+  return part === '' ? [] : part.split(':')
+}
+
+function bytesOf(group: string): [number, number] {
+  const value = Number.parseInt(group, 16)
+  return [value >> 8, value & 0xff]
+}
