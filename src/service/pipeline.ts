@@ -151,7 +151,7 @@ async function handleOnce(passage: Passage, parsed: Parsed, context: Context, mi
   const claimed = await claim(tx, system, mine, nowMs)
   if ('replay' in claimed) return claimed.replay
   // Commands on one party run one after another: they share its wallets, and would only redo each other's work.
-  await tx.lock(`party ${context.partyId}`)
+  await tx.takeTurn(`party ${context.partyId}`)
   try {
     const reply = await tx.savepoint(() => handle(passage.endpoint, parsed, { ...context, attempt: claimed.attempt }))
     await record(tx, mine, reply, nowMs)

@@ -1,21 +1,23 @@
 import { type Kysely, Kysely as PooledKysely, PostgresDialect, sql } from 'kysely'
 import type { Pool } from 'pg'
 import type { System } from '../../system.ts'
+import { Gate, Lines, NotMyTurnError, Place } from './lines.ts'
 import { migrate } from './migrations.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /** A store over a PostgreSQL database, which any number of processes may share. */
 export async function openPostgres({ url, system }: { url: string; system: System }): Promise<Store> {
-  const pool = await createPool(url)
-  const db = new PooledKysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const writers = await openLane(url, mostWriting)
+  const readers = await openLane(url, mostReading)
+  const close = () => Promise.all([writers.db.destroy(), readers.db.destroy()])
   try {
-    await migrate(db)
+    await migrate(writers.db)
   } catch (error) {
-    await db.destroy()
+    await close()
     throw error
   }
-  const context: Context = { db, system, lines: new Map() }
+  const context: Context = { writers, system, lines: new Lines() }
   const running = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
   const counted = async <T>(run: () => Promise<T>): Promise<T> => {
@@ -31,25 +33,42 @@ export async function openPostgres({ url, system }: { url: string; system: Syste
   return {
     dialect: 'postgres',
     transaction: (work) => counted(() => transaction(context, work)),
-    read: (work) => counted(() => readOnly(db, work)),
+    read: (work) => counted(() => readOnly(readers, work)),
     close() {
-      closing ??= Promise.allSettled(running).then(() => db.destroy())
+      closing ??= Promise.allSettled(running).then(async () => void (await close()))
       return closing
     },
   }
 }
 
-const poolSize = 10
+const mostWriting = 10
+/** Connections of their own, so that who reads waits for none that somebody writes with. */
+const mostReading = 4
 const connectTimeoutMs = 5_000
 /** Transactions take milliseconds: one that waits so long for a lock waits for something that is stuck. */
 const lockTimeoutMs = 5_000
 const attemptLimit = 20
 
-async function createPool(url: string): Promise<Pool> {
+/** Connections, and who may use one. */
+interface Lane {
+  db: Kysely<Tables>
+  gate: Gate
+}
+
+/**
+ * One more is let in than there are connections: it waits in the pool, and when no connection becomes free there for
+ * the time that connecting may take, the database is stuck.
+ */
+async function openLane(url: string, connections: number): Promise<Lane> {
+  const pool = await createPool(url, connections)
+  return { db: new PooledKysely<Tables>({ dialect: new PostgresDialect({ pool }) }), gate: new Gate(connections + 1) }
+}
+
+async function createPool(url: string, connections: number): Promise<Pool> {
   const { default: pg } = await import('pg')
   const pool = new pg.Pool({
     connectionString: url,
-    max: poolSize,
+    max: connections,
     connectionTimeoutMillis: connectTimeoutMs,
     lock_timeout: lockTimeoutMs,
     types: { getTypeParser: numberParser(pg.types) },
@@ -71,60 +90,89 @@ function numberParser(types: Types): Types['getTypeParser'] {
 }
 
 interface Context {
-  db: Kysely<Tables>
+  writers: Lane
   system: System
-  /** Who waits to try again for what is contended, by its name. */
-  lines: Map<string, Promise<void>>
+  lines: Lines
 }
 
-async function transaction<T>({ db, system, lines }: Context, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  let contended: string | undefined
-  let leaveLine = () => {}
+async function transaction<T>({ writers, system, lines }: Context, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const place = new Place(lines)
+  const contended = new Set<string>()
   try {
     for (let attempt = 1; attempt <= attemptLimit; attempt++) {
+      await place.waitForTurns()
       try {
-        return await attemptOnce(db, work, contended)
+        return await attemptOnce(writers, work, place, contended)
       } catch (error) {
+        if (error instanceof NotMyTurnError) continue
         if (!isWorthAnotherAttempt(error)) throw asBusy(error) ?? error
-        if (error instanceof StaleWriteError && contended === undefined) {
-          contended = error.message
-          leaveLine = await joinLine(lines, contended)
-        } else {
-          await system.sleep(backoffMs(system, attempt))
-        }
+        if (error instanceof StaleWriteError && place.want(error.message)) contended.add(error.message)
+        else await system.sleep(backoffMs(system, attempt))
       }
     }
     throw new StoreBusyError(`Gave up after ${attemptLimit} attempts: too contended.`)
   } finally {
-    leaveLine()
+    place.leave()
   }
 }
 
 /** Each query on its own: what is committed, without the round trips of a transaction. */
-async function readOnly<T>(db: Kysely<Tables>, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  try {
-    return await work(transactionOver(db))
-  } catch (error) {
-    throw asBusy(error) ?? error
-  }
+function readOnly<T>(readers: Lane, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  return inLane(readers, async (begin) => {
+    try {
+      return await readers.db.connection().execute((db) => {
+        begin()
+        return work(transactionOver(db, new Place(new Lines())))
+      })
+    } catch (error) {
+      throw asBusy(error) ?? error
+    }
+  })
 }
 
 /**
  * Runs `work` once. Those that found something changed under them go one after another from then on, in this process
  * by the line and among processes by the lock, lest ten that try at once undo each other until they give up.
  */
-function attemptOnce<T>(db: Kysely<Tables>, work: (tx: Transaction) => Promise<T>, contended?: string): Promise<T> {
-  return db
-    .transaction()
-    .setIsolationLevel('read committed')
-    .execute(async (kysely) => {
-      const tx = transactionOver(kysely)
-      if (contended !== undefined) await tx.lock(contended)
-      return work(tx)
-    })
+function attemptOnce<T>(
+  writers: Lane,
+  work: (tx: Transaction) => Promise<T>,
+  place: Place,
+  contended: Set<string>,
+): Promise<T> {
+  return inLane(writers, (begin) =>
+    writers.db
+      .transaction()
+      .setIsolationLevel('read committed')
+      .execute(async (kysely) => {
+        begin()
+        const tx = transactionOver(kysely, place)
+        for (const name of [...contended].sort()) await tx.lock(name)
+        return work(tx)
+      }),
+  )
 }
 
-function transactionOver(db: Kysely<Tables>): Transaction {
+/** Where `use` gets no connection, as many as wait would not get one either: waiting one after another they would wait far too long. */
+async function inLane<T>({ gate }: Lane, use: (begin: () => void) => Promise<T>): Promise<T> {
+  await gate.enter()
+  let begun = false
+  try {
+    return await use(() => {
+      begun = true
+    })
+  } catch (error) {
+    if (!begun) gate.refuseLine(asBusy(error) ?? error)
+    throw error
+  } finally {
+    gate.leave()
+  }
+}
+
+function transactionOver(db: Kysely<Tables>, place: Place): Transaction {
+  const lock = async (name: string): Promise<void> => {
+    await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db)
+  }
   let depth = 0
   return {
     db,
@@ -142,25 +190,16 @@ function transactionOver(db: Kysely<Tables>): Transaction {
         depth -= 1
       }
     },
+    lock,
+    async takeTurn(name) {
+      place.takeTurn(name)
+      await lock(name)
+    },
     async tryLock(name) {
+      if (!place.keep(name)) return false
       const query = sql<{ taken: boolean }>`select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as taken`
       return (await query.execute(db)).rows[0]?.taken === true
     },
-    async lock(name) {
-      await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db)
-    },
-  }
-}
-
-/** Waits for those in line before; the function it resolves to lets the next one go. */
-async function joinLine(lines: Map<string, Promise<void>>, name: string): Promise<() => void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const before = lines.get(name)
-  lines.set(name, promise)
-  await before
-  return () => {
-    if (lines.get(name) === promise) lines.delete(name)
-    resolve()
   }
 }
 

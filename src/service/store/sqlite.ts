@@ -189,6 +189,7 @@ function transactionOver(connection: Connection): Transaction {
     // Jobs run one at a time, and `begin immediate` keeps other processes out.
     tryLock: async () => true,
     lock: async () => {},
+    takeTurn: async () => {},
   }
 }
 

@@ -30,6 +30,11 @@ export interface Transaction {
   tryLock(name: string): Promise<boolean>
   /** Takes the lock of that name until the transaction ends, waiting for it. */
   lock(name: string): Promise<void>
+  /**
+   * As `lock`, for what many wait for at once: who has to wait gives its connection back. So this transaction may be
+   * undone here, and run again when its turn comes; until then it keeps what `tryLock` gave it.
+   */
+  takeTurn(name: string): Promise<void>
 }
 
 /** A compare-and-set found another version than the one it had read. */

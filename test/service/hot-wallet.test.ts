@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { databases } from '../support/databases.ts'
+import { addParty, createWorld, type World } from '../support/world.ts'
+import { proveBooks } from './books.ts'
+
+const many = 500
+
+describe.each(databases)('a hot wallet on $name', (database) => {
+  let world: World
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+  })
+  afterAll(async () => {
+    await proveBooks(world.store)
+    await world.drop()
+  })
+
+  test(`answers ${many} authorizations at once, and health and others meanwhile`, async () => {
+    const cards = await Promise.all(Array.from({ length: many }, () => world.issueCard()))
+    const other = await addParty(world)
+    let waiting = many
+    const hot = cards.map(async (cardId) => {
+      const { status } = await world.authorize(cardId, 100)
+      waiting -= 1
+      return status
+    })
+    const answers = [
+      world.service.fetch(new Request('http://sandbox.test/healthz')),
+      world.get('/wallets', { key: other.apiKey }),
+      world.post(
+        '/agent-cards',
+        { merchant: { name: 'Books' }, maximumAmount: 1, currency: 'USD' },
+        { key: other.agentKey },
+      ),
+    ].map(async (answer) => ({ status: (await answer).status, waiting }))
+    for (const { status, waiting } of await Promise.all(answers)) {
+      expect(status).toBe(200)
+      // SQLite has one writer, which takes everybody in order.
+      if (database.name === 'postgres') expect(waiting).toBeGreaterThan(0)
+    }
+    expect(await Promise.all(hot)).toEqual(Array(many).fill(200))
+  })
+})
