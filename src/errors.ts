@@ -90,7 +90,9 @@ export interface FailureOptions {
   source?: ErrorSource
   /** Only `invalid_value` has two: 400 for the request's form, 422 for an attribute that breaks its rule. */
   status?: 400 | 422
-  /** The request was accepted but is not resolved yet: repeat it with the same key (spec: Errors, 503). */
+  /** What would be accepted there, for callers that do not read the detail. */
+  accepts?: Bounds
+  /** The request was accepted but is not resolved yet, or still runs: repeat it with the same key (spec: Errors, 503). */
   retryable?: true
   /** Seconds, sent as Retry-After. */
   retryAfterSeconds?: number
@@ -98,11 +100,18 @@ export interface FailureOptions {
   scopes?: readonly string[]
 }
 
+/** What the invalid value may be at the least and at the most, inclusive. */
+export interface Bounds {
+  minimum?: number
+  maximum?: number
+}
+
 /** A refusal that the caller is meant to see. Anything else that is thrown is a bug and answers 500. */
 export class Failure extends Error {
   readonly code: ErrorCode
   readonly status: number
   readonly source: ErrorSource | undefined
+  readonly accepts: Bounds | undefined
   readonly retryable: boolean
   readonly retryAfterSeconds: number | undefined
   readonly scopes: readonly string[] | undefined
@@ -113,6 +122,7 @@ export class Failure extends Error {
     this.code = code
     this.status = options.status ?? errorTable[code].status
     this.source = options.source
+    this.accepts = options.accepts
     this.retryable = options.retryable ?? false
     this.retryAfterSeconds = options.retryAfterSeconds
     this.scopes = options.scopes
@@ -125,8 +135,9 @@ export function fail(code: ErrorCode, options?: FailureOptions): never {
 }
 
 /** Refuses an attribute whose value breaks its rule: 422 with the pointer to it. `path` is relative to `attributes`. */
-export function failAttribute(path: string, detail: string): never {
-  throw new Failure('invalid_value', { status: 422, detail, source: { pointer: `/data/attributes/${path}` } })
+export function failAttribute(path: string, detail: string, accepts?: Bounds): never {
+  const source = { pointer: `/data/attributes/${path}` }
+  throw new Failure('invalid_value', { status: 422, detail, source, ...(accepts === undefined ? {} : { accepts }) })
 }
 
 /**
@@ -144,10 +155,13 @@ export function show(value: unknown): string {
   return maskSecrets(text.length > 60 ? `${text.slice(0, 57)}…"` : text)
 }
 
-/** Masks card numbers (12 to 19 digits, spaced or not), keys and bearer tokens in a text. */
+/**
+ * Masks card numbers (13 to 19 digits, spaced or not), keys and bearer tokens in a text. Our own texts pass unchanged: an
+ * amount has fewer digits, and `Bearer <API key>` says what to send.
+ */
 export function maskSecrets(text: string): string {
   return text
-    .replace(/\b(?:\d[ -]?){11,18}\d\b/g, '[masked number]')
+    .replace(/\b(?:\d[ -]?){12,18}\d\b/g, '[masked number]')
     .replace(/\b([a-z]{2}_ntl_[a-z]+_)[A-Za-z0-9_-]+/g, '$1[masked]')
-    .replace(/\bBearer\s+\S+/gi, 'Bearer [masked]')
+    .replace(/\bBearer\s+(?!<)\S+/gi, 'Bearer [masked]')
 }

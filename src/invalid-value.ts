@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { show } from './errors.ts'
+import { type Bounds, show } from './errors.ts'
 
 type Issue = z.core.$ZodIssue
 
@@ -8,31 +8,67 @@ export interface InvalidValue {
   /** From the root of the parsed value to the field. */
   path: string[]
   detail: string
-  /** The field is not one that exists. */
-  unknown: boolean
+  /** A field that does not exist, a value that is not there, or one that breaks its rule. */
+  kind: 'unknown' | 'missing' | 'wrong'
+  accepts: Bounds | undefined
+  /** What ids of this field begin with; undefined: it is no id. */
+  idPrefix: string | undefined
+  got: unknown
 }
 
-/** The first issue that zod found with `input`; an unknown property comes before a wrong value. */
-export function invalidValue(error: z.ZodError, input: unknown): InvalidValue {
-  const issues = error.issues
-  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
-  if (issue === undefined) throw new Error('Bug: a parse error without an issue.')
+/** All that zod found wrong with `input`; unknown properties come before wrong values. */
+export function invalidValues(error: z.ZodError, input: unknown): [InvalidValue, ...InvalidValue[]] {
+  const found = error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys' ? unknownProperties(issue) : [wrongValue(issue, input)],
+  )
+  const [first, ...rest] = found.sort((a, b) => Number(b.kind === 'unknown') - Number(a.kind === 'unknown'))
+  if (first === undefined) throw new Error('Bug: a parse error without an issue.')
+  return [first, ...rest]
+}
+
+function unknownProperties({ path, keys }: Extract<Issue, { code: 'unrecognized_keys' }>): InvalidValue[] {
+  return keys.map((key) => ({
+    path: [...path.map(String), key],
+    detail: `${[...path.map(String), show(key).slice(1, -1)].join('.')} is not a known property.`,
+    kind: 'unknown',
+    accepts: undefined,
+    idPrefix: undefined,
+    got: undefined,
+  }))
+}
+
+function wrongValue(issue: Issue, input: unknown): InvalidValue {
   const path = issue.path.map(String)
-  if (issue.code === 'unrecognized_keys') {
-    const key = issue.keys[0] ?? ''
-    return {
-      path: [...path, key],
-      detail: `${[...path, show(key).slice(1, -1)].join('.')} is not a known property.`,
-      unknown: true,
-    }
-  }
   const got = valueAt(input, path)
   const field = path.join('.') || 'The value'
-  const detail =
-    got === undefined
-      ? `${field} is required: ${accepts(issue)}.`
-      : `${field} must be ${accepts(issue)}, got ${show(got)}.`
-  return { path, detail, unknown: false }
+  const isMissing = got === undefined
+  const detail = isMissing
+    ? `${field} is required: ${accepts(issue)}.`
+    : `${field} must be ${accepts(issue)}, got ${show(got)}.`
+  return {
+    path,
+    detail,
+    kind: isMissing ? 'missing' : 'wrong',
+    accepts: boundsOf(issue),
+    idPrefix: idPrefixIn(issue),
+    got,
+  }
+}
+
+/** The bounds of a number; those of a text are told in the detail alone. */
+function boundsOf(issue: Issue): Bounds | undefined {
+  if (issue.code !== 'too_small' && issue.code !== 'too_big') return undefined
+  if ((issue.origin !== 'number' && issue.origin !== 'int') || issue.inclusive === false) return undefined
+  return issue.code === 'too_small' ? { minimum: Number(issue.minimum) } : { maximum: Number(issue.maximum) }
+}
+
+function idPrefixIn(issue: Issue): string | undefined {
+  return issue.code === 'invalid_format' ? idPrefixOf(issue.pattern) : undefined
+}
+
+/** What ids of this pattern begin with; zod gives a pattern with its slashes, JSON Schema without. */
+export function idPrefixOf(pattern: unknown): string | undefined {
+  return /^\/?\^([a-z]{3}_)/.exec(String(pattern))?.[1]
 }
 
 /** An RFC 6901 JSON Pointer. */
@@ -68,7 +104,12 @@ const typeNames: Readonly<Record<string, string>> = {
 }
 
 const formats: Readonly<Record<string, (pattern: string | undefined) => string>> = {
-  regex: (pattern) => (pattern?.includes('\\p{Cc}') ? 'one line of text that is not blank' : `of the form ${pattern}`),
+  regex: (pattern) => {
+    if (pattern?.includes('\\p{Cc}')) return 'one line of text that is not blank'
+    const prefix = idPrefixOf(pattern)
+    if (prefix === undefined) return `of the form ${pattern}`
+    return `an id that begins with ${prefix}${pattern?.includes('{32}') ? ' and goes on with 32 digits 0-9a-f' : ''}`
+  },
   datetime: () => 'an RFC 3339 timestamp such as 2026-01-31T12:00:00Z',
 }
 

@@ -89,6 +89,8 @@ export const errorSchema: JsonSchema = {
       properties: {
         supportId: { type: 'string' },
         retryable: { type: 'boolean', description: 'Accepted but not resolved yet: repeat with the same key' },
+        minimum: { type: 'integer', description: 'The least that is accepted where the source points' },
+        maximum: { type: 'integer', description: 'The most that is accepted where the source points' },
         limitScope: { type: 'string', enum: ['merchant', 'program'] },
         connectionStatus: { type: 'string', enum: ['login_required', 'disconnected'] },
         provider: {

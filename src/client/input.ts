@@ -1,6 +1,5 @@
-import type { z } from 'zod'
-import { fail, maskSecrets, show } from '../errors.ts'
-import { invalidValue, jsonPointer } from '../invalid-value.ts'
+import { type ErrorSource, fail, maskSecrets, show } from '../errors.ts'
+import { type InvalidValue, invalidValues, jsonPointer } from '../invalid-value.ts'
 import { inputParts, type OperationDefinition, relationshipOf } from '../operation.ts'
 
 /** A flat input, checked and put where the operation declares each argument. */
@@ -19,7 +18,13 @@ export function prepare(operation: OperationDefinition, input: unknown): Prepare
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     fail('invalid_value', { detail: `${operation.name} takes an object of arguments; got ${show(input)}.` })
   }
-  const sent = split(operation, input as Values)
+  const { parts: sent, wrong } = split(operation, input as Values)
+  const [first] = wrong
+  if (first !== undefined) {
+    const { source, status, accepts } = first
+    const detail = wrong.map((argument) => argument.detail).join(' ')
+    fail('invalid_value', { detail, source, status, ...(accepts === undefined ? {} : { accepts }) })
+  }
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(sent.params[name])))
   const query = new URLSearchParams(Object.entries(sent.query).flatMap(queryEntries)).toString()
   return {
@@ -37,38 +42,59 @@ function bodyOf({ related }: OperationDefinition, sent: Record<Part, Values>) {
   return { attributes: sent.attributes, relationships: Object.fromEntries(relationships) }
 }
 
-function split(operation: OperationDefinition, input: Values): Record<Part, Values> {
+/** An argument that the operation does not accept. */
+export interface WrongArgument extends InvalidValue {
+  source: ErrorSource
+  status: 400 | 422
+}
+
+/** All that is wrong with a flat input; none: it can be sent. */
+export function wrongArguments(operation: OperationDefinition, input: Values): WrongArgument[] {
+  return split(operation, input).wrong
+}
+
+function split(operation: OperationDefinition, input: Values) {
   const parts: Record<Part, Values> = { params: {}, query: {}, attributes: {}, related: {} }
+  const wrong: WrongArgument[] = []
   for (const [name, value] of Object.entries(input)) {
     if (value === undefined) continue
     const part = inputParts.find((candidate) => Object.hasOwn(operation[candidate]?.shape ?? {}, name))
-    if (part === undefined) failUnknown(operation, name)
+    if (part === undefined) wrong.push(unknownArgument(operation, name))
     else parts[part][name] = value
   }
   for (const part of inputParts) {
     const parsed = operation[part]?.safeParse(parts[part])
     if (parsed === undefined) continue
-    if (!parsed.success) failInvalid(part, parsed.error, parts[part])
+    if (!parsed.success) wrong.push(...invalidValues(parsed.error, parts[part]).map((found) => placed(part, found)))
     // Only what the caller passed: defaults are the service's to fill in.
-    parts[part] = Object.fromEntries(Object.keys(parts[part]).map((name) => [name, parsed.data[name]]))
+    else parts[part] = Object.fromEntries(Object.keys(parts[part]).map((name) => [name, parsed.data[name]]))
   }
-  return parts
+  return { parts, wrong }
 }
 
 function queryEntries([name, value]: [string, unknown]): [string, string][] {
   return Array.isArray(value) ? value.map((item) => [name, String(item)]) : [[name, String(value)]]
 }
 
-function failUnknown(operation: OperationDefinition, name: string): never {
+function unknownArgument(operation: OperationDefinition, name: string): WrongArgument {
   const known = inputParts.flatMap((part) => Object.keys(operation[part]?.shape ?? {}))
   const takes = known.length === 0 ? 'no arguments' : known.join(', ')
   const detail = `There is no argument ${show(name)}; ${operation.name} takes ${takes}.`
-  fail('invalid_value', { detail, source: { parameter: maskSecrets(name.slice(0, 60)) } })
+  const source = { parameter: maskSecrets(name.slice(0, 60)) }
+  return {
+    path: [name],
+    detail,
+    kind: 'unknown',
+    accepts: undefined,
+    idPrefix: undefined,
+    got: undefined,
+    source,
+    status: 400,
+  }
 }
 
-function failInvalid(part: Part, error: z.ZodError, values: Values): never {
-  const { path, detail, unknown } = invalidValue(error, values)
-  if (part !== 'attributes') fail('invalid_value', { detail, source: { parameter: path[0] ?? '' } })
-  const source = { pointer: `/data/attributes${jsonPointer(path)}` }
-  fail('invalid_value', { detail, source, status: unknown ? 400 : 422 })
+function placed(part: Part, found: InvalidValue): WrongArgument {
+  if (part !== 'attributes') return { ...found, source: { parameter: found.path[0] ?? '' }, status: 400 }
+  const source = { pointer: `/data/attributes${jsonPointer(found.path)}` }
+  return { ...found, source, status: found.kind === 'unknown' ? 400 : 422 }
 }

@@ -28,7 +28,10 @@ export async function claim(
   nowMs: number,
 ): Promise<Claimed> {
   if (!(await tx.tryLock(`idempotency ${partyId} ${key}`))) {
-    fail('conflict', { detail: `The request with this Idempotency-Key is still running. Repeat it in a moment.` })
+    fail('conflict', {
+      detail: 'The request with this Idempotency-Key is still running. Repeat it in a moment.',
+      retryable: true,
+    })
   }
   const record = await findIdempotencyRecord(tx, partyId, key)
   if (record === undefined) return { attempt: 'first' }

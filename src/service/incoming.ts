@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Failure, type FailureOptions, fail } from '../errors.ts'
-import { type InvalidValue, invalidValue, jsonPointer } from '../invalid-value.ts'
+import { type InvalidValue, invalidValues, jsonPointer } from '../invalid-value.ts'
 import { type OperationDefinition, relationshipOf } from '../operation.ts'
 import { sha256 } from '../system.ts'
 
@@ -153,7 +153,8 @@ function parseAttributes(operation: OperationDefinition, attributes: object): Re
   return parsePart(operation.attributes ?? nothing, attributes, (wrong) => ({
     detail: wrong.detail,
     source: { pointer: `/data/attributes${jsonPointer(wrong.path)}` },
-    status: wrong.unknown ? 400 : 422,
+    status: wrong.kind === 'unknown' ? 400 : 422,
+    ...(wrong.accepts === undefined ? {} : { accepts: wrong.accepts }),
   }))
 }
 
@@ -165,10 +166,12 @@ function parsePart(
   const result = schema.safeParse(value)
   // The schemas drop this one key instead of refusing it like any other that they don't know.
   if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
-    fail('invalid_value', refusal({ path: ['__proto__'], detail: '__proto__ is not a known property.', unknown: true }))
+    const detail = '__proto__ is not a known property.'
+    const nothingElse = { accepts: undefined, idPrefix: undefined, got: undefined }
+    fail('invalid_value', refusal({ path: ['__proto__'], detail, kind: 'unknown', ...nothingElse }))
   }
   if (result.success) return result.data
-  return fail('invalid_value', refusal(invalidValue(result.error, value)))
+  return fail('invalid_value', refusal(invalidValues(result.error, value)[0]))
 }
 
 function asParameter(wrong: InvalidValue): FailureOptions {

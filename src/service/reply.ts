@@ -48,8 +48,8 @@ function dataOf({ output, result }: OperationDefinition, data: unknown): unknown
 
 /** Renders a refusal in the uniform format (spec: Errors). */
 export function refusal(failure: Failure, supportId: string): Reply {
-  const { code, message, status, source, retryable, retryAfterSeconds } = failure
-  const meta = retryable ? { supportId, retryable: true } : { supportId }
+  const { code, message, status, source, accepts, retryable, retryAfterSeconds } = failure
+  const meta = { supportId, ...(retryable ? { retryable } : {}), ...accepts }
   const error: { code: string; detail: string; status: string; source?: ErrorSource; meta: object } = {
     code,
     // What was sent in the wrong place may be a secret, and a refusal is answered, recorded and read by a model.

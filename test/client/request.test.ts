@@ -128,7 +128,7 @@ test.each([
     { ...capture, cardTransactionId: cardId },
     400,
     { parameter: 'cardTransactionId' },
-    'cardTransactionId must be of the form',
+    'cardTransactionId must be an id that begins with cit_',
   ],
   [
     'a card number as an id',
@@ -142,7 +142,7 @@ test.each([
     { ...capture, cardTransactionId: '../../whoami' },
     400,
     { parameter: 'cardTransactionId' },
-    'cardTransactionId must be of the form',
+    'cardTransactionId must be an id that begins with cit_',
   ],
 ])('%s is refused before anything is sent', async (_, input, status, source, detail) => {
   const { client, seen } = scriptedClient([ok])

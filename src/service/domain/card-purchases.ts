@@ -31,7 +31,8 @@ export function capture<P extends CardMovement>(purchase: P, amountCents: number
   const whole = amountCents === purchase.amountCents
   const status = nextStatus(purchase, whole ? 'capture' : 'capture_part')
   if (amountCents > purchase.amountCents) {
-    failAttribute('amount', `amount must be at most ${purchase.amountCents} (what is authorized), got ${amountCents}.`)
+    const detail = `amount must be at most ${purchase.amountCents} (what is authorized), got ${amountCents}.`
+    failAttribute('amount', detail, { maximum: purchase.amountCents })
   }
   return { ...purchase, status, capturedCents: amountCents, heldCents: 0, holdExpiresAtMs: null }
 }
@@ -47,7 +48,7 @@ export function refund<P extends CardMovement>(purchase: P, amountCents: number)
   const left = purchase.capturedCents - purchase.refundedCents
   if (amountCents > left) {
     const why = left === 0 ? 'everything captured is refunded' : `of ${purchase.capturedCents} captured`
-    failAttribute('amount', `amount must be at most ${left} (${why}), got ${amountCents}.`)
+    failAttribute('amount', `amount must be at most ${left} (${why}), got ${amountCents}.`, { maximum: left })
   }
   return { ...purchase, status, refundedCents: purchase.refundedCents + amountCents }
 }

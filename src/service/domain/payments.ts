@@ -63,6 +63,6 @@ export function requireFunds(wallet: Funds, amountCents: number, pointer?: '/dat
   if (amountCents <= wallet.availableCents) return
   fail('conflict', {
     detail: `Insufficient funds: the wallet ${wallet.id} has ${wallet.availableCents} cents available, ${amountCents} are needed.`,
-    ...(pointer === undefined ? {} : { source: { pointer } }),
+    ...(pointer === undefined ? {} : { source: { pointer }, accepts: { maximum: wallet.availableCents } }),
   })
 }

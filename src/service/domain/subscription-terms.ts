@@ -52,7 +52,8 @@ export function freezeTerms({
   }
   const taxedCents = amount ?? totalAmount ?? 0
   if (taxAmount > taxedCents) {
-    failAttribute('taxAmount', `taxAmount must be at most ${taxedCents}, for it is part of it, got ${taxAmount}.`)
+    const detail = `taxAmount must be at most ${taxedCents}, for it is part of it, got ${taxAmount}.`
+    failAttribute('taxAmount', detail, { maximum: taxedCents })
   }
   if (totalAmount === undefined) {
     if (typeof paymentCount === 'number') {
@@ -104,6 +105,7 @@ function interval({ unit, count }: ProposedTerms['every']): Interval {
     failAttribute(
       'every/count',
       `every.count must be 1 to ${longestCount[unit]} for a ${unit}, so that payments are under 180 days apart, got ${count}.`,
+      { minimum: 1, maximum: longestCount[unit] },
     )
   }
   return { unit, count }
@@ -113,7 +115,8 @@ function within(field: string, cents: number, payments: number): void {
   const [least, most] = [leastPaymentCents * payments, mostPaymentCents * payments]
   if (cents >= least && cents <= most) return
   const why = `a card payment is ${leastPaymentCents} to ${mostPaymentCents}`
-  failAttribute(field, `${field} must be ${least} to ${most} cents (${why}), got ${cents}.`)
+  const detail = `${field} must be ${least} to ${most} cents (${why}), got ${cents}.`
+  failAttribute(field, detail, { minimum: least, maximum: most })
 }
 
 /** Equal parts that add up exactly; the cents that remain are in the first parts. */

@@ -194,6 +194,7 @@ export function changeCard(
     failAttribute(
       'fromPaymentNumber',
       `fromPaymentNumber must be at least ${billing.current}, the next payment, got ${from}.`,
+      { minimum: billing.current },
     )
   }
   const card = [
