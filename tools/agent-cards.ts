@@ -50,14 +50,15 @@ const forCustomer = z.strictObject({ customerPartyId: CustomerPartyId })
 export const issueAgentCard = defineOperation({
   name: 'issue_agent_card',
   title: 'Issue a card',
-  description: 'Issues a card for one purchase at one merchant. Then get_agent_card_details to pay with it.',
+  description:
+    'Issues a card for one purchase, meant for one merchant (the sandbox takes any). Then get_agent_card_details to pay with it.',
   method: 'POST',
   path: '/agent-cards',
   attributes: z.strictObject({
     merchant: Merchant,
     maximumAmount: Cents.describe('Cents; caps the purchase'),
     currency: Currency,
-    expiresInMinutes: z.int().min(5).max(1440).optional().describe('Default 60'),
+    expiresInMinutes: z.int().min(5).max(1440).default(60),
     customerPartyId: CustomerPartyId,
   }),
   output: AgentCard,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/operation.ts'
-import { CentsOrZero, Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
+import { CentsOrZero, Formed, Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
 const window = CentsOrZero.nullable().optional()
 
@@ -27,11 +27,8 @@ export const Agent = resource(
   { party: toOne('party', 'pty') },
 )
 
-/** The agent's part of its handle. */
-const Slug = z
-  .string()
-  .max(40)
-  .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be words of a-z and 0-9 with single dashes between them')
+/** The agent's part of its handle, @party-slug. */
+const Slug = Formed(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'words of a-z and 0-9 with single dashes between them').max(40)
 const Description = Text(500).nullable()
 const agentParams = z.strictObject({ agentId: Id('agt') })
 
@@ -69,7 +66,7 @@ export const createAgent = defineOperation({
     name: Text(100),
     description: Description.optional(),
     tags: Tags.optional(),
-    slug: Slug.optional().describe('For its handle @party-slug'),
+    slug: Slug.optional(),
     limits: AgentLimits.nullable().optional().describe('Cents'),
     walletId: Id('wal').optional().describe('Default: the default wallet'),
   }),

@@ -20,8 +20,8 @@ export const Permissions = z
   .max(delegable.length)
   .describe('e.g. payments.create, payments.read, wallets.read, cards.read')
 export const SentLimits = z.strictObject(Limits.shape).describe('Cents')
-/** What a developer notes on an invitation, text to text. */
-export const Tags = z.record(z.string().min(1).max(100), z.string().max(500)).describe('Text to text')
+/** What a developer notes on an invitation. */
+export const Tags = z.record(z.string().min(1).max(100), z.string().max(500))
 /** What would prefill a new customer's account; accepted, and not kept. */
 const hints = {
   accountType: z.enum(['individual', 'business']).optional(),

@@ -44,6 +44,9 @@ export const Text = (max: number) =>
     .max(max)
     .regex(/^(?=.*\S)[^\p{Cc}\p{Cs}]+$/u, 'must be one line of text that is not blank')
 
+/** A text of a form that the words name, for whoever fills it in. */
+export const Formed = (form: RegExp, words: string) => z.string().regex(form, `must be ${words}`).describe(words)
+
 const tagName = /^[A-Za-z0-9][\w.:/ -]{0,99}$/
 
 /** What an owner notes on a record, at most 50 words and their values. */

@@ -126,13 +126,7 @@ export const createSubscription = defineOperation({
     totalAmount: Cents.optional().describe('Cents in all'),
     taxAmount: CentsOrZero.describe('Part that is tax'),
     paymentCount: z.int().min(2).max(4).nullable().optional().describe('With totalAmount'),
-    expiresInMinutes: z
-      .int()
-      .min(5)
-      .max(43_200)
-      .nullable()
-      .optional()
-      .describe('Of the checkout; default 1440, null never'),
+    expiresInMinutes: z.int().min(5).max(43_200).nullable().default(1440).describe('Of the checkout; null: never'),
     customerPartyId: CustomerPartyId,
   }),
   errors: [],

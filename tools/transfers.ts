@@ -6,6 +6,7 @@ import {
   Currency,
   CustomerPartyId,
   cause,
+  Formed,
   Id,
   listQuery,
   resource,
@@ -54,7 +55,7 @@ const Address = z.strictObject({
   city: Text(60),
   state: Text(60),
   postalCode: Text(20),
-  country: z.string().regex(/^[A-Z]{2}$/, 'must be two letters (ISO 3166)'),
+  country: Formed(/^[A-Z]{2}$/, 'two letters (ISO 3166)'),
 })
 
 export const createWire = defineOperation({
@@ -68,8 +69,8 @@ export const createWire = defineOperation({
     currency: Currency.default('USD'),
     beneficiary: z.strictObject({
       name: Text(140),
-      accountNumber: z.string().regex(/^[0-9A-Za-z]{4,34}$/),
-      routingNumber: z.string().regex(/^[0-9]{9}$/),
+      accountNumber: Formed(/^[0-9A-Za-z]{4,34}$/, '4 to 34 digits or letters'),
+      routingNumber: Formed(/^[0-9]{9}$/, '9 digits'),
       address: Address.optional(),
     }),
     description: Text(80).optional(),

@@ -17,6 +17,7 @@ import { decide, type ToolCall } from './confirm.ts'
 import type { AskedState } from './elicitation.ts'
 import { failure, success } from './results.ts'
 import type { Serving } from './serving.ts'
+import { toolArguments } from './tool-inputs.ts'
 import { operationNamed } from './tools.ts'
 import { withVerification } from './verification.ts'
 
@@ -40,7 +41,11 @@ export async function callTool(
   const { log } = serving
   try {
     if (serving.allows?.(operation) === false) throw new Failure('forbidden', { detail: notGranted(operation) })
-    return await carryOut(serving, { operation, ...takeKey(operation, params.arguments ?? {}) }, context)
+    return await carryOut(
+      serving,
+      { operation, ...takeKey(operation, toolArguments(operation, params.arguments ?? {})) },
+      context,
+    )
   } catch (error) {
     if (error instanceof Failure || error instanceof ApiError) return failure(error)
     if (error instanceof ProtocolError) throw error

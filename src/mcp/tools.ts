@@ -2,9 +2,10 @@ import type { Tool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { createAgentCardDetailsPage, getAgentCardDetails } from '../../tools/agent-cards.ts'
 import { catalogue } from '../../tools/index.ts'
-import { type Environment, inputParts, type OperationDefinition, type Toolset } from '../operation.ts'
+import type { Environment, OperationDefinition, Toolset } from '../operation.ts'
 import { permissions } from '../permissions.ts'
 import { maskedCardDetails } from './card-details.ts'
+import { inputSchema, orNull } from './tool-inputs.ts'
 
 /** Which operations are offered as tools, and how. */
 export interface ToolChoice {
@@ -93,11 +94,11 @@ function offered(operation: OperationDefinition, cardDetails: ToolChoice['cardDe
 
 /** An operation as an MCP tool. */
 function toolOf(operation: OperationDefinition, environment: Environment): Tool {
-  const { name, title, description, effect } = operation
+  const { name, title, effect } = operation
   return {
     name,
     title,
-    description,
+    description: describedFor(operation, environment),
     inputSchema: inputSchema(operation),
     outputSchema: outputSchema(operation),
     annotations: {
@@ -111,58 +112,18 @@ function toolOf(operation: OperationDefinition, environment: Environment): Tool 
   }
 }
 
+/** Some hosts hand a server's instructions to no model, so what is at stake stands beside what moves money too. */
+function describedFor(
+  { description, instanceId, environments }: OperationDefinition,
+  environment: Environment,
+): string {
+  const movesMoney = instanceId === 'agents' && environments.includes('production')
+  return movesMoney ? `${description} ${stakes[environment]}` : description
+}
+
+const stakes = { sandbox: 'Sandbox: no real money.', production: 'Real money.' } as const
+
 type Json = Record<string, unknown>
-
-/** Every model reads it with every request, so it says what a model needs to fill it in; the client checks the rest. */
-function inputSchema(operation: OperationDefinition): Tool['inputSchema'] {
-  const shape = Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
-  const schema = z.toJSONSchema(z.object(shape), { io: 'input' })
-  const properties = (schema.properties ?? {}) as Record<string, Json>
-  for (const [name, property] of Object.entries(properties)) properties[name] = compactInput(property)
-  if (operation.idempotency === 'required') {
-    properties.idempotencyKey = { type: 'string', description: 'Only to repeat a failed call' }
-  }
-  const required = schema.required === undefined ? {} : { required: schema.required }
-  return { type: 'object', properties, ...required, additionalProperties: false } as Tool['inputSchema']
-}
-
-/** More words than a model should read with every request: the description names the usual ones. */
-const mostWords = 16
-
-/** What a model writes itself is shorter than texts with a larger bound, which nobody needs to know in advance. */
-const longestTold = 200
-
-/** Keeps what a model can act on; the pattern of an id shrinks to its prefix, where nothing else describes it. */
-function compactInput(schema: Json): Json {
-  const { pattern, maximum, exclusiveMinimum, properties, additionalProperties, propertyNames: _, ...kept } = schema
-  if (maximum !== Number.MAX_SAFE_INTEGER && maximum !== undefined) kept.maximum = maximum
-  if (exclusiveMinimum === 0) kept.minimum = 1
-  const prefix = typeof pattern === 'string' ? /^\^([a-z]{3}_)/.exec(pattern)?.[1] : undefined
-  if (prefix !== undefined) kept.description ??= `${prefix}…`
-  if (Array.isArray(kept.enum) && kept.enum.length > mostWords) delete kept.enum
-  for (const bound of ['minItems', 'maxItems', 'minLength']) delete kept[bound]
-  if (typeof kept.maxLength === 'number' && kept.maxLength > longestTold) delete kept.maxLength
-  if (Array.isArray(kept.anyOf)) return withoutAlternatives(kept)
-  if (kept.items !== undefined) kept.items = compactInput(kept.items as Json)
-  if (isSchema(additionalProperties)) kept.additionalProperties = compactInput(additionalProperties)
-  if (properties !== undefined) {
-    const compacted = Object.entries(properties as Record<string, Json>).map(([name, value]) => [
-      name,
-      compactInput(value),
-    ])
-    kept.properties = Object.fromEntries(compacted)
-  }
-  return kept
-}
-
-/** An object of free keys says what their values are; one that is closed, or open to anything, says nothing. */
-function isSchema(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
-}
-
-function withoutAlternatives({ anyOf, ...rest }: Json): Json {
-  return { ...orNull((anyOf as Json[]).map(compactInput)), ...rest }
-}
 
 /**
  * Clients refuse a result that breaks this, so it describes without demanding: a deployed API may send more or less
@@ -183,7 +144,10 @@ const described = ['type', 'const', 'description'] as const
 
 function lenient(schema: Json): Json {
   const either = schema.anyOf as Json[] | undefined
-  if (either !== undefined) return orNull(either.map(lenient))
+  if (either !== undefined) {
+    const variants = either.map(lenient)
+    return orNull(variants) ?? { anyOf: variants }
+  }
   const kept: Json = {}
   for (const word of described) if (schema[word] !== undefined) kept[word] = schema[word]
   if (schema.items !== undefined) kept.items = lenient(schema.items as Json)
@@ -192,11 +156,4 @@ function lenient(schema: Json): Json {
     kept.properties = Object.fromEntries(properties.map(([name, property]) => [name, lenient(property)]))
   }
   return kept
-}
-
-/** `{anyOf: [X, null]}`, zod's form of nullable, as X with null among its types. */
-function orNull(either: Json[]): Json {
-  const [value, nothing] = either
-  if (either.length !== 2 || value === undefined || nothing?.type !== 'null') return { anyOf: either }
-  return { ...value, type: [value.type, 'null'] }
 }

@@ -13,8 +13,6 @@ import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
 
 export type CardDetails = z.output<typeof AgentCardDetails>['attributes']
 
-const defaultExpiryMinutes = 60
-
 /** The sandbox's one card number and code, a well-known test number that no network accepts (spec: Card details). */
 export const sandboxTestCard = { number: '4242424242424242', cvv: '123' } as const
 
@@ -33,7 +31,7 @@ export const issueAgentCard: Handler<'issueAgentCard'> = async (input, context) 
     merchantName: input.merchant.name,
     maximumAmountCents: input.maximumAmount,
     currency: input.currency,
-    expiresAtMs: nowMs + (input.expiresInMinutes ?? defaultExpiryMinutes) * 60_000,
+    expiresAtMs: nowMs + input.expiresInMinutes * 60_000,
     usedAtMs: null,
     version: 1,
     createdAtMs: nowMs,

@@ -31,16 +31,13 @@ import { defaultWallet } from '../store/wallets.ts'
 
 type SubscriptionResource = z.output<typeof Subscription>
 
-/** How long a payer has to pay payment 1, unless the merchant says otherwise. */
-const checkoutMinutes = 24 * 60
-
 export const createSubscription: Handler<'createSubscription'> = async (input, context) => {
   const { tx, actor, partyId, operation, instanceId, nowMs, system } = context
   const terms = freezeTerms(input)
   const wallet = await defaultWallet(tx, partyId)
   if (wallet === undefined) fail('conflict', { detail: 'The account has no wallet to be paid into.' })
   await requireHeldOnWallet(tx, actor, operation, wallet)
-  const minutes = input.expiresInMinutes === undefined ? checkoutMinutes : input.expiresInMinutes
+  const { expiresInMinutes: minutes } = input
   const billing = startBilling(nowMs, minutes === null ? null : nowMs + minutes * 60_000)
   const record: SubscriptionRecord = {
     id: newId('sub', system, nowMs),

@@ -1,0 +1,290 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { prepare } from '../../src/client/input.ts'
+import { toolList } from '../../src/mcp/tools.ts'
+import { type Environment, inputParts, type OperationDefinition } from '../../src/operation.ts'
+import { catalogue } from '../../tools/index.ts'
+import { sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { connected } from './connected.ts'
+import { errorOf, hosts } from './hosts.ts'
+
+type Schema = {
+  type?: string | string[]
+  description?: string
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  anyOf?: Schema[]
+  additionalProperties?: boolean | Schema
+} & Record<string, unknown>
+
+const environments: Environment[] = ['sandbox', 'production']
+const operations = Object.values<OperationDefinition>(catalogue)
+const tools = environments.flatMap((environment) =>
+  toolList({ environment }).map((tool) => ({
+    title: `${tool.name} in ${environment}`,
+    tool,
+    operation: operations.find(({ name }) => name === tool.name) as OperationDefinition,
+  })),
+)
+
+/** Every schema within one, with the names that lead to it. */
+function* within(schema: Schema, path = ''): Generator<[string, Schema]> {
+  yield [path, schema]
+  for (const [name, property] of Object.entries(schema.properties ?? {})) yield* within(property, `${path}/${name}`)
+  if (schema.items !== undefined) yield* within(schema.items, `${path}/*`)
+  for (const either of schema.anyOf ?? []) yield* within(either, path)
+  if (typeof schema.additionalProperties === 'object') yield* within(schema.additionalProperties, `${path}/*`)
+}
+
+describe('a host that drops bounds, forms and defaults', () => {
+  /** By the name of the keyword: how its value is said. */
+  const said: Readonly<Record<string, (value: unknown) => RegExp>> = {
+    minimum: (value) => new RegExp(`\\b(at least ${value}|${value} to \\d+)\\b`),
+    maximum: (value) => new RegExp(`\\b(at most|\\d+ to) ${value}\\b`),
+    maxLength: (value) => new RegExp(`\\b(at most|\\d+ to) ${value} characters\\b`),
+    format: () => /RFC 3339, as 2026-01-31T12:00:00Z/,
+    default: (value) => new RegExp(`\\bdefault ${value}\\b`),
+  }
+  const dropped = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'format', 'pattern']
+  dropped.push('default', 'minLength', 'maxLength', 'minItems', 'maxItems')
+
+  test.each(tools)('loses nothing of $title that words do not say', ({ tool }) => {
+    for (const [path, schema] of within(tool.inputSchema as Schema)) {
+      for (const keyword of dropped.filter((candidate) => schema[candidate] !== undefined)) {
+        expect(schema.description, `${path} ${keyword}`).toMatch(said[keyword]?.(schema[keyword]) ?? /never/)
+      }
+    }
+  })
+
+  test.each(tools)('is told the bounds of the service for $title', ({ tool, operation }) => {
+    const offered = new Map<string, string>()
+    for (const [path, { description = '' }] of within(tool.inputSchema as Schema)) {
+      offered.set(path, `${offered.get(path) ?? ''} ${description}`)
+    }
+    const shape = Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
+    for (const [path, schema] of within(z.toJSONSchema(z.object(shape), { io: 'input' }) as Schema)) {
+      // What is longer than anybody writes by chance is not said.
+      const bounds = { maxLength: Number(schema.maxLength) <= 200 && schema.maxLength, default: schema.default }
+      const { minimum, maximum, format } = schema
+      const safe = {
+        minimum: minimum !== Number.MIN_SAFE_INTEGER && minimum,
+        maximum: Number(maximum) < 2 ** 53 - 1 && maximum,
+      }
+      for (const [keyword, value] of Object.entries({ ...bounds, ...safe, format: format === 'date-time' && format })) {
+        if (value === undefined || value === false || path.endsWith('tags/*')) continue
+        expect(offered.get(path), `${path} ${keyword}`).toMatch(said[keyword]?.(value) ?? /never/)
+      }
+    }
+  })
+
+  test('is told the form of what is not free text', () => {
+    const described = (name: string, ...path: string[]) => {
+      const schema = tools.find(({ tool }) => tool.name === name)?.tool.inputSchema as Schema
+      return path.reduce((inner: Schema | undefined, step) => inner?.properties?.[step], schema)?.description
+    }
+    expect(described('advance_sandbox_clock', 'to')).toBe('RFC 3339, as 2026-01-31T12:00:00Z')
+    expect(described('issue_agent_card', 'expiresInMinutes')).toBe('5 to 1440; default 60')
+    expect(described('create_wire', 'beneficiary', 'routingNumber')).toBe('9 digits')
+    expect(described('create_wire', 'beneficiary', 'address', 'country')).toBe('two letters (ISO 3166)')
+  })
+})
+
+describe('the strict functions of OpenAI', () => {
+  const keywords = ['type', 'enum', 'const', 'anyOf', 'description', 'properties', 'required', 'items', 'format']
+  keywords.push('additionalProperties', 'minimum', 'maximum', 'multipleOf', 'pattern', 'minItems', 'maxItems')
+  /** What a converter leaves out, since words say it. */
+  const leftOut = ['default', 'minLength', 'maxLength']
+
+  /** By the published rules: every property required, an optional one nullable, no object with other properties. */
+  function strict(schema: Schema, path: string): Schema {
+    const kept = Object.fromEntries(Object.entries(schema).filter(([keyword]) => !leftOut.includes(keyword))) as Schema
+    for (const keyword of Object.keys(kept)) if (!keywords.includes(keyword)) throw new Error(`${path}: ${keyword}`)
+    if (kept.type === undefined && kept.anyOf === undefined) throw new Error(`${path}: no type`)
+    if ([kept.type].flat().includes('object')) {
+      if (kept.additionalProperties !== false) throw new Error(`${path}: an open object`)
+      const required = kept.required ?? []
+      const entries = Object.entries(kept.properties ?? {}).map(([name, property]) => {
+        const inner = strict(property, `${path}/${name}`)
+        return [name, required.includes(name) ? inner : nullable(inner)]
+      })
+      Object.assign(kept, { properties: Object.fromEntries(entries), required: entries.map(([name]) => name) })
+    }
+    if ([kept.type].flat().includes('array')) {
+      if (kept.items === undefined) throw new Error(`${path}: a list of anything`)
+      kept.items = strict(kept.items, `${path}/*`)
+    }
+    if (kept.anyOf !== undefined) kept.anyOf = kept.anyOf.map((either) => strict(either, path))
+    return kept
+  }
+
+  function nullable(schema: Schema): Schema {
+    if (schema.anyOf !== undefined) return { ...schema, anyOf: [...schema.anyOf, { type: 'null' }] }
+    const either = { ...schema, type: [...new Set([schema.type, 'null'].flat() as string[])] }
+    return schema.enum === undefined ? either : { ...either, enum: [...(schema.enum as unknown[]), null] }
+  }
+
+  test.each(tools)('can be $title', ({ tool }) => {
+    const converted = strict(tool.inputSchema as Schema, '')
+    expect(converted.type).toBe('object')
+    expect(converted.required).toEqual(Object.keys(tool.inputSchema.properties ?? {}))
+    expect(Math.max(...[...within(converted)].map(([path]) => path.split('/').length))).toBeLessThanOrEqual(10)
+  })
+
+  test.each([
+    ['free keys', { type: 'object', additionalProperties: { type: 'string' } }],
+    ['an object of anything', { type: 'object' }],
+    ['another keyword', { type: 'string', contentEncoding: 'base64' }],
+  ])('a converter would stop at %s', (_, property) => {
+    const schema = { type: 'object', properties: { property }, additionalProperties: false }
+    expect(() => strict(schema as Schema, '')).toThrow()
+  })
+})
+
+test.each(tools)('$title: what the schema refuses, the service refuses too', ({ tool, operation }) => {
+  const objects = [...within(tool.inputSchema as Schema)].filter(([, { properties }]) => properties !== undefined)
+  for (const [path, schema] of objects) {
+    expect(schema.additionalProperties, path).toBe(false)
+    if (path.endsWith('tags/*')) continue
+    const input = whole(operation)
+    const place = path
+      .split('/')
+      .slice(1)
+      .reduce((inner: unknown, name) => {
+        return (inner as Record<string, unknown>)[name === '*' ? '0' : name]
+      }, input as unknown)
+    Object.assign(place as object, { unheardOf: 1 })
+    expect(() => prepare(operation, input), path).toThrow(/unheardOf/)
+  }
+})
+
+/** A valid input with every argument, nested ones too. */
+function whole(operation: OperationDefinition): Record<string, unknown> {
+  const shape = Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
+  return filled(z.toJSONSchema(z.object(shape), { io: 'input' }) as Schema) as Record<string, unknown>
+}
+
+function filled(schema: Schema): unknown {
+  const { anyOf, properties, items } = schema
+  if (anyOf?.[0] !== undefined) return filled(anyOf[0])
+  if (schema.enum !== undefined) return (schema.enum as unknown[])[0]
+  if (properties !== undefined) {
+    return Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, filled(property)]))
+  }
+  if (items !== undefined) return [filled(items)]
+  if (schema.type === 'object') return {}
+  if (schema.type === 'integer') return Math.max(1, Number(schema.minimum ?? 1))
+  if (schema.type === 'boolean') return true
+  if (schema.format === 'date-time') return '2026-01-31T12:00:00Z'
+  const prefix = /^\^([a-z]{3}_)/.exec(String(schema.pattern))?.[1]
+  return prefix === undefined ? (texts[String(schema.pattern)] ?? 'Books') : `${prefix}${'0a'.repeat(16)}`
+}
+
+/** By the pattern of what is not any text. */
+const texts: Readonly<Record<string, string>> = {
+  '^[A-Z]{2}$': 'US',
+  '^[0-9]{9}$': '000000000',
+  '^[a-z0-9]+(?:-[a-z0-9]+)*$': 'shopper',
+  '^[a-z]{3}_[0-9A-Za-z_-]{1,100}$': 'pcd_1',
+}
+
+describe('what a model is told with every request', () => {
+  test.each(environments)('fits into 2,950 tokens for an agent with the default tools, %s', (environment) => {
+    const costs = toolList({ environment, actor: 'agent', toolsets: ['default'] }).map(
+      ({ name, description, inputSchema }) => ({
+        name,
+        tokens: Buffer.byteLength(JSON.stringify({ name, description, inputSchema })) / 4,
+      }),
+    )
+    const total = costs.reduce((sum, { tokens }) => sum + tokens, 0)
+    expect(total, costs.map(({ name, tokens }) => `${name} ${tokens}`).join('\n')).toBeLessThanOrEqual(2_950)
+  })
+
+  test('says beside what moves money whether the money is real', () => {
+    const described = (environment: Environment, name: string) =>
+      toolList({ environment }).find((tool) => tool.name === name)?.description
+    for (const name of ['issue_agent_card', 'create_payment', 'create_wire', 'create_subscription']) {
+      expect(described('sandbox', name)).toMatch(/ Sandbox: no real money\.$/)
+      expect(described('production', name)).toMatch(/ Real money\.$/)
+    }
+    expect(described('sandbox', 'get_agent_card')).not.toContain('money')
+  })
+})
+
+test('a card is said to be taken by any merchant of the sandbox, and is', async () => {
+  const [offered] = tools.filter(({ tool }) => tool.name === 'issue_agent_card')
+  expect(offered?.tool.description).toContain('the sandbox takes any')
+  const world = await createWorld(sqlite)
+  const cardId = await world.issueCard({ merchant: { name: 'Books' } })
+  const purchase = { amount: 100, currency: 'USD', merchant: { name: 'Flowers' } }
+  const { json } = await world.post(`/simulations/agent-cards/${cardId}/authorize`, purchase)
+  expect(json.data.attributes.status).toBe('authorized')
+  await world.drop()
+})
+
+describe.each(hosts)('tags, $host', ({ open }) => {
+  let world: World
+  let connection: Awaited<ReturnType<typeof connected>>
+  beforeAll(async () => {
+    world = await createWorld(sqlite)
+    connection = await connected(world, open, { key: world.apiKey })
+  })
+  afterAll(async () => {
+    await connection.close()
+    await world.drop()
+  })
+  const tagsOf = async (input: object) => {
+    const { structuredContent } = await connection.host.callTool('create_wallet', { displayName: 'Travel', ...input })
+    return structuredContent?.data.attributes.tags
+  }
+
+  test('are a list of keys and values, as the schema says, or the object that the API takes', async () => {
+    expect(
+      await tagsOf({
+        tags: [
+          { key: 'team', value: 'blue' },
+          { key: 'floor', value: '3' },
+        ],
+      }),
+    ).toEqual({
+      team: 'blue',
+      floor: '3',
+    })
+    expect(await tagsOf({ tags: { team: 'blue' } })).toEqual({ team: 'blue' })
+    expect(await tagsOf({ tags: [] })).toEqual({})
+  })
+
+  test('are deleted by a null', async () => {
+    const { structuredContent } = await connection.host.callTool('create_wallet', {
+      displayName: 'Travel',
+      tags: [{ key: 'team', value: 'blue' }],
+    })
+    const changed = await connection.host.callTool('update_wallet', {
+      walletId: structuredContent?.data.id,
+      tags: [
+        { key: 'team', value: null },
+        { key: 'floor', value: '3' },
+      ],
+    })
+    expect(changed.structuredContent?.data.attributes.tags).toEqual({ floor: '3' })
+  })
+
+  test.each([
+    ['an entry that is none', [{ key: 'team' }], /tags\.0 must be \{key, value\}; got/],
+    ['an entry with more', [{ key: 'team', value: 'blue', more: 1 }], /tags\.0 must be \{key, value\}; got/],
+    ['nothing', [null], /tags\.0 must be \{key, value\}; got null/],
+    [
+      'a key twice',
+      [
+        { key: 'a', value: '1' },
+        { key: 'a', value: '2' },
+      ],
+      /tags\.1 repeats the key "a"/,
+    ],
+    ['a value that is no text', [{ key: 'a', value: 1 }], /tags/],
+  ])('that are not are refused: %s', async (_, tags, words) => {
+    const refused = await connection.host.callTool('create_wallet', { displayName: 'Travel', tags })
+    expect(errorOf(refused)).toMatchObject({ code: 'invalid_value', detail: expect.stringMatching(words) })
+  })
+})
