@@ -12,6 +12,8 @@ export const permissions = {
   'wallets.create': { apiKeyScope: 'wallets.create', agent: false, agentHolds: null, oauthScope: null },
   'wallets.update': { apiKeyScope: 'wallets.update', agent: false, agentHolds: null, oauthScope: null },
   'wallet_agents.read': { apiKeyScope: 'wallets.read', agent: false, agentHolds: null, oauthScope: 'account:read' },
+  // Who renames a wallet may not thereby let an agent spend from it: that is for who manages agents.
+  'wallet_agents.manage': { apiKeyScope: 'agents.update', agent: false, agentHolds: null, oauthScope: null },
   'wallets.transfer': {
     apiKeyScope: 'wallets.transfer',
     agent: true,

@@ -18,7 +18,7 @@ const shared = {
   toolsets: ['payments'],
 } as const
 
-const command = { ...shared, permission: 'wallets.update', idempotency: 'required', effect: 'write' } as const
+const command = { ...shared, permission: 'wallet_agents.manage', idempotency: 'required', effect: 'write' } as const
 
 export const listWalletAgents = defineOperation({
   ...shared,

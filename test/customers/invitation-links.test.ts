@@ -182,7 +182,11 @@ describe.each(databases)('invitation links on $name', (database) => {
     }
     const others = scopes.filter((other) => other !== scope)
     const without = await addKey(world, { partyId: us.partyId, agentId: null, scopes: others })
-    const having = await addKey(world, { partyId: us.partyId, agentId: null, scopes: [scope] })
+    // What the link asks a customer for, whoever makes it must have.
+    const asked: Scope[] = which.includes('create')
+      ? ['payments.create', 'payments.read', 'wallets.read', 'cards.read']
+      : []
+    const having = await addKey(world, { partyId: us.partyId, agentId: null, scopes: [scope, ...asked] })
     for (const one of which) {
       expect((await calls[one]?.(without))?.status).toBe(403)
       expect((await calls[one]?.(having))?.status).toBe(200)

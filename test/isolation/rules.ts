@@ -1,5 +1,5 @@
 import type { OperationDefinition } from '../../src/operation.ts'
-import { oauthScopes, permissions } from '../../src/permissions.ts'
+import { type OAuthScope, oauthScopes, permissions } from '../../src/permissions.ts'
 import { type CredentialKind, scopesOfGrant } from './places.ts'
 import type { Sample } from './samples.ts'
 
@@ -37,7 +37,7 @@ export function expectedStatus(
   if (sample.who !== 'anyone' && credential === 'party key without scopes') return 403
   const permitted = sample.permitted ?? 200
   if (sample.reach === 'connected') return ofCustomer(sample, target, permitted)
-  if (target === 'own') return permitted
+  if (target === 'own') return lacks(scopesOfGrant(credential), sample.gives) ? 403 : permitted
   if (sample.reach === 'party') return isAgent ? (sample.otherAgent ?? 404) : 404
   if (target === 'stranger' || target === 'granted, unnamed') return 404
   // Only an agent acts for a customer, only with that customer's grant, and only on what is that customer's.
@@ -50,6 +50,12 @@ export function expectedStatus(
 function ofCustomer({ ownParty = 404 }: Sample, target: Target, permitted: number): number {
   if (target === 'own') return ownParty
   return target === 'stranger' ? 404 : permitted
+}
+
+/** Nobody gives what they lack, nor asks a customer for it. */
+function lacks(scopes: readonly OAuthScope[] | undefined, gives: OAuthScope | undefined): boolean {
+  if (scopes === undefined || gives === undefined) return false
+  return !scopes.some((scope) => scope === gives || (oauthScopes[scope].includes as readonly string[]).includes(gives))
 }
 
 /** Card operations need `cards:agent` (spec: MCP OAuth), whatever else a connection may do. */

@@ -1,4 +1,4 @@
-import type { Delegable } from '../../src/permissions.ts'
+import type { Delegable, OAuthScope } from '../../src/permissions.ts'
 import type { OperationKey } from '../../tools/index.ts'
 import type { Ids, Maker } from './makers.ts'
 import * as make from './makers.ts'
@@ -18,6 +18,8 @@ export interface Sample {
   grant?: Delegable
   make: Maker
   attributes?: (ids: Ids, on: Grounds) => object
+  /** What an application must have been allowed to ask a customer for what the request asks for. */
+  gives?: OAuthScope
   /** Of a list: the made ids that narrow it. */
   filters?: readonly string[]
   /** Of a list: what the own one shows of what was made; all of it unless it is said. */
@@ -110,6 +112,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listCustomers: ofParty(make.nothing),
   createCustomerInvitation: ofParty(make.agentOf, {
     attributes: ({ agentId }) => ({ recipients: recipients(), agents: [{ agentId, permissions }] }),
+    gives: 'payments:read',
     otherAgent: 403,
   }),
   listCustomerInvitations: ofParty(make.invitation),
@@ -117,6 +120,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listInvitationLinks: owners(make.link),
   createInvitationLink: owners(make.agentOf, {
     attributes: ({ agentId }) => ({ name: 'Anyone', proposedAgents: [{ agentId, permissions }] }),
+    gives: 'payments:read',
   }),
   getInvitationLink: owners(make.link),
   revokeInvitationLink: owners(make.link),
@@ -125,6 +129,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   removeCustomerAgent: connected('owners'),
   simulateCustomerInvitation: ofParty(make.agentOf, {
     attributes: ({ agentId }) => ({ agentIds: [agentId] }),
+    gives: 'payments:write',
     otherAgent: 403,
   }),
   simulateInvitationAcceptance: ofParty(make.invitation, { attributes: () => ({}) }),
@@ -160,6 +165,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listAgentCustomers: ofParty(make.agentOf, { shown: [] }),
   createAgentCustomerInvitation: ofParty(make.agentOf, {
     attributes: () => ({ recipients: recipients(), permissions }),
+    gives: 'payments:read',
   }),
   removeAgentCustomer: connected('owners'),
   listAgents: owners(make.agentOf),

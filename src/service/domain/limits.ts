@@ -33,3 +33,11 @@ export function limitsHit(limits: Limits, amountCents: number, spent: Spent): Li
       : [{ type: 'limitExceeded', limitType, limitAmount, actualAmount, currency: 'USD' }],
   )
 }
+
+/** Whether the limits let anything through that the ones before did not. */
+export function isWider(after: Limits | null, before: Limits | null): boolean {
+  const height = (limits: Limits | null, window: keyof Limits) => limits?.[window] ?? Number.POSITIVE_INFINITY
+  return (['perTransaction', 'perDay', 'perMonth'] as const).some(
+    (window) => height(after, window) > height(before, window),
+  )
+}

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { AgentKey } from '../../../tools/agent-keys.ts'
 import { fail } from '../../errors.ts'
 import { newId, timestamp } from '../../system.ts'
+import { given, requireMayGive } from '../authority.ts'
 import type { Context, Handler } from '../handler.ts'
 import { page, pageRequest } from '../pagination.ts'
 import { newCredential } from '../secrets.ts'
@@ -67,7 +68,9 @@ async function loadKey({ tx, partyId }: Context, keyId: string): Promise<Credent
   return key
 }
 
+/** A new key of the agent's. @throws 403 `forbidden` where who asks lacks what an agent's key gives. */
 async function insertKey({ tx, actor, partyId, environment, nowMs, system }: Context, agentId: string, tags: string) {
+  requireMayGive(actor, given.agentKey())
   const { credential, stored } = newCredential('agent_key', environment, system)
   const row = await createCredential(tx, {
     ...stored,

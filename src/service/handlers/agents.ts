@@ -3,6 +3,8 @@ import type { Agent, AgentLimits } from '../../../tools/agents.ts'
 import { fail, failAttribute } from '../../errors.ts'
 import { delegable } from '../../permissions.ts'
 import { newId, timestamp } from '../../system.ts'
+import { given, has, requireMayGive } from '../authority.ts'
+import { isWider } from '../domain/limits.ts'
 import type { Context, Handler } from '../handler.ts'
 import { page, pageRequest } from '../pagination.ts'
 import { listAgents as agentsOf, findAgent, findAgentByHandle, updateAgent as update } from '../store/agents.ts'
@@ -51,7 +53,9 @@ export const createAgent: Handler<'createAgent'> = async (input, context) => {
     updatedAtMs: null,
     lastActiveAtMs: null,
   }
-  await insertAgent(tx, row, wallet.id, delegable)
+  // The agent holds on its wallet what its creator has: the rest is given by whoever attaches it with more.
+  const holdings = delegable.filter((permission) => given.holdings([permission]).every((one) => has(actor, one)))
+  await insertAgent(tx, row, wallet.id, holdings)
   return agentView(row)
 }
 
@@ -63,6 +67,9 @@ export const updateAgent: Handler<'updateAgent'> = async ({ agentId, ...input },
   const before = await loadAgent(context, agentId)
   if (before.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; it cannot be changed.' })
   const { name, description, tags, slug, limits } = input
+  if (limits !== undefined && isWider(limits, parsedLimits(before))) {
+    requireMayGive(actor, given.higherLimits(), { pointer: '/data/attributes/limits' })
+  }
   const renamed = slug !== undefined && slug !== before.slug
   const change = {
     // The published client may send null, which a name cannot be: it is as if it were left out.
@@ -122,6 +129,10 @@ function limitsColumn(limits: Limits | null): string | null {
   return JSON.stringify({ perTransaction, perDay, perMonth })
 }
 
+function parsedLimits({ limits }: AgentRow): Limits | null {
+  return limits === null ? null : (JSON.parse(limits) as Limits)
+}
+
 export function agentView(row: AgentRow): z.output<typeof Agent> {
   const when = (ms: number | null) => (ms === null ? null : timestamp(ms))
   return {
@@ -133,7 +144,7 @@ export function agentView(row: AgentRow): z.output<typeof Agent> {
       status: row.status,
       tags: JSON.parse(row.tags) as Tags,
       handle: row.handle,
-      limits: row.limits === null ? null : (JSON.parse(row.limits) as Limits),
+      limits: parsedLimits(row),
       createdAt: timestamp(row.createdAtMs),
       createdBy: row.createdBy,
       updatedAt: timestamp(row.updatedAtMs ?? row.createdAtMs),

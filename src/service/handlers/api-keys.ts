@@ -4,6 +4,7 @@ import { fail } from '../../errors.ts'
 import { environmentSegments } from '../../operation.ts'
 import { scopes } from '../../permissions.ts'
 import { newId, timestamp } from '../../system.ts'
+import { given, has, requireMayGive } from '../authority.ts'
 import type { Context, Handler } from '../handler.ts'
 import { page, pageRequest } from '../pagination.ts'
 import { newCredential } from '../secrets.ts'
@@ -13,12 +14,8 @@ import type { CredentialRow } from '../store/tables.ts'
 
 export const createApiKey: Handler<'createApiKey'> = async ({ name, scopes: asked, tags = {} }, context) => {
   const { tx, actor, partyId, environment, nowMs, system } = context
-  const held: readonly string[] = actor.actorType === 'user' ? scopes : actor.scopes
-  const lacking = asked?.find((scope) => !held.includes(scope))
-  if (lacking !== undefined) {
-    const source = { pointer: '/data/attributes/scopes' }
-    fail('forbidden', { detail: `A key cannot be given the scope ${lacking}, which its creator lacks.`, source })
-  }
+  const giving = given.scopesOf(asked ?? scopes.filter((scope) => has(actor, scope)))
+  requireMayGive(actor, giving, { pointer: '/data/attributes/scopes' })
   const { credential, stored } = newCredential('api_key', environment, system)
   const row = await createCredential(tx, {
     ...stored,
@@ -27,7 +24,7 @@ export const createApiKey: Handler<'createApiKey'> = async ({ name, scopes: aske
     partyId,
     agentId: null,
     name,
-    scopes: JSON.stringify(scopes.filter((scope) => (asked ?? held).includes(scope))),
+    scopes: JSON.stringify(scopes.filter((scope) => giving.includes(scope))),
     tags: JSON.stringify(tags),
     seeded: 0,
     createdBy: actor.userId,

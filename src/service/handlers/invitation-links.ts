@@ -8,12 +8,13 @@ import type { Context, Handler } from '../handler.ts'
 import { page, pageRequest } from '../pagination.ts'
 import { changeLinkStatus, findLink, insertLink, listLinks } from '../store/invitation-links.ts'
 import type { InvitationLinkRow } from '../store/invitation-links-schema.ts'
-import { loadAgents } from './inviting.ts'
+import { loadAgents, requireMayAskFor } from './inviting.ts'
 
 export const createInvitationLink: Handler<'createInvitationLink'> = async (input, context) => {
   const { tx, partyId, system, nowMs, publicUrl } = context
   const ids = input.proposedAgents.map(({ agentId }) => agentId)
   await loadAgents(context, ids, (index) => `proposedAgents/${index}/agentId`)
+  requireMayAskFor(context, input.proposedAgents)
   const proposedAgents = input.proposedAgents.map(
     ({ agentId, permissions, limits = null }): ProposedAgent => ({
       agentId,

@@ -1,5 +1,6 @@
 import { fail, failAttribute, show } from '../../errors.ts'
 import { newId, parseTimestamp } from '../../system.ts'
+import { given, requireMayGive } from '../authority.ts'
 import { hashOfToken, invitationTokens } from '../customer-invitations.ts'
 import {
   invitationExpiry,
@@ -31,13 +32,19 @@ interface Terms {
   expiresAtMs: number
 }
 
-/** Invites each recipient for each agent, but whom it can't and who is connected already. @throws 422. */
+/** Refuses to ask a customer for what the asker lacks: the party would reach further than its credential. @throws 403. */
+export function requireMayAskFor({ actor }: Context, asked: readonly Pick<Asked, 'permissions'>[]): void {
+  for (const { permissions } of asked) requireMayGive(actor, given.holdings(permissions))
+}
+
+/** Invites each recipient for each agent, but whom it can't and who is connected already. @throws 403, 422. */
 export async function inviteAll(
   context: Context,
   recipients: readonly Recipient[],
   asked: readonly Asked[],
   terms: Terms,
 ) {
+  requireMayAskFor(context, asked)
   if (recipients.length * asked.length > mostInvitations) {
     failAttribute('recipients', `Recipients times agents must be at most ${mostInvitations}.`)
   }

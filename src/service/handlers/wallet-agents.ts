@@ -1,6 +1,7 @@
 import { fail } from '../../errors.ts'
 import { delegable } from '../../permissions.ts'
 import { timestamp } from '../../system.ts'
+import { given, requireMayGive } from '../authority.ts'
 import type { Context, Handler } from '../handler.ts'
 import { page, pageRequest } from '../pagination.ts'
 import { findAgent } from '../store/agents.ts'
@@ -24,7 +25,7 @@ export const listWalletAgents: Handler<'listWalletAgents'> = async (input, conte
 
 /** Attaching an agent that is attached answers it as it is. */
 export const attachWalletAgent: Handler<'attachWalletAgent'> = async ({ agentId, ...input }, context) => {
-  const { tx, partyId, nowMs } = context
+  const { tx, actor, partyId, nowMs } = context
   const wallet = await loadWallet(context, input.walletId)
   if (wallet.status === 'closed') fail('conflict', { detail: `The wallet ${wallet.id} is closed.` })
   const agent = await findAgent(tx, partyId, agentId)
@@ -33,6 +34,7 @@ export const attachWalletAgent: Handler<'attachWalletAgent'> = async ({ agentId,
   if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted.', source })
   const before = await findAttachedAgent(tx, wallet.id, agentId)
   if (before !== undefined) return attachedView(before)
+  requireMayGive(actor, given.holdings(delegable))
   const isDefault = (await agentDefaultWallet(tx, agentId)) === undefined ? 1 : 0
   const attachment = { walletId: wallet.id, agentId, isDefault, attachedAtMs: nowMs } as const
   await attachAgent(tx, attachment, delegable)

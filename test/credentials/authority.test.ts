@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OperationDefinition } from '../../src/operation.ts'
+import { permissions, type Scope, scopes } from '../../src/permissions.ts'
+import { given } from '../../src/service/authority.ts'
+import { catalogue, type OperationKey } from '../../tools/index.ts'
+import { expectRefusal } from '../service/refusals.ts'
+import { databases } from '../support/databases.ts'
+import { type Answer, addAgent, addKey, addUserToken, createWorld, type World } from '../support/world.ts'
+import { exchanged, postAgentKey } from './requests.ts'
+
+const agentKeyScopes: readonly Scope[] = [
+  'payments.read',
+  'payments.create',
+  'wallets.read',
+  'wallets.fund',
+  'wallets.transfer',
+  'cards.read',
+  'delegations.read',
+  'delegations.create',
+  'delegations.delete',
+  'agents.read',
+]
+const holdings: readonly Scope[] = [
+  'payments.read',
+  'payments.create',
+  'wallets.read',
+  'wallets.transfer',
+  'cards.read',
+]
+
+interface Grounds {
+  world: World
+  partyId: string
+  agentId: string
+}
+
+/** A door through which authority is given: what it gives, and the request that gives it. */
+interface Door {
+  gives: readonly Scope[]
+  through(on: Grounds, key: string): Promise<Answer>
+}
+
+let people = 0
+const recipients = () => [{ type: 'email', value: `authority${people++}@example.com` }]
+const asked = ['payments.create', 'wallets.read'] as const satisfies readonly Scope[]
+
+/** Every operation that makes or widens authority. */
+const doors: Partial<Record<OperationKey, Door>> = {
+  createApiKey: {
+    gives: ['payments.create', 'wallets.fund'],
+    through: ({ world }, key) =>
+      world.post('/api-keys', { name: 'N', scopes: ['payments.create', 'wallets.fund'] }, { key }),
+  },
+  createAgentKey: {
+    gives: agentKeyScopes,
+    through: ({ world, agentId }, key) => postAgentKey(world, agentId, { key }),
+  },
+  rotateAgentKey: {
+    gives: agentKeyScopes,
+    through: async ({ world, agentId }, key) => {
+      const { id } = (await postAgentKey(world, agentId)).json.data
+      return world.post(`/agent-keys/${id}/rotate`, { expiresInSeconds: 60 }, { key })
+    },
+  },
+  updateAgent: {
+    gives: ['payments.create', 'cards.read'],
+    through: async ({ world, agentId }, key) => {
+      await world.send('PATCH', `/agents/${agentId}`, { key: world.apiKey, attributes: { limits: { perDay: 100 } } })
+      return world.send('PATCH', `/agents/${agentId}`, { key, attributes: { limits: { perDay: 101 } } })
+    },
+  },
+  attachWalletAgent: {
+    gives: holdings,
+    through: async ({ world, agentId }, key) => {
+      const { id } = (await world.post('/wallets', { displayName: 'Other' }, { key: world.apiKey })).json.data
+      return world.post(`/wallets/${id}/agents`, { agentId }, { key })
+    },
+  },
+  createCustomerInvitation: {
+    gives: asked,
+    through: ({ world, agentId }, key) => {
+      const agents = [{ agentId, permissions: asked }]
+      return world.post('/customers/invitations', { recipients: recipients(), agents }, { key })
+    },
+  },
+  createAgentCustomerInvitation: {
+    gives: asked,
+    through: ({ world, agentId }, key) =>
+      world.post(`/agents/${agentId}/customers`, { recipients: recipients(), permissions: asked }, { key }),
+  },
+  createInvitationLink: {
+    gives: asked,
+    through: ({ world, agentId }, key) => {
+      const proposedAgents = [{ agentId, permissions: asked }]
+      return world.post('/customers/invitation-links', { name: 'Anyone', proposedAgents }, { key })
+    },
+  },
+  simulateCustomerInvitation: {
+    gives: ['payments.create', 'payments.read', 'wallets.read'],
+    through: ({ world, agentId }, key) => world.post('/simulations/invite-customer', { agentIds: [agentId] }, { key }),
+  },
+}
+
+/** The creator of an agent is not refused: the agent holds on its wallet what its creator has. */
+const narrowing: readonly OperationKey[] = ['createAgent']
+
+/** What changes something and gives nobody more than they had: a new operation stands here, or among the doors. */
+const givesNothing: readonly string[] = [
+  ...['createWallet', 'updateWallet', 'setDefaultWallet', 'freezeWallet', 'unfreezeWallet'],
+  // The agent can use the wallet already, and a detached one loses it.
+  ...['setAgentDefaultWallet', 'detachWalletAgent'],
+  ...['createPayment', 'cancelPayment', 'simulatePaymentClaim', 'createWire', 'createInternalTransfer'],
+  ...['fundSandboxWallet', 'approveApproval', 'denyApproval', 'simulateCustomerApproval', 'simulateCustomerDenial'],
+  ...['revokeCustomerInvitation', 'revokeInvitationLink', 'revokeAgentInvitation'],
+  ...['removeCustomer', 'removeCustomerAgent', 'removeAgentCustomer'],
+  // What a customer decides about what it was asked; asking for it was the door.
+  ...['simulateInvitationAcceptance', 'simulateInvitationDecline'],
+  ...['simulateAgentRevocation', 'simulateCustomerDisconnection'],
+  ...['issueAgentCard', 'createAgentCardDetailsPage'],
+  ...['simulateCardAuthorization', 'simulateCardCapture', 'simulateCardReversal'],
+  ...['simulateCardExpiration', 'simulateCardRefund'],
+  ...['createSubscription', 'cancelSubscription', 'resumeSubscription', 'markSubscriptionPaymentPaid'],
+  ...['simulateSubscriptionCheckout', 'simulateSubscriptionCard'],
+  ...['deleteAgent', 'revokeApiKey', 'revokeAgentKey', 'advanceSandboxClock'],
+]
+
+test('every operation that changes something is a door, or gives nothing', () => {
+  const writes = Object.entries<OperationDefinition>(catalogue).filter(([, { effect }]) => effect !== 'read')
+  const known = [...Object.keys(doors), ...narrowing, ...givesNothing]
+  expect(writes.map(([key]) => key).filter((key) => !known.includes(key))).toEqual([])
+})
+
+test('an agent key gives the whole agent policy', () => {
+  expect(given.agentKey().toSorted()).toEqual(agentKeyScopes.toSorted())
+})
+
+describe.each(databases)('nobody gives what they lack on $name', (database) => {
+  let on: Grounds
+  beforeAll(async () => {
+    const world = await createWorld(database)
+    const { partyId, agentId } = await world.whoami()
+    on = { world, partyId, agentId: String(agentId) }
+  })
+  afterAll(() => on.world.drop())
+
+  const keyWith = (held: readonly Scope[]) => addKey(on.world, { partyId: on.partyId, agentId: null, scopes: held })
+  const answerOf = async ({ through }: Door, held: readonly Scope[]) => through(on, await keyWith(held))
+
+  test.each(Object.entries(doors))('through %s', async (name, door) => {
+    const own = permissions[catalogue[name as OperationKey].permission].apiKeyScope as Scope
+    for (const lacking of door.gives.filter((scope) => scope !== own)) {
+      const answer = await answerOf(
+        door,
+        scopes.filter((scope) => scope !== lacking),
+      )
+      expect(answer.status, lacking).toBe(403)
+      expect(answer.json.errors[0].detail).toContain(lacking)
+    }
+    expect((await answerOf(door, [own])).status).toBe(403)
+    const enough = await answerOf(door, [own, ...door.gives])
+    expect(enough.status, enough.text).toBe(200)
+    const { token } = await addUserToken(on.world, on.partyId)
+    expect((await door.through(on, token)).status).toBe(200)
+  })
+
+  test('a key that may only make keys makes no stronger one, and leaves none behind', async () => {
+    const { world, agentId } = on
+    const before = (await world.get('/agent-keys?limit=100', { key: world.apiKey })).json.data.length
+    const key = await keyWith(['api_keys.create'])
+    expectRefusal(await postAgentKey(world, agentId, { key }), 'forbidden')
+    expectRefusal(await postAgentKey(world, agentId, { key: await exchanged(world, key) }), 'forbidden')
+    expect((await world.get('/agent-keys?limit=100', { key: world.apiKey })).json.data).toHaveLength(before)
+    const made = (await world.post('/api-keys', { name: 'Same' }, { key })).json.data.attributes
+    expect(made.scopes).toEqual(['api_keys.create'])
+  })
+
+  test('an agent holds on its wallet what its creator has', async () => {
+    const { world } = on
+    const { id } = (
+      await world.post('/agents', { name: 'Weak' }, { key: await keyWith(['agents.create', 'wallets.read']) })
+    ).json.data
+    const { agentKey: key } = (await postAgentKey(world, id)).json.data.attributes
+    expect((await world.get('/wallets', { key })).status).toBe(200)
+    expectRefusal(await world.post('/agent-cards', card, { key }), 'forbidden')
+    expectRefusal(await world.post('/payments', payment, { key }), 'forbidden')
+  })
+
+  test('limits can be lowered, and left as they are, by whoever manages agents', async () => {
+    const { world, partyId } = on
+    const walletId = (await world.get('/wallets', { key: world.apiKey })).json.data[0].id
+    const { agentId } = await addAgent(world, partyId, walletId, [])
+    const key = await keyWith(['agents.update'])
+    const limit = (limits: object | null, by = key) =>
+      world.send('PATCH', `/agents/${agentId}`, { key: by, attributes: { limits } })
+    expect((await limit({ perTransaction: 100, perDay: 200 })).status).toBe(200)
+    expect((await limit({ perTransaction: 100, perDay: 200 })).status).toBe(200)
+    expect((await limit({ perTransaction: 99, perDay: 200, perMonth: 0 })).status).toBe(200)
+    for (const wider of [{ perTransaction: 100, perDay: 200, perMonth: 0 }, { perTransaction: 99 }, {}, null]) {
+      expectRefusal(await limit(wider), 'forbidden', { source: { pointer: '/data/attributes/limits' } })
+    }
+    expect((await limit(null, world.apiKey)).status).toBe(200)
+  })
+
+  test('who may change wallets may not thereby attach, prefer or detach agents', async () => {
+    const { world, agentId } = on
+    const { id } = (await world.post('/wallets', { displayName: 'Own' }, { key: world.apiKey })).json.data
+    const key = await keyWith(scopes.filter((scope) => scope !== 'agents.update'))
+    expectRefusal(await world.post(`/wallets/${id}/agents`, { agentId }, { key }), 'forbidden')
+    expect((await world.post(`/wallets/${id}/agents`, { agentId }, { key: world.apiKey })).status).toBe(200)
+    expectRefusal(await world.post(`/wallets/${id}/agents/${agentId}/default`, undefined, { key }), 'forbidden')
+    expectRefusal(await world.send('DELETE', `/wallets/${id}/agents/${agentId}`, { key }), 'forbidden')
+  })
+})
+
+const card = { merchant: { name: 'Books' }, maximumAmount: 100, currency: 'USD' }
+const payment = { amount: 1, counterparty: { type: 'email', value: 'a@b.example' } }
