@@ -28,11 +28,16 @@ export async function prepareSignIn({ baseUrl, store, fetch }: SignInOptions): P
   const { resource, issuer, scopes } = await readResourceMetadata(baseUrl, fetch)
   const config = await clientAt(issuer, store, fetch)
   const { scopes_supported: known } = config.serverMetadata()
-  const asked = new Set(scopes)
+  // The API lists what a host needs to begin with; a program that cannot ask again in the middle asks for all there is.
+  const asked = new Set([...scopes, ...(known ?? [])])
+  for (const scope of aboutPeople) asked.delete(scope)
   // Gives a refresh token (OpenID Connect Core section 11); one that does not list it may refuse it.
   if (known?.includes('offline_access') ?? true) asked.add('offline_access')
   return { config, issuer, resource, scope: [...asked].join(' ') }
 }
+
+/** What tells who somebody is (OpenID Connect Core section 5.4), which this program has no use for. */
+const aboutPeople = ['openid', 'profile', 'email', 'address', 'phone']
 
 /** Keeps the tokens of a sign-in that succeeded, in place of those of an earlier one. */
 export async function keepLogin(

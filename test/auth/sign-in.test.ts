@@ -55,6 +55,17 @@ describe('in a browser', () => {
     await expect(fetch(asked.redirect_uri ?? '')).rejects.toThrow()
   })
 
+  test('asks for all scopes that the server lists, but not who the person is', async () => {
+    await started({ serverMetadata: { scopes_supported: ['openid', 'email', 'offline_access', 'customers:write'] } })
+    let opened = ''
+    await expect(
+      signInWithBrowser({ ...world, system: fakeSystem() }, (address) => {
+        opened = address.href
+      }),
+    ).rejects.toThrow()
+    expect(new URL(opened).searchParams.get('scope')).toBe('cards:read cards:agent offline_access customers:write')
+  })
+
   test('registers once at an authorization server, and again only where it is not known any more', async () => {
     const { provider } = await started()
     await world.signIn()

@@ -123,12 +123,19 @@ export async function connect(
   {
     choice = {},
     scope,
+    change = {},
     browser = openBrowser(world),
     application,
-  }: { choice?: Choice; scope?: string; browser?: Browser; application?: Application } = {},
+  }: {
+    choice?: Choice
+    scope?: string
+    change?: Parameters<typeof authorizationUrl>[1]
+    browser?: Browser
+    application?: Application
+  } = {},
 ) {
   const app = application ?? (await createApplication(world))
-  const attempt = await authorizationUrl(app, scope === undefined ? {} : { scope })
+  const attempt = await authorizationUrl(app, { ...(scope === undefined ? {} : { scope }), ...change })
   const back = await consent(browser, attempt.url, choice)
   const tokens = await exchangeCode(app, attempt, back.url)
   return { application: app, browser, attempt, back, tokens }

@@ -251,11 +251,14 @@ describe('discovery', () => {
     ['', address],
     ['/mcp', `${address}/mcp`],
     ['/mcp/x/payments', `${address}/mcp/x/payments`],
+    ['/mcp/readonly', `${address}/mcp/readonly`],
+    ['/mcp/x/payments,agents/readonly', `${address}/mcp/x/payments,agents/readonly`],
+    ['/mcp/x/agents%2Cpayments/readonly', `${address}/mcp/x/agents%2Cpayments/readonly`],
   ])('the metadata of the resource at %s', async (path, resource) => {
     expect((await read(`/.well-known/oauth-protected-resource${path}`)).json).toMatchObject({
       resource,
       authorization_servers: [address],
-      scopes_supported: Object.keys(oauthScopes),
+      scopes_supported: ['payments:read', 'payments:write', 'cards:agent', 'customers:read'],
       bearer_methods_supported: ['header'],
     })
   })

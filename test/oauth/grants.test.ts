@@ -45,9 +45,12 @@ describe.each(databases)('a connection on $name', (database) => {
     })
     return String(answer.access_token)
   }
-  const refresh = async (refresh_token: string) => {
-    const { server, client } = connected.application
-    const response = await oauth.refreshTokenGrantRequest(server, client, oauth.None(), refresh_token, transport(world))
+  const refresh = async (refresh_token: string, { application } = connected, scope?: string) => {
+    const { server, client } = application
+    const response = await oauth.refreshTokenGrantRequest(server, client, oauth.None(), refresh_token, {
+      ...transport(world),
+      additionalParameters: scope === undefined ? {} : { scope },
+    })
     return oauth.processRefreshTokenResponse(server, client, response)
   }
 
@@ -116,6 +119,25 @@ describe.each(databases)('a connection on $name', (database) => {
     expect(await statusOf(last.access_token)).toBe(401)
     await expect(refresh(String(last.refresh_token))).rejects.toMatchObject({ error: 'invalid_grant' })
   })
+
+  // As the Rust SDK's clients do, Codex among them: they ask for offline_access, name it again, and send no prompt.
+  test.each([null, 'login', 'consent', 'login consent'])(
+    'asked for with prompt=%s is refreshed with and without naming offline_access',
+    async (prompt) => {
+      const asked = 'payments:read cards:agent offline_access'
+      const hosted = await connect(world, { scope: asked, change: { prompt } })
+      let { refresh_token } = hosted.tokens
+      for (const named of [asked, undefined, 'offline_access payments:read']) {
+        vi.setSystemTime(Date.now() + 15 * 60_000)
+        const next = await refresh(refresh_token, hosted, named)
+        expect(await statusOf(next.access_token)).toBe(200)
+        refresh_token = String(next.refresh_token)
+      }
+      await expect(refresh(refresh_token, hosted, 'payments:read payments:write')).rejects.toMatchObject({
+        error: 'invalid_scope',
+      })
+    },
+  )
 
   test('that nobody uses for 60 days ends', async () => {
     vi.setSystemTime(Date.now() + 60 * dayMs)

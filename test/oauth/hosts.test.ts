@@ -33,6 +33,42 @@ afterAll(async () => {
 })
 
 describe.each(hosts)('$name', ({ open }) => {
+  test('asks for the four defaults, and for more when a tool needs it', async () => {
+    const account = createHostAccount('Modest Host')
+    const mcpUrl = new URL(`${served.url}/mcp/x/default,customers`)
+    // The later clients add offline_access, which the authorization server lists.
+    const scopes = () => {
+      const asked = new URL(String(account.asked)).searchParams.get('scope')?.split(' ') ?? []
+      return asked.filter((scope) => scope !== 'offline_access').sort()
+    }
+    let host = open(mcpUrl, account)
+    await expect(host.connect()).rejects.toThrow()
+    const defaults = ['cards:agent', 'customers:read', 'payments:read', 'payments:write']
+    expect(scopes()).toEqual(defaults)
+    const context = await browser.newContext()
+    await host.finish(await allow(context, String(account.asked)))
+    await host.close()
+    host = open(mcpUrl, account)
+    await host.connect()
+    const invitation = {
+      recipients: [{ type: 'email', value: 'customer@example.com' }],
+      agents: [{ agentId: (await whoIs(host)).whoami.agentId, permissions: ['payments.read'] }],
+    }
+    // The v1 client, as long as it has a refresh token, renews what it has instead of asking for more.
+    account.forgetRefreshToken()
+    await expect(host.call('create_customer_invitation', invitation)).rejects.toThrow()
+    expect(scopes()).toEqual([...defaults, 'customers:write'].sort())
+    await host.finish(await allow(context, String(account.asked)))
+    await host.close()
+    host = open(mcpUrl, account)
+    await host.connect()
+    const invited = await host.call('create_customer_invitation', invitation)
+    expect(invited.isError, JSON.stringify(invited.content)).not.toBe(true)
+    await host.close()
+    await disconnectAll(context)
+    await context.close()
+  }, 60_000)
+
   test('signs in, acts as the agent that the person chose, and stops when the person says so', async () => {
     const account = createHostAccount('Test Host')
     const card = { merchant: { name: 'Books' }, maximumAmount: 900, currency: 'USD' }
@@ -45,9 +81,8 @@ describe.each(hosts)('$name', ({ open }) => {
     await host.close()
     host = open(mcpUrl, account)
     await host.connect()
-    const { structuredContent } = await host.call('whoami')
-    const { agentId, actorType, agentIdentitySource } = (structuredContent as { data: { attributes: Whoami } }).data
-      .attributes
+    const { structuredContent, whoami } = await whoIs(host)
+    const { agentId, actorType, agentIdentitySource } = whoami
     expect({ actorType, agentIdentitySource }).toEqual({ actorType: 'agent', agentIdentitySource: 'oauth_grant' })
     const agent = await served.world.get(`/agents/${agentId}`, { key: served.world.apiKey })
     expect(agent.json.data.attributes.name).toBe('Chosen agent')
@@ -87,6 +122,11 @@ interface Whoami {
   agentId: string
   actorType: string
   agentIdentitySource: string
+}
+
+async function whoIs(host: Host): Promise<{ structuredContent: unknown; whoami: Whoami }> {
+  const { structuredContent } = await host.call('whoami')
+  return { structuredContent, whoami: (structuredContent as { data: { attributes: Whoami } }).data.attributes }
 }
 
 /** A person at a browser: one click to sign in, a new agent where one is named, and Allow. */

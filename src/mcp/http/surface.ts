@@ -1,4 +1,5 @@
 import { show } from '../../errors.ts'
+import { mcpPath } from '../../mcp-path.ts'
 import { toolsets } from '../../operation.ts'
 import type { Surface } from './connection.ts'
 
@@ -7,11 +8,11 @@ import type { Surface } from './connection.ts'
  * headers X-MCP-Toolsets and X-MCP-Readonly. The path wins over a header; either one can make it read-only.
  */
 export function surfaceOf(path: string, headers: Headers): Surface | { status: 400 | 404; problem: string } {
-  const found = /^\/mcp(?:\/x\/(?<list>[^/]+))?(?<readOnly>\/readonly)?\/?$/.exec(path)?.groups
-  if (found === undefined && path !== '/mcp') {
+  const found = mcpPath(path)
+  if (found === undefined) {
     return { status: 404, problem: 'There is nothing at this path. Use /mcp, /mcp/x/{toolsets} or /mcp/readonly.' }
   }
-  const inPath = found?.list
+  const inPath = found.toolsets
   const list = inPath ?? headers.get('x-mcp-toolsets') ?? ''
   const readOnly = headers.get('x-mcp-readonly')?.toLowerCase() ?? 'false'
   if (readOnly !== 'true' && readOnly !== 'false') {
@@ -23,7 +24,7 @@ export function surfaceOf(path: string, headers: Headers): Surface | { status: 4
     const accepts = `a comma list of ${toolsets.join(', ')}, or all`
     return { status: inPath === undefined ? 400 : 404, problem: `${where} got ${show(list)}; it accepts ${accepts}.` }
   }
-  return { toolsets: chosen, readOnly: readOnly === 'true' || found?.readOnly !== undefined }
+  return { toolsets: chosen, readOnly: readOnly === 'true' || found.readOnly }
 }
 
 function chosenToolsets(list: string): Surface['toolsets'] | 'unknown' {

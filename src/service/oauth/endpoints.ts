@@ -54,7 +54,7 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
   for (const path of discoveryPaths) app.get(path, async (c) => completed(await serve(c)))
   app.get('/.well-known/oauth-protected-resource/*', (c) => showResource(c, publicUrl()))
   app.get('/.well-known/oauth-protected-resource', (c) => showResource(c, publicUrl()))
-  app.get(routes.authorization, begin, (c) => serve(c, { url: withDefaultScope(c.req.url) }))
+  app.get(routes.authorization, begin, (c) => serve(c, { url: withDefaults(c.req.url) }))
   app.get(`${routes.authorization}/:uid`, (c) => serve(c))
   app.get(routes.jwks, (c) => serve(c))
   app.post(routes.token, limit, async (c) => {
@@ -123,11 +123,18 @@ function showResource(c: Context, publicUrl: string): Response {
   return c.json(resourceMetadata(resource, publicUrl), 200, headers)
 }
 
-/** RFC 6749 section 3.3: a request that names no scope is one for the default. */
-function withDefaultScope(url: string): string {
+/**
+ * RFC 6749 section 3.3: a request that names no scope is one for the default. And a person is asked at each connection,
+ * so each counts as one with `prompt=consent`: without that the server would take `offline_access` out of what is asked
+ * for, and refuse the refresh of a client that names it again.
+ */
+function withDefaults(url: string): string {
   const completed = new URL(url)
   const { searchParams } = completed
   if (!searchParams.has('scope')) searchParams.set('scope', defaultOAuthScopes.join(' '))
+  const prompts = searchParams.getAll('prompt').join(' ').split(' ').filter(Boolean)
+  const leftAlone = prompts.includes('none') || prompts.includes('consent') || searchParams.getAll('prompt').length > 1
+  if (!leftAlone) searchParams.set('prompt', [...prompts, 'consent'].join(' '))
   return completed.href
 }
 

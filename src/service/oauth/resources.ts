@@ -1,4 +1,5 @@
-import { oauthScopes } from '../../permissions.ts'
+import { mcpPath } from '../../mcp-path.ts'
+import { defaultOAuthScopes, oauthScopes } from '../../permissions.ts'
 import { isLoopback } from '../loopback.ts'
 
 /** RFC 8693 section 2.1. */
@@ -27,7 +28,7 @@ export function audienceOf(publicUrl: string, resource: string): string | undefi
   if (named.protocol !== own.protocol || (named.host !== own.host && !alias)) return undefined
   const [api, mcp] = audiences(publicUrl)
   if (named.pathname === '/') return api
-  return named.pathname === '/mcp' || /^\/mcp\/(x\/[a-z,]+|readonly)$/.test(named.pathname) ? mcp : undefined
+  return mcpPath(named.pathname) === undefined ? undefined : mcp
 }
 
 /** The origin that a caller used for this service, where it is one of its names; else the public one. */
@@ -47,12 +48,15 @@ export function resourceMetadataUrl(resource: string): string {
   return `${origin}/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`
 }
 
-/** The metadata of a resource of this service (RFC 9728 section 2). */
+/**
+ * The metadata of a resource of this service (RFC 9728 section 2). Hosts ask for all the scopes that it lists, so it lists
+ * what a connection needs to begin with (MCP: Scope Selection Strategy); for a tool that needs more a host is told so then.
+ */
 export function resourceMetadata(resource: string, issuer: string): object {
   return {
     resource,
     authorization_servers: [issuer],
-    scopes_supported: scopesSupported,
+    scopes_supported: defaultOAuthScopes,
     bearer_methods_supported: ['header'],
     resource_name: 'payments-mcp',
     resource_documentation: `${issuer}/openapi.json`,
