@@ -34,7 +34,7 @@ const without = (pattern: RegExp) => (text: string) =>
 
 /** Which group a file of the product belongs to: the first pattern that matches. */
 const groups = [
-  ['core', /^src\/(operation|permissions|errors|system)\.ts$/],
+  ['core', /^src\/(operation|permissions|errors|secret-fields|system)\.ts$/],
   ['cli', /^src\/cli\.ts$/],
   ['openapi', /^src\/openapi[^/]*\.ts$/],
   ['support', /^src\/[^/]+\.ts$/],

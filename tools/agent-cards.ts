@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/operation.ts'
+import { secret } from '../src/secret-fields.ts'
 import {
   Cents,
   Currency,
@@ -32,15 +33,15 @@ export const AgentCard = resource(
 
 /** The only place where a card number appears (spec: Agent card, Card details). */
 export const AgentCardDetails = resource('agentCardDetails', Id('pcd'), {
-  number: z.string(),
-  cvv: z.string(),
+  number: secret(z.string()),
+  cvv: secret(z.string()),
   expirationMonth: z.int().min(1).max(12),
   expirationYear: z.int(),
 })
 
 /** A page that shows a person the number of the card, whose id it has, once. */
 export const AgentCardDetailsPage = resource('agentCardDetailsPage', Id('pcd'), {
-  url: z.string(),
+  url: secret(z.string()),
   expiresAt: Timestamp,
 })
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/operation.ts'
+import { secret } from '../src/secret-fields.ts'
 import { Id, listQuery, resource, Tags, Timestamp, toOne } from './schemas.ts'
 
 const attributes = {
@@ -14,17 +15,17 @@ const attributes = {
   tags: z.record(z.string(), z.string()),
 }
 const relationships = { party: toOne('party', 'pty'), agent: toOne('agent', 'agt') }
-const secret = z.string().describe('Secret, shown once')
+const key = z.string().describe('Secret, shown once')
 
 /** A key that acts as one agent (spec: Agent keys). */
 export const AgentKey = resource('agentKey', Id('agk'), attributes, relationships)
 /** With the whole key, which no other answer has. */
-export const CreatedAgentKey = resource('agentKey', Id('agk'), { ...attributes, agentKey: secret }, relationships)
+export const CreatedAgentKey = resource('agentKey', Id('agk'), { ...attributes, agentKey: secret(key) }, relationships)
 /** The replacement. `previousKeyExpiresAt` is null where the old key ended at once. */
 export const RotatedAgentKey = resource(
   'agentKey',
   Id('agk'),
-  { ...attributes, agentKey: secret.optional(), previousKeyExpiresAt: Timestamp.nullable() },
+  { ...attributes, agentKey: secret(key.optional()), previousKeyExpiresAt: Timestamp.nullable() },
   relationships,
 )
 

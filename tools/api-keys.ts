@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/operation.ts'
 import { scopes } from '../src/permissions.ts'
+import { secret } from '../src/secret-fields.ts'
 import { Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
 const attributes = {
@@ -24,7 +25,7 @@ export const ApiKey = resource('apiKey', Id('apy'), attributes, relationships)
 export const CreatedApiKey = resource(
   'apiKey',
   Id('apy'),
-  { ...attributes, apiKey: z.string().describe('Secret, shown once') },
+  { ...attributes, apiKey: secret(z.string().describe('Secret, shown once')) },
   relationships,
 )
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/operation.ts'
+import { secret } from '../src/secret-fields.ts'
 import { Limits, Permissions, SentLimits } from './customer-invitations.ts'
 import { Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
@@ -28,7 +29,11 @@ export const InvitationLink = resource(
 export const CreatedInvitationLink = resource(
   'invitationLink',
   Id('ivl'),
-  { ...attributes, token: z.string().describe('Secret, shown once'), url: z.url().describe('Shown once') },
+  {
+    ...attributes,
+    token: secret(z.string().describe('Secret, shown once')),
+    url: secret(z.url().describe('Shown once')),
+  },
   relationships,
 )
 

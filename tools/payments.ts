@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/operation.ts'
+import { secret } from '../src/secret-fields.ts'
 import {
   Cents,
   Currency,
@@ -56,7 +57,7 @@ export const Payment = resource('payment', Id('pay'), attributes, relationships)
 const CreatedPayment = resource(
   'payment',
   Id('pay'),
-  { ...attributes, claimLink: z.url().nullable().optional() },
+  { ...attributes, claimLink: secret(z.url().nullable().optional()) },
   relationships,
 )
 

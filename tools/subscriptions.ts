@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/operation.ts'
+import { secret } from '../src/secret-fields.ts'
 import {
   Cents,
   CentsOrZero,
@@ -76,8 +77,8 @@ export const Subscription = resource(
     missedPayments: z.array(z.int().positive()),
     attention: z.object({ reason: z.enum(attentionReasons), since: Timestamp }).nullable(),
     mandateId: Id('mdt').nullable(),
-    checkoutUrl: z.url().nullable(),
-    clientSecret: z.string().nullable(),
+    checkoutUrl: secret(z.url().nullable()),
+    clientSecret: secret(z.string().nullable()),
     expiresAt: Timestamp.nullable(),
     createdAt: Timestamp,
     updatedAt: Timestamp,

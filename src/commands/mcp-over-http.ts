@@ -3,6 +3,7 @@ import { createClient } from '../client/client.ts'
 import type { Logger } from '../log.ts'
 import type { McpConnection, Principal } from '../mcp/http/connection.ts'
 import { createMcpEndpoint, type McpEndpoint } from '../mcp/http/endpoint.ts'
+import { isSecretMessage } from '../mcp/secret-messages.ts'
 import { createMcpServer } from '../mcp/server.ts'
 import { appViews } from '../mcp/ui/apps.ts'
 import { keepNewest } from '../newest.ts'
@@ -53,11 +54,12 @@ export async function mcpOverHttp({
   const authorize = async (credential: string): Promise<Caller | undefined> => {
     const actor = await service.identify(credential)
     if (actor === undefined) return undefined
-    const { keyId: id, actorType, grant } = actor
+    const { keyId: id, partyId, actorType, grant } = actor
     const allowed = grant === null ? undefined : withIncluded(grant.scopes)
     noteScopes(id, (allowed ?? actor.scopes).join(' '))
     return {
       id,
+      partyId,
       actor: actorType,
       scopes: allowed,
       clientId: grant?.clientId,
@@ -119,6 +121,8 @@ export async function mcpOverHttp({
       scope: defaultOAuthScopes.join(' '),
     }),
     scopesFor,
+    isSecret: isSecretMessage,
+    sealKey: await service.derivedSecret('mcp questions'),
     allowsOrigin: (origin) => isAllowedOrigin(origin, config.allowedOrigins),
     system,
     log,

@@ -67,8 +67,9 @@ function answerTools(serving: Serving): void {
   })
 }
 
-/** More than any host watches at a time. */
+/** More than any host watches at a time, and than it takes to name that. */
 const mostSubscriptions = 1_000
+const mostSubscribedCharacters = 64 * 1024
 
 function answerResources(serving: Serving): void {
   const { server } = serving
@@ -84,11 +85,14 @@ function answerResources(serving: Serving): void {
   })
   server.setRequestHandler('resources/subscribe', ({ params }) => {
     serving.subscribed ??= new Set()
-    if (serving.subscribed.size >= mostSubscriptions || params.uri.length > longestAddress) {
-      const message = `A connection watches at most ${mostSubscriptions} resources, with addresses of at most ${longestAddress} characters.`
+    const { subscribed } = serving
+    const characters = [...subscribed].reduce((sum, { length }) => sum + length, params.uri.length)
+    const fits = subscribed.size < mostSubscriptions && characters <= mostSubscribedCharacters
+    if (params.uri.length > longestAddress || (!fits && !subscribed.has(params.uri))) {
+      const message = `A connection watches at most ${mostSubscriptions} resources, with addresses of at most ${longestAddress} characters, ${mostSubscribedCharacters} together.`
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, message)
     }
-    serving.subscribed.add(params.uri)
+    subscribed.add(params.uri)
     return {}
   })
   server.setRequestHandler('resources/unsubscribe', ({ params }) => {

@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport as EarlierHttpTransport } from '@modelcon
 import type { Server, Transport } from '@modelcontextprotocol/server'
 import type { Log } from '../../src/client/client.ts'
 import type { McpConnection, Principal } from '../../src/mcp/http/connection.ts'
-import { createMcpEndpoint, type McpEndpoint } from '../../src/mcp/http/endpoint.ts'
+import { createMcpEndpoint, type McpEndpoint, type McpEndpointOptions } from '../../src/mcp/http/endpoint.ts'
 import type { Limits } from '../../src/mcp/http/limits.ts'
 import { createMemorySessions } from '../../src/mcp/http/memory-sessions.ts'
 import type { SessionStore } from '../../src/mcp/http/session-store.ts'
@@ -27,6 +27,7 @@ export interface HostingOptions {
   system?: System
   limits?: Partial<Limits>
   scopesFor?: (message: unknown) => readonly string[]
+  isSecret?: McpEndpointOptions['isSecret']
   allowedOrigins?: readonly string[]
 }
 
@@ -34,7 +35,7 @@ export const origin = 'https://inspector.example'
 
 export async function createHosting(options: HostingOptions = {}): Promise<Hosting> {
   const { system = realSystem, limits, sessions = createMemorySessions(), createServer = testServer } = options
-  const { scopesFor = () => [], allowedOrigins = [origin] } = options
+  const { scopesFor = () => [], isSecret = () => false, allowedOrigins = [origin] } = options
   const credentials = new Map([principal('alice'), principal('bob')])
   const logged: string[] = []
   const record = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
@@ -53,6 +54,8 @@ export async function createHosting(options: HostingOptions = {}): Promise<Hosti
       scope: 'cards:agent',
     }),
     scopesFor,
+    isSecret,
+    sealKey: 'the same in all processes',
     allowsOrigin: (from) => isAllowedOrigin(from, allowedOrigins),
     system,
     log,
@@ -79,7 +82,10 @@ export async function createHosting(options: HostingOptions = {}): Promise<Hosti
 /** A credential that is nobody's but this name's. */
 export function principal(name: string, more: Partial<Principal> = {}): [string, Principal] {
   const credential = `token-of-${name}`
-  return [credential, { id: name, actor: 'agent', scopes: undefined, clientId: undefined, credential, ...more }]
+  return [
+    credential,
+    { id: name, partyId: name, actor: 'agent', scopes: undefined, clientId: undefined, credential, ...more },
+  ]
 }
 
 /** How the host of that SDK reaches an endpoint. */

@@ -31,6 +31,7 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
     })
     const agent = {
       id: 'agent',
+      partyId: 'party',
       actor: 'agent',
       scopes: undefined,
       clientId: undefined,

@@ -24,10 +24,12 @@ describe.each([inMemory, ...inDatabases])('sessions in $name', ({ open }) => {
   })
   afterEach(() => drop())
 
+  const bounds = (perStream: number) => ({ perStream, perSession: 1_000, characters: 10_000 })
   const many = { sessions: 100, sessionsPerPrincipal: 100, usedSinceMs: 0 }
   const session = (idHash: string, usedAtMs = 1_000, principalId = 'alice') => ({
     idHash,
     principalId,
+    partyId: `party of ${principalId}`,
     state: '{}',
     createdAtMs: 1_000,
     usedAtMs,
@@ -53,8 +55,8 @@ describe.each([inMemory, ...inDatabases])('sessions in $name', ({ open }) => {
     expect(await sessions.find('b')).toBeUndefined()
     await sessions.touch('a', 2_000)
     expect((await sessions.find('a'))?.usedAtMs).toBe(2_000)
-    await sessions.appendEvent(event(1), 9)
-    await sessions.deliver(mail('m', 'x'))
+    await sessions.appendEvent(event(1), bounds(9))
+    await sessions.deliver(mail('m', 'x'), 100)
     await sessions.remove('a')
     expect(await sessions.find('a')).toBeUndefined()
     await sessions.create(session('a'), many)
@@ -67,60 +69,91 @@ describe.each([inMemory, ...inDatabases])('sessions in $name', ({ open }) => {
     await sessions.create(session('b', 2_000, 'bob'), many)
     await sessions.create(session('c', 3_000), many)
     await sessions.touch('a', 4_000)
-    expect(await sessions.create(session('d', 5_000), { ...many, sessions: 3 })).toEqual(['b'])
-    expect(await there('a', 'b', 'c', 'd')).toEqual(['a', 'c', 'd'])
+    expect(await sessions.create(session('d', 5_000), { ...many, sessionsPerPrincipal: 2 })).toEqual(['c'])
+    expect(await there('a', 'b', 'c', 'd')).toEqual(['a', 'b', 'd'])
     await sessions.create(session('e', 5_000, 'bob'), { ...many, sessionsPerPrincipal: 1 })
-    expect(await there('a', 'c', 'd', 'e')).toEqual(['a', 'c', 'd', 'e'])
-    expect(await sessions.create(session('f', 6_000), { ...many, sessionsPerPrincipal: 3 })).toEqual(['c'])
-    expect(await there('a', 'c', 'd', 'e', 'f')).toEqual(['a', 'd', 'e', 'f'])
+    expect(await there('a', 'b', 'd', 'e')).toEqual(['a', 'd', 'e'])
     await sessions.create(session('g', 9_000), { ...many, usedSinceMs: 5_000 })
-    expect(await there('a', 'd', 'e', 'f', 'g')).toEqual(['d', 'e', 'f', 'g'])
+    expect(await there('a', 'd', 'e', 'g')).toEqual(['d', 'e', 'g'])
+  })
+
+  test('give way to room for others where their party has the most, by however many keys', async () => {
+    await sessions.create(session('victim', 1_000, 'bob'), many)
+    const full = { ...many, sessions: 4 }
+    for (const [number, key] of ['k1', 'k2', 'k3', 'k4', 'k5'].entries()) {
+      await sessions.create({ ...session(key, 2_000 + number, key), partyId: 'attacker' }, full)
+    }
+    expect(await there('victim', 'k1', 'k2', 'k3', 'k4', 'k5')).toEqual(['victim', 'k3', 'k4', 'k5'])
+    // Whoever has few gets room from whoever has many.
+    await sessions.create(session('another', 9_000, 'carol'), full)
+    expect(await there('victim', 'k3', 'k4', 'k5', 'another')).toEqual(['victim', 'k4', 'k5', 'another'])
   })
 
   test('keep the latest events of each stream', async () => {
     await sessions.create(session('a'), many)
-    for (let sequence = 1; sequence <= 5; sequence++) await sessions.appendEvent(event(sequence), 3)
-    await sessions.appendEvent(event(1, 'other'), 3)
+    for (let sequence = 1; sequence <= 5; sequence++) await sessions.appendEvent(event(sequence), bounds(3))
+    await sessions.appendEvent(event(1, 'other'), bounds(3))
     const sequences = async (after: number) => (await sessions.readEvents('a', 's', after)).map((kept) => kept.sequence)
     expect(await sequences(0)).toEqual([3, 4, 5])
     expect(await sequences(4)).toEqual([5])
     expect(await sessions.readEvents('a', 'other', 0)).toEqual([event(1, 'other')])
   })
 
-  test('forget the streams of long ago, and the oldest of too many', async () => {
+  const kept = async (streamId: string) => (await sessions.readEvents('a', streamId, 0)).length
+
+  test('keep no more events than fit into one session, whichever their streams', async () => {
     await sessions.create(session('a'), many)
-    const minute = 60_000
-    await sessions.appendEvent(event(1, 'old', 0), 9)
-    // Not the first of their streams, which is when old ones are forgotten: this only fills the table.
-    const fill = Array.from({ length: 1_050 }, (_, number) => event(2, `s${number}`, minute + number))
-    await Promise.all(fill.map((one) => sessions.appendEvent(one, 9)))
-    await sessions.appendEvent(event(1, 'now', 11 * minute), 9)
-    const kept = async (streamId: string) => (await sessions.readEvents('a', streamId, 0)).length
-    expect([await kept('old'), await kept('s0'), await kept('s1049'), await kept('now')]).toEqual([0, 0, 1, 1])
+    for (let number = 0; number < 12; number++) {
+      await sessions.appendEvent(event(1, `s${number}`, number), { perStream: 9, perSession: 10, characters: 10_000 })
+    }
+    expect([await kept('s1'), await kept('s2'), await kept('s11')]).toEqual([0, 1, 1])
+    const large = { ...event(2, 's11', 20), message: 'x'.repeat(9_999) }
+    await sessions.appendEvent(large, { perStream: 9, perSession: 10, characters: 10_000 })
+    expect([await kept('s2'), await kept('s11')]).toEqual([0, 2])
+  })
+
+  test('forget what a host has, and what is too old', async () => {
+    await sessions.create(session('a'), many)
+    await sessions.create(session('b', 9_000), many)
+    for (let sequence = 1; sequence <= 3; sequence++) await sessions.appendEvent(event(sequence), bounds(9))
+    await sessions.forgetEvents('a', 's', 2)
+    expect((await sessions.readEvents('a', 's', 0)).map(({ sequence }) => sequence)).toEqual([3])
+    for (let number = 0; number < 20; number++) await sessions.appendEvent(event(1, `old${number}`, 500), bounds(99))
+    await sessions.deliver(mail('old', 'x', 500), 100)
+    await sessions.deliver(mail('new', 'x', 2_000), 100)
+    await sessions.sweep({ usedSinceMs: 0, eventsSinceMs: 1_000, mailSinceMs: 1_000 })
+    expect([await kept('old0'), await kept('old19'), await kept('s')]).toEqual([0, 0, 1])
+    expect((await sessions.takeMail('a', 'x')).map(({ id }) => id)).toEqual(['new'])
+    await sessions.sweep({ usedSinceMs: 5_000, eventsSinceMs: 0, mailSinceMs: 0 })
+    expect(await there('a', 'b')).toEqual(['b'])
+    expect(await kept('s')).toBe(0)
   })
 
   test('of which there is none, keep nothing', async () => {
-    await sessions.appendEvent(event(1), 3)
-    await sessions.deliver(mail('m', 'x'))
+    await sessions.appendEvent(event(1), bounds(3))
+    await sessions.deliver(mail('m', 'x'), 100)
     expect(await sessions.readEvents('a', 's', 0)).toEqual([])
     expect(await sessions.takeMail('a', 'x')).toEqual([])
   })
 
-  test('hand mail to whom it is for, once, and to everybody for a minute', async () => {
+  test('hand mail to whom it is for, once, and to everybody until it is too old', async () => {
     await sessions.create(session('a'), many)
-    await sessions.deliver(mail('m1', 'x'))
-    await sessions.deliver(mail('m2', ''))
-    await sessions.deliver(mail('m3', 'y'))
+    await sessions.deliver(mail('m1', 'x'), 100)
+    await sessions.deliver(mail('m2', ''), 100)
+    await sessions.deliver(mail('m3', 'y'), 100)
     const taken = async (addressee: string) => (await sessions.takeMail('a', addressee)).map(({ id }) => id)
     expect(await taken('x')).toEqual(['m1', 'm2'])
     expect(await taken('x')).toEqual(['m2'])
-    await sessions.deliver(mail('m4', 'y', 61_000))
+    await sessions.deliver(mail('m4', 'y', 61_000), 100)
+    await sessions.sweep({ usedSinceMs: 0, eventsSinceMs: 0, mailSinceMs: 61_000 })
     expect(await taken('y')).toEqual(['m4'])
   })
 
-  test('take only so much mail', async () => {
+  test('take only so much mail, and each message once', async () => {
     await sessions.create(session('a'), many)
-    for (let count = 0; count < 105; count++) await sessions.deliver(mail(`m${count}`, 'x'))
+    for (let count = 0; count < 3; count++) await sessions.deliver(mail('again', 'z'), 100)
+    expect(await sessions.takeMail('a', 'z')).toHaveLength(1)
+    for (let count = 0; count < 105; count++) await sessions.deliver(mail(`m${count}`, 'x'), 100)
     expect(await sessions.takeMail('a', 'x')).toHaveLength(100)
   })
 })

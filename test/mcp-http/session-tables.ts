@@ -1,10 +1,12 @@
-import { createMcpSessionsSchema } from '../../src/service/store/mcp-sessions-schema.ts'
+import { boundMcpSessions, createMcpSessionsSchema } from '../../src/service/store/mcp-sessions-schema.ts'
 import type { Store } from '../../src/service/store/store.ts'
 
 /** Makes the tables of MCP sessions, unless the migrations made them. */
 export async function withSessionTables(store: Store): Promise<void> {
   await store.transaction(async (tx) => {
     const names = (await tx.db.introspection.getTables()).map(({ name }) => name)
-    if (!names.includes('mcpSessions')) await createMcpSessionsSchema(tx.db as never)
+    if (names.includes('mcpSessions')) return
+    await createMcpSessionsSchema(tx.db as never)
+    await boundMcpSessions(tx.db as never)
   })
 }

@@ -2,13 +2,16 @@ import { readRequestBody } from '@modelcontextprotocol/server'
 import { type RpcRefusal, rpc } from './responses.ts'
 
 /** The body as JSON, or why it is none. */
-export async function readJson(request: Request, maximumBytes: number): Promise<{ json: unknown } | RpcRefusal> {
+export async function readJson(
+  request: Request,
+  maximumBytes: number,
+): Promise<{ json: unknown; characters: number } | RpcRefusal> {
   try {
     const text = await readText(request, maximumBytes)
     if (text === undefined) {
       return { status: 413, code: rpc.server, message: `The body is too large: send at most ${maximumBytes} bytes.` }
     }
-    return { json: JSON.parse(text) }
+    return { json: JSON.parse(text), characters: text.length }
   } catch (error) {
     const problem = error instanceof SyntaxError ? 'The body is not valid JSON.' : 'The body could not be read.'
     return { status: 400, code: rpc.parse, message: `Parse error: ${problem}` }

@@ -5,6 +5,8 @@ import { sha256 } from '../../system.ts'
 export interface Principal {
   /** Of the grant or key; sessions are bound to it. */
   id: string
+  /** Which of all credentials belong together. */
+  partyId: string
   actor: 'agent' | 'party' | 'user'
   /** OAuth scopes of the token; undefined for keys, which are not limited this way. */
   scopes: readonly string[] | undefined

@@ -27,6 +27,7 @@ import { notifySession } from './session-events.ts'
 import type { SessionStore } from './session-store.ts'
 import { createSessions, type Session } from './sessions.ts'
 import { surfaceOf } from './surface.ts'
+import { createSweeper } from './sweeper.ts'
 
 export interface McpEndpointOptions {
   /** Whose bearer credential this is; undefined: nobody's. Asked at every request. */
@@ -39,6 +40,10 @@ export interface McpEndpointOptions {
   challenge(request: Request): Challenge
   /** The OAuth scopes that a JSON-RPC message needs; empty: none. */
   scopesFor(message: unknown): readonly string[]
+  /** Whether a message to a host must not be kept for a resumption; `request` is what it answers. */
+  isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
+  /** What the processes of one store know their own questions by; without one, a random text of this process. */
+  sealKey?: string | undefined
   /** Whether pages of that origin may read the answers; the listener has refused those that may not even send. */
   allowsOrigin?: (origin: string) => boolean
   system: System
@@ -56,7 +61,8 @@ export interface McpEndpoint {
 
 /** MCP over streamable HTTP, at one address for both eras: 2026-07-28 without sessions, the versions before with them. */
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
-  const { authorize, createServer, challenge, scopesFor, allowsOrigin, system, log } = options
+  const { authorize, createServer, challenge, scopesFor, isSecret, allowsOrigin, system, log } = options
+  const { sealKey = newSecret(system) } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const heartbeats = createHeartbeats(limits.heartbeatMs, () => {
     sessions.sweep()
@@ -65,7 +71,8 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     sessions.recheck(isValid).catch((error: unknown) => log.warn({ err: error }, 'sessions are not checked'))
   })
   const store = options.sessions ?? createMemorySessions()
-  const sessions = createSessions({ createServer, store, system, limits, heartbeats, log })
+  const sweeper = createSweeper({ store, system, limits, log })
+  const sessions = createSessions({ createServer, store, system, limits, heartbeats, sweeper, isSecret, sealKey, log })
   const modern = createModernEra({ createServer, limits, log })
   let closing = false
 
@@ -114,7 +121,8 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     const session = await sessionOf(request, principal)
     if (session instanceof Response) return session
     if (id === null) return session.transport.receive(message)
-    return session.transport.request(message as JSONRPCRequest, isPrimed(request.headers))
+    const how = { primed: isPrimed(request.headers), characters: body.characters }
+    return session.transport.request(message as JSONRPCRequest, how)
   }
 
   const serveModern = (request: Request, message: JSONRPCMessage, principal: Principal, surface: Surface) => {
@@ -169,7 +177,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       await Promise.race([Promise.all(idle), system.sleep(limits.drainMs, timer.signal).catch(() => {})])
       timer.abort()
       heartbeats.close()
-      await Promise.all([modern.close(), sessions.close()])
+      await Promise.all([modern.close(), sessions.close(), sweeper.close()])
     },
   }
 }

@@ -3,6 +3,8 @@ export interface EventConnection {
   readonly body: ReadableStream<Uint8Array>
   /** Aborts when it has ended, by either side. */
   readonly ended: AbortSignal
+  /** Whether its reader took all that was written; resolves when it is over. */
+  readonly delivered: Promise<boolean>
   write(frame: string | Uint8Array): void
   /** Resolves when its reader has taken what was written, or it has ended. */
   taken(): Promise<void>
@@ -22,6 +24,7 @@ const heartbeat = ': \n\n'
  */
 export function openConnection(unreadBytes: number): EventConnection {
   const ended = new AbortController()
+  const delivery = Promise.withResolvers<boolean>()
   const waiting: Uint8Array[] = []
   let waitingBytes = 0
   let ending = false
@@ -40,6 +43,7 @@ export function openConnection(unreadBytes: number): EventConnection {
     if (!ending) return
     controller?.close()
     controller = undefined
+    delivery.resolve(true)
   }
   const end = () => {
     if (ending) return
@@ -51,6 +55,7 @@ export function openConnection(unreadBytes: number): EventConnection {
   const cutOff = () => {
     waiting.length = 0
     waitingBytes = 0
+    delivery.resolve(false)
     end()
   }
   const write = (frame: string | Uint8Array) => {
@@ -75,6 +80,7 @@ export function openConnection(unreadBytes: number): EventConnection {
   return {
     body,
     ended: ended.signal,
+    delivered: delivery.promise,
     write,
     taken: async () => {
       if (waiting.length > 0 && !ending) await new Promise<void>((resolve) => whenTaken.push(resolve))

@@ -11,10 +11,22 @@ export interface Limits {
   streamsPerSession: number
   /** Requests of a session that run at the same time. */
   runningPerSession: number
+  /** Of the bodies of all of them. */
+  runningCharactersPerSession: number
   /** What a stream keeps for a host that lost its connection. */
   eventsPerStream: number
   /** A larger message goes out once and is not kept for a resumption. */
   eventBytes: number
+  /** What all streams of a session keep; the oldest gives way. */
+  eventsPerSession: number
+  eventCharactersPerSession: number
+  /** How long after an event a stream can be resumed. */
+  eventKeptMs: number
+  /** Messages between processes that nobody took, and how long one waits for somebody. */
+  mailPerSession: number
+  mailKeptMs: number
+  /** How often the store forgets what is too old, or was delivered. */
+  sweepMs: number
   /** What waits for a reader who does not read; beyond it the connection ends, and the host may resume. */
   unreadBytes: number
   /** How often an open stream is written to, so that no proxy takes it for dead. */
@@ -34,8 +46,15 @@ export const defaultLimits: Limits = Object.freeze({
   idleMs: 30 * 60_000,
   streamsPerSession: 16,
   runningPerSession: 256,
+  runningCharactersPerSession: 8 * 1024 * 1024,
   eventsPerStream: 256,
   eventBytes: 256 * 1024,
+  eventsPerSession: 1_000,
+  eventCharactersPerSession: 8 * 1024 * 1024,
+  eventKeptMs: 10 * 60_000,
+  mailPerSession: 100,
+  mailKeptMs: 60_000,
+  sweepMs: 15_000,
   unreadBytes: 256 * 1024,
   heartbeatMs: 15_000,
   pollMs: 200,

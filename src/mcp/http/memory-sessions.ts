@@ -1,50 +1,37 @@
-import {
-  mailKeptMs,
-  mailLimit,
-  type SessionMail,
-  type SessionRecord,
-  type SessionStore,
-  type StoredEvent,
-} from './session-store.ts'
+import type { SessionMail, SessionRecord, SessionStore, StoredEvent } from './session-store.ts'
 
 interface Kept {
   record: SessionRecord
-  events: Map<string, StoredEvent[]>
+  /** In the order of sending, whichever their stream. */
+  events: StoredEvent[]
   mail: SessionMail[]
 }
-
-/** Streams of a session whose events are kept; with the oldest goes what nobody resumed. */
-const streamLimit = 64
 
 /** Sessions in this process's memory, which end with it. */
 export function createMemorySessions(): SessionStore {
   // In the order of their last use, the oldest first.
   const sessions = new Map<string, Kept>()
-  const oldest = (principalId?: string) => {
-    for (const { record } of sessions.values()) {
-      if (principalId === undefined || record.principalId === principalId) return record.idHash
-    }
-    return undefined
-  }
-  const count = (principalId: string) => {
-    let found = 0
-    for (const { record } of sessions.values()) if (record.principalId === principalId) found++
-    return found
+  const of = (property: 'principalId' | 'partyId', value: string) =>
+    [...sessions.values()].filter(({ record }) => record[property] === value)
+  /** Of the party that would have the most sessions with one more of `partyId`, the one that was used the longest ago. */
+  const ofLargest = (partyId: string) => {
+    const counts = new Map([[partyId, 1]])
+    for (const { record } of sessions.values()) counts.set(record.partyId, (counts.get(record.partyId) ?? 0) + 1)
+    const [[largest] = []] = [...counts].sort(([, a], [, b]) => b - a)
+    return largest === undefined ? undefined : of('partyId', largest)[0]
   }
   return {
     shared: false,
     create: async (session, bounds) => {
       const ended: string[] = []
-      const end = (idHash: string | undefined) => {
-        if (idHash !== undefined && sessions.delete(idHash)) ended.push(idHash)
+      const end = (kept: Kept | undefined) => {
+        if (kept !== undefined && sessions.delete(kept.record.idHash)) ended.push(kept.record.idHash)
       }
-      for (const { record } of sessions.values()) {
-        if (record.usedAtMs >= bounds.usedSinceMs) break
-        end(record.idHash)
-      }
-      if (sessions.size >= bounds.sessions) end(oldest())
-      if (count(session.principalId) >= bounds.sessionsPerPrincipal) end(oldest(session.principalId))
-      sessions.set(session.idHash, { record: session, events: new Map(), mail: [] })
+      for (const kept of sessions.values()) if (kept.record.usedAtMs < bounds.usedSinceMs) end(kept)
+      if (sessions.size >= bounds.sessions) end(ofLargest(session.partyId))
+      const own = of('principalId', session.principalId)
+      if (own.length >= bounds.sessionsPerPrincipal) end(own[0])
+      sessions.set(session.idHash, { record: session, events: [], mail: [] })
       return ended
     },
     find: async (idHash) => sessions.get(idHash)?.record,
@@ -58,23 +45,28 @@ export function createMemorySessions(): SessionStore {
     remove: async (idHash) => {
       sessions.delete(idHash)
     },
-    appendEvent: async (event, keep) => {
-      const events = sessions.get(event.idHash)?.events
-      if (events === undefined) return
-      const stream = events.get(event.streamId) ?? []
-      stream.push(event)
-      if (stream.length > keep) stream.shift()
-      events.set(event.streamId, stream)
-      const [first] = events.keys()
-      if (events.size > streamLimit && first !== undefined) events.delete(first)
-    },
-    readEvents: async (idHash, streamId, afterSequence) =>
-      (sessions.get(idHash)?.events.get(streamId) ?? []).filter(({ sequence }) => sequence > afterSequence),
-    deliver: async (mail) => {
-      const kept = sessions.get(mail.idHash)
+    appendEvent: async (event, bounds) => {
+      const kept = sessions.get(event.idHash)
       if (kept === undefined) return
-      kept.mail = kept.mail.filter(({ sentAtMs }) => sentAtMs + mailKeptMs > mail.sentAtMs)
-      if (kept.mail.length < mailLimit) kept.mail.push(mail)
+      const first = event.sequence - bounds.perStream
+      const later = kept.events.filter(({ streamId, sequence }) => streamId !== event.streamId || sequence > first)
+      kept.events = [...later, event].slice(-bounds.perSession)
+      let characters = kept.events.reduce((sum, { message }) => sum + message.length, 0)
+      while (characters > bounds.characters) characters -= kept.events.shift()?.message.length ?? characters
+    },
+    forgetEvents: async (idHash, streamId, upToSequence) => {
+      const kept = sessions.get(idHash)
+      if (kept === undefined) return
+      kept.events = kept.events.filter((event) => event.streamId !== streamId || event.sequence > upToSequence)
+    },
+    readEvents: async (idHash, streamId, afterSequence) => {
+      const events = sessions.get(idHash)?.events ?? []
+      return events.filter((event) => event.streamId === streamId && event.sequence > afterSequence)
+    },
+    deliver: async (mail, unread) => {
+      const kept = sessions.get(mail.idHash)
+      if (kept === undefined || kept.mail.length >= unread || kept.mail.some(({ id }) => id === mail.id)) return
+      kept.mail.push(mail)
     },
     takeMail: async (idHash, addressee) => {
       const kept = sessions.get(idHash)
@@ -82,6 +74,13 @@ export function createMemorySessions(): SessionStore {
       const taken = kept.mail.filter((mail) => mail.addressee === addressee || mail.addressee === '')
       kept.mail = kept.mail.filter((mail) => mail.addressee !== addressee)
       return taken
+    },
+    sweep: async ({ usedSinceMs, eventsSinceMs, mailSinceMs }) => {
+      for (const [idHash, kept] of sessions) {
+        if (kept.record.usedAtMs < usedSinceMs) sessions.delete(idHash)
+        kept.events = kept.events.filter(({ sentAtMs }) => sentAtMs >= eventsSinceMs)
+        kept.mail = kept.mail.filter(({ sentAtMs }) => sentAtMs >= mailSinceMs)
+      }
     },
   }
 }

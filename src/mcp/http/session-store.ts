@@ -1,6 +1,6 @@
 /**
  * Where sessions are kept, so that any process behind the same address can go on with one. Nothing in it is a secret:
- * a session's id is stored as its hash.
+ * a session's id is stored as its hash, and of a message that tells a secret only that there was one.
  */
 export interface SessionStore {
   /** Whether other processes use it as well, so that a session may change or end without this process. */
@@ -14,20 +14,26 @@ export interface SessionStore {
   touch(idHash: string, usedAtMs: number): Promise<void>
   /** Ends a session with its events and mail. */
   remove(idHash: string): Promise<void>
-  /** Keeps an event, of its stream no more than the latest `keep`, and of a session's older streams not all. */
-  appendEvent(event: StoredEvent, keep: number): Promise<void>
+  /** Keeps an event, of its stream and of its session no more than the latest within the bounds. */
+  appendEvent(event: StoredEvent, bounds: EventBounds): Promise<void>
+  /** Forgets the events of a stream up to that one, which its host has. */
+  forgetEvents(idHash: string, streamId: string, upToSequence: number): Promise<void>
   /** The events of a stream after that one, oldest first. */
   readEvents(idHash: string, streamId: string, afterSequence: number): Promise<StoredEvent[]>
-  /** Leaves a message for the processes that serve the session; drops it where too much is unread. */
-  deliver(mail: SessionMail): Promise<void>
-  /** The messages for that addressee, which are removed, and those for everybody, which stay for a while. */
+  /** Leaves a message for the processes that serve the session, once for an id; drops it where too many are unread. */
+  deliver(mail: SessionMail, unread: number): Promise<void>
+  /** The messages for that addressee, which are removed, and those for everybody, which stay until they are too old. */
   takeMail(idHash: string, addressee: string): Promise<SessionMail[]>
+  /** Forgets what nobody will ask for any more. */
+  sweep(before: Ages): Promise<void>
 }
 
 export interface SessionRecord {
   /** SHA-256 of the session's id, hexadecimal. */
   idHash: string
   principalId: string
+  /** Whose credential it is: of the party that has the most sessions, one ends when room is needed. */
+  partyId: string
   /** JSON of what a process needs to go on with it; the store does not look at it. */
   state: string
   createdAtMs: number
@@ -39,6 +45,21 @@ export interface SessionBounds {
   sessionsPerPrincipal: number
   /** Sessions that were not used since then have ended. */
   usedSinceMs: number
+}
+
+export interface EventBounds {
+  perStream: number
+  perSession: number
+  /** Of all messages of a session. */
+  characters: number
+}
+
+/** From when on something is kept. */
+export interface Ages {
+  /** Sessions, with all that is theirs, by their last use. */
+  usedSinceMs: number
+  eventsSinceMs: number
+  mailSinceMs: number
 }
 
 export interface StoredEvent {
@@ -60,8 +81,3 @@ export interface SessionMail {
   message: string
   sentAtMs: number
 }
-
-/** Unread messages of a session. */
-export const mailLimit = 100
-/** How long a message for everybody stays. */
-export const mailKeptMs = 60_000

@@ -1,5 +1,6 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
+import { keepNewest } from '../../newest.ts'
 import type { System } from '../../system.ts'
 import { type EventConnection, messageEvent } from './event-connection.ts'
 import type { Limits } from './limits.ts'
@@ -11,8 +12,8 @@ export interface SessionStream {
   readonly id: string
   /** Whether somebody reads it. */
   connected(): boolean
-  /** Sends behind what was sent before; `last` ends the stream. */
-  send(message: JSONRPCMessage, last: boolean): void
+  /** Sends behind what was sent before; `last` ends the stream, and of a secret only that there was one is stored. */
+  send(message: JSONRPCMessage, how: { last?: boolean; isSecret: boolean }): void
   /** Goes on over this connection, from the event after that one; another connection of it ends. */
   attach(connection: EventConnection, afterSequence: number): void
   /** Ends it without an answer, for good: nothing will come that could be resumed. */
@@ -29,12 +30,25 @@ export interface StreamOptions {
   log: Log
   /** Called once, when everything was sent and kept. */
   onEnd: () => void
+  /** Called when the reader has taken all of a stream that was sent to its end. */
+  onDelivered: (sequence: number) => void
 }
 
-export function createStream({ id, idHash, store, system, limits, log, onEnd }: StreamOptions): SessionStream {
+export function createStream({
+  id,
+  idHash,
+  store,
+  system,
+  limits,
+  log,
+  onEnd,
+  onDelivered,
+}: StreamOptions): SessionStream {
   let sequence = 0
   let ended = false
   let connection: EventConnection | undefined
+  // Secrets that go on waiting here for a host that lost its connection, while the call runs that asks for them.
+  const held = new Map<string, string>()
   // What is sent is kept first, so that an event that was read can be resumed after; both in the order of sending.
   let queue: Promise<void> = Promise.resolve()
   const next = (work: () => Promise<void>) => {
@@ -49,8 +63,9 @@ export function createStream({ id, idHash, store, system, limits, log, onEnd }: 
   }
   const keep = async (number: number, message: string) => {
     try {
-      const sentAtMs = system.now()
-      await store.appendEvent({ idHash, streamId: id, sequence: number, message, sentAtMs }, limits.eventsPerStream)
+      const { eventsPerStream: perStream, eventsPerSession: perSession, eventCharactersPerSession: characters } = limits
+      const event = { idHash, streamId: id, sequence: number, message, sentAtMs: system.now() }
+      await store.appendEvent(event, { perStream, perSession, characters })
       return eventId(id, number)
     } catch (error) {
       // Who reads it now gets it nevertheless.
@@ -61,17 +76,21 @@ export function createStream({ id, idHash, store, system, limits, log, onEnd }: 
   return {
     id,
     connected: () => connection !== undefined && !connection.ended.aborted,
-    send: (message, last) => {
+    send: (message, { last = false, isSecret }) => {
       if (ended) return
       sequence += 1
       const number = sequence
       next(async () => {
         const text = JSON.stringify(message)
-        const kept = text.length <= limits.eventBytes ? text : JSON.stringify(tooLarge(message))
+        const reason = isSecret ? secretWords : text.length > limits.eventBytes ? tooLargeWords : undefined
+        if (isSecret && !last) keepNewest(held, String(number), text, limits.eventsPerStream)
         // Kept first: nobody may be reading now, and resume later.
+        const kept = reason === undefined ? text : JSON.stringify(standIn(message, reason))
         const event = messageEvent(text, await keep(number, kept))
         connection?.write(event)
-        if (last) end()
+        if (!last) return
+        connection?.delivered.then((isDelivered) => isDelivered && onDelivered(number))
+        end()
       })
     },
     attach: (fresh, afterSequence) =>
@@ -80,7 +99,8 @@ export function createStream({ id, idHash, store, system, limits, log, onEnd }: 
         connection?.end()
         connection = fresh
         for (const { message, sequence: number } of missed) {
-          if (message !== canceled) fresh.write(messageEvent(message, eventId(id, number)))
+          const text = held.get(String(number)) ?? message
+          if (text !== canceled) fresh.write(messageEvent(text, eventId(id, number)))
           // At the reader's pace: all of it at once might be more than may wait for a reader.
           await fresh.taken()
         }
@@ -120,8 +140,11 @@ export function isLast(message: string): boolean {
   return 'id' in parsed && !('method' in parsed)
 }
 
-function tooLarge(message: JSONRPCMessage): JSONRPCMessage {
-  const text = 'It was too large to be kept for a resumption.'
+const tooLargeWords = 'It was too large to be kept for a resumption.'
+const secretWords = 'It had a secret in it, so it was not kept for a resumption.'
+
+/** What is stored in place of a message that is not. */
+function standIn(message: JSONRPCMessage, text: string): JSONRPCMessage {
   if ('method' in message) {
     return { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'warning', data: text } }
   }

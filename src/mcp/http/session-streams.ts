@@ -6,6 +6,7 @@ import type { Limits } from './limits.ts'
 import { refused, rpc, streamResponse } from './responses.ts'
 import type { SessionStore } from './session-store.ts'
 import { createStream, eventId, isLast, parseEventId, type SessionStream } from './session-stream.ts'
+import type { Sweeper } from './sweeper.ts'
 
 /** The event streams of one session in this process. */
 export interface SessionStreams {
@@ -26,11 +27,12 @@ export interface SessionStreamsOptions {
   system: System
   limits: Limits
   heartbeats: Heartbeats
+  sweeper: Pick<Sweeper, 'delivered'>
   log: Log
 }
 
 export function createSessionStreams(options: SessionStreamsOptions): SessionStreams {
-  const { idHash, store, system, limits, heartbeats, log } = options
+  const { idHash, store, system, limits, heartbeats, sweeper, log } = options
   // Few at a time, and mostly none: an empty list takes next to nothing, and there may be thousands of sessions.
   let connections: EventConnection[] = []
   let streams: SessionStream[] = []
@@ -53,7 +55,8 @@ export function createSessionStreams(options: SessionStreamsOptions): SessionStr
     const onEnd = () => {
       streams = streams.filter((other) => other.id !== id)
     }
-    const stream = createStream({ id, idHash, store, system, limits, log, onEnd })
+    const onDelivered = (sequence: number) => sweeper.delivered(idHash, id, sequence)
+    const stream = createStream({ id, idHash, store, system, limits, log, onEnd, onDelivered })
     streams = [...streams, stream]
     return stream
   }
@@ -83,6 +86,9 @@ export function createSessionStreams(options: SessionStreamsOptions): SessionStr
     listen: async (lastEventId, primed) => {
       const after = lastEventId === null ? undefined : parseEventId(lastEventId)
       if (lastEventId !== null && after === undefined) return badEventId()
+      // The one that the host names stays: it tells whether there is another.
+      if (after !== undefined && after.sequence > 1)
+        await store.forgetEvents(idHash, after.streamId, after.sequence - 1)
       if (connections.length >= limits.streamsPerSession && known(after?.streamId)?.connected() !== true) {
         return tooManyStreams(limits.streamsPerSession)
       }
@@ -116,6 +122,8 @@ async function resumeFromStore(
   const missed = events.filter((event) => event.sequence > sequence)
   const known = events.find((event) => event.sequence === sequence)
   if (known !== undefined && isLast(known.message)) return undefined
+  // Delivered to its end or too old, and so forgotten.
+  if (sequence > 0 && events.length === 0) return undefined
   if (missed.every(({ message }) => message === '') && (missed.length > 0 || !store.shared)) return undefined
   const connection = connect()
   follow(connection, streamId, sequence, options)

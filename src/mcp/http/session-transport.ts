@@ -5,7 +5,8 @@ import type {
   Transport,
   TransportSendOptions,
 } from '@modelcontextprotocol/server'
-import { createMailbox, type MailboxOptions } from './mailbox.ts'
+import type { Limits } from './limits.ts'
+import { createMailbox, isRequestId, type MailboxOptions } from './mailbox.ts'
 import { accepted, jsonResponse, refused, rpc, sessionNotFound } from './responses.ts'
 import type { SessionStream } from './session-stream.ts'
 import type { SessionStreams } from './session-streams.ts'
@@ -15,7 +16,7 @@ export interface SessionTransport extends Transport {
   /** Has a request answered; the message alone, for what is not a request of HTTP. */
   ask(message: JSONRPCRequest): Promise<JSONRPCMessage>
   /** Serves a POST that carries a request: JSON when only the answer comes, events as soon as something else does. */
-  request(message: JSONRPCRequest, primed: boolean): Promise<Response>
+  request(message: JSONRPCRequest, how: { primed: boolean; characters: number }): Promise<Response>
   /** Serves a POST that carries a notification or an answer of the host's. */
   receive(message: JSONRPCMessage): Promise<Response>
   /** The resources whose changes the host asked to be told. */
@@ -27,6 +28,9 @@ export interface SessionTransport extends Transport {
 }
 
 interface Exchange {
+  request: JSONRPCRequest
+  /** Of the request, which is kept while it runs. */
+  characters: number
   answer(message: JSONRPCMessage): void
   /** The stream that the request is answered over, once something else than the answer goes first. */
   stream?: SessionStream
@@ -38,15 +42,17 @@ interface Exchange {
 
 export interface SessionTransportOptions extends Omit<MailboxOptions, 'receive'> {
   streams: SessionStreams
-  runningLimit: number
+  limits: Pick<Limits, 'pollMs' | 'mailPerSession' | 'runningPerSession' | 'runningCharactersPerSession'>
+  /** Whether a message must not be kept; `request` is what it answers or belongs to. */
+  isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
 }
 
 export function createSessionTransport(options: SessionTransportOptions): SessionTransport {
-  const { streams, runningLimit, log } = options
+  const { streams, limits, isSecret, log } = options
   const exchanges = new Map<RequestId, Exchange>()
   /** Requests to the host that wait for its answer, by the id that the host sees. */
   const asked = new Map<string, { id: RequestId; stopWaiting: () => void }>()
-  let subscribed: string[] = []
+  let subscribed: readonly string[] = []
   let idleWaiters: (() => void)[] = []
   let closed = false
 
@@ -76,21 +82,21 @@ export function createSessionTransport(options: SessionTransportOptions): Sessio
     return true
   }
   const mailbox = createMailbox({ ...options, receive: (message) => void take(message) })
-  const hostId = (id: RequestId) => `${mailbox.tag}.${id}`
 
-  const begin = (message: JSONRPCRequest, exchange: Omit<Exchange, 'stopWaiting'>) => {
-    exchanges.set(message.id, { ...exchange, stopWaiting: mailbox.wait() })
-    transport.onmessage?.(message)
+  const begin = (request: JSONRPCRequest, exchange: Omit<Exchange, 'request' | 'stopWaiting'>) => {
+    exchanges.set(request.id, { ...exchange, request, stopWaiting: mailbox.wait() })
+    transport.onmessage?.(request)
   }
   /** A message of the server's as the host sees it: requests of several processes need ids that differ. */
   const outward = (message: JSONRPCMessage): JSONRPCMessage => {
     if (!('method' in message)) return message
     if ('id' in message) {
-      asked.set(hostId(message.id), { id: message.id, stopWaiting: mailbox.wait() })
-      return { ...message, id: hostId(message.id) }
+      const id = mailbox.outwardId(message.id)
+      asked.set(id, { id: message.id, stopWaiting: mailbox.wait() })
+      return { ...message, id }
     }
     if (message.method !== 'notifications/cancelled') return message
-    const requestId = hostId(message.params?.requestId as RequestId)
+    const requestId = mailbox.outwardId(message.params?.requestId as RequestId)
     asked.get(requestId)?.stopWaiting()
     asked.delete(requestId)
     return { ...message, params: { ...message.params, requestId } }
@@ -117,23 +123,29 @@ export function createSessionTransport(options: SessionTransportOptions): Sessio
         return
       }
       const stream = streamFor(message, relatedRequestId)
-      if (stream !== undefined) return stream.send(outward(message), false)
+      if (stream !== undefined) return stream.send(outward(message), { isSecret: isSecret(message, undefined) })
       if ('id' in message) throw new Error('The host has no stream open that it could be asked on.')
     },
     ask: (message) =>
       new Promise((resolve, reject) => {
-        begin(message, { answer: resolve, drop: () => reject(new Error('The request was not answered.')) })
+        begin(message, {
+          characters: 0,
+          answer: resolve,
+          drop: () => reject(new Error('The request was not answered.')),
+        })
       }),
-    request: (message, primed) =>
+    request: (message, { primed, characters }) =>
       new Promise((resolve) => {
         if (closed) return resolve(sessionNotFound())
-        const refusal = refusedRequest(message, exchanges, runningLimit)
+        const refusal = refusedRequest(message, characters, exchanges, limits)
         if (refusal !== undefined) return resolve(refusal)
-        subscribed = withSubscription(message, subscribed)
         begin(message, {
+          characters,
           answer(this: Exchange, answer) {
+            // What the server refuses is not kept.
+            if ('result' in answer) subscribed = withSubscription(message, subscribed)
             if (this.stream === undefined) resolve(jsonResponse(answer))
-            else this.stream.send(answer, true)
+            else this.stream.send(answer, { last: true, isSecret: isSecret(answer, message) })
           },
           openStream: () => {
             const { stream, response } = streams.openForRequest(primed)
@@ -149,7 +161,7 @@ export function createSessionTransport(options: SessionTransportOptions): Sessio
     receive: async (message) => {
       if (!take(message)) {
         if ('method' in message && message.method !== 'notifications/cancelled') transport.onmessage?.(message)
-        else await mailbox.post(message, 'method' in message ? '' : `${message.id}`.split('.')[0] || 'nobody')
+        else await mailbox.post(message)
       }
       return accepted()
     },
@@ -182,23 +194,37 @@ function streamOf(exchange: Exchange | undefined): SessionStream | undefined {
   return stream
 }
 
-/** More than a host can mean to watch. */
+/** More than a host can mean to watch, and than it can take to name that. */
 const subscriptionLimit = 1_000
+const subscriptionCharacters = 64 * 1024
 
-function withSubscription({ method, params }: JSONRPCRequest, subscribed: string[]): string[] {
+function withSubscription({ method, params }: JSONRPCRequest, subscribed: readonly string[]): readonly string[] {
   const uri = params?.uri
   if (typeof uri !== 'string') return subscribed
   if (method === 'resources/unsubscribe') return subscribed.filter((other) => other !== uri)
-  const isNew = method === 'resources/subscribe' && !subscribed.includes(uri) && subscribed.length < subscriptionLimit
-  return isNew ? [...subscribed, uri] : subscribed
+  if (method !== 'resources/subscribe' || subscribed.includes(uri)) return subscribed
+  const characters = subscribed.reduce((sum, { length }) => sum + length, uri.length)
+  const fits = subscribed.length < subscriptionLimit && characters <= subscriptionCharacters
+  return fits ? [...subscribed, uri] : subscribed
 }
 
-function refusedRequest({ id }: JSONRPCRequest, running: ReadonlyMap<RequestId, unknown>, limit: number) {
+function refusedRequest(
+  { id }: JSONRPCRequest,
+  characters: number,
+  running: ReadonlyMap<RequestId, Exchange>,
+  { runningPerSession: limit, runningCharactersPerSession: most }: SessionTransportOptions['limits'],
+) {
+  if (!isRequestId(id)) {
+    const message = 'The id is too long: send a number or a text of at most 256 characters.'
+    return refused({ status: 400, code: rpc.invalidRequest, message })
+  }
   if (running.has(id)) {
     const message = 'A request with this id is still running in this session. Use another id.'
     return refused({ status: 400, code: rpc.invalidRequest, message, id })
   }
-  if (running.size < limit) return undefined
-  const message = `${limit} requests of this session are running. Send this one again when one is answered.`
+  const sum = [...running.values()].reduce((before, exchange) => before + exchange.characters, characters)
+  // The only one that runs may have any length that the endpoint takes.
+  if (running.size === 0 || (running.size < limit && sum <= most)) return undefined
+  const message = `${running.size} requests of this session are running. Send this one again when one is answered.`
   return refused({ status: 429, code: rpc.server, message, id, headers: { 'Retry-After': '1' } })
 }

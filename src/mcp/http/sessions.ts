@@ -1,6 +1,7 @@
 import {
   type InitializeRequest,
   isJSONRPCErrorResponse,
+  type JSONRPCMessage,
   type JSONRPCRequest,
   type Server,
 } from '@modelcontextprotocol/server'
@@ -13,6 +14,7 @@ import { jsonResponse, jsonResponseWith, refused, rpc } from './responses.ts'
 import type { SessionRecord, SessionStore } from './session-store.ts'
 import { createSessionStreams, type SessionStreams } from './session-streams.ts'
 import { createSessionTransport, type SessionTransport } from './session-transport.ts'
+import type { Sweeper } from './sweeper.ts'
 
 /** A 2025-era session as this process serves it. */
 export interface Session {
@@ -43,6 +45,11 @@ export interface SessionsOptions {
   system: System
   limits: Limits
   heartbeats: Heartbeats
+  sweeper: Pick<Sweeper, 'delivered'>
+  /** Whether a message must not be kept; `request` is what it answers or belongs to. */
+  isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
+  /** What processes know their own questions by, the same in all of them. */
+  sealKey: string
   log: Log
 }
 
@@ -130,6 +137,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       const record = {
         idHash: sha256(id),
         principalId: principal.id,
+        partyId: principal.partyId,
         state: JSON.stringify(state),
         createdAtMs: nowMs,
         usedAtMs: nowMs,
@@ -190,11 +198,10 @@ export function createSessions(options: SessionsOptions): Sessions {
 }
 
 async function connect(options: SessionsOptions, record: SessionRecord, state: State, principal: Principal) {
-  const { createServer, store, system, limits, log } = options
+  const { createServer, system } = options
   const { idHash, principalId, usedAtMs } = record
   const streams = createSessionStreams({ ...options, idHash })
-  const { pollMs, runningPerSession: runningLimit } = limits
-  const transport = createSessionTransport({ idHash, store, system, pollMs, log, streams, runningLimit })
+  const transport = createSessionTransport({ ...options, idHash, streams })
   let newest = principal
   const server = createServer({
     principal: () => newest,

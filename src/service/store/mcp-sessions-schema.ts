@@ -1,5 +1,5 @@
-import type { Kysely } from 'kysely'
-import { createTable } from './schema.ts'
+import { type Kysely, sql } from 'kysely'
+import { addColumns, createTable } from './schema.ts'
 
 export interface McpSessionTables {
   mcpSessions: McpSessionRow
@@ -13,6 +13,8 @@ export interface McpSessionRow {
   idHash: string
   /** Of the grant or key that it is bound to. */
   principalId: string
+  /** Whose credential that is. */
+  partyId: string
   /** JSON of what a process needs to go on with it. */
   state: string
   createdAtMs: number
@@ -57,4 +59,15 @@ export async function createMcpSessionsSchema(db: Kysely<unknown>): Promise<void
     key: ['id'],
     indexes: [['idHash', 'addressee']],
   })
+}
+
+/** Whose sessions they are, and what finds those that are old. What was kept before may be secret, so it goes. */
+export async function boundMcpSessions(db: Kysely<unknown>): Promise<void> {
+  await addColumns(db, 'mcpSessions', { text: 'partyId=' })
+  await sql`update ${sql.table('mcpSessions')} set ${sql.ref('partyId')} = ${sql.ref('principalId')}`.execute(db)
+  await db.schema.createIndex('mcpSessions_by_party').on('mcpSessions').columns(['partyId', 'usedAtMs']).execute()
+  for (const table of ['mcpEvents', 'mcpMail']) {
+    await sql`delete from ${sql.table(table)}`.execute(db)
+    await db.schema.createIndex(`${table}_by_sentAtMs`).on(table).column('sentAtMs').execute()
+  }
 }

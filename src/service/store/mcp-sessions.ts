@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { McpEventRow, McpMailRow, McpSessionRow } from './mcp-sessions-schema.ts'
 import { prepared } from './prepared.ts'
 import type { Store, Transaction } from './store.ts'
@@ -9,18 +10,32 @@ export interface McpSessionBounds {
   usedSinceMs: number
 }
 
+export interface McpEventBounds {
+  perStream: number
+  perSession: number
+  /** Of all messages of a session. */
+  characters: number
+}
+
+/** From when on something is kept. */
+export interface McpAges {
+  usedSinceMs: number
+  eventsSinceMs: number
+  mailSinceMs: number
+}
+
 /** The sessions of MCP hosts in the service's database: each function is a transaction of its own. */
 export function createMcpSessions(store: Store) {
   return {
     // Another process may open the same file or database at any time.
     shared: true,
     /**
-     * Keeps a new session. Beyond the bounds, those that were used the longest ago end with all that is theirs; it gives
-     * back the hashes of their ids.
+     * Keeps a new session. Beyond the bounds, those that were used the longest ago end with all that is theirs, first of
+     * the party that has the most; it gives back the hashes of their ids.
      */
     create: (session: McpSessionRow, bounds: McpSessionBounds): Promise<string[]> =>
       store.transaction(async (tx) => {
-        const ended = await surplus(tx, session.principalId, bounds)
+        const ended = await surplus(tx, session, bounds)
         await removeAll(tx, ended)
         await insertSession(tx, session)
         return ended
@@ -33,34 +48,36 @@ export function createMcpSessions(store: Store) {
         await sessions.set({ usedAtMs }).where('idHash', '=', idHash).where('usedAtMs', '<', usedAtMs).execute()
       }),
     remove: (idHash: string) => store.transaction((tx) => removeAll(tx, [idHash])),
-    /** Keeps an event of a session that has not ended, and of its stream the latest `keep`. */
-    appendEvent: (event: McpEventRow, keep: number) =>
+    /** Keeps an event of a session that has not ended; of its stream and its session no more than the bounds. */
+    appendEvent: (event: McpEventRow, bounds: McpEventBounds) =>
       store.transaction(async (tx) => {
-        if ((await sessionByHash(tx, { idHash: event.idHash })).rows.length === 0) return
-        if (event.sequence === 1) await forgetEvents(tx, event)
+        const { idHash, streamId, sequence, message } = event
+        if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
         await insertEvent(tx, event)
-        if (event.sequence <= keep) return
-        const { idHash, streamId, sequence } = event
-        const events = tx.db.deleteFrom('mcpEvents').where('idHash', '=', idHash).where('streamId', '=', streamId)
-        await events.where('sequence', '<=', sequence - keep).execute()
+        if (sequence > bounds.perStream) await forget(tx, idHash, streamId, sequence - bounds.perStream)
+        // As many of the smallest as a session may have are not too much, so only a new stream or a large message can be.
+        const small = bounds.characters / bounds.perSession
+        if (sequence === 1 || message.length > small) await forgetSurplus(tx, idHash, bounds)
       }),
+    /** Forgets the events of a stream up to that one. */
+    forgetEvents: (idHash: string, streamId: string, upToSequence: number) =>
+      store.transaction((tx) => forget(tx, idHash, streamId, upToSequence)),
     readEvents: (idHash: string, streamId: string, after: number): Promise<McpEventRow[]> =>
       store.read(async (tx) => (await eventsAfter(tx, { idHash, streamId, after })).rows),
-    /** Leaves a message for the processes that serve the session; drops it where too much is unread. */
-    deliver: (mail: McpMailRow) =>
+    /** Leaves a message for the processes that serve the session, once for an id; drops it where too many are unread. */
+    deliver: (mail: McpMailRow, limit: number) =>
       store.transaction(async (tx) => {
-        const { idHash, sentAtMs } = mail
+        const { idHash } = mail
         if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
-        const { db } = tx
-        await db
-          .deleteFrom('mcpMail')
-          .where('idHash', '=', idHash)
-          .where('sentAtMs', '<=', sentAtMs - mailKeptMs)
+        const unread = await tx.db.selectFrom('mcpMail').select('id').where('idHash', '=', idHash).execute()
+        if (unread.length >= limit) return
+        await tx.db
+          .insertInto('mcpMail')
+          .values(mail)
+          .onConflict((of) => of.column('id').doNothing())
           .execute()
-        const unread = await db.selectFrom('mcpMail').select('id').where('idHash', '=', idHash).execute()
-        if (unread.length < mailLimit) await db.insertInto('mcpMail').values(mail).execute()
       }),
-    /** The messages for that addressee, which are removed, and those for everybody, which stay for a while. */
+    /** The messages for that addressee, which are removed, and those for everybody, which stay until they are too old. */
     takeMail: (idHash: string, addressee: string): Promise<McpMailRow[]> =>
       store.transaction(async (tx) => {
         const { rows } = await mailFor(tx, { idHash, addressee })
@@ -68,21 +85,27 @@ export function createMcpSessions(store: Store) {
         if (own.length > 0) await tx.db.deleteFrom('mcpMail').where('id', 'in', own).execute()
         return rows
       }),
+    /** Forgets what is older. Nobody waits for it, and it makes nobody wait: each batch is a transaction of its own. */
+    sweep: async (before: McpAges): Promise<void> => {
+      for (const { found, remove } of leftovers(before)) {
+        // Mostly there is nothing, and a look takes no lock.
+        while ((await store.read(found)) !== undefined) await store.transaction(remove)
+      }
+    },
   }
 }
 
-/** Events of all streams of a session, and how long one can be resumed after. */
-const eventLimit = 1_000
-const eventKeptMs = 10 * 60_000
-/** Unread messages of a session. */
-const mailLimit = 100
-/** How long a message for everybody stays. */
-const mailKeptMs = 60_000
 /** At one time; what is left ends with the next session that begins. */
 const surplusLimit = 100
+/** How many rows one transaction of a sweep removes. */
+const sweepLimit = 500
 
 /** The sessions that end for a new one: those whose time is over, and the longest unused of those beyond a bound. */
-async function surplus(tx: Transaction, principalId: string, bounds: McpSessionBounds): Promise<string[]> {
+async function surplus(
+  tx: Transaction,
+  { principalId, partyId }: McpSessionRow,
+  bounds: McpSessionBounds,
+): Promise<string[]> {
   const sessions = tx.db.selectFrom('mcpSessions')
   const oldest = sessions.select('idHash').orderBy('usedAtMs').limit(surplusLimit)
   const over = await oldest.where('usedAtMs', '<', bounds.usedSinceMs).execute()
@@ -97,17 +120,43 @@ async function surplus(tx: Transaction, principalId: string, bounds: McpSessionB
     if (beyond <= 0) return
     for (const { idHash } of await query.limit(Math.min(beyond, surplusLimit)).execute()) ended.add(idHash)
   }
-  await end(living, all + 1 - bounds.sessions)
+  if (all + 1 > bounds.sessions) {
+    const largest = await largestParty(tx, partyId, bounds.usedSinceMs)
+    await end(living.where('partyId', '=', largest), all + 1 - bounds.sessions)
+  }
   await end(living.where('principalId', '=', principalId), own + 1 - bounds.sessionsPerPrincipal)
   return [...ended]
 }
 
-/** With each new stream of a session, what nobody will resume any more. */
-async function forgetEvents({ db }: Transaction, { idHash, sentAtMs }: McpEventRow): Promise<void> {
-  const newest = db.selectFrom('mcpEvents').select('sentAtMs').where('idHash', '=', idHash).orderBy('sentAtMs', 'desc')
-  const beyond = await newest.limit(1).offset(eventLimit).executeTakeFirst()
-  const forgotten = Math.max(sentAtMs - eventKeptMs, beyond?.sentAtMs ?? 0)
-  await db.deleteFrom('mcpEvents').where('idHash', '=', idHash).where('sentAtMs', '<=', forgotten).execute()
+/** Which party would have the most sessions with one more of that one; that one where others have as many. */
+async function largestParty({ db }: Transaction, partyId: string, usedSinceMs: number): Promise<string> {
+  const count = sql<number>`count(*) + case when ${sql.ref('partyId')} = ${partyId} then 1 else 0 end`
+  const parties = db.selectFrom('mcpSessions').select('partyId').where('usedAtMs', '>=', usedSinceMs).groupBy('partyId')
+  const ordered = parties
+    .orderBy(count, 'desc')
+    .orderBy(sql`case when ${sql.ref('partyId')} = ${partyId} then 0 else 1 end`)
+  return (await ordered.limit(1).executeTakeFirst())?.partyId ?? partyId
+}
+
+/** The oldest events of a session, of whichever stream, beyond what it may keep. */
+async function forgetSurplus({ db }: Transaction, idHash: string, bounds: McpEventBounds): Promise<void> {
+  const events = db.selectFrom('mcpEvents').where('idHash', '=', idHash).orderBy('sentAtMs', 'desc')
+  const newest = events.select(['sentAtMs', (row) => row.fn<number>('length', ['message']).as('characters')])
+  let characters = 0
+  let count = 0
+  for (const event of await newest.limit(bounds.perSession + 1).execute()) {
+    characters += Number(event.characters)
+    count += 1
+    if (characters <= bounds.characters && count <= bounds.perSession) continue
+    const { sentAtMs } = event
+    await db.deleteFrom('mcpEvents').where('idHash', '=', idHash).where('sentAtMs', '<=', sentAtMs).execute()
+    return
+  }
+}
+
+async function forget({ db }: Transaction, idHash: string, streamId: string, upTo: number): Promise<void> {
+  const events = db.deleteFrom('mcpEvents').where('idHash', '=', idHash).where('streamId', '=', streamId)
+  await events.where('sequence', '<=', upTo).execute()
 }
 
 async function removeAll({ db }: Transaction, idHashes: string[]): Promise<void> {
@@ -115,6 +164,48 @@ async function removeAll({ db }: Transaction, idHashes: string[]): Promise<void>
   for (const table of ['mcpEvents', 'mcpMail', 'mcpSessions'] as const) {
     await db.deleteFrom(table).where('idHash', 'in', idHashes).execute()
   }
+}
+
+interface Leftover {
+  found(tx: Transaction): Promise<unknown>
+  remove(tx: Transaction): Promise<void>
+}
+
+function leftovers({ usedSinceMs, eventsSinceMs, mailSinceMs }: McpAges): Leftover[] {
+  const unused = ({ db }: Transaction) =>
+    db.selectFrom('mcpSessions').select('idHash').where('usedAtMs', '<', usedSinceMs).limit(surplusLimit)
+  const events = ({ db }: Transaction) =>
+    db.selectFrom('mcpEvents').select(['idHash', 'streamId', 'sequence']).where('sentAtMs', '<', eventsSinceMs)
+  const mail = ({ db }: Transaction) =>
+    db.selectFrom('mcpMail').select('id').where('sentAtMs', '<', mailSinceMs).limit(sweepLimit)
+  return [
+    {
+      found: (tx) => unused(tx).executeTakeFirst(),
+      remove: async (tx) =>
+        removeAll(
+          tx,
+          (await unused(tx).execute()).map(({ idHash }) => idHash),
+        ),
+    },
+    {
+      found: (tx) => events(tx).limit(1).executeTakeFirst(),
+      remove: async (tx) => {
+        const old = events(tx).limit(sweepLimit)
+        await tx.db
+          .deleteFrom('mcpEvents')
+          .where((row) =>
+            row(row.refTuple('idHash', 'streamId', 'sequence'), 'in', old.$asTuple('idHash', 'streamId', 'sequence')),
+          )
+          .execute()
+      },
+    },
+    {
+      found: (tx) => mail(tx).executeTakeFirst(),
+      remove: async (tx) => {
+        await tx.db.deleteFrom('mcpMail').where('id', 'in', mail(tx)).execute()
+      },
+    },
+  ]
 }
 
 const sessionByHash = prepared((db, by: { idHash: string }) =>
@@ -141,5 +232,6 @@ const mailFor = prepared((db, of: { idHash: string; addressee: string }) =>
     .selectAll()
     .where('idHash', '=', of.idHash)
     .where((row) => row.or([row('addressee', '=', of.addressee), row('addressee', '=', '')]))
+    .orderBy('sentAtMs')
     .orderBy('id'),
 )

@@ -4,7 +4,7 @@ import { createCardPagesSchema } from './card-pages-schema.ts'
 import { createCredentialsSchema } from './credentials-schema.ts'
 import { createInvitationLinksSchema } from './invitation-links-schema.ts'
 import { createInvitationsSchema } from './invitations-schema.ts'
-import { createMcpSessionsSchema } from './mcp-sessions-schema.ts'
+import { boundMcpSessions, createMcpSessionsSchema } from './mcp-sessions-schema.ts'
 import { createOAuthSchema } from './oauth-schema.ts'
 import { createPaymentSchema } from './payment-schema.ts'
 import { createTable, type TableDefinition } from './schema.ts'
@@ -172,6 +172,7 @@ const migrations: Record<string, Migration> = {
   '0008_oauth': { up: createOAuthSchema },
   '0009_mcp_sessions': { up: createMcpSessionsSchema },
   '0010_card_pages': { up: createCardPagesSchema },
+  '0011_mcp_session_bounds': { up: boundMcpSessions },
 }
 
 async function lastApplied(db: Kysely<Tables>): Promise<string | undefined> {

@@ -1,0 +1,63 @@
+import type { Log } from '../../client/client.ts'
+import { deadline, type System } from '../../system.ts'
+import type { Limits } from './limits.ts'
+import type { SessionStore } from './session-store.ts'
+
+/** Has the store forget, now and then, what no host will ask for any more. */
+export interface Sweeper {
+  /** The events of that stream up to that one have gone out to their end. */
+  delivered(idHash: string, streamId: string, upToSequence: number): void
+  close(): Promise<void>
+}
+
+export interface SweeperOptions {
+  store: SessionStore
+  system: Pick<System, 'now'>
+  limits: Pick<Limits, 'idleMs' | 'eventKeptMs' | 'mailKeptMs' | 'sweepMs'>
+  log: Log
+}
+
+/** Streams that wait to be forgotten; others go when they are too old. */
+const mostDelivered = 10_000
+
+type Delivered = Parameters<Sweeper['delivered']>
+
+export function createSweeper({ store, system, limits, log }: SweeperOptions): Sweeper {
+  // What went out may be lost on its way: a host that reconnects at once still finds it, for a turn of the timer.
+  let fresh: Delivered[] = []
+  let settled: Delivered[] = []
+  let running: Promise<void> = Promise.resolve()
+  let timer: ReturnType<typeof deadline> | undefined
+  const sweep = async () => {
+    const forgotten = settled
+    settled = fresh
+    fresh = []
+    try {
+      for (const stream of forgotten) await store.forgetEvents(...stream)
+      const nowMs = system.now()
+      await store.sweep({
+        usedSinceMs: nowMs - limits.idleMs,
+        eventsSinceMs: nowMs - limits.eventKeptMs,
+        mailSinceMs: nowMs - limits.mailKeptMs,
+      })
+    } catch (error) {
+      log.warn({ err: error }, 'old sessions were not swept')
+    }
+  }
+  const tick = () => {
+    running = sweep().then(() => {
+      if (timer !== undefined) timer = deadline(limits.sweepMs, tick)
+    })
+  }
+  timer = deadline(0, tick)
+  return {
+    delivered: (...stream) => {
+      if (fresh.length < mostDelivered) fresh.push(stream)
+    },
+    close: async () => {
+      timer?.clear()
+      timer = undefined
+      await running
+    },
+  }
+}

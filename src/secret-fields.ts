@@ -1,0 +1,26 @@
+import type { z } from 'zod'
+import type { OperationDefinition } from './operation.ts'
+
+const marked = new WeakSet<z.core.$ZodType>()
+
+/**
+ * Marks an attribute of an answer as a secret: whoever reads it can pay, sign in or act with it. Such an answer goes to
+ * its caller and nowhere else. The mark goes outermost, for a schema that is made from it is another one.
+ */
+export function secret<Schema extends z.ZodType>(schema: Schema): Schema {
+  marked.add(schema)
+  return schema
+}
+
+/** The attributes of an operation's answer that are secrets. */
+export function secretFields({ output }: Pick<OperationDefinition, 'output'>): readonly string[] {
+  const { shape = {} } = (output.shape.attributes ?? {}) as Partial<z.ZodObject>
+  return Object.keys(shape).filter((name) => marked.has(shape[name] as z.core.$ZodType))
+}
+
+/** Whether what the operation answered tells one of its secrets; a secret that is null is none. */
+export function tellsSecret(operation: Pick<OperationDefinition, 'output'>, data: unknown): boolean {
+  const names = secretFields(operation)
+  const items = (Array.isArray(data) ? data : [data]) as ({ attributes?: Record<string, unknown> } | undefined)[]
+  return names.some((name) => items.some((item) => (item?.attributes?.[name] ?? null) !== null))
+}

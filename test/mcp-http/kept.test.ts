@@ -1,0 +1,206 @@
+import { Server, type ServerContext } from '@modelcontextprotocol/server'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { SessionStore } from '../../src/mcp/http/session-store.ts'
+import { isSecretMessage } from '../../src/mcp/secret-messages.ts'
+import { secretFields } from '../../src/secret-fields.ts'
+import { createMcpSessions } from '../../src/service/store/mcp-sessions.ts'
+import type { Store } from '../../src/service/store/store.ts'
+import { realSystem, type System } from '../../src/system.ts'
+import { catalogue } from '../../tools/index.ts'
+import { databases } from '../support/databases.ts'
+import { allEvents, createHosting, eventsOf, type Hosting, rawHost } from './hosting.ts'
+import { withSessionTables } from './session-tables.ts'
+import { gate } from './test-server.ts'
+
+/** What is kept of a session in the database: never a secret, and nothing for longer than somebody may need it. */
+
+const canary = 'canary-4111-1111'
+const operations = Object.values(catalogue).filter((operation) => secretFields(operation).length > 0)
+
+/** Answers as the operation of the tool's name would, over a stream; `question` leads the person to a page. */
+function telling(): Server {
+  const server = new Server({ name: 'telling', version: '1' }, { capabilities: { tools: {}, resources: {} } })
+  const progress = ({ mcpReq }: ServerContext) =>
+    mcpReq.notify({ method: 'notifications/progress', params: { progressToken: 1, progress: 1 } })
+  server.setRequestHandler('tools/call', async ({ params: { name } }, context) => {
+    await progress(context)
+    if (name === 'question') {
+      const params = { mode: 'url', message: 'Open it.', url: `https://pay.example/${canary}`, elicitationId: 'e' }
+      const answer = await context.mcpReq.send({ method: 'elicitation/create', params } as never)
+      return { content: [{ type: 'text', text: JSON.stringify(answer) }] }
+    }
+    const operation = operations.find((each) => each.name === name)
+    const told = operation === undefined ? [] : secretFields(operation)
+    const attributes = Object.fromEntries(told.map((field) => [field, canary]))
+    const structuredContent = { data: { attributes: { name, ...attributes } } }
+    return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
+  })
+  server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
+    await progress(context)
+    return { contents: [{ uri, text: canary }] }
+  })
+  return server
+}
+
+describe.each(databases)('on $name', (database) => {
+  let store: Store
+  let drop: () => Promise<void>
+  let hosting: Hosting
+  let host: ReturnType<typeof rawHost>
+  let aheadMs = 0
+  const system: System = { ...realSystem, now: () => realSystem.now() + aheadMs }
+
+  beforeEach(async () => {
+    aheadMs = 0
+    ;({ store, drop } = await database.create())
+    await withSessionTables(store)
+    const sessions: SessionStore = createMcpSessions(store)
+    const limits = { sweepMs: 5 }
+    hosting = await createHosting({ sessions, system, createServer: telling, isSecret: isSecretMessage, limits })
+    host = rawHost(hosting.url)
+    await host.initialize({ capabilities: { elicitation: { url: {} } } })
+  })
+  afterEach(async () => {
+    await hosting.close()
+    await drop()
+  })
+  const kept = () => store.read(({ db }) => db.selectFrom('mcpEvents').select('message').execute())
+
+  test('an answer with a secret reaches its host and is stored nowhere', async () => {
+    expect(operations.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['get_agent_card_details', 'create_api_key', 'create_payment', 'rotate_agent_key']),
+    )
+    for (const [id, { name }] of operations.entries()) {
+      const events = eventsOf(await host.call(id, name))
+      const first = (await events.next()).value
+      let stored = JSON.stringify(await kept())
+      let told = ''
+      for await (const { message } of events) {
+        told += JSON.stringify(message)
+        stored += JSON.stringify(await kept())
+      }
+      expect(told).toContain(canary)
+      expect(stored).not.toContain(canary)
+      expect(first.id).toBeDefined()
+    }
+  })
+
+  test('a resource with a secret is none that is stored', async () => {
+    const read = { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: 'payments://subscriptions/sub_1' } }
+    const events = eventsOf(await host.post(read))
+    let stored = ''
+    for await (const _ of events) stored += JSON.stringify(await kept())
+    expect(stored).not.toContain(canary)
+    expect(stored).toContain('had a secret in it')
+  })
+
+  test('a question that leads to a page of the person is held for a host that comes back, and not stored', async () => {
+    const events = eventsOf(await host.call(1, 'question'))
+    const first = (await events.next()).value.id
+    await events.next()
+    const { id: asked } = (await events.next()).value.message
+    await events.return(undefined)
+    expect(JSON.stringify(await kept())).not.toContain(canary)
+    const resumed = eventsOf(await host.send('GET', undefined, { 'Last-Event-ID': String(first) }))
+    await resumed.next()
+    const again = (await resumed.next()).value.message
+    expect(again).toMatchObject({ id: asked, params: { url: `https://pay.example/${canary}` } })
+    await host.post({ jsonrpc: '2.0', id: asked, result: { action: 'accept' } })
+    expect(JSON.stringify((await resumed.next()).value.message)).toContain('accept')
+  })
+
+  test('what was delivered to its end is forgotten soon, and a host that asks for it is told to stop', async () => {
+    const events = await allEvents(await host.call(1, 'plain'))
+    expect(events.at(-1)?.message.result.structuredContent.data.attributes.name).toBe('plain')
+    await expect.poll(kept).toEqual([])
+    const late = await host.send('GET', undefined, { 'Last-Event-ID': String(events[1]?.id) })
+    expect(late.status).toBe(204)
+  })
+
+  test('what was not delivered is forgotten when it is old, whether or not anybody comes', async () => {
+    await hosting.close()
+    await store.transaction(async ({ db }) => {
+      const [session] = await db.selectFrom('mcpSessions').selectAll().execute()
+      const row = { idHash: String(session?.idHash), streamId: 'p', sequence: 1, message: 'x', sentAtMs: system.now() }
+      await db.insertInto('mcpEvents').values(row).execute()
+    })
+    aheadMs = 11 * 60_000
+    hosting = await createHosting({ sessions: createMcpSessions(store), system, limits: { sweepMs: 5 } })
+    await expect.poll(kept).toEqual([])
+  })
+
+  test('an answer that nobody asked for is not kept, however it names a process', async () => {
+    await hosting.close()
+    hosting = await createHosting({ sessions: createMcpSessions(store), system })
+    const asking = rawHost(hosting.url)
+    await asking.initialize({ capabilities: { elicitation: {} } })
+    const events = eventsOf(await asking.call(1, 'ask'))
+    await events.next()
+    const { id } = (await events.next()).value.message
+    const mail = () => store.read(({ db }) => db.selectFrom('mcpMail').selectAll().execute())
+    const made = [String(id).replace(/.$/, (end) => (end === '0' ? '1' : '0')), 'AAAAAAAA.1', `${id}x`, 5, '']
+    for (const wrong of made) await asking.post({ jsonrpc: '2.0', id: wrong, result: { filler: 'x'.repeat(60_000) } })
+    expect(await mail()).toEqual([])
+    await asking.post({ jsonrpc: '2.0', id, result: { action: 'accept', content: {} } })
+    expect((await events.next()).value.message.id).toBe(1)
+    // Answered already: as often as it is sent again, once is enough for whoever might still wait.
+    for (let count = 0; count < 3; count++) await asking.post({ jsonrpc: '2.0', id, result: { count } })
+    expect(await mail()).toHaveLength(1)
+  })
+})
+
+describe('the lists of a session', () => {
+  let hosting: Hosting
+  afterEach(() => hosting.close())
+
+  const refusing = () => {
+    const server = new Server({ name: 'refusing', version: '1' }, { capabilities: { resources: { subscribe: true } } })
+    server.setRequestHandler('resources/subscribe', ({ params }) => {
+      if (params.uri.startsWith('no')) throw new Error('refused')
+      return {}
+    })
+    return server
+  }
+  const subscribe = (id: number, uri: string) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'resources/subscribe',
+    params: { uri },
+  })
+  /** Which of the addresses the host is told of. */
+  const watched = async (host: ReturnType<typeof rawHost>, uris: string[]) => {
+    const events = eventsOf(await host.send('GET'))
+    await events.next()
+    for (const uri of [...uris, 'last']) hosting.endpoint.notify({ kind: 'resource_updated', uri })
+    const told: string[] = []
+    for await (const { message } of events) {
+      if (message.params.uri === 'last') break
+      told.push(message.params.uri)
+    }
+    return told
+  }
+
+  test('have no address that the server refused, and none beyond a bound of bytes', async () => {
+    hosting = await createHosting({ createServer: refusing })
+    const host = rawHost(hosting.url)
+    await host.initialize()
+    await host.post(subscribe(0, 'last'))
+    const large = (letter: string) => letter.repeat(20_000)
+    const uris = ['no', 'yes', ...['a', 'b', 'c', 'd', 'e'].map(large)]
+    for (const [id, uri] of uris.entries()) await host.post(subscribe(id + 1, uri))
+    expect(await watched(host, uris)).toEqual(['yes', large('a'), large('b'), large('c')])
+  })
+
+  test('have no requests that together are too large, and none with an id of any length', async () => {
+    hosting = await createHosting({ limits: { runningCharactersPerSession: 10_000 } })
+    const host = rawHost(hosting.url)
+    await host.initialize()
+    const args = { marker: 'x'.repeat(8_000), wait: 'sum' }
+    const first = host.call('first', 'wait', args)
+    await expect.poll(async () => (await host.call('second', 'wait', args)).status).toBe(429)
+    expect((await host.call('x'.repeat(257), 'echo')).status).toBe(400)
+    expect((await host.call('x'.repeat(256), 'echo')).status).toBe(200)
+    gate('sum').resolve()
+    expect((await first).status).toBe(200)
+  })
+})
