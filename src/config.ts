@@ -1,9 +1,10 @@
 import { homedir } from 'node:os'
 import { directoryOf } from './data-directory.ts'
 import { maskSecrets } from './errors.ts'
+import { nearest } from './nearest.ts'
 import { type Environment, environmentSegments } from './operation.ts'
 import { describeText, keyPattern } from './setting-values.ts'
-import { type Config, names, type Setting, type SettingKey, settings, table } from './settings.ts'
+import { type CommandName, type Config, names, type Setting, type SettingKey, settings, table } from './settings.ts'
 
 /** One line for the person who starts the program; the cli prints it and exits 2. */
 export class ConfigError extends Error {
@@ -34,6 +35,35 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     cardDetails: config.cardDetails ?? (environment === 'sandbox' ? 'reveal' : 'masked'),
     databaseUrl: config.databaseUrl ?? `sqlite:${dataDirectory({ env, platform, home }).file(`${environment}.sqlite`)}`,
   })
+}
+
+/** The settings of a command. Throws ConfigError for a flag that it does not read, and tells of such variables. */
+export function configFor(command: CommandName, sources: ConfigSources, tell: (line: string) => void): Config {
+  const { env = process.env, flags = {} } = sources
+  const unread = settings.find(({ key, readBy }) => flags[key] !== undefined && !readBy.includes(command))
+  if (unread !== undefined) throw new ConfigError(`${unread.flag} ${unreadBy(command, unread.readBy)}.`)
+  for (const variable of Object.keys(env).filter((name) => name.startsWith('PAYMENTS_') && env[name] !== '')) {
+    const setting = settings.find((known) => known.variable === variable)
+    if (setting === undefined) tell(unknownVariable(variable))
+    else if (!setting.readBy.includes(command)) tell(`${variable} ${unreadBy(command, setting.readBy)}; it is ignored.`)
+  }
+  return loadConfig(sources)
+}
+
+function unreadBy(command: CommandName, readBy: readonly CommandName[]): string {
+  const [reader, ...others] = [command, ...readBy].map((name) =>
+    name === 'stdio' ? 'the MCP server over stdio' : name,
+  )
+  return `is not read by ${reader}, but by ${others.join(', ')}`
+}
+
+function unknownVariable(variable: string): string {
+  const meant = nearest(
+    variable,
+    settings.map((setting) => setting.variable),
+  )
+  const advice = meant === undefined ? 'payments-mcp --help lists the settings' : `did you mean ${meant}?`
+  return `${variable} is not a setting and is ignored; ${advice}`
 }
 
 /** The folder this user's data lives in, and the path of a file in it. */

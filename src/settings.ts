@@ -56,6 +56,11 @@ export type SettingKey = keyof Config
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
+/** What can be started; `stdio` is the one without a name. */
+export type CommandName = 'stdio' | 'serve' | 'simulate' | 'login' | 'logout' | 'whoami'
+
+const everyCommand: readonly CommandName[] = ['stdio', 'serve', 'simulate', 'login', 'logout', 'whoami']
+
 export interface Setting<T> {
   /** Stands for the value in the help: `--port <number>`. */
   placeholder: string
@@ -65,6 +70,8 @@ export interface Setting<T> {
   /** The text that counts as given when nothing is; or, where there is no such text, what happens then. */
   default: { text: string } | { otherwise: string }
   secret?: boolean
+  /** The commands that it means something to; the others refuse its flag. */
+  readBy: readonly CommandName[]
   /** undefined: the text is not accepted. */
   parse(text: string, environment: Environment): T | undefined
 }
@@ -77,6 +84,7 @@ export const table = {
     meaning: 'The environment of the payments API',
     accepts: 'sandbox or production',
     default: { text: 'sandbox' },
+    readBy: everyCommand,
     parse: (text) => (text === 'sandbox' || text === 'production' ? text : undefined),
   },
   baseUrl: {
@@ -84,6 +92,7 @@ export const table = {
     meaning: 'Address of a deployed payments API',
     accepts: 'an https address, or http on a loopback host, without credentials, query or fragment',
     default: { otherwise: 'the embedded sandbox' },
+    readBy: ['stdio', 'simulate', 'login', 'logout', 'whoami'],
     parse: parseBaseUrl,
   },
   key: {
@@ -92,6 +101,7 @@ export const table = {
     accepts: 'sk_ntl_… or ak_ntl_…, the segment sandbox or prod, and a secret of 16 or more characters of A-Za-z0-9_-',
     default: { otherwise: "the embedded sandbox's seeded agent, or the stored login" },
     secret: true,
+    readBy: ['stdio', 'simulate', 'whoami'],
     parse: (text) => (keyPattern.test(text) ? text : undefined),
   },
   instanceId: {
@@ -99,6 +109,7 @@ export const table = {
     meaning: 'X-Instance-ID of this connection',
     accepts: '1 to 1024 visible ASCII characters without spaces',
     default: { otherwise: 'one generated per connection' },
+    readBy: ['stdio', 'whoami'],
     parse: (text) => (/^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined),
   },
   databaseUrl: {
@@ -106,6 +117,7 @@ export const table = {
     meaning: 'Where the embedded sandbox keeps its data',
     accepts: 'sqlite:PATH, sqlite::memory:, postgres://… or postgresql://…',
     default: { otherwise: "a file in the user's data directory" },
+    readBy: ['stdio', 'serve', 'simulate', 'whoami'],
     parse: parseDatabaseUrl,
   },
   toolsets: {
@@ -113,6 +125,7 @@ export const table = {
     meaning: 'Which tools the MCP server offers',
     accepts: `a comma list of ${toolsets.join(', ')}, or all`,
     default: { text: 'default' },
+    readBy: ['stdio', 'serve'],
     parse: parseToolsets,
   },
   port: {
@@ -120,6 +133,7 @@ export const table = {
     meaning: 'Port that serve listens on (0: any free one)',
     accepts: 'an integer from 0 to 65535',
     default: { text: '4010' },
+    readBy: ['stdio', 'serve', 'login', 'logout'],
     parse: (text) => parseInteger(text, 0, 65_535),
   },
   host: {
@@ -127,6 +141,7 @@ export const table = {
     meaning: 'Host name or address that serve listens on',
     accepts: 'a host name or an IP address',
     default: { text: '127.0.0.1' },
+    readBy: ['stdio', 'serve', 'login', 'logout'],
     parse: parseHost,
   },
   sandboxApiKey: {
@@ -135,6 +150,7 @@ export const table = {
     accepts: `${secretCharacters}, alone or after sk_ntl_sandbox_ (sk_ntl_prod_ in production)`,
     default: { otherwise: 'random, printed once by serve' },
     secret: true,
+    readBy: ['serve'],
     parse: (text, environment) => parseSecret(text, 'sk', environment),
   },
   sandboxAgentKey: {
@@ -143,6 +159,7 @@ export const table = {
     accepts: `${secretCharacters}, alone or after ak_ntl_sandbox_ (ak_ntl_prod_ in production)`,
     default: { otherwise: 'random, printed once by serve' },
     secret: true,
+    readBy: ['serve'],
     parse: (text, environment) => parseSecret(text, 'ak', environment),
   },
   rateLimit: {
@@ -150,6 +167,7 @@ export const table = {
     meaning: 'Requests per minute per credential in the embedded sandbox',
     accepts: 'an integer from 1 to 1000000000',
     default: { text: '6000' },
+    readBy: ['stdio', 'serve'],
     parse: (text) => parseInteger(text, 1, 1_000_000_000),
   },
   sandboxPassword: {
@@ -158,6 +176,7 @@ export const table = {
     accepts: '12 to 128 printable characters',
     default: { otherwise: 'random, printed once by serve' },
     secret: true,
+    readBy: ['serve'],
     parse: (text) => (/^[\P{Cc}]{12,128}$/u.test(text) ? text : undefined),
   },
   publicUrl: {
@@ -165,6 +184,7 @@ export const table = {
     meaning: 'Address that people and AI hosts reach serve at',
     accepts: 'an https address, or http on a loopback host, without path, credentials, query or fragment',
     default: { otherwise: 'where it listens' },
+    readBy: ['stdio', 'serve', 'login', 'logout'],
     parse: (text) => originOf(parseBaseUrl(text)),
   },
   allowedOrigins: {
@@ -172,6 +192,7 @@ export const table = {
     meaning: 'Origins of web pages that may use the MCP endpoint of serve',
     accepts: 'a comma list of origins such as https://host.example',
     default: { otherwise: "those of this machine's loopback addresses" },
+    readBy: ['serve'],
     parse: parseOrigins,
   },
   trustedProxies: {
@@ -179,6 +200,7 @@ export const table = {
     meaning: 'Proxies in front of serve whose X-Forwarded-For tells who the client is',
     accepts: 'a comma list of IP addresses and ranges such as 10.0.0.0/8 or 2001:db8::/32',
     default: { otherwise: 'none: the address of the connection counts' },
+    readBy: ['serve'],
     parse: parseTrustedProxies,
   },
   readOnly: {
@@ -186,6 +208,7 @@ export const table = {
     meaning: 'Offer only the tools that change nothing',
     accepts: 'true or false',
     default: { text: 'false' },
+    readBy: ['stdio', 'serve'],
     parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
   },
   confirm: {
@@ -193,6 +216,7 @@ export const table = {
     meaning: 'When a person confirms approvals, cancellations, revocations and large amounts',
     accepts: 'always, production or never',
     default: { text: 'production' },
+    readBy: ['stdio', 'serve'],
     parse: (text) => (['always', 'production', 'never'] as const).find((mode) => mode === text),
   },
   confirmAbove: {
@@ -200,6 +224,7 @@ export const table = {
     meaning: 'Payments and cards above it are confirmed by a person',
     accepts: 'an integer from 0 to 1000000000',
     default: { text: '10000' },
+    readBy: ['stdio', 'serve'],
     parse: (text) => parseInteger(text, 0, 1_000_000_000),
   },
   cardDetails: {
@@ -207,6 +232,7 @@ export const table = {
     meaning: 'Whether card numbers are answered to the model (reveal) or shown to the person only (masked)',
     accepts: 'reveal or masked',
     default: { otherwise: 'reveal in the sandbox, masked in production' },
+    readBy: ['stdio', 'serve'],
     parse: (text) => (text === 'reveal' || text === 'masked' ? text : undefined),
   },
   logLevel: {
@@ -214,6 +240,7 @@ export const table = {
     meaning: 'Least severe level that is logged, to stderr',
     accepts: logLevels.join(', '),
     default: { text: 'info' },
+    readBy: ['stdio', 'serve', 'simulate'],
     parse: (text) => logLevels.find((level) => level === text),
   },
 } as const satisfies { [K in SettingKey]: Setting<Config[K]> }
@@ -224,9 +251,9 @@ export const table = {
  */
 export const settings = Object.freeze(
   (Object.keys(table) as SettingKey[]).map((key) => {
-    const { placeholder, meaning, accepts, default: fallback, secret = false }: Setting<unknown> = table[key]
+    const { placeholder, meaning, accepts, default: fallback, secret = false, readBy }: Setting<unknown> = table[key]
     const shown = 'text' in fallback ? fallback.text : fallback.otherwise
-    return Object.freeze({ key, ...names(key), placeholder, meaning, accepts, shown, secret })
+    return Object.freeze({ key, ...names(key), placeholder, meaning, accepts, shown, secret, readBy })
   }),
 )
 

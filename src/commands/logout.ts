@@ -1,5 +1,5 @@
 import { signOut } from '../auth/sign-out.ts'
-import { loadConfig } from '../config.ts'
+import { configured } from './configured.ts'
 import { orExplainFailure } from './explain-failure.ts'
 import type { Flags } from './main.ts'
 import { atSignInPlace } from './sign-in-place.ts'
@@ -7,7 +7,7 @@ import { atSignInPlace } from './sign-in-place.ts'
 /** Ends the login at a payments API. */
 export async function logout(flags: Flags): Promise<void> {
   await orExplainFailure(async () => {
-    await atSignInPlace(loadConfig({ flags }), async (options) => {
+    await atSignInPlace(configured('logout', flags), async (options) => {
       const ended = await signOut(options)
       if (ended.kind === 'none') process.stdout.write(`Nobody was signed in at ${options.baseUrl}.\n`)
       else process.stdout.write(`You are signed out of ${options.baseUrl}.\n`)

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import type { ConfigSources } from '../config.ts'
-import { settings } from '../settings.ts'
+import { type CommandName, settings } from '../settings.ts'
 import { simulateHelp, simulateOptions } from '../simulate/options.ts'
 import { version } from './version.ts'
 
@@ -11,24 +11,25 @@ export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command('payments-mcp')
     .description('A payments API as MCP tools, with a complete sandbox. Without a command: an MCP server over stdio.')
     .version(version)
-    .showHelpAfterError('(payments-mcp --help lists what there is)')
-  withSettings(program).action(running(async () => (await import('./stdio.ts')).stdio))
-  withSettings(program.command('serve'))
+    .configureOutput({ outputError: (text, write) => write(`payments-mcp: ${oneLine(text)}\n`) })
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
+  withSettings(program, 'stdio').action(running(async () => (await import('./stdio.ts')).stdio))
+  withSettings(program.command('serve'), 'serve')
     .description('Run the sandbox as an HTTP server.')
     .action(running(async () => (await import('./serve.ts')).serve))
-  const simulation = withSettings(program.command('simulate'))
+  const simulation = withSettings(program.command('simulate'), 'simulate')
     .description('Simulated agents make card purchases through MCP, and every answer is checked.')
     .addHelpText('after', simulateHelp)
     .action(running(async () => (await import('./simulate.ts')).simulate))
   for (const [flags, meaning, fallback] of simulateOptions) simulation.option(flags, meaning, fallback)
-  withSettings(program.command('login'))
+  withSettings(program.command('login'), 'login')
     .description('Sign in at a payments API in a browser: the MCP server then acts as who signed in.')
     .option('--device', 'Sign in with a code on another device, for a machine without a browser')
     .action(running(async () => (await import('./login.ts')).login))
-  withSettings(program.command('logout'))
+  withSettings(program.command('logout'), 'logout')
     .description('End the sign-in at a payments API, there and here.')
     .action(running(async () => (await import('./logout.ts')).logout))
-  withSettings(program.command('whoami'))
+  withSettings(program.command('whoami'), 'whoami')
     .description('Tell whom the MCP server acts as.')
     .action(running(async () => (await import('./whoami.ts')).whoami))
   await program.parseAsync(argv)
@@ -42,9 +43,18 @@ function running<Given extends Flags>(load: () => Promise<(flags: Given) => Prom
   }
 }
 
-function withSettings(command: Command): Command {
-  for (const { flag, placeholder, meaning, shown, variable } of settings) {
-    command.addOption(new Option(`${flag} <${placeholder}>`, `${meaning} (${variable}; default: ${shown})`))
+/** Every setting is understood, so that the command can say which it does not read; its help lists the others. */
+function withSettings(command: Command, name: CommandName): Command {
+  for (const { flag, placeholder, meaning, shown, variable, readBy } of settings) {
+    const option = new Option(`${flag} <${placeholder}>`, `${meaning} (${variable}; default: ${shown})`)
+    command.addOption(option.hideHelp(!readBy.includes(name)))
   }
   return command
+}
+
+function oneLine(text: string): string {
+  return text
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .trim()
 }

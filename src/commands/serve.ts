@@ -1,10 +1,11 @@
 import { resolve } from 'node:path'
-import { ConfigError, loadConfig } from '../config.ts'
+import { ConfigError } from '../config.ts'
 import { createLogger, type Logger } from '../log.ts'
 import { listen } from '../service/listen.ts'
 import type { SeededCredentials } from '../service/seed.ts'
 import type { Config } from '../settings.ts'
 import { realSystem } from '../system.ts'
+import { configured } from './configured.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
 import type { Flags } from './main.ts'
@@ -13,7 +14,7 @@ import { createSite, type Site } from './site.ts'
 /** The service as one HTTP process, until SIGINT or SIGTERM. */
 export async function serve(flags: Flags): Promise<void> {
   await orExplain(async () => {
-    const config = loadConfig({ flags })
+    const config = configured('serve', flags)
     const log = createLogger({ level: config.logLevel })
     let url = ''
     const publicUrl = () => config.publicUrl ?? url

@@ -2,13 +2,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SingleBar } from 'cli-progress'
-import { ConfigError, dataDirectory, loadConfig } from '../config.ts'
+import { ConfigError, dataDirectory } from '../config.ts'
 import { show } from '../errors.ts'
 import type { Config } from '../settings.ts'
 import { connectOverStdio } from '../simulate/mcp-caller.ts'
 import { simulate as runSimulation } from '../simulate/simulate.ts'
 import type { Target } from '../simulate/world.ts'
 import { realSystem } from '../system.ts'
+import { configured } from './configured.ts'
 import { orExplain } from './explain.ts'
 import type { Flags } from './main.ts'
 
@@ -25,7 +26,7 @@ type SimulateFlags = Flags & {
 /** Simulated agents buy with cards through real MCP connections; every answer is checked. */
 export async function simulate(flags: SimulateFlags): Promise<void> {
   await orExplain(async () => {
-    const config = loadConfig({ flags })
+    const config = configured('simulate', flags)
     if (config.environment === 'production') {
       throw new ConfigError('PAYMENTS_ENVIRONMENT (--environment) got production; simulate accepts sandbox.')
     }

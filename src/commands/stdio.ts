@@ -1,10 +1,11 @@
-import { ConfigError, loadConfig } from '../config.ts'
+import { ConfigError } from '../config.ts'
 import { createLogger, type Logger } from '../log.ts'
 import { actorOf, createMcpServer } from '../mcp/server.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
 import { appViews } from '../mcp/ui/apps.ts'
 import type { Config } from '../settings.ts'
 import { newSecret, realSystem } from '../system.ts'
+import { configured } from './configured.ts'
 import type { Connection } from './connection.ts'
 import { orExplain } from './explain.ts'
 import type { Flags } from './main.ts'
@@ -13,7 +14,7 @@ import { version } from './version.ts'
 /** The MCP server on this process's stdin and stdout, until stdin ends. */
 export async function stdio(flags: Flags): Promise<void> {
   await orExplain(async () => {
-    const loaded = loadConfig({ flags })
+    const loaded = configured('stdio', flags)
     refuseEmbeddedProduction(loaded)
     // Known here too: what the connection caused is one of its resources.
     const config = { ...loaded, instanceId: loaded.instanceId ?? `run_${newSecret(realSystem, 16)}` }

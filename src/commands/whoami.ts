@@ -1,10 +1,11 @@
 import type { z } from 'zod'
 import type { Whoami } from '../../tools/credentials.ts'
 import { createTokenStore } from '../auth/token-store.ts'
-import { dataDirectory, loadConfig } from '../config.ts'
+import { dataDirectory } from '../config.ts'
 import { createLogger } from '../log.ts'
 import type { Config } from '../settings.ts'
 import { realSystem } from '../system.ts'
+import { configured } from './configured.ts'
 import { connect } from './connection.ts'
 import { orExplainFailure } from './explain-failure.ts'
 import type { Flags } from './main.ts'
@@ -14,7 +15,7 @@ type Identity = z.infer<typeof Whoami>
 /** Tells whom the MCP server acts as with this configuration. */
 export async function whoami(flags: Flags): Promise<void> {
   await orExplainFailure(async () => {
-    const config = loadConfig({ flags })
+    const config = configured('whoami', flags)
     // A person reads this, who is told the outcome only.
     const connection = connect(config, realSystem, createLogger({ level: 'error' }))
     try {

@@ -4,11 +4,15 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Client as ModernClient } from '@modelcontextprotocol/client'
+import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/client/stdio'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+
+const older = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })"
 
 let home: string
 const running: ChildProcess[] = []
@@ -137,15 +141,77 @@ describe('a start that cannot succeed ends with one line', () => {
     expect(exitCode).toBe(2)
   })
 
-  test('an older Node.js', async () => {
-    const pretend = `Object.defineProperty(process.versions, 'node', { value: '20.20.2' }); await import(${JSON.stringify(cli)})`
-    const { exitCode, stderr } = await ended(process.execPath, ['--input-type=module', '-e', pretend])
-    expect(stderr).toBe('payments-mcp needs Node.js 22.19 or newer; this is Node.js 20.20.2.\n')
+  const unread: [string, string[], RegExp][] = [
+    [
+      'an address of an API to serve',
+      ['serve', '--base-url', 'https://x.example'],
+      /--base-url is not read by serve, but/,
+    ],
+    [
+      'a password to the MCP server',
+      ['--sandbox-password', 'hidden-word-hidden'],
+      /--sandbox-password is not read by the/,
+    ],
+    ['a flag before the command', ['--read-only', 'true', 'login'], /--read-only is not read by login, but by/],
+    ['a flag that none reads', ['serve', '--prot', '1'], /unknown option '--prot' \(Did you mean --port\?\)/],
+    ['a flag without its value', ['serve', '--port'], /option '--port <number>' argument missing/],
+    ['a word that is no command', ['sreve'], /too many arguments/],
+  ]
+  test.each(unread)('a flag that the command does not read: %s', async (_, args, line) => {
+    const { exitCode, stderr, stdout } = await ended(process.execPath, [cli, ...args])
+    expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
+    expect(stderr).not.toContain('hidden-word')
+    expect(stdout).toBe('')
+    expect(exitCode).toBe(2)
+  })
+
+  test('npm start without npm ci on an older Node.js', async () => {
+    const check = fileURLToPath(new URL('../../scripts/node-version.cjs', import.meta.url))
+    const { exitCode, stderr } = await ended(process.execPath, ['-e', `${older}; require(${JSON.stringify(check)})`])
+    expect(stderr).toMatch(/^payments-mcp needs Node.js 22.19 or newer; this is Node.js 20.20.2. Run npm ci.*\n$/)
     expect(exitCode).toBe(1)
+    expect((await ended(process.execPath, [check])).exitCode).toBe(0)
+  })
+})
+
+test('a variable that the command does not read is told in one line, and it starts', async () => {
+  const given = { PAYMENTS_PROT: '1', PAYMENTS_BASE_URL: 'https://x.example', PAYMENTS_KEY: '', PAYMENTS_WEATHER: 'x' }
+  const { url, stderr } = await served({ ...given, PAYMENTS_LOG_LEVEL: 'silent' })
+  expect((await fetch(`${url}/healthz`)).status).toBe(200)
+  expect(stderr().trimEnd().split('\n').toSorted()).toEqual([
+    expect.stringMatching(/^payments-mcp: PAYMENTS_BASE_URL is not read by serve, but by .*; it is ignored\.$/),
+    'payments-mcp: PAYMENTS_PROT is not a setting and is ignored; did you mean PAYMENTS_PORT?',
+    'payments-mcp: PAYMENTS_WEATHER is not a setting and is ignored; payments-mcp --help lists the settings',
+  ])
+})
+
+describe('on an older Node.js', () => {
+  const sentence = 'payments-mcp needs Node.js 22.19 or newer; this is Node.js 20.20.2.'
+  const args = ['--input-type=module', '-e', `${older}; await import(${JSON.stringify(cli)})`]
+
+  test('each command ends with one line', async () => {
+    for (const command of [[], ['serve']]) {
+      const { exitCode, stderr, stdout } = await ended(process.execPath, [...args, ...command])
+      expect({ exitCode, stderr, stdout }).toEqual({ exitCode: 1, stderr: `${sentence}\n`, stdout: '' })
+    }
     const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
     expect(engines.node).toBe('>=22.19')
   })
+
+  test.each([
+    ['2025', () => new Client({ name: 'test', version: '1' }), (options: Launch) => new StdioClientTransport(options)],
+    [
+      '2026',
+      () => new ModernClient({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } }),
+      (options: Launch) => new ModernTransport(options),
+    ],
+  ])('a host of %s is answered with the sentence', async (_, host, transport) => {
+    const starting = host().connect(transport({ command: process.execPath, args, stderr: 'ignore' }) as never)
+    await expect(starting).rejects.toThrow(sentence)
+  })
 })
+
+type Launch = ConstructorParameters<typeof StdioClientTransport>[0]
 
 function started(command: string, args: string[], env: Record<string, string> = {}): ChildProcess {
   const child = spawn(command, args, {
@@ -155,8 +221,12 @@ function started(command: string, args: string[], env: Record<string, string> = 
   return child
 }
 
-async function served(env: Record<string, string> = {}): Promise<{ text: string; url: string }> {
+async function served(env: Record<string, string> = {}) {
   const child = started(process.execPath, [cli, 'serve'], env)
+  let errors = ''
+  child.stderr?.on('data', (chunk) => {
+    errors += chunk
+  })
   let text = ''
   for await (const chunk of child.stdout ?? []) {
     text += chunk
@@ -164,7 +234,7 @@ async function served(env: Record<string, string> = {}): Promise<{ text: string;
   }
   const url = /listening on (\S+)/.exec(text)?.[1]
   if (url === undefined) throw new Error(`It did not start: ${text}`)
-  return { text, url }
+  return { text, url, stderr: () => errors }
 }
 
 async function ended(command: string, args: string[], env: Record<string, string> = {}) {

@@ -1,0 +1,8 @@
+import { configFor } from '../config.ts'
+import type { CommandName, Config } from '../settings.ts'
+import type { Flags } from './main.ts'
+
+/** The settings of the command that this process runs. What it does not read, the person at the terminal is told. */
+export function configured(command: CommandName, flags: Flags): Config {
+  return configFor(command, { flags }, (line) => process.stderr.write(`payments-mcp: ${line}\n`))
+}

@@ -1,0 +1,55 @@
+/** Kept equal to `engines` in package.json by a test. */
+const neededNode = [22, 19] as const
+
+// Runs on any Node.js that knows modules: no syntax or function here is newer than Node.js 14.
+
+/** Why this Node.js cannot run the program; undefined: it can. */
+export function refusalOfNode(version: string): string | undefined {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major > neededNode[0] || (major === neededNode[0] && minor >= neededNode[1])) return undefined
+  return `payments-mcp needs Node.js ${neededNode.join('.')} or newer; this is Node.js ${version}.`
+}
+
+/**
+ * Ends the process with the refusal. An AI host shows nobody what is on stderr, but what its requests are answered
+ * with; so where a host listens, each is answered with the refusal until the host hangs up.
+ */
+export function refuse(refusal: string, command: string | undefined): void {
+  process.exitCode = 1
+  process.stderr.write(`${refusal}\n`)
+  const isServer = command === undefined || command.startsWith('-')
+  if (isServer && !process.stdin.isTTY) answerEach(refusal)
+}
+
+/** Longer than any `initialize`. What is longer is no host's, and is not kept. */
+const longestLine = 1_000_000
+
+function answerEach(refusal: string): void {
+  let text = ''
+  process.stdin.setEncoding('utf8')
+  process.stdin.on('data', (chunk) => {
+    const lines = (text + chunk).split('\n')
+    text = lines.pop() ?? ''
+    for (const line of lines) answer(line, refusal)
+    if (text.length > longestLine) process.stdin.destroy()
+  })
+}
+
+function answer(line: string, refusal: string): void {
+  const id = idOf(line)
+  if (id === undefined) return
+  // JSON-RPC 2.0, section 5.1: an internal error.
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32603, message: refusal } })}\n`)
+}
+
+/** Of a request; undefined for a notification and for what is no message. */
+function idOf(line: string): string | number | undefined {
+  try {
+    const { id, method } = JSON.parse(line)
+    const isRequest = typeof method === 'string' && (typeof id === 'string' || typeof id === 'number')
+    return isRequest ? id : undefined
+  } catch {
+    // Whatever it is, it is no request, and the refusal stands on stderr.
+    return undefined
+  }
+}
