@@ -5,8 +5,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/postgres.ts'],
     // Much longer than anything takes, also where the machine has other things to do: what hangs shows all the same.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     // Twice the cores of the smallest machine it runs on: many wait for browsers, processes and PostgreSQL.
     maxWorkers: 4,
     // Nothing in the product is shared but by being passed on, so files may share the loaded modules.

@@ -1,10 +1,9 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { browserStartMs, openTab, type Site, startBrowser, startSite } from '../pages/browser.ts'
+import { expectFocus, openTab, type Site, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
 import { type Checks, checks, codeAt, wrongCode } from './authenticator.ts'
 
 describe('the verification page in a browser', () => {
-  let browser: Browser
+  let browser: TestBrowser
   let site: Site
   let us: Checks
 
@@ -12,7 +11,7 @@ describe('the verification page in a browser', () => {
     browser = await startBrowser()
     site = await startSite()
     us = await checks(site.world)
-  }, browserStartMs)
+  })
   afterAll(async () => {
     await browser?.close()
     await site?.close()
@@ -25,24 +24,25 @@ describe('the verification page in a browser', () => {
     const { page, complaints } = await openTab(context, url)
     const secret = (await page.locator('code').first().textContent()) ?? ''
     const fits = () => page.evaluate('document.documentElement.scrollWidth <= 320')
-    expect(await fits()).toBe(true)
+    await expect.poll(fits).toBe(true)
 
     await page.keyboard.press('Tab')
     await page.keyboard.type(wrongCode(secret, site.world.system.now()))
     await page.keyboard.press('Enter')
     await page.waitForSelector('[aria-invalid=true]')
     const field = page.getByRole('textbox', { name: '6-digit code' })
-    expect(await page.title()).toMatch(/^Error: /)
+    await expect.poll(() => page.title()).toMatch(/^Error: /)
     // Whoever does not see the page hears the problem with the field, which has the focus.
-    expect(await page.evaluate('document.activeElement.id')).toBe('code')
-    expect(await page.locator(`#${await field.getAttribute('aria-describedby')}`).textContent()).toContain('not right')
-    expect(await fits()).toBe(true)
+    await expectFocus(field)
+    const problem = page.locator(`#${await field.getAttribute('aria-describedby')}`)
+    await expect.poll(() => problem.textContent()).toContain('not right')
+    await expect.poll(fits).toBe(true)
 
     await page.keyboard.type(codeAt(secret, site.world.system.now()))
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Verified' }).waitFor()
-    expect(await page.getByRole('status').textContent()).toContain('You can approve again now.')
+    await expect.poll(() => page.getByRole('status').textContent()).toContain('You can approve again now.')
     expect(complaints.filter((text) => !text.includes('422'))).toEqual([])
     expect((await user.approve((await us.review(50_001)).approvalId)).status).toBe(200)
     await context.close()

@@ -69,7 +69,7 @@ describe('renewing', () => {
     expect(renewals()).toHaveLength(1)
   })
 
-  test('happens once for all processes, which then use the same token', { timeout: 60_000 }, async () => {
+  test('happens once for all processes, which then use the same token', async () => {
     await world.signIn()
     const processes = await Promise.all(Array.from({ length: 3 }, () => startProcess()))
     try {

@@ -48,7 +48,7 @@ beforeAll(async () => {
   }
   processes.push(await serve([cli, 'serve'], env))
   processes.push(await serve([cli, 'serve'], env))
-}, 60_000)
+})
 
 afterAll(async () => {
   await Promise.all(processes.map((served) => served.stop()))
@@ -84,7 +84,7 @@ test('a session goes on at whichever process its requests reach, also when one o
   await processes.pop()?.stop()
   expect(await buy()).toBe(instances[0])
   await host.close()
-}, 60_000)
+})
 
 test('what one process signs, the other takes', async () => {
   const metadata = async () => (await fetch(`${address}/.well-known/oauth-authorization-server`)).json()

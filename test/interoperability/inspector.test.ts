@@ -34,7 +34,7 @@ describe.each(Object.entries(places))('the inspector, over %s', (_name, place) =
     const { stdout } = await promisify(execFile)(
       process.execPath,
       [fileURLToPath(inspector), '--cli', ...place(), ...options],
-      { env: { PATH: process.env.PATH, HOME: home }, timeout: 30_000, maxBuffer: 16 * 1024 * 1024 },
+      { env: { PATH: process.env.PATH, HOME: home }, timeout: 240_000, maxBuffer: 16 * 1024 * 1024 },
     )
     return JSON.parse(stdout)
   }

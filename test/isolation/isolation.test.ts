@@ -37,13 +37,13 @@ describe.each(tables)('every operation x credential x target on $name', ({ datab
   beforeAll(async () => {
     startedMs = performance.now()
     prove = await prober(database)
-  }, 60_000)
+  })
   afterAll(async () => {
     const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
     console.info(`isolation on ${name}: ${count} cells of ${operations.length} operations in ${seconds} s`)
     await proveBooks(prove.on.world.store)
     await prove.on.world.drop()
-  }, 60_000)
+  })
 
   const run = async (all: Cell[], probe: (cell: Cell) => Promise<string[]>) => {
     const wrong: string[] = []

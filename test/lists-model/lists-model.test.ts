@@ -52,7 +52,7 @@ describe.each(databases)('lists and a model of them on $name', (database) => {
     await world.drop()
   })
 
-  test('agree after whatever was done, however they are filtered and paged', { timeout: 60_000 }, async () => {
+  test('agree after whatever was done, however they are filtered and paged', async () => {
     const actions = fc.array(action, { minLength: 30, maxLength: 50, size: 'max' })
     const limits = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 8, maxLength: 8 })
     const property = fc.asyncProperty(actions, limits, async (all, pageSizes) => {

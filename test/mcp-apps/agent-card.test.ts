@@ -1,12 +1,11 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { browserStartMs, startBrowser } from '../pages/browser.ts'
+import { startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { proveBooks } from '../service/books.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { eventually, openHost, type TestHost } from './host.ts'
+import { openHost, type TestHost } from './host.ts'
 
-let browser: Browser
+let browser: TestBrowser
 let world: World
 let host: TestHost
 
@@ -14,7 +13,7 @@ beforeAll(async () => {
   browser = await startBrowser()
   world = await createWorld(sqlite)
   host = await openHost(browser, world)
-}, browserStartMs)
+})
 beforeEach(() => {
   host.calls.length = 0
 })
@@ -47,13 +46,13 @@ test('a card is issued, shown without its number, and pays by clicking', async (
   const { structuredContent } = await host.use('issue_agent_card', issue)
   const cardId = structuredContent?.data.id ?? ''
   await host.view.getByRole('heading', { level: 1, name: 'Books' }).waitFor()
-  expect(await facts()).toEqual(['$50.00', 'Jan 15, 2026, 1:00 PM', 'Jan 15, 2026, 12:00 PM'])
+  await expect.poll(facts).toEqual(['$50.00', 'Jan 15, 2026, 1:00 PM', 'Jan 15, 2026, 12:00 PM'])
   await field().fill('42.50')
   await button('Authorize $42.50').click()
   await news().getByText('Authorized. $42.50 held.').waitFor()
   await host.view.getByText('Used', { exact: true }).waitFor()
-  await eventually(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
-  expect(await purchases()).toEqual(['$42.50 at BooksJan 15, 2026, 12:00 PMAuthorized. $42.50 held.'])
+  await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
+  await expect.poll(purchases).toEqual(['$42.50 at BooksJan 15, 2026, 12:00 PMAuthorized. $42.50 held.'])
 
   const details = (await world.get(`/agent-cards/${cardId}/details`)).json.data.attributes
   const { view } = host
@@ -70,7 +69,7 @@ test('what is declined is said in words, and can be tried again with less', asyn
   await button('Authorize $50.00').waitFor()
   await field().press('Enter')
   await news().getByText('Authorized. $50.00 held.').waitFor()
-  expect(await purchases()).toHaveLength(2)
+  await expect.poll(purchases).toHaveLength(2)
 })
 
 test('an authorization that is not resolved at first is one purchase', async () => {
@@ -97,8 +96,8 @@ test('it follows its purchase, and says when it has expired', async () => {
   await world.post('/simulations/clock/advance', { seconds: 600 })
   await host.use('get_agent_card', { cardId: brief })
   await host.view.getByText('Nothing changes any more.').waitFor()
-  expect(await host.view.locator('#state').textContent()).toBe('Expired')
-  expect(await host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
+  await expect.poll(() => host.view.locator('#state').textContent()).toBe('Expired')
+  await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
 })
 
 test('is told to a screen reader', async () => {

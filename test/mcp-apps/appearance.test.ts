@@ -1,18 +1,18 @@
-import type { Browser, FrameLocator } from 'playwright-core'
+import type { FrameLocator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { browserStartMs, startBrowser } from '../pages/browser.ts'
+import { startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { created, payer } from '../payments/payer.ts'
 import { sqlite } from '../support/databases.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
-import { eventually, openHost, type TestHost } from './host.ts'
+import { openHost, type TestHost } from './host.ts'
 
-let browser: Browser
+let browser: TestBrowser
 let world: World
 
 beforeAll(async () => {
   browser = await startBrowser()
   world = await createWorld(sqlite)
-}, browserStartMs)
+})
 afterAll(async () => {
   await browser.close()
   await world.drop()
@@ -55,10 +55,12 @@ async function expectLook({ page, view }: TestHost, scheme: 'light' | 'dark'): P
   const { weak, looked } = (await frame.evaluate(weakTexts)) as { weak: string[]; looked: number }
   expect(weak).toEqual([])
   expect(looked).toBeGreaterThan(10)
-  expect(await styleOf(view, 'backgroundColor')).toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(26, 29, 35)')
+  await expect
+    .poll(() => styleOf(view, 'backgroundColor'))
+    .toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(26, 29, 35)')
   // Nothing is cut off: the host gives it the height that it told.
   const height = (): Promise<number> => view.locator('body').evaluate('document.body.offsetHeight - innerHeight')
-  await eventually(height).toBeLessThanOrEqual(0)
+  await expect.poll(height).toBeLessThanOrEqual(0)
 }
 
 const styleOf = (view: FrameLocator, property: string): Promise<string> =>
@@ -128,12 +130,12 @@ test('it follows the host: its theme when that changes, its colors and typeface,
   await host.view.getByText('Updates by itself.').waitFor()
   const look = (property: string) => styleOf(host.view, property)
   await host.tell('context', { theme: 'dark', timeZone: 'UTC' })
-  await eventually(() => look('backgroundColor')).toBe('rgb(26, 29, 35)')
+  await expect.poll(() => look('backgroundColor')).toBe('rgb(26, 29, 35)')
 
   const some = { '--color-background-primary': 'rgb(250, 240, 230)', '--font-sans': 'Georgia' }
   await host.tell('context', { theme: 'light', styles: { variables: some } })
-  await eventually(() => look('fontFamily')).toBe('Georgia')
-  expect(await look('backgroundColor')).toBe('rgb(255, 255, 255)')
+  await expect.poll(() => look('fontFamily')).toBe('Georgia')
+  await expect.poll(() => look('backgroundColor')).toBe('rgb(255, 255, 255)')
   const all = {
     ...some,
     '--color-text-primary': 'rgb(1, 2, 3)',
@@ -141,13 +143,13 @@ test('it follows the host: its theme when that changes, its colors and typeface,
     '--color-border-secondary': 'rgb(200, 200, 200)',
   }
   await host.tell('context', { theme: 'light', styles: { variables: all } })
-  await eventually(() => look('backgroundColor')).toBe('rgb(250, 240, 230)')
-  expect(await look('color')).toBe('rgb(1, 2, 3)')
+  await expect.poll(() => look('backgroundColor')).toBe('rgb(250, 240, 230)')
+  await expect.poll(() => look('color')).toBe('rgb(1, 2, 3)')
 
   await host.page.setViewportSize({ width: 320, height: 900 })
   const overflow = (): Promise<number> =>
     host.view.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth)
-  await eventually(overflow).toBe(0)
+  await expect.poll(overflow).toBe(0)
   await shoot(host, 'narrow')
   await host.close()
 })

@@ -1,13 +1,12 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { browserStartMs, startBrowser } from '../pages/browser.ts'
+import { startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { created, type Payer, payer } from '../payments/payer.ts'
 import { proveBooks } from '../service/books.ts'
 import { sqlite } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
-import { eventually, openHost, type Question, type TestHost } from './host.ts'
+import { openHost, type Question, type TestHost } from './host.ts'
 
-let browser: Browser
+let browser: TestBrowser
 let world: World
 let self: Payer
 let other: OtherParty
@@ -21,7 +20,7 @@ beforeAll(async () => {
   other = await addParty(world)
   await self.setLimits('agents', (await world.whoami()).agentId ?? '', { perTransaction: 1000, perDay: 1500 })
   host = await openHost(browser, world, { key: world.apiKey })
-}, browserStartMs)
+})
 beforeEach(() => {
   host.calls.length = 0
 })
@@ -100,7 +99,7 @@ test('is approved by clicking: the money moves once', async () => {
   await news().getByText('Approved.').waitFor()
   expect(await self.status(paymentId)).toBe('COMPLETED')
   await host.view.getByText('Nothing changes any more.').waitFor()
-  expect(await host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
+  await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
   const decisions = host.calls.filter(({ name }) => name === 'approve_approval')
   expect(decisions.map((call) => call.arguments)).toEqual([
     { approvalId: id, idempotencyKey: expect.stringMatching(/^view_[0-9a-f]{32}$/) },
@@ -117,7 +116,7 @@ test('is denied with a reason, by keyboard alone', async () => {
   await news().getByText('Denied.').waitFor()
   await host.view.getByText('Not this year').waitFor()
   expect(await self.status(paymentId)).toBe('APPROVAL_DENIED')
-  await eventually(() => host.view.locator(':focus').evaluate((element) => element.id)).toBe('title')
+  await expect.poll(() => host.view.locator(':focus').evaluate((element) => element.id)).toBe('title')
 })
 
 test('a decision made elsewhere appears, and stands', async () => {
@@ -154,7 +153,7 @@ test('is approved once the person whom the server asks agrees, and not before', 
   const approve = asking.view.getByRole('button', { name: 'Approve $20.00' })
   await approve.click()
   const told = () => asking.view.getByRole('alert').textContent()
-  await eventually(told).toBe('The person did not agree. Nothing was done.')
+  await expect.poll(told).toBe('The person did not agree. Nothing was done.')
   expect(await self.status(paymentId)).toBe('IN_REVIEW')
 
   confirm = true

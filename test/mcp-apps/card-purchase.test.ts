@@ -1,12 +1,11 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { browserStartMs, startBrowser } from '../pages/browser.ts'
+import { startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { proveBooks } from '../service/books.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { eventually, openHost, type TestHost } from './host.ts'
+import { openHost, type TestHost } from './host.ts'
 
-let browser: Browser
+let browser: TestBrowser
 let world: World
 let host: TestHost
 /** What stands between the server and the service. */
@@ -16,7 +15,7 @@ beforeAll(async () => {
   browser = await startBrowser()
   world = await createWorld(sqlite)
   host = await openHost(browser, world, { fetch: async (request) => fetch(request) })
-}, browserStartMs)
+})
 beforeEach(() => {
   fetch = world.service.fetch
   host.calls.length = 0
@@ -71,13 +70,13 @@ async function letTimePass() {
 describe('a purchase, lived through by clicking', () => {
   test('is captured in part and refunded in two parts', async () => {
     const { id } = await authorized()
-    expect(await amounts()).toEqual({ held: '$42.50', captured: '$0.00', refunded: '$0.00' })
+    await expect.poll(amounts).toEqual({ held: '$42.50', captured: '$0.00', refunded: '$0.00' })
 
     await field('Amount to capture in USD').fill('30')
     await press('Capture part: $30.00')
     await news().getByText('Partly captured: held $0.00, captured $30.00, refunded $0.00.').waitFor()
     expect(await read(id)).toMatchObject({ status: 'partially_captured', captured: 3000 })
-    await eventually(events).toEqual(['Card issued', 'Authorized: $42.50', 'Captured: $30.00'])
+    await expect.poll(events).toEqual(['Card issued', 'Authorized: $42.50', 'Captured: $30.00'])
     await host.view.getByText('The rest of the hold, $12.50, was released.').waitFor()
 
     await button('Refund $30.00').waitFor()
@@ -86,11 +85,11 @@ describe('a purchase, lived through by clicking', () => {
     await news().getByText('Partly refunded').waitFor()
     await press('Refund $19.50')
     await news().getByText('Refunded: held $0.00, captured $30.00, refunded $30.00.').waitFor()
-    expect(await amounts()).toEqual({ held: '$0.00', captured: '$30.00', refunded: '$30.00' })
-    expect((await events()).slice(3)).toEqual(['Refunded: $10.50', 'Refunded: $19.50'])
+    await expect.poll(amounts).toEqual({ held: '$0.00', captured: '$30.00', refunded: '$30.00' })
+    await expect.poll(async () => (await events()).slice(3)).toEqual(['Refunded: $10.50', 'Refunded: $19.50'])
     expect(await read(id)).toMatchObject({ refunded: 3000 })
     await host.view.getByText('Nothing changes any more.').waitFor()
-    await eventually(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
+    await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
   })
 
   test('opens with all that happened before', async () => {
@@ -104,9 +103,9 @@ describe('a purchase, lived through by clicking', () => {
     }
     await host.use('get_card_transaction', { cardTransactionId: id })
     const before = ['Card issued', 'Authorized: $42.50', 'Captured: $30.00']
-    await eventually(events).toEqual([...before, 'Refunded: $10.50', 'Refunded: $0.50'])
+    await expect.poll(events).toEqual([...before, 'Refunded: $10.50', 'Refunded: $0.50'])
     await host.use('get_card_transaction', { cardTransactionId: id }, { capabilities: {} })
-    await eventually(events).toEqual([...before.slice(1), 'Refunded: $11.00'])
+    await expect.poll(events).toEqual([...before.slice(1), 'Refunded: $11.00'])
   })
 
   test.each([
@@ -117,7 +116,7 @@ describe('a purchase, lived through by clicking', () => {
     await press(name)
     await host.view.getByText(detail).waitFor()
     expect(await read(id)).toMatchObject({ status: 'reversed', held: 0 })
-    expect(await events()).toEqual(['Card issued', 'Authorized: $42.50', 'Hold released'])
+    await expect.poll(events).toEqual(['Card issued', 'Authorized: $42.50', 'Hold released'])
     await host.view.getByText('Nothing changes any more.').waitFor()
   })
 
@@ -127,19 +126,19 @@ describe('a purchase, lived through by clicking', () => {
     const focused = () => host.view.locator(':focus').evaluate((element) => element.id)
     await button('Capture $42.50').waitFor()
     await keyboard.press('Tab')
-    expect(await focused()).toBe('amount')
+    await expect.poll(focused).toBe('amount')
     await keyboard.press('ControlOrMeta+a')
     await keyboard.type('40')
     await keyboard.press('Tab')
-    expect(await focused()).toBe('capture')
+    await expect.poll(focused).toBe('capture')
     await keyboard.press('Space')
     await button('Refund $40.00').waitFor()
-    await eventually(focused).toBe('title')
+    await expect.poll(focused).toBe('title')
     await keyboard.press('Tab')
-    expect(await focused()).toBe('amount')
+    await expect.poll(focused).toBe('amount')
     await keyboard.press('Enter')
     await news().getByText('Refunded').waitFor()
-    await eventually(focused).toBe('title')
+    await expect.poll(focused).toBe('title')
     expect(await read(id)).toMatchObject({ captured: 4000, refunded: 4000 })
   })
 
@@ -214,7 +213,7 @@ describe('what is declined', () => {
     await host.use('simulate_card_authorization', input)
     await host.view.getByText(words).waitFor()
     await host.view.getByText('Nothing changes any more.').waitFor()
-    expect(await host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
+    await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
     const before = host.calls.length
     await letTimePass()
     expect(host.calls).toHaveLength(before)
@@ -228,7 +227,7 @@ describe('what goes wrong', () => {
       await field('Amount to capture in USD').fill(typed)
       await press('Capture')
       await problem().getByText('Enter an amount from $0.01 to $42.50, such as 42.50.').waitFor()
-      expect(await field('Amount to capture in USD').getAttribute('aria-invalid')).toBe('true')
+      await expect.poll(() => field('Amount to capture in USD').getAttribute('aria-invalid')).toBe('true')
     }
     expect(writes()).toEqual([])
   })
@@ -247,7 +246,7 @@ describe('what goes wrong', () => {
     await press('Reverse')
     await problem().getByText('It changed meanwhile: this is how it stands now.').waitFor()
     await button('Refund $42.50').waitFor()
-    expect((await events()).at(-1)).toBe('Captured: $42.50')
+    await expect.poll(async () => (await events()).at(-1)).toBe('Captured: $42.50')
   })
 
   test('a reversal that failed is not told as one', async () => {
@@ -274,7 +273,7 @@ describe('what goes wrong', () => {
     failures = 0
     await press('Refund $10.00')
     await news().getByText('refunded $10.00').waitFor()
-    expect(await problem().textContent()).toBe('')
+    await expect.poll(() => problem().textContent()).toBe('')
     await field('Amount to refund in USD').fill('10')
     await press('Refund $10.00')
     await news().getByText('refunded $20.00').waitFor()
@@ -294,7 +293,7 @@ describe('what goes wrong', () => {
     await press('Capture $42.50')
     await news().getByText('Captured').waitFor()
     await button('Refund $42.50').waitFor()
-    expect(await problem().textContent()).toBe('')
+    await expect.poll(() => problem().textContent()).toBe('')
   })
 
   test('a result that is an error, and a call that was cancelled, are told', async () => {
@@ -322,11 +321,11 @@ describe('while it is looked at', () => {
     }
     await move('5000px')
     // Twice, for a look may have been under way.
-    await eventually(async () => (await looksInTime()) + (await looksInTime())).toBe(0)
+    await expect.poll(async () => (await looksInTime()) + (await looksInTime())).toBe(0)
     await simulate(id, 'refund', { amount: 250, currency: 'USD' })
     expect(await looksInTime()).toBe(0)
     await move('0')
-    await eventually(looksInTime).toBeGreaterThan(0)
+    await expect.poll(looksInTime).toBeGreaterThan(0)
     await host.view.getByText('Refunded: $2.50').waitFor()
   })
 
@@ -347,15 +346,15 @@ describe('while it is looked at', () => {
 describe('hosts differ', () => {
   test('one that carries no calls gets the state and no buttons', async () => {
     await authorized({ capabilities: {} })
-    expect(await amounts()).toEqual({ held: '$42.50', captured: '$0.00', refunded: '$0.00' })
-    expect(await host.view.getByRole('button').count()).toBe(0)
+    await expect.poll(amounts).toEqual({ held: '$42.50', captured: '$0.00', refunded: '$0.00' })
+    await expect.poll(() => host.view.getByRole('button').count()).toBe(0)
   })
 
   test('one that hands on the text only shows the same', async () => {
     const { id } = await authorized({ capabilities: {} })
     const purchase = (await simulate(id, 'reverse')).json
     await host.tell('result', { content: [{ type: 'text', text: JSON.stringify({ data: purchase.data }) }] })
-    await eventually(events).toEqual(['Authorized: $42.50', 'Hold released'])
+    await expect.poll(events).toEqual(['Authorized: $42.50', 'Hold released'])
   })
 
   test('production has no simulations', async () => {
@@ -363,7 +362,7 @@ describe('hosts differ', () => {
     const live = await openHost(browser, world, { environment: 'production' })
     await live.use('get_card_transaction', { cardTransactionId: id })
     await live.view.getByText('Updates by itself.').waitFor()
-    expect(await live.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
+    await expect.poll(() => live.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
     await live.close()
   })
 
@@ -380,8 +379,8 @@ describe('hosts differ', () => {
   test('what a merchant is called stays text', async () => {
     const merchant = '<img src=x onerror=alert(1)></script><script>alert(2)</script>&lt;'
     await authorized({ merchant })
-    expect(await heading(merchant).locator('*').count()).toBe(0)
+    await expect.poll(() => heading(merchant).locator('*').count()).toBe(0)
     await host.view.getByText(`For one purchase at ${merchant}`).waitFor()
-    expect(await host.view.locator('img, script').count()).toBe(1)
+    await expect.poll(() => host.view.locator('img, script').count()).toBe(1)
   })
 })

@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import type { JSONRPCMessage, Server, Transport } from '@modelcontextprotocol/server'
 import { build } from 'esbuild'
-import type { Browser, BrowserContext, FrameLocator, Page } from 'playwright-core'
-import { expect } from 'vitest'
+import type { BrowserContext, FrameLocator, Page } from 'playwright-core'
 import { createClient } from '../../src/client/client.ts'
 import { createMcpServer } from '../../src/mcp/server.ts'
 import { appResources, toolUiMeta } from '../../src/mcp/ui/apps.ts'
 import type { Environment } from '../../src/operation.ts'
 import type { ToolResult } from '../mcp/hosts.ts'
+import type { TestBrowser } from '../pages/browser.ts'
 import type { World } from '../support/world.ts'
 
 /** What a host lets a view load by default: nothing but what stands in its document. */
@@ -54,24 +54,15 @@ export interface TestHost {
   close(): Promise<void>
 }
 
-/** Short of a test's own limit, so that what was waited for is told. */
-const longestWaitMs = 20_000
-
-/** Expects what will be so in a moment. */
-export function eventually<T>(look: () => T | Promise<T>) {
-  return expect.poll(look, { timeout: longestWaitMs })
-}
-
 let script: Promise<string> | undefined
 
-export async function openHost(browser: Browser, world: World, options: HostOptions = {}): Promise<TestHost> {
+export async function openHost(browser: TestBrowser, world: World, options: HostOptions = {}): Promise<TestHost> {
   script ??= hostScript()
   const context = await browser.newContext({
     colorScheme: options.colorScheme ?? 'light',
     viewport: { width: 760, height: 900 },
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(longestWaitMs)
   const { strayRequests, complaints } = watched(page)
   // Runs as time does, and can be moved ahead.
   await page.clock.install()

@@ -42,7 +42,7 @@ describe('conformance', () => {
     }
     createInterface({ input: child.stdout }).on('line', take)
     createInterface({ input: child.stderr }).on('line', take)
-    const timer = setTimeout(() => child.kill(), 60_000)
+    const timer = setTimeout(() => child.kill(), 240_000)
     const code = await new Promise((resolve) => child.once('close', resolve))
     clearTimeout(timer)
     return { code, text: printed.join('\n') }

@@ -1,9 +1,9 @@
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client'
 import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import type { Browser, BrowserContext } from 'playwright-core'
+import type { BrowserContext } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { browserStartMs, startBrowser } from '../pages/browser.ts'
+import { startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { createHostAccount, type HostAccount } from './host-account.ts'
 import { type Served, serveWorld } from './served.ts'
 
@@ -21,12 +21,12 @@ const hosts = [
   { name: 'the v2 client, 2026 era', open: (url: URL, account: HostAccount) => openModern(url, account, 'auto') },
 ]
 
-let browser: Browser
+let browser: TestBrowser
 let served: Served
 beforeAll(async () => {
   browser = await startBrowser()
   served = await serveWorld()
-}, browserStartMs)
+})
 afterAll(async () => {
   await browser.close()
   await served.close()
@@ -115,7 +115,7 @@ describe.each(hosts)('$name', ({ open }) => {
     expect(account.asked).not.toBe(asked)
     await host.close().catch(() => {})
     await context.close()
-  }, 60_000)
+  })
 })
 
 interface Whoami {

@@ -28,7 +28,7 @@ beforeAll(async () => {
   await packBundle({ folder, file })
   expect(await unpackExtension({ mcpbPath: file, outputDir: unpacked, silent: true })).toBe(true)
   manifest = JSON.parse(readFileSync(join(unpacked, 'manifest.json'), 'utf8'))
-}, 60_000)
+})
 
 afterAll(() => rmSync(directory, { recursive: true }))
 

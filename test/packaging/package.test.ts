@@ -29,7 +29,7 @@ beforeAll(async () => {
     PAYMENTS_DATABASE_URL: 'sqlite::memory:',
     PAYMENTS_SANDBOX_AGENT_KEY: key,
   })
-}, 120_000)
+})
 
 afterAll(async () => {
   await served?.stop()

@@ -1,15 +1,15 @@
-import type { Browser, Frame } from 'playwright-core'
+import type { Frame } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { browserStartMs, openTab, type Site, shoot, startBrowser, startSite, type Tab } from './browser.ts'
+import { openTab, type Site, shoot, startBrowser, startSite, type Tab, type TestBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
 
 let site: Site
-let browser: Browser
+let browser: TestBrowser
 
 beforeAll(async () => {
   site = await startSite()
   browser = await startBrowser()
-}, browserStartMs)
+})
 afterAll(async () => {
   await browser.close()
   await site.close()
@@ -78,13 +78,13 @@ test('on a phone nothing moves sideways, whatever the merchant wrote', async () 
   for (const [index, description] of descriptions.entries()) {
     const tab = await open({ width: 320, attributes: { description } })
     await tab.form.getByText('Test cards').click()
-    for (const frame of tab.page.frames()) expect(await overflow(frame)).toBeLessThanOrEqual(0)
+    for (const frame of tab.page.frames()) await expect.poll(() => overflow(frame)).toBeLessThanOrEqual(0)
     await shoot(tab.page, `phone-${index}`)
     await fill(tab, '4242 4242 4242 4242')
     await tab.form.getByRole('button', { name: /Agree and pay/ }).click()
     await tab.page.getByText('The next payment').waitFor()
     await tab.page.getByRole('button', { name: 'Stop future payments' }).click()
-    for (const frame of tab.page.frames()) expect(await overflow(frame)).toBeLessThanOrEqual(0)
+    for (const frame of tab.page.frames()) await expect.poll(() => overflow(frame)).toBeLessThanOrEqual(0)
     await shoot(tab.page, `phone-paid-${index}`)
     await tab.close()
   }
@@ -96,9 +96,11 @@ test('with the keyboard alone one pays and stops, and always sees where one is',
   /** Goes on to what has the name, which must be seen to have the focus. */
   const tabTo = async (name: string) => {
     await keyboard.press('Tab')
-    const inForm = (await tab.page.evaluate('document.activeElement.tagName')) === 'IFRAME'
-    const focused = (inForm ? tab.form : tab.page).locator(':focus')
-    expect(await focused.evaluate(describeFocused)).toEqual([name, 'solid'])
+    const focused = async () => {
+      const inForm = (await tab.page.evaluate('document.activeElement.tagName')) === 'IFRAME'
+      return (inForm ? tab.form : tab.page).locator(':focus').evaluateAll(describeAll)
+    }
+    await expect.poll(focused).toEqual([[name, 'solid']])
   }
   await tabTo('Card number')
   await keyboard.type('4242424242424242')
@@ -111,9 +113,9 @@ test('with the keyboard alone one pays and stops, and always sees where one is',
   await tab.page.getByRole('heading', { name: 'Paid. Thank you.' }).waitFor()
   await tabTo('Stop future payments')
   await keyboard.press('Enter')
-  expect(await tab.page.locator(':focus').textContent()).toBe('Keep them')
+  await expect.poll(() => tab.page.locator(':focus').textContent()).toBe('Keep them')
   await keyboard.press('Escape')
-  expect(await tab.page.getByRole('dialog').isVisible()).toBe(false)
+  await expect.poll(() => tab.page.getByRole('dialog').isVisible()).toBe(false)
   await keyboard.press('Enter')
   await tabTo('Stop them')
   await keyboard.press('Enter')
@@ -123,27 +125,29 @@ test('with the keyboard alone one pays and stops, and always sees where one is',
 })
 
 /** Runs in the browser. */
-const describeFocused = new Function(
-  'element',
-  'return [(element.labels?.[0] ?? element).textContent, getComputedStyle(element).outlineStyle]',
-) as (element: unknown) => [string, string]
+const describeAll = new Function(
+  'elements',
+  'return elements.map((it) => [(it.labels?.[0] ?? it).textContent, getComputedStyle(it).outlineStyle])',
+) as (elements: unknown[]) => [string, string][]
 
 test('a screen reader and a browser that fills in find their way', async () => {
   const tab = await open({})
-  expect(await tab.page.locator('html').getAttribute('lang')).toBe('en')
-  expect(await tab.page.getByRole('banner').textContent()).toBe('Sandbox: no real money')
-  expect(await tab.page.getByRole('heading', { level: 1 }).textContent()).toBe('Payment to Sandbox Organization')
-  expect(await tab.page.locator('iframe').getAttribute('title')).toBe('Card payment')
+  await expect.poll(() => tab.page.locator('html').getAttribute('lang')).toBe('en')
+  await expect.poll(() => tab.page.getByRole('banner').textContent()).toBe('Sandbox: no real money')
+  await expect
+    .poll(() => tab.page.getByRole('heading', { level: 1 }).textContent())
+    .toBe('Payment to Sandbox Organization')
+  await expect.poll(() => tab.page.locator('iframe').getAttribute('title')).toBe('Card payment')
   const purposes = { 'Card number': 'cc-number', Expires: 'cc-exp', 'Security code': 'cc-csc' }
   for (const [label, autocomplete] of Object.entries(purposes)) {
     const field = tab.form.getByLabel(label)
-    expect(await field.getAttribute('autocomplete')).toBe(autocomplete)
-    expect(await field.getAttribute('inputmode')).toBe('numeric')
+    await expect.poll(() => field.getAttribute('autocomplete')).toBe(autocomplete)
+    await expect.poll(() => field.getAttribute('inputmode')).toBe('numeric')
   }
   for (const part of [tab.page, tab.form]) {
-    expect(await part.getByRole('main').count()).toBe(1)
-    expect(await part.getByRole('status').count()).toBe(1)
-    expect(await part.locator('[role=alert]').count()).toBe(1)
+    await expect.poll(() => part.getByRole('main').count()).toBe(1)
+    await expect.poll(() => part.getByRole('status').count()).toBe(1)
+    await expect.poll(() => part.locator('[role=alert]').count()).toBe(1)
   }
   await tab.close()
 })

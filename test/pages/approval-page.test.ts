@@ -1,4 +1,3 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import { createSignIn } from '../../src/service/oauth/sign-in.ts'
@@ -9,7 +8,7 @@ import { codeAt } from '../approvals-mfa/authenticator.ts'
 import { created, ok, type Payer, payer } from '../payments/payer.ts'
 import { databases, sqlite, type TestDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, type OtherParty, type Sent } from '../support/world.ts'
-import { browserStartMs, openTab, shoot, startBrowser } from './browser.ts'
+import { arrive, openTab, shoot, startBrowser, type TestBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
 import type { Visitor } from './oauth-site.ts'
 import { createPersonSite, type PersonSite, withoutTokens } from './person-site.ts'
@@ -329,7 +328,7 @@ async function formOf(visitor: Visitor, path: string): Promise<Record<string, st
 }
 
 describe('in a browser', () => {
-  let browser: Browser
+  let browser: TestBrowser
   let listener: Listener
   beforeAll(async () => {
     browser = await startBrowser()
@@ -338,7 +337,7 @@ describe('in a browser', () => {
     const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
     const { fetch } = site.world.service
     listener = await listen({ fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
-  }, browserStartMs)
+  })
   afterAll(async () => {
     await browser?.close()
     await listener?.close()
@@ -358,7 +357,7 @@ describe('in a browser', () => {
     }
     const fits = async () => {
       await expectContrast(page)
-      expect(await page.evaluate('document.documentElement.scrollWidth <= 320')).toBe(true)
+      await expect.poll(() => page.evaluate('document.documentElement.scrollWidth <= 320')).toBe(true)
     }
     expect(await page.locator('main').ariaSnapshot()).toMatchInlineSnapshot(`
       "- main:
@@ -386,7 +385,7 @@ describe('in a browser', () => {
     await fits()
     await shoot(page, `person-approval-asks-${colorScheme}`)
     await press('Tab', 'Tab', 'Enter')
-    await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
+    await arrive(page, 'Confirm that it is you')
     const secret = (await page.locator('code').first().textContent()) ?? ''
     await press('Tab')
     await page.keyboard.type(codeAt(secret, site.world.system.now()))
@@ -399,7 +398,7 @@ describe('in a browser', () => {
     await self.freeze(site.owner.partyId)
     await press('Tab', 'Tab', 'Enter')
     await page.getByRole('alert').waitFor()
-    expect(await page.title()).toBe('Error: Approve this payment?')
+    await expect.poll(() => page.title()).toBe('Error: Approve this payment?')
     await fits()
     await shoot(page, `person-approval-refused-${colorScheme}`)
     await self.freeze(site.owner.partyId, 'active')
@@ -407,7 +406,7 @@ describe('in a browser', () => {
     await press('Tab')
     await page.keyboard.type('Too many desks')
     await press('Tab', 'Tab', 'Enter')
-    await page.getByRole('heading', { name: 'Denied' }).waitFor()
+    await arrive(page, 'Denied')
     expect(await approval(id)).toMatchObject({ status: 'denied', denialReason: 'Too many desks' })
     expect(await page.locator('main').ariaSnapshot()).toMatchInlineSnapshot(`
       "- main:

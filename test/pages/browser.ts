@@ -1,14 +1,23 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { type Browser, type BrowserContext, chromium, type FrameLocator, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type FrameLocator,
+  type Locator,
+  type Page,
+} from 'playwright-core'
+import { expect } from 'vitest'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import { realSystem } from '../../src/system.ts'
 import { sqlite, type TestDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 /** Room for the installation of the browser, on a machine that has none. */
-export const browserStartMs = 300_000
+const browserStartMs = 300_000
 
 const flags = [
   '--headless',
@@ -21,9 +30,50 @@ const flags = [
   '--disable-sync',
 ]
 
-export async function startBrowser(): Promise<Browser> {
+/** Long enough for a machine that has other things to do, and short of a test's own limit, so that what was waited for is told. */
+const longestWaitMs = 120_000
+
+/** What a test file opened in the browser that all the files of its worker share. */
+export interface TestBrowser {
+  newContext(options?: BrowserContextOptions): Promise<BrowserContext>
+  /** Closes what the file opened. */
+  close(): Promise<void>
+}
+
+/** It ends with the worker. */
+let shared: Promise<Browser> | undefined
+
+export async function startBrowser(): Promise<TestBrowser> {
+  shared ??= launch()
+  const browser = await shared
+  const contexts: BrowserContext[] = []
+  return {
+    newContext: async (options) => {
+      const context = await browser.newContext(options)
+      context.setDefaultTimeout(longestWaitMs)
+      contexts.push(context)
+      return context
+    },
+    close: async () => {
+      for (const context of contexts) await context.close()
+    },
+  }
+}
+
+async function launch(): Promise<Browser> {
   await promisify(execFile)(fileURLToPath(new URL('../../scripts/install-browser.sh', import.meta.url)))
-  return chromium.launch({ executablePath: '/usr/bin/chromium', args: flags })
+  return chromium.launch({ executablePath: '/usr/bin/chromium', args: flags, timeout: browserStartMs })
+}
+
+/** Waits until it has the focus, which a page gives only once it is drawn. */
+export async function expectFocus(element: Locator): Promise<void> {
+  await expect.poll(() => element.evaluate((it) => it.matches(':focus'))).toBe(true)
+}
+
+/** Waits for the heading of the next page, and for the whole page. */
+export async function arrive(page: Page, heading: string): Promise<void> {
+  await page.getByRole('heading', { name: heading }).waitFor()
+  await page.waitForLoadState()
 }
 
 /** Does nothing unless PAGES_SHOTS is set to a folder to look at the pages. */

@@ -1,11 +1,10 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import type { UserRow } from '../../src/service/store/tables.ts'
 import { realSystem, sha256, timestamp } from '../../src/system.ts'
 import { databases, sqlite } from '../support/databases.ts'
 import { addDelegation, addParty, addUserToken, type Sent } from '../support/world.ts'
-import { browserStartMs, openTab, shoot, startBrowser } from './browser.ts'
+import { arrive, openTab, shoot, startBrowser, type TestBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
 import { address } from './oauth-site.ts'
 import { createPersonSite, type PersonSite, withoutTokens } from './person-site.ts'
@@ -206,7 +205,7 @@ describe.each(databases)('the page of a card’s number on $name', (database) =>
 })
 
 describe('in a browser', () => {
-  let browser: Browser
+  let browser: TestBrowser
   let listener: Listener
   beforeAll(async () => {
     browser = await startBrowser()
@@ -215,7 +214,7 @@ describe('in a browser', () => {
     const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
     const { fetch } = site.world.service
     listener = await listen({ fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
-  }, browserStartMs)
+  })
   afterAll(async () => {
     await browser?.close()
     await listener?.close()
@@ -232,7 +231,7 @@ describe('in a browser', () => {
     }
     // The first button signs in the sandbox's owner.
     await press('Tab', 'Enter')
-    await page.getByRole('heading', { name: 'Your card’s number' }).waitFor()
+    await arrive(page, 'Your card’s number')
     expect(await page.locator('main').ariaSnapshot()).toMatchInlineSnapshot(`
       "- main:
         - heading "Your card’s number" [level=1]
@@ -253,6 +252,7 @@ describe('in a browser', () => {
     await shoot(page, `person-card-before-${colorScheme}`)
     await press('Tab', 'Enter')
     await page.getByText(number).waitFor()
+    await page.waitForLoadState()
     expect(page.url()).toBe(listener.url + path)
     expect(await page.locator('main').ariaSnapshot()).toMatchInlineSnapshot(`
       "- main:
@@ -279,11 +279,11 @@ describe('in a browser', () => {
           - definition: January 15, 2026 at 1:00 PM UTC"
     `)
     await expectContrast(page)
-    expect(await page.evaluate('document.documentElement.scrollWidth <= 320')).toBe(true)
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth <= 320')).toBe(true)
     await shoot(page, `person-card-shown-${colorScheme}`)
     await page.goto(listener.url + path)
-    expect(await page.getByRole('status').textContent()).toContain('has shown it once')
-    expect(await page.content()).not.toContain('4242')
+    await expect.poll(() => page.getByRole('status').textContent()).toContain('has shown it once')
+    await expect.poll(() => page.content()).not.toContain('4242')
     await shoot(page, `person-card-after-${colorScheme}`)
     expect(complaints.filter((text) => !text.includes('410'))).toEqual([])
     await context.close()

@@ -1,15 +1,15 @@
-import type { Browser, BrowserContext } from 'playwright-core'
+import type { BrowserContext } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { testCards } from '../../src/service/domain/test-cards.ts'
 import { postgres } from '../support/databases.ts'
-import { browserStartMs, openTab, type Site, startBrowser, startSite, type Tab } from './browser.ts'
+import { openTab, type Site, startBrowser, startSite, type Tab, type TestBrowser } from './browser.ts'
 
 const approved = '4242 4242 4242 4242'
 const declined = '4000 0000 0000 0002'
 const day = 86_400_000
 
 let site: Site
-let browser: Browser
+let browser: TestBrowser
 let context: BrowserContext
 const tabs: Tab[] = []
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
   site = await startSite()
   browser = await startBrowser()
   context = await browser.newContext()
-}, browserStartMs)
+})
 afterAll(async () => {
   await browser.close()
   await site.close()
@@ -61,7 +61,7 @@ describe('a payer', () => {
     const { id, url, clientSecret } = await site.subscribe()
     const before = await site.balance()
     const tab = await open(url)
-    expect(await tab.page.title()).toBe('Pay Sandbox Organization')
+    await expect.poll(() => tab.page.title()).toBe('Pay Sandbox Organization')
     const shown = await tab.page.getByRole('main').textContent()
     for (const words of [
       'Sandbox Organization',
@@ -73,11 +73,11 @@ describe('a payer', () => {
     }
     await tab.form.getByText('By paying you agree that').waitFor()
     // The page above it says it all already.
-    expect(await tab.form.getByRole('region', { name: 'What you pay' }).isVisible()).toBe(false)
+    await expect.poll(() => tab.form.getByRole('region', { name: 'What you pay' }).isVisible()).toBe(false)
     await pay(tab, approved)
     await heading(tab, 'Paid. Thank you.').waitFor()
     await tab.page.getByText('The next payment of $20.00 is on February 15, 2026.').waitFor()
-    expect(await tab.page.title()).toBe('Paid. Thank you. – Sandbox Organization')
+    await expect.poll(() => tab.page.title()).toBe('Paid. Thank you. – Sandbox Organization')
     expect(await site.read(id)).toMatchObject({
       status: 'active',
       mandateId: expect.stringMatching(/^mdt_/),
@@ -97,7 +97,7 @@ describe('a payer', () => {
 
     await tab.page.reload()
     await heading(tab, 'Paid. Thank you.').waitFor()
-    expect(await tab.page.locator('iframe').count()).toBe(0)
+    await expect.poll(() => tab.page.locator('iframe').count()).toBe(0)
   })
 
   test('whose card is declined can use another', async () => {
@@ -127,14 +127,14 @@ describe('a payer', () => {
       await pay(tab, number, rest)
       const field = tab.form.getByLabel(label)
       await tab.form.getByText(message).waitFor()
-      expect(await field.getAttribute('aria-invalid')).toBe('true')
+      await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true')
       const describedBy = await field.getAttribute('aria-describedby')
-      expect(await tab.form.locator(`#${describedBy}`).textContent()).toContain(message)
-      expect(await tab.form.locator(':focus').getAttribute('id')).toBe(await field.getAttribute('id'))
-      expect(await tab.form.locator('[aria-invalid]').count()).toBe(1)
+      await expect.poll(() => tab.form.locator(`#${describedBy}`).textContent()).toContain(message)
+      await expect.poll(() => tab.form.locator(':focus').getAttribute('id')).toBe(await field.getAttribute('id'))
+      await expect.poll(() => tab.form.locator('[aria-invalid]').count()).toBe(1)
     }
     await tab.form.getByLabel('Security code').pressSequentially('3')
-    expect(await tab.form.locator('[aria-invalid]').count()).toBe(0)
+    await expect.poll(() => tab.form.locator('[aria-invalid]').count()).toBe(0)
     await payButton(tab).click()
     await heading(tab, 'Paid. Thank you.').waitFor()
   })
@@ -152,7 +152,7 @@ describe('a payer', () => {
     for (const [typed, expiry] of Object.entries(meant)) {
       await tab.form.getByLabel('Expires').fill('')
       await tab.form.getByLabel('Expires').pressSequentially(typed)
-      expect(await tab.form.getByLabel('Expires').inputValue()).toBe(expiry)
+      await expect.poll(() => tab.form.getByLabel('Expires').inputValue()).toBe(expiry)
     }
   })
 
@@ -201,7 +201,7 @@ describe('a payer', () => {
     await tab.page.getByRole('dialog', { name: 'Stop all future payments?' }).waitFor()
     await tab.page.getByRole('button', { name: 'Stop them' }).click()
     await tab.page.getByText('Future payments are stopped.').waitFor()
-    expect(await stop.isVisible()).toBe(false)
+    await expect.poll(() => stop.isVisible()).toBe(false)
     expect((await site.read(id)).status).toBe('canceled')
     await tab.page.reload()
     await heading(tab, 'This subscription has ended').waitFor()
@@ -215,7 +215,7 @@ describe('a payer', () => {
     await payOrHear(paying, 'This subscription has ended')
     for (const tab of [paying, waiting]) await heading(tab, 'This subscription has ended').waitFor()
     expect(payments(waiting)).toHaveLength(0)
-    expect(await waiting.page.locator('iframe').count()).toBe(0)
+    await expect.poll(() => waiting.page.locator('iframe').count()).toBe(0)
   })
 
   test('is told when the time to pay has run out', async () => {
@@ -249,8 +249,8 @@ describe('a payer', () => {
     const tab = await open((await site.subscribe({ description })).url)
     await tab.form.getByLabel('Card number').waitFor()
     await tab.page.getByText(description).waitFor()
-    expect(await tab.page.title()).toBe('Pay Sandbox Organization')
-    expect(await tab.page.locator('img').count()).toBe(0)
+    await expect.poll(() => tab.page.title()).toBe('Pay Sandbox Organization')
+    await expect.poll(() => tab.page.locator('img').count()).toBe(0)
   })
 })
 

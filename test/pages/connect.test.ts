@@ -1,14 +1,14 @@
-import type { Browser, BrowserContextOptions } from 'playwright-core'
+import type { BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import { realSystem } from '../../src/system.ts'
 import { type Asking, type Inviters, inviters } from '../customers/world.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { browserStartMs, openTab, startBrowser } from './browser.ts'
+import { openTab, startBrowser, type TestBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
 
-let browser: Browser
+let browser: TestBrowser
 let world: World
 let us: Inviters
 let listener: Listener
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
   const log = { debug: line, info: line, warn: line, error: line }
   listener = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
-}, browserStartMs)
+})
 
 afterAll(async () => {
   await listener.close()
@@ -43,7 +43,7 @@ test('who is invited reads what is asked and accepts', async () => {
   await page.getByText('Up to $25.00 a payment').waitFor()
   await page.getByRole('button', { name: 'Accept' }).click()
   await page.getByRole('heading', { name: 'Connected' }).waitFor()
-  expect(await page.getByRole('button').count()).toBe(0)
+  await expect.poll(() => page.getByRole('button').count()).toBe(0)
   expect(await us.read(id)).toMatchObject({ status: 'ACCEPTED' })
   // It was answered by GET: a reload asks nothing and repeats nothing.
   await page.reload()
@@ -88,7 +88,7 @@ test('what was revoked meanwhile is not accepted', async () => {
 test.each(['light', 'dark'] as const)('fits 320 px and has contrast when it is %s', async (colorScheme) => {
   const recipient = { type: 'email', value: `${'long'.repeat(15)}@${'example'.repeat(8)}.com` } as const
   const { page, context } = await visit({ recipient }, { colorScheme, viewport: { width: 320, height: 640 } })
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320)
+  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320)
   await expectContrast(page)
   await context.close()
 })
@@ -99,7 +99,7 @@ test('another site can neither frame it nor send its form', async () => {
   const foreign = await context.newPage()
   await foreign.setContent(`<form method="post" action="${url}"><input name="formToken" value="${formToken}">
     <button name="decision" value="accept">Win</button></form><iframe src="${url}"></iframe>`)
-  expect(await foreign.frameLocator('iframe').getByRole('button', { name: 'Accept' }).count()).toBe(0)
+  await expect.poll(() => foreign.frameLocator('iframe').getByRole('button', { name: 'Accept' }).count()).toBe(0)
   const answered = foreign.waitForResponse((response) => response.request().method() === 'POST')
   await foreign.getByRole('button', { name: 'Win' }).click()
   expect((await answered).status()).toBe(403)

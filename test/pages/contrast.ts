@@ -6,9 +6,9 @@ export async function expectContrast(page: Page): Promise<void> {
   for (const frame of page.frames()) {
     // Without its style sheets a page has no colors to compare.
     await frame.waitForLoadState('load')
-    const { weak, looked } = (await frame.evaluate(weakContrasts)) as { weak: string[]; looked: number }
-    expect(weak, frame.url()).toEqual([])
-    expect(looked).toBeGreaterThan(3)
+    const look = () => frame.evaluate(weakContrasts) as Promise<{ weak: string[]; looked: number }>
+    await expect.poll(async () => (await look()).weak, { message: frame.url() }).toEqual([])
+    expect((await look()).looked).toBeGreaterThan(3)
   }
 }
 

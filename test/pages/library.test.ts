@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser, BrowserContext } from 'playwright-core'
+import type { BrowserContext } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { browserStartMs, openTab, type Site, startBrowser, startSite, type Tab } from './browser.ts'
+import { openTab, type Site, startBrowser, startSite, type Tab, type TestBrowser } from './browser.ts'
 
 /** A merchant's own site, on another host than the service's, with a strict policy of its own. */
 let shop: Server
@@ -10,7 +10,7 @@ let shopUrl: string
 /** What its page and its script are. */
 let shown: { html: string; script: string }
 let site: Site
-let browser: Browser
+let browser: TestBrowser
 let context: BrowserContext
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ beforeAll(async () => {
   })
   await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve))
   shopUrl = `http://localhost:${(shop.address() as AddressInfo).port}`
-}, browserStartMs)
+})
 afterAll(async () => {
   await browser.close()
   shop.close()
@@ -63,10 +63,9 @@ describe("the library on another site's page", () => {
   test('says what is paid, pays, and tells the page the results and nothing of the card', async () => {
     const { id, clientSecret } = await site.subscribe()
     const tab = await visit(clientSecret)
-    const summary = await tab.form.getByRole('region', { name: 'What you pay' }).textContent()
     await tab.form.getByLabel('Card number').waitFor()
     for (const words of ['$20.00', 'Sandbox Organization', 'Gym membership', 'every month until you cancel']) {
-      expect(await tab.form.getByRole('region', { name: 'What you pay' }).textContent(), summary ?? '').toContain(words)
+      await expect.poll(() => tab.form.getByRole('region', { name: 'What you pay' }).textContent()).toContain(words)
     }
     await tab.form.getByRole('region', { name: 'What you pay' }).getByText('Sandbox: no real money').waitFor()
     await pay(tab, '4000 0000 0000 0002')
@@ -74,10 +73,12 @@ describe("the library on another site's page", () => {
     await pay(tab, '4242 4242 4242 4242')
     await tab.form.getByRole('heading', { name: 'Paid. Thank you.' }).waitFor()
     expect((await site.read(id)).status).toBe('active')
-    expect(await results(tab)).toEqual([
-      { result: 'declined', detail: 'The card was declined. Try again, or use another card.' },
-      { result: 'paid', detail: 'Paid. Thank you.' },
-    ])
+    await expect
+      .poll(() => results(tab))
+      .toEqual([
+        { result: 'declined', detail: 'The card was declined. Try again, or use another card.' },
+        { result: 'paid', detail: 'Paid. Thank you.' },
+      ])
     expect(tab.complaints).toEqual([])
     for (const { url, body, headers } of tab.sent) {
       expect(`${url}${JSON.stringify(headers)}`).not.toMatch(/_secret_|4242/)
@@ -103,14 +104,16 @@ describe("the library on another site's page", () => {
     if (state === 'paid') await site.world.post(`/simulations/subscriptions/${id}/checkout`, { card: 'approves' })
     const tab = await visit(state === 'of no subscription' ? `${clientSecret}0` : clientSecret)
     await expect.poll(() => results(tab)).toEqual([{ result, detail: expect.stringMatching(/\S/) }])
-    expect(await tab.form.getByLabel('Card number').isVisible()).toBe(false)
+    await expect.poll(() => tab.form.getByLabel('Card number').isVisible()).toBe(false)
   })
 
   test('tells of an agreement that fails', async () => {
     const tab = await visit((await site.subscribe()).clientSecret)
     await pay(tab, '4000 0000 0000 3063')
     await tab.form.getByText('did not accept the agreement').waitFor()
-    expect(await results(tab)).toEqual([{ result: 'agreement_failed', detail: expect.stringContaining('agreement') }])
+    await expect
+      .poll(() => results(tab))
+      .toEqual([{ result: 'agreement_failed', detail: expect.stringContaining('agreement') }])
   })
 
   test('takes one secret only, and from the page that frames it', async () => {
@@ -136,9 +139,11 @@ describe("the library on another site's page", () => {
     const tab = await visit((await site.subscribe()).clientSecret)
     const thrown = (code: string) =>
       tab.page.evaluate(`(() => { try { ${code} } catch (error) { return error.message } })()`)
-    expect(await thrown(`Payments.form({})`)).toContain('clientSecret must be')
-    expect(await thrown(`Payments.form({ clientSecret: 'x' }).mount('#none')`)).toContain('there is no element #none')
-    expect(await thrown(`form.mount('#card')`)).toContain('mounted already')
+    await expect.poll(() => thrown(`Payments.form({})`)).toContain('clientSecret must be')
+    await expect
+      .poll(() => thrown(`Payments.form({ clientSecret: 'x' }).mount('#none')`))
+      .toContain('there is no element #none')
+    await expect.poll(() => thrown(`form.mount('#card')`)).toContain('mounted already')
   })
 })
 
@@ -146,5 +151,5 @@ test('the hosted page can not be framed', async () => {
   const { url } = await site.subscribe()
   const tab = await visit('', `<iframe src="${url}"></iframe>`)
   await expect.poll(() => tab.complaints.join('\n')).toMatch(/frame-ancestors|X-Frame-Options/)
-  expect(await tab.page.frames()[1]?.content()).not.toContain('Gym membership')
+  await expect.poll(() => tab.page.frames()[1]?.content()).not.toContain('Gym membership')
 })

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import { createConnections } from '../../src/service/oauth/connections.ts'
@@ -8,11 +8,11 @@ import type { UserRow } from '../../src/service/store/tables.ts'
 import { realSystem } from '../../src/system.ts'
 import { sqlite } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
-import { browserStartMs, openTab, shoot, startBrowser } from './browser.ts'
+import { arrive, expectFocus, openTab, shoot, startBrowser, type TestBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
 import { asking, createOAuthSite, type OAuthSite } from './oauth-site.ts'
 
-let browser: Browser
+let browser: TestBrowser
 let site: OAuthSite
 let listener: Listener
 /** Another site: the application. */
@@ -41,7 +41,7 @@ beforeAll(async () => {
   listener = await listen({ ...here, fetch: async (request) => app.fetch(request) })
   const answer = '<title>Application</title><h1>Back at the application</h1>'
   application = await listen({ ...here, fetch: async () => new Response(answer, { headers: html }) })
-}, browserStartMs)
+})
 
 afterAll(async () => {
   await application.close()
@@ -81,7 +81,7 @@ test('by the keyboard and without a script: sign in, create an agent, allow, nar
   const { page, complaints, context } = await visit(consentPath(), null)
   await tabTo(page, 'button', 'Continue as Sandbox Owner')
   await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Assistant asks to connect' }).waitFor()
+  await arrive(page, 'Assistant asks to connect')
   await tabTo(page, 'radio', 'Sandbox shopper')
   await page.keyboard.press('ArrowDown')
   await tabTo(page, 'textbox', 'Name')
@@ -101,10 +101,12 @@ test('by the keyboard and without a script: sign in, create an agent, allow, nar
   await tabTo(page, 'button', 'Save permissions of Assistant')
   await page.keyboard.press('Enter')
   await page.getByRole('status').getByText('The permissions are saved.').waitFor()
-  expect(await page.getByRole('checkbox').count()).toBe(1)
+  await page.waitForLoadState()
+  await expect.poll(() => page.getByRole('checkbox').count()).toBe(1)
   await tabTo(page, 'button', 'Disconnect Assistant')
   await page.keyboard.press('Enter')
   await page.getByRole('status').getByText('is disconnected').waitFor()
+  await page.waitForLoadState()
   await tabTo(page, 'button', 'Sign out')
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
@@ -119,8 +121,8 @@ test('what is wrong is heard first, and the focus is where it is mended', async 
   await page.getByRole('button', { name: 'Allow' }).click()
   await page.getByRole('alert').getByText('Enter a name for the new agent.').waitFor()
   const name = page.getByRole('textbox', { name: 'Name' })
-  expect(await name.evaluate((element) => element.matches(':focus'))).toBe(true)
-  expect(await page.getByRole('textbox', { name: 'What it is for' }).inputValue()).toBe('Buys books')
+  await expectFocus(name)
+  await expect.poll(() => page.getByRole('textbox', { name: 'What it is for' }).inputValue()).toBe('Buys books')
   await page.keyboard.type(`Mended ${count}`)
   // Allow is the form's first button.
   await page.keyboard.press('Enter')
@@ -134,7 +136,7 @@ test('is heard as it is meant', async () => {
     consentPath(),
     await site.addUser({ partyId, role: 'OWNER', email: 'max@example.com' }),
   )
-  expect(await page.locator('html').getAttribute('lang')).toBe('en')
+  await expect.poll(() => page.locator('html').getAttribute('lang')).toBe('en')
   expect(await page.locator('main').ariaSnapshot()).toMatchInlineSnapshot(`
     "- main:
       - heading "Assistant asks to connect" [level=1]
@@ -175,9 +177,9 @@ test('is heard as it is meant', async () => {
 test('the fields of a new agent are there once it is chosen', async () => {
   const { page, context } = await visit(consentPath())
   const name = page.getByRole('textbox', { name: 'Name' })
-  expect(await name.isVisible()).toBe(false)
+  await expect.poll(() => name.isVisible()).toBe(false)
   await page.getByRole('radio', { name: 'Create a new agent' }).check()
-  expect(await name.isVisible()).toBe(true)
+  await expect.poll(() => name.isVisible()).toBe(true)
   await context.close()
 })
 
@@ -214,7 +216,7 @@ test('another site can neither frame it nor send its form', async () => {
   await foreign.goto(application.url)
   await foreign.setContent(`<form method="post" action="${url}"><input name="formToken" value="${formToken}">
     <button name="decision" value="allow">Win</button></form><iframe src="${url}"></iframe>`)
-  expect(await foreign.frameLocator('iframe').getByRole('button', { name: 'Allow' }).count()).toBe(0)
+  await expect.poll(() => foreign.frameLocator('iframe').getByRole('button', { name: 'Allow' }).count()).toBe(0)
   const answered = foreign.waitForResponse((response) => response.request().method() === 'POST')
   await foreign.getByRole('button', { name: 'Win' }).click()
   expect((await answered).status()).toBe(403)
@@ -240,7 +242,7 @@ test('an application that opened it in a window hears from that window', async (
   const popup = await opened
   await popup.getByRole('button', { name: 'Deny' }).click()
   await popup.getByRole('heading', { name: 'Back at the application' }).waitFor()
-  expect(await popup.evaluate('window.opener !== null')).toBe(true)
+  await expect.poll(() => popup.evaluate('window.opener !== null')).toBe(true)
   await context.close()
 })
 
@@ -259,7 +261,7 @@ describe('looks', () => {
     await page.waitForLoadState('load')
     for (const width of [320, 1000]) {
       await page.setViewportSize({ width, height: 800 })
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+      await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
         await expectContrast(page)

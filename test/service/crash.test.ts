@@ -153,7 +153,7 @@ describe.each(databases)('a service on $name that is killed in the middle of its
       await drop()
     }
     expect(unacknowledged).toBeGreaterThan(0)
-  }, 60_000)
+  })
 })
 
 async function repeatAll(url: string, journal: readonly Intent[]) {

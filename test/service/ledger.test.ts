@@ -193,7 +193,7 @@ describe.each(databases)('the ledger on $name', (database) => {
     expect([...outcomes].sort()).toEqual(
       ['authorized', 'captured', 'declined', 'partially_captured', 'refunded', 'reversed'].sort(),
     )
-  }, 60_000)
+  })
 })
 
 /** A history has to get somewhere. */

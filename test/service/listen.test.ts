@@ -29,7 +29,7 @@ function raw(port: number, parts: Iterable<string>): Promise<RawAnswer> {
     socket.on('connect', () => {
       for (const part of parts) socket.write(part)
     })
-    socket.setTimeout(10_000, () => socket.destroy(new Error(`No answer: ${received}`)))
+    socket.setTimeout(120_000, () => socket.destroy(new Error(`No answer: ${received}`)))
   })
 }
 

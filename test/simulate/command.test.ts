@@ -43,7 +43,7 @@ function run(args: readonly string[], env: Record<string, string> = {}) {
 }
 
 describe('with server processes of its own', () => {
-  it('prints the same log for the same seed, and leaves nothing behind', { timeout: 60_000 }, async () => {
+  it('prints the same log for the same seed, and leaves nothing behind', async () => {
     const small = ['--agents', '2', '--purchases', '4', '--seed', 'small']
     const [log, again] = [join(folder, 'first.log'), join(folder, 'second.log')]
     const first = await run([...small, '--log', log]).ended
@@ -58,7 +58,7 @@ describe('with server processes of its own', () => {
     // A terminal sends it to the servers as well.
     ['SIGINT', (pid: number) => -pid],
     ['SIGTERM', (pid: number) => pid],
-  ] as const)('ends in order on %s', { timeout: 60_000 }, async (signal, receiver) => {
+  ] as const)('ends in order on %s', async (signal, receiver) => {
     const { child, ended } = run(['--agents', '2', '--purchases', '1000'])
     await begun()
     process.kill(receiver(child.pid ?? Number.NaN), signal)
@@ -76,18 +76,17 @@ async function databaseFolders(): Promise<string[]> {
 
 /** The sandbox's database is there, so agents are being connected or at work. */
 async function begun(): Promise<void> {
-  for (let waits = 0; waits < 200; waits++) {
+  const files = async () => {
     const [directory] = await databaseFolders()
-    if (directory !== undefined && (await readdir(join(folder, directory))).includes('sandbox.sqlite')) return
-    await realSystem.sleep(50)
+    return directory === undefined ? [] : readdir(join(folder, directory))
   }
-  throw new Error('the simulation does not begin')
+  await expect.poll(files, { message: 'the simulation does not begin' }).toContain('sandbox.sqlite')
 }
 
 describe('on a deployed API', () => {
   const small = ['--agents', '2', '--purchases', '3']
 
-  it('takes the money that is there, and leaves the clock alone', { timeout: 60_000 }, async () => {
+  it('takes the money that is there, and leaves the clock alone', async () => {
     await deployed(undefined, async (world, url) => {
       await world.authorize(await world.issueCard(), 1234)
       const { code, stdout } = await run(small, { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: world.agentKey }).ended
@@ -97,7 +96,7 @@ describe('on a deployed API', () => {
     })
   })
 
-  it('exits with 1 when an answer is wrong', { timeout: 60_000 }, async () => {
+  it('exits with 1 when an answer is wrong', async () => {
     const fault: Fault = (fetch) => async (request) => {
       const response = await fetch(request)
       return new Response((await response.text()).replace('"status":"active"', '"status":"used"'), response)
@@ -110,7 +109,7 @@ describe('on a deployed API', () => {
     })
   })
 
-  it('needs an agent key', { timeout: 60_000 }, async () => {
+  it('needs an agent key', async () => {
     await deployed(undefined, async (world, url) => {
       const { code, stderr } = await run(small, { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: world.apiKey }).ended
       expect(stderr).toMatch(/^payments-mcp: PAYMENTS_KEY \(--key\) acts as party; .*\n$/)

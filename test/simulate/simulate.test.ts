@@ -6,7 +6,7 @@ import { type Fault, type Fetch, inProcess, simulateInProcess } from './in-proce
 const sha256Of = ({ report }: SimulationResult) => /sha256 ([0-9a-f]{64})/.exec(report)?.[1]
 
 describe('on the real service', () => {
-  it('finds every answer as predicted, and makes every kind of answer happen', { timeout: 120_000 }, async () => {
+  it('finds every answer as predicted, and makes every kind of answer happen', async () => {
     const result = await simulateInProcess()
     expect(result.report).toContain('every answer was as predicted; money is conserved')
     expect(result.exitCode).toBe(0)
@@ -32,7 +32,7 @@ describe('on the real service', () => {
     expect(result.log.filter((line) => /\d{13}|(pcd|cit|pty|wal)_/.test(line))).toEqual([])
   })
 
-  it('has the same log for the same seed and another for another seed', { timeout: 60_000 }, async () => {
+  it('has the same log for the same seed and another for another seed', async () => {
     const small = { agents: 3, purchases: 5 }
     const [first, second, other] = [
       await simulateInProcess(small),
@@ -46,13 +46,13 @@ describe('on the real service', () => {
     expect([first.exitCode, other.exitCode]).toEqual([0, 0])
   })
 
-  it('answers as predicted whatever the seed', { timeout: 120_000 }, async () => {
+  it('answers as predicted whatever the seed', async () => {
     for (const seed of ['a', 'b', 'c', 'd', 'e', 'f']) {
       expect((await simulateInProcess({ agents: 2, purchases: 8, seed })).report).toContain('as predicted')
     }
   })
 
-  it.each(databases)('takes concurrent agents on $name, with the same log', { timeout: 120_000 }, async (database) => {
+  it.each(databases)('takes concurrent agents on $name, with the same log', async (database) => {
     const target = inProcess(undefined, database)
     const load = { target, agents: 4, purchases: 8 }
     const result = await simulateInProcess({ ...load, concurrency: 4 })
@@ -163,7 +163,7 @@ const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
 ]
 
 describe('on a faulty service', () => {
-  it.each(faults)('that $name', { timeout: 120_000 }, async ({ fault, steps, shows }) => {
+  it.each(faults)('that $name', async ({ fault, steps, shows }) => {
     const result = await simulateInProcess({ target: inProcess(fault), agents: 3, purchases: 15 })
     expect(result.exitCode).toBe(1)
     expect(result.history.length).toBeLessThanOrEqual(steps)

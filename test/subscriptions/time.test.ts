@@ -255,5 +255,5 @@ describe.each(databases)('billing through the service on $name', (database) => {
       }),
       { numRuns: 5, endOnFailure: true },
     )
-  }, 60_000)
+  })
 })

@@ -52,6 +52,7 @@ export interface World {
   authorize(cardId: string, amount: number, sent?: Sent): Promise<Answer>
   whoami(key?: string): Promise<{ partyId: string; agentId: string | null; keyId: string }>
   customerPartyId(): Promise<string>
+  /** Ends the world. @throws when a request was refused and the test never looked at the answer. */
   drop(): Promise<void>
 }
 
@@ -66,17 +67,37 @@ export const secrets = { apiKey: 'api-secret-0123456789abcdef', agentKey: 'agent
 
 export async function createWorld(database: (typeof databases)[number], options: WorldOptions = {}): Promise<World> {
   const { environment = 'sandbox', rateLimit = 1_000_000, system = fakeSystem() } = options
-  const { store, url, drop } = await database.create(system)
+  const { store, url, drop: dropDatabase } = await database.create(system)
   const logged: string[] = []
   const line = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
   const log = { debug: line, info: line, warn: line, error: line }
   const address = options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }
   const service = createService({ store, system, environment, rateLimit, log, ...address })
   const { apiKey, agentKey } = await service.seed(secrets)
-  return { store, url, service, system, logged, drop, ...caller(service, String(agentKey)), apiKey: String(apiKey) }
+  const unheard = new Set<string>()
+  const drop = async () => {
+    await dropDatabase()
+    if (unheard.size > 0) throw new Error(`Refused, and the test did not look:\n${[...unheard].join('\n')}`)
+  }
+  const calls = caller(service, String(agentKey), unheard)
+  return { store, url, service, system, logged, drop, ...calls, apiKey: String(apiKey) }
 }
 
-function caller(service: Service, agentKey: string) {
+/** A test that goes on after a refusal which it did not expect tests something else: so each is to be looked at. */
+function heard(answer: Answer, request: string, unheard: Set<string>): Answer {
+  if (answer.status < 400) return answer
+  const what = `${request}: ${answer.status} ${answer.text}`
+  unheard.add(what)
+  return new Proxy(answer, {
+    get: (target, name, receiver) => {
+      // Whoever awaits the answer asks for `then`.
+      if (name !== 'then') unheard.delete(what)
+      return Reflect.get(target, name, receiver)
+    },
+  })
+}
+
+function caller(service: Service, agentKey: string, unheard: Set<string>) {
   let count = 0
   const send: World['send'] = async (method, path, sent = {}) => {
     const { key = agentKey, idempotencyKey, instanceId, attributes } = sent
@@ -89,8 +110,9 @@ function caller(service: Service, agentKey: string) {
     const response = await service.fetch(
       new Request(`http://sandbox.test${path}`, { method, headers, ...(body === undefined ? {} : { body }) }),
     )
+    const { status, headers: answered } = response
     const text = await response.text()
-    return { status: response.status, headers: response.headers, text, json: JSON.parse(text) }
+    return heard({ status, headers: answered, text, json: JSON.parse(text) }, `${method} ${path}`, unheard)
   }
   const get: World['get'] = (path, sent) => send('GET', path, sent)
   const post: World['post'] = (path, attributes, sent) => send('POST', path, { ...sent, attributes })
