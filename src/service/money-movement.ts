@@ -1,16 +1,13 @@
 import { fail } from '../errors.ts'
 import { newId } from '../system.ts'
 import { requireHeldOnWallet } from './actor.ts'
-import { startOfDayAndMonth } from './domain/calendar.ts'
 import { paid, reserved, transferred, wired } from './domain/ledger.ts'
-import { type LimitReason, type Limits, limitsHit } from './domain/limits.ts'
 import { nextPaymentStatus, requireFunds } from './domain/payments.ts'
 import type { Context } from './handler.ts'
+import { limitsPassed } from './spending-limits.ts'
 import { insertApproval } from './store/approvals.ts'
-import { findAgent } from './store/counterparties.ts'
-import { findDelegation, findParty } from './store/parties.ts'
 import type { PaymentRow } from './store/payment-tables.ts'
-import { insertPayment, type Spender, spentSince } from './store/payments.ts'
+import { insertPayment } from './store/payments.ts'
 import type { WalletRow } from './store/tables.ts'
 import { insertTransaction } from './store/transactions.ts'
 import { agentDefaultWallet, defaultWallet, findWallet, post, postBetween } from './store/wallets.ts'
@@ -27,7 +24,8 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
   const { tx, nowMs, system } = context
   requireFunds(wallet, draft.amountCents, '/data/attributes/amount')
   const payment = created(context, wallet, draft)
-  const reasons = await reasonsForReview(context, payment.amountCents)
+  const spender = { partyId: payment.partyId, agentId: payment.agentId }
+  const reasons = await limitsPassed(tx, spender, payment.amountCents, nowMs)
   if (reasons.length === 0) {
     const moved = await move(context, payment, wallet)
     await insertPayment(tx, moved)
@@ -177,34 +175,4 @@ function created(context: Context, wallet: WalletRow, draft: Draft): PaymentRow 
     updatedAtMs: nowMs,
     ...draft,
   }
-}
-
-/** Every limit that an amount goes beyond: the agent's on its own party or the customer's grant's, then the party's. */
-async function reasonsForReview(context: Context, amountCents: number): Promise<LimitReason[]> {
-  const { tx, actor, partyId, nowMs } = context
-  const { agentId } = actor
-  const ofParty = (await findParty(tx, partyId))?.limits ?? null
-  const ofAgent = agentId === null ? null : await agentLimits(context, agentId)
-  const caps = [
-    { limits: ofAgent, spender: { partyId, agentId } },
-    { limits: ofParty, spender: { partyId, agentId: null } },
-  ]
-  const { dayStartMs, monthStartMs } = startOfDayAndMonth(nowMs)
-  const reasons: LimitReason[] = []
-  for (const { limits, spender } of caps) {
-    if (limits === null) continue
-    const spent = (since: number) => spentBy(context, spender, since)
-    const windows = { dayCents: await spent(dayStartMs), monthCents: await spent(monthStartMs) }
-    reasons.push(...limitsHit(JSON.parse(limits) as Limits, amountCents, windows))
-  }
-  return reasons
-}
-
-async function agentLimits({ tx, actor, partyId }: Context, agentId: string): Promise<string | null> {
-  if (partyId === actor.partyId) return (await findAgent(tx, { id: agentId }))?.limits ?? null
-  return (await findDelegation(tx, agentId, partyId))?.limits ?? null
-}
-
-function spentBy({ tx }: Context, spender: Spender, sinceMs: number): Promise<number> {
-  return spentSince(tx, spender, sinceMs)
 }

@@ -24,7 +24,7 @@ export const issue: Planner<Of<'issue'>> = (state, { maximum }, nowMs) => ({
   path: '/agent-cards',
   by: 'agent',
   attributes: { merchant, maximumAmount: maximum, ...usd },
-  expected: 200,
+  expected: maximum > agentLimit ? 422 : 200,
   done: ({ id }) => state.cards.push({ id, maximum, used: false, expiresAtMs: nowMs + cardLifetimeMs }),
 })
 

@@ -59,7 +59,7 @@ class Model {
     if (one.amount > (this.available[one.from] ?? 0)) return 409
     const day = Math.floor(this.now / 86_400_000)
     const today = this.sent.filter(({ status, ...of }) => {
-      return of.from === one.from && of.day === day && !['CANCELED', 'APPROVAL_DENIED'].includes(status)
+      return of.from === one.from && of.day === day && !['CANCELED', 'APPROVAL_DENIED', 'IN_REVIEW'].includes(status)
     })
     const spent = today.reduce((sum, { amount }) => sum + amount, 0)
     if (one.amount > limits.perTransaction || spent + one.amount > limits.perDay) return 'IN_REVIEW'

@@ -20,6 +20,13 @@ export interface LimitReason {
   currency: 'USD'
 }
 
+/** How a limit is told to people. */
+export const limitWords = {
+  perTransactionAmount: 'per transaction',
+  dailyAmount: 'per day (UTC)',
+  monthlyAmount: 'per month (UTC)',
+} as const satisfies Record<LimitReason['limitType'], string>
+
 /** Every limit that the amount goes beyond; what reaches a limit exactly is within it. */
 export function limitsHit(limits: Limits, amountCents: number, spent: Spent): LimitReason[] {
   const windows = [

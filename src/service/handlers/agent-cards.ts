@@ -6,6 +6,7 @@ import { requireHeldOnWallet } from '../actor.ts'
 import { cardStatus } from '../domain/agent-cards.ts'
 import { type Context, cardScope, type Handler, walletListScope } from '../handler.ts'
 import { page, pageRequest } from '../pagination.ts'
+import { requireCardWithinLimits } from '../spending-limits.ts'
 import { listAgentCards as cardsOf, findAgentCard, insertAgentCard } from '../store/agent-cards.ts'
 import { findParty } from '../store/parties.ts'
 import type { AgentCardRow, WalletRow } from '../store/tables.ts'
@@ -22,6 +23,7 @@ export const issueAgentCard: Handler<'issueAgentCard'> = async (input, context) 
   const party = await findParty(tx, partyId)
   if (party?.issuedCardsEnabled !== 1) fail('issued_cards_not_enabled')
   const wallet = await payingWallet(context)
+  await requireCardWithinLimits(tx, { partyId, agentId: actor.agentId }, input.maximumAmount)
   const row: AgentCardRow = {
     id: newId('pcd', system, nowMs),
     partyId,

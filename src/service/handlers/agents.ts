@@ -7,6 +7,7 @@ import { given, has, requireMayGive } from '../authority.ts'
 import { isWider } from '../domain/limits.ts'
 import type { Context, Handler } from '../handler.ts'
 import { page, pageRequest } from '../pagination.ts'
+import { expireUnusedCards } from '../store/agent-cards.ts'
 import { listAgents as agentsOf, findAgent, findAgentByHandle, updateAgent as update } from '../store/agents.ts'
 import { revokeKeysOfAgent } from '../store/credentials.ts'
 import { cancelInvitationsOfAgent } from '../store/customer-invitations.ts'
@@ -94,6 +95,7 @@ export const deleteAgent: Handler<'deleteAgent'> = async ({ agentId }, context) 
   const change = { status: 'REVOKED', slug: null, handle: null, updatedBy: actor.userId, updatedAtMs: nowMs } as const
   await update(tx, agentId, change)
   await revokeKeysOfAgent(tx, agentId, { revokedAtMs: nowMs, revokedBy: actor.userId })
+  await expireUnusedCards(tx, { agentId }, nowMs)
   await revokeDelegations(tx, { agentPartyId: before.partyId, agentId }, nowMs)
   await cancelInvitationsOfAgent(tx, agentId, nowMs)
   return { data: agentView({ ...before, ...change }), meta }

@@ -8,6 +8,7 @@ import { capture, refund, release } from '../domain/card-purchases.ts'
 import { authorized, captured, type Posting, refunded, released } from '../domain/ledger.ts'
 import { type Context, cardScope, type Handler, walletListScope } from '../handler.ts'
 import { page, pageRequest } from '../pagination.ts'
+import { requirePurchaseWithinLimits } from '../spending-limits.ts'
 import { markAgentCardUsed } from '../store/agent-cards.ts'
 import {
   findCardTransaction,
@@ -47,6 +48,7 @@ export const simulateCardAuthorization: Handler<'simulateCardAuthorization'> = a
   const availableCents = wallet.status === 'active' ? wallet.availableCents : 0
   const declineCode = declineReason({ card, amountCents, availableCents, nowMs })
   const approved = declineCode === null
+  if (approved) await requirePurchaseWithinLimits(tx, card, amountCents, nowMs)
   const row: CardTransactionRow = {
     id: newId('cit', system, nowMs),
     partyId: card.partyId,

@@ -50,7 +50,7 @@ export const setAgentDefaultWallet: Handler<'setAgentDefaultWallet'> = async (in
 /** No other wallet takes the place of a default that is gone: the owner decides what an agent pays from. */
 export const detachWalletAgent: Handler<'detachWalletAgent'> = async (input, context) => {
   const { id } = await loadAttached(context, input)
-  await detachAgent(context.tx, input.walletId, id)
+  await detachAgent(context.tx, input.walletId, id, context.nowMs)
   return { data: { type: 'agent', id }, meta: { deleted: true } }
 }
 

@@ -1,7 +1,8 @@
+import type { SelectQueryBuilder } from 'kysely'
 import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import { StaleWriteError, type Transaction } from './store.ts'
-import type { AgentCardRow } from './tables.ts'
+import type { AgentCardRow, Tables } from './tables.ts'
 import { type ListScope, walletsHeld } from './wallets.ts'
 
 /** Whose cards are meant: those on a party's wallets, for an agent only those issued to it. */
@@ -43,6 +44,30 @@ export async function insertAgentCard(tx: Transaction, row: AgentCardRow): Promi
 }
 
 const insert = prepared((db, row: AgentCardRow) => db.insertInto('agentCards').values(row))
+
+/**
+ * Ends the unused cards of an agent whose right to pay ends: on one wallet, on the wallets of the parties that are its
+ * customers by the query, or all. What was authorized goes on, for the merchant has been promised it.
+ */
+export async function expireUnusedCards(
+  tx: Transaction,
+  of: {
+    agentId: string
+    walletId?: string
+    partyIds?: SelectQueryBuilder<Tables, 'delegations', { customerPartyId: string }>
+  },
+  nowMs: number,
+): Promise<void> {
+  let query = tx.db
+    .updateTable('agentCards')
+    .set((row) => ({ expiresAtMs: nowMs, updatedAtMs: nowMs, version: row('version', '+', 1) }))
+    .where('agentId', '=', of.agentId)
+    .where('expiresAtMs', '>', nowMs)
+    .where('usedAtMs', 'is', null)
+  if (of.walletId !== undefined) query = query.where('walletId', '=', of.walletId)
+  if (of.partyIds !== undefined) query = query.where('partyId', 'in', of.partyIds)
+  await query.execute()
+}
 
 /** Marks the card's one purchase as approved. */
 export async function markAgentCardUsed(tx: Transaction, card: AgentCardRow, nowMs: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { newId, type System } from '../../system.ts'
 import type { Recipient } from '../domain/customer-invitations.ts'
+import { expireUnusedCards } from './agent-cards.ts'
 import { findPartyByAddress } from './counterparties.ts'
 import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { findDelegation, findParty } from './parties.ts'
@@ -33,20 +34,29 @@ export async function grant(
     .execute()
 }
 
-/** Ends what was granted by a customer, to an agent, or both; what has ended before stays as it is. */
+/**
+ * Ends what was granted by a customer, to an agent, or both, and the cards that were issued by it; what has ended before
+ * stays as it is.
+ */
 export async function revokeDelegations(
   tx: Transaction,
   which: { agentPartyId: string; customerPartyId?: string; agentId?: string },
   nowMs: number,
 ): Promise<void> {
-  let query = tx.db
+  const ending = tx.db.selectFrom('delegations').where((row) => {
+    const { agentPartyId, customerPartyId, agentId } = which
+    const named = { agentPartyId, customerPartyId, agentId, status: 'ACTIVE' as const }
+    return row.and(Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)))
+  })
+  for (const { agentId } of await ending.select('agentId').distinct().execute()) {
+    const partyIds = ending.select('customerPartyId').where('agentId', '=', agentId)
+    await expireUnusedCards(tx, { agentId, partyIds }, nowMs)
+  }
+  await tx.db
     .updateTable('delegations')
     .set({ status: 'REVOKED', revokedAtMs: nowMs })
-    .where('agentPartyId', '=', which.agentPartyId)
-    .where('status', '=', 'ACTIVE')
-  if (which.customerPartyId !== undefined) query = query.where('customerPartyId', '=', which.customerPartyId)
-  if (which.agentId !== undefined) query = query.where('agentId', '=', which.agentId)
-  await query.execute()
+    .where('id', 'in', ending.select('id'))
+    .execute()
 }
 
 /** Those of the recipients that are or were customers in the scope, to whom their name is no secret. */

@@ -94,44 +94,6 @@ interface Key {
   next: number
 }
 
-/** Whose spending is summed: everything that left a party's wallets, or what one agent started on them. */
-export interface Spender {
-  partyId: string
-  agentId: string | null
-}
-
-/** What was sent since an instant and neither failed nor was taken back, in cents. */
-export async function spentSince(tx: Transaction, { partyId, agentId }: Spender, sinceMs: number): Promise<number> {
-  const by = { partyId, sinceMs }
-  const { rows } = agentId === null ? await spentByParty(tx, by) : await spentByAgent(tx, { ...by, agentId })
-  // The sum of a bigint is a numeric on PostgreSQL, which arrives as text.
-  return Number(rows[0]?.cents ?? 0)
-}
-
-/** The kinds whose money leaves the party. */
-const leaving = ['payment', 'wire'] as const
-
-const spentByParty = prepared((db, by: { partyId: string; sinceMs: number }) =>
-  db
-    .selectFrom('payments')
-    .select((row) => row.fn.sum('amountCents').as('cents'))
-    .where('partyId', '=', by.partyId)
-    .where('createdAtMs', '>=', by.sinceMs)
-    .where('kind', 'in', leaving)
-    .where('status', 'not in', ['FAILED', 'CANCELED', 'APPROVAL_DENIED']),
-)
-
-const spentByAgent = prepared((db, by: { partyId: string; agentId: string; sinceMs: number }) =>
-  db
-    .selectFrom('payments')
-    .select((row) => row.fn.sum('amountCents').as('cents'))
-    .where('partyId', '=', by.partyId)
-    .where('agentId', '=', by.agentId)
-    .where('createdAtMs', '>=', by.sinceMs)
-    .where('kind', 'in', leaving)
-    .where('status', 'not in', ['FAILED', 'CANCELED', 'APPROVAL_DENIED']),
-)
-
 export interface Claims {
   amount: number
   count: number

@@ -1,3 +1,4 @@
+import { expireUnusedCards } from './agent-cards.ts'
 import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import type { Transaction } from './store.ts'
 import type { AgentRow, WalletAgentRow } from './tables.ts'
@@ -17,8 +18,9 @@ export async function attachAgent(
   if (rows.length > 0) await tx.db.insertInto('walletPermissions').values(rows).execute()
 }
 
-/** Ends all that an agent may do with a wallet. */
-export async function detachAgent(tx: Transaction, walletId: string, agentId: string): Promise<void> {
+/** Ends all that an agent may do with a wallet, and its cards on it. */
+export async function detachAgent(tx: Transaction, walletId: string, agentId: string, nowMs: number): Promise<void> {
+  await expireUnusedCards(tx, { agentId, walletId }, nowMs)
   for (const table of ['walletPermissions', 'walletAgents'] as const) {
     await tx.db.deleteFrom(table).where('walletId', '=', walletId).where('agentId', '=', agentId).execute()
   }
