@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SingleBar } from 'cli-progress'
@@ -35,15 +36,17 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
     if (flags.clockJumps === true && concurrency > 1) {
       throw new ConfigError(`--concurrency got ${concurrency}; with --clock-jumps it accepts 1.`)
     }
+    const purchases = integer('--purchases', flags.purchases, 100_000)
     const { target, where } = targetOf(config)
-    const bar = await progressBar()
+    const logFile = flags.log === undefined ? undefined : await openLog(flags.log)
     const interruption = interruptible()
+    const bar = await progressBar()
     const result = await runSimulation({
       target,
       where,
       system: realSystem,
       agents,
-      purchases: integer('--purchases', flags.purchases, 100_000),
+      purchases,
       seed: flags.seed,
       clockJumps: flags.clockJumps ?? target.isolated,
       concurrency,
@@ -59,10 +62,33 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
       interruption.end()
     })
     const log = result.log.map((line) => `${line}\n`).join('')
-    if (flags.log !== undefined) await writeFile(flags.log, log)
     process.stdout.write(`${flags.verbose === true ? `${log}\n` : ''}${result.report}`)
     process.exitCode = result.exitCode
+    if (logFile !== undefined) await writeLog(logFile, log)
   })
+}
+
+/** Before the run, which would otherwise be over when its log turns out to have no place. */
+async function openLog(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, 'w')
+  } catch (error) {
+    throw new ConfigError(`--log got ${show(file)} (${codeOf(error)}); it accepts a file that can be written.`)
+  }
+}
+
+async function writeLog(file: FileHandle, log: string): Promise<void> {
+  try {
+    await file.writeFile(log)
+    await file.close()
+  } catch (error) {
+    process.stderr.write(`payments-mcp: The log could not be written (${codeOf(error)}).\n`)
+    process.exitCode = 1
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error)
 }
 
 function targetOf(config: Config): { target: Target; where: string } {
@@ -89,8 +115,15 @@ function targetOf(config: Config): { target: Target; where: string } {
   }
   const open = async () => {
     const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-simulate-'))
+    // Whatever ends the process, its money was play money.
+    const removeNow = () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
+    process.once('exit', removeNow)
     const env = { PAYMENTS_DATABASE_URL: `sqlite:${join(directory, 'sandbox.sqlite')}` }
-    return { connect: connect(env), close: () => rm(directory, { recursive: true, force: true, maxRetries: 5 }) }
+    const close = async () => {
+      await rm(directory, { recursive: true, force: true, maxRetries: 5 })
+      process.off('exit', removeNow)
+    }
+    return { connect: connect(env), close }
   }
   return { target: { isolated: true, open }, where: 'a new SQLite database' }
 }
@@ -123,11 +156,20 @@ async function progressBar(): Promise<SingleBar | undefined> {
   })
 }
 
-/** The first Ctrl+C ends the run in order; a second one, at once. */
+const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** The first Ctrl+C ends the run in order, a second one at once. So does a terminal or a reader that went away. */
 function interruptible() {
   const controller = new AbortController()
-  const stop = () => controller.abort()
-  const end = () => void process.off('SIGINT', stop).off('SIGTERM', stop)
-  process.once('SIGINT', stop).once('SIGTERM', stop)
+  const stop = () => {
+    if (controller.signal.aborted) process.exit(130)
+    controller.abort()
+  }
+  for (const signal of endings) process.on(signal, stop)
+  // Each write to what is gone fails; the report, which nobody reads then, may be one of them.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => controller.abort())
+  const end = () => {
+    for (const signal of endings) process.off(signal, stop)
+  }
   return { signal: controller.signal, end }
 }

@@ -15,8 +15,8 @@ export interface Shrunk {
   history: readonly Action[]
   mismatch: Mismatch
   tries: number
-  /** Whether it failed again on a new world; `untried` where there is none. */
-  again: 'yes' | 'no' | 'untried'
+  /** Whether it failed again on a new world; `untried` where there is none, `impossible` where none could be made. */
+  again: 'yes' | 'no' | 'untried' | 'impossible'
 }
 
 /** What a run came to. The lines of speed differ between two runs; all others are the same for the same seed. */
@@ -50,6 +50,7 @@ export function failureText({ history, mismatch, tries, again }: Shrunk): string
   const heading = {
     yes: `The shortest history found that fails (${history.length} actions, ${tries} tries):`,
     no: `It did not fail again on a new database (${tries} tries). The end of the history:`,
+    impossible: 'No other run could be made to shorten it. The end of the history:',
     untried: 'Others may have used the wallet or moved the clock meanwhile. The end of the history:',
   }[again]
   return [

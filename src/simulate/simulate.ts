@@ -54,7 +54,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const { log, mismatch, interrupted } = result
   if (mismatch === undefined) return { exitCode: interrupted ? 130 : 0, report, log, mismatch, history: [] }
   options.onShrink?.()
-  const shrunk = await shorten(options, result, mismatch)
+  const shrunk = await shortenIfPossible(options, result, mismatch)
   const text = `${report}\n${failureText(shrunk)}`
   return { exitCode: 1, report: text, log, mismatch: shrunk.mismatch, history: shrunk.history }
 }
@@ -73,6 +73,15 @@ function planFor(
     )
   }
   return planHistory({ seed, agents, purchases, clockJumps: clockJumps && ordered, ordered, start })
+}
+
+/** What was found is told even where it cannot be looked into: the disk may be full, or the service gone. */
+async function shortenIfPossible(options: SimulationOptions, result: RunResult, mismatch: Mismatch): Promise<Shrunk> {
+  try {
+    return await shorten(options, result, mismatch)
+  } catch {
+    return { history: result.done, mismatch, tries: 0, again: 'impossible' }
+  }
 }
 
 async function shorten(options: SimulationOptions, { done }: RunResult, mismatch: Mismatch): Promise<Shrunk> {

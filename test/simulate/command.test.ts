@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -58,6 +60,7 @@ describe('with server processes of its own', () => {
     // A terminal sends it to the servers as well.
     ['SIGINT', (pid: number) => -pid],
     ['SIGTERM', (pid: number) => pid],
+    ['SIGHUP', (pid: number) => -pid],
   ] as const)('ends in order on %s', async (signal, receiver) => {
     const { child, ended } = run(['--agents', '2', '--purchases', '1000'])
     await begun()
@@ -65,6 +68,45 @@ describe('with server processes of its own', () => {
     const { code, stdout, stderr } = await ended
     expect({ code, stderr }).toEqual({ code: 130, stderr: '' })
     expect(stdout).toContain('interrupted after')
+    expect(await databaseFolders()).toEqual([])
+  })
+})
+
+describe('whatever fails', () => {
+  const small = ['--agents', '2', '--purchases', '3']
+
+  it('refuses a log that has no place before it begins', async () => {
+    const { code, stdout, stderr } = await run([...small, '--log', join(folder, 'none', 'run.log')]).ended
+    expect(stderr).toMatch(/^payments-mcp: --log got ".*" \(ENOENT\); it accepts a file that can be written\.\n$/)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(await databaseFolders()).toEqual([])
+  })
+
+  it.runIf(existsSync('/dev/full'))(
+    'prints the report when the log cannot be written',
+    { timeout: 60_000 },
+    async () => {
+      const { code, stdout, stderr } = await run([...small, '--log', '/dev/full']).ended
+      expect(stdout).toContain('every answer was as predicted')
+      expect({ code, stderr }).toEqual({ code: 1, stderr: 'payments-mcp: The log could not be written (ENOSPC).\n' })
+    },
+  )
+
+  it('leaves nothing behind when nobody reads what it writes', async () => {
+    const { child } = run([...small, '--verbose'])
+    child.stdout.destroy()
+    child.stderr.destroy()
+    const [code] = await once(child, 'exit')
+    expect(code).toBe(0)
+    expect(await databaseFolders()).toEqual([])
+  })
+
+  it('ends at once on a second signal, and leaves nothing behind', async () => {
+    const { child, ended } = run(['--agents', '2', '--purchases', '1000'])
+    await begun()
+    child.kill('SIGTERM')
+    child.kill('SIGHUP')
+    expect((await ended).code).toBe(130)
     expect(await databaseFolders()).toEqual([])
   })
 })

@@ -163,6 +163,18 @@ const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
 ]
 
 describe('on a faulty service', () => {
+  it('tells what was found when no further run can be made', async () => {
+    const { isolated, open } = inProcess(faults[0]?.fault)
+    let worlds = 0
+    const once = async () => {
+      if (worlds++ > 0) throw new Error('the disk is full')
+      return await open()
+    }
+    const result = await simulateInProcess({ target: { isolated, open: once }, agents: 3, purchases: 15 })
+    expect(result.exitCode).toBe(1)
+    expect(result.report).toMatch(/FAILED after[\s\S]*No other run could be made to shorten it/)
+  })
+
   it.each(faults)('that $name', async ({ fault, steps, shows }) => {
     const result = await simulateInProcess({ target: inProcess(fault), agents: 3, purchases: 15 })
     expect(result.exitCode).toBe(1)
