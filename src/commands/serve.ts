@@ -58,6 +58,7 @@ function welcome(
   { apiKey, agentKey }: SeededCredentials,
   owner: { email: string; password: string | null },
 ): string {
+  const server = hostConfiguration(config, url, agentKey)
   const shownBefore = (variable: string) => `(printed when it was made; set ${variable} to choose another)`
   return `payments-mcp ${config.environment} is listening on ${url}
 
@@ -68,15 +69,19 @@ function welcome(
   Agent key  ${agentKey ?? shownBefore('PAYMENTS_SANDBOX_AGENT_KEY')}
   Data       ${config.databaseUrl.replace(/\/\/.*@/s, '//[masked]@')}
 
-Paste this into the configuration of your AI host (Claude Desktop, Cursor, VS Code, …):
+Paste this into the configuration of your AI host (Claude Desktop, Cursor and most others):
 
-${JSON.stringify(hostConfiguration(config, url, agentKey), null, 2)}
+${JSON.stringify({ mcpServers: { payments: server } }, null, 2)}
+
+or into .vscode/mcp.json for VS Code:
+
+${JSON.stringify({ servers: { payments: { type: 'stdio', ...server } } }, null, 2)}
 
 Stop with Ctrl+C.
 `
 }
 
-/** The MCP configuration most hosts read. It works as it is: from this checkout or installation, with this Node.js. */
+/** How an AI host starts the MCP server. It works as it is: from this checkout or installation, with this Node.js. */
 function hostConfiguration({ environment, databaseUrl }: Config, url: string, agentKey: string | null) {
   // A sandbox on disk is opened by the host's own process, which needs no secret in the host's files for it.
   const shareable = environment === 'sandbox' && databaseUrl !== 'sqlite::memory:'
@@ -85,5 +90,5 @@ function hostConfiguration({ environment, databaseUrl }: Config, url: string, ag
     ? { PAYMENTS_DATABASE_URL: file === undefined ? databaseUrl : `sqlite:${resolve(file)}` }
     : { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_BASE_URL: url, PAYMENTS_KEY: agentKey ?? '<agent key>' }
   const cli = process.argv[1] ?? 'payments-mcp'
-  return { mcpServers: { payments: { command: process.execPath, args: [cli], env } } }
+  return { command: process.execPath, args: [cli], env }
 }

@@ -41,6 +41,7 @@ describe('serve', () => {
     expect(await whoami(first.url, agentKey)).toMatchObject({ actorType: 'agent', credentialKind: 'agent_key' })
 
     const { command, args, env } = configuration(first.text)
+    expect(forVsCode(first.text)).toEqual({ servers: { payments: { type: 'stdio', command, args, env } } })
     const host = new Client({ name: 'test', version: '1' })
     await host.connect(
       new StdioClientTransport({ command, args, env: { ...env, XDG_DATA_HOME: home }, stderr: 'ignore' }),
@@ -254,6 +255,11 @@ async function ended(command: string, args: string[], env: Record<string, string
 function configuration(text: string): { command: string; args: string[]; env: Record<string, string> } {
   const json = /^\{\n[\s\S]*?^\}$/m.exec(text)?.[0]
   return JSON.parse(json ?? '').mcpServers.payments
+}
+
+/** What is printed for VS Code, which names the servers otherwise than most hosts. */
+function forVsCode(text: string): unknown {
+  return JSON.parse(/VS Code:\n\n(^\{\n[\s\S]*?^\}$)/m.exec(text)?.[1] ?? '')
 }
 
 async function whoami(url: string, key: string | undefined) {

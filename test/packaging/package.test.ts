@@ -21,9 +21,9 @@ let served: Served
 beforeAll(async () => {
   installed = installPackage()
   // Started as the README says, at a port of its own.
-  const [, ...args] = commandsOf(readme, 'payments-mcp', 'serve')[0] ?? []
+  const [, , , ...flags] = commandsOf(readme, 'npm', 'start', '--')[0] ?? []
   const cli = join(installed.folder, 'node_modules/payments-mcp/dist/src/cli.js')
-  served = await serve([cli, ...args], {
+  served = await serve([cli, 'serve', ...flags], {
     ...installed.env,
     PAYMENTS_PORT: '0',
     PAYMENTS_DATABASE_URL: 'sqlite::memory:',
@@ -70,7 +70,10 @@ describe('the README configures', () => {
     const hosts = (kind: string) => [
       ...new Set(found.filter(({ start }) => start.kind === kind).map(({ host }) => host)),
     ]
-    expect(hosts('launch')).toEqual(['Claude Desktop', 'Claude Code', 'Cursor', 'VS Code', 'From a checkout'])
+    expect(hosts('launch')).toEqual(['Claude Desktop', 'Claude Code', 'Cursor', 'VS Code', 'When it is published'])
+    const published = found.filter(({ start }) => start.kind === 'launch' && start.command === 'npx')
+    expect(published.map(({ host }) => host)).toEqual(['When it is published'])
+    expect(readme.match(/npx -y payments-mcp/g)).toBeNull()
     expect(hosts('remote')).toEqual(['Claude Code', 'Cursor', 'VS Code'])
     expect(readme).toMatch(/^### ChatGPT/m)
     expect(commandsOf(readme, 'npx', '-y', '@modelcontextprotocol/inspector')).toHaveLength(3)
