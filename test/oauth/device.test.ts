@@ -41,8 +41,13 @@ describe('a device without a browser', () => {
   }
   const begin = async (form: Record<string, string> = {}) =>
     (await post('/oauth/device/authorize', { resource: mcpResource, ...form })).json as unknown as DeviceCode
-  const poll = ({ device_code }: DeviceCode, form: Record<string, string> = {}) =>
+  const ask = ({ device_code }: DeviceCode, form: Record<string, string> = {}) =>
     post('/oauth/token', { grant_type: deviceGrant, device_code, ...form })
+  /** As often as a device may. */
+  const poll = (code: DeviceCode, form?: Record<string, string>) => {
+    vi.setSystemTime(Date.now() + 5_000)
+    return ask(code, form)
+  }
 
   /** A person enters the code and says that it is theirs; gives the page that asks whether to allow it. */
   const enter = async (browser: Browser, { verification_uri, user_code }: DeviceCode) => {
@@ -63,6 +68,7 @@ describe('a device without a browser', () => {
       verification_uri: `${address}/oauth/device`,
       verification_uri_complete: `${address}/oauth/device?user_code=${code.user_code}`,
       expires_in: 600,
+      interval: 5,
     })
     expect(await poll(code)).toMatchObject({ status: 400, json: { error: 'authorization_pending' } })
     const browser = openBrowser(world)
@@ -180,22 +186,43 @@ describe('a device without a browser', () => {
     expect(await poll(code, { client_id: host })).toMatchObject({ status: 400 })
   })
 
-  test('codes are tried 300 times in a minute, whoever tries', async () => {
-    const code = await begin()
-    const browser = openBrowser(world)
-    const form = await browser.get(code.verification_uri)
-    const statuses = new Set<number>()
-    for (let count = 0; count < 299; count++) {
-      statuses.add((await browser.submit(form, { xsrf: 'guess', user_code: 'BBBB-BBBB' })).status)
+  test('that asks faster than every five seconds is told to slow down, and answered when it has waited', async () => {
+    const [code, other] = [await begin(), await begin()]
+    const pending = { status: 400, json: { error: 'authorization_pending' } }
+    const tooFast = { status: 400, json: { error: 'slow_down' } }
+    expect(await ask(code)).toMatchObject(pending)
+    for (let count = 0; count < 3; count++) {
+      vi.setSystemTime(Date.now() + 1_000)
+      expect(await ask(code)).toMatchObject(tooFast)
     }
-    expect([...statuses]).toEqual([400])
-    const asked = await browser.submit(await browser.get(code.verification_uri), { user_code: code.user_code })
-    expect(asked.text).toContain('Is this your device?')
-    const refused = await browser.submit(asked, { confirm: 'yes' })
+    expect(await ask(other)).toMatchObject(pending)
+    vi.setSystemTime(Date.now() + 2_000)
+    expect(await ask(code)).toMatchObject(pending)
+    const browser = openBrowser(world)
+    await decide(browser, await enter(browser, code), 'allow')
+    expect(await ask(code)).toMatchObject(tooFast)
+    expect(await poll(code)).toMatchObject({ status: 200 })
+  })
+
+  test('codes are tried 60 times in a minute at an address; without the form’s token none is looked at', async () => {
+    const code = await begin()
+    const at = (address: string) => ({
+      service: { fetch: (request: Request) => world.service.fetch(request, { local: true, address }) },
+    })
+    const [stranger, browser] = [openBrowser(at('192.0.2.1')), openBrowser(at('192.0.2.2'))]
+    const guess = async (xsrf?: string) => {
+      const form = await stranger.get('/oauth/device')
+      return stranger.submit(form, { user_code: 'BBBB-BBBB', ...(xsrf === undefined ? {} : { xsrf }) })
+    }
+    for (let count = 0; count < 59; count++) expect((await guess('guess')).status).toBe(400)
+    vi.setSystemTime(Date.now() + 61_000)
+    for (let count = 0; count < 60; count++) expect((await guess()).text).toContain('There is no such code')
+    const refused = await guess()
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])
     expect(refused.text).toContain('Too many codes were entered')
-    vi.setSystemTime(Date.now() + 61_000)
-    const page = await signedIn(browser, await browser.submit(asked, { confirm: 'yes' }))
+    const page = await enter(browser, code)
     expect((await decide(browser, page, 'allow')).text).toContain('is connected')
+    vi.setSystemTime(Date.now() + 61_000)
+    expect((await guess()).text).toContain('There is no such code')
   })
 })

@@ -1,6 +1,9 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Hono } from 'hono'
 import * as oauth from 'oauth4webapi'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { oauthScopes } from '../../src/permissions.ts'
+import { mountEndpoints } from '../../src/service/oauth/endpoints.ts'
 import { databases, sqlite } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -261,6 +264,22 @@ describe('discovery', () => {
       scopes_supported: ['payments:read', 'payments:write', 'cards:agent', 'customers:read'],
       bearer_methods_supported: ['header'],
     })
+  })
+
+  test.each(['oauth-authorization-server', 'openid-configuration'])('%s answers HEAD', async (name) => {
+    const response = await world.service.fetch(new Request(`${address}/.well-known/${name}`, { method: 'HEAD' }))
+    expect([response.status, await response.text()]).toEqual([200, ''])
+  })
+
+  test('what the authorization server refuses is handed on', async () => {
+    const app = new Hono()
+    const refusal = { error: 'temporarily_unavailable' }
+    const handle = (_request: IncomingMessage, response: ServerResponse) =>
+      response.writeHead(503, { 'content-type': 'application/json' }).end(JSON.stringify(refusal))
+    const providers = async () => ({ callback: () => handle }) as never
+    mountEndpoints(app, { providers, publicUrl: () => address, system: world.system } as never)
+    const answer = await app.request(`${address}/.well-known/openid-configuration`)
+    expect([answer.status, await answer.json()]).toEqual([503, refusal])
   })
 
   test('of a path that is no resource there is none', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { countClients } from '../../src/service/store/oauth-records.ts'
 import { databases, sqlite } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -9,10 +10,11 @@ import { openFetchingService } from './published.ts'
 const minimal = { redirect_uris: [callback] }
 const dayMs = 24 * 60 * 60 * 1000
 
-async function register({ service }: Pick<World, 'service'>, metadata: unknown) {
+async function register({ service }: Pick<World, 'service'>, metadata: unknown, from?: string) {
   const body = typeof metadata === 'string' ? metadata : JSON.stringify(metadata)
   const headers = { 'content-type': 'application/json' }
-  const response = await service.fetch(new Request(`${address}/oauth/register`, { method: 'POST', body, headers }))
+  const request = new Request(`${address}/oauth/register`, { method: 'POST', body, headers })
+  const response = await service.fetch(request, from === undefined ? undefined : { local: false, address: from })
   return {
     status: response.status,
     headers: response.headers,
@@ -102,13 +104,15 @@ describe('registration', () => {
     })
   })
 
-  test('60 in a minute, then the next minute', async () => {
-    for (let count = 0; count < 60; count++) expect((await register(world, minimal)).status).toBe(201)
-    const refused = await register(world, minimal)
+  test('60 in a minute at an address, then the next minute; at another address all the time', async () => {
+    const [stranger, host] = ['192.0.2.1', '192.0.2.2']
+    for (let count = 0; count < 60; count++) expect((await register(world, minimal, stranger)).status).toBe(201)
+    const refused = await register(world, minimal, stranger)
     expect(refused).toMatchObject({ status: 429, json: { error: 'temporarily_unavailable' } })
     expect(refused.headers.get('retry-after')).toBe('60')
+    expect((await register(world, minimal, host)).status).toBe(201)
     vi.setSystemTime(Date.now() + 61_000)
-    expect((await register(world, minimal)).status).toBe(201)
+    expect((await register(world, minimal, stranger)).status).toBe(201)
   })
 
   test('nothing that an application names is fetched', async () => {
@@ -146,14 +150,51 @@ describe.each(databases)('registered applications on $name', (database) => {
   })
 })
 
-test('sign-ins begin 600 times in a minute, whoever begins them', async () => {
+describe('where 10,000 applications registered that nobody connected', () => {
+  test.each([
+    { minutes: 61, status: 201, left: 9_981 },
+    { minutes: 59, status: 429, left: 10_000 },
+  ])('$minutes minutes ago, one more is answered $status', async ({ minutes, status, left }) => {
+    const world = await createWorld(sqlite, { system: fakeSystem({ now: Date.now() }) })
+    const createdAtMs = world.system.now() - minutes * 60_000
+    const none = { grantId: null, userCodeHash: null, expiresAtMs: null }
+    const client = (number: number) => ({
+      ...none,
+      model: 'Client',
+      idHash: `hash ${number}`,
+      uid: `client ${number}`,
+      payload: '{}',
+      createdAtMs,
+    })
+    const clients = Array.from({ length: 10_000 }, (_, number) => client(number))
+    await world.store.transaction(async ({ db }) => {
+      for (let from = 0; from < clients.length; from += 1000) {
+        await db
+          .insertInto('oauthRecords')
+          .values(clients.slice(from, from + 1000))
+          .execute()
+      }
+    })
+    expect((await register(world, minimal)).status).toBe(status)
+    expect(await world.store.read(countClients)).toBe(left)
+    await world.drop()
+  })
+})
+
+test('sign-ins begin 120 times in a minute at an address, those of applications that are not known not counted', async () => {
   const world = await createWorld(sqlite, { system: fakeSystem({ now: Date.now() }) })
-  const begin = () => world.service.fetch(new Request(`${address}/oauth/authorize?client_id=nobody`))
-  const first = await begin()
-  expect(first.status).toBe(400)
-  for (let count = 1; count < 600; count++) await begin()
-  const refused = await begin()
-  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])
-  expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' })
+  const { url } = await authorizationUrl(await createApplication(world))
+  const begin = (of: string, address: string) => world.service.fetch(new Request(of), { local: false, address })
+  const [stranger, person] = ['192.0.2.1', '192.0.2.2']
+  for (let count = 0; count < 121; count++) {
+    expect((await begin(`${address}/oauth/authorize?client_id=nobody`, stranger)).status).toBe(400)
+  }
+  for (let count = 0; count < 120; count++) {
+    const begun = await begin(url, stranger)
+    expect(begun.headers.get('location')).toContain('/oauth/consent/')
+  }
+  const refused = await begin(url, stranger)
+  expect(refused.headers.get('location')).toMatch(new RegExp(`^${callback}\\?error=temporarily_unavailable&`))
+  expect((await begin(url, person)).headers.get('location')).toContain('/oauth/consent/')
   await world.drop()
 })

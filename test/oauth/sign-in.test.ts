@@ -5,7 +5,7 @@ import { replacePassword } from '../../src/service/oauth/sign-in.ts'
 import { createService, type Service } from '../../src/service/service.ts'
 import { createUser } from '../../src/service/store/provision.ts'
 import { firstOwner, savePassword } from '../../src/service/store/sign-ins.ts'
-import { newId, passwordHash } from '../../src/system.ts'
+import { newId, passwordHash, sha256 } from '../../src/system.ts'
 import { databases, sqlite, type TestDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { address, openBrowser } from './browser.ts'
@@ -29,10 +29,11 @@ const own = { origin: address, 'sec-fetch-site': 'same-origin' }
 async function send(
   path: string,
   fields: Record<string, string>,
-  { headers = own, service = world.service, origin = address }: Sending = {},
+  { headers = own, service = world.service, origin = address, from }: Sending = {},
 ): Promise<Answer> {
   const body = new URLSearchParams(fields)
-  const response = await service.fetch(new Request(`${origin}${path}`, { method: 'POST', body, headers }))
+  const request = new Request(`${origin}${path}`, { method: 'POST', body, headers })
+  const response = await service.fetch(request, from === undefined ? undefined : { local: false, address: from })
   const { status } = response
   const cookies = response.headers.getSetCookie()
   return { status, cookies, location: response.headers.get('location'), text: await response.text() }
@@ -42,9 +43,12 @@ interface Sending {
   headers?: Record<string, string>
   service?: Service
   origin?: string
+  /** The client's address; undefined: it calls within this process. */
+  from?: string
 }
 
 const cookieOf = ({ cookies }: Answer) => cookies.find((cookie) => /payments_session=[^;]/.test(cookie)) ?? ''
+const browserOf = ({ cookies }: Answer) => /payments_browser=[^;]+/.exec(cookies.join('\n'))?.[0] ?? ''
 const opens = async (answer: Answer) => {
   const headers = { cookie: cookieOf(answer).split(';')[0] ?? '' }
   return (await world.service.fetch(new Request(`${address}/connections`, { headers }))).status === 200
@@ -70,7 +74,20 @@ async function addUser(email: string): Promise<string> {
 async function setCheapPassword(userId: string): Promise<void> {
   const cost = { blocks: 16, size: 8, lanes: 1 }
   const hash = ['scrypt', ...Object.values(cost), 'salt', await passwordHash(password, 'salt', cost)].join('$')
-  await world.store.transaction((tx) => savePassword(tx, { userId, hash, refusedAtMs: '[]' }))
+  await world.store.transaction((tx) => savePassword(tx, { userId, hash }))
+}
+
+/** As if strangers had tried wrong passwords at many addresses. */
+async function insertRefusals(email: string, count: number): Promise<void> {
+  const refusedAtMs = world.system.now()
+  const row = (number: number) => ({
+    id: `refusal ${number}`,
+    account: sha256(email),
+    source: `many ${number}`,
+    refusedAtMs,
+  })
+  const rows = Array.from({ length: count }, (_, number) => row(number))
+  await world.store.transaction(({ db }) => db.insertInto('refusedPasswords').values(rows).execute())
 }
 
 /** A world whose owner has a password. */
@@ -124,6 +141,77 @@ describe.each(databases)('signing in on $name', (database) => {
     expect((await send('/sign-in', { email, password })).status).toBe(303)
   })
 
+  test('is closed to strangers where they tried, and to nobody elsewhere', async () => {
+    const [stranger, owner] = ['192.0.2.1', '2001:db8:0:0::/64']
+    for (const who of [email, 'nobody@example.com']) {
+      const tried = []
+      for (let count = 0; count < 11; count++)
+        tried.push(await send('/sign-in', { email: who, password: 'x' }, { from: stranger }))
+      expect(tried.map(({ status }) => status)).toEqual([...Array(10).fill(401), 429])
+    }
+    expect((await send('/sign-in', { email, password }, { from: stranger })).status).toBe(429)
+    expect((await send('/sign-in', { email, password }, { from: owner })).status).toBe(303)
+    expect((await send('/sign-in', { email, password }, { from: stranger })).status).toBe(429)
+  })
+
+  test('is open to a browser that signed in before, also where strangers closed it', async () => {
+    const from = '192.0.2.1'
+    const known = browserOf(await send('/sign-in', { email, password }, { from }))
+    const wrong = async (headers: Record<string, string>, count = 10) => {
+      for (let tried = 0; tried < count; tried++)
+        await send('/sign-in', { email, password: 'wrong' }, { from, headers })
+    }
+    await wrong(own)
+    expect((await send('/sign-in', { email, password }, { from })).status).toBe(429)
+    expect(
+      (await send('/sign-in', { email, password }, { from, headers: { ...own, cookie: 'payments_browser=made-up' } }))
+        .status,
+    ).toBe(429)
+    const again = await send('/sign-in', { email, password }, { from, headers: { ...own, cookie: known } })
+    expect(again.status).toBe(303)
+    // Each sign-in gives the browser another cookie; what was before is of no use.
+    expect((await send('/sign-in', { email, password }, { from, headers: { ...own, cookie: known } })).status).toBe(429)
+    const cookie = browserOf(again)
+    // It signs nobody in, opens nobody else's account, and has tries of its own.
+    expect((await world.service.fetch(new Request(`${address}/connections`, { headers: { cookie } }))).status).toBe(303)
+    await wrong({ ...own, cookie })
+    expect((await send('/sign-in', { email, password }, { from, headers: { ...own, cookie } })).status).toBe(429)
+    const rows = await world.store.read(({ db }) => db.selectFrom('knownBrowsers').selectAll().execute())
+    expect(JSON.stringify(rows)).not.toContain(cookie.split('=')[1])
+  })
+
+  test('keeps no browser known that somebody else signed in at, or before the password was replaced', async () => {
+    const other = 'member@example.com'
+    await setCheapPassword(await addUser(other))
+    const from = '192.0.2.1'
+    const closed = async () => {
+      for (let tried = 0; tried < 10; tried++) await send('/sign-in', { email, password: 'wrong' }, { from })
+    }
+    const cookies: string[] = []
+    for (const who of [other, email])
+      cookies.push(browserOf(await send('/sign-in', { email: who, password }, { from })))
+    await closed()
+    const statuses = async () => {
+      const answers = cookies.map((cookie) =>
+        send('/sign-in', { email, password: 'wrong' }, { from, headers: { ...own, cookie } }),
+      )
+      return (await Promise.all(answers)).map(({ status }) => status)
+    }
+    expect(await statuses()).toEqual([429, 401])
+    const owner = await world.store.read(firstOwner)
+    await replacePassword(world.store, world.system, String(owner?.id), password)
+    expect(await statuses()).toEqual([429, 429])
+  })
+
+  test('closes an account everywhere only after 500 wrong passwords, and not to a browser that is known', async () => {
+    const cookie = browserOf(await send('/sign-in', { email, password }))
+    const from = (count: number) => ({ from: `192.0.2.${Math.floor(count / 10)}` })
+    await insertRefusals(email, 499)
+    expect((await send('/sign-in', { email, password: 'wrong' }, from(0))).status).toBe(401)
+    expect((await send('/sign-in', { email, password }, from(1))).status).toBe(429)
+    expect((await send('/sign-in', { email, password }, { ...from(2), headers: { ...own, cookie } })).status).toBe(303)
+  })
+
   test('counts the wrong ones in a row only, and each user’s own', async () => {
     const other = 'member@example.com'
     await setCheapPassword(await addUser(other))
@@ -163,12 +251,25 @@ describe('signing in', () => {
     expect((await send('/sign-in', { email, password })).status).toBe(303)
   })
 
-  test('is tried 120 times in a minute, whoever tries', async () => {
-    const other = 'member@example.com'
-    await setCheapPassword(await addUser(other))
-    for (let count = 0; count < 119; count++) await send('/sign-in', { email, password: 'wrong' })
-    expect((await send('/sign-in', { email: other, password })).status).toBe(303)
-    expect((await send('/sign-in', { email: other, password })).status).toBe(429)
+  test('is tried 30 times in a minute at an address, and 300 times at all addresses', async () => {
+    const known = { headers: { ...own, cookie: browserOf(await send('/sign-in', { email, password })) } }
+    const accounts = ['a@example.com', 'b@example.com', 'c@example.com']
+    for (const account of accounts) await setCheapPassword(await addUser(account))
+    const wrong = async (count: number, from: string) => {
+      const statuses = []
+      for (let tried = 0; tried < count; tried++) {
+        const account = String(accounts[Math.floor(tried / 10) % accounts.length])
+        statuses.push((await send('/sign-in', { email: account, password: 'x' }, { from })).status)
+      }
+      return statuses
+    }
+    expect(await wrong(31, '192.0.2.1')).toEqual([...Array(30).fill(401), 429])
+    for (let client = 2; client < 10; client++) await wrong(30, `192.0.2.${client}`)
+    // The first sign-in of this test was one too.
+    await wrong(28, '192.0.2.10')
+    expect((await send('/sign-in', { email, password }, { from: '192.0.2.11' })).status).toBe(303)
+    expect((await send('/sign-in', { email, password }, { from: '192.0.2.12' })).status).toBe(429)
+    expect((await send('/sign-in', { email, password }, { from: '192.0.2.12', ...known })).status).toBe(303)
   })
 
   test('says the same of somebody who is not there, and looks at the password as long', async () => {

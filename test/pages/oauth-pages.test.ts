@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { findPassword, savePassword } from '../../src/service/store/sign-ins.ts'
 import { databases, sqlite, type TestDatabase } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
 import { address, asking, createOAuthSite, createVisitor, type OAuthSite } from './oauth-site.ts'
@@ -61,14 +60,9 @@ describe('signing in', () => {
   })
 
   test('too many wrong passwords are told in words', async () => {
-    const user = await site.addUser()
-    const { store, system } = site.world
-    await store.transaction(async (tx) => {
-      const stored = await findPassword(tx, site.owner.id)
-      const refusedAtMs = JSON.stringify(Array.from({ length: 10 }, () => system.now()))
-      await savePassword(tx, { userId: user.id, hash: stored?.hash ?? '', refusedAtMs })
-    })
-    const refused = await stranger().post('/sign-in', { email: user.email, password })
+    const { email } = await site.addUser()
+    for (let count = 0; count < 10; count++) await stranger().post('/sign-in', { email, password: 'wrong' })
+    const refused = await stranger().post('/sign-in', { email, password })
     expect(refused.status).toBe(429)
     expect(refused.text).toContain('Wait 15 minutes')
   })

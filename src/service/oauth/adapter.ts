@@ -1,4 +1,4 @@
-import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
+import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider'
 import { type System, sha256 } from '../../system.ts'
 import { findGrant, grantIsLive, revokeGrant, updateGrant } from '../store/oauth-grants.ts'
 import {
@@ -12,11 +12,50 @@ import {
 import type { OAuthRecordRow } from '../store/oauth-schema.ts'
 import type { Store } from '../store/store.ts'
 import { settledNow } from '../time.ts'
+import type { ClientLimits } from './clients.ts'
 import { hashOfReference, isReference, referenceTo } from './references.ts'
 
-/** The authorization server's storage. Ids that a bearer presents are in the database as their hashes only. */
-export function createAdapter(store: Store, system: System): (model: string) => Adapter {
-  return (model) => (model === 'Grant' ? grantAdapter(store, system) : recordAdapter(store, system, model))
+/**
+ * The authorization server's storage. Ids that a bearer presents are in the database as their hashes only. What strangers
+ * may do is counted here, where all that comes before was found to be right: the client is known when a sign-in of its is
+ * kept, the form is the browser's own when a code is looked up.
+ */
+export function createAdapter(store: Store, system: System, limits: ClientLimits): (model: string) => Adapter {
+  return (model) => (model === 'Grant' ? grantAdapter(store, system) : boundAdapter(store, system, model, limits))
+}
+
+/** The requests that a sign-in begins with, and what is kept of it then. */
+const beginnings = ['authorization Interaction', 'device_authorization DeviceCode']
+
+function boundAdapter(store: Store, system: System, model: string, limits: ClientLimits): Adapter {
+  const records = recordAdapter(store, system, model)
+  return {
+    ...records,
+    upsert: async (id, payload, expiresIn) => {
+      const ctx = Provider.ctx
+      const begins = ctx !== undefined && beginnings.includes(`${ctx.oidc.route} ${model}`)
+      if (begins && !(await limits.mayBegin(addressIn(ctx)))) throw new TooManyError('Too many sign-ins begin.')
+      await records.upsert(id, payload, expiresIn)
+    },
+    findByUserCode: async (userCode) => {
+      if (await limits.mayEnterCode(addressIn(Provider.ctx))) return records.findByUserCode(userCode)
+      throw new TooManyError('Too many codes were entered.')
+    },
+  }
+}
+
+/** What the client of a request is counted by, as the bridge to Node's HTTP passed it on. */
+export function addressIn(ctx: Pick<KoaContextWithOIDC, 'req'> | undefined): string | undefined {
+  return ctx?.req.socket.remoteAddress
+}
+
+/** RFC 6749 section 4.1.2.1: an application that began the sign-in is told too. */
+class TooManyError extends errors.OIDCProviderError {
+  override readonly error_description: string
+  constructor(what: string) {
+    super(429, 'temporarily_unavailable')
+    this.error_description = `${what} Try again in a minute.`
+  }
 }
 
 function recordAdapter(store: Store, system: System, model: string): Adapter {

@@ -1,44 +1,45 @@
 import { newId, type System } from '../../system.ts'
 import { countClients, purgeUnusedClients } from '../store/oauth-records.ts'
 import type { Store } from '../store/store.ts'
-import { atMost } from './at-most.ts'
+import { type StrangerBound, strangerLimit } from './stranger-limit.ts'
 
-/** Registrations and fetches of metadata that one process takes on in a minute, whoever asks. */
-const mostPerMinute = 60
-/** Codes of devices entered: guessing one among 20 to the power of 8 is to be hopeless while any lives. */
-const mostCodesPerMinute = 300
+/** What strangers may in a minute, in one process. */
+const bounds = {
+  mayRegister: { each: 60, all: 1200, seconds: 60 },
+  /** Of a client's metadata document. */
+  mayFetch: { each: 60, all: 1200, seconds: 60 },
+  /** Guessing a code of a device, one among 20 to the power of 8, is to be hopeless while any lives (RFC 8628, 5.1). */
+  mayEnterCode: { each: 60, all: 3000, seconds: 60 },
+  /** Each sign-in that begins is kept until it ends or an hour is over. */
+  mayBegin: { each: 120, all: 6000, seconds: 60 },
+  /** Each page where a device is connected is a session that is kept for an hour. */
+  mayOpenDevicePage: { each: 120, all: 6000, seconds: 60 },
+} as const satisfies Record<string, StrangerBound>
+
 /** Clients that registered; those that nobody connected make room after a day. */
 const mostClients = 10_000
-/** Sign-ins that begin in a minute, in one process, whoever begins them. */
-const mostBegunPerMinute = 600
 const unusedForMs = 24 * 60 * 60 * 1000
 /** Longer than a person takes to allow what an application asks for. */
 const crowdedForMs = 60 * 60 * 1000
 
-export interface ClientLimits {
+/** Tells, by the address of the client that asks, whether it may do one more of each now. */
+export type ClientLimits = {
+  readonly [K in keyof typeof bounds]: (address: string | undefined) => Promise<boolean>
+} & {
   newId(): string
-  /** Whether one more client may register now. */
-  mayRegister(): Promise<boolean>
-  /** Whether one more document may be fetched now. */
-  mayFetch(): Promise<boolean>
-  /** Whether one more code of a device may be entered now. */
-  mayEnterCode(): Promise<boolean>
-  /** Whether one more sign-in may begin now: each is kept until it ends or an hour is over. */
-  mayBegin(): Promise<boolean>
 }
 
 /** Bounds what strangers can make the service store and fetch. */
 export function createClientLimits(store: Store, system: System): ClientLimits {
-  const oneMore = atMost(mostPerMinute, 60)
-  const oneMoreCode = atMost(mostCodesPerMinute, 60)
-  const oneMoreBeginning = atMost(mostBegunPerMinute, 60)
+  const oneMoreRegistration = strangerLimit(bounds.mayRegister)
   return {
     newId: () => newId('ocl', system, system.now()),
-    mayFetch: () => oneMore('fetch'),
-    mayEnterCode: () => oneMoreCode('code'),
-    mayBegin: () => oneMoreBeginning('begin'),
-    mayRegister: async () => {
-      if (!(await oneMore('register'))) return false
+    mayFetch: strangerLimit(bounds.mayFetch),
+    mayEnterCode: strangerLimit(bounds.mayEnterCode),
+    mayBegin: strangerLimit(bounds.mayBegin),
+    mayOpenDevicePage: strangerLimit(bounds.mayOpenDevicePage),
+    mayRegister: async (address) => {
+      if (!(await oneMoreRegistration(address))) return false
       return store.transaction(async (tx) => {
         await purgeUnusedClients(tx, system.now() - unusedForMs)
         if ((await countClients(tx)) < mostClients) return true

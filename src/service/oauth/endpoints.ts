@@ -1,14 +1,23 @@
-import type { Context, Hono, MiddlewareHandler } from 'hono'
+import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type Provider from 'oidc-provider'
 import { defaultOAuthScopes } from '../../permissions.ts'
+import { callerOf } from '../client-address.ts'
 import { exchangeToken, type TokenExchange } from '../token-exchange.ts'
 import { type ClientLimits, registrable } from './clients.ts'
+import { createDevicePolls, pollSeconds } from './device-polls.ts'
 import { routes } from './endpoint-paths.ts'
 import { introspect } from './introspection.ts'
 import { refused } from './json-answers.ts'
 import { isReference } from './references.ts'
-import { audienceOf, loopbackAlias, resourceMetadata, scopesSupported, tokenExchangeGrant } from './resources.ts'
+import {
+  audienceOf,
+  deviceGrant,
+  loopbackAlias,
+  resourceMetadata,
+  scopesSupported,
+  tokenExchangeGrant,
+} from './resources.ts'
 
 interface OAuthEndpoints extends TokenExchange {
   providers: () => Promise<Provider>
@@ -31,7 +40,8 @@ const preflight = {
 
 /** The OAuth authorization server's endpoints, and what tells where they are. */
 export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
-  const { providers, publicUrl, clientLimits } = endpoints
+  const { providers, publicUrl, clientLimits, system } = endpoints
+  const pollsTooFast = createDevicePolls(system)
   const limit = bodyLimit({
     maxSize: mostBodyBytes,
     onError: () => refused(413, 'invalid_request', `The body must be at most ${mostBodyBytes} bytes long.`),
@@ -40,27 +50,26 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
     const [provider, { throughNode }] = await Promise.all([providers(), import('./node-bridge.ts')])
     const request = given.url === undefined ? c.req.raw : new Request(given.url, c.req.raw)
     const body = given.body ?? (await c.req.text())
-    const bridged = { publicUrl: publicUrl(), request, body, ...(given.headers && { headers: given.headers }) }
+    const address = callerOf(c)?.address
+    const bridged = { publicUrl: publicUrl(), request, body, address, ...(given.headers && { headers: given.headers }) }
     return throughNode(bridged, provider.callback())
   }
   app.options('/.well-known/*', (c) => c.body(null, 204, preflight))
   app.options('/oauth/*', (c) => c.body(null, 204, preflight))
-  const begin: MiddlewareHandler = async (_c, next) => {
-    if (await clientLimits.mayBegin()) return next()
-    return refused(429, 'temporarily_unavailable', 'Too many sign-ins begin. Try again in a minute.', {
-      'Retry-After': '60',
-    })
-  }
-  for (const path of discoveryPaths) app.get(path, async (c) => completed(await serve(c)))
+  for (const path of discoveryPaths) app.get(path, async (c) => completed(await serve(c), c.req.method))
   app.get('/.well-known/oauth-protected-resource/*', (c) => showResource(c, publicUrl()))
   app.get('/.well-known/oauth-protected-resource', (c) => showResource(c, publicUrl()))
-  app.get(routes.authorization, begin, (c) => serve(c, { url: withDefaults(c.req.url) }))
+  app.get(routes.authorization, (c) => serve(c, { url: withDefaults(c.req.url) }))
   app.get(`${routes.authorization}/:uid`, (c) => serve(c))
   app.get(routes.jwks, (c) => serve(c))
   app.post(routes.token, limit, async (c) => {
     const body = await c.req.text()
-    const posing = [...new URLSearchParams(body).values()].some(isReference)
+    const form = new URLSearchParams(body)
+    const posing = [...form.values()].some(isReference)
     if (posing) return refused(400, 'invalid_grant', 'The grant request is invalid.')
+    if (form.get('grant_type') === deviceGrant && pollsTooFast(form.get('device_code') ?? '')) {
+      return refused(400, 'slow_down', `Wait ${pollSeconds} seconds longer between two requests.`)
+    }
     return (await exchangeToken(endpoints, c.req.header('content-type'), body)) ?? serve(c, { body })
   })
   app.post(routes.registration, limit, (c) => register(c, endpoints, serve))
@@ -69,10 +78,14 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
     return (await introspect(endpoints, c.req.header('authorization'), body)) ?? serve(c, { body })
   })
   app.post(routes.revocation, limit, (c) => serve(c))
-  app.post(routes.device_authorization, begin, limit, async (c) =>
-    serve(c, { body: formWithDefaultScope(await c.req.text()) }),
-  )
-  app.get(routes.code_verification, begin, (c) => serve(c, { url: withCodeHint(c.req.url) }))
+  app.post(routes.device_authorization, limit, async (c) => {
+    const begun = await serve(c, { body: formWithDefaultScope(await c.req.text()) })
+    return begun.status === 200 ? withMembers(begun, { interval: pollSeconds }) : begun
+  })
+  app.get(routes.code_verification, async (c) => {
+    if (await clientLimits.mayOpenDevicePage(callerOf(c)?.address)) return serve(c, { url: withCodeHint(c.req.url) })
+    return busy('Too many pages were opened. Try again in a minute.')
+  })
   app.post(routes.code_verification, limit, (c) => serve(c))
   app.get(`${routes.code_verification}/:uid`, (c) => serve(c))
 }
@@ -91,27 +104,34 @@ async function register(
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) {
     return refused(400, 'invalid_client_metadata', 'The body must be a JSON object with the metadata of the client.')
   }
-  if (!(await clientLimits.mayRegister())) {
-    return refused(429, 'temporarily_unavailable', 'Too many clients register. Try again in a minute.', {
-      'Retry-After': '60',
-    })
+  if (!(await clientLimits.mayRegister(callerOf(c)?.address))) {
+    return busy('Too many clients register. Try again in a minute.')
   }
   const body = JSON.stringify(registrable(metadata as Record<string, unknown>))
   return serve(c, { body, headers: { 'content-type': 'application/json' } })
 }
 
+function busy(description: string): Response {
+  return refused(429, 'temporarily_unavailable', description, { 'Retry-After': '60' })
+}
+
 /** The server does not know that other parts of the service serve more than it does. */
-async function completed(response: Response): Promise<Response> {
-  if (response.status !== 200) return response
-  const metadata = (await response.json()) as Record<string, unknown> & { grant_types_supported: string[] }
-  const body = {
-    ...metadata,
+async function completed(response: Response, method: string): Promise<Response> {
+  // What the server refuses, and what has no body, is handed on as it is.
+  if (response.status !== 200 || method === 'HEAD') return response
+  const { grant_types_supported: grants } = (await response.clone().json()) as { grant_types_supported: string[] }
+  return withMembers(response, {
     scopes_supported: ['openid', 'offline_access', ...scopesSupported],
-    grant_types_supported: [...metadata.grant_types_supported, tokenExchangeGrant],
-  }
+    grant_types_supported: [...grants, tokenExchangeGrant],
+  })
+}
+
+/** A JSON answer of the server's, with members added or replaced. */
+async function withMembers(response: Response, members: object): Promise<Response> {
   const headers = new Headers(response.headers)
   headers.delete('content-length')
-  return new Response(JSON.stringify(body), { status: response.status, headers })
+  const body = JSON.stringify({ ...((await response.json()) as object), ...members })
+  return new Response(body, { status: response.status, headers })
 }
 
 /** RFC 9728 section 3: of the API at the root, of the MCP endpoint below its path. The caller's own name for us is kept. */

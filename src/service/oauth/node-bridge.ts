@@ -10,11 +10,13 @@ interface BridgedRequest {
   body: string
   /** Headers that are added or replaced. */
   headers?: Readonly<Record<string, string>>
+  /** What the client is counted by; undefined: it calls within this process. */
+  address?: string | undefined
 }
 
 /** Hands a request to a handler of Node's kind and gives back what it answers. */
 export async function throughNode(
-  { publicUrl, request, body, headers = {} }: BridgedRequest,
+  { publicUrl, request, body, headers = {}, address }: BridgedRequest,
   handle: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>,
 ): Promise<Response> {
   const { host, protocol } = new URL(publicUrl)
@@ -27,8 +29,8 @@ export async function throughNode(
   const { pathname, search } = new URL(request.url)
   const init: RequestInit = { method: request.method, headers: sent, ...(hasBody ? { body } : {}) }
   const { req, res } = toReqRes(new Request(publicUrl + pathname + search, init))
-  // All that is asked of the connection is whether it is a safe one, which decides on the cookies.
-  Object.defineProperty(req, 'socket', { value: { encrypted: protocol === 'https:' } })
+  // All that is asked of the connection is whether it is a safe one, which decides on the cookies, and whose it is.
+  Object.defineProperty(req, 'socket', { value: { encrypted: protocol === 'https:', remoteAddress: address } })
   // What fails before it answers would leave the answer waiting.
   const [response] = await Promise.all([toFetchResponse(res), handle(req, res)])
   return response

@@ -4,7 +4,7 @@ import { hmac, type System } from '../../system.ts'
 import { checkoutKey } from '../store/checkout-key.ts'
 import { findUser } from '../store/second-factors.ts'
 import type { Store } from '../store/store.ts'
-import { createAdapter } from './adapter.ts'
+import { addressIn, createAdapter } from './adapter.ts'
 import type { ClientLimits } from './clients.ts'
 import { routes } from './endpoint-paths.ts'
 import { lifetimes } from './lifetimes.ts'
@@ -37,7 +37,11 @@ export async function createProvider(grounds: ProviderGrounds, keys: readonly Si
   const publicUrl = grounds.publicUrl()
   const cookieKey = hmac(await store.transaction((tx) => checkoutKey(tx, system)), 'oauth cookies')
   const provider = new Provider(publicUrl, configuration({ ...grounds, publicUrl }, keys, cookieKey))
-  provider.use(boundCodes(grounds))
+  // Whoever is told that it is too much is told when to try again, whatever the answer looks like.
+  provider.use(async (ctx, next) => {
+    await next()
+    if (ctx.status === 429) ctx.set('Retry-After', '60')
+  })
   provider.on('server_error', (_ctx, error) => grounds.log.error({ err: error }, 'the authorization server failed'))
   return provider
 }
@@ -56,7 +60,7 @@ function configuration(
 ): Configuration {
   const [api] = audiences(publicUrl)
   return {
-    adapter: createAdapter(store, system),
+    adapter: createAdapter(store, system, clientLimits),
     jwks: { keys: [...keys] },
     routes,
     fetch,
@@ -120,7 +124,7 @@ function configuration(
       clientIdMetadataDocument: {
         enabled: true,
         ack: 'draft-02',
-        allowFetch: () => clientLimits.mayFetch(),
+        allowFetch: (ctx) => clientLimits.mayFetch(addressIn(ctx)),
       },
       deviceFlow: { enabled: true, ...deviceFlow(devicePages) },
       resourceIndicators: {
@@ -145,20 +149,6 @@ function configuration(
 }
 
 const cookieRules = { httpOnly: true, sameSite: 'lax' } as const
-
-/** RFC 8628 section 5.1: nobody tries out codes until one is somebody's. */
-function boundCodes({ clientLimits, devicePages }: ProviderGrounds) {
-  return async (ctx: KoaContextWithOIDC, next: () => Promise<void>) => {
-    const entered = ctx.method === 'POST' && ctx.path === routes.code_verification
-    if (!entered || (await clientLimits.mayEnterCode())) return next()
-    ctx.status = 429
-    ctx.set({ ...devicePages.headers, 'Retry-After': '60' })
-    ctx.body = devicePages.failed({
-      code: 'temporarily_unavailable',
-      description: 'Too many codes were entered. Wait a minute.',
-    })
-  }
-}
 
 function deviceFlow(pages: DevicePages): object {
   const form = (ctx: KoaContextWithOIDC) => ({

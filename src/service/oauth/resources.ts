@@ -5,12 +5,11 @@ import { isLoopback } from '../loopback.ts'
 /** RFC 8693 section 2.1. */
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
+/** RFC 8628 section 3.4. */
+export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+
 /** Those of applications that people sign in to. */
-export const signInGrants: readonly string[] = [
-  'authorization_code',
-  'refresh_token',
-  'urn:ietf:params:oauth:grant-type:device_code',
-]
+export const signInGrants: readonly string[] = ['authorization_code', 'refresh_token', deviceGrant]
 
 /** The names of this service as a resource server (RFC 8707): the API, and its MCP endpoint. */
 export function audiences(publicUrl: string): readonly [api: string, mcp: string] {

@@ -1,7 +1,7 @@
 import { equalSecrets, hmac, newSecret, type PasswordCost, passwordHash, type System, sha256 } from '../../system.ts'
 import { checkoutKey } from '../store/checkout-key.ts'
-import type { PasswordRow } from '../store/oauth-schema.ts'
 import { findUser } from '../store/second-factors.ts'
+import { deleteKnownBrowsersOf, replaceKnownBrowser } from '../store/sign-in-bounds.ts'
 import {
   deleteSession,
   deleteSessionsOf,
@@ -10,12 +10,11 @@ import {
   findUserByEmail,
   firstOwner,
   insertSession,
-  lockPassword,
   savePassword,
 } from '../store/sign-ins.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { UserRow } from '../store/tables.ts'
-import { atMost } from './at-most.ts'
+import { createPasswordTries, type SignInPlace } from './password-tries.ts'
 
 /** A user who is signed in, and the text that forms of this session carry. */
 export interface SignedIn {
@@ -24,11 +23,18 @@ export interface SignedIn {
   formToken(purpose: string): string
 }
 
+/** Secrets for the cookies of a browser in which somebody signed in. */
+export interface Begun {
+  session: string
+  /** Says later that somebody signed in here before. It signs nobody in. */
+  browser: string
+}
+
 export interface SignIn {
-  /** The session's secret, for the browser's cookie; or why there is none. */
-  byPassword(email: string, password: string): Promise<{ session: string } | 'wrong' | 'too_many'>
+  /** What the browser keeps; or why there is nothing. */
+  byPassword(email: string, password: string, place: SignInPlace): Promise<Begun | 'wrong' | 'too_many'>
   /** Signs in the sandbox's owner without a password. Whether the caller may is to be asked before. */
-  asOwner(): Promise<{ session: string } | undefined>
+  asOwner(place: SignInPlace): Promise<Begun | undefined>
   /** Who would be signed in by `asOwner`. */
   owner(): Promise<UserRow | undefined>
   of(session: string | undefined): Promise<SignedIn | undefined>
@@ -40,55 +46,53 @@ export interface SignIn {
 /** How long a browser stays signed in, seconds. */
 export const sessionSeconds = 12 * 60 * 60
 
+/** How long a browser is known after somebody signed in; browsers keep no cookie for longer than 400 days. */
+export const browserSeconds = 365 * 24 * 60 * 60
+
 /** One of the equally strong settings of the OWASP Password Storage Cheat Sheet; 32 MiB. */
 const cost: PasswordCost = { blocks: 2 ** 15, size: 8, lanes: 3 }
 
-/** Wrong passwords of one user within the time, after which even the right one is not looked at. */
-const mostRefused = 10
-const refusedForMs = 15 * 60 * 1000
-/** Of all users, in one process: each costs much time and memory. */
-const mostPerMinute = 120
-
 export function createSignIn(store: Store, system: System): SignIn {
-  const mayTry = atMost(mostPerMinute, 60)
-  const mayMiss = atMost(mostRefused, refusedForMs / 1000)
-  const begin = async (tx: Transaction, user: UserRow) => {
-    const session = newSecret(system)
+  const tries = createPasswordTries(system)
+  const begin = async (tx: Transaction, user: UserRow, { browser: before }: SignInPlace): Promise<Begun> => {
+    const [session, browser] = [newSecret(system), newSecret(system)]
     const nowMs = system.now()
-    const row = { idHash: sha256(session), userId: user.id, createdAtMs: nowMs }
-    await insertSession(tx, { ...row, expiresAtMs: nowMs + sessionSeconds * 1000 })
-    return { session }
+    const row = { userId: user.id, createdAtMs: nowMs }
+    await insertSession(tx, { ...row, idHash: sha256(session), expiresAtMs: nowMs + sessionSeconds * 1000 })
+    const known = { ...row, idHash: sha256(browser), expiresAtMs: nowMs + browserSeconds * 1000 }
+    await replaceKnownBrowser(tx, known, before === undefined ? null : sha256(before))
+    return { session, browser }
   }
   return {
-    async byPassword(email, password) {
-      if (!(await mayTry('password'))) return 'too_many'
-      const found = await store.transaction(async (tx) => {
-        const user = await findUserByEmail(tx, email.trim().toLowerCase())
-        return { user, stored: user && (await findPassword(tx, user.id)) }
+    async byPassword(email, password, place) {
+      const address = email.trim().toLowerCase()
+      const found = await store.read(async (tx) => {
+        const user = await findUserByEmail(tx, address)
+        const stored = user && (await findPassword(tx, user.id))
+        return { user, stored, source: await tries.sourceOf(tx, place, user) }
       })
+      if (!(await tries.mayLook(found.source))) return 'too_many'
       // Somebody who is not there takes as long as a wrong password, and as many: nobody learns who has an account.
       const right = await matches(password, found.stored?.hash ?? nobody)
-      if (found.stored === undefined) return (await mayMiss(sha256(email.trim().toLowerCase()))) ? 'wrong' : 'too_many'
+      const [account, { user, source }] = [sha256(address), found]
       return store.transaction(async (tx) => {
-        const { user } = found
-        const stored = user && (await lockPassword(tx, user.id))
-        if (user === undefined || stored === undefined) return 'wrong'
-        const nowMs = system.now()
-        const lately = refusals(stored).filter((atMs) => nowMs - atMs < refusedForMs)
-        if (lately.length >= mostRefused) return 'too_many'
-        if (!right || stored.hash !== found.stored?.hash) {
-          await savePassword(tx, { ...stored, refusedAtMs: JSON.stringify([...lately, nowMs]) })
+        // Two tries at once are judged one after the other.
+        await tx.lock(`sign-in ${account}`)
+        if (await tries.isClosed(tx, account, source)) return 'too_many'
+        const stored = user && (await findPassword(tx, user.id))
+        if (user === undefined || !right || stored?.hash !== found.stored?.hash) {
+          await tries.noteWrong(tx, account, source)
           return 'wrong'
         }
-        await savePassword(tx, { ...stored, refusedAtMs: '[]' })
-        return begin(tx, user)
+        await tries.noteRight(tx, account, source)
+        return begin(tx, user, place)
       })
     },
     owner: () => store.transaction(firstOwner),
-    asOwner: () =>
+    asOwner: (place) =>
       store.transaction(async (tx) => {
         const user = await firstOwner(tx)
-        return user && begin(tx, user)
+        return user && begin(tx, user, place)
       }),
     of: (session) =>
       store.transaction(async (tx) => {
@@ -119,9 +123,10 @@ export function createSignIn(store: Store, system: System): SignIn {
 export async function replacePassword(store: Store, system: System, userId: string, password: string): Promise<void> {
   const hash = await hashed(password, newSecret(system, 16))
   await store.transaction(async (tx) => {
-    await savePassword(tx, { userId, hash, refusedAtMs: '[]' })
-    // Whoever knew the one before is signed out.
+    await savePassword(tx, { userId, hash })
+    // Whoever knew the one before is signed out, and known nowhere.
     await deleteSessionsOf(tx, userId)
+    await deleteKnownBrowsersOf(tx, userId)
   })
 }
 
@@ -138,7 +143,3 @@ async function matches(password: string, stored: string): Promise<boolean> {
 
 /** The password of nobody: no hash is empty. */
 const nobody = `scrypt$${cost.blocks}$${cost.size}$${cost.lanes}$nobody$`
-
-function refusals({ refusedAtMs }: PasswordRow): number[] {
-  return JSON.parse(refusedAtMs) as number[]
-}

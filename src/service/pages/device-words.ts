@@ -16,6 +16,7 @@ const problems = {
   ExpiredError: { text: 'This code has expired. Start again on the device to get a new one.', isError: true },
   AlreadyUsedError: { text: 'This code was used already. Start again on the device to get a new one.', isError: true },
   AbortedError: { text: 'Stopped. The device gets no access; you can close this page.', isError: false },
+  TooManyError: { text: 'Too many codes were entered. Wait a minute, then enter this one again.', isError: true },
   AccessDenied: { text: 'Denied. The device gets no access; you can close this page.', isError: false },
 } as const satisfies Record<string, CodeProblem>
 

@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { shortText } from './application-words.ts'
-import { endSession, mayBeOwner, type SessionPages, signedInAt, startSession } from './browser-session.ts'
+import { endSession, mayBeOwner, placeOf, type SessionPages, signedInAt, startSession } from './browser-session.ts'
 import { hasFormToken, leadTo, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from './oauth-answers.ts'
 import { oauthPageHeaders } from './oauth-headers.ts'
 import { mostFormBytes } from './own-forms.ts'
@@ -31,13 +31,14 @@ async function takeSignIn(c: Context, pages: SessionPages): Promise<Response> {
   if (asOwner && !mayBeOwner(c, pages)) return show(c, pages, { next, email, problem: problems.not_here }, 403)
   if (!asOwner && (email === '' || password === ''))
     return show(c, pages, { next, email, problem: problems.missing }, 422)
-  const result = asOwner ? await pages.signIn.asOwner() : await pages.signIn.byPassword(email, password)
+  const place = placeOf(c, pages)
+  const result = asOwner ? await pages.signIn.asOwner(place) : await pages.signIn.byPassword(email, password, place)
   if (result === undefined) return show(c, pages, { next, email, problem: problems.no_owner }, 409)
   if (typeof result === 'string') {
     pages.log.info({ signIn: result }, 'a sign-in was refused')
     return show(c, pages, { next, email, problem: problems[result] }, statuses[result])
   }
-  await startSession(c, pages, result.session)
+  await startSession(c, pages, result)
   pages.log.info({ signIn: asOwner ? 'owner' : 'password' }, 'signed in')
   return leadTo(c, next)
 }

@@ -9,6 +9,7 @@ import { createOAuthSchema } from './oauth-schema.ts'
 import { createPaymentSchema } from './payment-schema.ts'
 import { createTable, type TableDefinition } from './schema.ts'
 import { createSecondFactorSchema } from './second-factor-schema.ts'
+import { createSignInBoundsSchema } from './sign-in-bounds-schema.ts'
 import { createSpendingSchema } from './spending-schema.ts'
 import type { Tables } from './tables.ts'
 
@@ -175,6 +176,7 @@ const migrations: Record<string, Migration> = {
   '0010_card_pages': { up: createCardPagesSchema },
   '0011_mcp_session_bounds': { up: boundMcpSessions },
   '0013_spending': { up: createSpendingSchema },
+  '0015_sign_in_bounds': { up: createSignInBoundsSchema },
 }
 
 async function lastApplied(db: Kysely<Tables>): Promise<string | undefined> {

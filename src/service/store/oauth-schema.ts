@@ -76,8 +76,6 @@ export interface PasswordRow {
   userId: string
   /** `scrypt$N$r$p$salt$hash`. */
   hash: string
-  /** JSON array: when passwords were refused lately, real time. */
-  refusedAtMs: string
 }
 
 const tables: Record<string, TableDefinition> = {

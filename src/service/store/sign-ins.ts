@@ -11,22 +11,16 @@ export async function firstOwner(tx: Transaction): Promise<UserRow | undefined> 
   return tx.db.selectFrom('users').selectAll().where('role', '=', 'OWNER').orderBy('id').executeTakeFirst()
 }
 
-/** To be saved under the lock: two tries at once are judged one after the other. */
-export async function lockPassword(tx: Transaction, userId: string): Promise<PasswordRow | undefined> {
-  await tx.lock(`password ${userId}`)
-  return findPassword(tx, userId)
-}
-
 export async function findPassword(tx: Transaction, userId: string): Promise<PasswordRow | undefined> {
   return tx.db.selectFrom('passwords').selectAll().where('userId', '=', userId).executeTakeFirst()
 }
 
 export async function savePassword(tx: Transaction, row: PasswordRow): Promise<void> {
-  const { hash, refusedAtMs } = row
+  const { hash } = row
   await tx.db
     .insertInto('passwords')
     .values(row)
-    .onConflict((conflict) => conflict.column('userId').doUpdateSet({ hash, refusedAtMs }))
+    .onConflict((conflict) => conflict.column('userId').doUpdateSet({ hash }))
     .execute()
 }
 

@@ -6,12 +6,13 @@ import type { McpSessionTables } from './mcp-sessions-schema.ts'
 import type { OAuthTables } from './oauth-schema.ts'
 import type { ApprovalRow, PaymentRow, TransactionRow } from './payment-tables.ts'
 import type { SecondFactorRow } from './second-factor-schema.ts'
+import type { SignInBoundTables } from './sign-in-bounds-schema.ts'
 
 /**
  * The tables, alike on SQLite and PostgreSQL: ids are text, amounts integer cents, instants milliseconds since the
  * epoch on the service's clock, booleans 0 or 1, structured values JSON as text.
  */
-export interface Tables extends OAuthTables, McpSessionTables {
+export interface Tables extends OAuthTables, SignInBoundTables, McpSessionTables {
   parties: PartyRow
   users: UserRow
   secondFactors: SecondFactorRow

@@ -1,0 +1,63 @@
+import { newId, type System, sha256 } from '../../system.ts'
+import {
+  browserSource,
+  countRefusedPasswords,
+  findKnownBrowser,
+  forgetRefusedPasswords,
+  insertRefusedPassword,
+  isBrowser,
+} from '../store/sign-in-bounds.ts'
+import type { Transaction } from '../store/store.ts'
+import type { UserRow } from '../store/tables.ts'
+import { strangerLimit } from './stranger-limit.ts'
+
+/** Where somebody signs in. */
+export interface SignInPlace {
+  /** What the client is counted by; undefined: it calls within this process. */
+  address: string | undefined
+  /** The secret of a browser in which somebody signed in before, as its cookie has it. */
+  browser: string | undefined
+}
+
+/** Wrong passwords of an account at one place within the time, after which even the right one is not looked at there. */
+const mostHere = 10
+/** Of an account at all places where nobody signed in before: many machines guess no faster than one with patience. */
+const mostAnywhere = 500
+const countedForMs = 15 * 60 * 1000
+/** Passwords looked at in a minute, in one process: each costs much time and memory. */
+const looked = { each: 30, all: 300, seconds: 60 } as const
+
+/**
+ * Bounds how often passwords are tried without letting strangers lock anybody out (OWASP: Device Cookies): what counts is
+ * the account and the place together, and a browser in which the user signed in before is a place of its own.
+ */
+export function createPasswordTries(system: System) {
+  const ofStrangers = strangerLimit(looked)
+  const ofBrowsers = strangerLimit(looked)
+  const sinceMs = () => system.now() - countedForMs
+  return {
+    /** The place, as it is counted. */
+    sourceOf: async (tx: Transaction, { address, browser }: SignInPlace, user: UserRow | undefined) => {
+      const known = browser === undefined ? undefined : await findKnownBrowser(tx, sha256(browser))
+      const isTheirs = known !== undefined && known.userId === user?.id && system.now() < known.expiresAtMs
+      return isTheirs ? browserSource(known.idHash) : address
+    },
+    /** Whether one more password may be looked at there. */
+    mayLook: (source: string | undefined) =>
+      source !== undefined && isBrowser(source) ? ofBrowsers(source) : ofStrangers(source),
+    /** Whether the account is closed at the place. To be asked, with what follows, under the account's lock. */
+    isClosed: async (tx: Transaction, account: string, source = nowhere) => {
+      const refused = await countRefusedPasswords(tx, { account, source, sinceMs: sinceMs() })
+      return refused.here >= mostHere || (!isBrowser(source) && refused.anywhere >= mostAnywhere)
+    },
+    noteWrong: (tx: Transaction, account: string, source = nowhere) => {
+      const refusedAtMs = system.now()
+      const id = newId('refusal', system, refusedAtMs)
+      return insertRefusedPassword(tx, { id, account, source, refusedAtMs }, sinceMs())
+    },
+    noteRight: (tx: Transaction, account: string, source = nowhere) => forgetRefusedPasswords(tx, account, source),
+  }
+}
+
+/** Calls within this process have no address. */
+const nowhere = 'nowhere'

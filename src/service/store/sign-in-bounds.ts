@@ -1,0 +1,58 @@
+import type { KnownBrowserRow, RefusedPasswordRow } from './sign-in-bounds-schema.ts'
+import type { Transaction } from './store.ts'
+
+/** Wrong passwords of an account since then: those tried at the source, and all. To be asked under the account's lock. */
+export async function countRefusedPasswords(
+  tx: Transaction,
+  { account, source, sinceMs }: { account: string; source: string; sinceMs: number },
+): Promise<{ here: number; anywhere: number }> {
+  const rows = await tx.db
+    .selectFrom('refusedPasswords')
+    .select(({ fn }) => ['source', fn.countAll().as('count')])
+    .where('account', '=', account)
+    .where('refusedAtMs', '>', sinceMs)
+    .groupBy('source')
+    .execute()
+  const here = rows.find((row) => row.source === source)
+  return {
+    here: Number(here?.count ?? 0),
+    // A browser that signed in before is its user's: what it gets wrong locks nobody else out.
+    anywhere: rows.filter((row) => !isBrowser(row.source)).reduce((sum, { count }) => sum + Number(count), 0),
+  }
+}
+
+/** Counts one more, and forgets all that counts no longer. */
+export async function insertRefusedPassword(tx: Transaction, row: RefusedPasswordRow, sinceMs: number): Promise<void> {
+  await tx.db.deleteFrom('refusedPasswords').where('refusedAtMs', '<=', sinceMs).execute()
+  await tx.db.insertInto('refusedPasswords').values(row).execute()
+}
+
+export async function forgetRefusedPasswords(tx: Transaction, account: string, source: string): Promise<void> {
+  await tx.db.deleteFrom('refusedPasswords').where('account', '=', account).where('source', '=', source).execute()
+}
+
+const browserPrefix = 'browser '
+
+/** A browser that signed in before, as a place where passwords are tried. */
+export function browserSource(idHash: string): string {
+  return browserPrefix + idHash
+}
+
+export function isBrowser(source: string): boolean {
+  return source.startsWith(browserPrefix)
+}
+
+export async function findKnownBrowser(tx: Transaction, idHash: string): Promise<KnownBrowserRow | undefined> {
+  return tx.db.selectFrom('knownBrowsers').selectAll().where('idHash', '=', idHash).executeTakeFirst()
+}
+
+/** Keeps a browser in place of what its cookie was before, and forgets those that ended. */
+export async function replaceKnownBrowser(tx: Transaction, row: KnownBrowserRow, before: string | null): Promise<void> {
+  await tx.db.deleteFrom('knownBrowsers').where('expiresAtMs', '<=', row.createdAtMs).execute()
+  if (before !== null) await tx.db.deleteFrom('knownBrowsers').where('idHash', '=', before).execute()
+  await tx.db.insertInto('knownBrowsers').values(row).execute()
+}
+
+export async function deleteKnownBrowsersOf(tx: Transaction, userId: string): Promise<void> {
+  await tx.db.deleteFrom('knownBrowsers').where('userId', '=', userId).execute()
+}
