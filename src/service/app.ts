@@ -1,15 +1,17 @@
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { Failure } from '../errors.ts'
 import { newId } from '../system.ts'
+import { actorNow } from './admission.ts'
 import { createApprovalReviews } from './approval-review.ts'
 import { createCardPages } from './card-page.ts'
 import { createCheckout } from './checkout.ts'
 import { createConnect } from './connect.ts'
 import { createConnectLinks } from './connect-links.ts'
 import { handlers } from './handlers/index.ts'
-import { type Incoming, parseJson } from './incoming.ts'
+import { type Incoming, type Unread, withBody } from './incoming.ts'
 import { mountOAuth } from './oauth/mount.ts'
+import { mountOpenApi } from './openapi-route.ts'
 import { mountApprovalPages } from './pages/approval-routes.ts'
 import { mountCardPages } from './pages/card-routes.ts'
 import { mountCheckout } from './pages/checkout-routes.ts'
@@ -18,12 +20,12 @@ import { mountConnect } from './pages/connect-routes.ts'
 import { mountLinks } from './pages/link-routes.ts'
 import { mountVerify } from './pages/verify-routes.ts'
 import { answer, type Dependencies, type Endpoint } from './pipeline.ts'
-import { type Reply, refusal } from './reply.ts'
+import { type Reply, refusal, requestId } from './reply.ts'
+import { hasLeft, isSmallBody, readBody } from './request-body.ts'
 import { createSecondFactor } from './second-factor.ts'
 import { clockOffset } from './store/clock.ts'
+import { StoreBusyError } from './store/store.ts'
 import { settledNow } from './time.ts'
-
-const mostBodyBytes = 1024 * 1024
 
 /** The REST API of an environment as a fetch function: a route for each of its operations, and what is not a resource. */
 export function createApp(dependencies: Dependencies): Hono {
@@ -33,9 +35,7 @@ export function createApp(dependencies: Dependencies): Hono {
     if (!endpoint.operation.environments.includes(dependencies.environment)) continue
     const path = endpoint.operation.path.replace(/\{(\w+)\}/g, ':$1')
     app.on(endpoint.operation.method, path, async (c) => {
-      const body = await readBody(c.req.raw)
-      if (body === undefined) return respond(tooLarge(dependencies))
-      return respond(await answer(dependencies, endpoint, incoming(c.req.raw, c.req.param(), body)))
+      return respond(await answer(dependencies, endpoint, await incoming(c.req.raw, c.req.param())))
     })
   }
   const { store, system } = dependencies
@@ -53,66 +53,64 @@ export function createApp(dependencies: Dependencies): Hono {
     await dependencies.store.read(clockOffset)
     return c.json({ status: 'ok', environment: dependencies.environment })
   })
-  app.get('/openapi.json', async (c) => {
-    const { openApiDocument } = await import('../openapi.ts')
-    const { environment } = dependencies
-    return c.json(openApiDocument({ environment, serverUrl: new URL(c.req.url).origin }))
-  })
-  app.notFound((c) => respond(noSuchOperation(dependencies, c.req.method, c.req.path)))
-  app.onError((error) => {
-    const supportId = newId('req', dependencies.system, dependencies.system.now())
-    dependencies.log.error({ supportId, err: error }, 'a request failed outside the pipeline')
-    return respond(refusal(new Failure('server_error'), supportId))
-  })
+  mountOpenApi(app, dependencies)
+  app.notFound(async (c) => respond(await noSuchOperation(dependencies, c)))
+  app.onError((error, c) => respond(failed(dependencies, c, error)))
   return app
 }
 
-function incoming(request: Request, params: Record<string, string>, body: string): Incoming {
+/** Reads the body at once where that costs next to nothing. */
+async function incoming(request: Request, params: Record<string, string>): Promise<Incoming | Unread> {
   const { pathname, searchParams } = new URL(request.url)
   const { method, headers } = request
-  return { method, path: pathname, params, query: searchParams, headers, body, json: parseJson(body) }
-}
-
-/** The body as text; undefined when it is longer than the service reads. */
-async function readBody(request: Request): Promise<string | undefined> {
-  if (request.body === null) return ''
-  if (Number(request.headers.get('content-length') ?? 0) > mostBodyBytes) return undefined
-  // Without chunks the length that was declared bounds the body, and a caller in this process has it in memory anyway.
-  if (!request.headers.has('transfer-encoding')) {
-    const text = await request.text()
-    return Buffer.byteLength(text) > mostBodyBytes ? undefined : text
-  }
-  return readChunks(request.body)
-}
-
-async function readChunks(body: AsyncIterable<Uint8Array>): Promise<string | undefined> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of body) {
-    length += chunk.byteLength
-    if (length > mostBodyBytes) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+  const head = { method, path: pathname, params, query: searchParams, headers }
+  if (!isSmallBody(request)) return { ...head, read: () => readBody(request) }
+  return withBody(head, await readBody(request))
 }
 
 function respond({ status, body, headers }: Reply): Response {
   return new Response(body, { status, headers: { 'Content-Type': 'application/json', ...headers } })
 }
 
-function tooLarge(dependencies: Dependencies): Reply {
-  const detail = `The body must be at most ${mostBodyBytes} bytes long.`
-  return refuse(dependencies, new Failure('invalid_value', { detail, source: { pointer: '' } }))
+/** Whoever has a credential is told of its limit here as well, and held to it. */
+async function noSuchOperation(dependencies: Dependencies, { req }: Context): Promise<Reply> {
+  const detail = `There is no operation ${req.method} ${req.path.slice(0, 200)}. GET /openapi.json lists them.`
+  const reply = refuse(dependencies, new Failure('not_found', { detail }))
+  const authorization = req.header('authorization') ?? null
+  if (authorization === null) return reply
+  try {
+    const { keyId } = await actorNow(dependencies, authorization)
+    const { headers, failure } = await dependencies.rateLimit(keyId)
+    const answered = failure === undefined ? reply : refuse(dependencies, failure)
+    return { ...answered, headers: { ...answered.headers, ...headers } }
+  } catch (error) {
+    if (error instanceof Failure) return reply
+    throw error
+  }
 }
 
-function noSuchOperation(dependencies: Dependencies, method: string, path: string): Reply {
-  const detail = `There is no operation ${method} ${path.slice(0, 200)}. GET /openapi.json lists them.`
-  return refuse(dependencies, new Failure('not_found', { detail }))
+/** The answer to what failed outside the pipeline. */
+function failed(dependencies: Dependencies, { req }: Context, error: unknown): Reply {
+  const { system, log } = dependencies
+  if (error instanceof Failure) return refuse(dependencies, error)
+  const supportId = newId('req', system, system.now())
+  if (error instanceof StoreBusyError) {
+    log.warn({ supportId, err: error }, 'the database could not take the request')
+    return named(refusal(new Failure('service_unavailable'), supportId), supportId)
+  }
+  // Nobody is there to be answered, and nothing is wrong here.
+  if (hasLeft(req.raw)) log.info({ supportId, reason: String(error) }, 'a client left before its request was read')
+  else log.error({ supportId, err: error }, 'a request failed outside the pipeline')
+  return named(refusal(new Failure('server_error'), supportId), supportId)
 }
 
 /** The answer to a request that does not reach the pipeline. */
 function refuse({ system, log }: Dependencies, failure: Failure): Reply {
   const supportId = newId('req', system, system.now())
   log.info({ supportId, status: failure.status }, 'refused')
-  return refusal(failure, supportId)
+  return named(refusal(failure, supportId), supportId)
+}
+
+function named(reply: Reply, supportId: string): Reply {
+  return { ...reply, headers: { ...reply.headers, ...requestId(supportId) } }
 }

@@ -2,7 +2,7 @@ import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { newId } from '../system.ts'
 import type { Actor } from './actor.ts'
 import { handlers } from './handlers/index.ts'
-import { parseJson } from './incoming.ts'
+import { withBody } from './incoming.ts'
 import { answer, type Dependencies, type Endpoint } from './pipeline.ts'
 import type { Reply } from './reply.ts'
 import type { UserRow } from './store/tables.ts'
@@ -32,7 +32,7 @@ export function asUser(
     'Idempotency-Key': newId('idk', system, system.now()),
   })
   const query = new URLSearchParams()
-  const incoming = { method: operation.method, path, params, query, headers, body, json: parseJson(body) }
+  const incoming = withBody({ method: operation.method, path, params, query, headers }, body)
   const endpoint: Endpoint = { operation, handler: handlers[key] as Endpoint['handler'] }
   return answer(dependencies, endpoint, incoming, actorOf(user))
 }

@@ -14,7 +14,25 @@ export interface Incoming {
   headers: Headers
   body: string
   /** The body's value; undefined where it is empty, not JSON or nested too deep. */
-  json: unknown
+  readonly json: unknown
+}
+
+/** A request whose body is still to be read, once it is known who sent it. */
+export interface Unread extends Omit<Incoming, 'body' | 'json'> {
+  read(): Promise<string>
+}
+
+/** The request with its body, which is parsed when it is first looked into: nobody is refused for what costs more. */
+export function withBody(request: Omit<Incoming, 'body' | 'json'>, body: string): Incoming {
+  let parsed: { value: unknown } | undefined
+  return {
+    ...request,
+    body,
+    get json() {
+      parsed ??= { value: parseJson(body) }
+      return parsed.value
+    },
+  }
 }
 
 /** What became of the request's values; a refusal is not thrown yet, for it is recorded under the request's key. */
@@ -199,8 +217,8 @@ function queryValues(query: URLSearchParams): Record<string, unknown> {
 /** No operation's body is deeper; what is deeper would only exhaust the stack. */
 const deepestNesting = 32
 
-/** The value of a text, once for all who look at it; undefined for what is empty, not JSON or nested too deep. */
-export function parseJson(text: string): unknown {
+/** The value of a text; undefined for what is empty, not JSON or nested too deep. */
+function parseJson(text: string): unknown {
   if (text === '') return undefined
   try {
     const value = JSON.parse(text)

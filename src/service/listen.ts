@@ -1,12 +1,13 @@
-import type { ServerResponse } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
-import { newId, type System } from '../system.ts'
+import { deadline, newId, type System } from '../system.ts'
 import { type Caller, clientAddress } from './client-address.ts'
+import { answerEarly } from './early-answers.ts'
 import { isLoopback, loopbackNames } from './loopback.ts'
-import { refusal } from './reply.ts'
+import { refusal, requestId } from './reply.ts'
 
 export interface ListenOptions {
   fetch: (request: Request, caller: Caller) => Promise<Response>
@@ -21,6 +22,10 @@ export interface ListenOptions {
   allowedOrigins?: readonly string[]
   /** Addresses and ranges of the proxies in front, such as `10.0.0.0/8`: their X-Forwarded-For tells who the client is. */
   trustedProxies?: readonly string[]
+  /** How long `close` waits for answers that are under way. */
+  closeWithinMs?: number
+  /** Beyond it a new connection is closed at once. */
+  mostConnections?: number
   system: System
   log: Logger
 }
@@ -28,33 +33,44 @@ export interface ListenOptions {
 export interface Listener {
   /** The address to reach it at, without a slash at its end. */
   url: string
-  /** Stops taking requests and resolves when those under way are answered; an event stream is, once it is ended. */
+  /** Stops taking requests and resolves when those under way are answered, or cut off after a while. */
   close(): Promise<void>
 }
 
 /** A request's head comes in one piece from any host that means well; its body may take its time. */
-const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000 }
+const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 }
+
+const defaultBounds = { closeWithinMs: 5_000, mostConnections: 10_000 }
 
 /** Serves a fetch function over HTTP. Whoever was led here by another site's name or page is refused with 403. */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { fetch, host, port, system, log } = options
+  const { closeWithinMs, mostConnections } = { ...defaultBounds, ...options }
   const refusedCaller = callerCheck(options)
   const addressOf = clientAddress(options.trustedProxies ?? [])
   const guarded = async (request: Request, connection: unknown) => {
     const detail = refusedCaller(request)
-    const { incoming } = connection as HttpBindings
-    if (detail === undefined) return fetch(request, { local: isLocal(incoming), address: addressOf(incoming) })
+    const { incoming, outgoing } = connection as HttpBindings
     const supportId = newId('req', system, system.now())
+    // What an answer names itself stands before this.
+    for (const [name, value] of Object.entries(requestId(supportId))) outgoing.setHeader(name, value)
+    if (detail === undefined) {
+      const response = await fetch(request, { local: isLocal(incoming), address: addressOf(incoming) })
+      answerEarly(incoming, outgoing)
+      return response
+    }
+    answerEarly(incoming, outgoing)
     log.info({ supportId, status: 403 }, 'refused')
     const { status, body } = refusal(new Failure('forbidden', { detail }), supportId)
     return new Response(body, { status, headers: { 'Content-Type': 'application/json' } })
   }
-  const server = createAdaptorServer({ fetch: guarded, serverOptions: timeouts })
+  const server = createAdaptorServer({ fetch: guarded, serverOptions: timeouts }) as Server
+  server.maxConnections = mostConnections
   let closing = false
   let running = 0
   // Whoever has no request under way, or has sent only a part of one, keeps a closing server waiting for nothing.
   const closeUnused = () => {
-    if (!closing || !('closeIdleConnections' in server)) return
+    if (!closing) return
     if (running === 0) server.closeAllConnections()
     else server.closeIdleConnections()
   }
@@ -75,7 +91,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     close: () =>
       new Promise((resolve, reject) => {
         closing = true
-        server.close((error) => (error === undefined ? resolve() : reject(error)))
+        // Whoever sends half of a body, or reads half of an answer, does not keep a process from ending.
+        const timer = deadline(closeWithinMs, () => server.closeAllConnections())
+        server.close((error) => {
+          timer.clear()
+          if (error === undefined) resolve()
+          else reject(error)
+        })
         closeUnused()
       }),
   }

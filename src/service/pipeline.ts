@@ -1,11 +1,11 @@
-import { bearerOf } from '../bearer.ts'
 import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
-import type { Environment, OperationDefinition } from '../operation.ts'
-import { newId, type System } from '../system.ts'
+import type { OperationDefinition } from '../operation.ts'
+import { newId } from '../system.ts'
 import { recordActivity } from './activity.ts'
 import { type Actor, requirePermission, resolveCause, resolveParty } from './actor.ts'
-import { authenticate, type LocalCredentials } from './authenticate.ts'
+import { type Admission, actorNow, claimsIn } from './admission.ts'
+import { authenticate } from './authenticate.ts'
 import type { Context } from './handler.ts'
 import { type Claim, claim, notRecordedCode, record, recordUnresolved } from './idempotency.ts'
 import {
@@ -16,23 +16,20 @@ import {
   parseRequest,
   readAgentHeader,
   readHeaders,
+  type Unread,
+  withBody,
 } from './incoming.ts'
 import type { Flush, LastUses } from './last-use.ts'
-import { type AccessTokenClaims, type AccessTokens, looksSigned } from './oauth/access-tokens.ts'
+import type { AccessTokenClaims } from './oauth/access-tokens.ts'
 import { challenge } from './oauth/challenge.ts'
 import type { SignIn } from './oauth/sign-in.ts'
 import type { RateLimit } from './rate-limit.ts'
-import { type Reply, refusal, success } from './reply.ts'
-import { type Store, StoreBusyError, type Transaction } from './store/store.ts'
+import { type Reply, refusal, requestId, success } from './reply.ts'
+import { StoreBusyError, type Transaction } from './store/store.ts'
 import { settledNow } from './time.ts'
 
-export interface Dependencies {
-  store: Store
-  system: System
-  environment: Environment
+export interface Dependencies extends Admission {
   rateLimit: (keyId: string) => Promise<RateLimit>
-  localCredentials: LocalCredentials
-  accessTokens: AccessTokens
   signIn: SignIn
   /** Fetches what applications describe themselves by, which lies anywhere. */
   publicFetch: typeof globalThis.fetch
@@ -50,7 +47,7 @@ export interface Endpoint {
 /** One request's way through the pipeline, and what later steps and the log learn on it. */
 interface Passage {
   endpoint: Endpoint
-  incoming: Incoming
+  incoming: Incoming | Unread
   supportId: string
   claims: AccessTokenClaims | undefined
   /** Who a page knows already that asks; undefined: the request's credential says it. */
@@ -65,13 +62,14 @@ interface Passage {
 
 /**
  * The one way in: authenticate, rate limit, permission, headers, parse, then claim or replay the key, handle and
- * record, all in one transaction. It never throws: whatever fails is an answer.
+ * record, all in one transaction. A body that is large is read only for whoever passes the first two; they are asked
+ * again in the transaction, but for the limit. It never throws: whatever fails is an answer.
  * @param known Who asks, where a page of the service knows it without a credential; no request from outside has one.
  */
 export async function answer(
   dependencies: Dependencies,
   endpoint: Endpoint,
-  incoming: Incoming,
+  incoming: Incoming | Unread,
   known?: Actor,
 ): Promise<Reply> {
   const { store, system, log } = dependencies
@@ -80,7 +78,9 @@ export async function answer(
   let reply: Reply
   try {
     passage.claims = await claimsIn(dependencies, incoming.headers.get('authorization'))
-    reply = await store.transaction((tx) => pass(dependencies, tx, passage))
+    const read = 'read' in incoming ? await readAdmitted(dependencies, passage, incoming) : incoming
+    passage.incoming = read
+    reply = await store.transaction((tx) => pass(dependencies, tx, passage, read))
   } catch (error) {
     passage.flush?.settle(false)
     passage.flush = undefined
@@ -96,18 +96,20 @@ export async function answer(
   }
   if (reply.status < 400) log.debug(fields, 'answered')
   else log.info(fields, 'refused')
-  return { ...reply, headers: { ...reply.headers, ...passage.limit?.headers } }
+  return { ...reply, headers: { ...reply.headers, ...passage.limit?.headers, ...requestId(supportId) } }
 }
 
-/** Checking a signature takes time that no other request should wait for, so it is done before the transaction. */
-export async function claimsIn({ accessTokens }: Pick<Dependencies, 'accessTokens'>, authorization: string | null) {
-  const credential = bearerOf(authorization)
-  return credential !== undefined && looksSigned(credential) ? accessTokens.verify(credential) : undefined
+/** Reads the body for somebody whose credential is good and who may send one more request. */
+async function readAdmitted(dependencies: Dependencies, passage: Passage, unread: Unread): Promise<Incoming> {
+  const { keyId } = passage.known ?? (await actorNow(dependencies, unread.headers.get('authorization')))
+  passage.limit = await dependencies.rateLimit(keyId)
+  if (passage.limit.failure !== undefined) throw passage.limit.failure
+  return withBody(unread, await unread.read())
 }
 
-async function pass(dependencies: Dependencies, tx: Transaction, passage: Passage): Promise<Reply> {
+async function pass(dependencies: Dependencies, tx: Transaction, passage: Passage, incoming: Incoming): Promise<Reply> {
   const { system, environment, localCredentials, lastUses, rateLimit, publicUrl } = dependencies
-  const { endpoint, incoming } = passage
+  const { endpoint } = passage
   const { operation } = endpoint
   const nowMs = await settledNow(tx, system)
   const authorization = incoming.headers.get('authorization')

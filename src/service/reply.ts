@@ -46,6 +46,11 @@ function dataOf({ output, result }: OperationDefinition, data: unknown): unknown
   return result === 'several' ? (data as unknown[]).map((item) => output.parse(item)) : output.parse(data)
 }
 
+/** Names a request to whoever asks about it, as its lines in the log do; in an error it is `meta.supportId` too. */
+export function requestId(supportId: string): Record<string, string> {
+  return { 'X-Request-Id': supportId }
+}
+
 /** Renders a refusal in the uniform format (spec: Errors). */
 export function refusal(failure: Failure, supportId: string): Reply {
   const { code, message, status, source, accepts, retryable, retryAfterSeconds } = failure

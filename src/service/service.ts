@@ -3,18 +3,16 @@ import type { Logger } from '../log.ts'
 import type { Environment } from '../operation.ts'
 import { hmac, newSecret, type System, sha256 } from '../system.ts'
 import type { Actor } from './actor.ts'
+import { actorNow } from './admission.ts'
 import { createApp } from './app.ts'
-import { authenticate } from './authenticate.ts'
 import type { Caller } from './client-address.ts'
 import { createLastUses } from './last-use.ts'
 import { createAccessTokens } from './oauth/access-tokens.ts'
 import { createSignIn } from './oauth/sign-in.ts'
-import { claimsIn } from './pipeline.ts'
 import { createRateLimiter } from './rate-limit.ts'
 import { credentialPrefix } from './secrets.ts'
 import { type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import { checkoutKey } from './store/checkout-key.ts'
-import { clockOffset } from './store/clock.ts'
 import type { Store } from './store/store.ts'
 
 export interface ServiceOptions {
@@ -61,16 +59,13 @@ export function createService({
   const localCredentials = new Map<string, string>()
   const accessTokens = createAccessTokens({ store, system, publicUrl })
   const signIn = createSignIn(store, system)
+  const admission = { accessTokens, store, system, environment, localCredentials }
   const app = createApp({
-    accessTokens,
+    ...admission,
     signIn,
     publicFetch,
-    store,
     publicUrl,
-    system,
-    environment,
     log,
-    localCredentials,
     lastUses: createLastUses(),
     rateLimit: createRateLimiter(rateLimit, system),
   })
@@ -87,14 +82,8 @@ export function createService({
       store.transaction(async (tx) => hmac(await checkoutKey(tx, system), `derived ${purpose}`)),
     seedPassword: (given) => signIn.seedPassword(given),
     identify: async (credential) => {
-      const authorization = `Bearer ${credential}`
-      const claims = await claimsIn({ accessTokens }, authorization)
       try {
-        return await store.read(async (tx) => {
-          const realNowMs = system.now()
-          const nowMs = realNowMs + (await clockOffset(tx))
-          return authenticate(tx, authorization, { environment, local: localCredentials, nowMs, realNowMs, claims })
-        })
+        return await actorNow(admission, `Bearer ${credential}`)
       } catch (error) {
         if (error instanceof Failure && error.code === 'unauthenticated') return undefined
         throw error

@@ -22,7 +22,7 @@ export async function throughNode(
   const { host, protocol } = new URL(publicUrl)
   const sent = new Headers(request.headers)
   sent.set('host', host)
-  sent.delete('content-length')
+  for (const name of ['content-length', ...hopByHop]) sent.delete(name)
   for (const [name, value] of Object.entries(headers)) sent.set(name, value)
   const hasBody = request.method !== 'GET' && request.method !== 'HEAD' && body !== ''
   if (hasBody) sent.set('content-length', String(Buffer.byteLength(body)))
@@ -33,5 +33,14 @@ export async function throughNode(
   Object.defineProperty(req, 'socket', { value: { encrypted: protocol === 'https:', remoteAddress: address } })
   // What fails before it answers would leave the answer waiting.
   const [response] = await Promise.all([toFetchResponse(res), handle(req, res)])
-  return response
+  return withoutHops(response)
+}
+
+/** RFC 9110 section 7.6.1: these are of one connection, and there is none between here and the authorization server. */
+const hopByHop = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']
+
+function withoutHops(response: Response): Response {
+  const headers = new Headers(response.headers)
+  for (const name of hopByHop) headers.delete(name)
+  return new Response(response.body, { status: response.status, headers })
 }

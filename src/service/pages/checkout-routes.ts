@@ -6,6 +6,7 @@ import type { Environment } from '../../operation.ts'
 import { newId, type System } from '../../system.ts'
 import type { Checkout, CheckoutSession } from '../checkout.ts'
 import { refusal } from '../reply.ts'
+import { hasLeft } from '../request-body.ts'
 import { StoreBusyError } from '../store/store.ts'
 import { checkoutPage, formPage, messagePage } from './checkout-page.ts'
 import { type CheckoutAction, checkoutAttributes, mostCheckoutBytes, parseCheckout } from './checkout-requests.ts'
@@ -92,6 +93,7 @@ function refuse(c: Context, { system, log }: CheckoutPages, error: unknown): Res
   const { status, body, headers } = refusal(failure, supportId)
   const fields = { path: c.req.path, status, supportId }
   if (error === failure) log.info(fields, 'refused')
+  else if (hasLeft(c.req.raw)) log.info(fields, 'a client left before its request was read')
   else log.error({ ...fields, err: error }, 'a checkout request failed')
   return new Response(body, { status, headers: { ...headers, ...dataHeaders } })
 }

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { Logger } from '../../log.ts'
 import { newId, type System } from '../../system.ts'
+import { hasLeft } from '../request-body.ts'
 import { StoreBusyError } from '../store/store.ts'
 import type { Html } from './page-document.ts'
 
@@ -24,7 +25,8 @@ export function failingAs({ page, message, headers }: Looks): OrFailure {
       return await answer()
     } catch (error) {
       const supportId = newId('req', system, system.now())
-      log.error({ supportId, err: error }, `${page} failed`)
+      if (hasLeft(c.req.raw)) log.info({ supportId }, 'a client left before its request was read')
+      else log.error({ supportId, err: error }, `${page} failed`)
       const text = `The page can’t be shown right now. Try again in a moment. (${supportId})`
       return c.html(message('Something went wrong', text), error instanceof StoreBusyError ? 503 : 500, headers)
     }
