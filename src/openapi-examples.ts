@@ -152,7 +152,7 @@ const canceled = { ...active, status: 'canceled', nextPayment: null }
 const pending = {
   nextPayment: { paymentNumber: 1, dueDate: null, amount: 4_250, taxAmount: 250 },
   mandateId: null,
-  checkoutUrl: 'http://127.0.0.1:4010/checkout/sub_0198a1b2c3d40123456789abcdef0123',
+  checkoutUrl: 'http://127.0.0.1:4010/checkout/sub_0198a1b2c3d40123456789abcdef0123/…',
   clientSecret: 'pmi_0198a1b2c3d40123456789abcdef0123_secret_…',
 }
 

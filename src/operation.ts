@@ -36,8 +36,6 @@ export interface OperationDefinition {
   output: z.ZodObject
   /** One resource, a page of a list, or as many as the request made. */
   result: 'one' | 'page' | 'several'
-  /** The attribute that is a secret: it is answered once, and a replay does not have it. */
-  shownOnce?: string
   /** What the answer's `meta` tells besides the pagination of a page. */
   meta?: z.ZodObject
   environments: readonly Environment[]

@@ -1,4 +1,12 @@
-import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  randomBytes,
+  scrypt,
+  timingSafeEqual,
+} from 'node:crypto'
 import { setImmediate as immediate, setTimeout as sleepFor } from 'node:timers/promises'
 
 /**
@@ -76,6 +84,34 @@ export function sha256(text: string): string {
 /** HMAC-SHA-256 (RFC 2104) as lower-case hexadecimal. */
 export function hmac(key: string, text: string): string {
   return createHmac('sha256', key).update(text).digest('hex')
+}
+
+/** What AES-256-GCM takes besides the key: a nonce of 96 bits, and a tag of 128 (NIST SP 800-38D). */
+const cipher = { name: 'aes-256-gcm', nonceBytes: 12, tagBytes: 16 } as const
+
+/** A text that only `key`, 64 hexadecimal digits, opens again, and that cannot be changed; in base64url. */
+export function seal(system: Pick<System, 'randomBytes'>, key: string, text: string): string {
+  const nonce = system.randomBytes(cipher.nonceBytes)
+  const sealing = createCipheriv(cipher.name, Buffer.from(key, 'hex'), nonce)
+  const sealed = Buffer.concat([sealing.update(text, 'utf8'), sealing.final()])
+  return Buffer.concat([nonce, sealing.getAuthTag(), sealed]).toString('base64url')
+}
+
+/** The text that `seal` was given; undefined for another key and for what is not whole. */
+export function unseal(key: string, sealed: string): string | undefined {
+  const { nonceBytes, tagBytes } = cipher
+  const bytes = Buffer.from(sealed, 'base64url')
+  if (bytes.length < nonceBytes + tagBytes) return undefined
+  const opening = createDecipheriv(cipher.name, Buffer.from(key, 'hex'), bytes.subarray(0, nonceBytes), {
+    authTagLength: tagBytes,
+  })
+  opening.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes))
+  try {
+    return Buffer.concat([opening.update(bytes.subarray(nonceBytes + tagBytes)), opening.final()]).toString('utf8')
+  } catch {
+    // The one thing that can be wrong: the tag does not fit the key, the nonce and the text.
+    return undefined
+  }
 }
 
 /** Costs of scrypt (RFC 7914): `blocks` is N, `size` r, `lanes` p. It takes 128 · N · r bytes. */

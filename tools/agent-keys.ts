@@ -25,7 +25,7 @@ export const CreatedAgentKey = resource('agentKey', Id('agk'), { ...attributes, 
 export const RotatedAgentKey = resource(
   'agentKey',
   Id('agk'),
-  { ...attributes, agentKey: secret(key.optional()), previousKeyExpiresAt: Timestamp.nullable() },
+  { ...attributes, agentKey: secret(key), previousKeyExpiresAt: Timestamp.nullable() },
   relationships,
 )
 
@@ -51,7 +51,6 @@ export const createAgentKey = defineOperation({
   attributes: z.strictObject({ tags: Tags.optional() }),
   related: z.strictObject({ agentId: Id('agt') }),
   output: CreatedAgentKey,
-  shownOnce: 'agentKey',
   permission: 'api_keys.create',
   idempotency: 'ignored',
   effect: 'write',
@@ -86,7 +85,6 @@ export const rotateAgentKey = defineOperation({
     tags: Tags.optional(),
   }),
   output: RotatedAgentKey,
-  shownOnce: 'agentKey',
   permission: 'api_keys.create',
   idempotency: 'required',
   effect: 'destructive',

@@ -56,7 +56,6 @@ export const createApiKey = defineOperation({
     tags: Tags.optional(),
   }),
   output: CreatedApiKey,
-  shownOnce: 'apiKey',
   permission: 'api_keys.create',
   idempotency: 'ignored',
   effect: 'write',

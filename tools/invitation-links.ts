@@ -65,7 +65,6 @@ export const createInvitationLink = defineOperation({
     tags: Tags.optional(),
   }),
   output: CreatedInvitationLink,
-  shownOnce: 'token',
   permission: 'invitation_links.create',
   effect: 'write',
   errors: ['not_found', 'conflict'],

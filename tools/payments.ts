@@ -57,7 +57,7 @@ export const Payment = resource('payment', Id('pay'), attributes, relationships)
 const CreatedPayment = resource(
   'payment',
   Id('pay'),
-  { ...attributes, claimLink: secret(z.url().nullable().optional()) },
+  { ...attributes, claimLink: secret(z.url().nullable()) },
   relationships,
 )
 
@@ -105,7 +105,6 @@ export const createPayment = defineOperation({
     customerPartyId: CustomerPartyId,
   }),
   output: CreatedPayment,
-  shownOnce: 'claimLink',
   errors: ['not_found', 'conflict'],
 })
 

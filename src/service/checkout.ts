@@ -1,9 +1,9 @@
 import { fail } from '../errors.ts'
-import { newId, type System, timestamp } from '../system.ts'
+import { equalSecrets, newId, type System, sha256, timestamp } from '../system.ts'
+import { checkoutSecrets, intentOfSecret, opensPage, subscriptionOfToken } from './checkout-secrets.ts'
 import { paymentAmount, type Terms } from './domain/subscription-terms.ts'
 import { cancel, nextPayment, payInCheckout } from './domain/subscriptions.ts'
 import { sandboxCard } from './domain/test-cards.ts'
-import { clientSecrets, intentOfSecret } from './store/checkout-key.ts'
 import { findParty } from './store/parties.ts'
 import type { Store, Transaction } from './store/store.ts'
 import {
@@ -33,18 +33,30 @@ export type PaymentResult = {
   result: 'paid' | 'declined' | 'agreement_failed'
   detail: string
   session: CheckoutSession
+  /** What the payer manages the payments with later; null for everybody else, and while nothing is paid. */
+  manageToken: string | null
 }
 
-/** The payer's side of a subscription, opened with its client secret instead of a credential. */
+/** What opens a subscription to somebody without a credential. */
+export type Opener = { clientSecret: string } | { manageToken: string }
+
+/** The payer's side of a subscription, opened with secrets of its own instead of a credential. */
 export interface Checkout {
-  /** The page's own way in: the unguessable id stands in the address that the merchant gave the payer. */
-  open(subscriptionId: string): Promise<{ session: CheckoutSession; clientSecret: string | null } | undefined>
+  /** The page at the merchant's address for the payer; `clientSecret` is null when there is nothing to pay any more. */
+  open(subscriptionId: string, pageToken: string): Promise<OpenedCheckout | undefined>
+  /** The page of who paid. */
+  manage(manageToken: string): Promise<CheckoutSession | undefined>
   /** @throws 404 `not_found` for a secret that is none's. */
-  session(clientSecret: string): Promise<CheckoutSession>
+  session(by: Opener): Promise<CheckoutSession>
   /** Pays payment 1; a repeat after it was paid answers `paid` again. @throws 404, 409 when ended, 422 on a field. */
-  pay(clientSecret: string, card: CardEntry): Promise<PaymentResult>
+  pay(clientSecret: string, card: CardEntry, payerKey?: string): Promise<PaymentResult>
   /** The payer ends the agreement: every future payment stops. @throws 404, 409. */
-  stop(clientSecret: string): Promise<CheckoutSession>
+  stop(manageToken: string): Promise<CheckoutSession>
+}
+
+interface OpenedCheckout {
+  session: CheckoutSession
+  clientSecret: string | null
 }
 
 /** What the payer typed, as text. It is looked at and forgotten. */
@@ -55,36 +67,53 @@ export interface CardEntry {
 }
 
 export function createCheckout(store: Store, system: System): Checkout {
-  const withSecret = <T>(
-    secret: string,
+  const opened = <T>(
+    find: (tx: Transaction) => Promise<SubscriptionRecord | undefined>,
     use: (tx: Transaction, record: SubscriptionRecord, nowMs: number) => Promise<T>,
-  ) =>
+  ): Promise<T | undefined> =>
     store.transaction(async (tx) => {
       const nowMs = await settledNow(tx, system)
-      const intent = await intentOfSecret(tx, system, secret)
-      const record = intent === undefined ? undefined : await findByPaymentIntent(tx, intent)
-      if (record === undefined)
-        fail('not_found', { detail: 'There is no such checkout. Ask the merchant for a new link.' })
-      return use(tx, record, nowMs)
+      const record = await find(tx)
+      return record && use(tx, record, nowMs)
     })
+  const required = async <T>(...by: Parameters<typeof opened<T>>) => (await opened(...by)) ?? fail('not_found', unknown)
   return {
-    open: (subscriptionId) =>
-      store.transaction(async (tx) => {
-        await settledNow(tx, system)
-        const record = await findPublicSubscription(tx, subscriptionId)
-        if (record === undefined) return undefined
-        const clientSecret = (await clientSecrets(tx, system))(record.paymentIntentId)
-        return { session: await sessionOf(tx, record), clientSecret }
-      }),
-    session: (secret) => withSecret(secret, (tx, record) => sessionOf(tx, record)),
-    pay: (secret, entry) => withSecret(secret, (tx, record, nowMs) => pay(tx, system, record, entry, nowMs)),
-    stop: (secret) =>
-      withSecret(secret, async (tx, before, nowMs) => {
-        const billing = cancel(before.billing, nowMs)
-        if (billing === before.billing) return sessionOf(tx, before)
-        return sessionOf(tx, await saveBilling(tx, system, { before, billed: { billing, charges: [] } }))
-      }),
+    open: (id, pageToken) =>
+      opened(
+        async (tx) => ((await opensPage(tx, id, pageToken)) ? findPublicSubscription(tx, id) : undefined),
+        async (tx, record) => {
+          const clientSecret = record.status === 'pending' ? (await checkoutSecrets(tx)).clientSecret(record) : null
+          return { session: await sessionOf(tx, record), clientSecret }
+        },
+      ),
+    manage: (manageToken) => opened((tx) => findBy(tx, { manageToken }), sessionOf),
+    session: (by) => required((tx) => findBy(tx, by), sessionOf),
+    pay: (clientSecret, entry, payerKey) =>
+      required(
+        (tx) => findBy(tx, { clientSecret }),
+        (tx, record, nowMs) => pay({ tx, system, nowMs, payerKey }, record, entry),
+      ),
+    stop: (manageToken) =>
+      required(
+        (tx) => findBy(tx, { manageToken }),
+        async (tx, before, nowMs) => {
+          const billing = cancel(before.billing, nowMs)
+          if (billing === before.billing) return sessionOf(tx, before)
+          return sessionOf(tx, await saveBilling(tx, system, { before, billed: { billing, charges: [] } }))
+        },
+      ),
   }
+}
+
+const unknown = { detail: 'There is no such checkout. Ask the merchant for a new link.' }
+
+async function findBy(tx: Transaction, by: Opener): Promise<SubscriptionRecord | undefined> {
+  if ('manageToken' in by) {
+    const id = await subscriptionOfToken(tx, by.manageToken)
+    return id === undefined ? undefined : findPublicSubscription(tx, id)
+  }
+  const intent = await intentOfSecret(tx, by.clientSecret)
+  return intent === undefined ? undefined : findByPaymentIntent(tx, intent)
 }
 
 const resultDetails = {
@@ -94,22 +123,38 @@ const resultDetails = {
     'The bank did not accept the agreement to future payments. The checkout has ended; nothing was paid.',
 } as const satisfies Record<PaymentResult['result'], string>
 
-async function pay(
-  tx: Transaction,
-  system: System,
-  before: SubscriptionRecord,
-  entry: CardEntry,
-  nowMs: number,
-): Promise<PaymentResult> {
+interface Paying {
+  tx: Transaction
+  system: System
+  nowMs: number
+  /** What the payer's browser made up for this checkout, so that a repeat shows that it comes from who paid. */
+  payerKey: string | undefined
+}
+
+async function pay(paying: Paying, before: SubscriptionRecord, entry: CardEntry): Promise<PaymentResult> {
+  const { tx, system, nowMs, payerKey } = paying
+  const payer = payerKey === undefined ? null : sha256(payerKey)
   // A double click and a second tab find it paid; it is paid once.
   if (before.billing.anchorMs !== null && before.status !== 'canceled') {
-    return { result: 'paid', detail: resultDetails.paid, session: await sessionOf(tx, before) }
+    const isPayer = payer !== null && equalSecrets(payer, before.billing.payer ?? '')
+    return answerOf(tx, 'paid', before, isPayer)
   }
   const card = sandboxCard(entry, timestamp(nowMs))
   const { result, ...billed } = payInCheckout(before.terms, before.billing, card, nowMs)
   const mandateId = result === 'paid' ? newId('mdt', system, nowMs) : before.mandateId
-  const after = await saveBilling(tx, system, { before: { ...before, mandateId }, billed })
-  return { result, detail: resultDetails[result], session: await sessionOf(tx, after) }
+  const billing = result === 'paid' ? { ...billed.billing, payer } : billed.billing
+  const after = await saveBilling(tx, system, { before: { ...before, mandateId }, billed: { ...billed, billing } })
+  return answerOf(tx, result, after, result === 'paid')
+}
+
+async function answerOf(
+  tx: Transaction,
+  result: PaymentResult['result'],
+  record: SubscriptionRecord,
+  isPayer: boolean,
+): Promise<PaymentResult> {
+  const manageToken = isPayer ? (await checkoutSecrets(tx)).manageToken(record) : null
+  return { result, detail: resultDetails[result], session: await sessionOf(tx, record), manageToken }
 }
 
 async function sessionOf(tx: Transaction, { terms, billing, ...record }: SubscriptionRecord): Promise<CheckoutSession> {

@@ -1,12 +1,12 @@
 import { fail } from '../errors.ts'
-import { equalSecrets, hmac, newId, type System } from '../system.ts'
+import { newId, type System } from '../system.ts'
 import { hashOfToken, joinAsTestCustomer } from './customer-invitations.ts'
 import { linkState, type ProposedAgent } from './domain/invitation-links.ts'
 import { findAgent } from './store/agents.ts'
-import { checkoutKey } from './store/checkout-key.ts'
 import { grant } from './store/delegations.ts'
 import { findLinkByToken, type InvitationLinkRecord } from './store/invitation-links.ts'
 import { findParty } from './store/parties.ts'
+import { rootKeys } from './store/root-keys.ts'
 import type { Store, Transaction } from './store/store.ts'
 import { settledNow } from './time.ts'
 
@@ -95,7 +95,7 @@ async function viewOf(grounds: Grounds, link: InvitationLinkRecord, formToken: s
       perTransactionCents: limits?.perTransaction ?? null,
     })),
     expiresAtMs: link.expiresAtMs,
-    formToken: await formTokenOf(grounds, link, newId('pty', system, nowMs)),
+    formToken: await newFormToken(tx, link, newId('pty', system, nowMs)),
   }
 }
 
@@ -108,12 +108,17 @@ async function remainingAgents(tx: Transaction, { partyId, proposedAgents }: Inv
   return remaining
 }
 
-async function formTokenOf({ tx, system }: Grounds, { id }: InvitationLinkRecord, partyId: string): Promise<string> {
-  return `${partyId}.${hmac(await checkoutKey(tx, system), `connect link ${id} ${partyId}`)}`
+async function newFormToken(tx: Transaction, link: InvitationLinkRecord, partyId: string): Promise<string> {
+  return `${partyId}.${(await rootKeys(tx)).sign(formText(link, partyId))}`
+}
+
+function formText({ id }: InvitationLinkRecord, partyId: string): string {
+  return `connect link ${id} ${partyId}`
 }
 
 /** The customer that a form of this link's page is to make; undefined when it is no such form. */
-async function customerOf(grounds: Grounds, link: InvitationLinkRecord, formToken: string) {
-  const [partyId = ''] = formToken.split('.')
-  return equalSecrets(formToken, await formTokenOf(grounds, link, partyId)) ? partyId : undefined
+async function customerOf({ tx }: Grounds, link: InvitationLinkRecord, formToken: string) {
+  const [partyId = '', signature = '', ...more] = formToken.split('.')
+  const isItsOwn = more.length === 0 && (await rootKeys(tx)).verify(formText(link, partyId), signature)
+  return isItsOwn ? partyId : undefined
 }

@@ -1,10 +1,10 @@
 import { fail } from '../errors.ts'
-import { equalSecrets, hmac, type System } from '../system.ts'
+import type { System } from '../system.ts'
 import { acceptInvitation, declineInvitation, hashOfToken, invitedParty, recipientOf } from './customer-invitations.ts'
 import type { CancelReason, InvitationStatus } from './domain/customer-invitations.ts'
-import { checkoutKey } from './store/checkout-key.ts'
 import { findInvitationByToken, type InvitationRecord } from './store/customer-invitations.ts'
 import { partyOfRecipient } from './store/delegations.ts'
+import { rootKeys } from './store/root-keys.ts'
 import type { Store, Transaction } from './store/store.ts'
 import { settledNow } from './time.ts'
 
@@ -44,7 +44,7 @@ export function createConnect(store: Store, system: System): Connect {
       store.transaction(async (tx) => {
         await settledNow(tx, system)
         const record = await findInvitationByToken(tx, hashOfToken(token))
-        return record && viewOf(tx, system, record)
+        return record && viewOf(tx, record)
       }),
     answer: (token, formToken, decision) =>
       store.transaction(async (tx) => {
@@ -54,11 +54,11 @@ export function createConnect(store: Store, system: System): Connect {
         // What else is done with the developer's agents and customers waits: an agent that is deleted meanwhile is gone.
         await tx.lock(`party ${found.partyId}`)
         const record = await findInvitationByToken(tx, hashOfToken(token))
-        if (record?.status !== 'PENDING') return record && viewOf(tx, system, record)
-        if (!equalSecrets(formToken, await formTokenOf(tx, system, record))) {
+        if (record?.status !== 'PENDING') return record && viewOf(tx, record)
+        if (!(await rootKeys(tx)).verify(formText(record), formToken)) {
           fail('forbidden', { detail: 'The page is out of date. Open the invitation again.' })
         }
-        return viewOf(tx, system, await decide({ tx, system, nowMs }, record, decision))
+        return viewOf(tx, await decide({ tx, system, nowMs }, record, decision))
       }),
   }
 }
@@ -72,11 +72,11 @@ async function decide(
   return acceptInvitation(grounds, record, await invitedParty(grounds, record))
 }
 
-async function formTokenOf(tx: Transaction, system: System, { id, version }: InvitationRecord): Promise<string> {
-  return hmac(await checkoutKey(tx, system), `connect form ${id} ${version}`)
+function formText({ id, version }: InvitationRecord): string {
+  return `connect form ${id} ${version}`
 }
 
-async function viewOf(tx: Transaction, system: System, record: InvitationRecord): Promise<Invitation> {
+async function viewOf(tx: Transaction, record: InvitationRecord): Promise<Invitation> {
   const party = record.recipientType === 'party_id' ? await partyOfRecipient(tx, recipientOf(record)) : undefined
   const limits = record.limits === null ? {} : (JSON.parse(record.limits) as { perTransaction?: number | null })
   return {
@@ -89,6 +89,6 @@ async function viewOf(tx: Transaction, system: System, record: InvitationRecord)
     permissions: JSON.parse(record.permissions) as string[],
     perTransactionCents: limits.perTransaction ?? null,
     expiresAtMs: record.expiresAtMs,
-    formToken: await formTokenOf(tx, system, record),
+    formToken: (await rootKeys(tx)).sign(formText(record)),
   }
 }

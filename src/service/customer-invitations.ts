@@ -1,10 +1,10 @@
 import { fail } from '../errors.ts'
-import { hmac, newId, type System, sha256 } from '../system.ts'
+import { newId, type System, sha256 } from '../system.ts'
 import { applyToInvitation, type Recipient } from './domain/customer-invitations.ts'
-import { checkoutKey } from './store/checkout-key.ts'
 import { cancelConnectedInvitations, changeInvitation, type InvitationRecord } from './store/customer-invitations.ts'
 import { grant, partyOfRecipient } from './store/delegations.ts'
 import { createParty } from './store/provision.ts'
+import { rootKeys } from './store/root-keys.ts'
 import type { Transaction } from './store/store.ts'
 import type { PartyRow } from './store/tables.ts'
 
@@ -16,12 +16,11 @@ interface Grounds {
 }
 
 /**
- * Gives the token in the address of an invitation's page. It is derived, not stored: the database has its hash, and
- * the key that it comes from.
+ * The token in the address of a new invitation's page. It is derived, not stored: the database has its hash, and the key
+ * that it comes from.
  */
-export async function invitationTokens(tx: Transaction, system: System): Promise<(invitationId: string) => string> {
-  const key = await checkoutKey(tx, system)
-  return (invitationId) => hmac(key, `connect ${invitationId}`)
+export async function invitationToken(tx: Transaction, invitationId: string): Promise<string> {
+  return (await rootKeys(tx)).sign(`connect ${invitationId}`)
 }
 
 export function hashOfToken(token: string): string {
@@ -29,9 +28,14 @@ export function hashOfToken(token: string): string {
 }
 
 /** Where the invited person answers. */
-export async function invitationUrls(tx: Transaction, system: System, publicUrl: () => string) {
-  const tokenOf = await invitationTokens(tx, system)
-  return (invitationId: string) => `${publicUrl()}/connect/${tokenOf(invitationId)}`
+export async function invitationUrls(tx: Transaction, publicUrl: () => string) {
+  const keys = await rootKeys(tx)
+  return ({ id, tokenHash }: Pick<InvitationRecord, 'id' | 'tokenHash'>) => {
+    // The hash tells which of the keys was the newest when it was made.
+    const token = keys.signatures(`connect ${id}`).find((one) => hashOfToken(one) === tokenHash)
+    if (token === undefined) throw new Error(`Bug: no key made the token of the invitation ${id}.`)
+    return `${publicUrl()}/connect/${token}`
+  }
 }
 
 /**

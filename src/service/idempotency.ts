@@ -1,8 +1,8 @@
 import { type ErrorCode, fail } from '../errors.ts'
-import type { System } from '../system.ts'
+import { type System, seal, sha256, unseal } from '../system.ts'
 import type { Reply } from './reply.ts'
-import { concealClientSecret, revealClientSecret } from './store/checkout-key.ts'
 import { findIdempotencyRecord, putIdempotencyRecord } from './store/idempotency-records.ts'
+import { rootKeys } from './store/root-keys.ts'
 import type { Transaction } from './store/store.ts'
 
 /** How long a finished operation's answer is replayed (spec: Idempotency rules, 7). */
@@ -21,12 +21,8 @@ export type Claimed = { replay: Reply } | { attempt: 'first' | 'repeated' }
  * Claims the key for this request, or finds the answer it already has.
  * @throws 409 `conflict`, at once, when the key was used for another request or its original is still running.
  */
-export async function claim(
-  tx: Transaction,
-  system: System,
-  { partyId, key, fingerprint }: Claim,
-  nowMs: number,
-): Promise<Claimed> {
+export async function claim(tx: Transaction, mine: Claim, nowMs: number): Promise<Claimed> {
+  const { partyId, key, fingerprint } = rowOf(mine)
   if (!(await tx.tryLock(`idempotency ${partyId} ${key}`))) {
     fail('conflict', {
       detail: 'The request with this Idempotency-Key is still running. Repeat it in a moment.',
@@ -44,7 +40,7 @@ export async function claim(
   }
   if (record.state === 'unresolved') return { attempt: 'repeated' }
   if (record.status === null || record.body === null) throw new Error('Bug: a finished record without its answer.')
-  const body = await revealClientSecret(tx, system, record.body)
+  const body = await opened(tx, mine, record.body)
   return { replay: { status: record.status, body, headers: { 'X-Idempotency-Replayed': 'true' } } }
 }
 
@@ -55,19 +51,53 @@ const notRecorded: readonly number[] = [408, 429, 503]
 export const notRecordedCode: ErrorCode = 'wire.beneficiary_address_required'
 
 /** Records the answer under the key, so that a repeat of the request replays it; false for what is to run again. */
-export async function record(tx: Transaction, claim: Claim, reply: Reply, nowMs: number): Promise<boolean> {
-  if (notRecorded.includes(reply.status)) return false
-  await putIdempotencyRecord(tx, {
-    ...claim,
+export async function record(
+  tx: Transaction,
+  system: System,
+  mine: Claim,
+  { status, body }: Reply,
+  nowMs: number,
+): Promise<boolean> {
+  if (notRecorded.includes(status)) return false
+  const finished = {
     state: 'finished',
-    status: reply.status,
-    body: concealClientSecret(reply.recordedBody ?? reply.body),
+    status,
+    body: await sealed(tx, system, mine, body),
     finishedAtMs: nowMs,
-  })
+  } as const
+  await putIdempotencyRecord(tx, { ...rowOf(mine), ...finished })
   return true
 }
 
 /** Keeps the key for a request that was accepted but is not resolved, until it is repeated. */
-export async function recordUnresolved(tx: Transaction, claim: Claim): Promise<void> {
-  await putIdempotencyRecord(tx, { ...claim, state: 'unresolved', status: null, body: null, finishedAtMs: null })
+export async function recordUnresolved(tx: Transaction, mine: Claim): Promise<void> {
+  await putIdempotencyRecord(tx, { ...rowOf(mine), state: 'unresolved', status: null, body: null, finishedAtMs: null })
+}
+
+/** Of the key the hash is kept: what its answer is sealed with cannot be read off the database. */
+function rowOf({ partyId, key, fingerprint }: Claim) {
+  return { partyId, key: sha256(key), fingerprint }
+}
+
+/**
+ * An answer as it is kept: whoever has the key that it was asked for with reads it again, byte for byte, its secrets
+ * included, and nobody else does. In front stands which root key sealed it.
+ */
+async function sealed(tx: Transaction, system: System, mine: Claim, body: string): Promise<string> {
+  const { newestId, derive } = await rootKeys(tx)
+  return `${newestId}.${seal(system, derive(newestId, sealText(mine)), body)}`
+}
+
+async function opened(tx: Transaction, mine: Claim, recorded: string): Promise<string> {
+  const [, id, text] = /^(\d+)\.(.*)$/.exec(recorded) ?? []
+  // What was recorded before answers were sealed is JSON, without its secrets.
+  if (id === undefined || text === undefined) return recorded
+  const { derive } = await rootKeys(tx)
+  const body = unseal(derive(Number(id), sealText(mine)), text)
+  if (body === undefined) throw new Error('Bug: a recorded answer does not open with its own key.')
+  return body
+}
+
+function sealText({ partyId, key }: Claim): string {
+  return `recorded answer ${partyId} ${key}`
 }

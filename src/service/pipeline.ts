@@ -150,13 +150,13 @@ async function account(passage: Passage, parsed: Parsed, context: Context, reply
 /** Handles the request unless its key already has an answer, and records the answer with the effect. */
 async function handleOnce(passage: Passage, parsed: Parsed, context: Context, mine: Claim): Promise<Reply> {
   const { tx, system, nowMs } = context
-  const claimed = await claim(tx, system, mine, nowMs)
+  const claimed = await claim(tx, mine, nowMs)
   if ('replay' in claimed) return claimed.replay
   // Commands on one party run one after another: they share its wallets, and would only redo each other's work.
   await tx.takeTurn(`party ${context.partyId}`)
   try {
     const reply = await tx.savepoint(() => handle(passage.endpoint, parsed, { ...context, attempt: claimed.attempt }))
-    await record(tx, mine, reply, nowMs)
+    await record(tx, system, mine, reply, nowMs)
     await account(passage, parsed, context, reply)
     return reply
   } catch (error) {
@@ -164,7 +164,7 @@ async function handleOnce(passage: Passage, parsed: Parsed, context: Context, mi
     const reply = refusal(error, passage.supportId)
     if (error.retryable) await recordUnresolved(tx, mine)
     else if (error.code !== notRecordedCode) {
-      if (await record(tx, mine, reply, nowMs)) await account(passage, parsed, context, reply)
+      if (await record(tx, system, mine, reply, nowMs)) await account(passage, parsed, context, reply)
     }
     return reply
   }
@@ -190,9 +190,9 @@ async function refuse(dependencies: Dependencies, passage: Passage, error: unkno
   try {
     await store.transaction(async (tx) => {
       const nowMs = await settledNow(tx, dependencies.system)
-      const claimed = await claim(tx, dependencies.system, mine, nowMs)
+      const claimed = await claim(tx, mine, nowMs)
       if ('replay' in claimed) return
-      await record(tx, mine, reply, nowMs)
+      await record(tx, dependencies.system, mine, reply, nowMs)
       const { handled } = passage
       if (handled !== undefined) await recordActivity({ ...handled.context, tx }, handled.parsed, reply)
     })

@@ -2,13 +2,11 @@ import type { z } from 'zod'
 import { type ErrorSource, type Failure, maskSecrets } from '../errors.ts'
 import type { OperationDefinition, Pagination } from '../operation.ts'
 
-/** An answer, its body already text: what is recorded is what is replayed, byte for byte. */
+/** An answer, its body already text: it is recorded, and replayed byte for byte. */
 export interface Reply {
   status: number
   body: string
   headers: Readonly<Record<string, string>>
-  /** What is recorded for replays where it is not the body: without a secret that is shown once. */
-  recordedBody?: string
 }
 
 /** What a handler gives where the answer's `meta` tells something. */
@@ -25,21 +23,12 @@ export interface Page<Resource> {
 
 /** Renders what a handler gave, held against the operation's schema, so that nothing leaves that is not declared. */
 export function success(operation: OperationDefinition, result: unknown): Reply {
-  const { output, meta, shownOnce } = operation
+  const { output, meta } = operation
   const { data, meta: told } =
     meta === undefined ? { data: result, meta: undefined } : (result as WithMeta<unknown, unknown>)
   const body: object = operation.result === 'page' ? pageBody(output, data) : { data: dataOf(operation, data) }
   const answered = meta === undefined ? body : { ...body, meta: meta.parse(told) }
-  const reply: Reply = { status: 200, body: JSON.stringify(answered), headers: {} }
-  if (shownOnce === undefined) return reply
-  return { ...reply, recordedBody: JSON.stringify(withoutSecret(answered, shownOnce)) }
-}
-
-/** Null is no secret, and a tag of the same name is none either. */
-function withoutSecret(answered: object, name: string): object {
-  const { data } = answered as { data: { attributes: Record<string, unknown> } }
-  const { [name]: secret, ...attributes } = data.attributes
-  return secret === null ? answered : { ...answered, data: { ...data, attributes } }
+  return { status: 200, body: JSON.stringify(answered), headers: {} }
 }
 
 function dataOf({ output, result }: OperationDefinition, data: unknown): unknown {

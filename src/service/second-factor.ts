@@ -1,10 +1,10 @@
 import type { TOTP } from 'otpauth'
 import type { Environment } from '../operation.ts'
-import { hmac, type System } from '../system.ts'
+import type { System } from '../system.ts'
 import { mfaLifetimeMs } from './domain/approvals.ts'
 import { blockedUntilMs, judge, stepSeconds, type Verdict } from './domain/second-factor.ts'
 import { type Challenge, readChallenge } from './mfa-challenge.ts'
-import { checkoutKey } from './store/checkout-key.ts'
+import { rootKeys } from './store/root-keys.ts'
 import { findUser, lockSecondFactor, markVerified, saveSecondFactor } from './store/second-factors.ts'
 import type { Store, Transaction } from './store/store.ts'
 import type { UserRow } from './store/tables.ts'
@@ -48,10 +48,10 @@ export function createSecondFactor(store: Store, system: System, environment: En
   const withChallenge = <T>(text: string, use: (check: Check) => Promise<T>) =>
     store.transaction(async (tx) => {
       const nowMs = await settledNow(tx, system)
-      const challenge = await readChallenge(tx, system, text)
+      const challenge = await readChallenge(tx, text)
       const user = challenge && (await findUser(tx, challenge.userId))
       if (challenge === undefined || user === undefined) return undefined
-      return use({ tx, system, environment, nowMs, challenge, user, totp: await totpOf(tx, system, user) })
+      return use({ tx, system, environment, nowMs, challenge, user, totp: await totpOf(tx, user) })
     })
   return {
     open: (challenge) => withChallenge(challenge, async (check) => viewOf(check)),
@@ -105,9 +105,10 @@ async function tryCode({ tx, system, nowMs, challenge, user, totp }: Check, code
  * from the service's key, as client secrets are, and stored nowhere. 160 bits and SHA-1 are what every app understands
  * (RFC 4226 section 4; Google's key URI format).
  */
-async function totpOf(tx: Transaction, system: System, user: UserRow): Promise<TOTP> {
+async function totpOf(tx: Transaction, user: UserRow): Promise<TOTP> {
   const { Secret, TOTP } = await library()
-  const derived = hmac(await checkoutKey(tx, system), `second factor ${user.id}`)
+  // Of the first key: what an authenticator app was given once does not change with the keys.
+  const derived = (await rootKeys(tx)).derive(1, `second factor ${user.id}`)
   const secret = Secret.fromHex(derived.slice(0, 40))
   return new TOTP({ issuer: 'Payments sandbox', label: user.email, secret, digits: 6, period: stepSeconds })
 }

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Environment } from '../operation.ts'
-import { hmac, newSecret, type System, sha256 } from '../system.ts'
+import { newSecret, type System, sha256 } from '../system.ts'
 import type { Actor } from './actor.ts'
 import { actorNow } from './admission.ts'
 import { createApp } from './app.ts'
@@ -12,7 +12,7 @@ import { createSignIn } from './oauth/sign-in.ts'
 import { createRateLimiter } from './rate-limit.ts'
 import { credentialPrefix } from './secrets.ts'
 import { type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
-import { checkoutKey } from './store/checkout-key.ts'
+import { rootKeys } from './store/root-keys.ts'
 import type { Store } from './store/store.ts'
 
 export interface ServiceOptions {
@@ -78,8 +78,7 @@ export function createService({
       localCredentials.set(sha256(credential), keyId)
       return credential
     },
-    derivedSecret: (purpose) =>
-      store.transaction(async (tx) => hmac(await checkoutKey(tx, system), `derived ${purpose}`)),
+    derivedSecret: async (purpose) => (await store.read(rootKeys)).sign(`derived ${purpose}`),
     seedPassword: (given) => signIn.seedPassword(given),
     identify: async (credential) => {
       try {

@@ -197,7 +197,7 @@ describe.each(databases)('a user’s approval above USD 500.00 on $name', (datab
     const codes = [wrongCode(secret, now()), codeAt(secret, now())]
     for (const code of codes) await us.submit(url, code)
     const rows = await world.store.transaction(async ({ db }) => {
-      const tables = ['users', 'secondFactors', 'idempotencyRecords', 'activity', 'credentials', 'checkoutKey'] as const
+      const tables = ['users', 'secondFactors', 'idempotencyRecords', 'activity', 'credentials', 'rootKeys'] as const
       return Promise.all(tables.map((table) => db.selectFrom(table).selectAll().execute()))
     })
     const kept = JSON.stringify(rows) + world.logged.join('\n') + refused.text

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { testCards } from '../../src/service/domain/test-cards.ts'
 import { expectRefusal } from '../service/refusals.ts'
 import { databases, sqlite } from '../support/databases.ts'
-import { type Answer, createWorld, type World } from '../support/world.ts'
+import { type Answer, addKey, createWorld, type World } from '../support/world.ts'
 
 const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 150 }
 const card = { number: '4242 4242 4242 4242', expiry: '12/34', cvv: '987' }
@@ -12,7 +12,8 @@ const day = 86_400_000
 async function subscribe(world: World, attributes: object = {}) {
   const { json, text } = await world.post('/subscriptions', { ...monthly, ...attributes })
   if (json.data === undefined) throw new Error(text)
-  return { id: json.data.id as string, secret: json.data.attributes.clientSecret as string }
+  const { clientSecret, checkoutUrl } = json.data.attributes
+  return { id: json.data.id as string, secret: clientSecret as string, path: new URL(checkoutUrl).pathname }
 }
 
 const statusOf = async (world: World, id: string) =>
@@ -40,11 +41,13 @@ describe('the checkout over HTTP', () => {
   let world: World
   let id: string
   let secret: string
+  let path: string
   beforeAll(async () => {
     world = await createWorld(sqlite)
     const made = await subscribe(world)
     id = made.id
     secret = made.secret
+    path = made.path
   })
   afterAll(() => world.drop())
 
@@ -59,7 +62,7 @@ describe('the checkout over HTTP', () => {
   ]
 
   test('the page is strict, is not kept and is framed by nobody', async () => {
-    const { response } = await get(world, `/checkout/${id}`)
+    const { response } = await get(world, path)
     const policy = response.headers.get('content-security-policy')?.split('; ')
     expect(policy).toEqual(expect.arrayContaining([...strict, "frame-ancestors 'none'"]))
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -101,8 +104,8 @@ describe('the checkout over HTTP', () => {
   })
 
   test('no page has a script or a style of its own, or names a foreign address', async () => {
-    for (const path of [`/checkout/${id}`, '/checkout/form', '/checkout/none']) {
-      const { text } = await get(world, path)
+    for (const one of [path, '/checkout/form', '/checkout/none']) {
+      const { text } = await get(world, one)
       expect(text).not.toMatch(/<script(?![^>]* src="\/checkout\/)|<style| style=| on\w+=|https?:|javascript:/i)
     }
   })
@@ -119,9 +122,9 @@ describe('the checkout over HTTP', () => {
   )
 
   test('answers HEAD, and other methods with 404', async () => {
-    expect((await get(world, `/checkout/${id}`, 'HEAD')).response.status).toBe(200)
+    expect((await get(world, path, 'HEAD')).response.status).toBe(200)
     for (const method of ['POST', 'PUT', 'DELETE']) {
-      expect((await get(world, `/checkout/${id}`, method)).response.status).toBe(404)
+      expect((await get(world, path, method)).response.status).toBe(404)
     }
     expect((await get(world, '/checkout/pay')).response.status).toBe(404)
   })
@@ -156,7 +159,8 @@ describe('the checkout over HTTP', () => {
     for (const action of ['session', 'pay', 'stop']) {
       const details = new Set<string>()
       for (const clientSecret of wrong) {
-        const answer = await ask(world, action, { clientSecret, ...(action === 'pay' ? card : {}) })
+        const sent = action === 'stop' ? { manageToken: clientSecret } : { clientSecret }
+        const answer = await ask(world, action, { ...sent, ...(action === 'pay' ? card : {}) })
         expectRefusal(answer, 'not_found')
         details.add(answer.json.errors[0].detail)
       }
@@ -221,7 +225,7 @@ describe('the checkout over HTTP', () => {
 
   test('tells in words what is paid, in parts that add up', async () => {
     const parts = { amount: undefined, totalAmount: 10_001, taxAmount: 700, paymentCount: 3 }
-    const { text } = await get(world, `/checkout/${(await subscribe(world, parts)).id}`)
+    const { text } = await get(world, (await subscribe(world, parts)).path)
     expect(text).toContain(
       '3 payments of $33.34, $33.34, $33.33, one every month: $100.01 in all, the last on March 15, 2026',
     )
@@ -238,16 +242,16 @@ describe('the checkout over HTTP', () => {
   })
 
   test('says when it does not expire by saying nothing', async () => {
-    const { id: lasting } = await subscribe(world, { expiresInMinutes: null, taxAmount: 0 })
-    const { text } = await get(world, `/checkout/${lasting}`)
+    const lasting = await subscribe(world, { expiresInMinutes: null, taxAmount: 0 })
+    const { text } = await get(world, lasting.path)
     expect(text).toMatch(/id="expires" hidden/)
     expect(text).not.toContain('includes')
   })
 
   test('escapes what the merchant wrote, and keeps it from reordering the page', async () => {
     const description = `<script>alert(1)</script>"'&<img src=x onerror=alert(2)>\u202Egnp.exe`
-    const { id: odd } = await subscribe(world, { description })
-    const { text } = await get(world, `/checkout/${odd}`)
+    const odd = await subscribe(world, { description })
+    const { text } = await get(world, odd.path)
     expect(text).toContain(
       '&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;&lt;img src=x onerror=alert(2)&gt;gnp.exe',
     )
@@ -262,8 +266,8 @@ describe('the checkout over HTTP', () => {
     await ask(world, 'pay', { clientSecret, ...card, more: card.number })
     expect((await ask(world, 'pay', { clientSecret, ...card })).json.data.attributes.result).toBe('paid')
     expect(await statusOf(world, paid)).toBe('active')
-    const path = world.url.replace(/^sqlite:/, '')
-    const stored = [path, `${path}-wal`].filter(existsSync).map((file) => readFileSync(file, 'latin1'))
+    const file = world.url.replace(/^sqlite:/, '')
+    const stored = [file, `${file}-wal`].filter(existsSync).map((one) => readFileSync(one, 'latin1'))
     const logged = world.logged.join('\n')
     expect(logged).toContain('checkout')
     expect(stored.join('')).toContain(paid)
@@ -277,9 +281,9 @@ describe('the checkout over HTTP', () => {
 
   test('in production nothing speaks of a sandbox or its cards', async () => {
     const production = await createWorld(sqlite, { environment: 'production' })
-    const { id: real } = await subscribe(production)
-    for (const path of [`/checkout/${real}`, '/checkout/form']) {
-      const { response, text } = await get(production, path)
+    const real = await subscribe(production)
+    for (const one of [real.path, '/checkout/form']) {
+      const { response, text } = await get(production, one)
       expect(response.status).toBe(200)
       expect(text).not.toMatch(/sandbox: |test card|4242/i)
     }
@@ -288,9 +292,9 @@ describe('the checkout over HTTP', () => {
 
   test('a page that fails says so to a person, without what went wrong inside', async () => {
     const broken = await createWorld(sqlite)
-    const { id: lost } = await subscribe(broken)
+    const lost = await subscribe(broken)
     await broken.drop()
-    const { response, text } = await get(broken, `/checkout/${lost}`)
+    const { response, text } = await get(broken, lost.path)
     expect(response.status).toBe(503)
     expect(text).toMatch(/Something went wrong[\s\S]*req_[0-9a-f]{32}/)
     expect(text).not.toMatch(/sqlite|database|\.ts/i)
@@ -305,23 +309,80 @@ describe.each(databases)('a checkout on $name', (database) => {
   })
   afterAll(() => world.drop())
 
+  test('is not opened by the id of its subscription, nor by what opens another', async () => {
+    const { id, path, secret: clientSecret } = await subscribe(world)
+    const other = await subscribe(world)
+    const token = path.split('/').at(-1)
+    const wrong = [
+      id,
+      `${id}/`,
+      `${id}/${id}`,
+      `${id}/x`,
+      `${id}/${token}0`,
+      `${other.id}/${token}`,
+      `manage/${id}`,
+      `manage/${token}`,
+    ]
+    for (const way of [...wrong, `manage/${id}_manage_${token}`, `manage/${clientSecret}`]) {
+      const { response, text } = await get(world, `/checkout/${way}`)
+      expect(response.status, way).toBe(404)
+      expect(text, way).not.toMatch(/_secret_|_manage_|Gym|Sandbox Organization/)
+    }
+    expect((await get(world, path)).text).toContain(clientSecret)
+  })
+
+  test('shows and does, once it is paid, no more than the API tells: only who paid can stop it', async () => {
+    const { id, path, secret: clientSecret } = await subscribe(world)
+    const { partyId } = await world.whoami(world.apiKey)
+    const reader = await addKey(world, { partyId, agentId: null, scopes: ['payments.read'] })
+    const payment = { clientSecret, ...card, payerKey: 'a payer’s browser' }
+    const paid = (await ask(world, 'pay', payment)).json.data.attributes
+    expect(paid.manageToken).toMatch(new RegExp(`^${id}_manage_`))
+    const { attributes } = (await world.get(`/subscriptions/${id}`, { key: reader })).json.data
+    expect(attributes).toMatchObject({ status: 'active', checkoutUrl: null, clientSecret: null })
+    const { text } = await get(world, path)
+    expect(text).toContain('<h2>Paid. Thank you.</h2>')
+    expect(text).toMatch(/<button id="stop"[^>]* hidden>/)
+    for (const secret of ['_secret_', '_manage_']) expect(text).not.toContain(secret)
+    // Who pays again without being the payer learns that it is paid, and nothing to act with.
+    expect((await ask(world, 'pay', { ...payment, payerKey: 'another' })).json.data.attributes.manageToken).toBeNull()
+    expectRefusal(await ask(world, 'stop', { clientSecret }), 'invalid_value', {
+      source: { pointer: '/data/attributes' },
+    })
+    for (const lesser of [clientSecret, id, path.split('/').at(-1), '']) {
+      expectRefusal(await ask(world, 'stop', { manageToken: lesser }), 'not_found')
+    }
+    expect(await statusOf(world, id)).toBe('active')
+    const manage = await get(world, `/checkout/manage/${paid.manageToken}`)
+    expect(manage.response.status).toBe(200)
+    expect(manage.text).not.toMatch(/<button id="stop"[^>]* hidden>/)
+    expect(manage.text).not.toContain('_secret_')
+    expect((await ask(world, 'pay', payment)).json.data.attributes.manageToken).toBe(paid.manageToken)
+    expect((await ask(world, 'stop', { manageToken: paid.manageToken })).status).toBe(200)
+    expect(await statusOf(world, id)).toBe('canceled')
+    expect((await get(world, `/checkout/manage/${paid.manageToken}`)).text).toContain(
+      '<h2>This subscription has ended</h2>',
+    )
+    expect(world.logged.join('\n')).not.toMatch(/_secret_|_manage_/)
+  })
+
   test('paid many times at once is charged once', async () => {
-    const { id, secret: clientSecret } = await subscribe(world)
+    const { id, path, secret: clientSecret } = await subscribe(world)
     const before = await balance(world)
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask(world, 'pay', { clientSecret, ...card })))
     expect(answers.map(({ json }) => json.data?.attributes.result)).toEqual(Array(8).fill('paid'))
     expect(await balance(world)).toBe(before + 2000)
     expect(await statusOf(world, id)).toBe('active')
-    const { text } = await get(world, `/checkout/${id}`)
+    const { text } = await get(world, path)
     expect(text).toContain('<h2>Paid. Thank you.</h2>')
     expect(text).toContain('The next payment of $20.00 is on February 15, 2026.')
   })
 
   test('stopped by the payer is canceled for good, and can be stopped again', async () => {
     const { id, secret: clientSecret } = await subscribe(world)
-    await ask(world, 'pay', { clientSecret, ...card })
+    const { manageToken } = (await ask(world, 'pay', { clientSecret, ...card })).json.data.attributes
     for (let times = 0; times < 2; times++) {
-      const answer = await ask(world, 'stop', { clientSecret })
+      const answer = await ask(world, 'stop', { manageToken })
       expect(answer.json.data.attributes).toMatchObject({
         status: 'canceled',
         words: { state: 'over', mayStop: false },
@@ -340,11 +401,11 @@ describe.each(databases)('a checkout on $name', (database) => {
     const expired = await subscribe(world)
     world.system.pass(day)
     const before = await balance(world)
-    for (const { id, secret: clientSecret } of [canceled, refused, expired]) {
+    for (const { path, secret: clientSecret } of [canceled, refused, expired]) {
       const session = await ask(world, 'session', { clientSecret })
       expect(session.json.data.attributes).toMatchObject({ status: 'canceled', words: { state: 'over' } })
       expectRefusal(await ask(world, 'pay', { clientSecret, ...card }), 'conflict')
-      expect((await get(world, `/checkout/${id}`)).text).toContain('<h2>This subscription has ended</h2>')
+      expect((await get(world, path)).text).toContain('<h2>This subscription has ended</h2>')
     }
     expect(await balance(world)).toBe(before)
   })

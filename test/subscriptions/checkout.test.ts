@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type CardEntry, type Checkout, createCheckout } from '../../src/service/checkout.ts'
+import { type CardEntry, type Checkout, createCheckout, type PaymentResult } from '../../src/service/checkout.ts'
 import { testCards } from '../../src/service/domain/test-cards.ts'
 import { allRows } from '../service/books.ts'
 import { databases } from '../support/databases.ts'
@@ -26,11 +26,14 @@ describe.each(databases)("the payer's side of a checkout on $name", (database) =
 
   async function opened(attributes: Record<string, unknown> = monthly) {
     const id = await shop.create(attributes)
-    return { id, secret: String((await shop.read(id)).clientSecret) }
+    const { clientSecret, checkoutUrl } = await shop.read(id)
+    return { id, secret: String(clientSecret), token: String(checkoutUrl).split('/').at(-1) ?? '' }
   }
 
+  const manageTokenOf = ({ manageToken }: PaymentResult) => String(manageToken)
+
   test('shows who is paid, what for, how much, how often and until when', async () => {
-    const { id, secret } = await opened({ ...inParts(3, 1000), taxAmount: 100 })
+    const { id, secret, token } = await opened({ ...inParts(3, 1000), taxAmount: 100 })
     const session = {
       status: 'pending',
       merchant: 'Sandbox Organization',
@@ -41,11 +44,14 @@ describe.each(databases)("the payer's side of a checkout on $name", (database) =
       expiresAt: '2026-01-16T12:00:00.000Z',
       nextDueAt: null,
     }
-    expect(await page.session(secret)).toEqual(session)
-    expect(await page.open(id)).toEqual({ session, clientSecret: secret })
-    expect(await page.open(`sub_${'0'.repeat(32)}`)).toBeUndefined()
-    await page.pay(secret, visa)
-    expect(await page.session(secret)).toEqual({
+    expect(await page.session({ clientSecret: secret })).toEqual(session)
+    expect(await page.open(id, token)).toEqual({ session, clientSecret: secret })
+    expect(await page.open(`sub_${'0'.repeat(32)}`, token)).toBeUndefined()
+    const manageToken = manageTokenOf(await page.pay(secret, visa))
+    const paid = await page.session({ clientSecret: secret })
+    expect(await page.manage(manageToken)).toEqual(paid)
+    expect(await page.session({ manageToken })).toEqual(paid)
+    expect(paid).toEqual({
       ...session,
       status: 'active',
       expiresAt: null,
@@ -72,7 +78,15 @@ describe.each(databases)("the payer's side of a checkout on $name", (database) =
       `${secret.slice(0, -1)}${secret.endsWith('0') ? '1' : '0'}`,
     ]
     for (const one of wrong) {
-      for (const call of [() => page.session(one), () => page.pay(one, visa), () => page.stop(one)]) {
+      const calls = [
+        () => page.session({ clientSecret: one }),
+        () => page.session({ manageToken: one }),
+        () => page.pay(one, visa),
+        () => page.stop(one),
+      ]
+      expect(await page.open(id, one)).toBeUndefined()
+      expect(await page.manage(one)).toBeUndefined()
+      for (const call of calls) {
         await expect(call(), one).rejects.toMatchObject({ code: 'not_found', status: 404 })
       }
     }
@@ -191,21 +205,25 @@ describe.each(databases)("the payer's side of a checkout on $name", (database) =
   })
 
   test('a merchant’s cancel ends the checkout, and the page can say so', async () => {
-    const { id, secret } = await opened()
+    const { id, secret, token } = await opened()
     ok(await shop.cancel(id))
-    expect(await page.session(secret)).toMatchObject({ status: 'canceled', expiresAt: null, nextDueAt: null })
+    expect(await page.session({ clientSecret: secret })).toMatchObject({
+      status: 'canceled',
+      expiresAt: null,
+      nextDueAt: null,
+    })
     await expect(page.pay(secret, visa)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringMatching(/canceled/),
     })
-    expect((await page.open(id))?.session.status).toBe('canceled')
+    expect(await page.open(id, token)).toMatchObject({ session: { status: 'canceled' }, clientSecret: null })
   })
 
   test('an expired checkout cannot be paid', async () => {
     const { id, secret } = await opened()
     world.system.pass(86_400_000)
     await expect(page.pay(secret, visa)).rejects.toMatchObject({ code: 'conflict' })
-    expect(await page.session(secret)).toMatchObject({ status: 'canceled' })
+    expect(await page.session({ clientSecret: secret })).toMatchObject({ status: 'canceled' })
     expect(await shop.charged(id)).toEqual([])
   })
 
@@ -218,23 +236,39 @@ describe.each(databases)("the payer's side of a checkout on $name", (database) =
   })
 
   test('the payer can stop what was agreed, whenever; a completed one is a conflict', async () => {
-    const [pending, active, done] = [await opened(), await opened(), await opened(inParts(2))]
-    await page.pay(active.secret, visa)
-    await page.pay(done.secret, visa)
+    const [active, done] = [await opened(), await opened(inParts(2))]
+    const ofActive = manageTokenOf(await page.pay(active.secret, visa))
+    const ofDone = manageTokenOf(await page.pay(done.secret, visa))
     ok(await shop.markPaid(done.id, 2))
-    expect((await page.stop(pending.secret)).status).toBe('canceled')
-    expect(await page.stop(active.secret)).toMatchObject({ status: 'canceled', nextDueAt: null })
-    expect((await page.stop(active.secret)).status).toBe('canceled')
-    await expect(page.stop(done.secret)).rejects.toMatchObject({ code: 'conflict' })
+    for (const lesser of [active.secret, active.token, active.id, ofActive.replace(active.id, done.id)]) {
+      await expect(page.stop(lesser), lesser).rejects.toMatchObject({ code: 'not_found' })
+    }
+    expect(await page.stop(ofActive)).toMatchObject({ status: 'canceled', nextDueAt: null })
+    expect((await page.stop(ofActive)).status).toBe('canceled')
+    await expect(page.stop(ofDone)).rejects.toMatchObject({ code: 'conflict' })
     await shop.pass(100)
     expect(await shop.charged(active.id)).toHaveLength(1)
     expect((await shop.read(active.id)).status).toBe('canceled')
   })
 
+  test('only who paid can manage: a repeat without what the payer’s browser made up is told nothing of it', async () => {
+    const { secret, token, id } = await opened()
+    const first = await page.pay(secret, visa, 'made up')
+    expect(first.manageToken).toMatch(/^sub_[0-9a-f]{32}_manage_/)
+    expect(await page.pay(secret, visa, 'made up')).toMatchObject({ result: 'paid', manageToken: first.manageToken })
+    for (const payerKey of [undefined, '', 'made up otherwise']) {
+      expect(await page.pay(secret, visa, payerKey)).toMatchObject({ result: 'paid', manageToken: null })
+    }
+    expect(await page.open(id, token)).toMatchObject({ session: { status: 'active' }, clientSecret: null })
+    const other = await opened()
+    const declined = { ...visa, number: numberOf('declines') }
+    expect(await page.pay(other.secret, declined, 'made up')).toMatchObject({ manageToken: null })
+  })
+
   test('a secret is the same however often it is read, also by another process, and each has its own', async () => {
-    const { id, secret } = await opened()
+    const { id, secret, token } = await opened()
     expect((await shop.read(id)).clientSecret).toBe(secret)
-    expect((await page.open(id))?.clientSecret).toBe(secret)
+    expect((await page.open(id, token))?.clientSecret).toBe(secret)
     const many = await Promise.all(Array.from({ length: 20 }, () => opened()))
     expect(new Set([secret, ...many.map((one) => one.secret)]).size).toBe(21)
   })

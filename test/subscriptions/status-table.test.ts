@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createCheckout } from '../../src/service/checkout.ts'
+import { checkoutSecrets } from '../../src/service/checkout-secrets.ts'
 import { expectRefusal } from '../service/refusals.ts'
 import { databases } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -129,7 +130,7 @@ describe.each(databases)("each row of the spec's status table on $name", (databa
     await shop.to('2026-02-21')
     for (const [index, id] of ids.entries()) expect((await shop.read(id)).status).toBe(nonFinal[index])
     const payer = createCheckout(world.store, world.system)
-    for (const id of ids) await payer.stop(await secretOf(world, id))
+    for (const id of ids) await payer.stop(await manageTokenOf(world, id))
     for (const id of ids) expect(await shop.read(id)).toMatchObject({ status: 'canceled', ...gone })
   })
 
@@ -153,7 +154,6 @@ describe.each(databases)("each row of the spec's status table on $name", (databa
   })
 })
 
-async function secretOf(world: World, id: string): Promise<string> {
-  const found = await createCheckout(world.store, world.system).open(id)
-  return String(found?.clientSecret)
+async function manageTokenOf({ store }: World, id: string): Promise<string> {
+  return (await store.read(checkoutSecrets)).manageToken({ id, paymentIntentId: '' })
 }

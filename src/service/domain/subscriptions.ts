@@ -63,6 +63,8 @@ export interface Billing {
   nextAttemptAtMs: number | null
   missed: readonly number[]
   attention: { reason: AttentionReason; sinceMs: number } | null
+  /** SHA-256 of what the payer's browser made up when it paid payment 1, where it was paid in one. */
+  payer?: string | null
   updatedAtMs: number
 }
 

@@ -56,7 +56,7 @@ export const listAgentCustomers: Handler<'listAgentCustomers'> = async (input, c
 }
 
 export const createAgentCustomerInvitation: Handler<'createAgentCustomerInvitation'> = async (input, context) => {
-  const { tx, system, publicUrl, nowMs } = context
+  const { tx, publicUrl, nowMs } = context
   await loadAgent(context, input.agentId)
   const [agent] = await loadAgents(context, [input.agentId], () => 'agentId')
   if (agent === undefined) throw new Error('Bug: an agent that was loaded is missing.')
@@ -67,9 +67,9 @@ export const createAgentCustomerInvitation: Handler<'createAgentCustomerInvitati
   const [failed] = made.failedRecipients
   // The answer has no place for them, so that nothing is done rather than something untold.
   if (failed !== undefined) failAttribute('recipients', `${failed.recipient.value}: ${failed.reason}`)
-  const urlOf = await invitationUrls(tx, system, publicUrl)
+  const urlOf = await invitationUrls(tx, publicUrl)
   return {
-    data: made.invitations.map((row) => inviteView(row, agent, urlOf(row.id))),
+    data: made.invitations.map((row) => inviteView(row, agent, urlOf(row))),
     meta: { emailFailures: [], alreadyConnected: made.alreadyConnected },
   }
 }

@@ -32,13 +32,13 @@ export const createCustomerInvitation: Handler<'createCustomerInvitation'> = asy
 }
 
 export const listCustomerInvitations: Handler<'listCustomerInvitations'> = async (input, context) => {
-  const { tx, actor, system, publicUrl } = context
+  const { tx, actor, publicUrl } = context
   const scope = { partyId: actor.partyId, agentId: actor.agentId }
   const list = { list: 'customerInvitations', ...scope }
   const groups = await listInvitationGroups(tx, scope, pageRequest(input, list))
   const recipients = groups.rows.map((group) => firstOf(group).recipient)
   const customers = await customersAmong(tx, scope, recipients)
-  const urlOf = await invitationUrls(tx, system, publicUrl)
+  const urlOf = await invitationUrls(tx, publicUrl)
   return page(groups, list, (group) => groupView(group, customers, urlOf))
 }
 
@@ -72,9 +72,9 @@ export async function invitationViews(context: Context, rows: readonly Invitatio
 }
 
 /** What shows an invitation; the keys of the addresses are loaded once for all. */
-export async function viewsOf({ tx, system, publicUrl }: Context) {
-  const urlOf = await invitationUrls(tx, system, publicUrl)
-  return (row: InvitationRecord) => viewOf(row, urlOf(row.id))
+export async function viewsOf({ tx, publicUrl }: Context) {
+  const urlOf = await invitationUrls(tx, publicUrl)
+  return (row: InvitationRecord) => viewOf(row, urlOf(row))
 }
 
 const iso = (ms: number | null) => (ms === null ? null : timestamp(ms))
@@ -119,7 +119,7 @@ function firstOf(group: InvitationGroup): InvitationRecord {
 function groupView(
   group: InvitationGroup,
   customers: readonly PartyRow[],
-  urlOf: (id: string) => string,
+  urlOf: (row: InvitationRecord) => string,
 ): z.output<typeof CustomerInvitationGroup> {
   const first = firstOf(group)
   const { recipient } = first
@@ -145,7 +145,7 @@ function groupView(
         invitationId: row.id,
         agent: { id: row.agentId, name: row.agentName, handle: row.agentHandle },
         permissions: parsed(row.permissions),
-        url: urlOf(row.id),
+        url: urlOf(row),
         createdAt: timestamp(row.createdAtMs),
         expiresAt: timestamp(row.expiresAtMs),
         tags: parsed(row.tags),

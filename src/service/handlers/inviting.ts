@@ -1,7 +1,7 @@
 import { fail, failAttribute, show } from '../../errors.ts'
 import { newId, parseTimestamp } from '../../system.ts'
 import { given, requireMayGive } from '../authority.ts'
-import { hashOfToken, invitationTokens } from '../customer-invitations.ts'
+import { hashOfToken, invitationToken } from '../customer-invitations.ts'
 import {
   invitationExpiry,
   mostInvitationDays,
@@ -119,7 +119,7 @@ async function invite(
     ...pendingInvitation(expiresAtMs, nowMs),
     message: message ?? null,
     tags: JSON.stringify(tags ?? {}),
-    tokenHash: hashOfToken((await invitationTokens(tx, system))(id)),
+    tokenHash: hashOfToken(await invitationToken(tx, id)),
     customerPartyId: null,
     createdByAgentId: causeAgentId,
     createdInstanceId: instanceId,

@@ -3,6 +3,7 @@ import type { Subscription } from '../../../tools/subscriptions.ts'
 import { fail } from '../../errors.ts'
 import { newId, timestamp } from '../../system.ts'
 import { requireHeldOnWallet } from '../actor.ts'
+import { checkoutSecrets } from '../checkout-secrets.ts'
 import { dateOf } from '../domain/calendar.ts'
 import { freezeTerms } from '../domain/subscription-terms.ts'
 import {
@@ -19,7 +20,6 @@ import {
 } from '../domain/subscriptions.ts'
 import { type Context, type Handler, walletListScope } from '../handler.ts'
 import { page, pageRequest } from '../pagination.ts'
-import { clientSecrets } from '../store/checkout-key.ts'
 import {
   findSubscription,
   insertSubscription,
@@ -119,9 +119,10 @@ async function view(context: Context, record: SubscriptionRecord): Promise<Subsc
 }
 
 /** A view of subscriptions as they stand; while one is pending, with the way to its checkout. */
-async function viewer({ tx, system, publicUrl }: Context) {
-  const clientSecret = await clientSecrets(tx, system)
-  return ({ id, terms, billing, ...record }: SubscriptionRecord): SubscriptionResource => {
+async function viewer({ tx, publicUrl }: Context) {
+  const { pageToken, clientSecret } = await checkoutSecrets(tx)
+  return (whole: SubscriptionRecord): SubscriptionResource => {
+    const { id, terms, billing, ...record } = whole
     const next = nextPayment(terms, billing)
     const { attention, checkoutExpiresAtMs } = billing
     const pending = billing.status === 'pending'
@@ -141,8 +142,8 @@ async function viewer({ tx, system, publicUrl }: Context) {
         missedPayments: [...billing.missed],
         attention: attention && { reason: attention.reason, since: timestamp(attention.sinceMs) },
         mandateId: record.mandateId,
-        checkoutUrl: pending ? `${publicUrl()}/checkout/${id}` : null,
-        clientSecret: pending ? clientSecret(record.paymentIntentId) : null,
+        checkoutUrl: pending ? `${publicUrl()}/checkout/${id}/${pageToken(whole)}` : null,
+        clientSecret: pending ? clientSecret(whole) : null,
         expiresAt: checkoutExpiresAtMs === null ? null : timestamp(checkoutExpiresAtMs),
         createdAt: timestamp(record.createdAtMs),
         updatedAt: timestamp(record.updatedAtMs),

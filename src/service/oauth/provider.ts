@@ -1,7 +1,7 @@
 import Provider, { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider'
 import type { Logger } from '../../log.ts'
-import { hmac, type System } from '../../system.ts'
-import { checkoutKey } from '../store/checkout-key.ts'
+import type { System } from '../../system.ts'
+import { rootKeys } from '../store/root-keys.ts'
 import { findUser } from '../store/second-factors.ts'
 import type { Store } from '../store/store.ts'
 import { addressIn, createAdapter } from './adapter.ts'
@@ -33,10 +33,10 @@ export interface ProviderGrounds {
 }
 
 export async function createProvider(grounds: ProviderGrounds, keys: readonly SigningKey[]): Promise<Provider> {
-  const { store, system } = grounds
   const publicUrl = grounds.publicUrl()
-  const cookieKey = hmac(await store.transaction((tx) => checkoutKey(tx, system)), 'oauth cookies')
-  const provider = new Provider(publicUrl, configuration({ ...grounds, publicUrl }, keys, cookieKey))
+  // The first signs; a cookie that an older key signed is still good.
+  const cookieKeys = (await grounds.store.read(rootKeys)).signatures('oauth cookies')
+  const provider = new Provider(publicUrl, configuration({ ...grounds, publicUrl }, keys, cookieKeys))
   // Whoever is told that it is too much is told when to try again, whatever the answer looks like.
   provider.use(async (ctx, next) => {
     await next()
@@ -56,7 +56,7 @@ function configuration(
     fetch,
   }: Omit<ProviderGrounds, 'publicUrl'> & { publicUrl: string },
   keys: readonly SigningKey[],
-  cookieKey: string,
+  cookieKeys: string[],
 ): Configuration {
   const [api] = audiences(publicUrl)
   return {
@@ -76,7 +76,7 @@ function configuration(
     },
     enabledJWA: { idTokenSigningAlgValues: [signingAlgorithm] },
     pkce: { required: () => true },
-    cookies: { keys: [cookieKey], long: cookieRules, short: cookieRules },
+    cookies: { keys: cookieKeys, long: cookieRules, short: cookieRules },
     ttl: {
       AccessToken: lifetimes.accessToken,
       AuthorizationCode: lifetimes.authorizationCode,

@@ -1,5 +1,4 @@
 import { equalSecrets, hmac, newSecret, type PasswordCost, passwordHash, type System, sha256 } from '../../system.ts'
-import { checkoutKey } from '../store/checkout-key.ts'
 import { findUser } from '../store/second-factors.ts'
 import { deleteKnownBrowsersOf, replaceKnownBrowser } from '../store/sign-in-bounds.ts'
 import {
@@ -100,8 +99,8 @@ export function createSignIn(store: Store, system: System): SignIn {
         const row = await findSession(tx, sha256(session))
         if (row === undefined || system.now() >= row.expiresAtMs) return undefined
         const user = await findUser(tx, row.userId)
-        const key = await checkoutKey(tx, system)
-        return user && { user, formToken: (purpose) => hmac(key, `form ${row.idHash} ${purpose}`) }
+        // The database has the session's hash only, so nobody who reads it knows what the session's forms carry.
+        return user && { user, formToken: (purpose) => hmac(session, `form ${purpose}`) }
       }),
     end: (session) => store.transaction((tx) => deleteSession(tx, sha256(session))),
     async seedPassword(given) {

@@ -3,8 +3,15 @@ import { testCards } from '../domain/test-cards.ts'
 import { type CheckoutWords, testCardWords } from './checkout-words.ts'
 import { type Html, pageDocument, sandboxBanner } from './page-document.ts'
 
-/** The page at `checkoutUrl`. Its script puts the form into `#form` and keeps `#outcome` true. */
-export function checkoutPage(words: CheckoutWords, clientSecret: string, sandbox: boolean): Html {
+/** What the page's script asks with: a client secret while there is something to pay, a token of who paid. */
+export interface CheckoutHolds {
+  clientSecret?: string | null
+  manageToken?: string
+}
+
+/** The page at `checkoutUrl`, and of who paid. Its script puts the form into `#form` and keeps `#outcome` true. */
+export function checkoutPage(words: CheckoutWords, holds: CheckoutHolds, sandbox: boolean): Html {
+  const { clientSecret = null, manageToken = null } = holds
   const { state, title, merchant, description, price, tax, schedule, expires, outcome, mayStop } = words
   return page(
     {
@@ -12,7 +19,7 @@ export function checkoutPage(words: CheckoutWords, clientSecret: string, sandbox
       scripts: html`<script src="/checkout/library.js" defer></script><script src="/checkout/page.js" type="module"></script>`,
     },
     html`${sandboxBanner(sandbox)}
-<main class="checkout" data-client-secret="${clientSecret}">
+<main class="checkout"${clientSecret === null ? '' : html` data-client-secret="${clientSecret}"`}${manageToken === null ? '' : html` data-manage-token="${manageToken}"`}>
 <header>
 <h1><span class="paid-to">Payment to</span> <bdi>${merchant}</bdi></h1>
 <p class="description"><bdi>${description}</bdi></p>
@@ -25,7 +32,8 @@ export function checkoutPage(words: CheckoutWords, clientSecret: string, sandbox
 </dl>
 </section>
 <section id="outcome" role="status">${outcome === null ? '' : html`<h2>${outcome.heading}</h2>${outcome.lines.map((line) => html`<p>${line}</p>`)}`}</section>
-<button id="stop" class="quiet" type="button" ${mayStop ? '' : 'hidden'}>Stop future payments</button>
+<p id="manage" class="aside" ${mayStop && manageToken !== null ? '' : 'hidden'}>Keep the address of this page: with it you can stop future payments at any time.</p>
+<button id="stop" class="quiet" type="button" ${mayStop && manageToken !== null ? '' : 'hidden'}>Stop future payments</button>
 <p id="problem" class="problem" role="alert"></p>
 ${
   outcome === null

@@ -6,13 +6,14 @@ import { jsonPointer } from '../../invalid-value.ts'
 export const mostCheckoutBytes = 16 * 1024
 
 const clientSecret = z.string().max(200)
+const manageToken = z.string().max(200)
 const typed = z.string().max(100)
 
 /** What the pages' scripts send, in the API's envelope, so that its pointers name their fields. */
 export const checkoutAttributes = {
-  session: z.strictObject({ clientSecret }),
-  pay: z.strictObject({ clientSecret, number: typed, expiry: typed, cvv: typed }),
-  stop: z.strictObject({ clientSecret }),
+  session: z.strictObject({ clientSecret: clientSecret.optional(), manageToken: manageToken.optional() }),
+  pay: z.strictObject({ clientSecret, number: typed, expiry: typed, cvv: typed, payerKey: typed.optional() }),
+  stop: z.strictObject({ manageToken }),
 } as const
 
 export type CheckoutAction = keyof typeof checkoutAttributes

@@ -26,7 +26,8 @@ interface CheckoutPages {
 
 /**
  * The payer's side: the page at `checkoutUrl`, the library that other pages embed the card form with, the form itself,
- * and what their scripts ask for. Whoever holds a checkout's client secret is its payer; there are no cookies.
+ * and what their scripts ask for. Whoever holds a checkout's client secret may pay it, and who paid holds another secret
+ * to manage the payments with; there are no cookies.
  */
 export function mountCheckout(app: Hono, pages: CheckoutPages): void {
   const sandbox = pages.environment === 'sandbox'
@@ -37,20 +38,33 @@ export function mountCheckout(app: Hono, pages: CheckoutPages): void {
   for (const action of Object.keys(checkoutAttributes) as CheckoutAction[]) {
     app.post(`/checkout/${action}`, limit, (c) => answer(c, pages, action))
   }
-  app.get('/checkout/:subscriptionId', (c) => orFailure(c, pages, () => showPage(c, pages)))
+  app.get('/checkout/manage/:manageToken', (c) => orFailure(c, pages, () => showManagePage(c, pages)))
+  app.get('/checkout/:subscriptionId/:pageToken', (c) => orFailure(c, pages, () => showPage(c, pages)))
+  // An id is no secret: alone it opens nothing, whether or not there is such a subscription.
+  app.get('/checkout/:subscriptionId', (c) => notFound(c))
 }
 
 const orFailure = failingAs({ page: 'a checkout page', message: messagePage, headers: pageHeaders })
 
 async function showPage(c: Context, { checkout, now, environment }: CheckoutPages): Promise<Response> {
-  const id = c.req.param('subscriptionId') ?? ''
-  const opened = /^sub_[0-9a-f]{32}$/.test(id) ? await checkout.open(id) : undefined
-  if (opened === undefined || opened.clientSecret === null) {
-    const text = 'There is no checkout at this address. Check the link, or ask the merchant for a new one.'
-    return c.html(messagePage('Not found', text), 404, pageHeaders)
-  }
-  const words = checkoutWords(opened.session, await now())
-  return c.html(checkoutPage(words, opened.clientSecret, environment === 'sandbox'), 200, pageHeaders)
+  const opened = await checkout.open(c.req.param('subscriptionId') ?? '', c.req.param('pageToken') ?? '')
+  if (opened === undefined) return notFound(c)
+  const { session, clientSecret } = opened
+  const words = checkoutWords(session, await now())
+  return c.html(checkoutPage(words, { clientSecret }, environment === 'sandbox'), 200, pageHeaders)
+}
+
+async function showManagePage(c: Context, { checkout, now, environment }: CheckoutPages): Promise<Response> {
+  const manageToken = c.req.param('manageToken') ?? ''
+  const session = await checkout.manage(manageToken)
+  if (session === undefined) return notFound(c)
+  const words = checkoutWords(session, await now())
+  return c.html(checkoutPage(words, { manageToken }, environment === 'sandbox'), 200, pageHeaders)
+}
+
+function notFound(c: Context): Response | Promise<Response> {
+  const text = 'There is no checkout at this address. Check the link, or ask the merchant for a new one.'
+  return c.html(messagePage('Not found', text), 404, pageHeaders)
 }
 
 async function answer(c: Context, pages: CheckoutPages, action: CheckoutAction): Promise<Response> {
@@ -65,17 +79,18 @@ async function answer(c: Context, pages: CheckoutPages, action: CheckoutAction):
 
 const actions = {
   session: async (pages, contentType, body) => {
-    const { clientSecret } = parseCheckout('session', contentType, body)
-    return view(pages, await pages.checkout.session(clientSecret))
+    const { clientSecret, manageToken } = parseCheckout('session', contentType, body)
+    const by = manageToken === undefined ? { clientSecret: clientSecret ?? '' } : { manageToken }
+    return view(pages, await pages.checkout.session(by))
   },
   pay: async (pages, contentType, body) => {
-    const { clientSecret, ...card } = parseCheckout('pay', contentType, body)
-    const { result, detail, session } = await pages.checkout.pay(clientSecret, card)
-    return { result, detail, ...(await view(pages, session)) }
+    const { clientSecret, payerKey, ...card } = parseCheckout('pay', contentType, body)
+    const { result, detail, manageToken, session } = await pages.checkout.pay(clientSecret, card, payerKey)
+    return { result, detail, manageToken, ...(await view(pages, session)) }
   },
   stop: async (pages, contentType, body) => {
-    const { clientSecret } = parseCheckout('stop', contentType, body)
-    return view(pages, await pages.checkout.stop(clientSecret))
+    const { manageToken } = parseCheckout('stop', contentType, body)
+    return view(pages, await pages.checkout.stop(manageToken))
   },
 } as const satisfies Record<
   CheckoutAction,

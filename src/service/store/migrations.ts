@@ -2,11 +2,13 @@ import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { createCardPagesSchema } from './card-pages-schema.ts'
 import { createCredentialsSchema } from './credentials-schema.ts'
+import { hashIdempotencyKeys } from './idempotency-schema.ts'
 import { createInvitationLinksSchema } from './invitation-links-schema.ts'
 import { createInvitationsSchema } from './invitations-schema.ts'
 import { boundMcpSessions, createMcpSessionsSchema } from './mcp-sessions-schema.ts'
 import { createOAuthSchema } from './oauth-schema.ts'
 import { createPaymentSchema } from './payment-schema.ts'
+import { createRootKeysSchema } from './root-keys-schema.ts'
 import { createTable, type TableDefinition } from './schema.ts'
 import { createSecondFactorSchema } from './second-factor-schema.ts'
 import { createSignInBoundsSchema } from './sign-in-bounds-schema.ts'
@@ -175,6 +177,12 @@ const migrations: Record<string, Migration> = {
   '0009_mcp_sessions': { up: createMcpSessionsSchema },
   '0010_card_pages': { up: createCardPagesSchema },
   '0011_mcp_session_bounds': { up: boundMcpSessions },
+  '0012_root_keys': {
+    async up(db) {
+      await createRootKeysSchema(db)
+      await hashIdempotencyKeys(db)
+    },
+  },
   '0013_spending': { up: createSpendingSchema },
   '0015_sign_in_bounds': { up: createSignInBoundsSchema },
 }

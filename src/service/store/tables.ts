@@ -5,6 +5,7 @@ import type { CustomerInvitationRow } from './invitation-tables.ts'
 import type { McpSessionTables } from './mcp-sessions-schema.ts'
 import type { OAuthTables } from './oauth-schema.ts'
 import type { ApprovalRow, PaymentRow, TransactionRow } from './payment-tables.ts'
+import type { RootKeyRow } from './root-keys-schema.ts'
 import type { SecondFactorRow } from './second-factor-schema.ts'
 import type { SignInBoundTables } from './sign-in-bounds-schema.ts'
 
@@ -35,7 +36,7 @@ export interface Tables extends OAuthTables, SignInBoundTables, McpSessionTables
   payments: PaymentRow
   approvals: ApprovalRow
   transactions: TransactionRow
-  checkoutKey: CheckoutKeyRow
+  rootKeys: RootKeyRow
   idempotencyRecords: IdempotencyRecordRow
   clock: ClockRow
 }
@@ -235,12 +236,14 @@ export interface LedgerEntryRow {
 export interface IdempotencyRecordRow {
   /** The party the request acts on: keys are scoped to it. */
   partyId: string
+  /** SHA-256 of the Idempotency-Key. */
   key: string
   /** SHA-256 of method, path and canonical body. */
   fingerprint: string
   /** `unresolved`: accepted, answered 503, to be repeated. `finished`: `status` and `body` replay. */
   state: 'unresolved' | 'finished'
   status: number | null
+  /** Sealed: only the Idempotency-Key itself opens it. */
   body: string | null
   finishedAtMs: number | null
 }
@@ -281,10 +284,4 @@ export interface SubscriptionPaymentRow {
   amountCents: number
   taxCents: number
   chargedAtMs: number
-}
-
-/** One row: what the client secrets of checkouts are derived from. */
-export interface CheckoutKeyRow {
-  id: 1
-  secret: string
 }

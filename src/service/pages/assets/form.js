@@ -16,6 +16,11 @@ const fields = {
 /** Longer than a double click takes, so that its second click meets a button that is disabled. */
 const leastPayingMs = 500
 
+/** Shows the service that a repeat comes from the browser that paid. */
+const payerKey = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+  byte.toString(16).padStart(2, '0'),
+).join('')
+
 addEventListener('message', receive)
 
 /**
@@ -71,10 +76,14 @@ async function start(clientSecret, port, summarize) {
 
   async function pay() {
     try {
-      const [answer] = await Promise.all([ask('pay', { clientSecret, ...typed() }), pause(leastPayingMs)])
+      const [answer] = await Promise.all([ask('pay', { clientSecret, payerKey, ...typed() }), pause(leastPayingMs)])
       if (answer.result === 'declined') problem.textContent = answer.detail
       else end(answer.words, answer.result === 'agreement_failed' ? answer.detail : undefined)
-      port.postMessage({ result: answer.result, detail: answer.detail })
+      const { result, detail, manageToken } = answer
+      // The page of a merchant gets no way to manage what the payer agreed to: the payer gets it here.
+      const own = summarize || manageToken === null ? {} : { manageToken }
+      if (summarize && manageToken !== null) showManageLink(manageToken)
+      port.postMessage({ result, detail, ...own })
     } catch (error) {
       showProblem(error)
       // Ended while the payer typed: what became of it is read anew.
@@ -122,6 +131,19 @@ function end(words, detail) {
   form.remove()
   if (words.state === 'over') byId('summary', HTMLElement).hidden = true
   showOutcome(words, detail)
+}
+
+/** @param {string} manageToken */
+function showManageLink(manageToken) {
+  const link = Object.assign(document.createElement('a'), {
+    href: `/checkout/manage/${manageToken}`,
+    target: '_blank',
+    rel: 'noopener noreferrer',
+    textContent: 'Your page to stop future payments: keep its address',
+  })
+  const line = document.createElement('p')
+  line.append(link)
+  byId('outcome', HTMLElement).append(line)
 }
 
 /** @param {unknown} error */

@@ -26,7 +26,8 @@
   const { origin } = new URL(script.src)
 
   /**
-   * @typedef {{ result: 'paid' | 'declined' | 'agreement_failed' | 'ended', detail: string }} PaymentEvent
+   * `manageToken` is for the service's own page only: the form gives it to no other.
+   * @typedef {{ result: 'paid' | 'declined' | 'agreement_failed' | 'ended', detail: string, manageToken?: string }} PaymentEvent
    * @param {{ clientSecret: string, onResult?: (event: PaymentEvent) => void }} options
    */
   function form({ clientSecret, onResult = () => {} }) {
@@ -61,7 +62,7 @@
       const { port1, port2 } = new MessageChannel()
       port1.onmessage = ({ data }) => {
         if (data.height !== undefined) frame.style.height = `${Math.ceil(Number(data.height))}px`
-        else onResult({ result: data.result, detail: data.detail })
+        else onResult(data)
       }
       frame.contentWindow?.postMessage({ clientSecret }, origin, [port2])
     })

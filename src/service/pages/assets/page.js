@@ -1,16 +1,22 @@
 import { ask, byId, Refusal, showOutcome, watch } from './requests.js'
 
 /** @typedef {import('./requests.js').Words} Words */
-/** @typedef {{ result: string, detail: string }} Result */
+/** @typedef {{ result: string, detail: string, manageToken?: string }} Result */
 /** @typedef {{ form(options: { clientSecret: string, onResult(result: Result): void }): { mount(target: Element): void } }} Library */
 
 const main = /** @type {HTMLElement} */ (document.querySelector('main'))
 const clientSecret = main.dataset.clientSecret ?? ''
+/** Of who paid, and so may stop the payments. */
+let manageToken = main.dataset.manageToken
 delete main.dataset.clientSecret
+delete main.dataset.manageToken
 const outcome = byId('outcome', HTMLElement)
 const stopButton = byId('stop', HTMLButtonElement)
 const problem = byId('problem', HTMLElement)
 const dialog = /** @type {HTMLDialogElement} */ (document.querySelector('dialog'))
+
+/** What the page has said so far. */
+let shown = 'open'
 
 const form = document.getElementById('form')
 if (form !== null) {
@@ -28,10 +34,15 @@ byId('stop-yes', HTMLButtonElement).addEventListener('click', stop)
  * The form's part is over, unless the card was declined: then the form says so itself.
  * @param {Result} result
  */
-async function finish({ result, detail }) {
+async function finish({ result, detail, manageToken: given }) {
   if (result === 'declined') return
+  if (given !== undefined) {
+    manageToken = given
+    // The address that the payer keeps, and comes back to by reloading.
+    history.replaceState(null, '', `/checkout/manage/${given}`)
+  }
   try {
-    const { words } = await ask('session', { clientSecret })
+    const { words } = await ask('session', opener())
     show(words, result === 'agreement_failed' ? detail : undefined)
     if (words.state === 'paid') keepTrue()
   } catch {
@@ -45,7 +56,7 @@ async function stop() {
   stopButton.disabled = true
   problem.textContent = ''
   try {
-    const { words } = await ask('stop', { clientSecret })
+    const { words } = await ask('stop', { manageToken: manageToken ?? '' })
     show(words, 'Future payments are stopped. Your card will not be charged again.')
   } catch (error) {
     problem.textContent = error instanceof Refusal ? error.message : 'The payments could not be stopped. Try again.'
@@ -53,12 +64,17 @@ async function stop() {
   stopButton.disabled = false
 }
 
+/** @returns {Record<string, string>} */
+function opener() {
+  return manageToken === undefined ? { clientSecret } : { manageToken }
+}
+
 /** Later changes of a paid subscription appear too, though nobody waits for them. */
 function keepTrue() {
   watch(15_000, async () => {
-    const { words } = await ask('session', { clientSecret }).catch(() => ({ words: undefined }))
+    const { words } = await ask('session', opener()).catch(() => ({ words: undefined }))
     if (words === undefined) return 'again'
-    if (words.outcome?.heading !== outcome.querySelector('h2')?.textContent && !stopButton.hidden) show(words)
+    if (words.outcome?.heading !== outcome.querySelector('h2')?.textContent && shown !== 'over') show(words)
     return words.state === 'over' ? 'enough' : 'again'
   })
 }
@@ -69,13 +85,15 @@ function keepTrue() {
  */
 function show(words, detail) {
   if (words.outcome === null) return
+  shown = words.state
   document.title = words.title
   form?.remove()
   byId('terms', HTMLElement).hidden = words.state === 'over'
   byId('now', HTMLElement).hidden = true
   byId('expires', HTMLElement).hidden = true
   byId('schedule', HTMLElement).textContent = words.schedule
-  stopButton.hidden = !words.mayStop
+  stopButton.hidden = !words.mayStop || manageToken === undefined
+  byId('manage', HTMLElement).hidden = stopButton.hidden
   showOutcome(words, detail)
   outcome.querySelector('h2')?.focus()
 }
