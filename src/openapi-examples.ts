@@ -152,7 +152,8 @@ const canceled = { ...active, status: 'canceled', nextPayment: null }
 const pending = {
   nextPayment: { paymentNumber: 1, dueDate: null, amount: 4_250, taxAmount: 250 },
   mandateId: null,
-  checkoutUrl: 'http://127.0.0.1:4010/checkout/sub_0198a1b2c3d40123456789abcdef0123/5f0c7d7c2f1b8f0e6a4d3c2b1a09f8e7d6c5b4a3928170615243f4e5d6c7b8a9',
+  checkoutUrl:
+    'http://127.0.0.1:4010/checkout/sub_0198a1b2c3d40123456789abcdef0123/5f0c7d7c2f1b8f0e6a4d3c2b1a09f8e7d6c5b4a3928170615243f4e5d6c7b8a9',
   clientSecret: 'pmi_0198a1b2c3d40123456789abcdef0123_secret_…',
 }
 
