@@ -1,4 +1,4 @@
-import type { CardBehavior } from '../../src/service/domain/subscriptions.ts'
+import type { CardBehavior } from '../../src/service/domain/card-behaviors.ts'
 import { dayMs } from './merchant.ts'
 
 export type Command =

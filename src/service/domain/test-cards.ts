@@ -1,5 +1,5 @@
 import { failAttribute } from '../../errors.ts'
-import type { CardBehavior } from './subscriptions.ts'
+import type { CardBehavior } from './card-behaviors.ts'
 
 /** The card numbers that a payer can use in the sandbox's checkout, and how each behaves. No network accepts them. */
 export const testCards = {

@@ -1,8 +1,8 @@
 import { parseTimestamp } from '../../system.ts'
 import type { CheckoutSession } from '../checkout.ts'
 import type { Interval } from '../domain/calendar.ts'
+import type { CardBehavior } from '../domain/card-behaviors.ts'
 import { dueAtMs, type Terms } from '../domain/subscription-terms.ts'
-import type { CardBehavior } from '../domain/subscriptions.ts'
 import { dollars, isolated, plainText } from './page-texts.ts'
 
 /** A checkout in the payer's words, the same on the page and in the form's frame. Texts, not HTML. */

@@ -1,0 +1,23 @@
+export type AttentionReason = 'missed_twice' | 'not_charged' | 'card_blocked' | 'card_needs_update' | 'card_removed'
+
+/** How each attempt to charge a card of that behaviour ends; `first` is a payment's first attempt, `retry` any later. */
+export const cardBehaviors = {
+  approves: { first: 'approved', retry: 'approved' },
+  declines_once: { first: 'declined', retry: 'approved' },
+  declines: { first: 'declined', retry: 'declined' },
+  blocked: { first: 'card_blocked', retry: 'card_blocked' },
+  needs_update: { first: 'card_needs_update', retry: 'card_needs_update' },
+  removed: { first: 'card_removed', retry: 'card_removed' },
+  processor_error: { first: 'not_processed', retry: 'not_processed' },
+  agreement_fails: { first: 'agreement_ended', retry: 'agreement_ended' },
+} as const satisfies Record<string, Record<'first' | 'retry', ChargeOutcome>>
+
+/** `declined` and `not_processed` may be retried, the card outcomes rule a retry out, the end of the agreement all. */
+type ChargeOutcome =
+  | 'approved'
+  | 'declined'
+  | 'not_processed'
+  | 'agreement_ended'
+  | Extract<AttentionReason, 'card_blocked' | 'card_needs_update' | 'card_removed'>
+
+export type CardBehavior = keyof typeof cardBehaviors
