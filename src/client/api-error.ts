@@ -1,6 +1,6 @@
 import { type ErrorSource, errorTable, maskSecrets } from '../errors.ts'
 import type { OperationDefinition } from '../operation.ts'
-import { passingStatuses, retryAfterMs } from './retry.ts'
+import { isTooLarge, passingStatuses, retryAfterMs } from './retry.ts'
 import type { Answer } from './send.ts'
 
 interface ApiErrorFields {
@@ -71,9 +71,13 @@ export function refusal(answer: Answer, context: RefusalContext): ApiError {
   return new ApiError({
     ...found,
     detail: safe(found.detail, context.credential),
-    retryable: (passing || found.retryable) && (repeatable || found.status === 429),
+    retryable: (passing || found.retryable) && (repeatable || found.status === 429) && !isTooLarge(answer),
     retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1000),
-    next: !repeatable && passing && found.status !== 429 ? unknownOutcome : nextStep(found, passing, idempotencyKey),
+    next: isTooLarge(answer)
+      ? afterTooLarge(operation)
+      : !repeatable && passing && found.status !== 429
+        ? unknownOutcome
+        : nextStep(found, passing, idempotencyKey),
     idempotencyKey,
     attempts,
   })
@@ -83,6 +87,14 @@ type Found = Pick<ApiErrorFields, 'code' | 'status' | 'detail' | 'supportId' | '
 
 /** The change takes no idempotency key, so a repeat could make it twice. */
 const unknownOutcome = 'The change may have been made: read the current state before you try again.'
+
+/** A repeat brings the same again; what was asked for may have been done. */
+function afterTooLarge({ effect, result }: OperationDefinition): string {
+  if (effect !== 'read') return unknownOutcome
+  return result === 'page' ? 'Call again with a smaller limit.' : checkAddress
+}
+
+const checkAddress = 'Check the base address of the payments API. Do not retry as is.'
 
 /** The answer does not settle whether the request was or will be carried out. */
 function isPassing(answer: Answer): boolean {
@@ -96,25 +108,25 @@ function read(answer: Answer, host: string): Found {
     const { status } = errorTable.service_unavailable
     return { ...nothing, code: 'service_unavailable', status, detail: `Can't reach ${host}: ${answer.reason}.` }
   }
-  const supportId = text(answer.requestId)
+  const supportId = formed(supportIds, answer.requestId)
   const { status } = answer
   const errors = field(answer.json, 'errors')
   if (status >= 400 && Array.isArray(errors) && errors.length > 0) {
-    const code = text(field(errors[0], 'code'))
+    const code = formed(codes, field(errors[0], 'code'))
     if (code !== undefined) {
       const meta = field(errors[0], 'meta')
       return {
         code,
         status,
         detail: details(errors) ?? `${host} answered ${code}.`,
-        supportId: text(field(meta, 'supportId')) ?? supportId,
+        supportId: formed(supportIds, field(meta, 'supportId')) ?? supportId,
         source: source(field(errors[0], 'source')),
         retryable: field(meta, 'retryable') === true,
       }
     }
   }
   // The form of a timeout of a simulation: {code, message} without `errors` (the service's published client).
-  const code = text(field(answer.json, 'code'))
+  const code = formed(codes, field(answer.json, 'code'))
   const message = text(field(answer.json, 'message'))
   if (status === 408 && code !== undefined && message !== undefined) {
     return { ...nothing, code, status, detail: message, supportId }
@@ -141,7 +153,7 @@ function details(errors: unknown[]): string | undefined {
 }
 
 function nextStep(found: Found, passing: boolean, idempotencyKey: string | undefined): string {
-  if (found.code === 'bad_gateway' && !passing) return 'Check the base address of the payments API. Do not retry as is.'
+  if (found.code === 'bad_gateway' && !passing) return checkAddress
   const known = Object.hasOwn(errorTable, found.code) ? errorTable[found.code as keyof typeof errorTable] : undefined
   const alike = Object.values(errorTable).find((entry) => entry.status === found.status)
   const fallback = found.status >= 500 || found.status === 408 ? errorTable.service_unavailable : undefined
@@ -151,7 +163,7 @@ function nextStep(found: Found, passing: boolean, idempotencyKey: string | undef
 
 function source(value: unknown): ErrorSource | undefined {
   for (const name of ['pointer', 'parameter', 'header'] as const) {
-    const place = text(field(value, name))
+    const place = formed(places, field(value, name))
     if (place !== undefined) return { [name]: place } as ErrorSource
   }
   return undefined
@@ -166,6 +178,15 @@ function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? (value as Record<string, unknown>)[name]
     : undefined
+}
+
+// The service may be any server, and what it says reaches a model: where a word is due, no sentence passes.
+const codes = /^[A-Za-z][A-Za-z0-9_.]{0,63}$/
+const supportIds = /^[\w.:-]{1,100}$/
+const places = /^[\x21-\x7e]{1,200}$/
+
+function formed(form: RegExp, value: unknown): string | undefined {
+  return typeof value === 'string' && form.test(value) ? value : undefined
 }
 
 /** A text of the service, unless it is empty; shortened, for the service may be any server. */

@@ -34,10 +34,30 @@ export function createRemoteFetch(dispatcher?: Dispatcher): RemoteFetch {
         signal: request.signal,
         dispatcher: agent,
       })
-      return response as unknown as Response
+      return await read(response as unknown as Response)
     },
     close: async () => {
       if (loading !== undefined) await (await loading).agent.close()
     },
   }
+}
+
+/** Reads the whole answer, as far as it is bounded: undici bounds only what comes over the wire, which may be packed. */
+async function read(response: Response): Promise<Response> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  // Leaving the loop by the throw ends the stream, and with it the unpacking.
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength
+    if (bytes > largestAnswerBytes) throw new AnswerTooLarge()
+    chunks.push(chunk)
+  }
+  const { status, headers } = response
+  // A Response of 204 or 304 takes no body, not even an empty one.
+  return new Response(bytes === 0 ? null : Buffer.concat(chunks), { status, headers: [...headers] })
+}
+
+/** With undici's own code for what is too large before it is unpacked. */
+class AnswerTooLarge extends Error {
+  readonly code = 'UND_ERR_RES_EXCEEDED_MAX_SIZE'
 }

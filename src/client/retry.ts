@@ -1,5 +1,5 @@
 import { parseTimestamp, type System } from '../system.ts'
-import type { Answer } from './send.ts'
+import { type Answer, tooLarge } from './send.ts'
 
 const maximumAttempts = 4
 /** For all attempts and the waits between them. */
@@ -54,6 +54,7 @@ export async function withRetries(
 
 /** Why a repeat may fare better; undefined where it must not be tried or would not. */
 function passingReason(answer: Answer, repeatable: boolean, unanswered: boolean): string | undefined {
+  if (isTooLarge(answer)) return undefined
   if (answer.kind === 'broken') return repeatable ? answer.reason : undefined
   if (answer.status === 429) return 'status 429'
   if (!repeatable) return undefined
@@ -64,12 +65,20 @@ function passingReason(answer: Answer, repeatable: boolean, unanswered: boolean)
   return undefined
 }
 
+/** The next answer would be as large. */
+export function isTooLarge(answer: Answer): boolean {
+  return answer.kind === 'broken' && answer.reason === tooLarge
+}
+
+/** Longer than any limit of the API lasts; whoever asks for more is no payments API, and gets the usual wait. */
+const longestAskedMs = 60 * 60_000
+
 /** Milliseconds that the answer asks to wait: RFC 9110, section 10.2.3, seconds or an HTTP date. */
 export function retryAfterMs(answer: Answer, nowMs: number): number | undefined {
   if (answer.kind === 'broken' || answer.retryAfter === null) return undefined
   const text = answer.retryAfter.trim()
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : parseTimestamp(text) - nowMs
-  return ms > 0 ? ms : undefined
+  return ms > 0 && ms <= longestAskedMs ? ms : undefined
 }
 
 /** 0.25 s, doubled each time, of which half is random so that clients which failed together do not return together. */

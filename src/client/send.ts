@@ -70,6 +70,9 @@ function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   })
 }
 
+/** Why an answer broke off that would be as large the next time. */
+export const tooLarge = 'the answer is too large'
+
 const networkReasons: Record<string, string> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection broke',
@@ -81,7 +84,7 @@ const networkReasons: Record<string, string> = {
   UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
   UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
   UND_ERR_BODY_TIMEOUT: 'the answer stopped half-way',
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'the answer is too large',
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: tooLarge,
 }
 
 /** Only the error's code is shown: its message can quote headers. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { expect, test } from 'vitest'
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import { createRemoteFetch } from '../../src/client/remote.ts'
 import { listening } from './listening.ts'
@@ -109,6 +110,56 @@ test('an answer without end is cut off', async () => {
   expect(error).toMatchObject({
     code: 'service_unavailable',
     detail: expect.stringContaining('the answer is too large'),
+  })
+})
+
+describe('an answer that is small until it is unpacked', () => {
+  const bomb = Buffer.alloc(64 * 1024 * 1024)
+  const zeros = (count: number) => bomb.subarray(0, count)
+
+  test.each([
+    ['gzip', (bytes: Buffer) => gzipSync(bytes)],
+    ['br', (bytes: Buffer) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+    ['deflate', (bytes: Buffer) => deflateSync(bytes)],
+    ['zstd', (bytes: Buffer) => zstdCompressSync(bytes)],
+    ['gzip, gzip', (bytes: Buffer) => gzipSync(gzipSync(bytes))],
+  ])('is cut off at the bound and not asked for again: %s', async (coding, pack) => {
+    const body = pack(zeros(bomb.length))
+    expect(body.length).toBeLessThan(1024 * 1024)
+    let asked = 0
+    await using server = await remote((_, response) => {
+      asked++
+      response.writeHead(503, { 'Content-Encoding': coding }).end(body)
+    })
+    const tooLarge = { detail: expect.stringContaining('the answer is too large'), attempts: 1, retryable: false }
+    const [read, list, change] = [
+      await thrown(server.client.operations.getAgentCard({ cardId })),
+      await thrown(server.client.operations.listAgentCards({})),
+      await thrown(server.client.operations.issueAgentCard(issue)),
+    ]
+    expect(read).toMatchObject({ ...tooLarge, next: expect.stringContaining('base address') })
+    expect(list).toMatchObject({ ...tooLarge, next: 'Call again with a smaller limit.' })
+    expect(change).toMatchObject({ ...tooLarge, next: expect.stringContaining('may have been made') })
+    expect(asked).toBe(3)
+  })
+
+  test('is unpacked no further than it is read', async () => {
+    const body = gzipSync(bomb)
+    await using server = await remote((_, response) =>
+      response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(body),
+    )
+    await thrown(server.client.operations.getAgentCard({ cardId }))
+    const before = process.memoryUsage().arrayBuffers
+    await thrown(server.client.operations.getAgentCard({ cardId }))
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(bomb.length / 2)
+  })
+
+  test('is read when it is within the bound', async () => {
+    const body = gzipSync(JSON.stringify({ data: card }))
+    await using server = await remote((_, response) =>
+      response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(body),
+    )
+    expect((await server.client.operations.getAgentCard({ cardId })).data).toEqual(card)
   })
 })
 

@@ -99,6 +99,16 @@ describe('bounds and waits', () => {
     expect(system.slept[0]).toBeLessThanOrEqual(250)
   })
 
+  test.each(['99999999', '3601', new Date(Date.UTC(2036, 0, 1)).toUTCString()])(
+    'an absurd Retry-After, %s, is neither waited for nor advised',
+    async (value) => {
+      const { client, system } = scriptedClient([refusing(429, 'rate_limited', { 'Retry-After': value })])
+      const error = await thrown(client.operations.issueAgentCard(issue))
+      expect(error).toMatchObject({ code: 'rate_limited', attempts: 4, retryAfterSeconds: undefined })
+      expect(Math.max(...system.slept)).toBeLessThanOrEqual(1000)
+    },
+  )
+
   test('a Retry-After beyond the remaining time fails at once with that answer', async () => {
     const { client, seen, system } = scriptedClient([refusing(429, 'rate_limited', { 'Retry-After': '61' })])
     const error = await thrown(client.operations.issueAgentCard(issue))
