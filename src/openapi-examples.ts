@@ -180,6 +180,7 @@ const underReview = {
   ],
   resolvedAt: null,
 }
+const customer = { id: 'pty_0198a1b2c3d40123456789abcdef0123', name: 'Sandbox Customer' }
 const resolvedAt = '2026-01-02T03:04:05.678Z'
 
 const linkToken = 'Xk3v0pQm7sJ1cY8nRw2eTz5bUa9hLd4gVf6iKo0_-xM'
@@ -217,6 +218,10 @@ const outcomes: Readonly<Record<string, { attributes: object; relationships?: ob
   list_approvals: { attributes: underReview },
   get_approval: { attributes: underReview },
   approve_approval: { attributes: { ...underReview, status: 'approved', resolvedAt } },
+  simulate_customer_approval: { attributes: { ...underReview, status: 'approved', customer, resolvedAt } },
+  simulate_customer_denial: {
+    attributes: { ...underReview, status: 'denied', customer, denialReason: 'Not this one.', resolvedAt },
+  },
   deny_approval: { attributes: { ...underReview, status: 'denied', denialReason: 'Not this one.', resolvedAt } },
   create_invitation_link: { attributes: { status: 'ACTIVE', token: linkToken, url: linkUrl } },
   list_invitation_links: { attributes: { status: 'ACTIVE' } },

@@ -70,7 +70,7 @@ const decision = {
   environments: ['sandbox', 'production'],
   permission: 'payments.create',
   idempotency: 'required',
-  instanceId: 'optional',
+  instanceId: 'agents',
   toolsets: ['default'],
   errors: ['not_found', 'conflict'],
 } as const
@@ -117,4 +117,31 @@ export const denyApproval = defineOperation({
   attributes: z.strictObject({ reason: Text(500).optional() }),
   bodyOptional: true,
   effect: 'destructive',
+})
+
+const customersDecision = {
+  ...decision,
+  environments: ['sandbox'],
+  permission: 'customers.simulate',
+  effect: 'write',
+  toolsets: ['customers'],
+  extension: true,
+} as const
+
+export const simulateCustomerApproval = defineOperation({
+  ...customersDecision,
+  name: 'simulate_customer_approval',
+  title: 'Approve as the customer',
+  description: "The customer approves what your agent asked to pay from the customer's wallet: the money moves now.",
+  path: '/simulations/approvals/{approvalId}/approve',
+})
+
+export const simulateCustomerDenial = defineOperation({
+  ...customersDecision,
+  name: 'simulate_customer_denial',
+  title: 'Deny as the customer',
+  description: "The customer refuses what your agent asked to pay from the customer's wallet, for good.",
+  path: '/simulations/approvals/{approvalId}/deny',
+  attributes: z.strictObject({ reason: Text(500).optional() }),
+  bodyOptional: true,
 })

@@ -16,7 +16,14 @@ import {
 import { createAgentKey, listAgentKeys, revokeAgentKey, rotateAgentKey } from './agent-keys.ts'
 import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from './agents.ts'
 import { createApiKey, getApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
-import { approveApproval, denyApproval, getApproval, listApprovals } from './approvals.ts'
+import {
+  approveApproval,
+  denyApproval,
+  getApproval,
+  listApprovals,
+  simulateCustomerApproval,
+  simulateCustomerDenial,
+} from './approvals.ts'
 import {
   getCardTransaction,
   listCardTransactions,
@@ -104,6 +111,8 @@ export const catalogue = {
   getApproval,
   approveApproval,
   denyApproval,
+  simulateCustomerApproval,
+  simulateCustomerDenial,
   listCustomers,
   // Their literal segments come before {customerId}.
   createCustomerInvitation,

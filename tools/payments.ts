@@ -156,7 +156,7 @@ export const simulatePaymentClaim = defineOperation({
   environments: ['sandbox'],
   permission: 'payments.simulate',
   idempotency: 'ignored',
-  instanceId: 'optional',
+  instanceId: 'agents',
   effect: 'write',
   toolsets: ['payments'],
   errors: ['not_found', 'conflict'],

@@ -163,7 +163,7 @@ export const fundSandboxWallet = defineOperation({
   environments: ['sandbox'],
   permission: 'wallets.fund',
   idempotency: 'required',
-  instanceId: 'optional',
+  instanceId: 'agents',
   effect: 'write',
   toolsets: ['payments'],
   errors: ['not_found', 'conflict'],

@@ -1,3 +1,4 @@
+import { delegable } from '../../src/permissions.ts'
 import { newId } from '../../src/system.ts'
 import { addDelegation, addParty } from '../support/world.ts'
 import { type Grounds, type Place, reviewedCents, uselessGrant } from './places.ts'
@@ -101,6 +102,19 @@ export const approval: Maker = async (on, place) => {
   const { data } = (await on.world.get('/approvals?limit=100', { key: place.apiKey })).json
   const found = data.find((one: { attributes: { target: Ids } }) => one.attributes.target.id === id)
   return { approvalId: found.id }
+}
+
+/** Of what the place's agent asked to pay for a customer of its own; of the two customers' places, of their own. */
+export const askedOfCustomer: Maker = async (on, place) => {
+  if (place.name !== 'own' && place.name !== 'stranger') return approval(on, place)
+  const { world, shop } = on
+  const { partyId: agentPartyId, agentId, agentKey } = place
+  const { partyId: customerPartyId } = await addParty(world, { party: { limits: '{"perTransaction":1}' } })
+  await addDelegation(world, { customerPartyId, agentPartyId, agentId, permissions: JSON.stringify(delegable) })
+  const counterparty = { type: 'party_id', value: shop.partyId }
+  await made(on, '/payments', { amount: reviewedCents, counterparty, customerPartyId }, agentKey)
+  const { data } = (await world.get(`/approvals?customerPartyId=${customerPartyId}`, { key: agentKey })).json
+  return { approvalId: data[0].id }
 }
 
 export const pending: Maker = async (on, place) => ({ subscriptionId: await subscribe(on, place) })

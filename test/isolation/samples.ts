@@ -109,6 +109,8 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   getApproval: acting('payments.read', make.approval),
   approveApproval: ofParty(make.approval),
   denyApproval: ofParty(make.approval, { attributes: () => ({}) }),
+  simulateCustomerApproval: ofParty(make.askedOfCustomer),
+  simulateCustomerDenial: ofParty(make.askedOfCustomer, { attributes: () => ({}) }),
   listCustomers: ofParty(make.nothing),
   createCustomerInvitation: ofParty(make.agentOf, {
     attributes: ({ agentId }) => ({ recipients: recipients(), agents: [{ agentId, permissions }] }),

@@ -170,7 +170,7 @@ describe.each(databases)('approvals on $name', (database) => {
       const id = created(await self.pay(501, to, {}, { key }))
       const asked = await self.approvalOf(id)
       expect(asked.attributes.initiator).toEqual({ actorType: key === world.apiKey ? 'api' : 'user', agent: null })
-      ok(await self.approve(asked.id, { key: second.agentKey, instanceId: null }))
+      ok(await self.approve(asked.id, { key: second.agentKey }))
     }
     const third = await addAgent(world, own.partyId, wallet.id, ['payments.read'])
     const id = created(await self.pay(501, to, {}, byParty()))

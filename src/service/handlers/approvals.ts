@@ -10,12 +10,19 @@ import { type Context, type Handler, walletListScope } from '../handler.ts'
 import { newChallenge } from '../mfa-challenge.ts'
 import { move } from '../money-movement.ts'
 import { page, pageRequest } from '../pagination.ts'
-import { listApprovals as approvalsOf, findApproval, recentMfa, resolveApproval } from '../store/approvals.ts'
+import {
+  listApprovals as approvalsOf,
+  findApproval,
+  findDelegatedApproval,
+  recentMfa,
+  resolveApproval,
+} from '../store/approvals.ts'
 import { findAgent } from '../store/counterparties.ts'
 import { findParty } from '../store/parties.ts'
 import type { ApprovalRow, PaymentRow } from '../store/payment-tables.ts'
 import { findPayment, replacePayment } from '../store/payments.ts'
 import type { Transaction } from '../store/store.ts'
+import type { WalletRow } from '../store/tables.ts'
 import { findWallet } from '../store/wallets.ts'
 import { accountMask, type Beneficiary } from './transfers.ts'
 
@@ -44,20 +51,54 @@ export const approveApproval: Handler<'approveApproval'> = async ({ approvalId }
     const verifyAt = await verifyAddress(context, actor.userId)
     requireRecentMfa({ amountCents: payment.amountCents, verifiedAtMs, nowMs, verifyAt })
   }
+  return approve(context, { approval, payment, wallet }, status)
+}
+
+export const denyApproval: Handler<'denyApproval'> = async ({ approvalId, reason }, context) =>
+  deny(context, await load(context, approvalId), reason)
+
+/** The sandbox's customers have no credentials: whoever's agent asked decides in the customer's place. */
+export const simulateCustomerApproval: Handler<'simulateCustomerApproval'> = async ({ approvalId }, context) => {
+  const asked = await loadAsked(context, approvalId)
+  return approve(context, asked, nextApprovalStatus(asked.approval.status, 'approve'))
+}
+
+export const simulateCustomerDenial: Handler<'simulateCustomerDenial'> = async ({ approvalId, reason }, context) =>
+  deny(context, await loadAsked(context, approvalId), reason)
+
+interface Decided {
+  approval: ApprovalRow
+  payment: PaymentRow
+  wallet: WalletRow
+}
+
+async function approve(context: Context, { approval, payment, wallet }: Decided, status: ApprovalRow['status']) {
+  const { tx, nowMs } = context
   await replacePayment(tx, payment, await move(context, payment, wallet))
   return view(tx, await resolveApproval(tx, approval, { status, denialReason: null, nowMs }))
 }
 
-export const denyApproval: Handler<'denyApproval'> = async ({ approvalId, reason }, context) => {
-  const { tx, nowMs } = context
-  const { approval, payment } = await load(context, approvalId)
+async function deny({ tx, nowMs }: Context, { approval, payment }: Decided, reason: string | undefined) {
   const status = nextApprovalStatus(approval.status, 'deny')
   const denied = { ...payment, status: nextPaymentStatus(payment.status, 'deny'), updatedAtMs: nowMs }
   await replacePayment(tx, payment, denied)
   return view(tx, await resolveApproval(tx, approval, { status, denialReason: reason ?? null, nowMs }))
 }
 
-async function load({ tx, actor, operation, partyId }: Context, id: string) {
+/** What an agent of the caller's, to an agent it itself, asked to pay for a customer. @throws 404 for all else. */
+async function loadAsked({ tx, actor }: Context, id: string): Promise<Decided> {
+  const approval = await findDelegatedApproval(tx, { id, agentPartyId: actor.partyId })
+  const payment = approval === undefined ? undefined : await paymentOf(tx, approval)
+  const isOwn = actor.agentId === null || payment?.agentId === actor.agentId
+  if (approval === undefined || payment === undefined || !isOwn) {
+    fail('not_found', { detail: `There is no approval ${id} that a customer has to decide for you.` })
+  }
+  const wallet = await findWallet(tx, approval.partyId, approval.walletId)
+  if (wallet === undefined) throw new Error(`Bug: the wallet of the approval ${id} is gone.`)
+  return { approval, payment, wallet }
+}
+
+async function load({ tx, actor, operation, partyId }: Context, id: string): Promise<Decided> {
   const approval = await findApproval(tx, partyId, id)
   if (approval === undefined) fail('not_found', { detail: `There is no approval ${id}.` })
   const wallet = await findWallet(tx, partyId, approval.walletId)

@@ -21,6 +21,25 @@ const approvalOfPayment = prepared((db, by: { paymentId: string }) =>
   db.selectFrom('approvals').selectAll().where('paymentId', '=', by.paymentId),
 )
 
+/** The approval of what an agent of a party asked to pay for a customer. */
+export async function findDelegatedApproval(
+  tx: Transaction,
+  by: { id: string; agentPartyId: string },
+): Promise<ApprovalRow | undefined> {
+  return (await delegatedApproval(tx, by)).rows[0]
+}
+
+const delegatedApproval = prepared((db, by: { id: string; agentPartyId: string }) =>
+  db
+    .selectFrom('approvals')
+    .innerJoin('payments', 'payments.id', 'approvals.paymentId')
+    .innerJoin('agents', 'agents.id', 'payments.agentId')
+    .selectAll('approvals')
+    .where('approvals.id', '=', by.id)
+    .where('payments.delegated', '=', 1)
+    .where('agents.partyId', '=', by.agentPartyId),
+)
+
 export async function listApprovals(
   tx: Transaction,
   { partyId, agentId, mustHold }: PaymentListScope,
