@@ -18,8 +18,9 @@ export interface Prober {
   strangersRows(): Promise<string[]>
 }
 
-interface Asked {
-  key: string
+export interface Asked {
+  /** Null: without a credential. */
+  key: string | null
   ids: Ids
   /** The party that is named as the customer to act for. */
   acting?: string | undefined
@@ -166,7 +167,7 @@ async function sharedTargets(on: Grounds): Promise<Record<PlaceName, Map<Sample,
 }
 
 /** A request by its operation: ids go where it has them, and the customer where it takes one. */
-async function send({ world, ...on }: Grounds, operation: OperationDefinition, sample: Sample, asked: Asked) {
+export async function send({ world, ...on }: Grounds, operation: OperationDefinition, sample: Sample, asked: Asked) {
   const { key, ids, acting, idempotencyKey, word = 'customerPartyId' } = asked
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')
   const customer = acting === undefined ? {} : { [word]: acting }

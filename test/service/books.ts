@@ -67,15 +67,20 @@ function sum(entries: readonly LedgerEntryRow[]): number {
 
 /** Every row of every table, whatever tables there are. */
 export async function allRows(store: Store): Promise<Record<string, unknown>[]> {
+  return [...(await allTables(store)).values()].flat()
+}
+
+/** The rows of every table by its name. */
+export async function allTables(store: Store): Promise<Map<string, Record<string, unknown>[]>> {
   return store.transaction(async ({ db }) => {
     const names =
       store.dialect === 'sqlite'
         ? sql<{ name: string }>`select name from sqlite_schema where type = 'table'`
         : sql<{ name: string }>`select table_name as name from information_schema.tables where table_schema = 'public'`
-    const rows: Record<string, unknown>[] = []
+    const tables = new Map<string, Record<string, unknown>[]>()
     for (const { name } of (await names.execute(db)).rows) {
-      rows.push(...(await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(db)).rows)
+      tables.set(name, (await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(db)).rows)
     }
-    return rows
+    return tables
   })
 }

@@ -16,7 +16,8 @@ import { type FakeSystem, fakeSystem } from './fake-system.ts'
 
 /** What a test sends: everything but the method and path is filled in where it does not matter. */
 export interface Sent {
-  key?: string
+  /** Null sends none. */
+  key?: string | null
   /** Null sends none; undefined a new one. */
   idempotencyKey?: string | null
   instanceId?: string | null
@@ -44,6 +45,8 @@ export interface World {
   agentKey: string
   apiKey: string
   logged: string[]
+  /** Those of the logged lines that are above info. */
+  alarms: string[]
   send(method: string, path: string, sent?: Sent): Promise<Answer>
   /** POST with attributes, by the seeded agent unless told otherwise. */
   post(path: string, attributes: unknown, sent?: Sent): Promise<Answer>
@@ -70,7 +73,12 @@ export async function createWorld(database: (typeof databases)[number], options:
   const { store, url, drop: dropDatabase } = await database.create(system)
   const logged: string[] = []
   const line = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
-  const log = { debug: line, info: line, warn: line, error: line }
+  const alarms: string[] = []
+  const alarm = (fields: object, message: string) => {
+    line(fields, message)
+    alarms.push(logged.at(-1) ?? '')
+  }
+  const log = { debug: line, info: line, warn: alarm, error: alarm }
   const address = options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }
   const service = createService({ store, system, environment, rateLimit, log, ...address })
   const { apiKey, agentKey } = await service.seed(secrets)
@@ -80,7 +88,7 @@ export async function createWorld(database: (typeof databases)[number], options:
     if (unheard.size > 0) throw new Error(`Refused, and the test did not look:\n${[...unheard].join('\n')}`)
   }
   const calls = caller(service, String(agentKey), unheard)
-  return { store, url, service, system, logged, drop, ...calls, apiKey: String(apiKey) }
+  return { store, url, service, system, logged, alarms, drop, ...calls, apiKey: String(apiKey) }
 }
 
 /** A test that goes on after a refusal which it did not expect tests something else: so each is to be looked at. */
@@ -102,7 +110,7 @@ function caller(service: Service, agentKey: string, unheard: Set<string>) {
   const send: World['send'] = async (method, path, sent = {}) => {
     const { key = agentKey, idempotencyKey, instanceId, attributes } = sent
     const body = sent.body ?? (attributes === undefined ? undefined : JSON.stringify({ data: { attributes } }))
-    const headers = new Headers({ Authorization: `Bearer ${key}` })
+    const headers = new Headers(key === null ? {} : { Authorization: `Bearer ${key}` })
     if (body !== undefined) headers.set('Content-Type', 'application/json')
     if (idempotencyKey !== null && method !== 'GET') headers.set('Idempotency-Key', idempotencyKey ?? `key ${count++}`)
     if (instanceId !== null) headers.set('X-Instance-ID', instanceId ?? 'run 1')

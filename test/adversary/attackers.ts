@@ -1,0 +1,96 @@
+import type { OperationDefinition } from '../../src/operation.ts'
+import { delegable, permissions, type Scope, scopes } from '../../src/permissions.ts'
+import type { Grounds } from '../isolation/places.ts'
+import type { Sample } from '../isolation/samples.ts'
+import { addAgent, addDelegation, addKey, addParty } from '../support/world.ts'
+
+/** Somebody who tries every operation on what belongs to a party and its agent. */
+export interface Attacker {
+  name: string
+  /** Null: no credential is sent. */
+  credential: string | null
+  /** The party that it acts for, in whose activity it is written down; undefined: nobody knows it. */
+  partyId?: string
+  /** The customer that is named in requests that can act for one. */
+  customerPartyId?: string
+  /** The statuses that refuse the request, by the permissions table; undefined: this much is allowed. */
+  refusedWith(operation: OperationDefinition, sample: Sample): readonly number[] | undefined
+}
+
+const ruleOf = ({ permission }: OperationDefinition) => permissions[permission]
+
+/** Whether the request names what is somebody's: one without ids is about the caller's own party. */
+const namesSomething = ({ params }: OperationDefinition) => params !== undefined
+
+const strangers: Attacker['refusedWith'] = (operation, sample) =>
+  namesSomething(operation) || sample.reach === 'connected' ? [403, 404] : undefined
+
+const policyOfAgents: Attacker['refusedWith'] = (operation, { who }) =>
+  who === 'owners' || !ruleOf(operation).agent ? [403] : undefined
+
+/** What an agent must hold on a wallet is not there for another wallet's. */
+const ofAnothersWallet = (operation: OperationDefinition) => {
+  // An agent may read the wallets of its party, whichever it spends from (spec: Agent keys).
+  const heldOnWallet = ruleOf(operation).agentHolds !== null && operation.permission !== 'wallets.read'
+  return namesSomething(operation) && heldOnWallet ? [403, 404] : undefined
+}
+
+export async function attackersOf(on: Grounds): Promise<Attacker[]> {
+  const { world, places, credentials } = on
+  const { partyId, agentId, walletId } = places.own
+  const keyWith = (scope: Scope) => addKey(world, { partyId, agentId: null, scopes: [scope] })
+  const other = await world.store.read(({ db }) =>
+    db
+      .selectFrom('wallets')
+      .select('id')
+      .where('partyId', '=', partyId)
+      .where('id', '<>', walletId)
+      .executeTakeFirstOrThrow(),
+  )
+  const colleague = await addAgent(world, partyId, other.id, delegable)
+  const withdrawn = await addParty(world)
+  await addDelegation(world, { customerPartyId: withdrawn.partyId, agentPartyId: partyId, agentId })
+  const ended = await world.send('DELETE', `/customers/${withdrawn.partyId}`, { key: places.own.apiKey })
+  if (ended.status !== 200) throw new Error(ended.text)
+  const singles = scopes.map(
+    async (scope): Promise<Attacker> => ({
+      name: `a key with only ${scope}`,
+      credential: await keyWith(scope),
+      partyId,
+      refusedWith: (operation, { who }) => {
+        const { apiKeyScope } = ruleOf(operation)
+        return who !== 'agents' && (apiKeyScope === scope || apiKeyScope === 'any') ? undefined : [403]
+      },
+    }),
+  )
+  return [
+    { name: 'nobody', credential: null, refusedWith: () => [401] },
+    { name: 'a made-up key', credential: `ak_ntl_sandbox_${'x'.repeat(32)}`, refusedWith: () => [401] },
+    { name: 'a grant that was ended', credential: credentials['ended grant'], refusedWith: () => [401] },
+    { name: 'a revoked key', credential: credentials['revoked key'], refusedWith: () => [401] },
+    ...(await Promise.all(singles)),
+    {
+      name: 'an agent that acts for a customer who withdrew',
+      credential: places.own.agentKey,
+      partyId,
+      customerPartyId: withdrawn.partyId,
+      refusedWith: (operation, sample) => (sample.reach === 'acting' ? [403] : policyOfAgents(operation, sample)),
+    },
+    {
+      name: 'an exchanged token of the agent',
+      credential: credentials['exchanged token'],
+      partyId,
+      refusedWith: policyOfAgents,
+    },
+    {
+      name: 'another agent of the party, with a wallet of its own only',
+      credential: colleague.agentKey,
+      partyId,
+      refusedWith: (operation, sample) => policyOfAgents(operation, sample) ?? ofAnothersWallet(operation),
+    },
+    ...[
+      { name: "another party's key", credential: places.stranger.apiKey },
+      { name: "another party's agent", credential: places.stranger.agentKey },
+    ].map((attacker) => ({ ...attacker, partyId: places.stranger.partyId, refusedWith: strangers })),
+  ]
+}

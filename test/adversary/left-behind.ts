@@ -1,0 +1,51 @@
+import { allTables } from '../service/books.ts'
+import type { World } from '../support/world.ts'
+
+/** What every request of a known caller writes, refused or not: when its key was last used. */
+const whoCalled = ['lastUsedAtMs', 'lastActiveAtMs']
+
+/**
+ * Where a request that came past the gates is written down, refused or not: under its key, and in its own party's
+ * activity (design: Idempotency).
+ */
+const writtenDown = /^(idempotencyRecords|activity\w*)$/
+
+interface Row {
+  table: string
+  text: string
+}
+
+/** What is left behind: rows of the database as `table: row`, and lines logged above info. */
+export interface Left {
+  made: string[]
+  gone: string[]
+  alarms: string[]
+}
+
+export const nothing: Left = { made: [], gone: [], alarms: [] }
+
+async function rowsOf({ store }: World): Promise<Map<string, Row>> {
+  const rows = new Map<string, Row>()
+  for (const [table, all] of await allTables(store)) {
+    for (const row of all) {
+      const text = JSON.stringify(row, (name, value) => (whoCalled.includes(name) ? undefined : value))
+      rows.set(`${table}: ${text}`, { table, text })
+    }
+  }
+  return rows
+}
+
+/**
+ * What `attack` changed in the database and logged above info.
+ * @param own The party whose own record and activity the attacker may add to; undefined: not even that.
+ */
+export async function leftBehind(world: World, own: string | undefined, attack: () => Promise<unknown>): Promise<Left> {
+  const before = await rowsOf(world)
+  const alarmsBefore = world.alarms.length
+  await attack()
+  const after = await rowsOf(world)
+  const isOwn = ({ table, text }: Row) => own !== undefined && writtenDown.test(table) && text.includes(own)
+  const added = (from: Map<string, Row>, to: Map<string, Row>) =>
+    [...to].filter(([key, row]) => !from.has(key) && !isOwn(row)).map(([key]) => key)
+  return { made: added(before, after), gone: added(after, before), alarms: world.alarms.slice(alarmsBefore) }
+}

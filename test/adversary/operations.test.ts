@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OperationDefinition } from '../../src/operation.ts'
+import { catalogue, type OperationKey } from '../../tools/index.ts'
+import { type Grounds, grounds } from '../isolation/places.ts'
+import { type Asked, send } from '../isolation/prober.ts'
+import { samples } from '../isolation/samples.ts'
+import { postgres, sqlite } from '../support/databases.ts'
+import { type Attacker, attackersOf } from './attackers.ts'
+import { leftBehind, nothing } from './left-behind.ts'
+
+const all = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
+/** Activity first, while it does not name what its reader asked for in vain. */
+const operations = all.toSorted(([a], [b]) => Number(b === 'listActivity') - Number(a === 'listActivity'))
+
+/** Whole on SQLite; on PostgreSQL, which answers slower, whoever differs most from the others. */
+const tables = [
+  { database: sqlite, of: /./ },
+  { database: postgres, of: /nobody|withdrew|another/ },
+] as const
+
+/** A gate's refusal is written down nowhere; one that looks for the resource first, in the caller's own party. */
+const writesFor = ({ partyId }: Attacker, expected: readonly number[]) => (expected.includes(404) ? partyId : undefined)
+
+/** An agent reads its party's wallets and customers, whichever are its own (spec: Agent keys). */
+const readByAllAgents = ({ permission }: OperationDefinition) =>
+  permission === 'wallets.read' || permission === 'customers.read'
+
+describe.each(tables)('every operation against every attacker on $database.name', ({ database, of }) => {
+  let on: Grounds
+  let attackers: Attacker[]
+  let attempts = 0
+
+  beforeAll(async () => {
+    on = await grounds(database)
+    attackers = (await attackersOf(on)).filter(({ name }) => of.test(name))
+  }, 60_000)
+  afterAll(async () => {
+    console.info(`adversary on ${database.name}: ${attempts} attempts by ${attackers.length} attackers`)
+    await on.world.drop()
+  })
+
+  test.each(operations)('%s', async (key, operation) => {
+    const sample = samples[key]
+    const ids = await sample.make(on, on.places.own)
+    const asked = ({ credential, customerPartyId }: Attacker): Asked => ({
+      key: credential,
+      ids,
+      acting: sample.reach === 'acting' ? customerPartyId : undefined,
+    })
+    const attack = async (attacker: Attacker) => {
+      attempts += 1
+      return send(on, operation, sample, asked(attacker))
+    }
+    const refused = attackers.filter((attacker) => attacker.refusedWith(operation, sample) !== undefined)
+    const wrong: string[] = []
+    for (const [own, group] of Map.groupBy(refused, (attacker) =>
+      writesFor(attacker, attacker.refusedWith(operation, sample) ?? []),
+    )) {
+      const left = await leftBehind(on.world, own, async () => {
+        for (const attacker of group) {
+          const answer = await attack(attacker)
+          const expected = attacker.refusedWith(operation, sample) ?? []
+          if (!expected.includes(answer.status)) wrong.push(`${attacker.name}: ${answer.status} ${answer.text}`)
+        }
+      })
+      expect(left, group.map(({ name }) => name).join(', ')).toEqual(nothing)
+    }
+    expect(wrong).toEqual([])
+    if (operation.result !== 'page' || operation.params !== undefined || readByAllAgents(operation)) return
+    for (const attacker of attackers.filter((one) => !refused.includes(one) && one.name.startsWith('another'))) {
+      const { text } = await attack(attacker)
+      for (const id of Object.values(ids)) expect(text, attacker.name).not.toContain(id)
+    }
+  })
+})
