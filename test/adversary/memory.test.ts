@@ -1,0 +1,67 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+setFlagsFromString('--expose_gc')
+const collect = runInNewContext('gc') as () => void
+
+let world: World
+beforeAll(async () => {
+  world = await createWorld(sqlite)
+})
+afterAll(() => world.drop())
+
+/** Of everything that a stranger sends, this much differs from request to request. */
+const words = (count: number) => `${count}`.padStart(6, '0').repeat(150)
+
+const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'Sec-Fetch-Site': 'same-origin' }
+const json = { 'Content-Type': 'application/json' }
+
+/** What strangers send that is refused, each time with another text of 900 characters. */
+const requests: Record<string, (text: string) => [path: string, init?: RequestInit]> = {
+  'a made-up key': (text) => ['/whoami', { headers: { Authorization: `Bearer sk_ntl_sandbox_${text}` } }],
+  'a made-up token': (text) => ['/whoami', { headers: { Authorization: `Bearer eyJhbGciOiJFUzI1NiJ9.${text}.x` } }],
+  'an operation that there is not': (text) => [`/${text}`],
+  'a command without a credential': (text) => [
+    '/payments',
+    { method: 'POST', headers: { ...json, 'Idempotency-Key': text.slice(0, 255) }, body: JSON.stringify({ text }) },
+  ],
+  'a made-up link': (text) => [`/claim/${text}`],
+  'a made-up card page': (text) => [`/cards/${text}`, { method: 'POST', headers: form, body: `token=${text}` }],
+  'a made-up checkout': (text) => [
+    '/checkout/session',
+    { method: 'POST', headers: json, body: JSON.stringify({ clientSecret: text }) },
+  ],
+  'an application that nobody knows': (text) => [`/oauth/authorize?client_id=${text}&response_type=code`],
+  'a made-up code': (text) => [
+    '/oauth/token',
+    { method: 'POST', headers: form, body: `grant_type=authorization_code&client_id=${text}&code=${text}` },
+  ],
+  'a made-up cookie': (text) => ['/connections', { headers: { Cookie: `payments_session=${text}` } }],
+}
+
+const rounds = 1_500
+
+async function sendAll(request: (text: string) => [string, RequestInit?], from: number): Promise<void> {
+  for (let count = from; count < from + rounds; count++) {
+    const [path, init] = request(words(count))
+    const answer = await world.service.fetch(new Request(`http://127.0.0.1:4010${path}`, init))
+    await answer.arrayBuffer()
+    world.logged.length = 0
+  }
+}
+
+function heapBytes(): number {
+  for (let count = 0; count < 4; count++) collect()
+  return process.memoryUsage().heapUsed
+}
+
+test.each(Object.entries(requests))('%s leaves nothing in memory', async (_, request) => {
+  // What is kept up to a bound is there after the first round; what has none grows by a megabyte and more each round.
+  await sendAll(request, 0)
+  const before = heapBytes()
+  await sendAll(request, rounds)
+  expect(heapBytes() - before).toBeLessThan(rounds * 900 * 0.5)
+})
