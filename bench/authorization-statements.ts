@@ -74,7 +74,7 @@ const marks = (count: number) => Array(count).fill('?').join(', ')
 
 const texts = {
   clock:
-    'select "offsetMs", (select min("holdExpiresAtMs") as "min" from "cardTransactions" where "holdExpiresAtMs" is not null) as "nextHoldExpiresAtMs", (select min("nextEventAtMs") as "min" from "subscriptions") as "nextSubscriptionEventAtMs", (select min("pendingUntilMs") as "min" from "customerInvitations" where "pendingUntilMs" is not null) as "nextInvitationExpiresAtMs", (select min("finishedAtMs") as "min" from "idempotencyRecords") as "oldestFinishedAtMs" from "clock"',
+    'select "offsetMs", "highestMs", "epoch", null as "databaseNowMs", (select min("holdExpiresAtMs") as "min" from "cardTransactions" where "holdExpiresAtMs" is not null) as "nextHoldExpiresAtMs", (select min("nextEventAtMs") as "min" from "subscriptions") as "nextSubscriptionEventAtMs", (select min("pendingUntilMs") as "min" from "customerInvitations" where "pendingUntilMs" is not null) as "nextInvitationExpiresAtMs", (select max("finishedAtMs") as "max" from "idempotencyRecords") as "lastFinishedAtMs" from "clock"',
   credential:
     'select "credentials".*, "agents"."status" as "agentStatus" from "credentials" left join "agents" on "agents"."id" = "credentials"."agentId" where "secretHash" = ?',
   tryLock: 'select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as taken',

@@ -7,6 +7,7 @@ import {
   scrypt,
   timingSafeEqual,
 } from 'node:crypto'
+import { uptime } from 'node:os'
 import { setImmediate as immediate, setTimeout as sleepFor } from 'node:timers/promises'
 
 /**
@@ -20,8 +21,12 @@ export interface System {
   randomBytes(length: number): Buffer
   /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Milliseconds of a monotonic clock, for measuring durations only. */
+  /** Milliseconds of a monotonic clock, for measuring durations only. It may stand still while the machine sleeps. */
   elapsed(): number
+  /** Milliseconds that the machine has been up, its sleep included; setting the machine's clock does not move it. */
+  uptime(): number
+  /** What the clock of a shared database says, in milliseconds since the epoch, of which it told `toldMs`. */
+  databaseNow(toldMs: number): number
 }
 
 export const realSystem: System = {
@@ -29,6 +34,8 @@ export const realSystem: System = {
   randomBytes: pooledRandomBytes(),
   sleep: (ms, signal) => sleepFor(ms, undefined, signal === undefined ? {} : { signal }),
   elapsed: () => performance.now(),
+  uptime: () => uptime() * 1000,
+  databaseNow: (toldMs) => toldMs,
 }
 
 /** Asking the operating system for each id costs more than making the rest of it, so what is asked for is a pool. */

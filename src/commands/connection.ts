@@ -27,8 +27,8 @@ export function connect(config: Config, system: System, log: Logger): Connection
 function connectEmbedded(config: Config, instanceId: string, system: System, log: Logger): Connection {
   const open = async () => {
     const { openEmbedded } = await import('./embedded.ts')
-    const { service, store } = await openEmbedded(config, system, log)
-    return { service, store, credential: config.key ?? (await service.localAgentKey()) }
+    const { service, close } = await openEmbedded(config, system, log)
+    return { service, close, credential: config.key ?? (await service.localAgentKey()) }
   }
   let opening: ReturnType<typeof open> | undefined
   const opened = async () => {
@@ -55,7 +55,7 @@ function connectEmbedded(config: Config, instanceId: string, system: System, log
     client,
     close: async () => {
       const [result] = await Promise.allSettled([opening])
-      if (result.status === 'fulfilled') await result.value?.store.close()
+      if (result.status === 'fulfilled') await result.value?.close()
     },
   }
 }

@@ -10,6 +10,8 @@ import { servedAddress } from './addresses.ts'
 interface Embedded {
   service: Service
   store: Store
+  /** Ends what the service does by itself, and closes the store. */
+  close(): Promise<void>
 }
 
 /**
@@ -24,7 +26,13 @@ export async function openEmbedded(
 ): Promise<Embedded> {
   const store = await openOrExplain(config.databaseUrl, system)
   const { environment, rateLimit } = config
-  return { store, service: createService({ store, system, environment, rateLimit, log, publicUrl }) }
+  const service = createService({ store, system, environment, rateLimit, log, publicUrl })
+  service.upkeep.start()
+  const close = async () => {
+    await service.upkeep.stop()
+    await store.close()
+  }
+  return { store, service, close }
 }
 
 async function openOrExplain(url: string, system: System): Promise<Store> {

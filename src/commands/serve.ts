@@ -18,7 +18,7 @@ export async function serve(flags: Flags): Promise<void> {
     const log = createLogger({ level: config.logLevel })
     let url = ''
     const publicUrl = () => config.publicUrl ?? url
-    const { service, store } = await openEmbedded(config, realSystem, log, publicUrl)
+    const { service, store, close } = await openEmbedded(config, realSystem, log, publicUrl)
     const credentials = await service.seed({ apiKey: config.sandboxApiKey, agentKey: config.sandboxAgentKey })
     const owner = await service.seedPassword(config.sandboxPassword)
     const site = await createSite({ config, service, store, publicUrl, system: realSystem, log })
@@ -28,7 +28,7 @@ export async function serve(flags: Flags): Promise<void> {
     const stop = async () => {
       await site.close()
       await listener.close()
-      await store.close()
+      await close()
     }
     process.once('SIGINT', stop)
     process.once('SIGTERM', stop)

@@ -4,8 +4,8 @@ import type { System } from '../system.ts'
 import type { Actor } from './actor.ts'
 import { authenticate, type LocalCredentials } from './authenticate.ts'
 import { type AccessTokenClaims, type AccessTokens, looksSigned } from './oauth/access-tokens.ts'
-import { clockOffset } from './store/clock.ts'
 import type { Store } from './store/store.ts'
+import { readTimes } from './time.ts'
 
 export interface Admission {
   store: Store
@@ -29,13 +29,12 @@ export async function claimsIn(
  * @throws 401 `unauthenticated` as the request itself would be answered.
  */
 export async function actorNow(
-  { store, system, environment, localCredentials, accessTokens }: Admission,
+  { store, environment, localCredentials, accessTokens }: Admission,
   authorization: string | null,
 ): Promise<Actor> {
   const claims = await claimsIn({ accessTokens }, authorization)
   return store.read(async (tx) => {
-    const realNowMs = system.now()
-    const nowMs = realNowMs + (await clockOffset(tx))
+    const { nowMs, realNowMs } = await readTimes(tx)
     return authenticate(tx, authorization, { environment, local: localCredentials, nowMs, realNowMs, claims })
   })
 }

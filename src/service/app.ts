@@ -23,9 +23,8 @@ import { answer, type Dependencies, type Endpoint } from './pipeline.ts'
 import { type Reply, refusal, requestId } from './reply.ts'
 import { hasLeft, isSmallBody, readBody } from './request-body.ts'
 import { createSecondFactor } from './second-factor.ts'
-import { clockOffset } from './store/clock.ts'
 import { StoreBusyError } from './store/store.ts'
-import { settledNow } from './time.ts'
+import { readTimes, settledNow } from './time.ts'
 
 /** The REST API of an environment as a fetch function: a route for each of its operations, and what is not a resource. */
 export function createApp(dependencies: Dependencies): Hono {
@@ -50,7 +49,7 @@ export function createApp(dependencies: Dependencies): Hono {
   mountApprovalPages(app, { ...dependencies, reviews: createApprovalReviews(store, system) })
   app.get('/healthz', async (c) => {
     // Reading waits for none of those who write.
-    await dependencies.store.read(clockOffset)
+    await dependencies.store.read(readTimes)
     return c.json({ status: 'ok', environment: dependencies.environment })
   })
   mountOpenApi(app, dependencies)

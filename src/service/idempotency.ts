@@ -1,12 +1,16 @@
 import { type ErrorCode, fail } from '../errors.ts'
 import { type System, seal, sha256, unseal } from '../system.ts'
 import type { Reply } from './reply.ts'
-import { findIdempotencyRecord, putIdempotencyRecord } from './store/idempotency-records.ts'
+import { deleteIdempotencyRecords, findIdempotencyRecord, putIdempotencyRecord } from './store/idempotency-records.ts'
 import { rootKeys } from './store/root-keys.ts'
 import type { Transaction } from './store/store.ts'
+import type { Times } from './time.ts'
 
+const hourMs = 60 * 60 * 1000
 /** How long a finished operation's answer is replayed (spec: Idempotency rules, 7). */
-export const replayWindowMs = 48 * 60 * 60 * 1000
+const replayWindowMs = 48 * hourMs
+/** How much longer it is kept: clocks that are wrong by less let no key be forgotten, once they are right again. */
+const keptLongerMs = 7 * 24 * hourMs
 
 /** A request's claim of its key, on the party it acts on. */
 export interface Claim {
@@ -21,7 +25,7 @@ export type Claimed = { replay: Reply } | { attempt: 'first' | 'repeated' }
  * Claims the key for this request, or finds the answer it already has.
  * @throws 409 `conflict`, at once, when the key was used for another request or its original is still running.
  */
-export async function claim(tx: Transaction, mine: Claim, nowMs: number): Promise<Claimed> {
+export async function claim(tx: Transaction, mine: Claim, { earliestMs }: Pick<Times, 'earliestMs'>): Promise<Claimed> {
   const { partyId, key, fingerprint } = rowOf(mine)
   if (!(await tx.tryLock(`idempotency ${partyId} ${key}`))) {
     fail('conflict', {
@@ -31,7 +35,7 @@ export async function claim(tx: Transaction, mine: Claim, nowMs: number): Promis
   }
   const record = await findIdempotencyRecord(tx, partyId, key)
   if (record === undefined) return { attempt: 'first' }
-  if (record.finishedAtMs !== null && nowMs >= record.finishedAtMs + replayWindowMs) return { attempt: 'first' }
+  if (record.finishedAtMs !== null && earliestMs >= record.finishedAtMs + replayWindowMs) return { attempt: 'first' }
   if (record.fingerprint !== fingerprint) {
     fail('conflict', {
       detail: 'This Idempotency-Key was used for another request. Use a new key for a new operation.',
@@ -100,4 +104,13 @@ async function opened(tx: Transaction, mine: Claim, recorded: string): Promise<s
 
 function sealText({ partyId, key }: Claim): string {
   return `recorded answer ${partyId} ${key}`
+}
+
+/** Deletes at most `limit` of the answers that no clock nearly right would let replay; gives their number. */
+export function purgeAnswers(
+  tx: Transaction,
+  { earliestMs }: Pick<Times, 'earliestMs'>,
+  limit: number,
+): Promise<number> {
+  return deleteIdempotencyRecords(tx, earliestMs - replayWindowMs - keptLongerMs, limit)
 }

@@ -26,7 +26,7 @@ import type { SignIn } from './oauth/sign-in.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { type Reply, refusal, requestId, success } from './reply.ts'
 import { StoreBusyError, type Transaction } from './store/store.ts'
-import { settledNow } from './time.ts'
+import { settledTimes, type Times } from './time.ts'
 
 export interface Dependencies extends Admission {
   rateLimit: (keyId: string) => Promise<RateLimit>
@@ -111,9 +111,10 @@ async function pass(dependencies: Dependencies, tx: Transaction, passage: Passag
   const { system, environment, localCredentials, lastUses, rateLimit, publicUrl } = dependencies
   const { endpoint } = passage
   const { operation } = endpoint
-  const nowMs = await settledNow(tx, system)
+  const times = await settledTimes(tx, system)
+  const { nowMs, realNowMs } = times
   const authorization = incoming.headers.get('authorization')
-  const authority = { environment, local: localCredentials, nowMs, realNowMs: system.now(), claims: passage.claims }
+  const authority = { environment, local: localCredentials, nowMs, realNowMs, claims: passage.claims }
   const actor = passage.known ?? (await authenticate(tx, authorization, authority))
   passage.actor = actor
   lastUses.note(actor.keyId, actor.agentId, nowMs)
@@ -131,7 +132,7 @@ async function pass(dependencies: Dependencies, tx: Transaction, passage: Passag
   if (idempotencyKey !== undefined) {
     passage.claim = { partyId, key: idempotencyKey, fingerprint: fingerprint(incoming, actor.agentId) }
   }
-  if (passage.claim !== undefined) return handleOnce(passage, parsed, context, passage.claim)
+  if (passage.claim !== undefined) return handleOnce(passage, parsed, context, { ...passage.claim, times })
   const reply = await handle(endpoint, parsed, context)
   await account(passage, parsed, context, reply)
   return reply
@@ -148,9 +149,14 @@ async function account(passage: Passage, parsed: Parsed, context: Context, reply
 }
 
 /** Handles the request unless its key already has an answer, and records the answer with the effect. */
-async function handleOnce(passage: Passage, parsed: Parsed, context: Context, mine: Claim): Promise<Reply> {
+async function handleOnce(
+  passage: Passage,
+  parsed: Parsed,
+  context: Context,
+  { times, ...mine }: Claim & { times: Times },
+): Promise<Reply> {
   const { tx, system, nowMs } = context
-  const claimed = await claim(tx, mine, nowMs)
+  const claimed = await claim(tx, mine, times)
   if ('replay' in claimed) return claimed.replay
   // Commands on one party run one after another: they share its wallets, and would only redo each other's work.
   await tx.takeTurn(`party ${context.partyId}`)
@@ -189,10 +195,10 @@ async function refuse(dependencies: Dependencies, passage: Passage, error: unkno
   if (mine === undefined) return reply
   try {
     await store.transaction(async (tx) => {
-      const nowMs = await settledNow(tx, dependencies.system)
-      const claimed = await claim(tx, mine, nowMs)
+      const times = await settledTimes(tx, dependencies.system)
+      const claimed = await claim(tx, mine, times)
       if ('replay' in claimed) return
-      await record(tx, dependencies.system, mine, reply, nowMs)
+      await record(tx, dependencies.system, mine, reply, times.nowMs)
       const { handled } = passage
       if (handled !== undefined) await recordActivity({ ...handled.context, tx }, handled.parsed, reply)
     })

@@ -14,6 +14,7 @@ import {
 } from './store/provision.ts'
 import type { Store, Transaction } from './store/store.ts'
 import type { CredentialRow } from './store/tables.ts'
+import { readTimes } from './time.ts'
 
 /** Secrets for the seeded keys that the start was given; a key that never had one gets a random one. */
 export interface SeedSecrets {
@@ -88,7 +89,7 @@ const customerFundsCents = 100_000
  * and one connected customer with USD 1,000.00 that granted the agent everything that can be granted.
  */
 async function createWorld(tx: Transaction, system: System): Promise<CredentialRow[]> {
-  const createdAtMs = system.now()
+  const { nowMs: createdAtMs } = await readTimes(tx)
   const id = (prefix: string) => newId(prefix, system, createdAtMs)
   const [partyId, customerPartyId, agentId, userId] = [id('pty'), id('pty'), id('agt'), id('usr')]
   const owner = { name: 'Sandbox Owner', email: 'owner@sandbox.example' }

@@ -14,6 +14,7 @@ import { credentialPrefix } from './secrets.ts'
 import { type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import { rootKeys } from './store/root-keys.ts'
 import type { Store } from './store/store.ts'
+import { createUpkeep, type Upkeep } from './upkeep.ts'
 
 export interface ServiceOptions {
   store: Store
@@ -38,6 +39,7 @@ export interface Service {
   localAgentKey(): Promise<string>
   /** Sets the seeded owner's password, or makes one where there is none; null: there is one, which is not known. */
   seedPassword(given: string | undefined): Promise<{ email: string; password: string | null }>
+  readonly upkeep: Upkeep
   /** A secret for one purpose, the same in every process on this database. */
   derivedSecret(purpose: string): Promise<string>
   /** Whom a credential acts as, as a request with it would be told; undefined: nobody. */
@@ -78,6 +80,7 @@ export function createService({
       localCredentials.set(sha256(credential), keyId)
       return credential
     },
+    upkeep: createUpkeep({ store, log }),
     derivedSecret: async (purpose) => (await store.read(rootKeys)).sign(`derived ${purpose}`),
     seedPassword: (given) => signIn.seedPassword(given),
     identify: async (credential) => {

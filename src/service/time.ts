@@ -2,11 +2,9 @@ import type { System } from '../system.ts'
 import { release } from './domain/card-purchases.ts'
 import { released } from './domain/ledger.ts'
 import { billUntil } from './domain/subscriptions.ts'
-import { replayWindowMs } from './idempotency.ts'
 import { lapsedAuthorizations, replaceCardTransaction } from './store/card-transactions.ts'
 import { type ClockReading, readClock } from './store/clock.ts'
 import { changeInvitation, expiredInvitations } from './store/customer-invitations.ts'
-import { purgeIdempotencyRecords } from './store/idempotency-records.ts'
 import type { Transaction } from './store/store.ts'
 import { dueSubscriptions, saveBillings } from './store/subscriptions.ts'
 import { findWallet, post } from './store/wallets.ts'
@@ -18,18 +16,53 @@ const batch = 100
 /** What one request settles at the most; the next request goes on. */
 const mostBatches = 1000
 
-/**
- * The service's time, after everything that was due by then has happened: so each request, whatever moved the clock
- * before it, sees the state of its own moment.
- */
-export async function settledNow(tx: Transaction, system: System): Promise<number> {
-  const reading = await readClock(tx)
-  const nowMs = system.now() + reading.offsetMs
-  if (isDue(reading, nowMs)) await settle(tx, system, nowMs)
-  return nowMs
+/** The time of a request. Whatever is stored is judged by these, never by the clock of the machine that happens to ask. */
+export interface Times {
+  /** The service's time, which the sandbox moves: what the API's records live by. */
+  nowMs: number
+  /** Real time, which no sandbox moves: what tokens, sessions, grants and codes live by. */
+  realNowMs: number
+  /**
+   * The service's time by whichever clock at hand is furthest behind. An answer is forgotten by it: that one clock runs
+   * ahead for a while lets no request be carried out twice.
+   */
+  earliestMs: number
 }
 
-/** Lets happen what is due by `nowMs`: holds lapse, subscriptions are billed, invitations expire, replay windows close. */
+/**
+ * The time, after everything that was due by then has happened: so each request, whatever moved the clock before it,
+ * sees the state of its own moment.
+ */
+export async function settledTimes(tx: Transaction, system: System): Promise<Times> {
+  const reading = await readClock(tx)
+  const times = timesOf(tx, reading)
+  if (isDue(reading, times.nowMs)) await settle(tx, system, times.nowMs)
+  return times
+}
+
+/** The service's time, after everything that was due by then has happened. */
+export async function settledNow(tx: Transaction, system: System): Promise<number> {
+  return (await settledTimes(tx, system)).nowMs
+}
+
+/** The time, for what does not look at records that change by themselves. */
+export async function readTimes(tx: Transaction): Promise<Times> {
+  return timesOf(tx, await readClock(tx))
+}
+
+/** Real time: the database's where it has one, and never earlier than anybody saw. */
+export async function realNow(tx: Transaction): Promise<number> {
+  return (await readTimes(tx)).realNowMs
+}
+
+function timesOf(tx: Transaction, { offsetMs, lastFinishedAtMs, ...reading }: ClockReading): Times {
+  // What was recorded at some time was recorded by somebody who had seen that time.
+  const highestMs = Math.max(reading.highestMs, (lastFinishedAtMs ?? 0) - offsetMs)
+  const { realNowMs, earliestMs } = tx.clock.read({ ...reading, highestMs })
+  return { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs }
+}
+
+/** Lets happen what is due by `nowMs`: holds lapse, subscriptions are billed, invitations expire. */
 export async function settle(tx: Transaction, system: System, nowMs: number): Promise<void> {
   for (let count = 0; count < mostBatches; count++) {
     const lapsed = await lapsedAuthorizations(tx, nowMs, batch)
@@ -49,17 +82,13 @@ export async function settle(tx: Transaction, system: System, nowMs: number): Pr
     }
     if (expired.length < batch) break
   }
-  for (let count = 0; count < mostBatches; count++) {
-    if ((await purgeIdempotencyRecords(tx, nowMs - replayWindowMs, batch)) < batch) break
-  }
 }
 
-function isDue({ oldestFinishedAtMs, ...next }: ClockReading, nowMs: number) {
+function isDue(next: ClockReading, nowMs: number): boolean {
   const { nextHoldExpiresAtMs, nextSubscriptionEventAtMs, nextInvitationExpiresAtMs } = next
-  for (const atMs of [nextHoldExpiresAtMs, nextSubscriptionEventAtMs, nextInvitationExpiresAtMs]) {
-    if (atMs !== null && atMs <= nowMs) return true
-  }
-  return oldestFinishedAtMs !== null && oldestFinishedAtMs + replayWindowMs <= nowMs
+  return [nextHoldExpiresAtMs, nextSubscriptionEventAtMs, nextInvitationExpiresAtMs].some(
+    (atMs) => atMs !== null && atMs <= nowMs,
+  )
 }
 
 /** The hold ends at the moment it was to end, however late that is noticed. */

@@ -10,7 +10,7 @@ import { insertAccessToken, purgeAccessTokens } from './store/access-tokens.ts'
 import { findGrant, grantIsLive, insertGrantToken, purgeGrantTokens } from './store/oauth-grants.ts'
 import { findCredential } from './store/parties.ts'
 import { type Store, StoreBusyError, type Transaction } from './store/store.ts'
-import { settledNow } from './time.ts'
+import { settledTimes, type Times } from './time.ts'
 
 export interface TokenExchange {
   store: Store
@@ -120,28 +120,33 @@ async function mint(exchange: TokenExchange, subjectToken: string) {
   const prefixes = (['api_key', 'agent_key'] as const).map((kind) => credentialPrefix(kind, environment))
   if (claims === undefined && !prefixes.some((prefix) => subjectToken.startsWith(prefix))) throw notASubject()
   const { credential, stored } = newCredential('exchanged_token', environment, system)
-  const expiresAtMs = Math.min(system.now() + lifetimeSeconds * 1000, claims?.expiresAtMs ?? Number.POSITIVE_INFINITY)
-  const ending = { secretHash: stored.secretHash, expiresAtMs }
   let counted = false
-  await store.transaction(async (tx) => {
+  const lifetimeMs = await store.transaction(async (tx) => {
+    const times = await settledTimes(tx, system)
+    // The end of a signed token is by the clock of this machine, which judges it.
+    const restMs = claims === undefined ? Number.POSITIVE_INFINITY : claims.expiresAtMs - system.now()
+    const tokenMs = Math.min(lifetimeSeconds * 1000, restMs)
+    const ending = { secretHash: stored.secretHash, expiresAtMs: times.realNowMs + tokenMs }
     const count = async (keyId: string) => {
       if (!counted) await refuseTooMany(exchange, keyId)
       counted = true
     }
-    if (claims === undefined) await mintFromKey(exchange, tx, sha256(subjectToken), ending, count)
-    else await mintFromGrant(exchange, tx, claims, ending, count)
+    if (claims === undefined) await mintFromKey(exchange, tx, sha256(subjectToken), { ...ending, times }, count)
+    else await mintFromGrant(exchange, tx, claims, { ...ending, times }, count)
+    return tokenMs
   })
   return {
     access_token: credential,
     issued_token_type: accessTokenType,
     token_type: 'Bearer',
-    expires_in: Math.max(1, Math.floor((expiresAtMs - system.now()) / 1000)),
+    expires_in: Math.max(1, Math.floor(lifetimeMs / 1000)),
   }
 }
 
 interface Ending {
   secretHash: string
   expiresAtMs: number
+  times: Times
 }
 
 type Count = (keyId: string) => Promise<void>
@@ -150,15 +155,13 @@ async function mintFromKey(
   { system, lastUses }: TokenExchange,
   tx: Transaction,
   secretHash: string,
-  ending: Ending,
+  { times: { nowMs, realNowMs }, ...ending }: Ending,
   count: Count,
 ): Promise<void> {
-  const nowMs = await settledNow(tx, system)
   const key = await findCredential(tx, { secretHash })
   if (key === undefined || !keyIsValid(key, nowMs)) throw notASubject()
   await count(key.id)
   lastUses.note(key.id, key.agentId, nowMs)
-  const realNowMs = system.now()
   await purgeAccessTokens(tx, realNowMs, purged)
   await insertAccessToken(tx, { id: newId('xtk', system, realNowMs), credentialId: key.id, ...ending })
 }
@@ -168,11 +171,9 @@ async function mintFromGrant(
   { system, lastUses }: TokenExchange,
   tx: Transaction,
   claims: AccessTokenClaims,
-  ending: Ending,
+  { times: { nowMs, realNowMs }, ...ending }: Ending,
   count: Count,
 ): Promise<void> {
-  const nowMs = await settledNow(tx, system)
-  const realNowMs = system.now()
   const { grantId, scopes } = claims
   const grant = await findGrant(tx, grantId)
   if (grant === undefined || !grantIsLive(grant, realNowMs) || !isOfGrant(claims, grant)) throw notASubject()

@@ -20,6 +20,8 @@ export function fakeSystem(startMs = Date.UTC(2026, 0, 31, 12)): System & { slep
     slept,
     now: () => nowMs,
     elapsed: () => nowMs,
+    uptime: () => nowMs,
+    databaseNow: (toldMs) => toldMs,
     randomBytes: (length) => Buffer.alloc(length, ++counter),
     sleep: async (ms, signal) => {
       signal?.throwIfAborted()

@@ -7,7 +7,7 @@ import { type Listener, listen } from '../../src/service/listen.ts'
 import type { Service } from '../../src/service/service.ts'
 import { realSystem } from '../../src/system.ts'
 import { sqlite } from '../support/databases.ts'
-import { fakeSystem } from '../support/fake-system.ts'
+import { dateSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { consent } from './application.ts'
 import { address, openBrowser } from './browser.ts'
@@ -22,7 +22,7 @@ describe('conformance', () => {
   let listener: Listener
 
   beforeAll(async () => {
-    const system = { ...fakeSystem(), now: () => Date.now() }
+    const system = dateSystem()
     world = await createWorld(sqlite, { system, publicUrl: () => listener.url })
     const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
     listener = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port: 0, system: realSystem, log })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { sqlite } from '../support/databases.ts'
-import { fakeSystem } from '../support/fake-system.ts'
+import { dateSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Application, createApplication, mcpResource, signedIn } from './application.ts'
 import { address, type Browser, openBrowser, type Page } from './browser.ts'
@@ -21,7 +21,7 @@ describe('a device without a browser', () => {
 
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
-    world = await createWorld(sqlite, { system: { ...fakeSystem(), now: () => Date.now() } })
+    world = await createWorld(sqlite, { system: dateSystem() })
     device = await createApplication(world, {
       client_name: 'A device',
       redirect_uris: [],

@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto'
 import * as oauth from 'oauth4webapi'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sqlite } from '../support/databases.ts'
-import { fakeSystem } from '../support/fake-system.ts'
+import { dateSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Application, connect, transport } from './application.ts'
 import { address } from './browser.ts'
@@ -112,7 +112,7 @@ describe('access tokens', () => {
   let idToken: string
 
   beforeAll(async () => {
-    world = await createWorld(sqlite, { system: { ...fakeSystem(), now: () => Date.now() } })
+    world = await createWorld(sqlite, { system: dateSystem() })
     const { tokens, application: connected } = await connect(world, { scope: 'openid cards:agent' })
     application = connected
     idToken = (tokens as unknown as { id_token: string }).id_token

@@ -4,7 +4,7 @@ import { type Connections, createConnections } from '../../src/service/oauth/con
 import { firstOwner } from '../../src/service/store/sign-ins.ts'
 import type { UserRow } from '../../src/service/store/tables.ts'
 import { databases } from '../support/databases.ts'
-import { fakeSystem } from '../support/fake-system.ts'
+import { dateSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { connect, transport } from './application.ts'
 import { address, openBrowser } from './browser.ts'
@@ -21,7 +21,7 @@ describe.each(databases)('a connection on $name', (database) => {
 
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
-    world = await createWorld(database, { system: { ...fakeSystem(), now: () => Date.now() } })
+    world = await createWorld(database, { system: dateSystem() })
     connections = createConnections(world.store, world.system)
     user = (await world.store.transaction(firstOwner)) as UserRow
     connected = await connect(world)

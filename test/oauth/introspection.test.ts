@@ -3,7 +3,7 @@ import { createConnections } from '../../src/service/oauth/connections.ts'
 import { firstOwner } from '../../src/service/store/sign-ins.ts'
 import type { UserRow } from '../../src/service/store/tables.ts'
 import { sqlite } from '../support/databases.ts'
-import { fakeSystem } from '../support/fake-system.ts'
+import { dateSystem } from '../support/fake-system.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { connect, createApplication, mcpResource } from './application.ts'
 import { address } from './browser.ts'
@@ -15,7 +15,7 @@ describe('introspection', () => {
 
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
-    world = await createWorld(sqlite, { system: { ...fakeSystem(), now: () => Date.now() } })
+    world = await createWorld(sqlite, { system: dateSystem() })
     connected = await connect(world)
   })
   afterEach(async () => {

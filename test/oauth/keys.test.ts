@@ -117,6 +117,7 @@ describe('signing keys', () => {
     let transactions = 0
     const counting: Store = {
       dialect: world.store.dialect,
+      clock: world.store.clock,
       close: () => world.store.close(),
       read: (work) => {
         transactions += 1

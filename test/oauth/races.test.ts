@@ -3,7 +3,7 @@ import { createService, type Service } from '../../src/service/service.ts'
 import { openStore } from '../../src/service/store/open.ts'
 import type { Store } from '../../src/service/store/store.ts'
 import { databases } from '../support/databases.ts'
-import { fakeSystem } from '../support/fake-system.ts'
+import { dateSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import {
   type Application,
@@ -23,7 +23,7 @@ describe.each(databases)('at once on $name', (database) => {
   let services: Service[]
 
   beforeEach(async () => {
-    const system = { ...fakeSystem(), now: () => Date.now() }
+    const system = dateSystem()
     world = await createWorld(database, { system })
     const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
     stores = [await openStore({ url: world.url, system }), await openStore({ url: world.url, system })]

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { countClients } from '../../src/service/store/oauth-records.ts'
 import { databases, sqlite } from '../support/databases.ts'
-import { fakeSystem } from '../support/fake-system.ts'
+import { dateSystem, fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { authorizationUrl, callback, connect, createApplication } from './application.ts'
 import { address, openBrowser } from './browser.ts'
@@ -26,7 +26,7 @@ describe('registration', () => {
   let world: World
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
-    world = await createWorld(sqlite, { system: { ...fakeSystem(), now: () => Date.now() } })
+    world = await createWorld(sqlite, { system: dateSystem() })
   })
   afterEach(async () => {
     vi.useRealTimers()

@@ -2,7 +2,7 @@ import * as client from 'openid-client'
 import { createPerson } from '../auth/person.ts'
 import { startPlainProvider } from '../auth/plain-provider.ts'
 import { sqlite } from '../support/databases.ts'
-import { fakeSystem } from '../support/fake-system.ts'
+import { dateSystem } from '../support/fake-system.ts'
 import { createWorld } from '../support/world.ts'
 import { consent } from './application.ts'
 import { address, openBrowser } from './browser.ts'
@@ -36,7 +36,7 @@ export const redirectUri = 'http://127.0.0.1:53682/callback'
 
 /** This service, without a network between. Its time is `Date`'s. */
 export async function openService(): Promise<Side> {
-  const system = { ...fakeSystem(), now: () => Date.now() }
+  const system = dateSystem()
   const world = await createWorld(sqlite, { system })
   const send: Side['send'] = (url, init) => world.service.fetch(new Request(url, init))
   return {

@@ -97,6 +97,7 @@ describe.each(databases)('rate limits on $name', (database) => {
     const { store, system } = world
     const stale: Store = {
       dialect: store.dialect,
+      clock: store.clock,
       close: () => store.close(),
       read: (work) => store.read(work),
       transaction: (work) => {

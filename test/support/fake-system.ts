@@ -2,8 +2,12 @@ import { createHash } from 'node:crypto'
 import type { System } from '../../src/system.ts'
 
 export interface FakeSystem extends System {
-  /** Moves the clock. */
+  /** Lets time pass. */
   pass(ms: number): void
+  /** Sets the machine's clock wrong, so far ahead, while no time passes; a database's clock stays right. */
+  setAhead(ms: number): void
+  /** Lets the machine sleep: time passes, which its monotonic clock does not notice. */
+  suspend(ms: number): void
   /** How long somebody slept, in order. */
   readonly slept: readonly number[]
 }
@@ -11,14 +15,25 @@ export interface FakeSystem extends System {
 /** A clock that stands still until it is moved, sleeps that take none of its owner's time, and repeatable randomness. */
 export function fakeSystem({ now = Date.UTC(2026, 0, 15, 12), seed = 'seed' } = {}): FakeSystem {
   let nowMs = now
+  let aheadMs = 0
+  let suspendedMs = 0
   let count = 0
   const slept: number[] = []
   return {
     slept,
-    now: () => nowMs,
-    elapsed: () => nowMs,
+    now: () => nowMs + aheadMs,
+    elapsed: () => nowMs - suspendedMs,
+    uptime: () => nowMs,
+    databaseNow: () => nowMs,
     pass: (ms) => {
       nowMs += ms
+    },
+    setAhead: (ms) => {
+      aheadMs = ms
+    },
+    suspend: (ms) => {
+      nowMs += ms
+      suspendedMs += ms
     },
     randomBytes: (length) => {
       const blocks = Array.from({ length: Math.ceil(length / 32) }, () =>
@@ -32,4 +47,10 @@ export function fakeSystem({ now = Date.UTC(2026, 0, 15, 12), seed = 'seed' } = 
       nowMs += ms
     },
   }
+}
+
+/** A fake system on the time of `Date`, which the libraries read and a test sets: all of its clocks go by that. */
+export function dateSystem(): FakeSystem {
+  const now = () => Date.now()
+  return { ...fakeSystem(), now, elapsed: now, uptime: now, databaseNow: now }
 }

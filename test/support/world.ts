@@ -1,6 +1,7 @@
 import type { Environment } from '../../src/operation.ts'
 import { delegable, scopes } from '../../src/permissions.ts'
 import { createService, type Service } from '../../src/service/service.ts'
+import { openStore } from '../../src/service/store/open.ts'
 import {
   createAgent,
   createCredential,
@@ -103,6 +104,20 @@ function heard(answer: Answer, request: string, unheard: Set<string>): Answer {
       return Reflect.get(target, name, receiver)
     },
   })
+}
+
+/** What another process on the world's database is, which a machine with that clock runs. `drop` ends the process only. */
+export async function anotherProcess(world: World, system: FakeSystem): Promise<World> {
+  const store = await openStore({ url: world.url, system })
+  const logged: string[] = []
+  const line = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
+  const log = { debug: line, info: line, warn: line, error: line }
+  const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000_000, log })
+  const drop = async () => {
+    await service.upkeep.stop()
+    await store.close()
+  }
+  return { ...world, store, service, system, logged, drop, ...caller(service, world.agentKey, new Set()) }
 }
 
 function caller(service: Service, agentKey: string, unheard: Set<string>) {

@@ -43,7 +43,7 @@ export function createAccessTokens({ store, system, publicUrl }: Grounds): Acces
     const stale = keys === undefined || nowMs - keys.readAtMs > (kid && keys.kids.includes(kid) ? keysForMs : 1000)
     if (keys !== undefined && !stale) return keys.set
     const { publishedKeys } = await import('./signed-tokens.ts')
-    keys = { ...(await publishedKeys(store, system)), readAtMs: nowMs }
+    keys = { ...(await publishedKeys(store)), readAtMs: nowMs }
     return keys.set
   }
   return {

@@ -11,7 +11,7 @@ import {
 } from '../store/oauth-records.ts'
 import type { OAuthRecordRow } from '../store/oauth-schema.ts'
 import type { Store } from '../store/store.ts'
-import { settledNow } from '../time.ts'
+import { realNow, settledNow } from '../time.ts'
 import type { ClientLimits } from './clients.ts'
 import { hashOfReference, isReference, referenceTo } from './references.ts'
 
@@ -67,7 +67,7 @@ function recordAdapter(store: Store, system: System, model: string): Adapter {
   return {
     upsert: (id, payload, expiresIn) =>
       store.transaction(async (tx) => {
-        const nowMs = system.now()
+        const nowMs = await realNow(tx)
         await purgeRecords(tx, nowMs)
         const expiresAtMs = expiresIn ? nowMs + expiresIn * 1000 : null
         await saveRecord(tx, { ...key(id), ...columnsOf(payload), expiresAtMs, createdAtMs: nowMs })
@@ -88,7 +88,7 @@ function recordAdapter(store: Store, system: System, model: string): Adapter {
 async function consumeOnce(store: Store, system: System, key: Pick<OAuthRecordRow, 'model' | 'idHash'>): Promise<void> {
   const first = await store.transaction(async (tx) => {
     const grantId = (await findRecord(tx, key))?.grantId
-    if (await consumeRecord(tx, key, Math.floor(system.now() / 1000))) return true
+    if (await consumeRecord(tx, key, Math.floor((await realNow(tx)) / 1000))) return true
     if (grantId) {
       await deleteRecordsOfGrant(tx, grantId)
       await revokeGrant(tx, grantId, await settledNow(tx, system))
@@ -110,7 +110,7 @@ function grantAdapter(store: Store, system: System): Adapter {
       store.read(async (tx) => {
         const grant = await findGrant(tx, id)
         // Allowed, but not yet saved by the server.
-        if (grant === undefined || grant.payload === '{}' || !grantIsLive(grant, system.now())) return undefined
+        if (grant === undefined || grant.payload === '{}' || !grantIsLive(grant, await realNow(tx))) return undefined
         return { ...(JSON.parse(grant.payload) as AdapterPayload), jti: id }
       }),
     destroy: (id) => store.transaction(async (tx) => revokeGrant(tx, id, await settledNow(tx, system))),

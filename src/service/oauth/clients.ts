@@ -1,6 +1,7 @@
 import { newId, type System } from '../../system.ts'
 import { countClients, purgeUnusedClients } from '../store/oauth-records.ts'
 import type { Store } from '../store/store.ts'
+import { realNow } from '../time.ts'
 import { type StrangerBound, strangerLimit } from './stranger-limit.ts'
 
 /** What strangers may in a minute, in one process. */
@@ -41,10 +42,11 @@ export function createClientLimits(store: Store, system: System): ClientLimits {
     mayRegister: async (address) => {
       if (!(await oneMoreRegistration(address))) return false
       return store.transaction(async (tx) => {
-        await purgeUnusedClients(tx, system.now() - unusedForMs)
+        const nowMs = await realNow(tx)
+        await purgeUnusedClients(tx, nowMs - unusedForMs)
         if ((await countClients(tx)) < mostClients) return true
         // Those that strangers filled the room with are not to keep others out for a day.
-        await purgeUnusedClients(tx, system.now() - crowdedForMs)
+        await purgeUnusedClients(tx, nowMs - crowdedForMs)
         return (await countClients(tx)) < mostClients
       })
     },

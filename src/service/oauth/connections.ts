@@ -14,7 +14,7 @@ import { deleteRecordsOfGrant } from '../store/oauth-records.ts'
 import type { OAuthGrantRow } from '../store/oauth-schema.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { UserRow } from '../store/tables.ts'
-import { settledNow } from '../time.ts'
+import { realNow, settledNow } from '../time.ts'
 
 /** An application that a user connected. */
 export interface Connection {
@@ -41,7 +41,7 @@ export function createConnections(store: Store, system: System): Connections {
   return {
     list: (user) =>
       store.transaction(async (tx) => {
-        const grants = await liveGrants(tx, user.id, system.now())
+        const grants = await liveGrants(tx, user.id, await realNow(tx))
         return Promise.all(grants.map((grant) => viewOf(tx, grant)))
       }),
     revoke: (user, grantId) =>
@@ -54,7 +54,7 @@ export function createConnections(store: Store, system: System): Connections {
     narrow: (user, grantId, kept) =>
       store.transaction(async (tx) => {
         const grant = await ownGrant(tx, user, grantId)
-        if (!grantIsLive(grant, system.now())) return
+        if (!grantIsLive(grant, await realNow(tx))) return
         const scopes = grant.scopes.split(' ').filter((scope) => kept.includes(scope))
         await updateGrant(tx, grant.id, { scopes: scopes.join(' ') })
       }),

@@ -8,7 +8,7 @@ import { activeAgents } from '../store/sign-ins.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { AgentRow, UserRow } from '../store/tables.ts'
 import { defaultWallet } from '../store/wallets.ts'
-import { settledNow } from '../time.ts'
+import { realNow, settledNow } from '../time.ts'
 import { lifetimes } from './lifetimes.ts'
 
 /** What an application asks for. */
@@ -67,7 +67,7 @@ export function createConsent(store: Store, system: System): Consent {
     view: (user, request) =>
       store.transaction(async (tx) => {
         const agents = await activeAgents(tx, user.partyId)
-        const [current] = await liveGrants(tx, user.id, system.now(), request.client.id)
+        const [current] = await liveGrants(tx, user.id, await realNow(tx), request.client.id)
         const actsAsUser = agents.length === 0 && !mayCreate(user)
         return {
           permissions: grantable(request.scopes, actsAsUser).map((scope) => ({
@@ -95,7 +95,7 @@ export function createConsent(store: Store, system: System): Consent {
         const nowMs = await settledNow(tx, system)
         const agentId = await chosenAgent({ tx, system, nowMs }, user, choice)
         const allowed = await keepGrant({ tx, system, nowMs }, user, request, agentId)
-        const createdAtMs = system.now()
+        const createdAtMs = await realNow(tx)
         const expiresAtMs = createdAtMs + lifetimes.interaction * 1000
         const none = { grantId: allowed.id, uid: null, userCodeHash: null }
         await saveRecord(tx, { ...decision, ...none, payload: JSON.stringify(allowed), createdAtMs, expiresAtMs })
@@ -162,7 +162,7 @@ async function keepGrant(
   { client, scopes: asked }: ConsentRequest,
   agentId: string | null,
 ): Promise<AllowedGrant> {
-  const realNowMs = system.now()
+  const realNowMs = await realNow(tx)
   const scopes = grantable(asked, agentId === null)
   const expiresAtMs = realNowMs + lifetimes.grant * 1000
   const live = await liveGrants(tx, user.id, realNowMs, client.id)

@@ -4,7 +4,7 @@ import type { System } from '../../system.ts'
 import { authenticate } from '../authenticate.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
 import type { Store } from '../store/store.ts'
-import { settledNow } from '../time.ts'
+import { settledTimes } from '../time.ts'
 import { type AccessTokens, isOfGrant, looksSigned } from './access-tokens.ts'
 import { jsonAnswer, refused } from './json-answers.ts'
 
@@ -30,7 +30,7 @@ export async function introspect(
   const { store, system, environment, accessTokens, publicUrl } = grounds
   const claims = await accessTokens.verify(token)
   return store.transaction(async (tx) => {
-    const times = { nowMs: await settledNow(tx, system), realNowMs: system.now() }
+    const times = await settledTimes(tx, system)
     const authority = { environment, local: new Map(), ...times, claims: undefined }
     let partyId: string
     try {

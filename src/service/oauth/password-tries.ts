@@ -9,6 +9,7 @@ import {
 } from '../store/sign-in-bounds.ts'
 import type { Transaction } from '../store/store.ts'
 import type { UserRow } from '../store/tables.ts'
+import { realNow } from '../time.ts'
 import { strangerLimit } from './stranger-limit.ts'
 
 /** Where somebody signs in. */
@@ -34,12 +35,12 @@ const looked = { each: 30, all: 300, seconds: 60 } as const
 export function createPasswordTries(system: System) {
   const ofStrangers = strangerLimit(looked)
   const ofBrowsers = strangerLimit(looked)
-  const sinceMs = () => system.now() - countedForMs
+  const sinceMs = async (tx: Transaction) => (await realNow(tx)) - countedForMs
   return {
     /** The place, as it is counted. */
     sourceOf: async (tx: Transaction, { address, browser }: SignInPlace, user: UserRow | undefined) => {
       const known = browser === undefined ? undefined : await findKnownBrowser(tx, sha256(browser))
-      const isTheirs = known !== undefined && known.userId === user?.id && system.now() < known.expiresAtMs
+      const isTheirs = known !== undefined && known.userId === user?.id && (await realNow(tx)) < known.expiresAtMs
       return isTheirs ? browserSource(known.idHash) : address
     },
     /** Whether one more password may be looked at there. */
@@ -47,13 +48,13 @@ export function createPasswordTries(system: System) {
       source !== undefined && isBrowser(source) ? ofBrowsers(source) : ofStrangers(source),
     /** Whether the account is closed at the place. To be asked, with what follows, under the account's lock. */
     isClosed: async (tx: Transaction, account: string, source = nowhere) => {
-      const refused = await countRefusedPasswords(tx, { account, source, sinceMs: sinceMs() })
+      const refused = await countRefusedPasswords(tx, { account, source, sinceMs: await sinceMs(tx) })
       return refused.here >= mostHere || (!isBrowser(source) && refused.anywhere >= mostAnywhere)
     },
-    noteWrong: (tx: Transaction, account: string, source = nowhere) => {
-      const refusedAtMs = system.now()
+    noteWrong: async (tx: Transaction, account: string, source = nowhere) => {
+      const refusedAtMs = await realNow(tx)
       const id = newId('refusal', system, refusedAtMs)
-      return insertRefusedPassword(tx, { id, account, source, refusedAtMs }, sinceMs())
+      return insertRefusedPassword(tx, { id, account, source, refusedAtMs }, await sinceMs(tx))
     },
     noteRight: (tx: Transaction, account: string, source = nowhere) => forgetRefusedPasswords(tx, account, source),
   }

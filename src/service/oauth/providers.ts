@@ -11,15 +11,15 @@ const keysForMs = 10 * 60_000
 export function createProviders(grounds: ProviderGrounds): () => Promise<Provider> {
   const { store, system } = grounds
   let made: { provider: Promise<Provider>; kids: string } | undefined
-  let lookedAtMs = Number.NEGATIVE_INFINITY
+  let lookedElapsedMs = Number.NEGATIVE_INFINITY
   return async () => {
     const [{ createProvider }, { currentSigningKeys }] = await Promise.all([
       import('./provider.ts'),
       import('./signing-keys.ts'),
     ])
-    if (made !== undefined && system.now() - lookedAtMs < keysForMs) return made.provider
-    lookedAtMs = system.now()
-    const keys = await currentSigningKeys(store, system)
+    if (made !== undefined && system.elapsed() - lookedElapsedMs < keysForMs) return made.provider
+    lookedElapsedMs = system.elapsed()
+    const keys = await currentSigningKeys(store)
     const kids = keys.map(({ kid }) => kid).join(' ')
     if (made?.kids !== kids) made = { kids, provider: createProvider(grounds, keys) }
     return made.provider

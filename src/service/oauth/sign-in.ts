@@ -13,6 +13,7 @@ import {
 } from '../store/sign-ins.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { UserRow } from '../store/tables.ts'
+import { realNow } from '../time.ts'
 import { createPasswordTries, type SignInPlace } from './password-tries.ts'
 
 /** A user who is signed in, and the text that forms of this session carry. */
@@ -55,7 +56,7 @@ export function createSignIn(store: Store, system: System): SignIn {
   const tries = createPasswordTries(system)
   const begin = async (tx: Transaction, user: UserRow, { browser: before }: SignInPlace): Promise<Begun> => {
     const [session, browser] = [newSecret(system), newSecret(system)]
-    const nowMs = system.now()
+    const nowMs = await realNow(tx)
     const row = { userId: user.id, createdAtMs: nowMs }
     await insertSession(tx, { ...row, idHash: sha256(session), expiresAtMs: nowMs + sessionSeconds * 1000 })
     const known = { ...row, idHash: sha256(browser), expiresAtMs: nowMs + browserSeconds * 1000 }
@@ -97,7 +98,7 @@ export function createSignIn(store: Store, system: System): SignIn {
       store.transaction(async (tx) => {
         if (session === undefined) return undefined
         const row = await findSession(tx, sha256(session))
-        if (row === undefined || system.now() >= row.expiresAtMs) return undefined
+        if (row === undefined || (await realNow(tx)) >= row.expiresAtMs) return undefined
         const user = await findUser(tx, row.userId)
         // The database has the session's hash only, so nobody who reads it knows what the session's forms carry.
         return user && { user, formToken: (purpose) => hmac(session, `form ${purpose}`) }

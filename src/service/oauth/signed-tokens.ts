@@ -1,5 +1,4 @@
 import { createLocalJWKSet, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
-import type { System } from '../../system.ts'
 import type { Store } from '../store/store.ts'
 import type { AccessTokenClaims } from './access-tokens.ts'
 import { lifetimes } from './lifetimes.ts'
@@ -12,8 +11,8 @@ const clockTolerance = 5
 type KeySet = ReturnType<typeof createLocalJWKSet>
 
 /** The public parts of the keys that tokens may be signed with. */
-export async function publishedKeys(store: Store, system: System): Promise<{ set: KeySet; kids: string[] }> {
-  const current = await currentSigningKeys(store, system)
+export async function publishedKeys(store: Store): Promise<{ set: KeySet; kids: string[] }> {
+  const current = await currentSigningKeys(store)
   const set = createLocalJWKSet({ keys: current.map(({ d: _, ...publicKey }) => publicKey) })
   return { set, kids: current.map(({ kid }) => kid) }
 }

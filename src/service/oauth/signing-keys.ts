@@ -1,8 +1,8 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose'
-import type { System } from '../../system.ts'
 import type { SigningKeyRow } from '../store/oauth-schema.ts'
 import { deleteSigningKey, insertSigningKey, signingKeys } from '../store/sign-ins.ts'
 import type { Store } from '../store/store.ts'
+import { realNow } from '../time.ts'
 
 /** RFC 7518 section 3.4: small keys and signatures, known to every library. */
 export const signingAlgorithm = 'ES256'
@@ -19,14 +19,17 @@ const keptForMs = signsForMs + 2 * dayMs
  * The keys that access tokens may be signed with, the one that signs first. When it is time to, makes a new one and
  * forgets those that are past.
  */
-export async function currentSigningKeys(store: Store, system: System): Promise<SigningKey[]> {
-  const known = await store.read(signingKeys)
-  if (known.some(signs(system.now())) && known.every(isKept(system.now()))) return known.map(parsed)
+export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
+  const { known, knownAtMs } = await store.read(async (tx) => ({
+    known: await signingKeys(tx),
+    knownAtMs: await realNow(tx),
+  }))
+  if (known.some(signs(knownAtMs)) && known.every(isKept(knownAtMs))) return known.map(parsed)
   const made = await newKey()
   return store.transaction(async (tx) => {
     // Of two processes that find that it is time, one makes the key.
     await tx.lock('signing keys')
-    const nowMs = system.now()
+    const nowMs = await realNow(tx)
     const rows = await signingKeys(tx)
     const kept = rows.filter(isKept(nowMs))
     for (const { kid } of rows) if (!kept.some((row) => row.kid === kid)) await deleteSigningKey(tx, kid)

@@ -27,21 +27,29 @@ const put = prepared((db, row: IdempotencyRecordRow) => {
     .onConflict((conflict) => conflict.columns(['partyId', 'key']).doUpdateSet(rest))
 })
 
-/** Forgets at most `limit` keys whose operation finished at or before `finishedBeforeMs`. */
-export async function purgeIdempotencyRecords(
+/** Deletes at most `limit` records of what finished at or before `finishedBeforeMs`, the oldest first; gives their number. */
+export async function deleteIdempotencyRecords(
   tx: Transaction,
   finishedBeforeMs: number,
   limit: number,
 ): Promise<number> {
-  const rows = await tx.db
-    .selectFrom('idempotencyRecords')
-    .select(['partyId', 'key'])
-    .where('finishedAtMs', '<=', finishedBeforeMs)
-    .orderBy('finishedAtMs')
-    .limit(limit)
-    .execute()
-  for (const { partyId, key } of rows) {
-    await tx.db.deleteFrom('idempotencyRecords').where('partyId', '=', partyId).where('key', '=', key).execute()
-  }
-  return rows.length
+  const { numAffectedRows = 0n } = await deleteOldest(tx, { finishedBeforeMs, limit })
+  return Number(numAffectedRows)
 }
+
+const deleteOldest = prepared((db, { finishedBeforeMs, limit }: { finishedBeforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('idempotencyRecords')
+    .where(({ eb, refTuple, selectFrom }) =>
+      eb(
+        refTuple('partyId', 'key'),
+        'in',
+        selectFrom('idempotencyRecords')
+          .select(['partyId', 'key'])
+          .where('finishedAtMs', '<=', finishedBeforeMs)
+          .orderBy('finishedAtMs')
+          .limit(limit)
+          .$asTuple('partyId', 'key'),
+      ),
+    ),
+)

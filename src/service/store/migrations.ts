@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { createCardPagesSchema } from './card-pages-schema.ts'
+import { addHighestTime } from './clock-schema.ts'
 import { createCredentialsSchema } from './credentials-schema.ts'
 import { hashIdempotencyKeys } from './idempotency-schema.ts'
 import { createInvitationLinksSchema } from './invitation-links-schema.ts'
@@ -185,6 +186,7 @@ const migrations: Record<string, Migration> = {
   },
   '0013_spending': { up: createSpendingSchema },
   '0015_sign_in_bounds': { up: createSignInBoundsSchema },
+  '0014_highest_time': { up: addHighestTime },
 }
 
 async function lastApplied(db: Kysely<Tables>): Promise<string | undefined> {

@@ -3,13 +3,15 @@ import type { Pool } from 'pg'
 import type { System } from '../../system.ts'
 import { Gate, Lines, NotMyTurnError, Place } from './lines.ts'
 import { migrate } from './migrations.ts'
+import { RealClock } from './real-clock.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /** A store over a PostgreSQL database, which any number of processes may share. */
 export async function openPostgres({ url, system }: { url: string; system: System }): Promise<Store> {
-  const writers = await openLane(url, mostWriting)
-  const readers = await openLane(url, mostReading)
+  const clock = new RealClock(system, { shared: true })
+  const writers = await openLane(url, mostWriting, clock)
+  const readers = await openLane(url, mostReading, clock)
   const close = () => Promise.all([writers.db.destroy(), readers.db.destroy()])
   try {
     await migrate(writers.db)
@@ -32,6 +34,7 @@ export async function openPostgres({ url, system }: { url: string; system: Syste
   }
   return {
     dialect: 'postgres',
+    clock,
     transaction: (work) => counted(() => transaction(context, work)),
     read: (work) => counted(() => readOnly(readers, work)),
     close() {
@@ -52,6 +55,7 @@ const attemptLimit = 20
 /** Connections, and who may use one. */
 interface Lane {
   db: Kysely<Tables>
+  clock: RealClock
   gate: Gate
 }
 
@@ -59,9 +63,10 @@ interface Lane {
  * One more is let in than there are connections: it waits in the pool, and when no connection becomes free there for
  * the time that connecting may take, the database is stuck.
  */
-async function openLane(url: string, connections: number): Promise<Lane> {
+async function openLane(url: string, connections: number, clock: RealClock): Promise<Lane> {
   const pool = await createPool(url, connections)
-  return { db: new PooledKysely<Tables>({ dialect: new PostgresDialect({ pool }) }), gate: new Gate(connections + 1) }
+  const db = new PooledKysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  return { db, clock, gate: new Gate(connections + 1) }
 }
 
 async function createPool(url: string, connections: number): Promise<Pool> {
@@ -122,7 +127,7 @@ function readOnly<T>(readers: Lane, work: (tx: Transaction) => Promise<T>): Prom
     try {
       return await readers.db.connection().execute((db) => {
         begin()
-        return work(transactionOver(db, new Place(new Lines())))
+        return work(transactionOver(db, readers.clock, new Place(new Lines())))
       })
     } catch (error) {
       throw asBusy(error) ?? error
@@ -146,7 +151,7 @@ function attemptOnce<T>(
       .setIsolationLevel('read committed')
       .execute(async (kysely) => {
         begin()
-        const tx = transactionOver(kysely, place)
+        const tx = transactionOver(kysely, writers.clock, place)
         for (const name of [...contended].sort()) await tx.lock(name)
         return work(tx)
       }),
@@ -169,13 +174,14 @@ async function inLane<T>({ gate }: Lane, use: (begin: () => void) => Promise<T>)
   }
 }
 
-function transactionOver(db: Kysely<Tables>, place: Place): Transaction {
+function transactionOver(db: Kysely<Tables>, clock: RealClock, place: Place): Transaction {
   const lock = async (name: string): Promise<void> => {
     await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db)
   }
   let depth = 0
   return {
     db,
+    clock,
     async savepoint(work) {
       depth += 1
       const name = sql.id(`level_${depth}`)

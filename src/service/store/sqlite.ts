@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { nextTurn, type System } from '../../system.ts'
 import { migrate } from './migrations.ts'
+import { RealClock } from './real-clock.ts'
 import { asBusy, Connection, isLocked, kyselyOver } from './sqlite-connection.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction } from './store.ts'
 
@@ -55,6 +56,7 @@ interface Job {
 
 class GroupCommittingStore implements Store {
   readonly dialect = 'sqlite'
+  readonly clock: RealClock
   readonly #connection: Connection
   readonly #system: System
   readonly #tx: Transaction
@@ -69,7 +71,8 @@ class GroupCommittingStore implements Store {
     this.#path = path
     this.#connection = new Connection(database)
     this.#system = system
-    this.#tx = transactionOver(this.#connection)
+    this.clock = new RealClock(system, { shared: false })
+    this.#tx = transactionOver(this.#connection, this.clock)
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -87,7 +90,7 @@ class GroupCommittingStore implements Store {
     if (this.#closed) throw new StoreBusyError('The database is closed.')
     if (this.#reader === undefined) {
       const connection = new Connection(new DatabaseSync(this.#path, { readOnly: true, timeout: 0 }))
-      this.#reader = { connection, tx: transactionOver(connection) }
+      this.#reader = { connection, tx: transactionOver(connection, this.clock) }
     }
     try {
       return await work(this.#reader.tx)
@@ -168,10 +171,11 @@ class GroupCommittingStore implements Store {
   }
 }
 
-function transactionOver(connection: Connection): Transaction {
+function transactionOver(connection: Connection, clock: RealClock): Transaction {
   let depth = 0
   return {
     db: kyselyOver(connection),
+    clock,
     async savepoint(work) {
       depth += 1
       const name = `level_${depth}`

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import type { RealClock } from './real-clock.ts'
 import type { Tables } from './tables.ts'
 
 /**
@@ -7,6 +8,7 @@ import type { Tables } from './tables.ts'
  */
 export interface Store {
   readonly dialect: 'sqlite' | 'postgres'
+  readonly clock: RealClock
   /**
    * Runs `work` in a transaction. What it throws undoes it and is thrown on. A `StaleWriteError` and the database's
    * own serialization failures run it again, a bounded number of times; so `work` has no effects but through `tx`.
@@ -24,6 +26,8 @@ export interface Store {
 
 export interface Transaction {
   readonly db: Kysely<Tables>
+  /** Real time, of which the database knows how far it has come. */
+  readonly clock: RealClock
   /** Runs `work`; what it throws undoes its writes, keeps those before it, and is thrown on. */
   savepoint<T>(work: () => Promise<T>): Promise<T>
   /** Takes the lock of that name until the transaction ends; false, at once, when another transaction holds it. */

@@ -1,4 +1,5 @@
 import type { CardPageRow } from './card-pages-schema.ts'
+import type { ClockRow } from './clock-schema.ts'
 import type { AccessTokenRow, ActivityRow } from './credential-tables.ts'
 import type { InvitationLinkRow } from './invitation-links-schema.ts'
 import type { CustomerInvitationRow } from './invitation-tables.ts'
@@ -246,12 +247,6 @@ export interface IdempotencyRecordRow {
   /** Sealed: only the Idempotency-Key itself opens it. */
   body: string | null
   finishedAtMs: number | null
-}
-
-/** One row: how far the sandbox's clock is ahead of real time. */
-export interface ClockRow {
-  id: 1
-  offsetMs: number
 }
 
 export interface SubscriptionRow {
