@@ -167,6 +167,15 @@ const rules: readonly Rule[] = [
     good: { path: 'scripts/bundle.ts', text: 'export const one = 1' },
   },
   {
+    name: 'what a page says is waited for: expect.poll instead of expect(await …)',
+    covers: (path) => path.startsWith('test/') && path.endsWith('.ts'),
+    faults: without(
+      /\bexpect\(await \S.*\.(textContent|allTextContents|inputValue|isVisible|isHidden|getAttribute|evaluate|innerHTML)\(/,
+    ),
+    bad: { path: 'test/pages/claim.test.ts', text: 'expect(await page.locator(main).textContent()).toBe(one)' },
+    good: { path: 'test/pages/claim.test.ts', text: 'await expect.poll(() => page.getByRole(one).textContent())' },
+  },
+  {
     name: 'nothing is left to be done later',
     covers: (path) => path !== 'package-lock.json',
     faults: (text) =>

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proveBooks } from '../service/books.ts'
 import { databases } from '../support/databases.ts'
+import { tries } from '../support/depth.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { type Action, action } from './actions.ts'
 import { type List, listsOf } from './lists.ts'
@@ -66,7 +67,7 @@ describe.each(databases)('lists and a model of them on $name', (database) => {
       const [wallet] = (await world.get('/wallets', { key: shop.apiKey })).json.data
       expect(wallet.attributes.balance.available).toBe(state.shopFunds)
     })
-    await fc.assert(property, { numRuns: 20, interruptAfterTimeLimit: 50_000 })
+    await fc.assert(property, { numRuns: tries(20) })
   })
 
   async function started(party: OtherParty, shop: OtherParty): Promise<State> {

@@ -5,6 +5,7 @@ import { pageOf } from '../../src/mcp/list-page.ts'
 import { operationsOf, toolList } from '../../src/mcp/tools.ts'
 import type { OperationDefinition } from '../../src/operation.ts'
 import { sqlite } from '../support/databases.ts'
+import { tries } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { connected, person } from './connected.ts'
 import { errorOf, hosts } from './hosts.ts'
@@ -105,7 +106,7 @@ test('pages put together are the list, whatever their length', () => {
       } while (cursor !== undefined)
       expect(read).toEqual(items)
     }),
-    { numRuns: 200 },
+    { numRuns: tries(200) },
   )
 })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { proveBooks } from '../service/books.ts'
 import { databases } from '../support/databases.ts'
+import { tries } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'
 
@@ -193,7 +194,7 @@ describe.each(databases)('money on $name', (database) => {
         await world.drop()
       }
     })
-    await fc.assert(property, { numRuns: 15 })
+    await fc.assert(property, { numRuns: tries(15) })
   })
 
   test('is neither made nor lost when parties pay each other at once', async () => {

@@ -6,13 +6,14 @@ import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/service/store/open.ts'
 import { realSystem } from '../../src/system.ts'
 import { databases } from '../support/databases.ts'
+import { isDeep } from '../support/depth.ts'
 import { proveBooks } from './books.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 const secret = 'crash-test-agent-secret-0123456789'
 const workers = 16
 /** Acknowledgements after which a round's process is killed. */
-const rounds = [60, 150, 240]
+const rounds = isDeep ? [60, 150, 240] : [60, 150]
 
 interface Server {
   url: string

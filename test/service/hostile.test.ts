@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databases } from '../support/databases.ts'
+import { tries } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
@@ -34,7 +35,7 @@ describe.each(databases)('hostile bodies on $name', (database) => {
         ...(answer.json.errors[0].source === undefined ? {} : { source: answer.json.errors[0].source }),
       })
     })
-    await fc.assert(property, { numRuns: 150 })
+    await fc.assert(property, { numRuns: tries(150) })
   })
 
   test('of any attributes are taken or refused, and never break the service', async () => {
@@ -56,7 +57,7 @@ describe.each(databases)('hostile bodies on $name', (database) => {
       const { status } = await world.post(path, value)
       expect([200, 400, 403, 404, 422]).toContain(status)
     })
-    await fc.assert(property, { numRuns: 150 })
+    await fc.assert(property, { numRuns: tries(150) })
   })
 
   test.each([

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { databases } from '../support/databases.ts'
+import { tries } from '../support/depth.ts'
 import { type Answer, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { proveBooks } from './books.ts'
 
@@ -189,7 +190,7 @@ describe.each(databases)('the ledger on $name', (database) => {
         await world.drop()
       }
     })
-    await fc.assert(property, { numRuns: 30, examples: sure.map((steps) => [steps]) })
+    await fc.assert(property, { numRuns: tries(30), examples: sure.map((steps) => [steps]) })
     expect([...outcomes].sort()).toEqual(
       ['authorized', 'captured', 'declined', 'partially_captured', 'refunded', 'reversed'].sort(),
     )

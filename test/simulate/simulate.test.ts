@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SimulationResult } from '../../src/simulate/simulate.ts'
 import { databases } from '../support/databases.ts'
+import { tries } from '../support/depth.ts'
 import { type Fault, type Fetch, inProcess, simulateInProcess } from './in-process.ts'
 
 const sha256Of = ({ report }: SimulationResult) => /sha256 ([0-9a-f]{64})/.exec(report)?.[1]
@@ -47,7 +48,7 @@ describe('on the real service', () => {
   })
 
   it('answers as predicted whatever the seed', async () => {
-    for (const seed of ['a', 'b', 'c', 'd', 'e', 'f']) {
+    for (const seed of ['a', 'b', 'c', 'd', 'e', 'f'].slice(0, tries(6))) {
       expect((await simulateInProcess({ agents: 2, purchases: 8, seed })).report).toContain('as predicted')
     }
   })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dateOf, dayMs, type Interval, startOfDayAfter } from '../../src/service/domain/calendar.ts'
 import { databases } from '../support/databases.ts'
+import { tries } from '../support/depth.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { inParts, type Merchant, merchant, monthly, proveCharges } from './merchant.ts'
@@ -72,7 +73,7 @@ describe('the days that payments fall due', () => {
         expect(found % dayMs).toBe(0)
         expect(dateOf(found)).toBe(walk(new Date(ms).toISOString().slice(0, 10), interval, steps))
       }),
-      { numRuns: 400 },
+      { numRuns: tries(400) },
     )
   })
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freezeTerms } from '../../src/service/domain/subscription-terms.ts'
 import { expectRefusal } from '../service/refusals.ts'
 import { databases } from '../support/databases.ts'
+import { tries } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { inParts, type Merchant, merchant, monthly, proveCharges } from './merchant.ts'
 
@@ -255,7 +256,7 @@ describe('the parts of a total', () => {
           expect(tax).toBeGreaterThanOrEqual(0)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     )
   })
 
@@ -271,7 +272,7 @@ describe('the parts of a total', () => {
         if (Math.floor(totalAmount / paymentCount) < 50) expect(freeze).toThrow(/a card payment is 50 to/)
         else expect(freeze).not.toThrow()
       }),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     )
   })
 })

@@ -7,6 +7,7 @@ import { freezeTerms } from '../../src/service/domain/subscription-terms.ts'
 import * as billing from '../../src/service/domain/subscriptions.ts'
 import { cardBehaviors } from '../../tools/subscriptions.ts'
 import { databases } from '../support/databases.ts'
+import { tries } from '../support/depth.ts'
 import { createWorld } from '../support/world.ts'
 import { type Command, DayByDay } from './day-by-day.ts'
 import { dayMs, merchant, ok, proveCharges } from './merchant.ts'
@@ -129,7 +130,7 @@ describe('billing as a function', () => {
         reached.add(jump.state.status)
         expect(play(story, onTheWay(shares))).toEqual(jump)
       }),
-      { numRuns: 3000 },
+      { numRuns: tries(3000) },
     )
     expect([...reached].sort()).toEqual(['active', 'canceled', 'completed', 'needs_attention', 'past_due'])
   })
@@ -141,7 +142,7 @@ describe('billing as a function', () => {
       fc.property(history, (story) => {
         expect(play(story, hourly)).toEqual(play(story, () => []))
       }),
-      { numRuns: 150 },
+      { numRuns: tries(150) },
     )
   })
 
@@ -174,7 +175,7 @@ describe('billing as a function', () => {
           next: final ? null : model.next,
         })
       }),
-      { numRuns: 3000 },
+      { numRuns: tries(3000) },
     )
     expect(reasons.size, 'every reason and none').toBe(6)
   })
@@ -253,7 +254,7 @@ describe.each(databases)('billing through the service on $name', (database) => {
       fc.asyncProperty(stories, stops, async (several, shares) => {
         expect(await told(several, shares.slice(0, 6))).toEqual(await told(several, []))
       }),
-      { numRuns: 5, endOnFailure: true },
+      { numRuns: tries(5), endOnFailure: true },
     )
   })
 })
