@@ -13,6 +13,11 @@ interface Refused {
 export function expectRefusal(answer: Answer, code: ErrorCode, { status, source, retryable }: Refused = {}): string {
   const expected = status ?? errorTable[code].status
   const supportId = expect.stringMatching(/^req_[0-9a-f]{32}$/)
+  const { minimum, maximum } = answer.json.errors[0].meta
+  const told = Object.entries({ minimum, maximum }).filter(
+    ([, bound]) => code === 'invalid_value' && bound !== undefined,
+  )
+  const bounds = Object.fromEntries(told.map(([name]) => [name, expect.any(Number)]))
   expect(answer.json).toStrictEqual({
     errors: [
       {
@@ -20,13 +25,13 @@ export function expectRefusal(answer: Answer, code: ErrorCode, { status, source,
         detail: expect.stringMatching(/\S/),
         status: String(expected),
         ...(source === undefined ? {} : { source }),
-        meta: retryable === undefined ? { supportId } : { supportId, retryable },
+        meta: { supportId, ...(retryable === undefined ? {} : { retryable }), ...bounds },
       },
     ],
   })
   expect(answer.status).toBe(expected)
   expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
-  expect(answer.text).not.toMatch(/\.ts\b|node:internal|\bat .+:\d+/)
+  expect(answer.text).not.toMatch(/\.ts\b|node:internal|\\n +at |\bat (async )?\S+ \(/)
   return answer.json.errors[0].meta.supportId
 }
 
