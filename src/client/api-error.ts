@@ -1,6 +1,6 @@
-import { type ErrorSource, errorTable, maskSecrets } from '../errors.ts'
+import { type Bounds, type ErrorSource, errorTable, type Failure, maskSecrets } from '../errors.ts'
 import type { OperationDefinition } from '../operation.ts'
-import { isTooLarge, passingStatuses, retryAfterMs } from './retry.ts'
+import { isTooLarge, mayBeCarriedOut, passingStatuses, retryAfterMs } from './retry.ts'
 import type { Answer } from './send.ts'
 
 interface ApiErrorFields {
@@ -9,7 +9,11 @@ interface ApiErrorFields {
   detail: string
   supportId: string | undefined
   source: ErrorSource | undefined
+  accepts: Bounds | undefined
   retryable: boolean
+  outcomeUnknown: boolean
+  unreached: boolean
+  tooLarge: boolean
   retryAfterSeconds: number | undefined
   next: string
   idempotencyKey: string | undefined
@@ -26,8 +30,16 @@ export class ApiError extends Error {
   /** `req_…`, to quote to the service's support. */
   readonly supportId: string | undefined
   readonly source: ErrorSource | undefined
+  /** What would be accepted where the source points. */
+  readonly accepts: Bounds | undefined
   /** The same call with the same idempotency key may succeed later, and is safe. */
   readonly retryable: boolean
+  /** The change may have been made, or still be: only an unchanged repeat with the same key does not make it twice. */
+  readonly outcomeUnknown: boolean
+  /** Nothing listens at the address, or it has none. */
+  readonly unreached: boolean
+  /** The answer is longer than is read; that of a repeat would be too. */
+  readonly tooLarge: boolean
   readonly retryAfterSeconds: number | undefined
   /** What the caller should do. */
   readonly next: string
@@ -43,7 +55,11 @@ export class ApiError extends Error {
     this.detail = fields.detail
     this.supportId = fields.supportId
     this.source = fields.source
+    this.accepts = fields.accepts
     this.retryable = fields.retryable
+    this.outcomeUnknown = fields.outcomeUnknown
+    this.unreached = fields.unreached
+    this.tooLarge = fields.tooLarge
     this.retryAfterSeconds = fields.retryAfterSeconds
     this.next = fields.next
     this.idempotencyKey = fields.idempotencyKey
@@ -55,6 +71,8 @@ export interface RefusalContext {
   operation: OperationDefinition
   idempotencyKey: string | undefined
   attempts: number
+  /** An earlier attempt, or the call that this one repeats, may have been carried out. */
+  unanswered: boolean
   host: string
   /** Masked should the service repeat it. */
   credential: string
@@ -62,16 +80,21 @@ export interface RefusalContext {
 }
 
 /** The error that an answer is, when it is not the success that was asked for. */
-export function refusal(answer: Answer, context: RefusalContext): ApiError {
-  const { operation, idempotencyKey, attempts } = context
+export function refusal(answer: Answer, context: RefusalContext): ApiError | Failure {
+  const { operation, idempotencyKey, attempts, unanswered } = context
+  if (answer.kind === 'unsent' && !unanswered) return answer.failure
   const found = read(answer, context.host)
   const passing = isPassing(answer)
   const repeatable = operation.effect === 'read' || idempotencyKey !== undefined
   const waitMs = retryAfterMs(answer, context.nowMs)
+  const open = found.retryable || (passing && mayBeCarriedOut(answer)) || (unanswered && !settles(answer))
   return new ApiError({
     ...found,
     detail: safe(found.detail, context.credential),
     retryable: (passing || found.retryable) && (repeatable || found.status === 429) && !isTooLarge(answer),
+    outcomeUnknown: operation.effect !== 'read' && open,
+    unreached: answer.kind === 'broken' && answer.unreached,
+    tooLarge: isTooLarge(answer),
     retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1000),
     next: isTooLarge(answer)
       ? afterTooLarge(operation)
@@ -83,7 +106,23 @@ export function refusal(answer: Answer, context: RefusalContext): ApiError {
   })
 }
 
-type Found = Pick<ApiErrorFields, 'code' | 'status' | 'detail' | 'supportId' | 'source' | 'retryable'>
+/** Refusals that come before the service looks at the key, or that say that its first request still runs. */
+const unsettling: readonly number[] = [401, 403, 409]
+
+/** Whether the answer tells what became of an earlier request with the same key: it is its answer, or it runs anew. */
+function settles(answer: Answer): boolean {
+  if (answer.kind !== 'answer' || isPassing(answer)) return false
+  if (answer.replayed || !unsettling.includes(answer.status)) return true
+  // The key was used for another request: this one was not made under it, and never can be.
+  return field(field(firstError(answer.json), 'source'), 'header') === 'Idempotency-Key'
+}
+
+function firstError(json: unknown): unknown {
+  const errors = field(json, 'errors')
+  return Array.isArray(errors) ? errors[0] : undefined
+}
+
+type Found = Pick<ApiErrorFields, 'code' | 'status' | 'detail' | 'supportId' | 'source' | 'accepts' | 'retryable'>
 
 /** The change takes no idempotency key, so a repeat could make it twice. */
 const unknownOutcome = 'The change may have been made: read the current state before you try again.'
@@ -98,12 +137,17 @@ const checkAddress = 'Check the base address of the payments API. Do not retry a
 
 /** The answer does not settle whether the request was or will be carried out. */
 function isPassing(answer: Answer): boolean {
+  if (answer.kind === 'unsent') return false
   if (answer.kind === 'broken' || passingStatuses.has(answer.status)) return true
   return answer.status < 300 || (answer.status >= 500 && field(answer.json, 'errors') === undefined)
 }
 
 function read(answer: Answer, host: string): Found {
-  const nothing = { supportId: undefined, source: undefined, retryable: false }
+  const nothing = { supportId: undefined, source: undefined, accepts: undefined, retryable: false }
+  if (answer.kind === 'unsent') {
+    const { code, status, message, source } = answer.failure
+    return { ...nothing, code, status, detail: message, source }
+  }
   if (answer.kind === 'broken') {
     const { status } = errorTable.service_unavailable
     return { ...nothing, code: 'service_unavailable', status, detail: `Can't reach ${host}: ${answer.reason}.` }
@@ -121,6 +165,7 @@ function read(answer: Answer, host: string): Found {
         detail: details(errors) ?? `${host} answered ${code}.`,
         supportId: formed(supportIds, field(meta, 'supportId')) ?? supportId,
         source: source(field(errors[0], 'source')),
+        accepts: bounds(meta),
         retryable: field(meta, 'retryable') === true,
       }
     }
@@ -167,6 +212,15 @@ function source(value: unknown): ErrorSource | undefined {
     if (place !== undefined) return { [name]: place } as ErrorSource
   }
   return undefined
+}
+
+function bounds(meta: unknown): Bounds | undefined {
+  const found: Bounds = {}
+  for (const name of ['minimum', 'maximum'] as const) {
+    const value = field(meta, name)
+    if (Number.isSafeInteger(value)) found[name] = value as number
+  }
+  return Object.keys(found).length === 0 ? undefined : found
 }
 
 function safe(detail: string, credential: string): string {

@@ -1,5 +1,5 @@
 import { type Catalogue, catalogue, type OperationKey } from '../../tools/index.ts'
-import { fail, show } from '../errors.ts'
+import { Failure, fail, show } from '../errors.ts'
 import type { OperationDefinition, Pagination, Resource, SentInput } from '../operation.ts'
 import { newSecret, type System } from '../system.ts'
 import { refusal } from './api-error.ts'
@@ -48,7 +48,7 @@ export interface CallResult<D extends OperationDefinition> {
 
 export interface Client {
   /**
-   * One logical operation: validates, sends, retries with one idempotency key. Throws `Failure` for an input that was
+   * One logical operation: validates, sends, retries with one idempotency key. Throws `Failure` for a call that was
    * never sent, `ApiError` for what the service refused or never answered, and the signal's reason when aborted.
    */
   call<D extends OperationDefinition>(operation: D, input: SentInput<D>, options?: CallOptions): Promise<CallResult<D>>
@@ -84,9 +84,14 @@ export function createClient(options: ClientOptions): Client {
     const idempotencyKey = operation.idempotency === 'required' ? keyFor(callOptions, system) : undefined
     let credential = ''
     const attempt = async (timeoutMs: number) => {
-      credential = await options.credential()
-      if (!headerText.test(credential)) {
-        fail('unauthenticated', { detail: 'The credential holds characters that no key or token has.' })
+      try {
+        credential = await options.credential()
+        if (!headerText.test(credential)) {
+          fail('unauthenticated', { detail: 'The credential holds characters that no key or token has.' })
+        }
+      } catch (error) {
+        if (error instanceof Failure) return { kind: 'unsent', failure: error } as const
+        throw error
       }
       const headers: Record<string, string> = { Authorization: `Bearer ${credential}`, 'X-Instance-ID': instanceId }
       if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey
@@ -95,7 +100,7 @@ export function createClient(options: ClientOptions): Client {
       if (body !== undefined) init.body = body
       return await send(options.fetch, base + path, init, { timeoutMs, signal: callOptions.signal })
     }
-    const { answer, attempts } = await withRetries(attempt, {
+    const { answer, attempts, unanswered } = await withRetries(attempt, {
       repeatable: operation.effect === 'read' || idempotencyKey !== undefined,
       attemptTimeoutMs,
       system,
@@ -105,11 +110,13 @@ export function createClient(options: ClientOptions): Client {
         callOptions.onAttempt?.(progress)
       },
     })
-    if (answer.kind === 'broken' || answer.status < 200 || answer.status > 299 || !hasData(answer.json)) {
+    if (answer.kind !== 'answer' || answer.status < 200 || answer.status > 299 || !hasData(answer.json)) {
       throw refusal(answer, {
         operation,
         idempotencyKey,
         attempts,
+        // Who brings a key of an earlier call does not know what became of that one.
+        unanswered: unanswered || callOptions.idempotencyKey !== undefined,
         host,
         credential,
         nowMs: system.now(),

@@ -29,11 +29,19 @@ export interface RetryOptions {
   onAttempt: (progress: AttemptProgress) => void
 }
 
-/** Repeats what failed for a passing reason, bounded in count and time. Answers what the last attempt brought. */
+export interface Attempted {
+  /** What the last attempt brought. */
+  answer: Answer
+  attempts: number
+  /** An attempt before the last may have been carried out: its answer did not come. */
+  unanswered: boolean
+}
+
+/** Repeats what failed for a passing reason, bounded in count and time. */
 export async function withRetries(
   attempt: (timeoutMs: number) => Promise<Answer>,
   options: RetryOptions,
-): Promise<{ answer: Answer; attempts: number }> {
+): Promise<Attempted> {
   const { system } = options
   const startedAt = system.elapsed()
   let reason: string | undefined
@@ -43,18 +51,24 @@ export async function withRetries(
     const leftMs = totalMs - (system.elapsed() - startedAt)
     const answer = await attempt(Math.ceil(Math.min(options.attemptTimeoutMs, leftMs)))
     reason = passingReason(answer, options.repeatable, unanswered)
-    if (reason === undefined || attempts === maximumAttempts) return { answer, attempts }
-    unanswered ||= answer.kind === 'broken' || answer.status !== 429
+    if (reason === undefined || attempts === maximumAttempts) return { answer, attempts, unanswered }
+    unanswered ||= mayBeCarriedOut(answer)
     const waitMs = retryAfterMs(answer, system.now()) ?? backoffMs(attempts, system)
-    if (system.elapsed() - startedAt + waitMs >= totalMs) return { answer, attempts }
+    if (system.elapsed() - startedAt + waitMs >= totalMs) return { answer, attempts, unanswered }
     options.onAttempt({ attempt: attempts + 1, maximumAttempts, waitMs, reason })
     await system.sleep(waitMs, options.signal)
   }
 }
 
+/** A request that came to this end may have been carried out, or may still be. */
+export function mayBeCarriedOut(answer: Answer): boolean {
+  if (answer.kind === 'answer') return answer.status !== 429
+  return answer.kind === 'broken' && !answer.unreached
+}
+
 /** Why a repeat may fare better; undefined where it must not be tried or would not. */
 function passingReason(answer: Answer, repeatable: boolean, unanswered: boolean): string | undefined {
-  if (isTooLarge(answer)) return undefined
+  if (answer.kind === 'unsent' || isTooLarge(answer)) return undefined
   if (answer.kind === 'broken') return repeatable ? answer.reason : undefined
   if (answer.status === 429) return 'status 429'
   if (!repeatable) return undefined
@@ -75,7 +89,7 @@ const longestAskedMs = 60 * 60_000
 
 /** Milliseconds that the answer asks to wait: RFC 9110, section 10.2.3, seconds or an HTTP date. */
 export function retryAfterMs(answer: Answer, nowMs: number): number | undefined {
-  if (answer.kind === 'broken' || answer.retryAfter === null) return undefined
+  if (answer.kind !== 'answer' || answer.retryAfter === null) return undefined
   const text = answer.retryAfter.trim()
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : parseTimestamp(text) - nowMs
   return ms > 0 && ms <= longestAskedMs ? ms : undefined

@@ -1,3 +1,4 @@
+import type { Failure } from '../errors.ts'
 import { deadline } from '../system.ts'
 
 /** What came back for one request. */
@@ -12,7 +13,16 @@ export type Answer =
       requestId: string | null
     }
   /** Nothing, or not the whole of it: whether the request was carried out is unknown. `reason` is safe to show. */
-  | { kind: 'broken'; reason: string }
+  | {
+      kind: 'broken'
+      reason: string
+      /** The connection was never made, so the request was not carried out. */
+      unreached: boolean
+    }
+  /** The request was not sent: there is no credential to send it with. */
+  | { kind: 'unsent'; failure: Failure }
+
+type SentAnswer = Exclude<Answer, { kind: 'unsent' }>
 
 /** Sends one request and reads its answer. Rejects only when `signal` aborts, with its reason. */
 export async function send(
@@ -20,7 +30,7 @@ export async function send(
   url: string,
   init: RequestInit,
   limits: { timeoutMs: number; signal: AbortSignal | undefined },
-): Promise<Answer> {
+): Promise<SentAnswer> {
   limits.signal?.throwIfAborted()
   const controller = new AbortController()
   const cancel = () => controller.abort(limits.signal?.reason)
@@ -35,14 +45,19 @@ export async function send(
     return await until(controller.signal, exchange(fetch, new Request(url, { ...init, signal: controller.signal })))
   } catch (error) {
     limits.signal?.throwIfAborted()
-    return { kind: 'broken', reason: late ? `no answer within ${limits.timeoutMs / 1000} s` : networkReason(error) }
+    if (late) return { kind: 'broken', reason: `no answer within ${limits.timeoutMs / 1000} s`, unreached: false }
+    const code = networkCode(error)
+    return { kind: 'broken', reason: networkReason(code), unreached: unreachedCodes.has(code ?? '') }
   } finally {
     timer.clear()
     limits.signal?.removeEventListener('abort', cancel)
   }
 }
 
-async function exchange(fetch: (request: Request) => Response | Promise<Response>, request: Request): Promise<Answer> {
+async function exchange(
+  fetch: (request: Request) => Response | Promise<Response>,
+  request: Request,
+): Promise<SentAnswer> {
   const response = await fetch(request)
   const text = await response.text()
   return {
@@ -87,12 +102,26 @@ const networkReasons: Record<string, string> = {
   UND_ERR_RES_EXCEEDED_MAX_SIZE: tooLarge,
 }
 
+/** What can only be said before a connection is there. */
+const unreachedCodes: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
 /** Only the error's code is shown: its message can quote headers. */
-function networkReason(error: unknown): string {
+function networkReason(code: string | undefined): string {
+  if (code === undefined) return 'the connection failed'
+  return networkReasons[code] ?? `the connection failed (${code})`
+}
+
+function networkCode(error: unknown): string | undefined {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
     const code = 'code' in cause ? cause.code : undefined
-    if (typeof code !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(code)) continue
-    return networkReasons[code] ?? `the connection failed (${code})`
+    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code)) return code
   }
-  return 'the connection failed'
+  return undefined
 }
