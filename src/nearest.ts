@@ -1,9 +1,27 @@
-/** The word that is fewest changes of a letter away from `text`; undefined where all are others. */
-export function nearest(text: string, words: readonly string[]): string | undefined {
-  const distances = words.map((word) => ({ word, distance: distanceOf(text, word) }))
-  const [first] = distances.sort((one, other) => one.distance - other.distance)
-  return first !== undefined && first.distance <= Math.max(1, text.length / 3) ? first.word : undefined
+/** The words that are written most like `text`, the nearest first: neither case nor `-` and `_` count. */
+export function mostLike(text: string, words: readonly string[], count: number): string[] {
+  return ranked(text, words)
+    .slice(0, count)
+    .map(({ word }) => word)
 }
+
+/** The word that was probably meant: at most a third of the letters differ. undefined where all are others. */
+export function nearest(text: string, words: readonly string[]): string | undefined {
+  const [first] = ranked(text, words)
+  return first !== undefined && first.distance <= Math.max(1, plain(text).length / 3) ? first.word : undefined
+}
+
+function ranked(text: string, words: readonly string[]) {
+  const wanted = plain(text)
+  return words
+    .map((word) => ({ word, distance: distanceOf(wanted, plain(word)) }))
+    .sort((one, other) => one.distance - other.distance)
+}
+
+/** What is longer is like none of our words, and would take long to compare. */
+const longest = 80
+
+const plain = (text: string) => text.slice(0, longest).replace(/[-_ ]/g, '').toLowerCase()
 
 /** Letters to insert, remove or replace until one is the other (Levenshtein). */
 function distanceOf(one: string, other: string): number {

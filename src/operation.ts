@@ -48,6 +48,8 @@ export interface OperationDefinition {
   agentHeader?: true
   /** Whether it only reads, changes something, or changes something that cannot be taken back. */
   effect: 'read' | 'write' | 'destructive'
+  /** It only reads, but what a host must not show unasked: no hint says so, and no read-only offer has it. */
+  reveals?: true
   /** The sets of tools it is part of. */
   toolsets: readonly Toolset[]
   /** The codes it can answer besides those every operation can. */

@@ -128,6 +128,7 @@ export const getAgentCardDetails = defineOperation({
   idempotency: 'ignored',
   instanceId: 'optional',
   effect: 'read',
+  reveals: true,
   toolsets: ['default'],
   errors: ['not_found'],
 })

@@ -94,7 +94,7 @@ export const updateAgent = defineOperation({
   ...shared,
   name: 'update_agent',
   title: 'Change an agent',
-  description: 'Changes what is given. limits replace all limits, null clears them; tags merge, a null deletes one.',
+  description: 'Changes what is given. limits replace all limits; tags merge, a null deletes one.',
   method: 'PATCH',
   path: '/agents/{agentId}',
   params: agentParams,

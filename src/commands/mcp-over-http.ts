@@ -32,7 +32,7 @@ export interface McpOverHttp {
 
 /** A principal with what its credential allows. */
 interface Caller extends Principal {
-  allows(operation: OperationDefinition): boolean
+  allows(operation: Pick<OperationDefinition, 'permission'>): boolean
 }
 
 /** The MCP endpoint of `serve`: a resource server that the service authorizes for, and a client of its API. */
@@ -105,6 +105,11 @@ export async function mcpOverHttp({
       confirm: { mode: confirm, aboveCents: confirmAbove },
       cardDetails,
       publicUrl: publicUrl(),
+      ways: {
+        signIn: `Have the person connect this server (${publicUrl()}/mcp) again in their host, which signs them in.`,
+        reach: 'Have the person look at the log of this server.',
+        offer: (wanted) => `connect to ${publicUrl()}/mcp/x/${wanted.join()}`,
+      },
       stateSecret,
       principal: id,
       notify: { resourceUpdated: (uri) => endpoint.notify({ kind: 'resource_updated', uri }, id) },

@@ -1,6 +1,7 @@
 import { ConfigError } from '../config.ts'
 import { createLogger, type Logger } from '../log.ts'
 import { actorOf, createMcpServer } from '../mcp/server.ts'
+import type { Ways } from '../mcp/serving.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
 import { appViews } from '../mcp/ui/apps.ts'
 import type { Config } from '../settings.ts'
@@ -31,7 +32,7 @@ export async function stdio(flags: Flags): Promise<void> {
       createServer: () =>
         createMcpServer({
           ...{ client, environment, toolsets, actor, version, log },
-          ...{ instanceId, readOnly, confirm, cardDetails, publicUrl, ui: appViews(environment) },
+          ...{ instanceId, readOnly, confirm, cardDetails, publicUrl, ui: appViews(environment), ways: waysOf(config) },
         }),
       onClose: connection.close,
       log,
@@ -40,6 +41,18 @@ export async function stdio(flags: Flags): Promise<void> {
       stdout: process.stdout,
     })
   })
+}
+
+function waysOf({ environment, baseUrl, key }: Config): Ways {
+  const address = baseUrl ?? 'the sandbox in this process'
+  return {
+    signIn:
+      key === undefined && baseUrl !== undefined
+        ? `Have the person sign in by running payments-mcp login --base-url ${baseUrl} in a terminal.`
+        : `Have the person check PAYMENTS_KEY (--key): it must be complete, not revoked and of ${environment}; and start this server again.`,
+    reach: `Have the person check whether the payments API is running at ${address}, and whether that is its address (PAYMENTS_BASE_URL).`,
+    offer: (toolsets) => `PAYMENTS_TOOLSETS=${toolsets.join()}`,
+  }
 }
 
 /** The client and the sandbox are loaded when they are first needed: the answer to `initialize` comes before. */

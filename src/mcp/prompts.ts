@@ -11,8 +11,8 @@ import { simulateCardAuthorization } from '../../tools/card-transactions.ts'
 import { show } from '../errors.ts'
 import type { OperationDefinition } from '../operation.ts'
 import { pageOf } from './list-page.ts'
+import { mayCall } from './offered.ts'
 import type { Serving } from './serving.ts'
-import { mayCall } from './tools.ts'
 
 /** The prompts whose tools the connection has. */
 export function listPrompts(serving: Serving, cursor: string | undefined): ListPromptsResult {

@@ -12,6 +12,7 @@ import { ApiError } from '../client/api-error.ts'
 import { Failure } from '../errors.ts'
 import type { OperationDefinition, SentInput } from '../operation.ts'
 import { pageOf } from './list-page.ts'
+import { mayCall } from './offered.ts'
 import {
   activityTemplate,
   addressOf,
@@ -21,7 +22,6 @@ import {
   templateOf,
 } from './resource-kinds.ts'
 import { longestAddress, type Serving } from './serving.ts'
-import { mayCall } from './tools.ts'
 
 /** How many of each kind are listed: the newest. Older ones are read by their address. */
 const listedOfEach = 10

@@ -1,21 +1,39 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import type { ApiError } from '../client/api-error.ts'
 import type { CallResult } from '../client/client.ts'
-import { errorTable, Failure } from '../errors.ts'
 import type { OperationDefinition } from '../operation.ts'
+import { keyToRepeat, nextStep, type Refused } from './next-steps.ts'
+import { WrongArguments } from './wrong-arguments.ts'
+
+/** What a result tells besides what the service answered. */
+interface Notes {
+  /** It is the recorded answer of an earlier call with the same key. */
+  replayed?: boolean
+  /** Arguments that the tool does not have. */
+  ignored?: readonly string[]
+}
 
 /** What the service answered, for a program as structured content and for a model as the same in compact JSON. */
-export function success({ data, meta }: CallResult<OperationDefinition>): CallToolResult {
-  const structuredContent = meta === undefined ? { data } : { data, meta }
+export function success(
+  { data, meta }: Pick<CallResult<OperationDefinition>, 'data' | 'meta'>,
+  { replayed = false, ignored = [] }: Notes = {},
+): CallToolResult {
+  const told = ignored.length === 0 ? meta : { ...meta, ignoredArguments: ignored }
+  const structuredContent = {
+    data,
+    ...(told === undefined ? {} : { meta: told }),
+    ...(replayed ? { replayed } : {}),
+  }
   return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
 }
 
-/**
- * A failed call as the model sees it. Only as text: clients of the 2025 era check structured content against the
- * output schema even where the result is an error.
- */
-export function failure(error: Failure | ApiError): CallToolResult {
-  return { isError: true, content: [{ type: 'text', text: JSON.stringify({ error: described(error) }) }] }
+/** A failed call as the model sees it. */
+export function failure({ error, ...call }: Refused): CallToolResult {
+  const { code, status, source } = error
+  const detail = error.message
+  if (error instanceof WrongArguments) return failed({ code, status, detail, source, next: error.next })
+  const supportId = 'supportId' in error ? error.supportId : undefined
+  const next = nextStep({ error, ...call })
+  return failed({ code, status, detail, supportId, source, next, idempotencyKey: keyToRepeat(error) })
 }
 
 /** What a model does after a person said no. */
@@ -23,23 +41,13 @@ export const askNoMore = 'Tell them so. Do not call again unless they ask for it
 
 /** What a person did not decide, or decided against. The service was not asked to do it. */
 export function refused(code: string, told: { detail: string; next: string }): CallToolResult {
-  return { isError: true, content: [{ type: 'text', text: JSON.stringify({ error: { code, ...told } }) }] }
+  return failed({ code, ...told })
 }
 
-function described(error: Failure | ApiError) {
-  if (error instanceof Failure) {
-    const { code, status, message, source } = error
-    // It never left this process, so there is no key that it was sent with.
-    const next = code === 'invalid_value' ? 'Correct the arguments and call again.' : errorTable[code].next
-    return { code, status, detail: message, source, next }
-  }
-  const { code, status, detail, supportId, source, idempotencyKey } = error
-  return { code, status, detail, supportId, source, next: nextStep(error), idempotencyKey }
-}
-
-function nextStep({ retryable, retryAfterSeconds, idempotencyKey, next }: ApiError): string {
-  if (!retryable) return next
-  const wait = retryAfterSeconds === undefined ? '' : `Wait ${retryAfterSeconds} s. `
-  if (idempotencyKey === undefined) return `${wait}Repeat this call: it is safe.`
-  return `${wait}Repeat this call with idempotencyKey ${JSON.stringify(idempotencyKey)}: it is safe, nothing happens twice.`
+/**
+ * A sentence, then the fields as JSON on a line of their own. Nothing structured, and no text that is JSON as a whole:
+ * hosts check either with the output schema, even of an error, and would show the mismatch instead of what it says.
+ */
+function failed(error: { detail: string } & Record<string, unknown>): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text: `${error.detail}\n${JSON.stringify({ error })}` }] }
 }

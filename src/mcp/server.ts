@@ -1,11 +1,12 @@
 import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server'
+import type { Environment } from '../operation.ts'
 import { realSystem } from '../system.ts'
 import { asksPeople, confirmByDefault } from './confirm-settings.ts'
 import { serverIcons } from './icons.ts'
 import { instructionsFor } from './instructions.ts'
+import type { ToolChoice } from './offered.ts'
 import { createRequestStates } from './request-states.ts'
-import { longestAddress, type McpServerOptions, type Serving } from './serving.ts'
-import type { ToolChoice } from './tools.ts'
+import { longestAddress, type McpServerOptions, type Serving, type Ways } from './serving.ts'
 
 export type { McpServerOptions } from './serving.ts'
 
@@ -34,20 +35,25 @@ export function createMcpServer(options: McpServerOptions): Server {
     { name: 'payments-mcp', title: 'Payments', version, icons: serverIcons },
     {
       capabilities,
-      instructions: instructionsFor({
-        environment,
-        readOnly: options.readOnly,
-        cardDetails,
-        asks: asksPeople(confirm, environment),
-      }),
+      instructions: instructionsFor({ ...options, cardDetails }, asksPeople(confirm, environment)),
       requestState: seal,
     },
   )
-  const serving: Serving = { ...options, server, system, confirm, cardDetails, seal, subscribed: undefined }
+  const ways = options.ways ?? waysOf(environment)
+  const serving: Serving = { ...options, server, system, confirm, cardDetails, seal, ways, subscribed: undefined }
   answerTools(serving)
   answerResources(serving)
   answerPrompts(serving)
   return server
+}
+
+/** Where it is not known how the server was started. */
+function waysOf(environment: Environment): Ways {
+  return {
+    signIn: `Have the person sign in again, or give this server a key of ${environment} that was not revoked.`,
+    reach: 'Have the person check the address of the payments API, and whether it is running.',
+    offer: (toolsets) => `PAYMENTS_TOOLSETS=${toolsets.join()}`,
+  }
 }
 
 function answerTools(serving: Serving): void {

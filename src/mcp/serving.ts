@@ -1,8 +1,9 @@
 import type { Resource, Server, ServerContext } from '@modelcontextprotocol/server'
 import type { Client, Log } from '../client/client.ts'
+import type { Toolset } from '../operation.ts'
 import type { System } from '../system.ts'
 import type { ConfirmSettings } from './confirm-settings.ts'
-import type { ToolChoice } from './tools.ts'
+import type { ToolChoice } from './offered.ts'
 
 export interface McpServerOptions extends ToolChoice {
   /** Gives the client; first asked for when the tools are listed or called. */
@@ -27,7 +28,19 @@ export interface McpServerOptions extends ToolChoice {
   notify?: { resourceUpdated(uri: string): void } | undefined
   /** The views that a host may show beside results (MCP Apps). */
   ui?: AppViews | undefined
-  system?: Pick<System, 'randomBytes' | 'sleep'>
+  /** How people change what this connection is; undefined: in words that fit any. */
+  ways?: Ways | undefined
+  system?: Pick<System, 'randomBytes' | 'sleep' | 'now'>
+}
+
+/** What a model tells its person to do where no call helps. Each is a sentence. */
+export interface Ways {
+  /** Nobody is signed in, or the credential is not accepted any more. */
+  signIn: string
+  /** The API does not answer, or something else does. */
+  reach: string
+  /** A setting or an address by which these toolsets would be offered. */
+  offer(toolsets: readonly Toolset[]): string
 }
 
 interface AppViews {
@@ -43,7 +56,8 @@ export const longestAddress = 4_096
 export interface Serving extends McpServerOptions {
   server: Server
   confirm: ConfirmSettings
-  system: Pick<System, 'randomBytes' | 'sleep'>
+  system: Pick<System, 'randomBytes' | 'sleep' | 'now'>
+  ways: Ways
   seal: RequestStates
   /** The resources that a host of the 2025 era wants to hear of; undefined: none so far. */
   subscribed: Set<string> | undefined

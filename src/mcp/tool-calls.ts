@@ -9,15 +9,16 @@ import { getAgentCardDetails } from '../../tools/agent-cards.ts'
 import { ApiError } from '../client/api-error.ts'
 import type { Log } from '../client/client.ts'
 import type { AttemptProgress } from '../client/retry.ts'
-import { Failure, show } from '../errors.ts'
+import { Failure } from '../errors.ts'
 import type { OperationDefinition } from '../operation.ts'
+import { takeArguments } from './arguments.ts'
 import { showMasked } from './card-details.ts'
 import { announceChanges } from './changes.ts'
 import { decide, type ToolCall } from './confirm.ts'
 import type { AskedState } from './elicitation.ts'
+import { notOffered } from './not-offered.ts'
 import { failure, success } from './results.ts'
 import type { Serving } from './serving.ts'
-import { toolArguments } from './tool-inputs.ts'
 import { operationNamed } from './tools.ts'
 import { withVerification } from './verification.ts'
 
@@ -36,26 +37,24 @@ export async function callTool(
 ): Promise<CallToolResult | InputRequiredResult> {
   const operation = operationNamed(serving, params.name)
   if (operation === undefined) {
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${show(params.name)}`)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, notOffered(serving, params.name))
   }
   const { log } = serving
   try {
     if (serving.allows?.(operation) === false) throw new Failure('forbidden', { detail: notGranted(operation) })
-    return await carryOut(
-      serving,
-      { operation, ...takeKey(operation, toolArguments(operation, params.arguments ?? {})) },
-      context,
-    )
+    const { ignored, ...taken } = takeArguments(serving, operation, params.arguments ?? {})
+    return await carryOut(serving, { operation, ...taken }, ignored, context)
   } catch (error) {
-    if (error instanceof Failure || error instanceof ApiError) return failure(error)
+    if (error instanceof Failure || error instanceof ApiError) return failure({ error, operation, serving })
     if (error instanceof ProtocolError) throw error
     // The SDK sends nothing for a cancelled request; this only keeps the cancellation out of the log.
     if (!context.mcpReq.signal.aborted) log.error({ err: error, tool: operation.name }, 'tool call failed unexpectedly')
-    return failure(new Failure('server_error', { detail: 'The MCP server failed unexpectedly.' }))
+    const failed = new Failure('server_error', { detail: 'The MCP server failed unexpectedly.' })
+    return failure({ error: failed, operation, serving })
   }
 }
 
-async function carryOut(serving: Serving, asked: ToolCall, context: ServerContext) {
+async function carryOut(serving: Serving, asked: ToolCall, ignored: readonly string[], context: ServerContext) {
   const { operation, input } = asked
   const decision = await decide(serving, asked, context)
   if (!decision.go) return decision.answer
@@ -63,7 +62,11 @@ async function carryOut(serving: Serving, asked: ToolCall, context: ServerContex
   const { signal } = context.mcpReq
   const { call } = await serving.client()
   const onAttempt = reporter(context, serving.log)
-  const perform = (idempotencyKey: string | undefined) => call(operation, input, { idempotencyKey, signal, onAttempt })
+  const perform = async (idempotencyKey: string | undefined) => {
+    const result = await call(operation, input, { idempotencyKey, signal, onAttempt })
+    // Under a key that this very call made up, a replay is the answer to its own first attempt.
+    return { ...result, replayed: result.replayed && idempotencyKey !== undefined }
+  }
   const outcome = await withVerification(serving, { ...decision, perform }, context)
   if ('answer' in outcome) return outcome.answer
   const result = outcome.done
@@ -71,23 +74,11 @@ async function carryOut(serving: Serving, asked: ToolCall, context: ServerContex
   if (serving.cardDetails === 'masked' && operation.name === getAgentCardDetails.name) {
     return await showMasked(serving, { result, input, of }, context)
   }
-  return success(result)
+  return success(result, { replayed: result.replayed, ignored })
 }
 
 const notGranted = ({ name }: OperationDefinition) =>
   `What was granted to this connection does not include ${name}. Connect again and grant it.`
-
-/** Parts the key from the arguments; where an operation takes none it stays, and is refused as unknown. */
-function takeKey(operation: OperationDefinition, given: Record<string, unknown>) {
-  const { idempotencyKey, ...input } = given
-  if (operation.idempotency !== 'required' || idempotencyKey === undefined)
-    return { input: given, idempotencyKey: undefined }
-  if (typeof idempotencyKey === 'string') return { input, idempotencyKey }
-  throw new Failure('invalid_value', {
-    detail: `idempotencyKey must be a text; got ${show(idempotencyKey)}.`,
-    source: { header: 'Idempotency-Key' },
-  })
-}
 
 /** Reports attempts to a caller who asked for progress; undefined for one who did not. */
 function reporter(context: ServerContext, log: Log): ((progress: AttemptProgress) => void) | undefined {

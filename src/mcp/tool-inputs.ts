@@ -9,8 +9,12 @@ type Json = Record<string, unknown>
 export function inputSchema(operation: OperationDefinition): Tool['inputSchema'] {
   const schema = z.toJSONSchema(z.object(shapeOf(operation)), { io: 'input' })
   const properties = propertiesOf(schema as Json)
+  const clearable = clearableOf(operation)
+  if (clearable.length > 0) {
+    properties.clear = { type: 'array', items: { type: 'string', enum: clearable }, description: 'What to empty' }
+  }
   if (operation.idempotency === 'required') {
-    properties.idempotencyKey = { type: 'string', description: 'Only to repeat a failed call' }
+    properties.idempotencyKey = { type: 'string', description: 'Only as an error says' }
   }
   const required = schema.required === undefined ? {} : { required: schema.required }
   return { type: 'object', properties, ...required, additionalProperties: false } as Tool['inputSchema']
@@ -29,8 +33,17 @@ export function toolArguments(operation: OperationDefinition, given: Json): Json
   return Object.fromEntries(entries)
 }
 
-function shapeOf(operation: OperationDefinition): Record<string, z.ZodType> {
+export function shapeOf(operation: OperationDefinition): Record<string, z.ZodType> {
   return Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
+}
+
+/** The fields that a change can empty, which its argument `clear` names: null is in them before and after it. */
+export function clearableOf({ method, attributes, output }: OperationDefinition): string[] {
+  const answered = (output.shape.attributes as z.ZodObject | undefined)?.shape ?? {}
+  if (method !== 'PATCH') return []
+  return Object.entries(attributes?.shape ?? {})
+    .filter(([name, schema]) => [schema, answered[name]].every((field) => field?.safeParse(null).success === true))
+    .map(([name]) => name)
 }
 
 /** Without what makes it optional. */
@@ -97,7 +110,14 @@ function propertiesOf({ properties }: Json): Record<string, Json> {
   const known = entries.filter(([, { type, properties, additionalProperties }]) => {
     return type !== 'object' || properties !== undefined || isSchema(additionalProperties)
   })
-  return Object.fromEntries(known.map(([name, property]) => [name, compactInput(property)]))
+  return Object.fromEntries(known.map(([name, property]) => [name, withoutNull(compactInput(property))]))
+}
+
+/** Over MCP null is as if it were left out: hosts send it for whatever a model does not fill in. */
+function withoutNull({ type, ...rest }: Json): Json {
+  if (type === undefined) return rest
+  const types = [type].flat().filter((word) => word !== 'null')
+  return { type: types.length === 1 ? types[0] : types, ...rest }
 }
 
 /** Bounds as every host reads them, without those that only a program meets. */

@@ -2,51 +2,21 @@ import type { Tool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { createAgentCardDetailsPage, getAgentCardDetails } from '../../tools/agent-cards.ts'
 import { catalogue } from '../../tools/index.ts'
-import type { Environment, OperationDefinition, Toolset } from '../operation.ts'
-import { permissions } from '../permissions.ts'
+import type { Environment, OperationDefinition } from '../operation.ts'
 import { maskedCardDetails } from './card-details.ts'
+import { isChosen, mayCall, onlyReads, type ToolChoice } from './offered.ts'
 import { inputSchema, orNull } from './tool-inputs.ts'
-
-/** Which operations are offered as tools, and how. */
-export interface ToolChoice {
-  environment: Environment
-  /** All of them when it is left out. */
-  toolsets?: readonly Toolset[] | undefined
-  /** Whom the credential acts as, where that is known: tools that its policy never allows are not offered. */
-  actor?: 'agent' | 'party' | 'user' | undefined
-  /** Offers no tool that changes anything. */
-  readOnly?: boolean | undefined
-  /** What the credential allows besides (the scopes of a token); asked anew for each list and call. */
-  allows?: ((operation: OperationDefinition) => boolean) | undefined
-  /** Whether card numbers are answered, or shown to the person only. `reveal` when it is left out. */
-  cardDetails?: 'reveal' | 'masked' | undefined
-}
 
 /** The operations that are tools, in the catalogue's order. */
 export function operationsOf(choice: ToolChoice): OperationDefinition[] {
   return Object.values<OperationDefinition>(catalogue).filter(
-    (operation) => mayCall(choice, operation) && isChosen(choice, operation),
+    (operation) => mayCall(choice, operation) && isChosen(choice, operation) && !isForPeople(choice, operation),
   )
 }
 
-/** Whether the connection can get the operation's answer at all, as a tool or otherwise. */
-export function mayCall({ environment, actor, allows }: ToolChoice, operation: OperationDefinition): boolean {
-  return operation.environments.includes(environment) && mayEver(operation, actor) && (allows?.(operation) ?? true)
-}
-
-function isChosen(choice: ToolChoice, { name, effect, toolsets: sets }: OperationDefinition): boolean {
-  const { toolsets, readOnly, cardDetails } = choice
-  // Where numbers are for the person only, the address of a page that shows one is not for the model either.
-  if (cardDetails === 'masked' && name === createAgentCardDetailsPage.name) return false
-  return (toolsets?.some((toolset) => sets.includes(toolset)) ?? true) && (readOnly !== true || effect === 'read')
-}
-
-/** Whether the policy of such a credential can allow it; an API key may have any scopes, which are not known here. */
-function mayEver({ permission }: OperationDefinition, actor: ToolChoice['actor']): boolean {
-  const { agent, apiKeyScope } = permissions[permission]
-  if (actor === undefined) return true
-  // A user may do all that is not for agents only.
-  return actor === 'agent' ? agent : apiKeyScope !== null
+/** Where numbers are for the person only, the address of a page that shows one is not for the model either. */
+function isForPeople({ cardDetails }: ToolChoice, { name }: OperationDefinition): boolean {
+  return cardDetails === 'masked' && name === createAgentCardDetailsPage.name
 }
 
 /** The tool list of a choice. */
@@ -102,10 +72,10 @@ function toolOf(operation: OperationDefinition, environment: Environment): Tool 
     inputSchema: inputSchema(operation),
     outputSchema: outputSchema(operation),
     annotations: {
-      readOnlyHint: effect === 'read',
+      readOnlyHint: onlyReads(operation),
       destructiveHint: effect === 'destructive',
       // Two equal calls are two purchases; only a repeat with the same idempotencyKey is one.
-      idempotentHint: effect === 'read',
+      idempotentHint: onlyReads(operation),
       // In the sandbox nobody outside is reached.
       openWorldHint: effect !== 'read' && environment === 'production',
     },
@@ -134,10 +104,16 @@ function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputS
   const data = { ...resource, required: ['type', 'id'] }
   return {
     type: 'object',
-    properties: { data: operation.result === 'one' ? data : { type: 'array', items: data }, meta: { type: 'object' } },
+    properties: {
+      data: operation.result === 'one' ? data : { type: 'array', items: data },
+      meta: { type: 'object' },
+      ...(operation.idempotency === 'required' ? { replayed } : {}),
+    },
     required: ['data'],
   }
 }
+
+const replayed = { type: 'boolean', description: 'This is the answer of an earlier call with this idempotencyKey' }
 
 /** What is kept of a schema of a response. */
 const described = ['type', 'const', 'description'] as const

@@ -30,17 +30,24 @@ export async function connectCaller(transport: Transport, agent: number): Promis
       const { isError, structuredContent, content } = await client.callTool({ name, arguments: input })
       return isError === true
         ? { isError: true, content: errorContent(content) }
-        : { isError: false, content: structuredContent }
+        : { isError: false, content: withoutNotes(structuredContent) }
     },
     close: () => client.close(),
   }
 }
 
+/** What the service answered: that it was a replay is the server's note, and no part of the identical answer. */
+function withoutNotes(content: unknown): unknown {
+  const { replayed: _, ...answered } = (content ?? {}) as Record<string, unknown>
+  return answered
+}
+
 function errorContent(content: readonly { type: string; text?: unknown }[]): ToolAnswer['content'] {
-  const text = content[0]?.text
+  const text = String(content[0]?.text)
   try {
-    return JSON.parse(String(text))
+    // The fields stand on the last line, after a sentence.
+    return JSON.parse(text.slice(text.lastIndexOf('\n') + 1))
   } catch {
-    return { error: { code: `an error that is not JSON: ${String(text).slice(0, 200)}` } }
+    return { error: { code: `an error without fields: ${text.slice(0, 200)}` } }
   }
 }

@@ -298,7 +298,7 @@ describe.each(databases)('the human decides, on $name', (database) => {
       { ...payment, amount: 20_001 },
       { ...payment, counterparty: { type: 'email', value: 'eve@example.com' } },
       { ...payment, description: 'more' },
-      { ...payment, idempotencyKey: 'mine' },
+      { ...payment, idempotencyKey: 'mine 0123456789abcdef' },
     ]) {
       expect(await call(changed, { requestState, inputResponses })).toMatchObject({ resultType: 'input_required' })
     }

@@ -168,5 +168,10 @@ export const hosts = [
 /** The `error` of a failed result, after checking that it is one. */
 export function errorOf(result: ToolResult): Record<string, unknown> {
   if (result.isError !== true || result.structuredContent !== undefined) throw new Error('not a plain error result')
-  return JSON.parse(result.content[0]?.text ?? '').error
+  const text = result.content[0]?.text ?? ''
+  // A sentence, then the fields on a line of their own: as a whole it is no JSON.
+  const [sentence, fields, ...more] = text.split('\n')
+  const { error } = JSON.parse(fields ?? '')
+  if (sentence !== error.detail || more.length > 0) throw new Error(`not a sentence and its fields: ${text}`)
+  return error
 }

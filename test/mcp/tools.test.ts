@@ -62,7 +62,9 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     const names = inputParts.flatMap((part) => Object.keys(operation[part]?.shape ?? {}))
     expect(new Set(names).size).toBe(names.length)
     expect(names).not.toContain('idempotencyKey')
-    expect(properties).toEqual(operation.idempotency === 'required' ? [...names, 'idempotencyKey'] : names)
+    const clear = name === 'update_agent' || name === 'update_wallet' ? ['clear'] : []
+    const key = operation.idempotency === 'required' ? ['idempotencyKey'] : []
+    expect(properties).toEqual([...names, ...clear, ...key])
     const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
     expect(Object.keys(operation.params?.shape ?? {})).toEqual(inPath)
     expect(tool?.inputSchema.required ?? []).toEqual(expect.arrayContaining(inPath))
@@ -72,9 +74,10 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
 
   test('is annotated as what it does', () => {
     expect(tool?.annotations).toEqual({
-      readOnlyHint: operation.effect === 'read',
+      // A host that allows reads must not reveal a card's number unasked.
+      readOnlyHint: operation.effect === 'read' && name !== 'get_agent_card_details',
       destructiveHint: operation.effect === 'destructive',
-      idempotentHint: operation.effect === 'read',
+      idempotentHint: operation.effect === 'read' && name !== 'get_agent_card_details',
       openWorldHint: false,
     })
     expect(operation.method === 'GET').toBe(operation.effect === 'read')

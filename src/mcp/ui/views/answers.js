@@ -26,7 +26,7 @@ const advice = /** @type {Record<string, string>} */ ({
   not_found: 'It may belong to another account.',
   mfa_required: 'Do that, then press the button again.',
   confirmation_declined: '',
-  confirmation_dismissed: 'Press the button to be asked again.',
+  confirmation_not_shown: 'Press the button to be asked again.',
   confirmation_unavailable: 'Decide it in the dashboard of the payments account.',
   verification_declined: 'Press the button to be asked again.',
   rate_limited: 'Wait a moment, then press the button again.',
@@ -43,23 +43,25 @@ const unsettled = [408, 425, 429, 502, 503, 504]
  */
 export function dataOf(result) {
   const text = result.content?.find(({ type }) => type === 'text')?.text ?? ''
+  // An error is a sentence, and its fields on the last line.
+  if (result.isError === true) throw refusalOf(jsonOf(text.slice(text.lastIndexOf('\n') + 1))?.error, text)
   const parsed = jsonOf(text)
-  if (result.isError === true) throw refusalOf(parsed?.error, text)
   const data = result.structuredContent?.data ?? parsed?.data
   if (data === undefined) throw new Refusal(text || 'The tool answered nothing.')
   return data
 }
 
 /**
- * @param {{ code?: unknown, status?: unknown, detail?: unknown } | undefined} error
+ * @param {{ code?: unknown, status?: unknown, detail?: unknown, idempotencyKey?: unknown } | undefined} error
  * @param {string} text
  */
 function refusalOf(error, text) {
   if (typeof error?.detail !== 'string') return new Refusal(text || 'The tool failed.', { advice: 'Try again.' })
   const repeat = unsettled.includes(Number(error.status))
   const known = advice[String(error.code)] ?? (repeat ? again : 'Try again.')
-  // A conflict may be with this very call, sent before and still running.
-  return new Refusal(error.detail, { certain: !repeat, keepsKey: repeat || error.code === 'conflict', advice: known })
+  // The error names the key where only an unchanged repeat is safe: a conflict may be with this very call, still running.
+  const keepsKey = repeat || error.idempotencyKey !== undefined
+  return new Refusal(error.detail, { certain: !repeat, keepsKey, advice: known })
 }
 
 /** The same key is sent again. */
