@@ -106,15 +106,16 @@ export function refusal(answer: Answer, context: RefusalContext): ApiError | Fai
   })
 }
 
-/** Refusals that come before the service looks at the key, or that say that its first request still runs. */
-const unsettling: readonly number[] = [401, 403, 409]
+/** Refusals that come before the service looks at the key, or that may say that its first request still runs. */
+const unsettling: ReadonlySet<unknown> = new Set(['unauthenticated', 'forbidden', 'conflict'])
 
 /** Whether the answer tells what became of an earlier request with the same key: it is its answer, or it runs anew. */
 function settles(answer: Answer): boolean {
   if (answer.kind !== 'answer' || isPassing(answer)) return false
-  if (answer.replayed || !unsettling.includes(answer.status)) return true
+  const error = firstError(answer.json)
+  if (answer.replayed || !unsettling.has(field(error, 'code'))) return true
   // The key was used for another request: this one was not made under it, and never can be.
-  return field(field(firstError(answer.json), 'source'), 'header') === 'Idempotency-Key'
+  return field(field(error, 'source'), 'header') === 'Idempotency-Key'
 }
 
 function firstError(json: unknown): unknown {

@@ -6,8 +6,8 @@ import {
 } from '@modelcontextprotocol/server'
 import { approvalPagePath, approveApproval, getApproval } from '../../tools/approvals.ts'
 import { announceChanges } from './changes.ts'
-import { type AskedState, answerTo, type Fingerprint, fingerprint, stateOf } from './elicitation.ts'
-import { askNoMore, refused, success } from './results.ts'
+import { answerTo, type Fingerprint, fingerprint, isNotShown, seal, stateOf } from './elicitation.ts'
+import { askNoMore, notShown, refused, success } from './results.ts'
 import type { Serving } from './serving.ts'
 import { mostRounds, waitsMs } from './waits.ts'
 
@@ -19,7 +19,7 @@ export function pageFor({ publicUrl }: Serving, tool: string, input: Record<stri
 
 /** Sends the person to the page, for a host that opens pages but has no forms. */
 export async function offerPage(
-  { seal }: Serving,
+  serving: Serving,
   url: string,
   input: Record<string, unknown>,
   context: ServerContext,
@@ -29,10 +29,9 @@ export async function offerPage(
     round === 1
       ? 'A payment waits for your decision. Open the page to see it and to decide.'
       : 'The payment still waits for your decision. Open the page to see it and to decide.'
-  const state: AskedState = { of: ofPage(input)(), step: 'page', round }
   return inputRequired({
     inputRequests: { page: inputRequired.elicitUrl({ message, url }) },
-    requestState: await seal.mint(state, context),
+    requestState: await seal(serving, { of: ofPage(input)(), step: 'page', round }, context),
   })
 }
 
@@ -45,7 +44,10 @@ export async function afterPage(
 ): Promise<CallToolResult | InputRequiredResult | undefined> {
   const state = stateOf(context, ofPage(input), 'page')
   if (state === undefined) return undefined
-  if (answerTo(context, 'page').action !== 'accept') return refused('confirmation_declined', notOpened)
+  const answer = answerTo(context, 'page')
+  if (answer.action !== 'accept') {
+    return isNotShown(serving, state, answer) ? notShown(`at ${url}`) : refused('confirmation_declined', notOpened)
+  }
   const { signal } = context.mcpReq
   const { call } = await serving.client()
   for (const waitMs of waitsMs) {

@@ -9,7 +9,7 @@ import { ApiError } from '../client/api-error.ts'
 import type { CallResult } from '../client/client.ts'
 import type { OperationDefinition } from '../operation.ts'
 import { dashboardOf } from './confirm.ts'
-import { answerTo, type Fingerprint, modesOf, stateOf } from './elicitation.ts'
+import { answerTo, type Fingerprint, isNotShown, modesOf, seal, stateOf } from './elicitation.ts'
 import { success } from './results.ts'
 import type { Serving } from './serving.ts'
 
@@ -37,16 +37,20 @@ export async function showMasked(
   { result, input, of }: CardRequest,
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { server, seal } = serving
+  const { server } = serving
   const asked = stateOf(context, of, 'card')
-  if (asked !== undefined) return masked(result, outcomes[answerTo(context, 'card').action])
+  if (asked !== undefined) {
+    const answer = answerTo(context, 'card')
+    const unseen = answer.action !== 'accept' && isNotShown(serving, asked, answer)
+    return masked(result, unseen ? `${unshown} ${inDashboard(serving)}` : outcomes[answer.action])
+  }
   const url = modesOf(server, context).url ? await pageWithNumber(serving, input, context) : undefined
   if (url === undefined) return masked(result, unavailable(serving))
   return inputRequired({
     inputRequests: {
       card: inputRequired.elicitUrl({ message: 'Open this page to see the number of the card. It opens once.', url }),
     },
-    requestState: await seal.mint({ of: of(), step: 'card' }, context),
+    requestState: await seal(serving, { of: of(), step: 'card' }, context),
   })
 }
 
@@ -68,15 +72,21 @@ async function pageWithNumber(
   }
 }
 
+const unshown = 'The host did not show the question to the person, or they closed it unanswered.'
+
 const outcomes = {
   accept: 'The person was shown the number. They pay the merchant with it.',
   decline: 'The person did not want to see the number. Call again only if they ask for it.',
-  cancel: 'The person closed the question without an answer. Call again only if they ask for it.',
+  cancel: unshown,
   missing: 'The host did not answer whether the person was shown the number. Call again if they ask for it.',
 } as const
 
 function unavailable(serving: Serving): string {
-  return `The number is for the person only, and nothing here can show it to them: they find the card in ${dashboardOf(serving)}.`
+  return `The number is for the person only, and nothing here can show it to them. ${inDashboard(serving)}`
+}
+
+function inDashboard(serving: Serving): string {
+  return `They find the card in ${dashboardOf(serving)}.`
 }
 
 function masked({ data, meta }: CardRequest['result'], next: string): CallToolResult {

@@ -9,9 +9,18 @@ import type { OperationDefinition } from '../operation.ts'
 import { newSecret } from '../system.ts'
 import { afterPage, offerPage, pageFor } from './approval-page.ts'
 import { asksPeople } from './confirm-settings.ts'
-import { answerTo, decisionForm, type Fingerprint, fingerprint, modesOf, stateOf } from './elicitation.ts'
+import {
+  answerTo,
+  decisionForm,
+  type Fingerprint,
+  fingerprint,
+  isNotShown,
+  modesOf,
+  seal,
+  stateOf,
+} from './elicitation.ts'
 import { type Question, questions } from './questions.ts'
-import { askNoMore, refused } from './results.ts'
+import { askNoMore, notShown, refused } from './results.ts'
 import type { Serving } from './serving.ts'
 
 export interface ToolCall {
@@ -44,9 +53,10 @@ export async function decide(serving: Serving, call: ToolCall, context: ServerCo
   const { action, confirmed } = answerTo(context, 'decision')
   if (state !== undefined && action !== 'missing') {
     if (confirmed) return { go: true, of, idempotencyKey: state.key }
+    const unseen = isNotShown(serving, state, { action, confirmed })
     return {
       go: false,
-      answer: refused(action === 'cancel' ? 'confirmation_dismissed' : 'confirmation_declined', declined),
+      answer: unseen ? notShown(whereToDecide(serving, page)) : refused('confirmation_declined', declined),
     }
   }
   const modes = modesOf(serving.server, context)
@@ -55,7 +65,8 @@ export async function decide(serving: Serving, call: ToolCall, context: ServerCo
     return { go: false, answer: offered ? await offerPage(serving, page, input, context) : cannotAsk(serving, page) }
   }
   const key = operation.idempotency === 'required' ? (idempotencyKey ?? newKey(serving)) : undefined
-  const requestState = await serving.seal.mint(
+  const requestState = await seal(
+    serving,
     { of: of(), step: 'decision', ...(key === undefined ? {} : { key }) },
     context,
   )
@@ -73,6 +84,10 @@ export function newKey({ system }: Serving): string {
 /** Where a person does what a host cannot ask them. */
 export function dashboardOf({ publicUrl }: Serving): string {
   return publicUrl === undefined ? 'the dashboard of the payments account' : `the dashboard at ${publicUrl}`
+}
+
+function whereToDecide(serving: Serving, page: string | undefined): string {
+  return page === undefined ? `in ${dashboardOf(serving)}` : `at ${page}`
 }
 
 async function questionOf(serving: Serving, { operation, input }: ToolCall, context: ServerContext) {
@@ -100,6 +115,6 @@ const declined = {
 function cannotAsk(serving: Serving, page: string | undefined): CallToolResult {
   return refused('confirmation_unavailable', {
     detail: 'A person has to decide this, and this host has no way to ask them (MCP elicitation). Nothing was done.',
-    next: `Tell them: they can do it ${page === undefined ? `in ${dashboardOf(serving)}` : `at ${page}`}, or use a host that supports elicitation. Whoever starts this server decides with PAYMENTS_CONFIRM (--confirm) when a person is asked. What you were told in the conversation does not count.`,
+    next: `Tell them: they can do it ${whereToDecide(serving, page)}, or use a host that supports elicitation. Whoever starts this server decides with PAYMENTS_CONFIRM (--confirm) when a person is asked. What you were told in the conversation does not count.`,
   })
 }

@@ -8,6 +8,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { sha256 } from '../system.ts'
+import type { Serving } from './serving.ts'
 
 /** What a call waits for: the person's decision, here or on a page; that they verified; that they saw a card. */
 type Step = 'decision' | 'page' | 'verification' | 'card'
@@ -21,6 +22,33 @@ export interface AskedState {
   key?: string
   /** How often a page was offered. */
   round?: number
+  /** Where the person does it, should the host not show it to them. */
+  page?: string
+  askedAtMs: number
+}
+
+/** Seals what a person is asked now. */
+export function seal(
+  { seal: states, system }: Serving,
+  state: Omit<AskedState, 'askedAtMs'>,
+  context: ServerContext,
+): Promise<string> {
+  return states.mint({ ...state, askedAtMs: system.now() } satisfies AskedState, context)
+}
+
+/** Nobody reads a question and decides in less. */
+const fastestPersonMs = 500
+
+/**
+ * Whether nobody saw the question, as far as can be told: a host without a person cancels, or refuses at once. An
+ * agreement is not judged by its haste: some people have hosts agree for them.
+ */
+export function isNotShown(
+  { system }: Serving,
+  { askedAtMs }: AskedState,
+  { action }: ReturnType<typeof answerTo>,
+): boolean {
+  return action === 'cancel' || (action !== 'missing' && system.now() - askedAtMs < fastestPersonMs)
 }
 
 /** How the host can ask its person: by a form, by opening a page. A host that names no mode has forms. */

@@ -88,7 +88,7 @@ const steps = {
   forbidden: ({ serving }) =>
     `${ask}${offers(serving, 'whoami') ? ' whoami tells whom this connection acts as.' : ''} Do not call again before.`,
   issued_cards_not_enabled: () =>
-    'Tell the person that their organization has to enable issued cards. Do not call issue_agent_card again before.',
+    'Tell the person that their organization has to enable issued cards. Do not call again before.',
   not_found: ({ serving, operation, source, again }) => {
     const name = fieldOf(source) ?? Object.keys(operation.params?.shape ?? {}).at(-1)
     const lister = name === undefined ? undefined : listerOf(serving, argumentPrefix(operation, name))

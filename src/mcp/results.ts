@@ -44,6 +44,14 @@ export function refused(code: string, told: { detail: string; next: string }): C
   return failed({ code, ...told })
 }
 
+/** Nobody decided, because nobody saw the question: people find it where they are told to look. */
+export function notShown(where: string): CallToolResult {
+  return refused('confirmation_not_shown', {
+    detail: 'The host did not show the question to the person, or they closed it unanswered. Nothing was done.',
+    next: `Tell them: they can do it ${where}. Do not call again unless they ask for it.`,
+  })
+}
+
 /**
  * A sentence, then the fields as JSON on a line of their own. Nothing structured, and no text that is JSON as a whole:
  * hosts check either with the output schema, even of an error, and would show the mismatch instead of what it says.

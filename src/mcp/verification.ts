@@ -7,8 +7,8 @@ import {
 import { ApiError } from '../client/api-error.ts'
 import { parseBaseUrl } from '../setting-values.ts'
 import { newKey } from './confirm.ts'
-import { type AskedState, answerTo, type Fingerprint, modesOf, stateOf } from './elicitation.ts'
-import { askNoMore, refused } from './results.ts'
+import { type AskedState, answerTo, type Fingerprint, isNotShown, modesOf, seal, stateOf } from './elicitation.ts'
+import { askNoMore, notShown, refused } from './results.ts'
 import type { Serving } from './serving.ts'
 import { mostRounds, waitsMs } from './waits.ts'
 
@@ -32,8 +32,10 @@ export async function withVerification<T>(
   context: ServerContext,
 ): Promise<Outcome<T>> {
   const state = stateOf(context, of, 'verification')
-  if (state !== undefined && answerTo(context, 'verification').action !== 'accept') {
-    return { answer: refused('verification_declined', notVerified) }
+  const answer = answerTo(context, 'verification')
+  if (state !== undefined && answer.action !== 'accept') {
+    const unseen = state.page !== undefined && isNotShown(serving, state, answer)
+    return { answer: unseen ? notShown(`at ${state.page}`) : refused('verification_declined', notVerified) }
   }
   try {
     return {
@@ -44,8 +46,8 @@ export async function withVerification<T>(
     const url = pageIn(error)
     if (url === undefined || round > mostRounds || !modesOf(serving.server, context).url) throw error
     const inputRequests = { verification: inputRequired.elicitUrl({ message: messages[round === 1 ? 0 : 1], url }) }
-    const next: AskedState = { of: of(), step: 'verification', key: newKey(serving), round }
-    return { answer: inputRequired({ inputRequests, requestState: await serving.seal.mint(next, context) }) }
+    const next = { of: of(), step: 'verification', key: newKey(serving), round, page: url } as const
+    return { answer: inputRequired({ inputRequests, requestState: await seal(serving, next, context) }) }
   }
 }
 

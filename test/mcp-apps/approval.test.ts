@@ -146,6 +146,7 @@ test('is approved once the person whom the server asks agrees, and not before', 
   let confirm = false
   const answer = ({ message }: Question) => {
     asked.push(message)
+    world.system.pass(1_000)
     return confirm ? { action: 'accept' as const, content: { confirm } } : { action: 'decline' as const }
   }
   const asking = await openHost(browser, world, { key: world.apiKey, answer })

@@ -71,7 +71,6 @@ describe.each(databases)('the human decides, on $name', (database) => {
       ['declines', no, 'confirmation_declined'],
       ['leaves the box open', unticked, 'confirmation_declined'],
       ['sends a text instead of a tick', { action: 'accept', content: { confirm: 'true' } }, 'confirmation_declined'],
-      ['closes the question', dismissed, 'confirmation_dismissed'],
     ] as [string, PersonAnswer, string][])('who %s stops it', async (_, answer, code) => {
       const { paymentId, approvalId } = await us.review(6_000)
       const { result, sent } = await approving(person([answer]), approvalId)
@@ -81,6 +80,21 @@ describe.each(databases)('the human decides, on $name', (database) => {
         next: expect.stringContaining('Do not call again'),
       })
       expect(sent.map(({ line }) => line)).not.toContain(`POST /approvals/${approvalId}/approve`)
+      expect(await self.status(paymentId)).toBe('IN_REVIEW')
+    })
+
+    test.each([
+      ['cancels', dismissed, false],
+      ['declines at once', no, true],
+      ['sends an open box at once', unticked, true],
+    ] as const)('a host that %s did not show the question', async (_, answer, hasty) => {
+      const { paymentId, approvalId } = await us.review(6_000)
+      const options = { hasty, publicUrl: 'https://pay.example' }
+      const { result } = await approving(person([answer]), approvalId, options)
+      const { code, detail, next } = errorOf(result)
+      expect(code).toBe('confirmation_not_shown')
+      expect(detail).toContain('The host did not show the question')
+      expect(next).toContain(`at https://pay.example/approvals/${approvalId}/review`)
       expect(await self.status(paymentId)).toBe('IN_REVIEW')
     })
 

@@ -12,6 +12,8 @@ export const instanceId = 'run 7/a'
 interface ConnectedOptions extends Partial<McpServerOptions> {
   key?: string
   person?: Person
+  /** Nobody sits there: the host answers by itself. */
+  hasty?: boolean
   /** Sees every request to the service, and may answer in its place. */
   between?: (request: Request) => Response | undefined | Promise<Response | undefined>
   system?: System
@@ -30,7 +32,7 @@ export interface Connected {
 export async function connected(
   world: World,
   open: (typeof hosts)[number]['open'],
-  { key = world.agentKey, person, between, system = world.system, ...options }: ConnectedOptions = {},
+  { key = world.agentKey, person, hasty = false, between, system = world.system, ...options }: ConnectedOptions = {},
 ): Promise<Connected> {
   const sent: Connected['sent'] = []
   const logged: object[] = []
@@ -62,7 +64,12 @@ export async function connected(
     stdin: toServer,
     stdout: toHost,
   })
-  const host = open(person)
+  // A person thinks for a second; a host without one answers at once, as `hasty` does.
+  const answer: Person['answer'] = (question) => {
+    if (!hasty) world.system.pass(1_000)
+    return person?.answer(question) ?? no
+  }
+  const host = open(person === undefined ? undefined : { ...person, answer })
   await host.connect(new StdioServerTransport(toHost, toServer))
   const server = servers.at(-1)
   if (server === undefined) throw new Error('no server was made')

@@ -39,7 +39,7 @@ describe.each(hosts)('the process, driven by $host', (chosen) => {
     }
     const host = await started(chosen, who, settings)
     const card = { merchant: { name: 'Books' }, maximumAmount: 1000, currency: 'USD' }
-    expect(errorOf(await host.callTool('issue_agent_card', card)).code).toBe('confirmation_declined')
+    expect(errorOf(await host.callTool('issue_agent_card', card)).code).toBe('confirmation_not_shown')
     const issued = await host.callTool('issue_agent_card', card)
     const cardId = issued.structuredContent?.data.id
     expect(who.asked.map(({ message }) => message.split('\n')[0])).toEqual([

@@ -1,0 +1,163 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { instructionsFor, namedTools } from '../../src/mcp/instructions.ts'
+import { operationsOf } from '../../src/mcp/tools.ts'
+import type { OperationDefinition } from '../../src/operation.ts'
+import { catalogue } from '../../tools/index.ts'
+import { sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { connected } from './connected.ts'
+import { errorOf, hosts } from './hosts.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await createWorld(sqlite)
+})
+afterAll(() => world.drop())
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+const card = { merchant: { name: 'Books' }, maximumAmount: 5_000, currency: 'USD' }
+const customerPartyId = `pty_${'ab'.repeat(16)}`
+
+describe.each(hosts)('arguments as hosts and models send them, $host', ({ open }) => {
+  const opened = async (options: Parameters<typeof connected>[2] = {}) => {
+    const connection = await connected(world, open, options)
+    closing.push(connection.close)
+    await connection.host.listTools()
+    return connection
+  }
+
+  test('what a host adds is dropped', async () => {
+    const { host } = await opened()
+    const issued = await host.callTool('issue_agent_card', { ...card, wait_for_previous: true })
+    expect(issued.structuredContent).not.toHaveProperty('meta')
+    expect(
+      (await host.callTool('list_wallets', { wait_for_previous: false })).structuredContent?.meta,
+    ).not.toHaveProperty('ignoredArguments')
+  })
+
+  test('an unknown one is ignored and named on reads, refused with the nearest name on changes', async () => {
+    const { host, sent } = await opened()
+    const read = await host.callTool('list_wallets', { customer_party_id: customerPartyId, idempotencyKey: 'k' })
+    expect(read.structuredContent?.meta?.ignoredArguments).toEqual(['customer_party_id', 'idempotencyKey'])
+    const before = sent.length
+    const refused = errorOf(await host.callTool('issue_agent_card', { ...card, customer_party_id: customerPartyId }))
+    expect(refused.detail).toContain('There is no argument "customer_party_id"')
+    expect(refused.detail).toContain('customerPartyId, idempotencyKey. Did you mean customerPartyId?')
+    expect(refused.next).toBe(
+      'Send customerPartyId instead of customer_party_id and call again without idempotencyKey.',
+    )
+    expect(sent).toHaveLength(before)
+    const strict = await world.post('/agent-cards', { ...card, customer_party_id: customerPartyId })
+    expect(strict.status).toBe(400)
+  })
+
+  test('null and "" of an optional one are not given, a number may be a text', async () => {
+    const { host } = await opened()
+    const filled = { expiresInMinutes: '', customerPartyId: null, idempotencyKey: '' }
+    const issued = await host.callTool('issue_agent_card', { ...card, ...filled, maximumAmount: '5000' })
+    expect(issued.structuredContent?.data.attributes.maximumAmount).toBe(5_000)
+    expect((await host.callTool('list_agent_cards', { limit: '1', cursor: '' })).isError).not.toBe(true)
+    for (const maximumAmount of ['', null, '1e3', '5000.00', ' 5', '0x10', '05']) {
+      const refused = errorOf(await host.callTool('issue_agent_card', { ...card, maximumAmount }))
+      expect(refused.source).toEqual({ pointer: '/data/attributes/maximumAmount' })
+    }
+    expect((await world.post('/agent-cards', { ...card, maximumAmount: '5000' })).status).toBe(422)
+  })
+
+  test('a change empties what clear names, and nothing by null', async () => {
+    const { host } = await opened({ key: world.apiKey })
+    const made = await host.callTool('create_wallet', { displayName: 'Travel', description: 'For trips' })
+    const walletId = made.structuredContent?.data.id
+    const update = async (input: object) => {
+      const { structuredContent, content } = await host.callTool('update_wallet', { walletId, ...input })
+      return structuredContent?.data.attributes.description ?? (structuredContent ? null : content[0]?.text)
+    }
+    expect(await update({ description: null, displayName: 'Trips' })).toBe('For trips')
+    expect(await update({ clear: ['description'] })).toBe(null)
+    expect(await update({ clear: ['displayName'] })).toContain('clear must be a list of description')
+    expect(await update({ clear: ['description'], description: 'x' })).toContain('either set it or clear it')
+  })
+
+  test('all wrong ones are told, an id in words', async () => {
+    const { host } = await opened()
+    const cardId = await world.issueCard()
+    const wrong = { cardTransactionId: cardId, amount: -1, currency: 'EUR', colour: 'red' }
+    const refused = errorOf(await host.callTool('simulate_card_capture', wrong))
+    expect(refused.detail).toContain('There is no argument "colour"')
+    expect(refused.detail).toContain(
+      "that is a card's id; cardTransactionId begins with cit_ and comes from list_card_transactions.",
+    )
+    expect(refused.detail).toContain('amount must be more than 0')
+    expect(refused.detail).toContain('currency must be "USD"')
+    expect(refused.next).toMatch(/^Leave out colour; .*cardTransactionId.*amount.*currency.* and call again without/)
+    expect(refused.detail).not.toContain('^cit_')
+  })
+
+  test.each(['none', '1', 'purchase-0001', 'abcdefghijklmnopqrstuvwxyz', 7])('the key %j is left out', async (key) => {
+    const { host, sent } = await opened()
+    const refused = errorOf(await host.callTool('issue_agent_card', { ...card, idempotencyKey: key }))
+    expect(refused).toMatchObject({ code: 'invalid_value', next: 'Call again without idempotencyKey.' })
+    expect(refused.detail).toContain('leave it out')
+    expect(sent).toEqual([])
+  })
+
+  test('a replay says so, in a field that the output schema has', async () => {
+    const { host } = await opened()
+    const { tools } = await host.listTools()
+    const outputOf = (tool: string) => tools.find(({ name }) => name === tool)?.outputSchema?.properties
+    expect(outputOf('issue_agent_card')).toHaveProperty('replayed')
+    expect(outputOf('list_wallets')).not.toHaveProperty('replayed')
+    const keyed = {
+      ...card,
+      idempotencyKey: `0123456789abcdef ${open.name} ${Math.trunc(world.system.now())} ${closing.length} ${tools.length}${hosts.findIndex((host) => host.open === open)}`,
+    }
+    const first = await host.callTool('issue_agent_card', keyed)
+    const second = await host.callTool('issue_agent_card', keyed)
+    expect(first.structuredContent).not.toHaveProperty('replayed')
+    expect(second.structuredContent).toEqual({ ...first.structuredContent, replayed: true })
+  })
+
+  test('a tool that is not offered says where it is, an unknown one what is like it', async () => {
+    const { host } = await opened({ toolsets: ['default'], actor: 'agent' })
+    await expect(host.callTool('create_payment', {})).rejects.toThrow(
+      'create_payment is in the toolset payments, which this connection does not offer: PAYMENTS_TOOLSETS=default,payments',
+    )
+    await expect(host.callTool('list_wallet', {})).rejects.toThrow(/The nearest names are list_wallets, /)
+    const readOnly = await opened({ readOnly: true })
+    await expect(readOnly.host.callTool('get_agent_card_details', {})).rejects.toThrow('this connection only reads')
+  })
+
+  test('nothing listens: the address, and whether it is running', async () => {
+    const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
+    const between = () => {
+      throw new TypeError('fetch failed', { cause })
+    }
+    const { host } = await opened({ between })
+    const refused = errorOf(await host.callTool('issue_agent_card', card))
+    expect(refused).toMatchObject({
+      next: 'Have the person check the address of the payments API, and whether it is running. Then call again without idempotencyKey.',
+    })
+    expect(refused).not.toHaveProperty('idempotencyKey')
+  })
+})
+
+test('the instructions name only tools that are offered, and know of them what the catalogue says', () => {
+  const all = Object.values<OperationDefinition>(catalogue)
+  for (const [name, known] of Object.entries(namedTools))
+    expect(all.find((tool) => tool.name === name)).toMatchObject(known)
+  const names = all.map((operation) => operation.name)
+  for (const actor of ['agent', 'party', 'user', undefined] as const) {
+    for (const toolsets of [['default'], ['payments'], ['agents'], undefined] as const) {
+      for (const readOnly of [true, false]) {
+        const choice = { environment: 'sandbox', actor, toolsets, readOnly } as const
+        const offered = operationsOf(choice).map((operation) => operation.name)
+        const told = instructionsFor(choice, false).match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []
+        expect(told.filter((word) => names.includes(word) && !offered.includes(word))).toEqual([])
+      }
+    }
+  }
+})
