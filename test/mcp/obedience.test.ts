@@ -30,6 +30,10 @@ async function obey(connection: Connected, tool: string, given: Values): Promise
     const { code, next } = errorOf(result) as { code: string; next: string }
     ending.codes.push(code)
     ending.told.push(next)
+    if (next.startsWith('Put money in with fund_sandbox_wallet')) {
+      const funded = await connection.host.callTool('fund_sandbox_wallet', { customerId: us, amount: 2_000_000 })
+      expect(funded.isError, funded.content[0]?.text).not.toBe(true)
+    }
     const changed = afterwards(input, next)
     if (changed === 'person') return ending
     if (typeof changed === 'object') input = changed
@@ -173,6 +177,7 @@ describe.each([hosts[0], hosts[3]])('who does what next says, $host', ({ open })
             return obey(connection, 'simulate_card_reversal', { cardTransactionId, ...key })
           },
           cancel: async () => {
+            await fund()
             const paymentId = dataOf(await host.callTool('create_payment', paymentOf(1))).id
             return obey(connection, 'cancel_payment', { paymentId, ...key })
           },
