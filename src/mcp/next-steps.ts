@@ -28,6 +28,7 @@ export function nextStep(refused: Refused): string {
   const { source, accepts } = error
   const again = callAgain(operation)
   const situation = { ...refused, source, accepts, again }
+  if ('tooLarge' in error && error.tooLarge && operation.effect === 'read') return afterTooLarge(situation)
   const key = keyToRepeat(error)
   if (key !== undefined) return `${beforeRepeat(situation)}${repeatWith(key)}${stillRunning(situation)}`
   if ('unreached' in error && error.unreached) return `${refused.serving.ways.reach} Then ${again}.`
@@ -39,12 +40,17 @@ export function nextStep(refused: Refused): string {
 
 /** The key that an unchanged repeat needs; undefined where none does, or it would do harm. */
 export function keyToRepeat(error: ApiError | Failure): string | undefined {
-  return 'outcomeUnknown' in error && error.outcomeUnknown ? error.idempotencyKey : undefined
+  if (!('outcomeUnknown' in error) || !error.outcomeUnknown || error.tooLarge) return undefined
+  return error.idempotencyKey
 }
 
 /** How a refused call is made anew: as another one. */
 export function callAgain({ idempotency }: OperationDefinition): string {
   return idempotency === 'required' ? 'call again without idempotencyKey' : 'call again'
+}
+
+function afterTooLarge({ operation, serving }: Situation): string {
+  return operation.result === 'page' ? 'Call again with a smaller limit.' : serving.ways.reach
 }
 
 const repeatWith = (key: string) =>
