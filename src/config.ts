@@ -75,6 +75,12 @@ export function dataDirectory({
   return directoryOf(env, platform, home)
 }
 
+/** The proxy that this user's programs reach the internet through. */
+export function outgoingProxy({ env = process.env }: Pick<ConfigSources, 'env'> = {}) {
+  const given = (name: string) => env[name] || env[name.toLowerCase()] || undefined
+  return { httpsProxy: given('HTTPS_PROXY'), noProxy: given('NO_PROXY') }
+}
+
 function read<K extends SettingKey>(
   key: K,
   env: Readonly<Record<string, string | undefined>>,

@@ -40,6 +40,8 @@ export interface Config {
   allowedOrigins: readonly string[]
   /** Addresses and ranges of the proxies whose X-Forwarded-For tells who the client is. */
   trustedProxies: readonly string[]
+  /** Whether applications may describe themselves by a document that they publish, instead of registering. */
+  clientMetadata: 'auto' | 'on' | 'off'
   /** No tool that changes anything is offered. */
   readOnly: boolean
   /** When a person is asked before a tool call is carried out. */
@@ -202,6 +204,14 @@ export const table = {
     default: { otherwise: 'none: the address of the connection counts' },
     readBy: ['serve'],
     parse: parseTrustedProxies,
+  },
+  clientMetadata: {
+    placeholder: 'when',
+    meaning: 'Whether AI hosts may sign in with a client id metadata document, which serve then fetches',
+    accepts: 'auto (announced unless the public address is of this machine), on or off',
+    default: { text: 'auto' },
+    readBy: ['serve'],
+    parse: (text) => (['auto', 'on', 'off'] as const).find((when) => when === text),
   },
   readOnly: {
     placeholder: 'boolean',

@@ -26,6 +26,7 @@ describe('loadConfig', () => {
       publicUrl: undefined,
       allowedOrigins: [],
       trustedProxies: [],
+      clientMetadata: 'auto',
       readOnly: false,
       confirm: 'production',
       confirmAbove: 10_000,
@@ -77,6 +78,7 @@ describe('loadConfig', () => {
       ['https://a.example', 'http://localhost:6274'],
     ],
     ['PAYMENTS_TRUSTED_PROXIES', '::1, 10.0.0.0/8', 'trustedProxies', ['::1', '10.0.0.0/8']],
+    ['PAYMENTS_CLIENT_METADATA', 'off', 'clientMetadata', 'off'],
     ['PAYMENTS_READ_ONLY', 'true', 'readOnly', true],
     ['PAYMENTS_CONFIRM', 'always', 'confirm', 'always'],
     ['PAYMENTS_CONFIRM_ABOVE', '0', 'confirmAbove', 0],
@@ -117,6 +119,7 @@ describe('loadConfig', () => {
     ['PAYMENTS_TRUSTED_PROXIES', '10.0.0.0/33'],
     ['PAYMENTS_TRUSTED_PROXIES', '10.0.0.1,'],
     ['PAYMENTS_TRUSTED_PROXIES', 'proxy.example'],
+    ['PAYMENTS_CLIENT_METADATA', 'true'],
     ['PAYMENTS_RATE_LIMIT', '0'],
     ['PAYMENTS_LOG_LEVEL', 'verbose'],
   ])('refuses %s=%s in one line that names it', (variable, text) => {

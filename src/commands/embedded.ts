@@ -1,5 +1,6 @@
-import { ConfigError } from '../config.ts'
+import { ConfigError, outgoingProxy } from '../config.ts'
 import type { Logger } from '../log.ts'
+import { createPublicFetch } from '../service/oauth/public-fetch.ts'
 import { createService, type Service } from '../service/service.ts'
 import { openStore } from '../service/store/open.ts'
 import type { Store } from '../service/store/store.ts'
@@ -25,8 +26,10 @@ export async function openEmbedded(
   publicUrl = () => servedAddress(config),
 ): Promise<Embedded> {
   const store = await openOrExplain(config.databaseUrl, system)
-  const { environment, rateLimit } = config
-  const service = createService({ store, system, environment, rateLimit, log, publicUrl })
+  const { environment, rateLimit, clientMetadata } = config
+  const publicFetch = createPublicFetch(outgoingProxy())
+  const grounds = { store, system, environment, rateLimit, clientMetadata, publicFetch, log, publicUrl }
+  const service = createService(grounds)
   service.upkeep.start()
   const close = async () => {
     await service.upkeep.stop()

@@ -1,6 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { OperationDefinition } from '../operation.ts'
+import type { Config } from '../settings.ts'
 import { newId } from '../system.ts'
 import { recordActivity } from './activity.ts'
 import { type Actor, requirePermission, resolveCause, resolveParty } from './actor.ts'
@@ -33,6 +34,7 @@ export interface Dependencies extends Admission {
   signIn: SignIn
   /** Fetches what applications describe themselves by, which lies anywhere. */
   publicFetch: typeof globalThis.fetch
+  clientMetadata: Config['clientMetadata']
   lastUses: LastUses
   publicUrl: () => string
   log: Logger

@@ -1,6 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Environment } from '../operation.ts'
+import type { Config } from '../settings.ts'
 import { newSecret, type System, sha256 } from '../system.ts'
 import type { Actor } from './actor.ts'
 import { actorNow } from './admission.ts'
@@ -8,6 +9,7 @@ import { createApp } from './app.ts'
 import type { Caller } from './client-address.ts'
 import { createLastUses } from './last-use.ts'
 import { createAccessTokens } from './oauth/access-tokens.ts'
+import { createPublicFetch } from './oauth/public-fetch.ts'
 import { createSignIn } from './oauth/sign-in.ts'
 import { createRateLimiter } from './rate-limit.ts'
 import { credentialPrefix } from './secrets.ts'
@@ -27,6 +29,7 @@ export interface ServiceOptions {
   publicUrl?: () => string
   /** Fetches the metadata documents of applications that sign in. */
   publicFetch?: typeof globalThis.fetch
+  clientMetadata?: Config['clientMetadata']
 }
 
 /** The payments service on a store: a complete deployment of the API behind one fetch function. */
@@ -56,7 +59,8 @@ export function createService({
   rateLimit,
   log,
   publicUrl = defaultUrl,
-  publicFetch = (input, init) => globalThis.fetch(input, init),
+  publicFetch = createPublicFetch({ httpsProxy: undefined, noProxy: undefined }),
+  clientMetadata = 'auto',
 }: ServiceOptions): Service {
   const localCredentials = new Map<string, string>()
   const accessTokens = createAccessTokens({ store, system, publicUrl })
@@ -66,6 +70,7 @@ export function createService({
     ...admission,
     signIn,
     publicFetch,
+    clientMetadata,
     publicUrl,
     log,
     lastUses: createLastUses(),

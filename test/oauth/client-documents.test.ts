@@ -142,11 +142,114 @@ describe('applications that publish who they are', () => {
     expect(site.asked).toEqual([])
   })
 
-  test('are fetched 60 in a minute, whoever asks', async () => {
+  test('are fetched 60 in a minute at an address, and at another all the time', async () => {
     await start()
-    for (let count = 0; count < 60; count++) expect(await statusOf(`${siteAddress}/missing.json`)).toBe(400)
+    const at = (address: string) => ({
+      service: { fetch: (request: Request) => open.service.fetch(request, { local: true, address }) },
+    })
+    const from = async (address: string, path: string) =>
+      (await openBrowser(at(address)).get((await authorizationUrl(published(siteAddress + path))).url)).status
+    for (let count = 0; count < 60; count++) expect(await from('192.0.2.1', `/${count}.json`)).toBe(200)
+    expect(await from('192.0.2.1', '/one-more.json')).toBe(400)
     expect(site.asked).toHaveLength(60)
-    expect(await statusOf(`${siteAddress}/client.json`)).toBe(400)
-    expect(site.asked).toHaveLength(60)
+    expect(await from('192.0.2.2', '/client.json')).toBe(200)
+    // What was fetched is not fetched again.
+    expect(await from('192.0.2.1', '/0.json')).toBe(200)
+    expect(site.asked).toHaveLength(61)
   })
+})
+
+describe('a document that an application publishes', () => {
+  let site: Site
+  let open: FetchingService
+  let reachable: boolean
+  afterEach(async () => {
+    await open.close()
+    await site.close()
+  })
+
+  const id = `${siteAddress}/client.json?key=hidden`
+  const start = async (headers: Record<string, string> = {}) => {
+    reachable = true
+    site = await openSite((request, response) => {
+      const document = { ...whole('/client.json'), client_id: siteAddress + request.url }
+      response.writeHead(200, headers).end(JSON.stringify({ ...document, client_id: id }))
+    })
+    const fetching: typeof fetch = async (input, init) => {
+      if (reachable) return site.fetch(input, init)
+      throw new TypeError('fetch failed', { cause: Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }) })
+    }
+    open = await openFetchingService(fetching)
+  }
+  const applicationAt = async (at: FetchingService) => ({
+    ...(await createApplication(at)),
+    client: { client_id: id },
+  })
+  const opened = async (at: FetchingService) =>
+    openBrowser(at).get((await authorizationUrl(await applicationAt(at))).url)
+  const refreshed = async (at: FetchingService, refreshToken: string) => {
+    const { server, client } = await applicationAt(at)
+    const request = oauth.refreshTokenGrantRequest(server, client, oauth.None(), refreshToken, transport(at))
+    return oauth.processRefreshTokenResponse(server, client, await request)
+  }
+
+  test('is kept over a restart, for sign-ins as long as it is fresh and for refreshes ever after', async () => {
+    await start({ 'cache-control': 'public, max-age=3600' })
+    const application = await applicationAt(open)
+    const attempt = await authorizationUrl(application)
+    const back = await consent(openBrowser(open), attempt.url)
+    let { refresh_token } = await exchangeCode(application, attempt, back.url)
+    expect(site.asked).toHaveLength(1)
+    reachable = false
+    const later = open.restarted()
+    expect((await opened(later)).status).toBe(200)
+    open.system.pass(3_601_000)
+    const muchLater = open.restarted()
+    refresh_token = String((await refreshed(muchLater, refresh_token)).refresh_token)
+    expect((await opened(open.restarted())).status).toBe(400)
+    reachable = true
+    expect((await opened(open.restarted())).status).toBe(200)
+    expect(site.asked).toHaveLength(2)
+  })
+
+  test('that cannot be read is told by name, with what to do, and logged once', async () => {
+    await start()
+    reachable = false
+    const page = await opened(open)
+    expect(page.status).toBe(400)
+    for (const word of [
+      'https://app.example/client.json',
+      'ENOTFOUND',
+      'HTTPS_PROXY',
+      'PAYMENTS_CLIENT_METADATA=off',
+    ]) {
+      expect(page.text).toContain(word)
+    }
+    expect(page.text + open.logged.join()).not.toContain('hidden')
+    expect(open.logged.filter((line) => line.startsWith('warn'))).toEqual([
+      expect.stringMatching(/^warn the metadata document .*"https:\/\/app.example\/client.json".*ENOTFOUND/),
+    ])
+  })
+
+  test.each([
+    { clientMetadata: 'auto', publicUrl: 'http://127.0.0.1:4010', announced: undefined, status: 200 },
+    { clientMetadata: 'auto', publicUrl: 'https://payments.example', announced: true, status: 200 },
+    { clientMetadata: 'on', publicUrl: 'http://127.0.0.1:4010', announced: true, status: 200 },
+    { clientMetadata: 'off', publicUrl: 'https://payments.example', announced: undefined, status: 400 },
+  ] as const)(
+    'is $clientMetadata at $publicUrl: announced $announced, answered $status',
+    async ({ clientMetadata, publicUrl, announced, status }) => {
+      await start()
+      const at = open.restarted({ clientMetadata, publicUrl: () => publicUrl })
+      const found = await at.service.fetch(new Request(`${publicUrl}/.well-known/oauth-authorization-server`))
+      const { client_id_metadata_document_supported: said } = (await found.json()) as Record<string, unknown>
+      expect(said).toBe(announced)
+      const application = {
+        ...(await createApplication(at, {}, `${publicUrl}/mcp`, publicUrl)),
+        client: { client_id: id },
+      }
+      const { url } = await authorizationUrl(application)
+      expect((await openBrowser(at, publicUrl).get(url)).status).toBe(status)
+    },
+  )
 })

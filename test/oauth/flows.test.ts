@@ -236,7 +236,6 @@ describe('discovery', () => {
       response_types_supported: ['code'],
       token_endpoint_auth_methods_supported: ['none'],
       authorization_response_iss_parameter_supported: true,
-      client_id_metadata_document_supported: true,
       scopes_supported: ['openid', 'offline_access', ...Object.keys(oauthScopes)],
     })
     expect(json.grant_types_supported).toEqual(
@@ -246,6 +245,8 @@ describe('discovery', () => {
         'urn:ietf:params:oauth:grant-type:token-exchange',
       ]),
     )
+    // At an address of this machine.
+    expect(json).not.toHaveProperty('client_id_metadata_document_supported')
     expect(json.grant_types_supported).not.toContain('implicit')
     expect(json.grant_types_supported).not.toContain('password')
   })

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createService, type Service } from '../../src/service/service.ts'
+import { createService, type Service, type ServiceOptions } from '../../src/service/service.ts'
 import { sqlite } from '../support/databases.ts'
 import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 
@@ -8,17 +8,33 @@ import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 export interface FetchingService {
   service: Service
   system: FakeSystem
+  logged: string[]
+  /** Another process on the same database, or this one after a restart. */
+  restarted(change?: Partial<ServiceOptions>): FetchingService
   close(): Promise<void>
 }
 
-export async function openFetchingService(publicFetch?: typeof fetch): Promise<FetchingService> {
+export async function openFetchingService(
+  publicFetch?: typeof fetch,
+  change: Partial<ServiceOptions> = {},
+): Promise<FetchingService> {
   const system = fakeSystem({ now: Date.now() })
   const { store, drop } = await sqlite.create(system)
-  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
-  const grounds = { store, system, log, environment: 'sandbox', rateLimit: 1_000_000 } as const
-  const service = createService({ ...grounds, ...(publicFetch && { publicFetch }) })
+  const logged: string[] = []
+  const at = (level: string) => (fields: object, text: string) =>
+    void logged.push(`${level} ${text} ${JSON.stringify(fields)}`)
+  const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  const grounds = { store, system, log, environment: 'sandbox', rateLimit: 1_000_000, ...change } as const
+  const start = (more: Partial<ServiceOptions> = {}): FetchingService => ({
+    service: createService({ ...grounds, ...(publicFetch && { publicFetch }), ...more }),
+    system,
+    logged,
+    restarted: start,
+    close: drop,
+  })
+  const { service } = start()
   await service.seed({ apiKey: undefined, agentKey: undefined })
-  return { service, system, close: drop }
+  return { ...start(), service }
 }
 
 /** A real site that stands in for https://app.example, and every address that it was asked for. */

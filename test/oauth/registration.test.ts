@@ -176,7 +176,7 @@ describe('where 10,000 applications registered that nobody connected', () => {
       }
     })
     expect((await register(world, minimal)).status).toBe(status)
-    expect(await world.store.read(countClients)).toBe(left)
+    expect(await world.store.read((tx) => countClients(tx, 'Client'))).toBe(left)
     await world.drop()
   })
 })

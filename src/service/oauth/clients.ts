@@ -18,8 +18,8 @@ const bounds = {
 } as const satisfies Record<string, StrangerBound>
 
 /** Clients that registered; those that nobody connected make room after a day. */
-const mostClients = 10_000
-const unusedForMs = 24 * 60 * 60 * 1000
+export const mostClients = 10_000
+export const unusedForMs = 24 * 60 * 60 * 1000
 /** Longer than a person takes to allow what an application asks for. */
 const crowdedForMs = 60 * 60 * 1000
 
@@ -43,11 +43,11 @@ export function createClientLimits(store: Store, system: System): ClientLimits {
       if (!(await oneMoreRegistration(address))) return false
       return store.transaction(async (tx) => {
         const nowMs = await realNow(tx)
-        await purgeUnusedClients(tx, nowMs - unusedForMs)
-        if ((await countClients(tx)) < mostClients) return true
+        await purgeUnusedClients(tx, 'Client', nowMs - unusedForMs)
+        if ((await countClients(tx, 'Client')) < mostClients) return true
         // Those that strangers filled the room with are not to keep others out for a day.
-        await purgeUnusedClients(tx, nowMs - crowdedForMs)
-        return (await countClients(tx)) < mostClients
+        await purgeUnusedClients(tx, 'Client', nowMs - crowdedForMs)
+        return (await countClients(tx, 'Client')) < mostClients
       })
     },
   }
@@ -76,31 +76,22 @@ function isNative(redirectUris: unknown): boolean {
   return redirectUris.some((uri) => typeof uri === 'string' && !uri.startsWith('https:'))
 }
 
-/** Fetches a client's metadata document and reads it as `registrable` does. */
-export function fetchingMetadata(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
-  return async (input, init) => {
-    const response = await fetch(input, init)
-    if (response.status !== 200) return response
-    const text = await boundedText(response)
-    return new Response(rewritten(text), { status: 200, headers: response.headers })
-  }
-}
-
 /** More than the server would read of it. */
 const mostMetadataBytes = 8 * 1024
 
-async function boundedText({ body }: Response): Promise<string> {
+export async function boundedText({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of body ?? []) {
     length += chunk.byteLength
-    if (length > mostMetadataBytes) throw new Error('The metadata document is too long.')
+    if (length > mostMetadataBytes) throw new Error('The document is too long')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function rewritten(text: string): string {
+/** A client's metadata document, read as `registrable` reads what registers. */
+export function readDocument(text: string): string {
   try {
     const metadata: unknown = JSON.parse(text)
     // A document that holds a secret is refused as it is, so the type alone is filled in.

@@ -2,7 +2,9 @@ import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type Provider from 'oidc-provider'
 import { defaultOAuthScopes } from '../../permissions.ts'
+import type { Config } from '../../settings.ts'
 import { callerOf } from '../client-address.ts'
+import { isLoopback } from '../loopback.ts'
 import { exchangeToken, type TokenExchange } from '../token-exchange.ts'
 import { type ClientLimits, registrable } from './clients.ts'
 import { createDevicePolls, pollSeconds } from './device-polls.ts'
@@ -23,6 +25,7 @@ interface OAuthEndpoints extends TokenExchange {
   providers: () => Promise<Provider>
   publicUrl: () => string
   clientLimits: ClientLimits
+  clientMetadata: Config['clientMetadata']
 }
 
 /** More than any request to these endpoints needs. */
@@ -56,7 +59,8 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
   }
   app.options('/.well-known/*', (c) => c.body(null, 204, preflight))
   app.options('/oauth/*', (c) => c.body(null, 204, preflight))
-  for (const path of discoveryPaths) app.get(path, async (c) => completed(await serve(c), c.req.method))
+  const added = () => announced(endpoints.clientMetadata, publicUrl())
+  for (const path of discoveryPaths) app.get(path, async (c) => completed(await serve(c), c.req.method, added()))
   app.get('/.well-known/oauth-protected-resource/*', (c) => showResource(c, publicUrl()))
   app.get('/.well-known/oauth-protected-resource', (c) => showResource(c, publicUrl()))
   app.get(routes.authorization, (c) => serve(c, { url: withDefaults(c.req.url) }))
@@ -116,14 +120,24 @@ function busy(description: string): Response {
 }
 
 /** The server does not know that other parts of the service serve more than it does. */
-async function completed(response: Response, method: string): Promise<Response> {
+async function completed(response: Response, method: string, members: object): Promise<Response> {
   // What the server refuses, and what has no body, is handed on as it is.
   if (response.status !== 200 || method === 'HEAD') return response
   const { grant_types_supported: grants } = (await response.clone().json()) as { grant_types_supported: string[] }
   return withMembers(response, {
     scopes_supported: ['openid', 'offline_access', ...scopesSupported],
     grant_types_supported: [...grants, tokenExchangeGrant],
+    ...members,
   })
+}
+
+/**
+ * Clients that publish who they are do so where this is announced, instead of registering. A service on a person's
+ * machine may not reach the internet, and needs it for nothing else; those that connected that way before still do.
+ */
+function announced(clientMetadata: Config['clientMetadata'], publicUrl: string): object {
+  const isHidden = clientMetadata === 'auto' && isLoopback(publicUrl)
+  return isHidden ? { client_id_metadata_document_supported: undefined } : {}
 }
 
 /** A JSON answer of the server's, with members added or replaced. */

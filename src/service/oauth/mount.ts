@@ -2,7 +2,7 @@ import type { Hono } from 'hono'
 import { devicePages } from '../pages/device-pages.ts'
 import { mountOAuthPages } from '../pages/oauth-routes.ts'
 import type { Dependencies } from '../pipeline.ts'
-import { createClientLimits, fetchingMetadata } from './clients.ts'
+import { createClientLimits } from './clients.ts'
 import { createConnections } from './connections.ts'
 import { createConsent } from './consent.ts'
 import { mountEndpoints } from './endpoints.ts'
@@ -11,10 +11,9 @@ import { createProviders } from './providers.ts'
 
 /** The authorization server with the pages that people see of it. */
 export function mountOAuth(app: Hono, dependencies: Dependencies): void {
-  const { store, system, publicUrl, signIn, log } = dependencies
+  const { store, system, publicUrl, signIn, log, publicFetch: fetch, clientMetadata } = dependencies
   const clientLimits = createClientLimits(store, system)
-  const fetch = fetchingMetadata(dependencies.publicFetch)
-  const providers = createProviders({ store, system, publicUrl, clientLimits, devicePages, fetch, log })
+  const providers = createProviders({ store, system, publicUrl, clientLimits, devicePages, fetch, clientMetadata, log })
   mountEndpoints(app, { ...dependencies, providers, clientLimits })
   mountOAuthPages(app, {
     ...dependencies,

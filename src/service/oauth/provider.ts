@@ -1,10 +1,12 @@
 import Provider, { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider'
 import type { Logger } from '../../log.ts'
+import type { Config } from '../../settings.ts'
 import type { System } from '../../system.ts'
 import { rootKeys } from '../store/root-keys.ts'
 import { findUser } from '../store/second-factors.ts'
 import type { Store } from '../store/store.ts'
-import { addressIn, createAdapter } from './adapter.ts'
+import { createAdapter } from './adapter.ts'
+import { keepingDocuments, unreachableIn } from './client-documents.ts'
 import type { ClientLimits } from './clients.ts'
 import { routes } from './endpoint-paths.ts'
 import { lifetimes } from './lifetimes.ts'
@@ -18,6 +20,8 @@ export interface DevicePages {
   confirmCode(form: { action: string; token: string }, client: { name: string }, code: string): string
   done(client: { name: string }): string
   failed(error: { code: string; description: string }): string
+  /** What the application publishes of itself at the address could not be read. */
+  unreachable(document: { address: string; reason: string }): string
   headers: Readonly<Record<string, string>>
 }
 
@@ -29,6 +33,7 @@ export interface ProviderGrounds {
   devicePages: DevicePages
   /** Fetches the documents that clients describe themselves by. */
   fetch: typeof globalThis.fetch
+  clientMetadata: Config['clientMetadata']
   log: Logger
 }
 
@@ -54,6 +59,8 @@ function configuration(
     clientLimits,
     devicePages,
     fetch,
+    clientMetadata,
+    log,
   }: Omit<ProviderGrounds, 'publicUrl'> & { publicUrl: string },
   keys: readonly SigningKey[],
   cookieKeys: string[],
@@ -63,7 +70,7 @@ function configuration(
     adapter: createAdapter(store, system, clientLimits),
     jwks: { keys: [...keys] },
     routes,
-    fetch,
+    fetch: keepingDocuments({ store, system, clientLimits, fetch, log }),
     scopes: ['openid', 'offline_access'],
     claims: { openid: ['sub'] },
     responseTypes: ['code'],
@@ -108,9 +115,13 @@ function configuration(
     sectorIdentifierUriValidate: () => false,
     // No cookie says who asks at the endpoints that scripts may use.
     clientBasedCORS: () => true,
-    renderError: (ctx, { error, error_description = '' }) => {
+    renderError: (ctx, { error, error_description = '' }, failure) => {
+      const unread = unreachableIn(failure)
       ctx.set(devicePages.headers)
-      ctx.body = devicePages.failed({ code: error, description: error_description })
+      ctx.body =
+        unread === undefined
+          ? devicePages.failed({ code: error, description: error_description })
+          : devicePages.unreachable({ address: unread.address, reason: unread.message })
     },
     features: {
       devInteractions: { enabled: false },
@@ -122,9 +133,8 @@ function configuration(
       introspection: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
       registration: { enabled: true, idFactory: () => clientLimits.newId(), issueRegistrationAccessToken: false },
       clientIdMetadataDocument: {
-        enabled: true,
+        enabled: clientMetadata !== 'off',
         ack: 'draft-02',
-        allowFetch: (ctx) => clientLimits.mayFetch(addressIn(ctx)),
       },
       deviceFlow: { enabled: true, ...deviceFlow(devicePages) },
       resourceIndicators: {

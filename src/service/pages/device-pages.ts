@@ -12,6 +12,7 @@ export const devicePages: DevicePages = {
   confirmCode: (form, client, code) => whole(confirmCode(form, nameOf(client), code)),
   done: (client) => whole(done(nameOf(client))),
   failed: ({ code, description }) => whole(failed(code, description)),
+  unreachable: (document) => whole(unreachable(document)),
   headers: formPageHeaders,
 }
 
@@ -94,6 +95,18 @@ function failed(code: string, description: string): Html {
 <h1>${heading}</h1>
 <p>${failureWords(code)}</p>
 <p class="aside">For the application’s maker: <code>${shortText(code)}</code>${detail === '' ? '' : html` (<bdi>${detail}</bdi>)`}</p>
+</main>`,
+  )
+}
+
+function unreachable({ address, reason }: { address: string; reason: string }): Html {
+  const heading = 'The application could not be looked up'
+  return oauthDocument(
+    heading,
+    html`<main>
+<h1>${heading}</h1>
+<p>It describes itself at <bdi>${shortText(address, 300)}</bdi>. This service could not read that: ${shortText(reason, 200)}.</p>
+<p>Whoever runs this service can let it reach that address (through a proxy with <code>HTTPS_PROXY</code>), or start it with <code>PAYMENTS_CLIENT_METADATA=off</code>: applications then register instead. After that, connect again from the application.</p>
 </main>`,
   )
 }

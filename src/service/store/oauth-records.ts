@@ -62,14 +62,17 @@ export async function purgeRecords(tx: Transaction, endedByMs: number): Promise<
   for (const key of ended) await deleteRecord(tx, key)
 }
 
-/** Forgets some of the clients that registered before then and that nobody connected. */
-export async function purgeUnusedClients(tx: Transaction, registeredBeforeMs: number): Promise<void> {
+/** Clients that registered, and documents by which clients describe themselves. The id of either stands as `uid`. */
+type ClientModel = 'Client' | 'ClientDocument'
+
+/** Forgets some of those that came before then and that nobody connected. */
+export async function purgeUnusedClients(tx: Transaction, model: ClientModel, beforeMs: number): Promise<void> {
   const unused = await tx.db
     .selectFrom('oauthRecords')
     .select(['model', 'idHash'])
-    .where('model', '=', 'Client')
-    .where('createdAtMs', '<', registeredBeforeMs)
-    // A client that was connected is kept: its connection may be renewed. Its id stands in the record as `uid`.
+    .where('model', '=', model)
+    .where('createdAtMs', '<', beforeMs)
+    // A client that was connected is kept: its connection may be renewed.
     .where(({ not, exists, selectFrom }) =>
       not(exists(selectFrom('oauthGrants').select('id').whereRef('oauthGrants.clientId', '=', 'oauthRecords.uid'))),
     )
@@ -79,11 +82,11 @@ export async function purgeUnusedClients(tx: Transaction, registeredBeforeMs: nu
   for (const key of unused) await deleteRecord(tx, key)
 }
 
-export async function countClients(tx: Transaction): Promise<number> {
+export async function countClients(tx: Transaction, model: ClientModel): Promise<number> {
   const { count } = await tx.db
     .selectFrom('oauthRecords')
     .select(({ fn }) => fn.countAll().as('count'))
-    .where('model', '=', 'Client')
+    .where('model', '=', model)
     .executeTakeFirstOrThrow()
   return Number(count)
 }

@@ -1,0 +1,149 @@
+import Provider from 'oidc-provider'
+import type { Logger } from '../../log.ts'
+import { keepNewest } from '../../newest.ts'
+import { type System, sha256 } from '../../system.ts'
+import { countClients, findRecord, purgeUnusedClients, saveRecord } from '../store/oauth-records.ts'
+import type { Store } from '../store/store.ts'
+import { realNow } from '../time.ts'
+import { addressIn } from './adapter.ts'
+import { boundedText, type ClientLimits, mostClients, readDocument, unusedForMs } from './clients.ts'
+
+interface Grounds {
+  store: Store
+  system: System
+  clientLimits: ClientLimits
+  fetch: typeof globalThis.fetch
+  log: Logger
+}
+
+/** What an application publishes of itself could not be read. */
+export class UnreachableDocumentError extends Error {
+  override readonly name = 'UnreachableDocumentError'
+  /** The address of the document, without what could be a secret. */
+  readonly address: string
+  constructor(clientId: string, reason: string) {
+    super(reason)
+    const { origin, pathname } = new URL(clientId)
+    this.address = origin + pathname
+  }
+}
+
+interface KeptDocument {
+  text: string
+  freshUntilMs: number
+}
+
+/** How long a document counts as fresh, whatever it says of itself, seconds. */
+const fresh = { least: 300, most: 86_400 } as const
+/** What could not be read is not asked for again at once: the server asks twice for one page. */
+const failedForMs = 5_000
+const mostFailures = 1_000
+/** Requests by which a connection begins. All others are of a connection that exists, for which the document is kept. */
+const beginnings = ['authorization', 'device_authorization']
+
+/**
+ * Fetches clients' metadata documents and keeps them in the database: a restart forgets none, and no refresh depends on
+ * another site.
+ */
+export function keepingDocuments(grounds: Grounds): typeof globalThis.fetch {
+  const { store, system, log } = grounds
+  const failures = new Map<string, { error: UnreachableDocumentError; atMs: number }>()
+  return async (input, init) => {
+    const clientId = String(input)
+    const route = Provider.ctx?.oidc.route ?? ''
+    const kept = await findDocument(store, clientId)
+    if (kept !== undefined && (system.now() < kept.freshUntilMs || !beginnings.includes(route))) {
+      return answered(kept, system.now())
+    }
+    const failed = failures.get(clientId)
+    if (failed !== undefined && system.now() - failed.atMs < failedForMs) throw failed.error
+    try {
+      const read = await readFrom(grounds, clientId, init)
+      await keepDocument(grounds, clientId, read)
+      return answered(read, system.now())
+    } catch (error) {
+      const unreachable = new UnreachableDocumentError(clientId, reasonOf(error))
+      const fields = { clientMetadata: unreachable.address, reason: unreachable.message }
+      log.warn(fields, 'the metadata document of an application could not be read')
+      keepNewest(failures, clientId, { error: unreachable, atMs: system.now() }, mostFailures)
+      throw unreachable
+    }
+  }
+}
+
+/** The reason why a document could not be read, if that is why a request was refused. */
+export function unreachableIn(error: unknown): UnreachableDocumentError | undefined {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof UnreachableDocumentError ? cause : undefined
+}
+
+async function readFrom(
+  { fetch, clientLimits, system }: Grounds,
+  clientId: string,
+  init: RequestInit | undefined,
+): Promise<KeptDocument> {
+  if (!(await clientLimits.mayFetch(addressIn(Provider.ctx)))) {
+    throw new Error('Too many documents were asked for; try again in a minute')
+  }
+  const response = await fetch(clientId, init)
+  if (response.status !== 200) {
+    await response.body?.cancel()
+    throw new Error(`It answered ${response.status}`)
+  }
+  const text = readDocument(await boundedText(response))
+  const said = Number(/(?:^|,)\s*max-age\s*=\s*(\d{1,9})/i.exec(response.headers.get('cache-control') ?? '')?.[1] ?? 0)
+  const seconds = Math.min(fresh.most, Math.max(fresh.least, said))
+  return { text, freshUntilMs: system.now() + seconds * 1000 }
+}
+
+function answered({ text, freshUntilMs }: KeptDocument, nowMs: number): Response {
+  const seconds = Math.max(0, Math.floor((freshUntilMs - nowMs) / 1000))
+  return new Response(text, { headers: { 'Content-Type': 'application/json', 'Cache-Control': `max-age=${seconds}` } })
+}
+
+const model = 'ClientDocument'
+
+async function findDocument(store: Store, clientId: string): Promise<KeptDocument | undefined> {
+  const row = await store.read((tx) => findRecord(tx, { model, idHash: sha256(clientId) }))
+  return row && (JSON.parse(row.payload) as KeptDocument)
+}
+
+/** What is no client's document is not kept: whoever mends theirs is not to wait. Nor is more than strangers may fill. */
+async function keepDocument({ store }: Grounds, clientId: string, document: KeptDocument): Promise<void> {
+  if (!namesItself(document.text, clientId)) return
+  await store.transaction(async (tx) => {
+    const nowMs = await realNow(tx)
+    await purgeUnusedClients(tx, model, nowMs - unusedForMs)
+    if ((await countClients(tx, model)) >= mostClients) return
+    const none = { grantId: null, userCodeHash: null, expiresAtMs: null }
+    const payload = JSON.stringify(document)
+    await saveRecord(tx, { ...none, model, idHash: sha256(clientId), uid: clientId, payload, createdAtMs: nowMs })
+  })
+}
+
+function namesItself(text: string, clientId: string): boolean {
+  try {
+    return (JSON.parse(text) as { client_id?: unknown } | null)?.client_id === clientId
+  } catch {
+    return false
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'its name could not be looked up (ENOTFOUND)',
+  EAI_AGAIN: 'its name could not be looked up (EAI_AGAIN)',
+  ECONNREFUSED: 'it takes no connections (ECONNREFUSED)',
+}
+
+/** In words that complete "…, because". */
+function reasonOf(error: unknown): string {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
+    if (cause.name === 'TimeoutError') return 'no answer came in time'
+    if (cause.name === 'PrivateAddressError') return 'it is at an address of this machine or its network'
+    if ('code' in cause && typeof cause.code === 'string' && /^[A-Z_]{3,40}$/.test(cause.code)) {
+      return reasons[cause.code] ?? `the connection failed (${cause.code})`
+    }
+  }
+  const own = error instanceof Error && error.constructor === Error ? error.message : 'the connection failed'
+  return own.charAt(0).toLowerCase() + own.slice(1)
+}

@@ -1,0 +1,64 @@
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { outgoingProxy } from '../../src/config.ts'
+import { createPublicFetch } from '../../src/service/oauth/public-fetch.ts'
+
+const closers: (() => void)[] = []
+afterEach(() => {
+  for (const close of closers.splice(0)) close()
+})
+
+/** A port of this machine that counts who connects. */
+async function counting() {
+  let connections = 0
+  const server = createServer((socket) => {
+    connections += 1
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '::', resolve))
+  closers.push(() => server.close())
+  return { port: (server.address() as AddressInfo).port, connections: () => connections }
+}
+
+/** A proxy that writes down what it is to connect to, and refuses. */
+async function refusingProxy() {
+  const asked: string[] = []
+  const server = createHttpServer().on('connect', (request, socket) => {
+    asked.push(String(request.url))
+    socket.end('HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\n')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closers.push(() => server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+}
+
+describe('what strangers name the address of', () => {
+  test.each(['127.0.0.1', 'localhost', '[::1]', '0.0.0.0', '[::]', '[::ffff:127.0.0.1]', '2130706433', '127.1'])(
+    'is not even connected to as %s',
+    async (host) => {
+      const { port, connections } = await counting()
+      const fetching = createPublicFetch({ httpsProxy: undefined, noProxy: undefined })
+      await expect(fetching(`https://${host}:${port}/`)).rejects.toThrow()
+      expect(connections()).toBe(0)
+    },
+  )
+
+  test.each(['10.1.2.3', '172.31.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '[fe80::1]', '[fd00::1]'])(
+    'is refused at %s',
+    async (host) => {
+      const fetching = createPublicFetch({ httpsProxy: undefined, noProxy: undefined })
+      await expect(fetching(`https://${host}/`)).rejects.toThrow('private address')
+    },
+  )
+
+  test('is asked for through the proxy, but for the hosts that are reached without it', async () => {
+    const proxy = await refusingProxy()
+    const env = { HTTPS_PROXY: proxy.url, no_proxy: 'localhost,.inside.example' }
+    const fetching = createPublicFetch(outgoingProxy({ env }))
+    for (const host of ['app.example', 'localhost', 'a.inside.example']) {
+      await expect(fetching(`https://${host}/client.json`)).rejects.toThrow()
+    }
+    expect(proxy.asked).toEqual(['app.example:443'])
+  })
+})
