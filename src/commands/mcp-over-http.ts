@@ -10,6 +10,7 @@ import { keepNewest } from '../newest.ts'
 import type { OperationDefinition } from '../operation.ts'
 import { defaultOAuthScopes, permissions, scopesAllow, withIncluded } from '../permissions.ts'
 import type { Actor } from '../service/actor.ts'
+import { counted } from '../service/incoming.ts'
 import { isAllowedOrigin } from '../service/listen.ts'
 import { loopbackAlias, resourceMetadataUrl } from '../service/oauth/resources.ts'
 import type { Service } from '../service/service.ts'
@@ -45,7 +46,8 @@ export async function mcpOverHttp({
   log,
 }: McpOverHttp): Promise<McpEndpoint> {
   const { environment, toolsets, readOnly, confirm, confirmAbove, cardDetails } = config
-  const fetch = (request: Request) => service.fetch(request)
+  // Each request of a host was counted when it came in, whatever it asks of the API.
+  const fetch = (request: Request) => service.fetch(request, counted)
   const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
   const stateSecret = await service.derivedSecret('mcp request state')
   const ui = appViews(environment)
@@ -119,6 +121,7 @@ export async function mcpOverHttp({
 
   const endpoint = createMcpEndpoint({
     authorize,
+    limit: ({ id }) => service.limit(id),
     createServer,
     sessions: createMcpSessions(store),
     challenge: (request) => ({

@@ -9,6 +9,7 @@ import {
 import { type StdioServerHandle, serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { Log } from '../client/client.ts'
 import type { System } from '../system.ts'
+import { createLineReader } from './lines.ts'
 
 interface StdioOptions {
   /** Called once per connection, and once more when a client probes the era before it falls back to the older one. */
@@ -60,10 +61,26 @@ function lineTransport(stdin: Readable, stdout: Writable, system: Pick<System, '
   const failed = (error: unknown) => {
     if (!closed) transport.onerror?.(error instanceof Error ? error : new Error(String(error)))
   }
-  const read = messageReader((message) => {
-    unanswered.received(message)
-    transport.onmessage?.(message)
-  }, failed)
+  const write = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      const isTaken = stdout.write(text, (error) => (error ? reject(error) : resolve()))
+      if (isTaken || stdin.isPaused()) return
+      // A host that does not read its answers is asked for no more of its questions.
+      stdin.pause()
+      stdout.once('drain', () => {
+        if (!closed) stdin.resume()
+      })
+    })
+  const read = createLineReader(longestLineBytes, {
+    received: messageReader((message) => {
+      unanswered.received(message)
+      transport.onmessage?.(message)
+    }, failed),
+    tooLong: () => {
+      failed(new Error(tooLongAnswer.error.message))
+      write(`${JSON.stringify(tooLongAnswer)}\n`).catch(failed)
+    },
+  })
   const end = async () => {
     if (ending) return
     ending = true
@@ -83,9 +100,7 @@ function lineTransport(stdin: Readable, stdout: Writable, system: Pick<System, '
     },
     send: async (message) => {
       if (closed) throw new Error('The connection is closed')
-      await new Promise<void>((resolve, reject) => {
-        stdout.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()))
-      })
+      await write(serializeMessage(message))
       unanswered.sent(message)
     },
     close: async () => close(),
@@ -93,26 +108,30 @@ function lineTransport(stdin: Readable, stdout: Writable, system: Pick<System, '
   return transport
 }
 
-/** A reader of chunks. A line that is no JSON-RPC message is reported and skipped, as is one beyond 10 MB. */
+/** Longer than any message that a host means; in memory it takes several times as much. */
+const longestLineBytes = 10 * 1024 * 1024
+
+/** What answers a line that is too long: which request it was, nobody can tell any more (JSON-RPC 2.0, section 5). */
+const tooLongAnswer = {
+  jsonrpc: '2.0',
+  id: null,
+  error: {
+    code: -32600,
+    message: `The message is too long: send at most ${longestLineBytes} bytes on a line. It was not carried out.`,
+  },
+}
+
+/** The message of a line; a line that is none is reported and skipped. */
 function messageReader(received: (message: JSONRPCMessage) => void, failed: (error: unknown) => void) {
   const buffer = new ReadBuffer()
-  const next = () => {
+  return (line: Buffer) => {
     try {
+      buffer.append(line)
       const message = buffer.readMessage()
       if (message !== null) received(message)
-      return message !== null
-    } catch (error) {
-      failed(error)
-      return true
-    }
-  }
-  return (chunk: Buffer) => {
-    try {
-      buffer.append(chunk)
     } catch (error) {
       failed(error)
     }
-    while (next());
   }
 }
 

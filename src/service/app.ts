@@ -9,7 +9,8 @@ import { createCheckout } from './checkout.ts'
 import { createConnect } from './connect.ts'
 import { createConnectLinks } from './connect-links.ts'
 import { handlers } from './handlers/index.ts'
-import { type Incoming, type Unread, withBody } from './incoming.ts'
+import { mountHealth } from './health.ts'
+import { counted, type Incoming, type Unread, withBody } from './incoming.ts'
 import { mountOAuth } from './oauth/mount.ts'
 import { mountOpenApi } from './openapi-route.ts'
 import { mountApprovalPages } from './pages/approval-routes.ts'
@@ -24,7 +25,7 @@ import { type Reply, refusal, requestId } from './reply.ts'
 import { hasLeft, isSmallBody, readBody } from './request-body.ts'
 import { createSecondFactor } from './second-factor.ts'
 import { StoreBusyError } from './store/store.ts'
-import { readTimes, settledNow } from './time.ts'
+import { settledNow } from './time.ts'
 
 /** The REST API of an environment as a fetch function: a route for each of its operations, and what is not a resource. */
 export function createApp(dependencies: Dependencies): Hono {
@@ -34,7 +35,7 @@ export function createApp(dependencies: Dependencies): Hono {
     if (!endpoint.operation.environments.includes(dependencies.environment)) continue
     const path = endpoint.operation.path.replace(/\{(\w+)\}/g, ':$1')
     app.on(endpoint.operation.method, path, async (c) => {
-      return respond(await answer(dependencies, endpoint, await incoming(c.req.raw, c.req.param())))
+      return respond(await answer(dependencies, endpoint, await incoming(c)))
     })
   }
   const { store, system } = dependencies
@@ -47,11 +48,7 @@ export function createApp(dependencies: Dependencies): Hono {
   mountOAuth(app, dependencies)
   mountCardPages(app, { ...dependencies, cardPages: createCardPages(store, system) })
   mountApprovalPages(app, { ...dependencies, reviews: createApprovalReviews(store, system) })
-  app.get('/healthz', async (c) => {
-    // Reading waits for none of those who write.
-    await dependencies.store.read(readTimes)
-    return c.json({ status: 'ok', environment: dependencies.environment })
-  })
+  mountHealth(app, dependencies)
   mountOpenApi(app, dependencies)
   app.notFound(async (c) => respond(await noSuchOperation(dependencies, c)))
   app.onError((error, c) => respond(failed(dependencies, c, error)))
@@ -59,10 +56,12 @@ export function createApp(dependencies: Dependencies): Hono {
 }
 
 /** Reads the body at once where that costs next to nothing. */
-async function incoming(request: Request, params: Record<string, string>): Promise<Incoming | Unread> {
+async function incoming(c: Context): Promise<Incoming | Unread> {
+  const request = c.req.raw
   const { pathname, searchParams } = new URL(request.url)
   const { method, headers } = request
-  const head = { method, path: pathname, params, query: searchParams, headers }
+  const isCounted = c.env === counted
+  const head = { method, path: pathname, params: c.req.param(), query: searchParams, headers, isCounted }
   if (!isSmallBody(request)) return { ...head, read: () => readBody(request) }
   return withBody(head, await readBody(request))
 }

@@ -12,10 +12,15 @@ export interface Incoming {
   params: Readonly<Record<string, string>>
   query: URLSearchParams
   headers: Headers
+  /** Whoever took it in has counted it against its credential's limit. */
+  isCounted?: boolean
   body: string
   /** The body's value; undefined where it is empty, not JSON or nested too deep. */
   readonly json: unknown
 }
+
+/** Comes with a request of this process's own, for a host whose request was counted where it came in. */
+export const counted = Object.freeze({ counted: true })
 
 /** A request whose body is still to be read, once it is known who sent it. */
 export interface Unread extends Omit<Incoming, 'body' | 'json'> {

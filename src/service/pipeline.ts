@@ -101,10 +101,12 @@ export async function answer(
   return { ...reply, headers: { ...reply.headers, ...passage.limit?.headers, ...requestId(supportId) } }
 }
 
+const notCounted: RateLimit = { headers: {}, failure: undefined }
+
 /** Reads the body for somebody whose credential is good and who may send one more request. */
 async function readAdmitted(dependencies: Dependencies, passage: Passage, unread: Unread): Promise<Incoming> {
   const { keyId } = passage.known ?? (await actorNow(dependencies, unread.headers.get('authorization')))
-  passage.limit = await dependencies.rateLimit(keyId)
+  passage.limit = unread.isCounted ? notCounted : await dependencies.rateLimit(keyId)
   if (passage.limit.failure !== undefined) throw passage.limit.failure
   return withBody(unread, await unread.read())
 }
@@ -120,7 +122,7 @@ async function pass(dependencies: Dependencies, tx: Transaction, passage: Passag
   const actor = passage.known ?? (await authenticate(tx, authorization, authority))
   passage.actor = actor
   lastUses.note(actor.keyId, actor.agentId, nowMs)
-  passage.limit ??= await rateLimit(actor.keyId)
+  passage.limit ??= incoming.isCounted ? notCounted : await rateLimit(actor.keyId)
   if (passage.limit.failure !== undefined) throw passage.limit.failure
   requirePermission(actor, operation)
   const { idempotencyKey, instanceId } = readHeaders(operation, incoming.headers, actor.actorType === 'agent')

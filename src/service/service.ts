@@ -7,11 +7,12 @@ import type { Actor } from './actor.ts'
 import { actorNow } from './admission.ts'
 import { createApp } from './app.ts'
 import type { Caller } from './client-address.ts'
+import type { counted } from './incoming.ts'
 import { createLastUses } from './last-use.ts'
 import { createAccessTokens } from './oauth/access-tokens.ts'
 import { createPublicFetch } from './oauth/public-fetch.ts'
 import { createSignIn } from './oauth/sign-in.ts'
-import { createRateLimiter } from './rate-limit.ts'
+import { createRateLimiter, type RateLimit } from './rate-limit.ts'
 import { credentialPrefix } from './secrets.ts'
 import { type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import { rootKeys } from './store/root-keys.ts'
@@ -35,7 +36,9 @@ export interface ServiceOptions {
 /** The payments service on a store: a complete deployment of the API behind one fetch function. */
 export interface Service {
   /** `caller` is who sent it over a network; within this process there is none. */
-  fetch(request: Request, caller?: Caller): Promise<Response>
+  fetch(request: Request, caller?: Caller | typeof counted): Promise<Response>
+  /** Counts a request that comes in by another door against the limit of its credential. */
+  limit(keyId: string): Promise<RateLimit>
   /** Makes the seeded world in an empty store; sets the secrets of its keys that are given or were never made. */
   seed(secrets: SeedSecrets): Promise<SeededCredentials>
   /** A credential of the seeded agent's that lives in this process's memory only. Seeds an empty store. */
@@ -66,6 +69,7 @@ export function createService({
   const accessTokens = createAccessTokens({ store, system, publicUrl })
   const signIn = createSignIn(store, system)
   const admission = { accessTokens, store, system, environment, localCredentials }
+  const limit = createRateLimiter(rateLimit, system)
   const app = createApp({
     ...admission,
     signIn,
@@ -74,10 +78,11 @@ export function createService({
     publicUrl,
     log,
     lastUses: createLastUses(),
-    rateLimit: createRateLimiter(rateLimit, system),
+    rateLimit: limit,
   })
   return {
     fetch: async (request, caller) => app.fetch(request, caller),
+    limit,
     seed: (secrets) => seed(store, system, environment, secrets),
     localAgentKey: async () => {
       const keyId = await seededAgentKeyId(store, system)

@@ -47,6 +47,7 @@ export async function createHosting(options: HostingOptions = {}): Promise<Hosti
   }
   const endpoint = createMcpEndpoint({
     authorize: async (credential) => credentials.get(credential),
+    limit: async () => ({ headers: {}, failure: undefined }),
     createServer,
     sessions,
     challenge: (request) => ({

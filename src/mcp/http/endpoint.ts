@@ -12,7 +12,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { bearerOf } from '../../bearer.ts'
 import type { Log } from '../../client/client.ts'
-import { show } from '../../errors.ts'
+import { type Failure, show } from '../../errors.ts'
 import { newSecret, type System } from '../../system.ts'
 import { readJson } from './body.ts'
 import { type Challenge, insufficientScope, missingScopes, unauthorized } from './challenge.ts'
@@ -32,6 +32,8 @@ import { createSweeper } from './sweeper.ts'
 export interface McpEndpointOptions {
   /** Whose bearer credential this is; undefined: nobody's. Asked at every request. */
   authorize(credential: string): Promise<Principal | undefined>
+  /** Counts a request of the principal's; its failure is set when it is one too many. */
+  limit(principal: Principal): Promise<{ headers: Readonly<Record<string, string>>; failure: Failure | undefined }>
   /** The MCP server of one 2025-era session or one 2026-era request. */
   createServer(connection: McpConnection): Server
   /** Where sessions are kept; without one, in this process's memory. */
@@ -61,7 +63,7 @@ export interface McpEndpoint {
 
 /** MCP over streamable HTTP, at one address for both eras: 2026-07-28 without sessions, the versions before with them. */
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
-  const { authorize, createServer, challenge, scopesFor, isSecret, allowsOrigin, system, log } = options
+  const { authorize, limit, createServer, challenge, scopesFor, isSecret, allowsOrigin, system, log } = options
   const { sealKey = newSecret(system) } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const heartbeats = createHeartbeats(limits.heartbeatMs, () => {
@@ -86,6 +88,8 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     const credential = bearerOf(request.headers.get('authorization'))
     const principal = credential === undefined ? undefined : await authorize(credential)
     if (principal === undefined) return unauthorized(challenge(request), request.headers.has('authorization'))
+    const { headers, failure } = await limit(principal)
+    if (failure !== undefined) return tooMany(failure, headers)
     if (request.method === 'POST') return post(request, principal, surface)
     if (request.method !== 'GET' && request.method !== 'DELETE') return methodNotAllowed()
     // The 2026 era has neither of the two.
@@ -250,6 +254,14 @@ function refusedVersion(version: string | null): Response | undefined {
 
 function badInstanceId(message: string, of: JSONRPCMessage): Promise<Response> {
   return Promise.resolve(refused({ status: 400, code: rpc.invalidRequest, message, id: requestIdOf(of) }))
+}
+
+function tooMany(
+  { message, status, retryAfterSeconds = 1 }: Failure,
+  limit: Readonly<Record<string, string>>,
+): Response {
+  const headers = { ...limit, 'Retry-After': String(retryAfterSeconds) }
+  return refused({ status, code: rpc.server, message, headers })
 }
 
 function notAcceptable(what: string): Response {

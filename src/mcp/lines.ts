@@ -1,0 +1,31 @@
+interface LineReader {
+  received(line: Buffer): void
+  /** Called once for a line beyond the bound, when it ends; nothing of it was kept. */
+  tooLong(): void
+}
+
+const newline = 0x0a
+
+/** Reads chunks as lines, each with its end. A line longer than `longestBytes` is skipped as it comes. */
+export function createLineReader(longestBytes: number, { received, tooLong }: LineReader): (chunk: Buffer) => void {
+  let parts: Buffer[] = []
+  let length = 0
+  const take = (part: Buffer) => {
+    length += part.byteLength
+    if (length > longestBytes) parts = []
+    else parts.push(part)
+  }
+  return (chunk) => {
+    let start = 0
+    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
+      take(chunk.subarray(start, end + 1))
+      start = end + 1
+      const line = length > longestBytes ? undefined : Buffer.concat(parts)
+      parts = []
+      length = 0
+      if (line === undefined) tooLong()
+      else received(line)
+    }
+    if (start < chunk.byteLength) take(chunk.subarray(start))
+  }
+}

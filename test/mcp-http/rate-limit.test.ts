@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createSite, type Site } from '../../src/commands/site.ts'
+import { loadConfig } from '../../src/config.ts'
+import { sqlite } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { initializeMessage, modernRequest } from './hosting.ts'
+
+/** What a host asks for counts like what it asks of the API, whatever it is and in whichever era. */
+
+const address = 'http://127.0.0.1:4010'
+let world: World
+let site: Site
+beforeAll(async () => {
+  world = await createWorld(sqlite, { system: fakeSystem({ now: Date.now() }), rateLimit: 10 })
+  const { service, store, system } = world
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  site = await createSite({ config: loadConfig({ env: {} }), service, store, publicUrl: () => address, system, log })
+})
+afterAll(async () => {
+  await site.close()
+  await world.drop()
+})
+
+const ask = (method: string, body?: object, headers: Record<string, string> = {}) =>
+  site.fetch(
+    new Request(`${address}/mcp`, {
+      method,
+      headers: {
+        Authorization: `Bearer ${world.agentKey}`,
+        Accept: 'application/json, text/event-stream',
+        'Content-Type': 'application/json',
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }),
+  )
+
+describe('the limit of a credential', () => {
+  test('counts each request once, a tool call too, and ends all of them', async () => {
+    const session = (await ask('POST', initializeMessage())).headers.get('mcp-session-id') ?? ''
+    const inSession = { 'Mcp-Session-Id': session, 'Mcp-Protocol-Version': '2025-11-25' }
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami', arguments: {} } }
+    expect(JSON.stringify(await (await ask('POST', call, inSession)).json())).toContain('agent_key')
+    // The two above and this one.
+    expect((await world.get('/whoami')).headers.get('x-ratelimit-remaining')).toBe('7')
+    for (let count = 0; count < 7; count++) await ask('POST', { ...call, method: 'ping' }, inSession)
+    const modern = modernRequest('tools/list')
+    const refused = [
+      await ask('POST', initializeMessage()),
+      await ask('POST', modern.body, modern.headers),
+      await ask('POST', call, inSession),
+      await ask('GET', undefined, inSession),
+      await ask('DELETE', undefined, inSession),
+    ]
+    for (const response of refused) {
+      expect(response.status).toBe(429)
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(response.headers.get('x-ratelimit-remaining')).toBe('0')
+      expect(((await response.json()) as { error: { message: string } }).error.message).toContain(
+        '10 requests a minute',
+      )
+    }
+    expect((await world.get('/whoami')).status).toBe(429)
+  })
+})

@@ -1,0 +1,77 @@
+import { PassThrough, Writable } from 'node:stream'
+import { Server } from '@modelcontextprotocol/server'
+import { expect, test } from 'vitest'
+import { serveOverStdio } from '../../src/mcp/stdio.ts'
+import { realSystem } from '../../src/system.ts'
+
+/** A connection whose host reads its answers only when it is told to. */
+function connected({ reads }: { reads: boolean }) {
+  const stdin = new PassThrough()
+  let written = ''
+  let waiting: (() => void) | undefined
+  let reading = reads
+  const stdout = new Writable({
+    highWaterMark: 16 * 1024,
+    write(chunk, _encoding, taken) {
+      written += chunk
+      if (reading) taken()
+      else waiting = taken
+    },
+  })
+  let served = 0
+  const createServer = () => {
+    const server = new Server({ name: 'test', version: '1' }, { capabilities: { tools: {} } })
+    server.setRequestHandler('tools/list', () => {
+      served += 1
+      return { tools: [{ name: 'x'.repeat(1_000), inputSchema: { type: 'object' as const } }] }
+    })
+    return server
+  }
+  const log = { warn() {}, error() {} }
+  serveOverStdio({ createServer, onClose: () => {}, log, system: realSystem, stdin, stdout })
+  const send = (message: object) => stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'host', version: '1' } }
+  send({ id: 'first', method: 'initialize', params })
+  return {
+    stdin,
+    send,
+    served: () => served,
+    answers: () => written.split('\n').filter((line) => line !== ''),
+    read: () => {
+      reading = true
+      waiting?.()
+    },
+  }
+}
+
+test('a host that does not read its answers is not read either, and gets all of them once it reads', async () => {
+  const host = connected({ reads: false })
+  const asked = 3_000
+  for (let id = 0; id < asked; id++) {
+    host.send({ id, method: 'tools/list' })
+    // A pipe brings only so much in a turn of the event loop.
+    if (id % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await expect.poll(() => host.stdin.isPaused()).toBe(true)
+  expect(host.served()).toBeLessThan(asked / 2)
+  expect(host.stdin.readableLength).toBeGreaterThan(0)
+  host.read()
+  await expect.poll(() => host.answers().length).toBe(asked + 1)
+})
+
+test('a line that is too long is answered with an error, keeps nothing, and the next one is served', async () => {
+  const host = connected({ reads: true })
+  const part = Buffer.alloc(1024 * 1024, 'x')
+  host.stdin.write('{"jsonrpc":"2.0","id":"long","method":"')
+  for (let count = 0; count < 100; count++) host.stdin.write(part)
+  host.stdin.write('"}\n')
+  host.send({ id: 'next', method: 'tools/list' })
+  await expect.poll(() => host.answers().length).toBe(3)
+  const answers = host.answers().map((line) => JSON.parse(line))
+  expect(answers).toContainEqual({
+    jsonrpc: '2.0',
+    id: null,
+    error: { code: -32600, message: expect.stringContaining('too long') },
+  })
+  expect(answers.find(({ id }) => id === 'next')).toMatchObject({ result: { tools: [{}] } })
+})

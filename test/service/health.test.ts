@@ -1,0 +1,98 @@
+import { renameSync, rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { databases, sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+let world: World
+afterEach(() => world.drop())
+
+const health = async () => {
+  const response = await world.service.fetch(new Request('http://sandbox.test/healthz'))
+  return [response.status, ((await response.json()) as { status: string }).status]
+}
+
+test.each(databases)('is well on $name, and not when its database is closed', async (database) => {
+  world = await createWorld(database)
+  expect(await health()).toEqual([200, 'ok'])
+  world.system.pass(10_000)
+  expect(await health()).toEqual([200, 'ok'])
+  await world.store.close()
+  world.system.pass(10_000)
+  expect(await health()).toEqual([503, 'unavailable'])
+})
+
+test('asks the database to write no more often than every ten seconds', async () => {
+  world = await createWorld(sqlite)
+  await health()
+  const { transaction } = world.store
+  let writes = 0
+  world.store.transaction = (work) => {
+    writes += 1
+    return transaction.call(world.store, work) as never
+  }
+  for (let count = 0; count < 20; count++) await health()
+  expect(writes).toBe(0)
+  world.system.pass(10_000)
+  await Promise.all([health(), health()])
+  expect(writes).toBe(1)
+})
+
+describe('with the files of a database', () => {
+  let path: string
+  beforeEach(async () => {
+    world = await createWorld(sqlite)
+    path = world.url.slice('sqlite:'.length)
+  })
+  const write = () =>
+    world.issueCard().then(
+      () => 200,
+      (error: Error) => JSON.parse(error.message).errors[0].status,
+    )
+
+  test.each([
+    ['deleted', () => rmSync(path)],
+    [
+      'replaced',
+      () => {
+        renameSync(path, `${path}.old`)
+        new DatabaseSync(path).exec('create table other (a)')
+      },
+    ],
+    ['without its log', () => rmSync(`${path}-wal`)],
+  ])('%s, nothing is acknowledged, and health says so', async (_, lose) => {
+    expect(await write()).toBe(200)
+    lose()
+    expect(await write()).toBe('503')
+    world.system.pass(10_000)
+    expect(await health()).toEqual([503, 'unavailable'])
+  })
+
+  test('put back, it goes on', async () => {
+    renameSync(path, `${path}.away`)
+    expect(await write()).toBe('503')
+    renameSync(`${path}.away`, path)
+    expect(await write()).toBe(200)
+  })
+
+  test('held by another process, it is not well, but says so at once', async () => {
+    const other = new DatabaseSync(path)
+    other.exec('begin immediate')
+    world.system.sleep = () => new Promise((resolve) => setImmediate(resolve))
+    expect(await health()).toEqual([503, 'unavailable'])
+    other.exec('rollback')
+    other.close()
+    world.system.pass(1_000)
+    expect(await health()).toEqual([200, 'ok'])
+  })
+
+  test('its log shrinks after a burst of writes', async () => {
+    const { journal_size_limit: limit } = await world.store.transaction(async ({ db }) => {
+      const { rows } = await (await import('kysely')).sql<{
+        journal_size_limit: number
+      }>`pragma journal_size_limit`.execute(db)
+      return rows[0] as { journal_size_limit: number }
+    })
+    expect(limit).toBe(8 * 1024 * 1024)
+  })
+})
