@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packExtension } from '@anthropic-ai/mcpb/cli'
 import { type BuildOptions, build } from 'esbuild'
+import { iconFile } from './documents.ts'
+import { iconPng } from './icon.ts'
 import { copyPageAssets } from './page-assets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -36,6 +38,7 @@ export async function bundle({ entry, folder }: { entry: string; folder: string 
   await build({ ...bundleOptions, absWorkingDir: root, entryPoints: { cli: entry }, outdir: join(folder, 'server') })
   copyPageAssets(join(folder, 'server'))
   for (const file of ['manifest.json', 'LICENSE']) copyFileSync(join(root, file), join(folder, file))
+  writeFileSync(join(folder, iconFile), iconPng())
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}\n')
 }
 

@@ -1,5 +1,5 @@
 import type { OperationDefinition } from '../src/operation.ts'
-import { defaultOAuthScopes, oauthScopes } from '../src/permissions.ts'
+import { defaultOAuthScopes, oauthScopes, permissions } from '../src/permissions.ts'
 import { type SettingKey, settings } from '../src/settings.ts'
 import { catalogue } from '../tools/index.ts'
 
@@ -38,6 +38,7 @@ export function manifest(facts: PackageFacts): string {
     author: { name: 'payments-mcp authors' },
     license,
     keywords,
+    icon: iconFile,
     server: {
       type: 'node',
       entry_point: 'server/cli.js',
@@ -62,13 +63,19 @@ export function manifest(facts: PackageFacts): string {
         },
       ]),
     ),
-    // All that it can offer, whatever the settings: which of them are offered is for the settings and the key to say.
-    tools: operations.map(({ name, description }) => ({ name, description })),
+    // What it offers without settings, as the sandbox's agent; with others a host is told when it asks.
+    tools: operations
+      .filter(({ toolsets, permission }) => toolsets.includes('default') && permissions[permission].agent)
+      .map(({ name, description }) => ({ name, description })),
+    tools_generated: true,
     // Their texts follow the settings, so the host asks for them.
     prompts_generated: true,
     compatibility: { platforms: ['darwin', 'win32', 'linux'], runtimes: { node: engines.node } },
   })
 }
+
+/** Beside the manifest, in the bundle. */
+export const iconFile = 'icon.png'
 
 /** server.json for the registry of MCP servers, by its schema of 2025-12-11. */
 export function registryEntry({ name, mcpName, version }: PackageFacts): string {

@@ -8,6 +8,8 @@ import type { OperationDefinition } from '../operation.ts'
 /** What can be read, listed and watched by its address, `payments://{kind}/{id}`. */
 export interface ResourceKind {
   title: string
+  /** The attributes that tell one from another: an amount, and somebody's text. */
+  told: { amount: readonly string[]; text: readonly string[] }
   /** In the service's answers. */
   type: string
   read: OperationDefinition
@@ -17,9 +19,17 @@ export interface ResourceKind {
 }
 
 export const resourceKinds = {
-  'agent-cards': { title: 'Card', type: 'agentCard', read: getAgentCard, id: 'cardId', list: listAgentCards },
+  'agent-cards': {
+    title: 'Card',
+    told: { amount: ['maximumAmount'], text: ['merchant', 'name'] },
+    type: 'agentCard',
+    read: getAgentCard,
+    id: 'cardId',
+    list: listAgentCards,
+  },
   'card-transactions': {
     title: 'Card transaction',
+    told: { amount: ['amount'], text: ['merchant', 'name'] },
     type: 'cardTransaction',
     read: getCardTransaction,
     id: 'cardTransactionId',
@@ -27,6 +37,7 @@ export const resourceKinds = {
   },
   transactions: {
     title: 'Transaction',
+    told: { amount: ['amount'], text: ['description'] },
     type: 'transaction',
     read: getTransaction,
     id: 'transactionId',
@@ -34,12 +45,20 @@ export const resourceKinds = {
   },
   subscriptions: {
     title: 'Subscription',
+    told: { amount: ['terms', 'amount'], text: ['terms', 'description'] },
     type: 'subscription',
     read: getSubscription,
     id: 'subscriptionId',
     list: listSubscriptions,
   },
-  approvals: { title: 'Approval', type: 'approval', read: getApproval, id: 'approvalId', list: listApprovals },
+  approvals: {
+    title: 'Approval',
+    told: { amount: ['payment', 'amount'], text: ['customer', 'name'] },
+    type: 'approval',
+    read: getApproval,
+    id: 'approvalId',
+    list: listApprovals,
+  },
 } as const satisfies Record<string, ResourceKind>
 
 export const kindEntries: readonly (readonly [string, ResourceKind])[] = Object.entries(resourceKinds)

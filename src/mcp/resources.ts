@@ -13,6 +13,7 @@ import { Failure } from '../errors.ts'
 import type { OperationDefinition, SentInput } from '../operation.ts'
 import { pageOf } from './list-page.ts'
 import { mayCall } from './offered.ts'
+import { money, quoted } from './quoted.ts'
 import {
   activityTemplate,
   addressOf,
@@ -66,7 +67,10 @@ export async function readResource(serving: Serving, uri: string, signal: AbortS
   try {
     const { call } = await serving.client()
     const { data, meta } = await call(operation, input, { signal })
-    return { contents: [{ uri, mimeType, text: JSON.stringify(meta === undefined ? { data } : { data, meta }) }] }
+    const content = meta === undefined ? { data } : { data, meta }
+    // Some hosts hand on nothing but text, and take the first part that they know.
+    const asText = { uri, mimeType: 'text/plain', text: linesOf(content).join('\n') }
+    return { contents: [{ uri, mimeType, text: JSON.stringify(content) }, asText] }
   } catch (error) {
     throw asProtocolError(error, uri)
   }
@@ -86,7 +90,7 @@ export async function newestIds(serving: Serving, { list }: ResourceKind, limit:
 
 interface Listed {
   id: string
-  attributes?: { status?: unknown; updatedAt?: unknown }
+  attributes?: { status?: unknown; updatedAt?: unknown; currency?: unknown }
 }
 
 const mimeType = 'application/json'
@@ -99,12 +103,30 @@ function readable(serving: Serving) {
   return kindEntries.filter(([, { read, list }]) => mayCall(serving, read) && mayCall(serving, list))
 }
 
-/** Told by ids and words of fixed lists only: a name is somebody's text, which belongs in the content. */
+/** In words of fixed lists, but for one text, which is somebody's: quoted and short. */
 async function newest(serving: Serving, kind: string, found: ResourceKind): Promise<Resource[]> {
   return (await newestIds(serving, found, listedOfEach)).map(({ id, attributes }) => {
     const status = /^\w{1,40}$/.test(String(attributes?.status)) ? `, ${attributes?.status}` : ''
-    return { uri: addressOf(kind, id), name: id, title: `${found.title}${status}`, mimeType }
+    const amount = valueAt(attributes, found.told.amount)
+    const text = valueAt(attributes, found.told.text)
+    const currency = attributes?.currency ?? valueAt(attributes, ['payment', 'currency'])
+    const title = [
+      found.title,
+      ...(typeof amount === 'number' ? [money(amount, currency)] : []),
+      ...(typeof text === 'string' ? [quoted(text, 40)] : []),
+    ].join(' ')
+    return { uri: addressOf(kind, id), name: id, title: `${title}${status}`, mimeType }
   })
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce((inner, name) => (inner as Record<string, unknown> | null | undefined)?.[name], value)
+}
+
+/** A line for each value, `attributes.status: "used"`. Texts stay quoted: what somebody wrote makes no line of its own. */
+function linesOf(value: unknown, path = ''): string[] {
+  if (typeof value !== 'object' || value === null) return [`${path}: ${JSON.stringify(value)}`]
+  return Object.entries(value).flatMap(([name, inner]) => linesOf(inner, path === '' ? name : `${path}.${name}`))
 }
 
 function readingOf(serving: Serving, uri: string) {

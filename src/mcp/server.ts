@@ -31,7 +31,7 @@ export function createMcpServer(options: McpServerOptions): Server {
   const { system = realSystem, stateSecret, principal, version, environment } = options
   const { confirm = confirmByDefault, cardDetails = environment === 'production' ? 'masked' : 'reveal' } = options
   const seal = createRequestStates({ secret: stateSecret, principal, system })
-  const server = new Server(
+  const server = new IdentifiedServer(
     { name: 'payments-mcp', title: 'Payments', version, icons: serverIcons },
     {
       capabilities,
@@ -53,6 +53,17 @@ function waysOf(environment: Environment): Ways {
     signIn: `Have the person sign in again, or give this server a key of ${environment} that was not revoked.`,
     reach: 'Have the person check the address of the payments API, and whether it is running.',
     offer: (toolsets) => `PAYMENTS_TOOLSETS=${toolsets.join()}`,
+  }
+}
+
+/**
+ * Each answer of 2026-07-28 says who gives it. The icon, most of it, is told where it is shown: by `initialize`, and
+ * beside each tool.
+ */
+class IdentifiedServer extends Server {
+  protected override _outboundServerInfo() {
+    const { icons: _, ...info } = super._outboundServerInfo() ?? { name: '', version: '' }
+    return info
   }
 }
 

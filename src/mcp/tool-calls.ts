@@ -101,5 +101,6 @@ const longestProgress = 1_000
 
 function progressMessage({ attempt, maximumAttempts, waitMs, reason }: AttemptProgress): string {
   const which = `attempt ${attempt} of ${maximumAttempts}`
+  if (attempt === 1) return 'asking the payments API'
   return waitMs === 0 ? which : `${reason}; waiting ${(waitMs / 1000).toFixed(1)} s for ${which}`
 }

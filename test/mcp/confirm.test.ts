@@ -203,7 +203,7 @@ describe.each(databases)('the human decides, on $name', (database) => {
         {
           onprogress: ({ progress: reported, message }) => {
             // The later SDK reports the rounds of its own too.
-            if (message?.startsWith('attempt')) progress.push(reported)
+            if (message?.startsWith('asking')) progress.push(reported)
           },
         },
       )

@@ -68,7 +68,15 @@ describe.each(hosts)('$host', ({ open, version }) => {
     const { tools } = await host.listTools()
     expect(tools.map(({ icons: _, ...tool }) => tool)).toEqual(toolList({ environment: 'sandbox' }))
     for (const { icons } of tools) expect(icons?.[0]?.src).toMatch(/^data:image\/svg\+xml,%3Csvg/)
-    expect(host.requests.getServerVersion()).toMatchObject({ title: 'Payments', icons: [{ sizes: ['any'] }] })
+    expect(host.requests.getServerVersion()).toMatchObject({ title: 'Payments' })
+  })
+
+  test('answers without the icon, which is told with the tools and by initialize', async () => {
+    const { host } = await connected(open, [ok])
+    const { _meta } = (await host.callTool('issue_agent_card', issue)) as { _meta?: object }
+    expect(JSON.stringify(_meta ?? {}).length).toBeLessThan(120)
+    const { icons } = host.requests.getServerVersion() ?? {}
+    expect(icons?.[0]?.sizes).toEqual(version === '2026-07-28' ? undefined : ['any'])
   })
 
   test('calls a tool: the same as structured content and as compact text', async () => {
@@ -127,7 +135,11 @@ describe.each(hosts)('$host', ({ open, version }) => {
     const onprogress = ({ progress, message }: { progress: number; message?: string | undefined }) =>
       told.push(`${progress} ${message}`)
     await host.callTool('issue_agent_card', issue, { onprogress })
-    expect(told).toEqual(['1 attempt 1 of 4', '2 status 429; waiting 2.0 s for attempt 2 of 4', '3 attempt 2 of 4'])
+    expect(told).toEqual([
+      '1 asking the payments API',
+      '2 status 429; waiting 2.0 s for attempt 2 of 4',
+      '3 attempt 2 of 4',
+    ])
   })
 
   test('cancels a call: the client stops, nothing more is sent, the connection stays', async () => {

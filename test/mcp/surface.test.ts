@@ -149,7 +149,7 @@ describe('text planted in data', () => {
           argument: { name: 'merchant', value: '' },
         }),
       ]
-      expect(JSON.stringify(fixed)).not.toContain('IGNORE')
+      expect(JSON.stringify(fixed).replace(/“[^”]*”/g, '')).not.toContain('IGNORE')
       const { content, structuredContent } = await host.callTool('get_agent_card', { cardId })
       expect(structuredContent?.data.attributes.merchant).toEqual(merchant)
       expect(content.map(({ text }) => JSON.parse(text))).toEqual([structuredContent])

@@ -9,9 +9,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundle, packBundle } from '../../scripts/bundle.ts'
 import { toolList } from '../../src/mcp/tools.ts'
-import type { OperationDefinition } from '../../src/operation.ts'
 import type { Config } from '../../src/settings.ts'
-import { catalogue } from '../../tools/index.ts'
 import { root } from './installed.ts'
 import { serve } from './served.ts'
 
@@ -34,16 +32,20 @@ afterAll(() => rmSync(directory, { recursive: true }))
 
 test('holds the server, what it reads, and nothing else', () => {
   const contents = (path: string) => readdirSync(join(unpacked, path)).sort()
-  expect(contents('.')).toEqual(['LICENSE', 'manifest.json', 'package.json', 'server'])
+  expect(contents('.')).toEqual(['LICENSE', 'icon.png', 'manifest.json', 'package.json', 'server'])
   const others = contents('server').filter((name) => !/\.js(\.LEGAL\.txt)?$/.test(name))
   expect(others).toEqual(['assets', 'views'])
   expect(contents('server/assets')).toEqual(readdirSync(join(root, 'src/service/pages/assets')).sort())
   expect(contents('server/views')).toEqual(readdirSync(join(root, 'src/mcp/ui/views')).sort())
 })
 
-test('its manifest lists every tool of the catalogue', () => {
-  const operations: OperationDefinition[] = Object.values(catalogue)
-  expect(manifest.tools).toEqual(operations.map(({ name, description }) => ({ name, description })))
+test('its manifest lists the tools that are offered without settings, and has an icon', async () => {
+  expect(manifest.tools?.map(({ name }) => name)).toEqual(offered(['default']))
+  expect(manifest.tools_generated).toBe(true)
+  const icon = readFileSync(join(unpacked, manifest.icon ?? ''))
+  // PNG, ISO 15948: the signature, then width and height in the header.
+  expect(icon.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n')
+  expect([icon.readUInt32BE(16), icon.readUInt32BE(20)]).toEqual([512, 512])
 })
 
 test('what cannot be packed fails the build', async () => {
