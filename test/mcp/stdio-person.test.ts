@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, describe, expect, test } from 'vitest'
-import { no, person, yes } from './connected.ts'
+import { dismissed, no, person, yes } from './connected.ts'
 import { errorOf, type Host, hosts, type Person } from './hosts.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
@@ -30,7 +30,7 @@ async function started({ sdk, open }: (typeof hosts)[number], who: Person, setti
 
 describe.each(hosts)('the process, driven by $host', (chosen) => {
   test('asks the person by its settings, masks cards, and lists what its run did', async () => {
-    const who = person([no, yes])
+    const who = person([dismissed, yes])
     const settings = {
       PAYMENTS_CONFIRM: 'always',
       PAYMENTS_CONFIRM_ABOVE: '999',
