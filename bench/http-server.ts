@@ -5,6 +5,8 @@ import { Agent, type Dispatcher } from 'undici'
 /** A server process that is called over HTTP; both sides of a comparison are driven by the same few lines of code. */
 export interface HttpServer {
   pid: number
+  /** Where it listens, without a path. */
+  origin: string
   /** Posts a message; the result of its answer. Rejects on an error, also on a tool's. */
   post(message: object, headers?: Record<string, string>): Promise<Answered>
   /** Opens the event stream of a session, and lets it flow. */
@@ -46,6 +48,7 @@ export async function startHttpServer(
     agent.request({ origin: url.origin, path: url.pathname, method, headers: { ...common, ...headers }, body })
   return {
     pid: child.pid ?? 0,
+    origin: url.origin,
     post: async (message, headers = {}) => {
       const answer = await send('POST', headers, JSON.stringify({ jsonrpc: '2.0', ...message }))
       const text = await answer.body.text()

@@ -16,6 +16,7 @@ import { measureMemory } from './memory.ts'
 import { type Programs, preparePrograms } from './programs.ts'
 import { measureSessions } from './sessions.ts'
 import { measureStart } from './start.ts'
+import { measureStrangers } from './strangers.ts'
 import { measureSubscriptions } from './subscriptions.ts'
 import { type Row, tableText } from './table.ts'
 import { measureToolCalls } from './tool-calls.ts'
@@ -31,6 +32,7 @@ const measurements = {
   http: async ({ programs }) => measureHttp(await programs()),
   sessions: ({ directory }) => measureSessions(directory),
   'cross-talk': () => measureCrossTalk(),
+  strangers: () => measureStrangers(),
 } as const satisfies Record<string, (needed: Needed) => Promise<Row[]>>
 
 interface Needed {
