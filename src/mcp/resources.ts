@@ -23,6 +23,7 @@ import {
   templateOf,
 } from './resource-kinds.ts'
 import { longestAddress, type Serving } from './serving.ts'
+import { shownToModels } from './withheld.ts'
 
 /** How many of each kind are listed: the newest. Older ones are read by their address. */
 const listedOfEach = 10
@@ -56,7 +57,7 @@ export function listTemplates(serving: Serving, cursor: string | undefined): Lis
   return { resourceTemplates: page, ...next }
 }
 
-/** What the service answers, as it is. No operation that shows a card's number is read here. */
+/** What the service answers, as a tool would show it. No operation that shows a card's number is read here. */
 export async function readResource(serving: Serving, uri: string, signal: AbortSignal): Promise<ReadResourceResult> {
   const view = serving.ui?.resources.find((resource) => resource.uri === uri)
   if (view !== undefined) {
@@ -67,7 +68,7 @@ export async function readResource(serving: Serving, uri: string, signal: AbortS
   try {
     const { call } = await serving.client()
     const { data, meta } = await call(operation, input, { signal })
-    const content = meta === undefined ? { data } : { data, meta }
+    const content = { data: shownToModels(data), ...(meta === undefined ? {} : { meta }) }
     // Some hosts hand on nothing but text, and take the first part that they know.
     const asText = { uri, mimeType: 'text/plain', text: linesOf(content).join('\n') }
     return { contents: [{ uri, mimeType, text: JSON.stringify(content) }, asText] }

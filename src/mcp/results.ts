@@ -2,6 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { CallResult } from '../client/client.ts'
 import type { OperationDefinition } from '../operation.ts'
 import { keyToRepeat, nextStep, type Refused } from './next-steps.ts'
+import { shownToModels } from './withheld.ts'
 import { WrongArguments } from './wrong-arguments.ts'
 
 /** What a result tells besides what the service answered. */
@@ -19,7 +20,7 @@ export function success(
 ): CallToolResult {
   const told = ignored.length === 0 ? meta : { ...meta, ignoredArguments: ignored }
   const structuredContent = {
-    data,
+    data: shownToModels(data),
     ...(told === undefined ? {} : { meta: told }),
     ...(replayed ? { replayed } : {}),
   }

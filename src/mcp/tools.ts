@@ -6,6 +6,7 @@ import type { Environment, OperationDefinition } from '../operation.ts'
 import { maskedCardDetails } from './card-details.ts'
 import { isChosen, mayCall, onlyReads, type ToolChoice } from './offered.ts'
 import { inputSchema, orNull } from './tool-inputs.ts'
+import { shownSchema } from './withheld.ts'
 
 /** The operations that are tools, in the catalogue's order. */
 export function operationsOf(choice: ToolChoice): OperationDefinition[] {
@@ -100,7 +101,7 @@ type Json = Record<string, unknown>
  * than the catalogue knows, and a payment's result must not be lost over an unknown status.
  */
 function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputSchema']> {
-  const resource = lenient(z.toJSONSchema(operation.output) as Json)
+  const resource = lenient(z.toJSONSchema(shownSchema(operation.output)) as Json)
   const data = { ...resource, required: ['type', 'id'] }
   return {
     type: 'object',

@@ -1,6 +1,6 @@
 import { fail } from '../errors.ts'
 import type { OperationDefinition } from '../operation.ts'
-import { permissions, scopesAllow } from '../permissions.ts'
+import { type Permission, permissions, scopesAllow } from '../permissions.ts'
 import { findAgent } from './store/agents.ts'
 import { findDelegation } from './store/parties.ts'
 import type { Transaction } from './store/store.ts'
@@ -117,4 +117,23 @@ export async function requireHeldOnWallet(
   if (needed === null || actor.agentId === null || wallet.partyId !== actor.partyId) return
   if (await agentHolds(tx, actor.agentId, wallet.id, needed)) return
   fail('forbidden', { detail: `This agent does not hold ${needed} on the wallet ${wallet.id}.` })
+}
+
+/** Whether the caller may do, with the wallet, what a permission opens: what the refusals above ask one by one. */
+export async function isAllowedOn(
+  tx: Transaction,
+  actor: Actor,
+  permission: Permission,
+  wallet: { id: string; partyId: string },
+): Promise<boolean> {
+  const { agent, agentHolds: needed, apiKeyScope } = permissions[permission]
+  if (actor.grant !== null && !scopesAllow(actor.grant.scopes, permission)) return false
+  if (actor.agentId === null) {
+    if (apiKeyScope === null) return false
+    return actor.actorType === 'user' || apiKeyScope === 'any' || actor.scopes.includes(apiKeyScope)
+  }
+  if (!agent || needed === null) return agent
+  if (wallet.partyId === actor.partyId) return agentHolds(tx, actor.agentId, wallet.id, needed)
+  const grant = await findDelegation(tx, actor.agentId, wallet.partyId)
+  return grant?.status === 'ACTIVE' && (JSON.parse(grant.permissions) as string[]).includes(needed)
 }

@@ -1,4 +1,4 @@
-import { statSync, writeFileSync } from 'node:fs'
+import { chmodSync, statSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -82,6 +82,16 @@ describe('the store on SQLite', () => {
     for (const suffix of ['', '-wal', '-shm']) {
       expect((statSync(pathOf(url) + suffix).mode & 0o777).toString(8)).toBe('600')
     }
+  })
+
+  test('takes existing files from other users', async () => {
+    await store.transaction((tx) => addWallet(tx))
+    const files = ['', '-wal', '-shm'].map((suffix) => pathOf(url) + suffix)
+    for (const file of files) chmodSync(file, 0o644)
+    const other = await openStore({ url, system: realSystem })
+    for (const file of files) expect((statSync(file).mode & 0o777).toString(8), file).toBe('600')
+    expect(await walletIds(other)).toContain('wal_1')
+    await other.close()
   })
 
   test('keeps nothing of a database in memory', async () => {

@@ -259,6 +259,41 @@ describe.each(databases)('who may do what with subscriptions on $name', (databas
       meta: { pagination: { hasMore: false, nextCursor: null } },
     })
   })
+
+  test('what pays a checkout is told only to who could have asked for the payments', async () => {
+    const id = await shop.create()
+    const customerSub = await shop.create({ ...monthly, customerPartyId })
+    const key = (scopes: string[]) => addKey(world, { partyId, agentId: null, scopes })
+    const reader = await key(['payments.read'])
+    const both = await key(['payments.read', 'payments.create'])
+    const { agentKey: readingAgent } = await addAgent(world, partyId, walletId, ['payments.read'])
+    const granted = await addAgent(world, partyId, walletId, ['payments.read', 'payments.create'])
+    await addDelegation(world, {
+      agentPartyId: partyId,
+      agentId: granted.agentId,
+      customerPartyId,
+      permissions: JSON.stringify(['payments.read']),
+    })
+    const at = `?customerPartyId=${customerPartyId}`
+    const rows: [string, string, string, boolean][] = [
+      ['a key that may ask', both, id, true],
+      ['the agent that asked', world.agentKey, id, true],
+      ['a key that may read', reader, id, false],
+      ['an agent that may read', readingAgent, id, false],
+      ['an agent for a customer who let it read', granted.agentKey, `${customerSub}${at}`, false],
+      ['the agent that asked for a customer', world.agentKey, `${customerSub}${at}`, true],
+    ]
+    for (const [who, credential, path, told] of rows) {
+      const [subscriptionId, query = ''] = path.split('?')
+      const one = (await world.get(`/subscriptions/${path}`, { key: credential })).json.data
+      const list = (await world.get(`/subscriptions?limit=100&${query}`, { key: credential })).json.data
+      for (const { attributes } of [one, list.find((row: { id: string }) => row.id === subscriptionId)]) {
+        const secret = told ? expect.stringContaining('_secret_') : null
+        const url = told ? expect.stringContaining(`/checkout/${subscriptionId}/`) : null
+        expect(attributes, who).toMatchObject({ status: 'pending', clientSecret: secret, checkoutUrl: url })
+      }
+    }
+  })
 })
 
 describe.each(databases)('production on $name', (database) => {

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { Subscription } from '../../../tools/subscriptions.ts'
 import { fail } from '../../errors.ts'
 import { newId, timestamp } from '../../system.ts'
-import { requireHeldOnWallet } from '../actor.ts'
+import { isAllowedOn, requireHeldOnWallet } from '../actor.ts'
 import { checkoutSecrets } from '../checkout-secrets.ts'
 import { dateOf } from '../domain/calendar.ts'
 import { freezeTerms } from '../domain/subscription-terms.ts'
@@ -67,8 +67,7 @@ export const listSubscriptions: Handler<'listSubscriptions'> = async (input, con
   const { tx, partyId } = context
   const list = { list: 'subscriptions', partyId, status: input.status }
   const rows = await subscriptionsOf(tx, walletListScope(context), input.status, pageRequest(input, list))
-  const views = await viewer(context)
-  return page(rows, list, views)
+  return page(rows, list, await viewer(context, rows.rows))
 }
 
 export const cancelSubscription: Handler<'cancelSubscription'> = (input, context) =>
@@ -115,17 +114,25 @@ async function load({ tx, actor, partyId, operation }: Context, id: string): Pro
 }
 
 async function view(context: Context, record: SubscriptionRecord): Promise<SubscriptionResource> {
-  return (await viewer(context))(record)
+  return (await viewer(context, [record]))(record)
 }
 
-/** A view of subscriptions as they stand; while one is pending, with the way to its checkout. */
-async function viewer({ tx, publicUrl }: Context) {
+/**
+ * A view of subscriptions as they stand; while one is pending, with the way to its checkout, for whom could have asked for
+ * it. Who may only read would otherwise hold what a payer pays with.
+ */
+async function viewer(context: Context, records: readonly SubscriptionRecord[]) {
+  const { tx, publicUrl } = context
   const { pageToken, clientSecret } = await checkoutSecrets(tx)
+  const handedOut = new Set<string>()
+  for (const walletId of new Set(records.map((record) => record.walletId))) {
+    if (await mayAskForPayments(context, walletId)) handedOut.add(walletId)
+  }
   return (whole: SubscriptionRecord): SubscriptionResource => {
     const { id, terms, billing, ...record } = whole
     const next = nextPayment(terms, billing)
     const { attention, checkoutExpiresAtMs } = billing
-    const pending = billing.status === 'pending'
+    const payable = billing.status === 'pending' && handedOut.has(record.walletId)
     return {
       type: 'subscription',
       id,
@@ -142,8 +149,8 @@ async function viewer({ tx, publicUrl }: Context) {
         missedPayments: [...billing.missed],
         attention: attention && { reason: attention.reason, since: timestamp(attention.sinceMs) },
         mandateId: record.mandateId,
-        checkoutUrl: pending ? `${publicUrl()}/checkout/${id}/${pageToken(whole)}` : null,
-        clientSecret: pending ? clientSecret(whole) : null,
+        checkoutUrl: payable ? `${publicUrl()}/checkout/${id}/${pageToken(whole)}` : null,
+        clientSecret: payable ? clientSecret(whole) : null,
         expiresAt: checkoutExpiresAtMs === null ? null : timestamp(checkoutExpiresAtMs),
         createdAt: timestamp(record.createdAtMs),
         updatedAt: timestamp(record.updatedAtMs),
@@ -151,4 +158,8 @@ async function viewer({ tx, publicUrl }: Context) {
       relationships: { paymentIntent: { data: { type: 'paymentIntent', id: record.paymentIntentId } } },
     }
   }
+}
+
+async function mayAskForPayments({ tx, actor, partyId }: Context, walletId: string): Promise<boolean> {
+  return isAllowedOn(tx, actor, 'subscriptions.manage', { id: walletId, partyId })
 }

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { nextTurn, type System } from '../../system.ts'
@@ -17,6 +17,7 @@ import { StaleWriteError, type Store, StoreBusyError, type Transaction } from '.
  */
 export async function openSqlite({ path, system }: { path: string; system: System }): Promise<Store> {
   createPrivateFile(path)
+  if (path !== ':memory:') for (const suffix of ownFiles) makePrivate(path + suffix)
   // The driver's own waiting for a lock would block the thread, so it is off and `whenUnlocked` waits instead.
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
@@ -235,5 +236,25 @@ function createPrivateFile(path: string): void {
   } catch (error) {
     // An existing file is not even opened: closing it would drop the locks this process may have on it.
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  }
+}
+
+/** The database and what SQLite keeps beside it. */
+const ownFiles = ['', '-wal', '-shm', '-journal'] as const
+const otherUsers = 0o077
+
+/**
+ * Takes from other users what an existing file gave them: signing keys and the root keys are in it. It is not opened, for
+ * the reason above. @throws Error with one line where the file is somebody else's.
+ */
+function makePrivate(path: string): void {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode
+  if (mode === undefined || (mode & otherUsers) === 0) return
+  try {
+    chmodSync(path, 0o600)
+  } catch (cause) {
+    const found = (mode & 0o777).toString(8)
+    const { code } = cause as NodeJS.ErrnoException
+    throw new Error(`other users can open ${path} (mode ${found}), and it cannot be set to 600 (${code}).`)
   }
 }

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { databases } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { connected } from './connected.ts'
+import { hosts } from './hosts.ts'
+
+const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 0 }
+
+describe.each(databases)('the client secret of a subscription, on $name', (database) => {
+  let world: World
+  beforeAll(async () => {
+    world = await createWorld(database)
+  })
+  afterAll(() => world.drop())
+
+  test.each(hosts)('is in no answer over MCP, to $host: the address of the checkout is', async ({ open }) => {
+    const { host, close } = await connected(world, open)
+    const made = await host.callTool('create_subscription', monthly)
+    const { id } = made.structuredContent?.data as { id: string }
+    const { checkoutUrl, clientSecret } = (await world.get(`/subscriptions/${id}`)).json.data.attributes
+    expect(clientSecret).toContain('_secret_')
+    const told = [
+      made,
+      await host.callTool('get_subscription', { subscriptionId: id }),
+      await host.callTool('list_subscriptions', {}),
+      await host.requests.readResource({ uri: `payments://subscriptions/${id}` }),
+    ]
+    for (const answer of told) expect(JSON.stringify(answer)).toContain(checkoutUrl)
+    const paid = await host.callTool('simulate_subscription_checkout', { subscriptionId: id, card: 'declines' })
+    const canceled = await host.callTool('cancel_subscription', { subscriptionId: id })
+    for (const answer of [...told, paid, canceled]) {
+      expect(JSON.stringify(answer)).not.toMatch(/_secret_|clientSecret/)
+    }
+    await close()
+  })
+})
