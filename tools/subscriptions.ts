@@ -78,7 +78,9 @@ export const Subscription = resource(
     attention: z.object({ reason: z.enum(attentionReasons), since: Timestamp }).nullable(),
     mandateId: Id('mdt').nullable(),
     checkoutUrl: secret(z.url().nullable().describe('Null for who lacks payments.create')),
-    clientSecret: secret(z.string().nullable().describe("For the payer's browser only; null for who lacks payments.create")),
+    clientSecret: secret(
+      z.string().nullable().describe("For the payer's browser only; null for who lacks payments.create"),
+    ),
     expiresAt: Timestamp.nullable(),
     createdAt: Timestamp,
     updatedAt: Timestamp,

@@ -16,7 +16,7 @@ describe.each(databases)('the client secret of a subscription, on $name', (datab
   test.each(hosts)('is in no answer over MCP, to $host: the address of the checkout is', async ({ open }) => {
     const { host, close } = await connected(world, open)
     const made = await host.callTool('create_subscription', monthly)
-    const { id } = made.structuredContent?.data as { id: string }
+    const { id } = (made.structuredContent as { data: { id: string } }).data
     const { checkoutUrl, clientSecret } = (await world.get(`/subscriptions/${id}`)).json.data.attributes
     expect(clientSecret).toContain('_secret_')
     const told = [
