@@ -114,10 +114,10 @@ function propertiesOf({ properties }: Json): Record<string, Json> {
 }
 
 /** Over MCP null is as if it were left out: hosts send it for whatever a model does not fill in. */
-function withoutNull({ type, ...rest }: Json): Json {
-  if (type === undefined) return rest
-  const types = [type].flat().filter((word) => word !== 'null')
-  return { type: types.length === 1 ? types[0] : types, ...rest }
+function withoutNull(schema: Json): Json {
+  if (!Array.isArray(schema.type)) return schema
+  const types = schema.type.filter((word) => word !== 'null')
+  return { ...schema, type: types.length === 1 ? types[0] : types }
 }
 
 /** Bounds as every host reads them, without those that only a program meets. */
