@@ -35,6 +35,8 @@ export type PaymentResult = {
   session: CheckoutSession
   /** What the payer manages the payments with later; null for everybody else, and while nothing is paid. */
   manageToken: string | null
+  /** The subscription whose checkout takes no card now, since this one was one too many; null otherwise. */
+  waits: string | null
 }
 
 /** What opens a subscription to somebody without a credential. */
@@ -48,7 +50,7 @@ export interface Checkout {
   manage(manageToken: string): Promise<CheckoutSession | undefined>
   /** @throws 404 `not_found` for a secret that is none's. */
   session(by: Opener): Promise<CheckoutSession>
-  /** Pays payment 1; a repeat after it was paid answers `paid` again. @throws 404, 409 when ended, 422 on a field. */
+  /** Pays payment 1; a repeat after it was paid answers `paid` again. @throws 404, 409 when ended, 422 on a field, 429. */
   pay(clientSecret: string, card: CardEntry, payerKey?: string): Promise<PaymentResult>
   /** The payer ends the agreement: every future payment stops. @throws 404, 409. */
   stop(manageToken: string): Promise<CheckoutSession>
@@ -154,7 +156,8 @@ async function answerOf(
   isPayer: boolean,
 ): Promise<PaymentResult> {
   const manageToken = isPayer ? (await checkoutSecrets(tx)).manageToken(record) : null
-  return { result, detail: resultDetails[result], session: await sessionOf(tx, record), manageToken }
+  const waits = result === 'declined' && record.billing.checkoutWaitsUntilMs ? record.id : null
+  return { result, detail: resultDetails[result], session: await sessionOf(tx, record), manageToken, waits }
 }
 
 async function sessionOf(tx: Transaction, { terms, billing, ...record }: SubscriptionRecord): Promise<CheckoutSession> {

@@ -1,5 +1,6 @@
 import { fail, failAttribute } from '../../errors.ts'
 import { type AttentionReason, type CardBehavior, cardBehaviors } from './card-behaviors.ts'
+import { mostDeclines, requireNotWaiting, waitingUntilMs } from './checkout-tries.ts'
 import {
   attemptOffsetsMs,
   dueAtMs,
@@ -28,6 +29,8 @@ export interface Billing {
   checkoutExpiresAtMs: number | null
   /** Tries to pay payment 1 that were declined. */
   checkoutDeclines: number
+  /** Until when no card is taken, after too many of them. */
+  checkoutWaitsUntilMs?: number | null
   /** When payment 1 was paid: the day all others are counted from. */
   anchorMs: number | null
   /** The card's behaviour from a payment on; the last entry that applies counts. */
@@ -94,7 +97,7 @@ export function billUntil(terms: Terms, start: Billing, untilMs: number): Billed
   return { billing, charges }
 }
 
-/** Payment 1 in checkout; `declined` leaves it open for another try. @throws 409 when checkout has ended. */
+/** Payment 1 in checkout; `declined` leaves it open for another try, some times. @throws 409 when checkout has ended, 429. */
 export function payInCheckout(
   terms: Terms,
   billing: Billing,
@@ -102,12 +105,16 @@ export function payInCheckout(
   nowMs: number,
 ): Billed & { result: 'paid' | 'declined' | 'agreement_failed' } {
   requirePossible(billing, 'checkout')
+  requireNotWaiting(billing.checkoutWaitsUntilMs, nowMs)
   const outcome = cardBehaviors[card][billing.checkoutDeclines === 0 ? 'first' : 'retry']
   if (outcome === 'agreement_ended')
     return { billing: canceled(billing, nowMs), charges: [], result: 'agreement_failed' }
   if (outcome !== 'approved') {
     const checkoutDeclines = billing.checkoutDeclines + 1
-    return { billing: { ...billing, checkoutDeclines, updatedAtMs: nowMs }, charges: [], result: 'declined' }
+    const checkoutWaitsUntilMs = waitingUntilMs(checkoutDeclines, nowMs)
+    const after = { ...billing, checkoutDeclines, checkoutWaitsUntilMs, updatedAtMs: nowMs }
+    const isOver = checkoutDeclines >= mostDeclines
+    return { billing: isOver ? canceled(after, nowMs) : after, charges: [], result: 'declined' }
   }
   const charge = { paymentNumber: 1, atMs: nowMs, ...paymentAmount(terms, 1) }
   const active: Billing = {

@@ -5,6 +5,8 @@ import type { Logger } from '../../log.ts'
 import type { Environment } from '../../operation.ts'
 import { newId, type System } from '../../system.ts'
 import type { Checkout, CheckoutSession } from '../checkout.ts'
+import { callerOf } from '../client-address.ts'
+import { DeclinesByAddress } from '../declines-by-address.ts'
 import { refusal } from '../reply.ts'
 import { hasLeft } from '../request-body.ts'
 import { StoreBusyError } from '../store/store.ts'
@@ -24,6 +26,10 @@ interface CheckoutPages {
   log: Logger
 }
 
+interface Answering extends CheckoutPages {
+  declines: DeclinesByAddress
+}
+
 /**
  * The payer's side: the page at `checkoutUrl`, the library that other pages embed the card form with, the form itself,
  * and what their scripts ask for. Whoever holds a checkout's client secret may pay it, and who paid holds another secret
@@ -32,11 +38,12 @@ interface CheckoutPages {
 export function mountCheckout(app: Hono, pages: CheckoutPages): void {
   const sandbox = pages.environment === 'sandbox'
   const asset = createAssets()
+  const answering = { ...pages, declines: new DeclinesByAddress(pages.system) }
   for (const name of checkoutAssets) app.get(`/checkout/${name}`, () => asset(name))
   app.get('/checkout/form', (c) => c.html(formPage(sandbox), 200, frameHeaders))
   const limit = bodyLimit({ maxSize: mostCheckoutBytes, onError: (c) => refuse(c, pages, tooLong()) })
   for (const action of Object.keys(checkoutAttributes) as CheckoutAction[]) {
-    app.post(`/checkout/${action}`, limit, (c) => answer(c, pages, action))
+    app.post(`/checkout/${action}`, limit, (c) => answer(c, answering, action))
   }
   app.get('/checkout/manage/:manageToken', (c) => orFailure(c, pages, () => showManagePage(c, pages)))
   app.get('/checkout/:subscriptionId/:pageToken', (c) => orFailure(c, pages, () => showPage(c, pages)))
@@ -67,9 +74,10 @@ function notFound(c: Context): Response | Promise<Response> {
   return c.html(messagePage('Not found', text), 404, pageHeaders)
 }
 
-async function answer(c: Context, pages: CheckoutPages, action: CheckoutAction): Promise<Response> {
+async function answer(c: Context, pages: Answering, action: CheckoutAction): Promise<Response> {
   try {
-    const attributes = await actions[action](pages, c.req.header('content-type'), await c.req.text())
+    const sent = { contentType: c.req.header('content-type'), body: await c.req.text(), address: callerOf(c)?.address }
+    const attributes = await actions[action](pages, sent)
     pages.log.debug({ checkout: action, status: 200 }, 'answered')
     return c.json({ data: { type: 'checkoutSession', attributes } }, 200, dataHeaders)
   } catch (error) {
@@ -78,24 +86,38 @@ async function answer(c: Context, pages: CheckoutPages, action: CheckoutAction):
 }
 
 const actions = {
-  session: async (pages, contentType, body) => {
+  session: async (pages, { contentType, body }) => {
     const { clientSecret, manageToken } = parseCheckout('session', contentType, body)
     const by = manageToken === undefined ? { clientSecret: clientSecret ?? '' } : { manageToken }
     return view(pages, await pages.checkout.session(by))
   },
-  pay: async (pages, contentType, body) => {
+  pay: async (pages, { contentType, body, address }) => {
     const { clientSecret, payerKey, ...card } = parseCheckout('pay', contentType, body)
-    const { result, detail, manageToken, session } = await pages.checkout.pay(clientSecret, card, payerKey)
+    pages.declines.requireFew(address)
+    const { result, detail, manageToken, session, waits } = await pages.checkout.pay(clientSecret, card, payerKey)
+    if (result === 'declined') warnOfTries(pages, { address, waits })
     return { result, detail, manageToken, ...(await view(pages, session)) }
   },
-  stop: async (pages, contentType, body) => {
+  stop: async (pages, { contentType, body }) => {
     const { manageToken } = parseCheckout('stop', contentType, body)
     return view(pages, await pages.checkout.stop(manageToken))
   },
 } as const satisfies Record<
   CheckoutAction,
-  (pages: CheckoutPages, contentType: string | undefined, body: string) => Promise<object>
+  (
+    pages: Answering,
+    sent: { contentType: string | undefined; body: string; address: string | undefined },
+  ) => Promise<object>
 >
+
+/** Cards that are tried out are told once an episode: of a checkout, and of an address. */
+function warnOfTries(
+  { declines, log }: Answering,
+  { address, waits }: { address: string | undefined; waits: string | null },
+) {
+  if (waits !== null) log.warn({ subscriptionId: waits, address }, 'a checkout waits: too many cards were declined')
+  if (declines.count(address)) log.warn({ address }, 'an address waits: too many of its cards were declined')
+}
 
 /** A checkout as data, and as the page and the form word it. */
 async function view({ now }: CheckoutPages, session: CheckoutSession) {
