@@ -9,6 +9,7 @@ import {
   Id,
   listQuery,
   Merchant,
+  RequestedCents,
   resource,
   Timestamp,
   toOne,
@@ -57,7 +58,7 @@ export const issueAgentCard = defineOperation({
   path: '/agent-cards',
   attributes: z.strictObject({
     merchant: Merchant,
-    maximumAmount: Cents.describe('Cents; caps the purchase'),
+    maximumAmount: RequestedCents.describe('Cents; caps the purchase'),
     currency: Currency,
     expiresInMinutes: z.int().min(5).max(1440).default(60),
     customerPartyId: CustomerPartyId,

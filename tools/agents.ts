@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/operation.ts'
-import { CentsOrZero, Formed, Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
+import { CentsOrZero, Description, Formed, Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
 const window = CentsOrZero.nullable().optional()
 
@@ -29,7 +29,7 @@ export const Agent = resource(
 
 /** The agent's part of its handle, @party-slug. */
 const Slug = Formed(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'words of a-z and 0-9 with single dashes between them').max(40)
-const Description = Text(500).nullable()
+const AgentDescription = Description(500).nullable()
 const agentParams = z.strictObject({ agentId: Id('agt') })
 
 const shared = {
@@ -64,7 +64,7 @@ export const createAgent = defineOperation({
   path: '/agents',
   attributes: z.strictObject({
     name: Text(100),
-    description: Description.optional(),
+    description: AgentDescription.optional(),
     tags: Tags.optional(),
     slug: Slug.optional(),
     limits: AgentLimits.nullable().optional().describe('Cents'),
@@ -100,7 +100,7 @@ export const updateAgent = defineOperation({
   params: agentParams,
   attributes: z.strictObject({
     name: Text(100).nullable().optional(),
-    description: Description.optional(),
+    description: AgentDescription.optional(),
     tags: z.record(z.string().max(100), z.string().max(500).nullable()).optional(),
     slug: Slug.optional(),
     limits: AgentLimits.nullable().optional().describe('Cents'),

@@ -9,6 +9,7 @@ import {
   Id,
   listQuery,
   Merchant,
+  RequestedCents,
   resource,
   Timestamp,
   toOne,
@@ -59,7 +60,11 @@ export const CardTransaction = resource(
 
 const transactionParams = z.strictObject({ cardTransactionId: Id('cit') })
 const nothing = z.strictObject({ customerPartyId: CustomerPartyId })
-const amount = z.strictObject({ amount: Cents.describe('Cents'), currency: Currency, customerPartyId: CustomerPartyId })
+const amount = z.strictObject({
+  amount: RequestedCents.describe('Cents'),
+  currency: Currency,
+  customerPartyId: CustomerPartyId,
+})
 
 const read = {
   method: 'GET',
@@ -121,7 +126,7 @@ export const simulateCardAuthorization = defineOperation({
   path: '/simulations/agent-cards/{cardId}/authorize',
   params: z.strictObject({ cardId: Id('pcd') }),
   attributes: z.strictObject({
-    amount: Cents.describe('Cents'),
+    amount: RequestedCents.describe('Cents'),
     currency: Currency,
     merchant: Merchant,
     customerPartyId: CustomerPartyId,

@@ -32,6 +32,8 @@ export function Id(prefix: IdPrefix) {
 
 /** A positive amount in minor units (cents for USD). */
 export const Cents = z.int().positive()
+/** An amount that a request asks to move, hold or allow: no card payment or transfer is larger. */
+export const RequestedCents = Cents.max(99_999_999)
 /** An amount that may be zero. */
 export const CentsOrZero = z.int().nonnegative()
 export const Currency = z.enum(['USD'])
@@ -43,6 +45,21 @@ export const Text = (max: number) =>
     .string()
     .max(max)
     .regex(/^(?=.*\S)[^\p{Cc}\p{Cs}]+$/u, 'must be one line of text that is not blank')
+
+/** A description, which may have several lines: of the control characters, tabs and line breaks stand in texts. */
+export const Description = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .regex(/^(?=[\s\S]*\S)(?:[\t\n\r]|[^\p{Cc}\p{Cs}])+$/u, 'must be text that is not blank')
+
+/** A whole number as a path or query carries it: digits and nothing else, so that `1e1`, `0x10` and ` 5` are none. */
+export function Digits<S extends z.ZodType<number>>(number: S) {
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^(?:0|-?[1-9]\d*)$/.test(value) ? Number(value) : value),
+    number,
+  )
+}
 
 /** A text of a form that the words name, for whoever fills it in. */
 export const Formed = (form: RegExp, words: string) => z.string().regex(form, `must be ${words}`).describe(words)
@@ -63,7 +80,7 @@ export const CustomerPartyId = Id('pty').optional().describe('Connected customer
 export function listQuery<S extends z.ZodRawShape>(shape: S, defaultLimit = 50) {
   return z.strictObject({
     ...shape,
-    limit: z.coerce.number().int().min(1).max(100).default(defaultLimit),
+    limit: Digits(z.int().min(1).max(100)).default(defaultLimit),
     cursor: z.string().max(500).optional().describe('nextCursor of the page before'),
   })
 }

@@ -6,8 +6,11 @@ import {
   CentsOrZero,
   Currency,
   CustomerPartyId,
+  Description,
+  Digits,
   Id,
   listQuery,
+  RequestedCents,
   resource,
   Text,
   Timestamp,
@@ -45,7 +48,7 @@ export const cardBehaviors = [
 
 const Every = z.strictObject({ unit: z.enum(['week', 'month', 'year']), count: z.int().positive() })
 
-const terms = { description: Text(200), every: Every, taxAmount: CentsOrZero }
+const terms = { description: Description(200), every: Every, taxAmount: CentsOrZero }
 
 /** Frozen when the subscription was created: without end, or in 2 to 4 payments that add up to a total. Cents. */
 const Terms = z.union([
@@ -123,10 +126,10 @@ export const createSubscription = defineOperation({
     'Asks a payer for card payments at an interval: amount each without end, or totalAmount in paymentCount parts. Then send the payer checkoutUrl.',
   path: '/subscriptions',
   attributes: z.strictObject({
-    description: Text(200).describe('What the payer pays for'),
+    description: Description(200).describe('What the payer pays for'),
     every: Every.describe('1 to 25 weeks or 1 to 5 months'),
-    amount: Cents.optional().describe('Cents a payment, tax included'),
-    totalAmount: Cents.optional().describe('Cents in all'),
+    amount: RequestedCents.optional().describe('Cents a payment, tax included'),
+    totalAmount: RequestedCents.optional().describe('Cents in all'),
     taxAmount: CentsOrZero.describe('Part that is tax'),
     paymentCount: z.int().min(2).max(4).nullable().optional().describe('With totalAmount'),
     expiresInMinutes: z.int().min(5).max(43_200).nullable().default(1440).describe('Of the checkout; null: never'),
@@ -191,7 +194,7 @@ export const markSubscriptionPaymentPaid = defineOperation({
   title: 'Mark a payment as paid',
   description: 'Records that a missed payment, or the next one, was paid another way; it is never charged.',
   path: '/subscriptions/{subscriptionId}/payments/{paymentNumber}/mark-paid',
-  params: z.strictObject({ subscriptionId: Id('sub'), paymentNumber: z.coerce.number().int().positive() }),
+  params: z.strictObject({ subscriptionId: Id('sub'), paymentNumber: Digits(z.int().positive()) }),
   attributes: acting,
   errors: ['not_found'],
   extension: true,

@@ -1,7 +1,19 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/operation.ts'
 import { actingParty } from './payments.ts'
-import { CentsOrZero, Currency, Id, listQuery, resource, TagChanges, Tags, Text, Timestamp, toOne } from './schemas.ts'
+import {
+  CentsOrZero,
+  Currency,
+  Description,
+  Id,
+  listQuery,
+  resource,
+  TagChanges,
+  Tags,
+  Text,
+  Timestamp,
+  toOne,
+} from './schemas.ts'
 
 /** A pool of money. `total` is what the wallet owns, `available` that less what is on hold; cents. */
 export const Wallet = resource(
@@ -81,7 +93,7 @@ export const createWallet = defineOperation({
   path: '/wallets',
   attributes: z.strictObject({
     displayName: Text(100),
-    description: Text(500).nullable().optional(),
+    description: Description(500).nullable().optional(),
     tags: Tags.optional(),
     partyId: Id('pty').optional(),
   }),
@@ -99,7 +111,7 @@ export const updateWallet = defineOperation({
   params: walletParams,
   attributes: z.strictObject({
     displayName: Text(100).optional(),
-    description: Text(500).nullable().optional(),
+    description: Description(500).nullable().optional(),
     tags: TagChanges.optional(),
   }),
   errors: ['not_found'],

@@ -91,11 +91,30 @@ export function parseRequest(operation: OperationDefinition, incoming: Incoming)
   try {
     const params = parsePart(operation.params ?? nothing, incoming.params, asParameter)
     const query = parsePart(operation.query ?? nothing, queryValues(incoming.query), asParameter)
-    return { input: { ...params, ...query, ...parseBody(operation, incoming) } }
+    requireOneCustomer(operation.query, query, asParameter)
+    const body = parseBody(operation, incoming)
+    requireOneCustomer(operation.attributes, body, (wrong) => ({
+      detail: wrong.detail,
+      source: { pointer: `/data/attributes${jsonPointer(wrong.path)}` },
+    }))
+    return { input: { ...params, ...query, ...body } }
   } catch (error) {
     if (error instanceof Failure) return { failure: error }
     throw error
   }
+}
+
+/** Where both words for the customer are known, they mean the same: they must not name two. @throws 400. */
+function requireOneCustomer(
+  schema: z.ZodObject | undefined,
+  { customerPartyId, partyId }: Record<string, unknown>,
+  refusal: (wrong: Pick<InvalidValue, 'path' | 'detail'>) => FailureOptions,
+): void {
+  const bothKnown = schema?.shape.customerPartyId !== undefined && schema.shape.partyId !== undefined
+  if (!bothKnown || customerPartyId === undefined || partyId === undefined || customerPartyId === partyId) return
+  const detail =
+    'partyId and customerPartyId are two words for one customer, and name different ones. Send one of them.'
+  fail('invalid_value', refusal({ path: ['partyId'], detail }))
 }
 
 /** The customer that a request names, also when something else in it is wrong; undefined when it names none. */
@@ -197,7 +216,7 @@ function parsePart(
   return fail('invalid_value', refusal(invalidValues(result.error, value)[0]))
 }
 
-function asParameter(wrong: InvalidValue): FailureOptions {
+function asParameter(wrong: Pick<InvalidValue, 'path' | 'detail'>): FailureOptions {
   return { detail: wrong.detail, source: { parameter: wrong.path[0] ?? '' } }
 }
 
