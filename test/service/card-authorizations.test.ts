@@ -213,7 +213,7 @@ describe.each(databases)('card authorizations on $name', (database) => {
 
     test('does not move money, whatever the maximum', async () => {
       const before = await readBooks(world.store)
-      await world.issueCard({ maximumAmount: Number.MAX_SAFE_INTEGER })
+      await world.issueCard({ maximumAmount: 99_999_999 })
       const after = await readBooks(world.store)
       expect({ ...after, keys: 0 }).toEqual({ ...before, keys: 0 })
     })

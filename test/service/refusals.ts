@@ -15,7 +15,7 @@ export function expectRefusal(answer: Answer, code: ErrorCode, { status, source,
   const supportId = expect.stringMatching(/^req_[0-9a-f]{32}$/)
   const { minimum, maximum } = answer.json.errors[0].meta
   const told = Object.entries({ minimum, maximum }).filter(
-    ([, bound]) => code === 'invalid_value' && bound !== undefined,
+    ([, bound]) => (code === 'invalid_value' || code === 'conflict') && bound !== undefined,
   )
   const bounds = Object.fromEntries(told.map(([name]) => [name, expect.any(Number)]))
   expect(answer.json).toStrictEqual({
