@@ -15,21 +15,7 @@ describe.each(databases)('attributes on $name', (database) => {
   afterAll(() => world.drop())
 
   /** Values that no amount of money has, as JSON text. */
-  const notAmounts = [
-    '0',
-    '-0',
-    '-1',
-    '1.5',
-    '0.1',
-    '"5"',
-    'null',
-    'true',
-    '[1]',
-    '{}',
-    '100000000',
-    '9007199254740992',
-    '1e400',
-  ]
+  const notAmounts = ['0', '-0', '-1', '1.5', '0.1', '"5"', 'null', 'true', '[1]', '{}', '9007199254740992', '1e400']
   const notCurrencies = ['"EUR"', '"usd"', '""', '"USD "', 'null', '840', '["USD"]']
   const notNames = ['""', '"   "', 'null', '5', JSON.stringify('x'.repeat(101)), '"a\\nb"', '"a\\u0000b"', '"\\u007f"']
   const notParties = ['""', 'null', '5', '"pty_1"', `"pty_${'A'.repeat(32)}"`, `"agt_${'a'.repeat(32)}"`]
