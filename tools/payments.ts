@@ -12,7 +12,6 @@ import {
   RequestedCents,
   resource,
   Tags,
-  Text,
   Timestamp,
   toOne,
 } from './schemas.ts'

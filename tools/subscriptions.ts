@@ -12,7 +12,6 @@ import {
   listQuery,
   RequestedCents,
   resource,
-  Text,
   Timestamp,
   toOne,
 } from './schemas.ts'
