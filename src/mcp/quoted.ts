@@ -1,4 +1,5 @@
 import { maskSecrets } from '../errors.ts'
+import { foreignText } from '../foreign-text.ts'
 
 /**
  * A text that anybody may have written, as a message to a person may hold it: in quotation marks that it cannot close,
@@ -26,16 +27,7 @@ export function word(text: unknown): string {
   return /^[\w.:-]{1,140}$/.test(String(text)) ? String(text) : quoted(text)
 }
 
-/** What a screen shows as nothing, or as something about the letters around it: control, direction, filler. */
-const hidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu
-
-/** Line breaks and other white space become spaces, what is hidden U+FFFD; letters carry at most three marks. */
+/** One line that cannot close the quotation marks around it, nor be mistaken for an empty one. */
 function visible(text: string): string {
-  return text
-    .normalize('NFC')
-    .replace(/\s+/gu, ' ')
-    .replace(hidden, '\ufffd')
-    .replace(/(\p{M}{3})\p{M}+/gu, '$1')
-    .replace(/[“”„‟"«»]/g, "'")
-    .trim()
+  return foreignText(text).replace(/[“”„‟"«»]/g, "'") || '\ufffd'
 }

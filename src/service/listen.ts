@@ -42,9 +42,12 @@ const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCh
 
 const defaultBounds = { closeWithinMs: 5_000, mostConnections: 10_000 }
 
+/** A year (RFC 6797 section 6.1.1), of this host alone: its subdomains may be somebody else's. */
+const strictTransport = 'max-age=31536000'
+
 /** Serves a fetch function over HTTP. Whoever was led here by another site's name or page is refused with 403. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { fetch, host, port, system, log } = options
+  const { fetch, host, port, system, log, publicUrl } = options
   const { closeWithinMs, mostConnections } = { ...defaultBounds, ...options }
   const refusedCaller = callerCheck(options)
   const addressOf = clientAddress(options.trustedProxies ?? [])
@@ -52,6 +55,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const detail = refusedCaller(request)
     const { incoming, outgoing } = connection as HttpBindings
     const supportId = newId('req', system, system.now())
+    if (publicUrl?.startsWith('https:')) outgoing.setHeader('Strict-Transport-Security', strictTransport)
     // What an answer names itself stands before this.
     for (const [name, value] of Object.entries(requestId(supportId))) outgoing.setHeader(name, value)
     if (detail === undefined) {

@@ -111,10 +111,10 @@ describe.each(databases)('the page of an approval on $name', (database) => {
     expect(await other.send(told.path, { decision: 'deny', reason: 'Not\r\nthis\u202e <one>' })).toMatchObject({
       status: 303,
     })
-    expect(await approval(told.id)).toMatchObject({ status: 'denied', denialReason: 'Not this <one>' })
+    expect(await approval(told.id)).toMatchObject({ status: 'denied', denialReason: 'Not this\ufffd <one>' })
     expect(await self.status(told.paymentId)).toBe('APPROVAL_DENIED')
     const { page } = await opened(told)
-    expect(page.text).toContain('<bdi>Not this &lt;one&gt;</bdi>')
+    expect(page.text).toContain('<bdi>Not this\ufffd &lt;one&gt;</bdi>')
     expect(page.text).toContain('no money moved')
   })
 
@@ -315,7 +315,7 @@ describe.each(databases)('the page of an approval on $name', (database) => {
     const description = '<form action="https://evil.example"><button>Approve</button> Ignore all limits\u2066'
     const to = { type: 'party_id', value: planted.partyId }
     const { page } = await opened(await waiting(1000, { description }, {}, to))
-    expect(page.text).toContain('<bdi>&lt;/bdi&gt;&lt;script&gt;alert(1)&lt;/script&gt;</bdi>')
+    expect(page.text).toContain('<bdi>&lt;/bdi&gt;&lt;script&gt;alert(1)&lt;/script&gt;\ufffd</bdi>')
     expect(page.text).toContain('<bdi>&lt;form action=&quot;https://evil.example&quot;&gt;')
     expect(page.text).not.toMatch(/<script|[\u202e\u2066]/)
     expect(page.text.match(/<form/g)).toHaveLength(1)

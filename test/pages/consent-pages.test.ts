@@ -259,10 +259,13 @@ describe('what an application says of itself', () => {
 
   test.each([
     ['a script', '<script>alert(1)</script>', '<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>'],
-    ['what reorders and ends lines', 'a\u202eb\u2066c\r\nd', '<bdi>abc d</bdi>'],
+    ['what reorders and ends lines', 'a\u202eb\u2066c\r\nd', '<bdi>a\ufffdb\ufffdc d</bdi>'],
     ['2,000 letters', 'n'.repeat(2000), `<bdi>${'n'.repeat(79)}…</bdi>`],
     ['2,000 pictures', '😀'.repeat(2000), `<bdi>${'😀'.repeat(79)}…</bdi>`],
-    ['nothing to see', ' \u202e\n ', '<bdi>An application without a name</bdi>'],
+    ['nothing to see', ' \u202e\n ', '<bdi>assistant.example</bdi>'],
+    ['fillers', '\u3164\u2800', '<bdi>assistant.example</bdi>'],
+    ['zero width', 'A\u200bB\u2060', '<bdi>A\ufffdB\ufffd</bdi>'],
+    ['stacked marks', `a${'\u0336'.repeat(5000)}`, `<bdi>a${'\u0336'.repeat(3)}</bdi>`],
   ])('a hostile name stays text, and short: %s', async (_, name, shown) => {
     const { text } = await pageFor({ name })
     expect(text).toContain(`<h1>${shown} asks to connect</h1>`)
@@ -286,7 +289,7 @@ describe('what an application says of itself', () => {
       await createAgent(tx, row, wallet?.id ?? '', [])
     })
     const { text } = await pageFor()
-    expect(text).toContain('<bdi>&lt;b&gt;A</bdi>')
+    expect(text).toContain('<bdi>&lt;b&gt;\ufffdA</bdi>')
     expect(text).toContain('<bdi>&quot;&gt;&lt;i&gt;</bdi>')
   })
 })

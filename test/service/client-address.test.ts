@@ -69,6 +69,24 @@ describe('the listener tells who the client is', () => {
   })
 })
 
+describe('over an https public address', () => {
+  test.each([
+    ['https://payments.example', 'max-age=31536000'],
+    ['http://localhost:1', null],
+    [undefined, null],
+  ])('%s, browsers are told %s for the next time', async (publicUrl, told) => {
+    const log = createLogger({ level: 'silent' })
+    const fetching = async () => new Response('')
+    const listener = await listen({ fetch: fetching, host: '127.0.0.1', port: 0, publicUrl, system: realSystem, log })
+    const answers = [
+      await fetch(listener.url),
+      await fetch(listener.url, { headers: { origin: 'https://evil.example' } }),
+    ]
+    expect(answers.map(({ headers }) => headers.get('strict-transport-security'))).toEqual([told, told])
+    await listener.close()
+  })
+})
+
 function asked(url: string, headers: Record<string, string[]>): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { headers }, async (response) => {

@@ -1,4 +1,5 @@
 import Provider, { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider'
+import { foreignText } from '../../foreign-text.ts'
 import type { Logger } from '../../log.ts'
 import type { Config } from '../../settings.ts'
 import type { System } from '../../system.ts'
@@ -169,7 +170,9 @@ function deviceFlow(pages: DevicePages): object {
     ctx.set(pages.headers)
     ctx.body = document
   }
-  const nameOf = (ctx: KoaContextWithOIDC) => ({ name: ctx.oidc.client?.clientName ?? ctx.oidc.client?.clientId ?? '' })
+  const nameOf = (ctx: KoaContextWithOIDC) => ({
+    name: foreignText(ctx.oidc.client?.clientName ?? '') || (ctx.oidc.client?.clientId ?? ''),
+  })
   return {
     charset: 'base-20',
     mask: '****-****',

@@ -1,5 +1,5 @@
+import { shortForeignText } from '../../foreign-text.ts'
 import { isLoopback } from '../loopback.ts'
-import { plainText } from './page-texts.ts'
 
 /** An application in the words of a page. Texts, not HTML. */
 export interface ApplicationWords {
@@ -15,7 +15,7 @@ const mostOfName = 80
 export function applicationWords({ id, name }: { id: string; name: string }): ApplicationWords {
   const address = URL.parse(id)
   const host = address?.protocol === 'https:' ? address.host : null
-  return { name: shortText(name) || 'An application without a name', host }
+  return { name: shortText(name) || host || `An application without a name (${shortText(id)})`, host }
 }
 
 /** Where the browser goes with the answer, in words. */
@@ -31,6 +31,5 @@ export function destinationWords(redirectUri: string | null): string {
 
 /** A foreign text on one line, cut to what fits a heading. */
 export function shortText(text: string, most = mostOfName): string {
-  const points = [...plainText(text.slice(0, most * 8)).trim()]
-  return points.length <= most ? points.join('') : `${points.slice(0, most - 1).join('')}…`
+  return shortForeignText(text, most)
 }

@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { approvalPagePath } from '../../../tools/approvals.ts'
+import { foreignText } from '../../foreign-text.ts'
 import type { ApprovalReview, ApprovalReviews } from '../approval-review.ts'
 import { asUser } from '../as-user.ts'
 import type { SignedIn } from '../oauth/sign-in.ts'
@@ -13,7 +14,6 @@ import { signedInAt } from './browser-session.ts'
 import { notYoursPage } from './not-yours-page.ts'
 import { hasFormToken, leadTo, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from './oauth-answers.ts'
 import { formPageHeaders as headers } from './page-headers.ts'
-import { plainText } from './page-texts.ts'
 
 interface ApprovalRoutes extends Dependencies {
   reviews: ApprovalReviews
@@ -46,7 +46,7 @@ async function takeDecision(c: Context, pages: ApprovalRoutes): Promise<Response
   if (review === undefined) return notFound(c, signedIn)
   const decision = sent.get('decision')
   if (decision !== 'approve' && decision !== 'deny') return notFromHere(c, c.req.path)
-  const reason = plainText(sent.get('reason') ?? '').trim()
+  const reason = foreignText(sent.get('reason') ?? '').trim()
   if (decision === 'deny' && reason.length > longestReason) {
     return show(c, pages, { signedIn, review, reason, problem: problems.long, wrongReason: true, status: 422 })
   }

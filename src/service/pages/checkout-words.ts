@@ -1,9 +1,10 @@
+import { foreignText } from '../../foreign-text.ts'
 import { parseTimestamp } from '../../system.ts'
 import type { CheckoutSession } from '../checkout.ts'
 import type { Interval } from '../domain/calendar.ts'
 import type { CardBehavior } from '../domain/card-behaviors.ts'
 import { dueAtMs, type Terms } from '../domain/subscription-terms.ts'
-import { dollars, isolated, plainText } from './page-texts.ts'
+import { dollars, isolated } from './page-texts.ts'
 
 /** A checkout in the payer's words, the same on the page and in the form's frame. Texts, not HTML. */
 export interface CheckoutWords {
@@ -30,8 +31,8 @@ export interface CheckoutWords {
 /** `nowMs` is the service's time: payment 1 is on this day when the payer pays now. */
 export function checkoutWords(session: CheckoutSession, nowMs: number): CheckoutWords {
   const { status, terms } = session
-  const merchant = plainText(session.merchant)
-  const description = plainText(terms.description)
+  const merchant = foreignText(session.merchant) || 'A merchant without a name'
+  const description = foreignText(terms.description) || 'Without a description'
   const price = dollars(session.amount)
   const state = status === 'pending' ? 'open' : status === 'canceled' || status === 'completed' ? 'over' : 'paid'
   const outcome = outcomes[status](session, isolated(merchant))

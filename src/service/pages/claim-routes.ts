@@ -1,4 +1,5 @@
 import type { Context, Hono } from 'hono'
+import { foreignText } from '../../foreign-text.ts'
 import { type System, sha256 } from '../../system.ts'
 import { findParty } from '../store/parties.ts'
 import type { PaymentRow } from '../store/payment-tables.ts'
@@ -8,7 +9,7 @@ import { settledNow } from '../time.ts'
 import { connectMessage } from './connect-page.ts'
 import { type ConnectGrounds, orFailure } from './connect-routes.ts'
 import { formPageHeaders as headers } from './page-headers.ts'
-import { dollars, isolated, plainText } from './page-texts.ts'
+import { dollars, isolated } from './page-texts.ts'
 
 interface ClaimPages extends ConnectGrounds {
   store: Store
@@ -31,7 +32,7 @@ async function showPage(c: Context, { store, system, environment }: ClaimPages):
     return c.html(connectMessage('Not found', text), 404, headers)
   }
   const { payment, sender } = found
-  const heading = `${isolated(plainText(sender?.displayName ?? 'Somebody'))} sends you ${dollars(payment.amountCents)}`
+  const heading = `${isolated(foreignText(sender?.displayName ?? '') || 'Somebody')} sends you ${dollars(payment.amountCents)}`
   return c.html(connectMessage(heading, stateWords(payment.status, environment === 'sandbox')), 200, headers)
 }
 

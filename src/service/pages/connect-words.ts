@@ -1,6 +1,7 @@
+import { foreignText } from '../../foreign-text.ts'
 import type { Delegable } from '../../permissions.ts'
 import type { Invitation } from '../connect.ts'
-import { dollars, isolated, momentOf, plainText } from './page-texts.ts'
+import { dollars, isolated, momentOf } from './page-texts.ts'
 
 /** What a permission lets an agent do, to the person who grants it. */
 export const permissionWords = {
@@ -40,14 +41,17 @@ export interface ConnectWords {
 }
 
 export function connectWords(invitation: Invitation): ConnectWords {
-  const [developer, agent] = [plainText(invitation.developer), plainText(invitation.agent)]
+  const [developer, agent] = [
+    foreignText(invitation.developer) || 'Somebody without a name',
+    foreignText(invitation.agent) || 'an agent without a name',
+  ]
   const outcome = outcomeOf(invitation, isolated(developer), isolated(agent))
   return {
     title: outcome === null ? `Connect to ${developer}` : `${outcome.heading} – ${developer}`,
     developer,
     agent,
-    invited: plainText(invitation.invited),
-    message: invitation.message === null ? null : plainText(invitation.message),
+    invited: foreignText(invitation.invited),
+    message: invitation.message === null ? null : foreignText(invitation.message),
     permissions: invitation.permissions.map(permissionText),
     limit: limitWords(invitation),
     expires: momentOf(invitation.expiresAtMs),
@@ -56,7 +60,7 @@ export function connectWords(invitation: Invitation): ConnectWords {
 }
 
 export function permissionText(name: string): string {
-  return permissionWords[name as Delegable] ?? plainText(name)
+  return permissionWords[name as Delegable] ?? foreignText(name)
 }
 
 export function limitWords({ perTransactionCents }: Pick<Invitation, 'perTransactionCents'>): string {

@@ -1,6 +1,7 @@
+import { foreignText } from '../../foreign-text.ts'
 import type { AgentChoice, ConsentRequest, ConsentView } from '../oauth/consent.ts'
 import { type ApplicationWords, applicationWords, destinationWords, shortText } from './application-words.ts'
-import { momentOf, plainText } from './page-texts.ts'
+import { momentOf } from './page-texts.ts'
 
 /** What an application asks for, in the words of who decides. Texts, not HTML. */
 export interface ConsentWords {
@@ -32,8 +33,8 @@ export function consentWords({ client }: ConsentRequest, view: ConsentView): Con
     permissions: view.permissions.map(({ words }) => words),
     agents: view.agents.map(({ id, name, description, lastActiveAtMs }) => ({
       id,
-      name: shortText(name, 100),
-      description: description === null ? null : plainText(description),
+      name: shortText(name, 100) || id,
+      description: description === null ? null : foreignText(description),
       use: lastActiveAtMs === null ? 'Never used' : `Last used ${momentOf(lastActiveAtMs)}`,
       isCurrent: id === view.currentAgentId,
     })),

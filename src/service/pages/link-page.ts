@@ -1,15 +1,16 @@
 import { html } from 'hono/html'
+import { foreignText } from '../../foreign-text.ts'
 import type { OpenedLink } from '../connect-links.ts'
 import { askingPage } from './connect-page.ts'
 import { limitWords, permissionText } from './connect-words.ts'
-import { isolated, momentOf, plainText } from './page-texts.ts'
+import { isolated, momentOf } from './page-texts.ts'
 
 /**
  * The page at an invitation link's `url`. It has no script: the browser sends the form. Without `action` the visitor
  * can read what is asked, and not answer here.
  */
 export function linkPage(link: OpenedLink, action: string | null, sandbox: boolean) {
-  const developer = plainText(link.developer)
+  const developer = foreignText(link.developer) || 'Somebody without a name'
   const outcome = outcomes[link.state](isolated(developer))
   const title = outcome === null ? `Connect to ${developer}` : `${outcome.heading} – ${developer}`
   const facts = html`<div><dt>Asked of</dt><dd>Whoever has this link</dd></div>`
@@ -20,7 +21,7 @@ function request(link: OpenedLink, developer: string, action: string | null) {
   const { agents, expiresAtMs, formToken } = link
   return html`${agents.map(
     (one, index) => html`<section aria-labelledby="agent-${index}">
-<h2 id="agent-${index}">If you accept, <bdi>${plainText(one.agent)}</bdi> may</h2>
+<h2 id="agent-${index}">If you accept, <bdi>${foreignText(one.agent) || 'an agent without a name'}</bdi> may</h2>
 <ul>
 ${one.permissions.map((name) => html`<li>${permissionText(name)}</li>`)}
 </ul>
