@@ -2,7 +2,6 @@ import type { Hono } from 'hono'
 import type { Logger } from '../log.ts'
 import type { Environment } from '../operation.ts'
 import { deadline, type System } from '../system.ts'
-
 import { type Store, StoreBusyError } from './store/store.ts'
 import { probeWrite } from './store/write-probe.ts'
 import { readTimes } from './time.ts'
@@ -11,7 +10,7 @@ import { readTimes } from './time.ts'
 const goodForMs = 10_000
 const badForMs = 1_000
 /** A database that takes longer serves nobody. */
-const answerWithinMs = 2_000
+const answerWithinMs = 5_000
 
 interface Health {
   store: Store

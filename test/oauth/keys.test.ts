@@ -116,6 +116,7 @@ describe('signing keys', () => {
     const forger = await createForger(world, tokens.access_token)
     let transactions = 0
     const counting: Store = {
+      aside: (work) => world.store.aside(work),
       dialect: world.store.dialect,
       clock: world.store.clock,
       close: () => world.store.close(),

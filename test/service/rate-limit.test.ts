@@ -96,6 +96,7 @@ describe.each(databases)('rate limits on $name', (database) => {
   test('count a request once, however often its transaction is run again', async () => {
     const { store, system } = world
     const stale: Store = {
+      aside: (work) => store.aside(work),
       dialect: store.dialect,
       clock: store.clock,
       close: () => store.close(),

@@ -11,8 +11,8 @@ import type { Tables } from './tables.ts'
 export async function openPostgres({ url, system }: { url: string; system: System }): Promise<Store> {
   const clock = new RealClock(system, { shared: true })
   const writers = await openLane(url, mostWriting, clock)
-  const readers = await openLane(url, mostReading, clock)
-  const close = () => Promise.all([writers.db.destroy(), readers.db.destroy()])
+  const aside = await openLane(url, mostAside, clock)
+  const close = () => Promise.all([writers.db.destroy(), aside.db.destroy()])
   try {
     await migrate(writers.db)
   } catch (error) {
@@ -36,7 +36,8 @@ export async function openPostgres({ url, system }: { url: string; system: Syste
     dialect: 'postgres',
     clock,
     transaction: (work) => counted(() => transaction(context, work)),
-    read: (work) => counted(() => readOnly(readers, work)),
+    aside: (work) => counted(() => transaction({ ...context, writers: aside }, work)),
+    read: (work) => counted(() => readOnly(aside, work)),
     close() {
       closing ??= Promise.allSettled(running).then(async () => void (await close()))
       return closing
@@ -45,8 +46,8 @@ export async function openPostgres({ url, system }: { url: string; system: Syste
 }
 
 const mostWriting = 10
-/** Connections of their own, so that who reads waits for none that somebody writes with. */
-const mostReading = 4
+/** Connections of their own, so that who reads waits for none of those that everybody writes with. */
+const mostAside = 4
 const connectTimeoutMs = 5_000
 /** Transactions take milliseconds: one that waits so long for a lock waits for something that is stuck. */
 const lockTimeoutMs = 5_000

@@ -86,8 +86,17 @@ class GroupCommittingStore implements Store {
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreBusyError('The database is closed.'))
     if (this.#queue.length >= queueLimit) return Promise.reject(new StoreBusyError('Too many transactions wait.'))
+    return this.#wait(work, (job) => this.#queue.push(job))
+  }
+
+  aside<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new StoreBusyError('The database is closed.'))
+    return this.#wait(work, (job) => this.#queue.unshift(job))
+  }
+
+  #wait<T>(work: (tx: Transaction) => Promise<T>, join: (job: Job) => void): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    this.#queue.push({ work, resolve: resolve as Job['resolve'], reject, settle: () => {} })
+    join({ work, resolve: resolve as Job['resolve'], reject, settle: () => {} })
     this.#draining ??= this.#drain()
     return promise
   }

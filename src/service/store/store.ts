@@ -15,6 +15,8 @@ export interface Store {
    * @throws StoreBusyError when the database cannot take the transaction now; nothing was done.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /** As `transaction`, but before all who wait for theirs: for what is asked while the database is busy. */
+  aside<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /**
    * Reads what is durable, without waiting for those who write. Each query sees the moment it is made in, so `work` asks
    * for one thing; it must not write.

@@ -5,7 +5,7 @@ import type { Store } from './store.ts'
 export function probeWrite(store: Store, system: System): Promise<void> {
   const sentAtMs = system.now()
   const id = newId('probe', system, sentAtMs)
-  return store.transaction(async ({ db }) => {
+  return store.aside(async ({ db }) => {
     await db.insertInto('mcpMail').values({ id, idHash: '', addressee: '', message: '', sentAtMs }).execute()
     await db.deleteFrom('mcpMail').where('id', '=', id).execute()
   })
