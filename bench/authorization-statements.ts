@@ -52,7 +52,7 @@ export function* authorization(caller: Caller, cardId: string): Generator<Statem
     const entry = [`${posting}_${index}`, posting, account, walletId, amount, 'authorized', id, nowMs]
     yield { sql: texts.insertEntry, parameters: entry }
   }
-  const [head] = yield { sql: texts.activityHead, parameters: [partyId, 1] }
+  const [head] = yield { sql: texts.activityHead, parameters: [partyId] }
   const sequence = Number(head?.sequence ?? 0) + 1
   const activity = [
     newId('act', realSystem, nowMs),
@@ -66,6 +66,9 @@ export function* authorization(caller: Caller, cardId: string): Generator<Statem
   const result = [200, null, nowMs, head?.hash ?? '', sha256(`${head?.hash} ${id}`)]
   const cause = [secretHash.slice(0, 36), 'bench', null, JSON.stringify([id])]
   yield { sql: texts.insertActivity, parameters: [...activity, ...cause, ...result] }
+  yield { sql: texts.rootKeys, parameters: [] }
+  const end = [sequence, String(result.at(-1)), sha256(`seal ${id}`)]
+  yield { sql: texts.sealHead, parameters: [partyId, ...end, ...end] }
   const record = [fingerprint, 'finished', 200, answer, nowMs]
   yield { sql: texts.insertRecord, parameters: [partyId, id, ...record, ...record] }
 }
@@ -90,7 +93,10 @@ const texts = {
   updateWallet:
     'update "wallets" set "availableCents" = ?, "heldCents" = ?, "version" = ? where "id" = ? and "version" = ?',
   insertEntry: `insert into "ledgerEntries" ("id", "postingId", "account", "walletId", "amountCents", "reason", "sourceId", "createdAtMs") values (${marks(8)})`,
-  activityHead: 'select "sequence", "hash" from "activity" where "partyId" = ? order by "sequence" desc limit ?',
+  activityHead: 'select * from "activityHeads" where "partyId" = ?',
+  rootKeys: 'select * from "rootKeys" order by "id" desc',
+  sealHead:
+    'insert into "activityHeads" ("partyId", "sequence", "hash", "seal") values (?, ?, ?, ?) on conflict ("partyId") do update set "sequence" = ?, "hash" = ?, "seal" = ?',
   insertActivity: `insert into "activity" ("id", "partyId", "sequence", "operation", "actorType", "agentId", "userId", "keyId", "instanceId", "customerPartyId", "resourceIds", "status", "code", "createdAtMs", "previousHash", "hash") values (${marks(16)}) on conflict ("partyId", "sequence") do nothing`,
   insertRecord: `insert into "idempotencyRecords" ("partyId", "key", "fingerprint", "state", "status", "body", "finishedAtMs") values (${marks(7)}) on conflict ("partyId", "key") do update set "fingerprint" = ?, "state" = ?, "status" = ?, "body" = ?, "finishedAtMs" = ?`,
 }

@@ -3,7 +3,8 @@ import { defineOperation } from '../src/operation.ts'
 import { Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 /**
- * One thing that a credential of the party did, or was refused. `hash` covers all else and `previousHash`, the hash of
+ * One thing that a credential of the party did, or was refused, or that a person did on a page: a user, or a visitor whom
+ * the link of a record let in, whose id then is the `keyId`. `hash` covers all else and `previousHash`, the hash of
  * the party's activity before it, so that a change of what is past shows.
  */
 export const Activity = resource(
@@ -11,7 +12,7 @@ export const Activity = resource(
   Id('act'),
   {
     operation: z.string(),
-    actorType: z.enum(['user', 'party', 'agent']),
+    actorType: z.enum(['user', 'party', 'agent', 'visitor']),
     userId: Id('usr').nullable(),
     agentId: Id('agt').nullable(),
     instanceId: z.string().nullable(),

@@ -1,4 +1,5 @@
 import { type System, sha256 } from '../system.ts'
+import { recordUsersAct } from './activity.ts'
 import { type CardStatus, cardStatus } from './domain/agent-cards.ts'
 import { type CardDetails, cardDetails } from './handlers/agent-cards.ts'
 import { findAgentCard } from './store/agent-cards.ts'
@@ -38,7 +39,7 @@ export function createCardPages(store: Store, system: System): CardPages {
       const nowMs = await settledNow(tx, system)
       const row = await findCardPage(tx, sha256(token))
       if (row === undefined || ![row.partyId, row.agentPartyId].includes(user.partyId)) return undefined
-      return use({ tx, nowMs, row, card: await cardOf(tx, row) })
+      return use({ tx, system, nowMs, user, row, card: await cardOf(tx, row) })
     })
   return {
     open: (token, user) => withPage(token, user, viewOf),
@@ -48,6 +49,7 @@ export function createCardPages(store: Store, system: System): CardPages {
         const { tx, nowMs, row, card } = opened
         if (page.state !== 'ready') return { page, details: null }
         const isFirst = await markCardPageShown(tx, row.tokenHash, nowMs)
+        if (isFirst) await recordShown(opened)
         return isFirst ? { page, details: cardDetails(card) } : { page: { ...page, state: 'shown' }, details: null }
       }),
   }
@@ -55,10 +57,18 @@ export function createCardPages(store: Store, system: System): CardPages {
 
 interface Opened {
   tx: Transaction
+  system: System
+  user: UserRow
   /** The service's time. */
   nowMs: number
   row: CardPageRow
   card: Awaited<ReturnType<typeof cardOf>>
+}
+
+/** The number was seen: who saw it stands where the card's party looks, and its user's. */
+async function recordShown({ user, row, card, ...grounds }: Opened): Promise<void> {
+  const customerPartyId = row.partyId === user.partyId ? null : row.partyId
+  await recordUsersAct(grounds, user, { operation: 'show_agent_card', resourceIds: [card.id], customerPartyId })
 }
 
 async function cardOf(tx: Transaction, { partyId, cardId }: CardPageRow) {

@@ -1,5 +1,6 @@
 import { fail } from '../errors.ts'
 import { equalSecrets, newId, type System, sha256, timestamp } from '../system.ts'
+import { recordVisitorsAct } from './activity.ts'
 import { checkoutSecrets, intentOfSecret, opensPage, subscriptionOfToken } from './checkout-secrets.ts'
 import { paymentAmount, type Terms } from './domain/subscription-terms.ts'
 import { cancel, nextPayment, payInCheckout } from './domain/subscriptions.ts'
@@ -101,7 +102,10 @@ export function createCheckout(store: Store, system: System): Checkout {
         async (tx, before, nowMs) => {
           const billing = cancel(before.billing, nowMs)
           if (billing === before.billing) return sessionOf(tx, before)
-          return sessionOf(tx, await saveBilling(tx, system, { before, billed: { billing, charges: [] } }))
+          const after = await saveBilling(tx, system, { before, billed: { billing, charges: [] } })
+          const session = await sessionOf(tx, after)
+          await recordVisitorsAct({ tx, system, nowMs }, before, { operation: 'stop_subscription' })
+          return session
         },
       ),
   }
@@ -146,7 +150,9 @@ async function pay(paying: Paying, before: SubscriptionRecord, entry: CardEntry)
   const mandateId = result === 'paid' ? newId('mdt', system, nowMs) : before.mandateId
   const billing = result === 'paid' ? { ...billed.billing, payer } : billed.billing
   const after = await saveBilling(tx, system, { before: { ...before, mandateId }, billed: { ...billed, billing } })
-  return answerOf(tx, result, after, result === 'paid')
+  const answer = await answerOf(tx, result, after, result === 'paid')
+  await recordVisitorsAct(paying, before, { operation: 'pay_checkout', status: result === 'paid' ? 200 : 402 })
+  return answer
 }
 
 async function answerOf(

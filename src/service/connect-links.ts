@@ -1,5 +1,6 @@
 import { fail } from '../errors.ts'
 import { newId, type System } from '../system.ts'
+import { recordVisitorsAct } from './activity.ts'
 import { hashOfToken, joinAsTestCustomer } from './customer-invitations.ts'
 import { linkState, type ProposedAgent } from './domain/invitation-links.ts'
 import { findAgent } from './store/agents.ts'
@@ -58,6 +59,7 @@ export function createConnectLinks(store: Store, system: System): ConnectLinks {
         const view = await viewOf(grounds, link, formToken)
         if (view.state !== 'open') return view
         await connect(grounds, link, customerPartyId)
+        await recordVisitorsAct(grounds, link, { operation: 'join_invitation_link', customerPartyId })
         return viewOf(grounds, link, formToken)
       }),
   }

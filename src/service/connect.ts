@@ -1,5 +1,6 @@
 import { fail } from '../errors.ts'
 import type { System } from '../system.ts'
+import { recordVisitorsAct } from './activity.ts'
 import { acceptInvitation, declineInvitation, hashOfToken, invitedParty, recipientOf } from './customer-invitations.ts'
 import type { CancelReason, InvitationStatus } from './domain/customer-invitations.ts'
 import { findInvitationByToken, type InvitationRecord } from './store/customer-invitations.ts'
@@ -58,7 +59,11 @@ export function createConnect(store: Store, system: System): Connect {
         if (!(await rootKeys(tx)).verify(formText(record), formToken)) {
           fail('forbidden', { detail: 'The page is out of date. Open the invitation again.' })
         }
-        return viewOf(tx, await decide({ tx, system, nowMs }, record, decision))
+        const grounds = { tx, system, nowMs }
+        const after = await decide(grounds, record, decision)
+        const { customerPartyId } = after
+        await recordVisitorsAct(grounds, after, { operation: `${decision}_customer_invitation`, customerPartyId })
+        return viewOf(tx, after)
       }),
   }
 }

@@ -1,6 +1,7 @@
 import type { TOTP } from 'otpauth'
 import type { Environment } from '../operation.ts'
 import type { System } from '../system.ts'
+import { recordUsersAct } from './activity.ts'
 import { mfaLifetimeMs } from './domain/approvals.ts'
 import { blockedUntilMs, judge, stepSeconds, type Verdict } from './domain/second-factor.ts'
 import { type Challenge, readChallenge } from './mfa-challenge.ts'
@@ -96,7 +97,10 @@ async function tryCode({ tx, system, nowMs, challenge, user, totp }: Check, code
   }
   const { lastStep, refusedAtMs } = tries
   await saveSecondFactor(tx, { userId: user.id, lastStep, refusedAtMs: JSON.stringify(refusedAtMs) })
-  if (verdict === 'accepted') await markVerified(tx, user.id, nowMs)
+  if (verdict === 'accepted') {
+    await markVerified(tx, user.id, nowMs)
+    await recordUsersAct({ tx, system, nowMs }, user, { operation: 'verify_second_factor', resourceIds: [user.id] })
+  }
   return { verdict }
 }
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { firstTampered } from '../../src/service/activity.ts'
+import { firstTampered, recordAct } from '../../src/service/activity.ts'
+import { activityAfter } from '../../src/service/store/activity.ts'
 import type { ActivityRow } from '../../src/service/store/credential-tables.ts'
+import type { Transaction } from '../../src/service/store/store.ts'
 import { expectRefusal } from '../service/refusals.ts'
 import { databases } from '../support/databases.ts'
 import { addAgent, addParty, addUserToken, createWorld, type World } from '../support/world.ts'
@@ -186,6 +188,40 @@ describe.each(databases)('activity on $name', (database) => {
         throw new Found(await firstTampered(tx, partyId))
       })
       await expect(tampered).rejects.toEqual(new Found(at + 1))
+    })
+
+    test('rows that were cut off the end, and stay missing when others follow', async () => {
+      const last = await count()
+      const cut = (further: (tx: Transaction) => Promise<unknown>) =>
+        world.store.transaction(async (tx) => {
+          await tx.db
+            .deleteFrom('activity')
+            .where('partyId', '=', partyId)
+            .where('sequence', '>', last - 2)
+            .execute()
+          await further(tx)
+          throw new Found(await firstTampered(tx, partyId))
+        })
+      await expect(cut(async () => {})).rejects.toEqual(new Found(last - 1))
+      const act = {
+        partyId,
+        operation: 'sign_in',
+        actorType: 'user',
+        keyId: 'usr_1',
+        status: 200,
+        resourceIds: [],
+      } as const
+      const grounds = { system: world.system, nowMs: world.system.now() }
+      await expect(cut((tx) => recordAct({ tx, ...grounds }, act))).rejects.toEqual(new Found(last + 1))
+      // An end that fits is not sealed by whoever has the database only.
+      const fitting = cut(async (tx) => {
+        const [row] = await activityAfter(tx, partyId, last - 3, 1)
+        const end = { sequence: last - 2, hash: row?.hash ?? '' }
+        await tx.db.updateTable('activityHeads').set(end).where('partyId', '=', partyId).execute()
+      })
+      await expect(fitting).rejects.toEqual(new Found(last - 1))
+      const headless = cut((tx) => tx.db.deleteFrom('activityHeads').where('partyId', '=', partyId).execute())
+      await expect(headless).rejects.toEqual(new Found(last - 1))
     })
   })
 })

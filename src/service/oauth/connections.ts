@@ -1,6 +1,7 @@
 import { fail } from '../../errors.ts'
 import { type OAuthScope, oauthScopes } from '../../permissions.ts'
 import type { System } from '../../system.ts'
+import { recordUsersAct } from '../activity.ts'
 import { findAgent } from '../store/agents.ts'
 import {
   findGrant,
@@ -14,7 +15,7 @@ import { deleteRecordsOfGrant } from '../store/oauth-records.ts'
 import type { OAuthGrantRow } from '../store/oauth-schema.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { UserRow } from '../store/tables.ts'
-import { realNow, settledNow } from '../time.ts'
+import { readTimes, realNow, settledNow } from '../time.ts'
 
 /** An application that a user connected. */
 export interface Connection {
@@ -50,6 +51,8 @@ export function createConnections(store: Store, system: System): Connections {
         const grant = await ownGrant(tx, user, grantId)
         await deleteRecordsOfGrant(tx, grant.id)
         await revokeGrant(tx, grant.id, nowMs)
+        const act = { operation: 'end_connection', resourceIds: [grant.id] }
+        await recordUsersAct({ tx, system, nowMs }, user, act)
       }),
     narrow: (user, grantId, kept) =>
       store.transaction(async (tx) => {
@@ -57,6 +60,9 @@ export function createConnections(store: Store, system: System): Connections {
         if (!grantIsLive(grant, await realNow(tx))) return
         const scopes = grant.scopes.split(' ').filter((scope) => kept.includes(scope))
         await updateGrant(tx, grant.id, { scopes: scopes.join(' ') })
+        const { nowMs } = await readTimes(tx)
+        const act = { operation: 'narrow_connection', resourceIds: [grant.id] }
+        await recordUsersAct({ tx, system, nowMs }, user, act)
       }),
   }
 }

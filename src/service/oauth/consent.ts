@@ -1,6 +1,7 @@
 import { fail } from '../../errors.ts'
 import { delegable, type OAuthScope, oauthScopes } from '../../permissions.ts'
 import { newId, type System, sha256 } from '../../system.ts'
+import { recordUsersAct } from '../activity.ts'
 import { insertGrant, liveGrants, updateGrant } from '../store/oauth-grants.ts'
 import { findRecord, saveRecord } from '../store/oauth-records.ts'
 import { createAgent } from '../store/provision.ts'
@@ -99,6 +100,8 @@ export function createConsent(store: Store, system: System): Consent {
         const expiresAtMs = createdAtMs + lifetimes.interaction * 1000
         const none = { grantId: allowed.id, uid: null, userCodeHash: null }
         await saveRecord(tx, { ...decision, ...none, payload: JSON.stringify(allowed), createdAtMs, expiresAtMs })
+        const resourceIds = [allowed.id, ...(agentId === null ? [] : [agentId])]
+        await recordUsersAct({ tx, system, nowMs }, user, { operation: 'connect_application', resourceIds, agentId })
         return allowed
       }),
   }

@@ -1,4 +1,5 @@
 import { equalSecrets, hmac, newSecret, type PasswordCost, passwordHash, type System, sha256 } from '../../system.ts'
+import { recordUsersAct } from '../activity.ts'
 import { findUser } from '../store/second-factors.ts'
 import { deleteKnownBrowsersOf, replaceKnownBrowser } from '../store/sign-in-bounds.ts'
 import {
@@ -13,7 +14,7 @@ import {
 } from '../store/sign-ins.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { UserRow } from '../store/tables.ts'
-import { realNow } from '../time.ts'
+import { readTimes, realNow } from '../time.ts'
 import { createPasswordTries, type SignInPlace } from './password-tries.ts'
 
 /** A user who is signed in, and the text that forms of this session carry. */
@@ -61,6 +62,8 @@ export function createSignIn(store: Store, system: System): SignIn {
     await insertSession(tx, { ...row, idHash: sha256(session), expiresAtMs: nowMs + sessionSeconds * 1000 })
     const known = { ...row, idHash: sha256(browser), expiresAtMs: nowMs + browserSeconds * 1000 }
     await replaceKnownBrowser(tx, known, before === undefined ? null : sha256(before))
+    const { nowMs: serviceNowMs } = await readTimes(tx)
+    await recordUsersAct({ tx, system, nowMs: serviceNowMs }, user, { operation: 'sign_in', resourceIds: [user.id] })
     return { session, browser }
   }
   return {

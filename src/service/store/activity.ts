@@ -4,21 +4,13 @@ import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import { StaleWriteError, type Transaction } from './store.ts'
 
-/** The last row of a party's chain: what the next one is chained to. */
-export async function activityHead(
-  tx: Transaction,
-  partyId: string,
-): Promise<Pick<ActivityRow, 'sequence' | 'hash'> | undefined> {
-  return (await head(tx, { partyId })).rows[0]
+/** The number of a party's last row; 0 before the first. */
+export async function lastSequence(tx: Transaction, partyId: string): Promise<number> {
+  return (await last(tx, { partyId })).rows[0]?.sequence ?? 0
 }
 
-const head = prepared((db, by: { partyId: string }) =>
-  db
-    .selectFrom('activity')
-    .select(['sequence', 'hash'])
-    .where('partyId', '=', by.partyId)
-    .orderBy('sequence', 'desc')
-    .limit(1),
+const last = prepared((db, by: { partyId: string }) =>
+  db.selectFrom('activity').select('sequence').where('partyId', '=', by.partyId).orderBy('sequence', 'desc').limit(1),
 )
 
 /** @throws StaleWriteError when another row took its place in the chain since the head was read. */

@@ -16,7 +16,8 @@ export interface ActivityRow {
   /** 1 is the chain's first row. */
   sequence: number
   operation: string
-  actorType: 'user' | 'party' | 'agent'
+  /** `visitor`: somebody without a credential, whom the link of a page let in. */
+  actorType: 'user' | 'party' | 'agent' | 'visitor'
   agentId: string | null
   userId: string | null
   keyId: string

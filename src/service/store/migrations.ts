@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
+import { sealActivityHeads } from './activity-heads-schema.ts'
 import { createCardPagesSchema } from './card-pages-schema.ts'
 import { addHighestTime } from './clock-schema.ts'
 import { createCredentialsSchema } from './credentials-schema.ts'
@@ -185,8 +186,9 @@ const migrations: Record<string, Migration> = {
     },
   },
   '0013_spending': { up: createSpendingSchema },
-  '0015_sign_in_bounds': { up: createSignInBoundsSchema },
   '0014_highest_time': { up: addHighestTime },
+  '0015_sign_in_bounds': { up: createSignInBoundsSchema },
+  '0017_activity_heads': { up: sealActivityHeads },
 }
 
 async function lastApplied(db: Kysely<Tables>): Promise<string | undefined> {

@@ -1,3 +1,4 @@
+import type { ActivityHeadRow } from './activity-heads-schema.ts'
 import type { CardPageRow } from './card-pages-schema.ts'
 import type { ClockRow } from './clock-schema.ts'
 import type { AccessTokenRow, ActivityRow } from './credential-tables.ts'
@@ -25,6 +26,7 @@ export interface Tables extends OAuthTables, SignInBoundTables, McpSessionTables
   credentials: CredentialRow
   accessTokens: AccessTokenRow
   activity: ActivityRow
+  activityHeads: ActivityHeadRow
   delegations: DelegationRow
   customerInvitations: CustomerInvitationRow
   invitationLinks: InvitationLinkRow
