@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // They need hosts that are installed by `npm run test:hosts`.
+    exclude: ['test/hosts/**'],
     globalSetup: ['test/support/postgres.ts'],
     // Much longer than anything takes, also where the machine has other things to do: what hangs shows all the same.
     testTimeout: 300_000,

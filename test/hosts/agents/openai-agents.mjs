@@ -1,0 +1,24 @@
+// An agent on the OpenAI Agents SDK. Argument: {mcp, model, prompt} as JSON; prints its last answer.
+import { Agent, MCPServerStdio, MCPServerStreamableHttp, OpenAIProvider, Runner } from '@openai/agents'
+
+const { mcp, model, prompt } = JSON.parse(process.argv[2])
+const server =
+  mcp.url === undefined
+    ? new MCPServerStdio({ name: 'payments', ...mcp })
+    : new MCPServerStreamableHttp({ name: 'payments', url: mcp.url, requestInit: { headers: mcp.headers } })
+await server.connect()
+try {
+  const modelProvider = new OpenAIProvider({ baseURL: `${model}/v1`, apiKey: 'none', useResponses: true })
+  const runner = new Runner({ modelProvider, tracingDisabled: true })
+  const agent = new Agent({
+    name: 'shopper',
+    instructions: 'Buy.',
+    model: 'scripted',
+    mcpServers: [server],
+    mcpConfig: { convertSchemasToStrict: true },
+  })
+  const { finalOutput } = await runner.run(agent, prompt, { maxTurns: 12 })
+  console.log(finalOutput)
+} finally {
+  await server.close()
+}

@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** How a host reaches the MCP server: a command that it starts, or an address. */
+export type McpServer =
+  | { command: string; args: string[]; env: Record<string, string> }
+  | { url: string; headers?: Record<string, string> }
+
+/** One headless run of a host, which lives in a home directory of its own. */
+export interface HostRun {
+  mcp: McpServer
+  /** The scripted model's address. */
+  model: string
+  home: string
+  /** How the person at the host answers questions; undefined: nobody can be asked. Only some hosts are scripted so. */
+  person?: { answer: { action: 'accept' | 'decline'; content?: object }; afterMs: number }
+}
+
+interface Started {
+  command: string
+  args: string[]
+  env?: Record<string, string>
+  /** Written below the home first, by their path there. */
+  files?: Record<string, string>
+}
+
+export interface Host {
+  name: string
+  /** Whether the host's loop can be scripted to ask a person. */
+  asks: boolean
+  start(run: HostRun): Started
+}
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const installed = (name: string) => join(folder, 'node_modules', '.bin', name)
+const prompt = 'Buy the book.'
+
+/** A host that is a script of ours around a published library's agent loop. */
+const library = (name: string, asks = false): Host => ({
+  name,
+  asks,
+  start: (run) => ({
+    command: process.execPath,
+    args: [join(folder, 'agents', `${name}.mjs`), JSON.stringify({ ...run, prompt })],
+  }),
+})
+
+const claudeCode: Host = {
+  name: 'claude-code',
+  asks: false,
+  start: ({ mcp, model }) => ({
+    command: installed('claude'),
+    args: ['-p', prompt, '--mcp-config', 'mcp.json', '--strict-mcp-config', ...claudeArguments],
+    env: {
+      ANTHROPIC_BASE_URL: model,
+      ANTHROPIC_API_KEY: 'none',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      // All tools in the first request, which waits until the server has told them.
+      ENABLE_TOOL_SEARCH: 'false',
+      MCP_CONNECTION_NONBLOCKING: 'false',
+      // It refuses to skip its own permissions as root elsewhere.
+      IS_SANDBOX: '1',
+    },
+    files: { 'mcp.json': JSON.stringify({ mcpServers: { payments: 'url' in mcp ? { type: 'http', ...mcp } : mcp } }) },
+  }),
+}
+
+const claudeArguments = ['--permission-mode', 'bypassPermissions', '--model', 'claude-sonnet-5']
+
+const codex: Host = {
+  name: 'codex',
+  asks: false,
+  start: ({ mcp, model, home }) => ({
+    command: installed('codex'),
+    args: ['exec', '--skip-git-repo-check', prompt],
+    env: { MODEL_KEY: 'none', CODEX_HOME: join(home, '.codex') },
+    files: { '.codex/config.toml': codexConfiguration(mcp, model) },
+  }),
+}
+
+export function codexConfiguration(mcp: McpServer, model: string): string {
+  const { headers = {}, ...server }: Record<string, unknown> & { headers?: object } = { ...mcp }
+  const lines = Object.entries('url' in mcp ? { ...server, http_headers: headers } : server)
+  return `model = "scripted"
+model_provider = "scripted"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+mcp_oauth_credentials_store = "file"
+[analytics]
+enabled = false
+[model_providers.scripted]
+name = "scripted"
+base_url = "${model}/v1"
+wire_api = "responses"
+env_key = "MODEL_KEY"
+[mcp_servers.payments]
+default_tools_approval_mode = "approve"
+${lines.map(([key, value]) => `${key} = ${toml(value)}`).join('\n')}
+`
+}
+
+/** JSON's texts and lists are TOML's; only tables are written otherwise. */
+function toml(value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
+  const members = Object.entries(value).map(([key, inner]) => `${JSON.stringify(key)} = ${toml(inner)}`)
+  return `{ ${members.join(', ')} }`
+}
+
+const geminiCli: Host = {
+  name: 'gemini-cli',
+  asks: false,
+  start: ({ mcp, model }) => ({
+    command: process.execPath,
+    args: [installed('gemini'), '-p', prompt, '--yolo', '--skip-trust', '-m', 'gemini-2.5-pro'],
+    env: { GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: model },
+    files: { '.gemini/settings.json': JSON.stringify(geminiSettings(mcp)) },
+  }),
+}
+
+const geminiSettings = (mcp: McpServer) => ({
+  mcpServers: {
+    payments: { trust: true, ...('url' in mcp ? { httpUrl: mcp.url, headers: mcp.headers ?? {} } : mcp) },
+  },
+  security: { auth: { selectedType: 'gemini-api-key' } },
+  telemetry: { enabled: false },
+  privacy: { usageStatisticsEnabled: false },
+  general: { enableAutoUpdate: false },
+})
+
+/** The hosts whose own agent loop runs headless against a model server on loopback. */
+export const hosts: readonly Host[] = [
+  library('ai-sdk', true),
+  library('openai-agents'),
+  library('langchain'),
+  claudeCode,
+  codex,
+  geminiCli,
+]
+
+export interface Ran {
+  exitCode: number | null
+  /** What it wrote to its standard output, and after that to its standard error. */
+  output: string
+}
+
+/** Longer than a start and twelve turns take on a busy machine. */
+const longestRunMs = 120_000
+
+/** Runs a host to its end; it is ended when it takes too long. */
+export async function runHost(host: Host, run: HostRun): Promise<Ran> {
+  return runIn(run.home, host.start(run))
+}
+
+/** Runs a command in a home directory, without anything of this process's environment but where programs are. */
+export async function runIn(home: string, { command, args, env = {}, files = {} }: Started): Promise<Ran> {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(home, path)), { recursive: true })
+    writeFileSync(join(home, path), text)
+  }
+  const own = { PATH: process.env.PATH ?? '', HOME: home, ...env }
+  const child = spawn(command, args, { cwd: home, env: own, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  let errors = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    errors += chunk
+  })
+  const tooLong = setTimeout(() => child.kill('SIGKILL'), longestRunMs)
+  try {
+    const exitCode = await new Promise<number | null>((resolve, reject) =>
+      child.on('close', resolve).on('error', reject),
+    )
+    return { exitCode, output: `${output}\n${errors}` }
+  } finally {
+    clearTimeout(tooLong)
+  }
+}
+
+/** A new, empty home directory. */
+export function newHome(): { home: string; remove(): void } {
+  const home = mkdtempSync(join(tmpdir(), 'payments-mcp-host-'))
+  return { home, remove: () => rmSync(home, { recursive: true, force: true, maxRetries: 5 }) }
+}

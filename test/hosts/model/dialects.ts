@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto'
+import type { Answer, Shown } from './script.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: requests of four protocols, of which a few members are read.
+type Json = any
+
+/** How one protocol of model servers asks and is answered. */
+export interface Dialect {
+  path: RegExp
+  read(body: Json): Shown
+  /** The body of an answer. */
+  whole(answer: Answer, model: string): Json
+  /** The events of a streamed answer; undefined: the protocol's streams here are not needed by any host. */
+  stream?(answer: Answer, model: string): { event?: string; data: Json }[]
+}
+
+/** Hosts take two messages of one id for the same message. */
+const newIdOf = (kind: string) => `${kind}_${randomUUID().replaceAll('-', '')}`
+
+const textOf = (content: Json): string => {
+  if (typeof content === 'string') return content
+  if (Array.isArray(content)) return content.map((part) => part.text ?? JSON.stringify(part)).join('\n')
+  return JSON.stringify(content ?? null)
+}
+
+/** OpenAI's chat completions: LangChain, the Vercel AI SDK. */
+const chatCompletions: Dialect = {
+  path: /\/chat\/completions$/,
+  read: ({ tools = [], messages = [] }) => ({
+    tools: tools.map((tool: Json) => tool.function.name),
+    results: messages.filter(({ role }: Json) => role === 'tool').map(({ content }: Json) => textOf(content)),
+  }),
+  whole: (answer, model) => {
+    const called = 'tool' in answer
+    const message = called
+      ? {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: answer.id, type: 'function', function: functionOf(answer) }],
+        }
+      : { role: 'assistant', content: answer.text }
+    const choice = { index: 0, message, finish_reason: called ? 'tool_calls' : 'stop' }
+    return {
+      id: newIdOf('chatcmpl'),
+      object: 'chat.completion',
+      created: 0,
+      model,
+      choices: [choice],
+      usage: chatUsage,
+    }
+  },
+}
+
+const chatUsage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+const functionOf = (answer: { tool: string; arguments: object }) => ({
+  name: answer.tool,
+  arguments: JSON.stringify(answer.arguments),
+})
+
+/** OpenAI's responses: the OpenAI Agents SDK, Codex. A namespace's tools are called by its name and theirs. */
+const responses: Dialect = {
+  path: /\/responses$/,
+  read: ({ tools = [], input = [] }) => ({
+    tools: tools.flatMap((tool: Json) =>
+      tool.type === 'namespace' ? tool.tools.map(({ name }: Json) => `${tool.name}.${name}`) : (tool.name ?? tool.type),
+    ),
+    results: (Array.isArray(input) ? input : [])
+      .filter(({ type }: Json) => type === 'function_call_output')
+      .map(({ output }: Json) => textOf(output)),
+  }),
+  whole: (answer, model) => ({ ...responseOf(model), status: 'completed', output: [outputItem(answer)], usage }),
+  stream: (answer, model) => {
+    const item = outputItem(answer)
+    const response = responseOf(model)
+    const events = [
+      { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
+      { type: 'response.output_item.added', output_index: 0, item: { ...item, status: 'in_progress' } },
+      { type: 'response.output_item.done', output_index: 0, item },
+      { type: 'response.completed', response: { ...response, status: 'completed', output: [item], usage } },
+    ]
+    return events.map((data, index) => ({ event: data.type, data: { ...data, sequence_number: index } }))
+  },
+}
+
+const usage = {
+  input_tokens: 1,
+  input_tokens_details: { cached_tokens: 0 },
+  output_tokens: 1,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 2,
+}
+const responseOf = (model: string) => ({
+  id: newIdOf('resp'),
+  object: 'response',
+  created_at: 0,
+  model,
+  tools: [],
+  error: null,
+})
+
+function outputItem(answer: Answer): Json {
+  if ('text' in answer) {
+    const content = [{ type: 'output_text', text: answer.text, annotations: [] }]
+    return { id: newIdOf('msg'), type: 'message', role: 'assistant', status: 'completed', content }
+  }
+  const [namespace, name] = answer.tool.includes('.') ? answer.tool.split('.') : [undefined, answer.tool]
+  const called = {
+    name,
+    arguments: JSON.stringify(answer.arguments),
+    ...(namespace === undefined ? {} : { namespace }),
+  }
+  return { id: `fc_${answer.id}`, type: 'function_call', call_id: answer.id, status: 'completed', ...called }
+}
+
+/** Anthropic's messages: Claude Code. */
+const messages: Dialect = {
+  path: /\/v1\/messages$/,
+  read: ({ tools = [], messages: said = [] }) => ({
+    tools: tools.map(({ name }: Json) => name),
+    results: said
+      .flatMap(({ content }: Json) => (Array.isArray(content) ? content : []))
+      .filter(({ type }: Json) => type === 'tool_result')
+      .map(({ content }: Json) => textOf(content)),
+  }),
+  whole: (answer, model) => ({ ...messageOf(model), content: [blockOf(answer)], stop_reason: stopReason(answer) }),
+  stream: (answer, model) => {
+    const block = blockOf(answer)
+    const empty = 'text' in answer ? { type: 'text', text: '' } : { ...block, input: {} }
+    const delta =
+      'text' in answer
+        ? { type: 'text_delta', text: answer.text }
+        : { type: 'input_json_delta', partial_json: JSON.stringify(answer.arguments) }
+    const events = [
+      { type: 'message_start', message: { ...messageOf(model), content: [], stop_reason: null } },
+      { type: 'content_block_start', index: 0, content_block: empty },
+      { type: 'content_block_delta', index: 0, delta },
+      { type: 'content_block_stop', index: 0 },
+      {
+        type: 'message_delta',
+        delta: { stop_reason: stopReason(answer), stop_sequence: null },
+        usage: { output_tokens: 1 },
+      },
+      { type: 'message_stop' },
+    ]
+    return events.map((data) => ({ event: data.type, data }))
+  },
+}
+
+const messageOf = (model: string) => ({
+  id: newIdOf('msg'),
+  type: 'message',
+  role: 'assistant',
+  model,
+  stop_sequence: null,
+  usage: { input_tokens: 1, output_tokens: 1 },
+})
+const stopReason = (answer: Answer) => ('text' in answer ? 'end_turn' : 'tool_use')
+const blockOf = (answer: Answer): Json =>
+  'text' in answer
+    ? { type: 'text', text: answer.text }
+    : { type: 'tool_use', id: `toolu_${answer.id}`, name: answer.tool, input: answer.arguments }
+
+/** Google's generateContent: Gemini CLI. */
+const generateContent: Dialect = {
+  path: /:(streamGenerateContent|generateContent)$/,
+  read: ({ tools = [], contents = [] }) => ({
+    tools: tools.flatMap((tool: Json) => (tool.functionDeclarations ?? []).map(({ name }: Json) => name)),
+    results: contents
+      .flatMap(({ parts }: Json) => parts ?? [])
+      .filter((part: Json) => part.functionResponse !== undefined)
+      .map((part: Json) => textOf(part.functionResponse.response)),
+  }),
+  whole: (answer, model) => {
+    const part =
+      'text' in answer ? { text: answer.text } : { functionCall: { name: answer.tool, args: answer.arguments } }
+    const candidate = { index: 0, content: { role: 'model', parts: [part] }, finishReason: 'STOP' }
+    const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 }
+    return { candidates: [candidate], usageMetadata, modelVersion: model }
+  },
+  stream: (answer, model) => [{ data: generateContent.whole(answer, model) }],
+}
+
+export const dialects: readonly Dialect[] = [chatCompletions, responses, messages, generateContent]

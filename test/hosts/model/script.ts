@@ -1,0 +1,38 @@
+/** What the scripted model does at a step, given the texts of all tool results it has been shown so far. */
+export type Step =
+  | { call: string; arguments: (results: readonly string[]) => Record<string, unknown> }
+  | { say: (results: readonly string[]) => string }
+
+/** What a request to the model shows it, whatever the dialect. */
+export interface Shown {
+  /** As the host offers them: a tool's own name, often behind a prefix of the server's. */
+  tools: readonly string[]
+  /** The texts of the tool results in the conversation, oldest first. */
+  results: readonly string[]
+}
+
+export type Answer = { tool: string; arguments: Record<string, unknown>; id: string } | { text: string }
+
+/**
+ * The script's next step. How far it has come follows from the conversation alone, so what a host asks besides (a
+ * title, a summary) disturbs nothing: such requests offer no tool and get a word.
+ */
+export function nextAnswer(script: readonly Step[], { tools, results }: Shown): Answer {
+  const step = script[results.length]
+  if (step === undefined) return { text: 'Done.' }
+  if ('say' in step) return { text: step.say(results) }
+  const tool = tools.find(
+    (name) => name === step.call || name.endsWith(`_${step.call}`) || name.endsWith(`.${step.call}`),
+  )
+  if (tool === undefined) return { text: `There is no tool ${step.call}.` }
+  return { tool, arguments: step.arguments(results), id: `call_${results.length + 1}` }
+}
+
+/** The first id with this prefix in the newest result that has one. @throws Error where no result has one */
+export function idIn(results: readonly string[], prefix: string): string {
+  for (const result of results.toReversed()) {
+    const id = new RegExp(`\\b${prefix}_[0-9a-f]{32}`).exec(result)?.[0]
+    if (id !== undefined) return id
+  }
+  throw new Error(`No result names a ${prefix}_…: ${results.join('\n')}`)
+}

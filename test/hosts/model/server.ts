@@ -1,0 +1,61 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { zstdDecompressSync } from 'node:zlib'
+import { dialects } from './dialects.ts'
+import { nextAnswer, type Step } from './script.ts'
+
+/** A model server on loopback that speaks the four common protocols and does what a script says. */
+export interface ScriptedModel {
+  url: string
+  /** The texts of the tool results that the model was shown last. */
+  heard(): readonly string[]
+  /** The bodies of all requests. */
+  requests: readonly unknown[]
+  close(): Promise<void>
+}
+
+export async function scriptedModel(script: readonly Step[]): Promise<ScriptedModel> {
+  const requests: unknown[] = []
+  let heard: readonly string[] = []
+  const server = createServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://model')
+    const dialect = dialects.find(({ path }) => path.test(pathname))
+    const sent = await buffer(request)
+    if (dialect === undefined || request.method !== 'POST') {
+      response.writeHead(404, { 'Content-Type': 'application/json' })
+      response.end('{"error":{"message":"not found","type":"not_found_error"}}')
+      return
+    }
+    const text = request.headers['content-encoding'] === 'zstd' ? zstdDecompressSync(sent) : sent
+    const body = JSON.parse(text.toString('utf8'))
+    requests.push(body)
+    const shown = dialect.read(body)
+    if (shown.results.length >= heard.length) heard = shown.results
+    const answer = nextAnswer(script, shown)
+    const streamed = body.stream === true || searchParams.get('alt') === 'sse'
+    const model = String(body.model ?? 'scripted')
+    if (streamed && dialect.stream !== undefined) {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      for (const { event, data } of dialect.stream(answer, model)) {
+        if (event !== undefined) response.write(`event: ${event}\n`)
+        response.write(`data: ${JSON.stringify(data)}\n\n`)
+      }
+      response.end()
+      return
+    }
+    response.writeHead(200, { 'Content-Type': 'application/json' })
+    response.end(JSON.stringify(dialect.whole(answer, model)))
+  })
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    heard: () => heard,
+    requests,
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

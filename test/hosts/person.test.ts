@@ -1,0 +1,51 @@
+import { afterEach, expect, test } from 'vitest'
+import { type HostRun, hosts, newHome, runHost } from './hosts.ts'
+import type { Step } from './model/script.ts'
+import { type ScriptedModel, scriptedModel } from './model/server.ts'
+import { ask, stdioServer } from './world.ts'
+
+/** Every card is for a person to confirm. */
+const asking = { PAYMENTS_CONFIRM: 'always', PAYMENTS_CONFIRM_ABOVE: '0' }
+
+const card: Step[] = [
+  {
+    call: 'issue_agent_card',
+    arguments: () => ({ merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }),
+  },
+  { say: () => 'Done.' },
+]
+
+let model: ScriptedModel
+let home: ReturnType<typeof newHome>
+afterEach(async () => {
+  await model.close()
+  home.remove()
+})
+
+/** What the model reads after a host asked its person, or could not. */
+async function cardOf(host: (typeof hosts)[number], person?: HostRun['person']) {
+  model = await scriptedModel(card)
+  home = newHome()
+  const mcp = stdioServer(home.home, asking)
+  await runHost(host, { home: home.home, mcp, model: model.url, ...(person === undefined ? {} : { person }) })
+  return { heard: model.heard().join('\n'), cards: (await ask(home.home, 'list_agent_cards')).data }
+}
+
+test.each(hosts)('$name, which nobody watches: its model reads that nobody was asked', async (host) => {
+  const { heard, cards } = await cardOf(host)
+  expect(cards).toEqual([])
+  expect(heard).toMatch(/host (did not show|can(no|')t show|can(no|')t ask)/i)
+})
+
+const asks = hosts.filter((host) => host.asks)
+
+test.each(asks)('$name: a person who says no is told as such', async (host) => {
+  const { heard, cards } = await cardOf(host, { answer: { action: 'decline' }, afterMs: 2_000 })
+  expect(cards).toEqual([])
+  expect(heard).toMatch(/person did not agree/i)
+})
+
+test.each(asks)('$name: a person who agrees', async (host) => {
+  const { cards } = await cardOf(host, { answer: { action: 'accept', content: { confirm: true } }, afterMs: 2_000 })
+  expect(cards).toHaveLength(1)
+})

@@ -1,0 +1,68 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { newHome, runIn } from './hosts.ts'
+import { startInternet } from './internet.ts'
+import { scriptedModel } from './model/server.ts'
+import { endToken, type SigningHost, signIn, signingHosts } from './sign-in.ts'
+import { serveSandbox } from './world.ts'
+
+let cleanUp: (() => unknown)[] = []
+afterEach(async () => {
+  for (const undo of cleanUp.toReversed()) await undo()
+  cleanUp = []
+})
+
+async function place(settings: Record<string, string> = {}) {
+  const { home, remove } = newHome()
+  cleanUp.push(remove)
+  const served = await serveSandbox(home, settings)
+  cleanUp.push(() => served.stop())
+  return { home, mcpUrl: `${served.url}/mcp` }
+}
+
+async function internet() {
+  const { home, remove } = newHome()
+  cleanUp.push(remove)
+  const started = await startInternet(home)
+  cleanUp.push(() => started.close())
+  return started
+}
+
+/** What the host's model reads when it asks who it is. */
+async function whoami(host: SigningHost, home: string, mcpUrl: string): Promise<string> {
+  const model = await scriptedModel([{ call: 'whoami', arguments: () => ({}) }, { say: () => 'Done.' }])
+  try {
+    const ran = await runIn(home, host.start({ home, mcp: { url: mcpUrl }, model: model.url }))
+    return model.heard().join('\n') || ran.output
+  } finally {
+    await model.close()
+  }
+}
+
+describe.each(signingHosts)('$name', (host) => {
+  test('signs in where there is no internet, and goes on after its token ended', async () => {
+    const { home, mcpUrl } = await place()
+    const { page, exitCode } = await signIn(host, home, mcpUrl)
+    expect({ status: page.status, exitCode }).toEqual({ status: 200, exitCode: 0 })
+    expect(await whoami(host, home, mcpUrl)).toMatch(/agt_[0-9a-f]{32}/)
+    endToken(host, home)
+    expect(await whoami(host, home, mcpUrl)).toMatch(/agt_[0-9a-f]{32}/)
+  })
+
+  test('signs in by its metadata document where there is internet, which is fetched once', async () => {
+    const { env, fetched } = await internet()
+    const { home, mcpUrl } = await place({ PAYMENTS_CLIENT_METADATA: 'on', ...env })
+    const { page, exitCode } = await signIn(host, home, mcpUrl)
+    expect({ status: page.status, exitCode }).toEqual({ status: 200, exitCode: 0 })
+    expect(await whoami(host, home, mcpUrl)).toMatch(/agt_[0-9a-f]{32}/)
+    endToken(host, home)
+    expect(await whoami(host, home, mcpUrl)).toMatch(/agt_[0-9a-f]{32}/)
+    expect(fetched).toEqual([host.document])
+  })
+
+  test('is told what could not be reached where it signs in by a document that cannot be fetched', async () => {
+    const { home, mcpUrl } = await place({ PAYMENTS_CLIENT_METADATA: 'on' })
+    const { page } = await signIn(host, home, mcpUrl)
+    expect(page.status).toBeGreaterThanOrEqual(400)
+    expect(page.text).toContain(new URL(host.document).hostname)
+  })
+})

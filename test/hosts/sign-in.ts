@@ -1,0 +1,149 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { consent } from '../oauth/application.ts'
+import { openBrowser, type Page, type Reachable } from '../oauth/browser.ts'
+import { codexConfiguration, type HostRun, runIn } from './hosts.ts'
+
+const installed = (name: string) => fileURLToPath(new URL(`node_modules/.bin/${name}`, import.meta.url))
+
+/** A host that signs in by itself. */
+export interface SigningHost {
+  name: string
+  /** What it describes itself by, where the server takes such documents. */
+  document: string
+  /** The command that signs in, after whatever it needs to know has been written into the home. */
+  login(home: string, mcpUrl: string): Promise<{ command: string; args: string[]; env: Record<string, string> }>
+  /** Starts its loop, signed in. */
+  start(run: HostRun): { command: string; args: string[]; env: Record<string, string> }
+  /** Where it keeps its tokens, below the home. */
+  tokens: string
+}
+
+const prompt = 'Say who you are.'
+
+const codexEnv = (home: string) => ({ MODEL_KEY: 'none', CODEX_HOME: join(home, '.codex') })
+
+const codex: SigningHost = {
+  name: 'codex',
+  document: 'https://chatgpt.com/oauth/codex/client.json',
+  login: async (home, mcpUrl) => {
+    writeCodexConfiguration(home, mcpUrl, 'http://127.0.0.1:1')
+    return { command: installed('codex'), args: ['mcp', 'login', 'payments'], env: codexEnv(home) }
+  },
+  start: ({ home, mcp, model }) => {
+    writeCodexConfiguration(home, 'url' in mcp ? mcp.url : '', model)
+    return { command: installed('codex'), args: ['exec', '--skip-git-repo-check', prompt], env: codexEnv(home) }
+  },
+  tokens: '.codex/.credentials.json',
+}
+
+function writeCodexConfiguration(home: string, url: string, model: string): void {
+  mkdirSync(join(home, '.codex'), { recursive: true })
+  writeFileSync(join(home, '.codex/config.toml'), codexConfiguration({ url }, model))
+}
+
+const claudeEnv = { ANTHROPIC_API_KEY: 'none', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', IS_SANDBOX: '1' }
+
+const claudeCode: SigningHost = {
+  name: 'claude-code',
+  document: 'https://claude.ai/oauth/claude-code-client-metadata',
+  login: async (home, mcpUrl) => {
+    const add = ['mcp', 'add', '--transport', 'http', '--scope', 'user', 'payments', mcpUrl]
+    await runIn(home, { command: installed('claude'), args: add, env: claudeEnv })
+    // It signs in at a terminal only, which `script` gives it.
+    const line = `${installed('claude')} mcp login payments`
+    return {
+      command: 'script',
+      args: ['-qec', line, '/dev/null'],
+      env: { ...claudeEnv, ANTHROPIC_BASE_URL: 'http://127.0.0.1:1' },
+    }
+  },
+  start: ({ model }) => ({
+    command: installed('claude'),
+    args: ['-p', prompt, '--permission-mode', 'bypassPermissions', '--model', 'claude-sonnet-5'],
+    env: {
+      ...claudeEnv,
+      ANTHROPIC_BASE_URL: model,
+      ENABLE_TOOL_SEARCH: 'false',
+      MCP_CONNECTION_NONBLOCKING: 'false',
+    },
+  }),
+  tokens: '.claude/.credentials.json',
+}
+
+export const signingHosts: readonly SigningHost[] = [codex, claudeCode]
+
+const overNetwork: Reachable = { service: { fetch: (request) => fetch(request) } }
+
+/** Longer than any host takes to open the browser. */
+const longestSignInMs = 60_000
+
+/**
+ * Signs a host in: starts its command, waits for the address that it opens in the browser, and lets a person allow it.
+ * @returns what the browser showed last: the host's own page where it went well, a page of the service otherwise
+ */
+export async function signIn(
+  host: SigningHost,
+  home: string,
+  mcpUrl: string,
+): Promise<{ page: Page; exitCode: number | null }> {
+  const { command, args, env } = await host.login(home, mcpUrl)
+  const child = spawn(command, args, {
+    cwd: home,
+    env: { PATH: process.env.PATH ?? '', HOME: home, ...env },
+    stdio: 'pipe',
+  })
+  const exited = new Promise<number | null>((resolve) => child.on('close', resolve))
+  const tooLong = setTimeout(() => child.kill('SIGKILL'), longestSignInMs)
+  try {
+    const at = new URL(mcpUrl).origin
+    const answered = await allow(await addressToldBy(child), at)
+    if (new URL(answered.url).origin === at) {
+      child.kill('SIGTERM')
+      return { page: answered, exitCode: await exited }
+    }
+    const response = await fetch(answered.url)
+    const page = { url: answered.url, status: response.status, headers: response.headers, text: await response.text() }
+    return { page, exitCode: await exited }
+  } finally {
+    clearTimeout(tooLong)
+  }
+}
+
+/** A person's browser opens the address; whoever is asked there allows it. */
+async function allow(address: string, at: string): Promise<Page> {
+  const browser = openBrowser(overNetwork, at)
+  const first = await browser.get(address)
+  return first.status < 400 ? consent(browser, address) : first
+}
+
+/** The address that the host tells a person to open, in case its browser did not. */
+async function addressToldBy({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<string> {
+  let told = ''
+  // Terminals' links end in a control character.
+  const whole = /http:\/\/127\.0\.0\.1:\d+\/oauth\/[^\s\p{Cc}]+(?=[\s\p{Cc}])/u
+  return new Promise((resolve, reject) => {
+    const hear = (chunk: Buffer) => {
+      told += chunk.toString('utf8')
+      const address = whole.exec(told)?.[0]
+      if (address !== undefined) resolve(address)
+    }
+    stdout.on('data', hear).on('close', () => reject(new Error(`The host told no address to open: ${told}`)))
+    stderr.on('data', hear)
+  })
+}
+
+/** Makes the host's access token one that nobody takes, and its time over; the refresh token stays. */
+export function endToken(host: SigningHost, home: string): void {
+  const file = join(home, host.tokens)
+  const text = readFileSync(file, 'utf8')
+  const changed = JSON.parse(text, (key, value) => {
+    if (/^access_?token$/i.test(key) && typeof value === 'string') return `${value.slice(0, -8)}AAAAAAAA`
+    if (/^expires_?at$/i.test(key)) return 1
+    if (/^expires_?in$/i.test(key)) return 0
+    return value
+  })
+  writeFileSync(file, JSON.stringify(changed))
+}
