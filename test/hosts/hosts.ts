@@ -99,6 +99,7 @@ wire_api = "responses"
 env_key = "MODEL_KEY"
 [mcp_servers.payments]
 default_tools_approval_mode = "approve"
+startup_timeout_sec = 120
 ${lines.map(([key, value]) => `${key} = ${toml(value)}`).join('\n')}
 `
 }

@@ -11,7 +11,6 @@ const agentKey = 'agent-secret-of-the-host-tests'
 const settings = (home: string, more: Record<string, string> = {}) => ({
   HOME: home,
   PAYMENTS_DATABASE_URL: `sqlite:${join(home, 'sandbox.sqlite')}`,
-  PAYMENTS_SANDBOX_AGENT_KEY: agentKey,
   ...more,
 })
 
@@ -22,7 +21,7 @@ export function stdioServer(home: string, more?: Record<string, string>): McpSer
 
 /** `serve` on that database. */
 export function serveSandbox(home: string, more?: Record<string, string>) {
-  return serve([cli, 'serve', '--port', '0'], settings(home, more))
+  return serve([cli, 'serve', '--port', '0'], settings(home, { PAYMENTS_SANDBOX_AGENT_KEY: agentKey, ...more }))
 }
 
 export const bearer = { Authorization: `Bearer ak_ntl_sandbox_${agentKey}` }

@@ -2,10 +2,17 @@
 import { Agent, MCPServerStdio, MCPServerStreamableHttp, OpenAIProvider, Runner } from '@openai/agents'
 
 const { mcp, model, prompt } = JSON.parse(process.argv[2])
+// Its own five seconds are short for a start on a machine with other things to do.
+const clientSessionTimeoutSeconds = 120
 const server =
   mcp.url === undefined
-    ? new MCPServerStdio({ name: 'payments', ...mcp })
-    : new MCPServerStreamableHttp({ name: 'payments', url: mcp.url, requestInit: { headers: mcp.headers } })
+    ? new MCPServerStdio({ name: 'payments', clientSessionTimeoutSeconds, ...mcp })
+    : new MCPServerStreamableHttp({
+        name: 'payments',
+        clientSessionTimeoutSeconds,
+        url: mcp.url,
+        requestInit: { headers: mcp.headers },
+      })
 await server.connect()
 try {
   const modelProvider = new OpenAIProvider({ baseURL: `${model}/v1`, apiKey: 'none', useResponses: true })
