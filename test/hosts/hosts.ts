@@ -100,6 +100,8 @@ env_key = "MODEL_KEY"
 [mcp_servers.payments]
 default_tools_approval_mode = "approve"
 startup_timeout_sec = 120
+# Without it a run begins before the server has told its tools.
+required = true
 ${lines.map(([key, value]) => `${key} = ${toml(value)}`).join('\n')}
 `
 }
