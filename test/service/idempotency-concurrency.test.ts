@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createService } from '../../src/service/service.ts'
 import { openStore } from '../../src/service/store/open.ts'
-import { realSystem } from '../../src/system.ts'
+import { realSystem, sha256 } from '../../src/system.ts'
 import { databases } from '../support/databases.ts'
 import { createWorld, secrets, type World } from '../support/world.ts'
 import { proveBooks, readBooks } from './books.ts'
@@ -36,7 +36,7 @@ describe.each(databases)('idempotency at once on $name', (database) => {
     expect(effects).toHaveLength(1)
     for (const answer of answers) {
       if (answer.status === 200) expect(answer.text).toBe(effects[0]?.text)
-      else expectRefusal(answer, 'conflict')
+      else expectRefusal(answer, 'conflict', { retryable: true })
     }
     expectReplay(await world.authorize(cardId, 100, sent), effects[0])
   })
@@ -58,13 +58,13 @@ describe.each(databases)('idempotency at once on $name', (database) => {
     const { promise: end, resolve: finish } = Promise.withResolvers<void>()
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
     const original = world.store.transaction(async (tx) => {
-      expect(await tx.tryLock(`idempotency ${partyId} ${sent.idempotencyKey}`)).toBe(true)
+      expect(await tx.tryLock(`idempotency ${partyId} ${sha256(sent.idempotencyKey)}`)).toBe(true)
       begin()
       await end
     })
     await begun
-    expectRefusal(await world.authorize(cardId, 100, sent), 'conflict')
-    expectRefusal(await world.authorize(cardId, 200, sent), 'conflict')
+    expectRefusal(await world.authorize(cardId, 100, sent), 'conflict', { retryable: true })
+    expectRefusal(await world.authorize(cardId, 200, sent), 'conflict', { retryable: true })
     expectFirst(await world.authorize(cardId, 100, { idempotencyKey: newKey() }))
     finish()
     await original
@@ -86,7 +86,7 @@ describe.each(databases)('idempotency at once on $name', (database) => {
       })
       await begun
       const both = [world.authorize(cardId, 100, sent), world.authorize(cardId, 100, sent)]
-      expectRefusal(await Promise.race(both), 'conflict')
+      expectRefusal(await Promise.race(both), 'conflict', { retryable: true })
       finish()
       await before
       const answers = await Promise.all(both)
