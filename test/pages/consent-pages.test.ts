@@ -292,4 +292,23 @@ describe('what an application says of itself', () => {
     expect(text).toContain('<bdi>&lt;b&gt;\ufffdA</bdi>')
     expect(text).toContain('<bdi>&quot;&gt;&lt;i&gt;</bdi>')
   })
+
+  test('what bounds the money of an agent is told where it is chosen', async () => {
+    const { world, owner } = site
+    const first = await pageFor({})
+    expect(first.text).toContain('No limit of its own. Its wallet has $2,500.00.')
+    const { agentId } = await world.whoami()
+    const limits = { perTransaction: 500, perDay: 2000, perMonth: null }
+    await world.send('PATCH', `/agents/${agentId}`, { key: world.apiKey, attributes: { limits } })
+    const account = JSON.stringify({ perMonth: 500_000 })
+    await world.store.transaction((tx) =>
+      tx.db.updateTable('parties').set({ limits: account }).where('id', '=', owner.partyId).execute(),
+    )
+    const told =
+      'Without an approval it pays up to $5.00 per transaction, $20.00 per day (UTC). The whole account pays up to $5,000.00 per month (UTC). Its wallet has $2,500.00.'
+    const { text } = await pageFor({})
+    expect(text).toContain(told)
+    // Of an agent that would be created.
+    expect(text).toContain('No limit of its own. The whole account')
+  })
 })

@@ -160,6 +160,7 @@ test('is heard as it is meant', async () => {
         - text: It acts as this agent
         - radio "Another agent" [checked]
         - text: Another agent
+        - paragraph: No limit of its own. Its wallet has $1,000.00.
         - paragraph: Never used
         - radio "Create a new agent"
         - text: Create a new agent
@@ -259,7 +260,7 @@ describe('looks', () => {
     await act?.(page)
     // With its style sheets, where it was led to another document.
     await page.waitForLoadState('load')
-    for (const width of [320, 1000]) {
+    for (const width of [320, 360, 1280]) {
       await page.setViewportSize({ width, height: 800 })
       await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
       for (const colorScheme of ['light', 'dark'] as const) {

@@ -16,6 +16,7 @@ import type { OAuthGrantRow } from '../store/oauth-schema.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { UserRow } from '../store/tables.ts'
 import { readTimes, realNow, settledNow } from '../time.ts'
+import { type AgentSpending, spendingOf } from './agent-spending.ts'
 
 /** An application that a user connected. */
 export interface Connection {
@@ -24,6 +25,8 @@ export interface Connection {
   clientName: string
   /** Null: it acts as the user. */
   agentName: string | null
+  /** Null: it acts as the user. */
+  spending: AgentSpending | null
   permissions: readonly { scope: OAuthScope; words: string }[]
   createdAtMs: number
   lastUsedAtMs: number | null
@@ -81,6 +84,7 @@ async function viewOf(tx: Transaction, grant: OAuthGrantRow): Promise<Connection
     clientId,
     clientName,
     agentName: agent?.name ?? null,
+    spending: agent === undefined ? null : await spendingOf(tx, agent),
     permissions: scopes.map((scope) => ({ scope, words: oauthScopes[scope].words })),
     createdAtMs,
     lastUsedAtMs,

@@ -10,6 +10,7 @@ import type { Store, Transaction } from '../store/store.ts'
 import type { AgentRow, UserRow } from '../store/tables.ts'
 import { defaultWallet } from '../store/wallets.ts'
 import { realNow, settledNow } from '../time.ts'
+import { type AgentSpending, newAgentSpending, spendingOf } from './agent-spending.ts'
 import { lifetimes } from './lifetimes.ts'
 
 /** What an application asks for. */
@@ -33,7 +34,15 @@ export interface ConsentView {
   /** In words. */
   permissions: readonly { scope: OAuthScope; words: string }[]
   /** The one used last first. */
-  agents: readonly { id: string; name: string; description: string | null; lastActiveAtMs: number | null }[]
+  agents: readonly {
+    id: string
+    name: string
+    description: string | null
+    lastActiveAtMs: number | null
+    spending: AgentSpending
+  }[]
+  /** Of an agent that is created now. */
+  newAgentSpending: AgentSpending
   /** The agent that this application acts as already. */
   currentAgentId: string | null
   mayCreate: boolean
@@ -75,12 +84,8 @@ export function createConsent(store: Store, system: System): Consent {
             scope,
             words: oauthScopes[scope].words,
           })),
-          agents: agents.map(({ id, name, description, lastActiveAtMs }) => ({
-            id,
-            name,
-            description,
-            lastActiveAtMs,
-          })),
+          agents: await Promise.all(agents.map(async (agent) => ({ ...agent, spending: await spendingOf(tx, agent) }))),
+          newAgentSpending: await newAgentSpending(tx, user.partyId),
           currentAgentId: current?.agentId ?? null,
           mayCreate: mayCreate(user),
           actsAsUser,

@@ -28,7 +28,7 @@ ${accountSection(account, 'Sign out')}
 }
 
 function connectionSection(connection: ConnectionsShown['connections'][number], index: number): Html {
-  const { grantId, application, actsAs, permissions, since, lastUsed, formToken } = connection
+  const { grantId, application, actsAs, spending, permissions, since, lastUsed, formToken } = connection
   const { name, host } = application
   const of = html`<span class="unseen"> of <bdi>${name}</bdi></span>`
   const from = html`<span class="unseen"> <bdi>${name}</bdi></span>`
@@ -37,6 +37,7 @@ function connectionSection(connection: ConnectionsShown['connections'][number], 
 <dl>
 <div><dt>Application</dt><dd>${host === null ? 'The name is what it calls itself' : html`Of <strong>${host}</strong>`}</dd></div>
 <div><dt>Acts as</dt><dd>${actsAs === null ? 'You' : html`<bdi>${actsAs}</bdi>`}</dd></div>
+${spending === null ? '' : html`<div><dt>Spends</dt><dd>${spending}</dd></div>`}
 <div><dt>Connected</dt><dd>${since}</dd></div>
 <div><dt>Last used</dt><dd>${lastUsed}</dd></div>
 </dl>

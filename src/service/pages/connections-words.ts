@@ -1,6 +1,7 @@
 import type { Connection } from '../oauth/connections.ts'
 import { type ApplicationWords, applicationWords, shortText } from './application-words.ts'
 import { momentOf } from './page-texts.ts'
+import { spendingWords } from './spending-words.ts'
 
 /** A connected application in its user's words. Texts, not HTML. */
 export interface ConnectionWords {
@@ -8,17 +9,20 @@ export interface ConnectionWords {
   application: ApplicationWords
   /** Null: as the user. */
   actsAs: string | null
+  /** How much that agent can spend; null: it acts as the user. */
+  spending: string | null
   permissions: Connection['permissions']
   since: string
   lastUsed: string
 }
 
 export function connectionWords(connection: Connection): ConnectionWords {
-  const { grantId, clientId, clientName, agentName, permissions, createdAtMs, lastUsedAtMs } = connection
+  const { grantId, clientId, clientName, agentName, spending, permissions, createdAtMs, lastUsedAtMs } = connection
   return {
     grantId,
     application: applicationWords({ id: clientId, name: clientName }),
     actsAs: agentName === null ? null : shortText(agentName, 100),
+    spending: spending === null ? null : spendingWords(spending),
     permissions,
     since: momentOf(createdAtMs),
     lastUsed: lastUsedAtMs === null ? 'Never' : momentOf(lastUsedAtMs),

@@ -87,7 +87,7 @@ ${words.mayCreate ? newOption(shown) : ''}
 }
 
 function agentOption(
-  { id, name, description, use, isCurrent }: ConsentWords['agents'][number],
+  { id, name, description, spending, use, isCurrent }: ConsentWords['agents'][number],
   { index, entry, problem }: { index: number; entry: ConsentEntry; problem: ConsentProblem | null },
 ): Html {
   const first = index === 0 && problem?.field === 'agent' ? html`autofocus` : ''
@@ -95,7 +95,7 @@ function agentOption(
 <input type="radio" id="agent-${index}" name="agent" value="${id}" aria-describedby="about-${index}" ${entry.agent === id ? html`checked` : ''} ${first}>
 <div>
 <label for="agent-${index}"><bdi>${name}</bdi></label>
-<div class="aside" id="about-${index}">${isCurrent ? html`<p class="current">Connected now</p>` : ''}${description === null ? '' : html`<p><bdi>${description}</bdi></p>`}<p>${use}</p></div>
+<div class="aside" id="about-${index}">${isCurrent ? html`<p class="current">Connected now</p>` : ''}${description === null ? '' : html`<p><bdi>${description}</bdi></p>`}<p>${spending}</p><p>${use}</p></div>
 </div>
 </div>
 `
@@ -111,10 +111,11 @@ ${newAgentFields(shown)}
 </div>`
 }
 
-function newAgentFields({ entry, problem }: ConsentShown): Html {
+function newAgentFields({ words, entry, problem }: ConsentShown): Html {
   const mark = (field: ConsentProblem['field']) =>
     problem?.field === field ? html`aria-invalid="true" aria-describedby="problem" autofocus` : ''
   return html`<div class="new-agent">
+<p class="aside">${words.newAgentSpending}</p>
 <div class="field">
 <label for="agent-name">Name</label>
 <input id="agent-name" name="agentName" autocomplete="off" maxlength="${longestName}" value="${entry.name}" ${mark('name')}>

@@ -2,13 +2,16 @@ import { foreignText } from '../../foreign-text.ts'
 import type { AgentChoice, ConsentRequest, ConsentView } from '../oauth/consent.ts'
 import { type ApplicationWords, applicationWords, destinationWords, shortText } from './application-words.ts'
 import { momentOf } from './page-texts.ts'
+import { spendingWords } from './spending-words.ts'
 
 /** What an application asks for, in the words of who decides. Texts, not HTML. */
 export interface ConsentWords {
   application: ApplicationWords
   answerGoesTo: string
   permissions: string[]
-  agents: { id: string; name: string; description: string | null; use: string; isCurrent: boolean }[]
+  agents: { id: string; name: string; description: string | null; spending: string; use: string; isCurrent: boolean }[]
+  /** How much an agent could spend that is created now. */
+  newAgentSpending: string
   mayCreate: boolean
   actsAsUser: boolean
 }
@@ -31,10 +34,12 @@ export function consentWords({ client }: ConsentRequest, view: ConsentView): Con
     application: applicationWords(client),
     answerGoesTo: destinationWords(client.redirectUri),
     permissions: view.permissions.map(({ words }) => words),
-    agents: view.agents.map(({ id, name, description, lastActiveAtMs }) => ({
+    newAgentSpending: spendingWords(view.newAgentSpending),
+    agents: view.agents.map(({ id, name, description, lastActiveAtMs, spending }) => ({
       id,
       name: shortText(name, 100) || id,
       description: description === null ? null : foreignText(description),
+      spending: spendingWords(spending),
       use: lastActiveAtMs === null ? 'Never used' : `Last used ${momentOf(lastActiveAtMs)}`,
       isCurrent: id === view.currentAgentId,
     })),

@@ -1,0 +1,32 @@
+import type { Limits } from '../domain/limits.ts'
+import { findParty } from '../store/parties.ts'
+import type { Transaction } from '../store/store.ts'
+import type { AgentRow } from '../store/tables.ts'
+import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
+
+/** What bounds what an agent spends of its own party's money, as a person who chooses it is to know. */
+export interface AgentSpending {
+  /** Of the agent alone. */
+  limits: Limits
+  /** Of all who spend for its party together. */
+  accountLimits: Limits
+  /** Of the wallet that it pays from, in cents; null: it has none. */
+  availableCents: number | null
+}
+
+export async function spendingOf(tx: Transaction, agent: AgentRow): Promise<AgentSpending> {
+  const wallet = await agentDefaultWallet(tx, agent.id)
+  return spending(tx, agent.partyId, agent.limits, wallet?.availableCents)
+}
+
+/** Of an agent that a person would create now. */
+export async function newAgentSpending(tx: Transaction, partyId: string): Promise<AgentSpending> {
+  const wallet = await defaultWallet(tx, partyId)
+  return spending(tx, partyId, null, wallet?.availableCents)
+}
+
+async function spending(tx: Transaction, partyId: string, limits: string | null, availableCents?: number) {
+  const party = await findParty(tx, partyId)
+  const read = (text: string | null | undefined) => (text == null ? {} : (JSON.parse(text) as Limits))
+  return { limits: read(limits), accountLimits: read(party?.limits), availableCents: availableCents ?? null }
+}
