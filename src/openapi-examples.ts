@@ -241,6 +241,7 @@ const outcomes: Readonly<Record<string, { attributes: object; relationships?: ob
   create_subscription: { attributes: pending },
   get_subscription: { attributes: active },
   list_subscriptions: { attributes: active },
+  list_subscription_payments: { attributes: { status: 'paid' } },
   cancel_subscription: { attributes: canceled },
   resume_subscription: { attributes: active },
   mark_subscription_payment_paid: { attributes: active },

@@ -90,6 +90,22 @@ export const Subscription = resource(
   { paymentIntent: toOne('paymentIntent', 'pmi') },
 )
 
+/** One payment of a subscription, and how it stands; cents. */
+export const SubscriptionPayment = resource(
+  'subscriptionPayment',
+  z.string(),
+  {
+    paymentNumber: z.int().positive(),
+    dueDate: z.iso.date().nullable(),
+    status: z.enum(['paid', 'marked_paid', 'missed', 'scheduled']),
+    amount: Cents,
+    taxAmount: CentsOrZero,
+    currency: Currency,
+    paidAt: Timestamp.nullable(),
+  },
+  { transaction: toOne('transaction', 'txn') },
+)
+
 const params = z.strictObject({ subscriptionId: Id('sub') })
 const acting = z.strictObject({ customerPartyId: CustomerPartyId })
 
@@ -159,6 +175,20 @@ export const listSubscriptions = defineOperation({
   query: listQuery({ status: z.enum(subscriptionStatuses).optional(), customerPartyId: CustomerPartyId }),
   result: 'page',
   errors: [],
+})
+
+export const listSubscriptionPayments = defineOperation({
+  ...read,
+  name: 'list_subscription_payments',
+  title: 'List the payments of a subscription',
+  description: 'Lists what was paid, missed and comes next, the last payment first; each charge with its transaction.',
+  path: '/subscriptions/{subscriptionId}/payments',
+  params,
+  query: listQuery({ customerPartyId: CustomerPartyId }),
+  output: SubscriptionPayment,
+  result: 'page',
+  toolsets: ['payments'],
+  errors: ['not_found'],
 })
 
 export const cancelSubscription = defineOperation({

@@ -105,6 +105,7 @@ export async function arrived(
     id,
     transactionType: payment.kind === 'payment' ? 'payment' : 'transfer',
     paymentId: payment.id,
+    subscriptionId: null,
     sourcePartyId: deposit ? null : payment.partyId,
     sourceWalletId: deposit ? null : payment.walletId,
     destinationPartyId: to?.partyId ?? null,

@@ -106,10 +106,14 @@ export async function prober(database: (typeof databases)[number]): Promise<Prob
   const cursor: Prober['cursor'] = async (of) => {
     const { operation, sample, credential, expected } = of
     const { agentId, walletId, apiKey } = places.stranger
-    const theirs = await ask(operation, sample, { key: apiKey, ids: { agentId, walletId }, query: { limit: '1' } })
+    const theirs = await ask(operation, sample, {
+      key: apiKey,
+      ids: { agentId, walletId, ...shared.stranger.get(sample) },
+      query: { limit: '1' },
+    })
     const { nextCursor } = theirs.json.meta.pagination
     if (nextCursor === null) return [`${describe(of)}: the stranger's list has one page only`]
-    const ids = { agentId: places.own.agentId, walletId: places.own.walletId }
+    const ids = { agentId: places.own.agentId, walletId: places.own.walletId, ...shared.own.get(sample) }
     const to = { key: credentials[credential], ids }
     const answer = await ask(operation, sample, { ...to, query: { cursor: nextCursor } })
     const madeUp = `cur_${Buffer.from(`000000000000 ${theirs.json.data[0].id}`).toString('base64url')}`

@@ -156,6 +156,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   createSubscription: acting('payments.create', make.nothing, { attributes: () => terms }),
   getSubscription: acting('payments.read', make.pending),
   listSubscriptions: acting('payments.read', make.pending),
+  listSubscriptionPayments: acting('payments.read', make.active, { shown: ['subscriptionId'] }),
   cancelSubscription: acting('payments.create', make.pending, { attributes: () => ({}) }),
   // Of one that does not need attention: what is asked of its state is asked after who may ask.
   resumeSubscription: acting('payments.create', make.active, { attributes: () => ({}), permitted: 409 }),

@@ -76,7 +76,7 @@ function ofMoney(state: State): List[] {
   const showWallet = ({ id, attributes: { balance } }: Resource) => ({ id, balance })
   const showPayment = ({ id, attributes: { amount, status } }: Resource) => ({ id, amount, status })
   const showMove = ({ attributes: { amount, direction, transactionType: type }, relationships: to }: Resource) => {
-    return { of: (to.payment.data ?? to.transfer.data).id, amount, direction, type }
+    return { of: (to.payment.data ?? to.transfer.data ?? to.subscription.data).id, amount, direction, type }
   }
   const showApproval = ({ id, attributes: { status, target, reasons } }: Resource) => {
     return { id, status, of: target.id, over: reasons.map((reason: { actualAmount: number }) => reason.actualAmount) }

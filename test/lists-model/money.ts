@@ -209,6 +209,7 @@ export const checkout: Planner<Of<'checkout'>> = (state, { pick }) => {
   const done = () => {
     one.status = 'active'
     state.available += subscriptionAmount
+    state.moves.push({ of: one.id, amount: subscriptionAmount, direction: 'INBOUND', type: 'payment', toShop: false })
   }
   const path = `/simulations/subscriptions/${one.id}/checkout`
   return { path, by: 'agent', attributes: { card: 'approves' }, expected: one.status === 'pending' ? 200 : 409, done }

@@ -53,6 +53,7 @@ import {
 import { fundSandboxWallet, simulatePaymentClaim } from './payment-simulations.ts'
 import { cancelPayment, createPayment, getPayment, listPayments } from './payments.ts'
 import { advanceSandboxClock, getSandboxClock } from './sandbox-clock.ts'
+import { listSubscriptionPayments } from './subscription-payments.ts'
 import {
   cancelSubscription,
   createSubscription,
@@ -138,6 +139,7 @@ export const handlers = {
   createSubscription,
   getSubscription,
   listSubscriptions,
+  listSubscriptionPayments,
   cancelSubscription,
   resumeSubscription,
   markSubscriptionPaymentPaid,

@@ -61,7 +61,7 @@ export const createSubscription: Handler<'createSubscription'> = async (input, c
 }
 
 export const getSubscription: Handler<'getSubscription'> = async ({ subscriptionId }, context) =>
-  view(context, await load(context, subscriptionId))
+  view(context, await loadSubscription(context, subscriptionId))
 
 export const listSubscriptions: Handler<'listSubscriptions'> = async (input, context) => {
   const { tx, partyId } = context
@@ -98,7 +98,7 @@ type Decision = (terms: SubscriptionRecord['terms'], billing: Billing) => Billed
 
 /** Load, decide, save, return. */
 async function change(context: Context, id: string, decide: Decision): Promise<SubscriptionResource> {
-  const record = await load(context, id)
+  const record = await loadSubscription(context, id)
   const { mandateId = record.mandateId, ...billed } = decide(record.terms, record.billing)
   if (billed.billing === record.billing) return view(context, record)
   return view(context, await saveBilling(context.tx, context.system, { before: { ...record, mandateId }, billed }))
@@ -106,7 +106,11 @@ async function change(context: Context, id: string, decide: Decision): Promise<S
 
 const unpaid = (billing: Billing): Billed => ({ billing, charges: [] })
 
-async function load({ tx, actor, partyId, operation }: Context, id: string): Promise<SubscriptionRecord> {
+/** A subscription of the party acted on, on a wallet of which an agent holds the permission. @throws 404, 403. */
+export async function loadSubscription(
+  { tx, actor, partyId, operation }: Context,
+  id: string,
+): Promise<SubscriptionRecord> {
   const record = await findSubscription(tx, partyId, id)
   if (record === undefined) fail('not_found', { detail: `There is no subscription ${id}.` })
   await requireHeldOnWallet(tx, actor, operation, { id: record.walletId, partyId })

@@ -30,7 +30,9 @@ export const getTransaction: Handler<'getTransaction'> = async ({ transactionId 
 }
 
 function transactionView(row: TransactionRow, viewerPartyId: string): z.output<typeof Transaction> {
-  const payment = row.transactionType === 'payment'
+  const { subscriptionId } = row
+  const payment = row.transactionType === 'payment' && subscriptionId === null
+  const transfer = row.transactionType === 'transfer'
   const party = (id: string | null) => ({ data: id === null ? null : { type: 'party' as const, id } })
   return {
     type: 'transaction',
@@ -50,7 +52,8 @@ function transactionView(row: TransactionRow, viewerPartyId: string): z.output<t
       sourceParty: party(row.sourcePartyId),
       destinationParty: party(row.destinationPartyId),
       payment: { data: payment ? { type: 'payment', id: row.paymentId } : null },
-      transfer: { data: payment ? null : { type: 'transfer', id: row.paymentId } },
+      transfer: { data: transfer ? { type: 'transfer', id: row.paymentId } : null },
+      subscription: { data: subscriptionId === null ? null : { type: 'subscription', id: subscriptionId } },
     },
   }
 }

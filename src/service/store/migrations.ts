@@ -15,6 +15,7 @@ import { createTable, type TableDefinition } from './schema.ts'
 import { createSecondFactorSchema } from './second-factor-schema.ts'
 import { createSignInBoundsSchema } from './sign-in-bounds-schema.ts'
 import { createSpendingSchema } from './spending-schema.ts'
+import { createSubscriptionTransactions } from './subscription-payments.ts'
 import type { Tables } from './tables.ts'
 
 /**
@@ -188,6 +189,7 @@ const migrations: Record<string, Migration> = {
   '0013_spending': { up: createSpendingSchema },
   '0014_highest_time': { up: addHighestTime },
   '0015_sign_in_bounds': { up: createSignInBoundsSchema },
+  '0016_subscription_transactions': { up: createSubscriptionTransactions },
   '0017_activity_heads': { up: sealActivityHeads },
 }
 

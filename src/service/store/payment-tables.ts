@@ -68,8 +68,10 @@ export interface ApprovalRow {
 export interface TransactionRow {
   id: string
   transactionType: 'payment' | 'transfer'
-  /** The payment, wire or deposit that moved it. */
+  /** The payment, wire or deposit that moved it; of a subscription's charge its key. */
   paymentId: string
+  /** Of a charge: the subscription, which a payer outside pays. */
+  subscriptionId: string | null
   /** Null outside the service. */
   sourcePartyId: string | null
   sourceWalletId: string | null

@@ -1,11 +1,13 @@
-import type { System } from '../../system.ts'
+import { newId, type System } from '../../system.ts'
 import { subscriptionPaid } from '../domain/ledger.ts'
 import type { Terms } from '../domain/subscription-terms.ts'
 import { type Billed, type Billing, nextEventAtMs } from '../domain/subscriptions.ts'
 import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import { StaleWriteError, type Transaction } from './store.ts'
+import { chargeKey } from './subscription-payments.ts'
 import type { SubscriptionPaymentRow, SubscriptionRow } from './tables.ts'
+import { insertTransaction } from './transactions.ts'
 import { findWallet, type ListScope, postAll, walletsHeld } from './wallets.ts'
 
 /** A subscription as it is kept, its terms and billing parsed. */
@@ -102,7 +104,7 @@ export async function saveBilling(tx: Transaction, system: System, change: Chang
 
 /**
  * Writes what became of several subscriptions. Each charge is a row under its payment's number, of which the database
- * allows one, and a posting into the merchant's wallet.
+ * allows one, a transaction and a posting into the merchant's wallet.
  */
 export async function saveBillings(
   tx: Transaction,
@@ -110,7 +112,7 @@ export async function saveBillings(
   changes: readonly Change[],
 ): Promise<SubscriptionRecord[]> {
   const saved: SubscriptionRecord[] = []
-  for (const change of changes) saved.push(await saveOne(tx, change))
+  for (const change of changes) saved.push(await saveOne(tx, system, change))
   const byWallet = Map.groupBy(changes, ({ before }) => before.walletId)
   for (const [walletId, of] of byWallet) {
     const postings = of.flatMap(({ before, billed }) =>
@@ -129,7 +131,7 @@ export async function saveBillings(
   return saved
 }
 
-async function saveOne(tx: Transaction, { before, billed }: Change): Promise<SubscriptionRecord> {
+async function saveOne(tx: Transaction, system: System, { before, billed }: Change): Promise<SubscriptionRecord> {
   const { billing, charges } = billed
   const { id, version, terms } = before
   const row = {
@@ -148,6 +150,21 @@ async function saveOne(tx: Transaction, { before, billed }: Change): Promise<Sub
       amountCents: amount,
       taxCents: taxAmount,
       chargedAtMs: atMs,
+    })
+    await insertTransaction(tx, {
+      id: newId('txn', system, atMs),
+      transactionType: 'payment',
+      paymentId: chargeKey(id, paymentNumber),
+      subscriptionId: id,
+      sourcePartyId: null,
+      sourceWalletId: null,
+      destinationPartyId: before.partyId,
+      destinationWalletId: before.walletId,
+      delegated: 0,
+      amountCents: amount,
+      currency: before.currency,
+      description: terms.description,
+      createdAtMs: atMs,
     })
   }
   return { ...before, ...row, billing, version: version + 1 }
