@@ -23,7 +23,7 @@ describe('conformance', () => {
 
   beforeAll(async () => {
     const system = dateSystem()
-    world = await createWorld(sqlite, { system, publicUrl: () => listener.url })
+    world = await createWorld(sqlite, { system, publicUrl: () => listener.url, clientMetadata: 'on' })
     const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
     listener = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
   })

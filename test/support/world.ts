@@ -11,6 +11,7 @@ import {
 } from '../../src/service/store/provision.ts'
 import type { Store } from '../../src/service/store/store.ts'
 import type { DelegationRow, PartyRow } from '../../src/service/store/tables.ts'
+import type { Config } from '../../src/settings.ts'
 import { newId, sha256 } from '../../src/system.ts'
 import type { databases } from './databases.ts'
 import { type FakeSystem, fakeSystem } from './fake-system.ts'
@@ -65,6 +66,7 @@ export interface WorldOptions {
   rateLimit?: number
   system?: FakeSystem
   publicUrl?: () => string
+  clientMetadata?: Config['clientMetadata']
 }
 
 export const secrets = { apiKey: 'api-secret-0123456789abcdef', agentKey: 'agent-secret-0123456789abcdef' }
@@ -80,8 +82,9 @@ export async function createWorld(database: (typeof databases)[number], options:
     alarms.push(logged.at(-1) ?? '')
   }
   const log = { debug: line, info: line, warn: alarm, error: alarm }
-  const address = options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }
-  const service = createService({ store, system, environment, rateLimit, log, ...address })
+  const { publicUrl, clientMetadata } = options
+  const given = { ...(publicUrl && { publicUrl }), ...(clientMetadata && { clientMetadata }) }
+  const service = createService({ store, system, environment, rateLimit, log, ...given })
   const { apiKey, agentKey } = await service.seed(secrets)
   const unheard = new Set<string>()
   const drop = async () => {
