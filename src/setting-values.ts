@@ -54,6 +54,13 @@ export function parseSecret(text: string, kind: 'sk' | 'ak', environment: Enviro
   return /^[A-Za-z0-9_-]{24,128}$/.test(secret) && !/^[sa]k_ntl_/.test(secret) ? secret : undefined
 }
 
+/** The present secret, and the one before it where there is a comma. */
+export function parseSecrets(text: string): readonly string[] | undefined {
+  const secrets = text.split(',')
+  const good = secrets.length <= 2 && secrets.every((secret) => /^[\x21-\x7e]{32,256}$/.test(secret))
+  return good ? Object.freeze(secrets) : undefined
+}
+
 /** What was got, fit for a terminal or a log: a secret not at all, an address without its credentials and query. */
 export function describeText(text: string, secret: boolean): string {
   if (secret) return `a value of ${text.length} characters (not shown)`

@@ -8,6 +8,7 @@ import {
   parseInteger,
   parseOrigins,
   parseSecret,
+  parseSecrets,
   parseToolsets,
   parseTrustedProxies,
 } from './setting-values.ts'
@@ -23,6 +24,8 @@ export interface Config {
   instanceId: string | undefined
   /** `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
   databaseUrl: string
+  /** What the keys in the database are wrapped with, the present one first. */
+  secret: readonly string[] | undefined
   toolsets: readonly Toolset[]
   port: number
   /** Without the brackets of an IPv6 address. */
@@ -59,9 +62,9 @@ export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 's
 export type LogLevel = (typeof logLevels)[number]
 
 /** What can be started; `stdio` is the one without a name. */
-export type CommandName = 'stdio' | 'serve' | 'simulate' | 'login' | 'logout' | 'whoami'
+export type CommandName = 'stdio' | 'serve' | 'simulate' | 'rotate-keys' | 'login' | 'logout' | 'whoami'
 
-const everyCommand: readonly CommandName[] = ['stdio', 'serve', 'simulate', 'login', 'logout', 'whoami']
+const everyCommand: readonly CommandName[] = ['stdio', 'serve', 'simulate', 'rotate-keys', 'login', 'logout', 'whoami']
 
 export interface Setting<T> {
   /** Stands for the value in the help: `--port <number>`. */
@@ -119,8 +122,17 @@ export const table = {
     meaning: 'Where the embedded sandbox keeps its data',
     accepts: 'sqlite:PATH, sqlite::memory:, postgres://… or postgresql://…',
     default: { otherwise: "a file in the user's data directory" },
-    readBy: ['stdio', 'serve', 'simulate', 'whoami'],
+    readBy: ['stdio', 'serve', 'simulate', 'rotate-keys', 'whoami'],
     parse: parseDatabaseUrl,
+  },
+  secret: {
+    placeholder: 'secret',
+    meaning: 'Wraps the keys in the database; to change it: the new one, a comma, the old one',
+    accepts: 'one or two secrets of 32 to 256 visible ASCII characters without commas',
+    default: { otherwise: 'the keys lie in the database as they are' },
+    secret: true,
+    readBy: ['stdio', 'serve', 'simulate', 'rotate-keys', 'whoami'],
+    parse: parseSecrets,
   },
   toolsets: {
     placeholder: 'list',

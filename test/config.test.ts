@@ -16,6 +16,7 @@ describe('loadConfig', () => {
       key: undefined,
       instanceId: undefined,
       databaseUrl: 'sqlite:/home/u/.local/share/payments-mcp/sandbox.sqlite',
+      secret: undefined,
       toolsets: ['default'],
       port: 4010,
       host: '127.0.0.1',

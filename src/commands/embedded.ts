@@ -4,6 +4,7 @@ import { createPublicFetch } from '../service/oauth/public-fetch.ts'
 import { createService, type Service } from '../service/service.ts'
 import { openStore } from '../service/store/open.ts'
 import type { Store } from '../service/store/store.ts'
+import { WrongSecretError } from '../service/store/wrapping.ts'
 import type { Config } from '../settings.ts'
 import type { System } from '../system.ts'
 import { servedAddress } from './addresses.ts'
@@ -25,7 +26,7 @@ export async function openEmbedded(
   log: Logger,
   publicUrl = () => servedAddress(config),
 ): Promise<Embedded> {
-  const store = await openOrExplain(config.databaseUrl, system)
+  const store = await openOrExplain(config, system)
   const { environment, rateLimit, clientMetadata } = config
   const publicFetch = createPublicFetch(outgoingProxy())
   const grounds = { store, system, environment, rateLimit, clientMetadata, publicFetch, log, publicUrl }
@@ -38,10 +39,12 @@ export async function openEmbedded(
   return { store, service, close }
 }
 
-async function openOrExplain(url: string, system: System): Promise<Store> {
+async function openOrExplain({ databaseUrl: url, secret: secrets }: Config, system: System): Promise<Store> {
   try {
-    return await openStore({ url, system })
+    return await openStore({ url, system, secrets })
   } catch (cause) {
+    if (cause instanceof WrongSecretError)
+      throw new ConfigError(`PAYMENTS_SECRET (--secret) ${cause.message}`, { cause })
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ConfigError(`PAYMENTS_DATABASE_URL (--database-url) is not usable. ${reason}`, { cause })
   }

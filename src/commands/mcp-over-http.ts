@@ -49,7 +49,7 @@ export async function mcpOverHttp({
   // Each request of a host was counted when it came in, whatever it asks of the API.
   const fetch = (request: Request) => service.fetch(request, counted)
   const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
-  const stateSecret = await service.derivedSecret('mcp request state')
+  const stateSecrets = () => service.derivedSecrets('mcp request state')
   const ui = appViews(environment)
   const scopes = new Map<string, string>()
 
@@ -112,7 +112,7 @@ export async function mcpOverHttp({
         reach: 'Have the person look at the log of this server.',
         offer: (wanted) => `connect to ${publicUrl()}/mcp/x/${wanted.join()}`,
       },
-      stateSecret,
+      stateSecrets,
       principal: id,
       notify: { resourceUpdated: (uri) => endpoint.notify({ kind: 'resource_updated', uri }, id) },
       ui,

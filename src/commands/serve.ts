@@ -82,9 +82,9 @@ Stop with Ctrl+C.
 }
 
 /** How an AI host starts the MCP server. It works as it is: from this checkout or installation, with this Node.js. */
-function hostConfiguration({ environment, databaseUrl }: Config, url: string, agentKey: string | null) {
+function hostConfiguration({ environment, databaseUrl, secret }: Config, url: string, agentKey: string | null) {
   // A sandbox on disk is opened by the host's own process, which needs no secret in the host's files for it.
-  const shareable = environment === 'sandbox' && databaseUrl !== 'sqlite::memory:'
+  const shareable = environment === 'sandbox' && databaseUrl !== 'sqlite::memory:' && secret === undefined
   const file = /^sqlite:(.+)$/.exec(databaseUrl)?.[1]
   const env: Record<string, string> = shareable
     ? { PAYMENTS_DATABASE_URL: file === undefined ? databaseUrl : `sqlite:${resolve(file)}` }

@@ -129,9 +129,10 @@ function targetOf(config: Config): { target: Target; where: string } {
 }
 
 /** What every server process gets. By variable, not by flag: other users can read a process's arguments. */
-function shared({ key, logLevel }: Config): Record<string, string> {
+function shared({ key, secret, logLevel }: Config): Record<string, string> {
   return {
     ...(key === undefined ? {} : { PAYMENTS_KEY: key }),
+    ...(secret === undefined ? {} : { PAYMENTS_SECRET: secret.join(',') }),
     // Thousands of refusals are meant here, and each is a line at the level info.
     PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,
     PAYMENTS_RATE_LIMIT: '1000000000',

@@ -28,9 +28,9 @@ const capabilities = Object.freeze({
  * tools need is loaded when they are first asked for: the answer to `initialize` does not wait for it.
  */
 export function createMcpServer(options: McpServerOptions): Server {
-  const { system = realSystem, stateSecret, principal, version, environment } = options
+  const { system = realSystem, stateSecrets, principal, version, environment } = options
   const { confirm = confirmByDefault, cardDetails = environment === 'production' ? 'masked' : 'reveal' } = options
-  const seal = createRequestStates({ secret: stateSecret, principal, system })
+  const seal = createRequestStates({ secrets: stateSecrets, principal, system })
   const server = new IdentifiedServer(
     { name: 'payments-mcp', title: 'Payments', version, icons: serverIcons },
     {

@@ -19,9 +19,9 @@ export interface McpServerOptions extends ToolChoice {
   publicUrl?: string | undefined
   /**
    * Seals what was asked of a person while the answer is under way: 32 characters or more, the same in every process
-   * that may get the answer. Undefined: a random one of this connection.
+   * that may get the answer; the newest first. Undefined: a random one of this connection.
    */
-  stateSecret?: string | undefined
+  stateSecrets?: (() => Promise<readonly string[]>) | undefined
   /** Whom the connection belongs to (key, grant): what one was asked, no other can answer. */
   principal?: string | undefined
   /** Told of changed resources instead of the connection's own host, where requests have no connection. */

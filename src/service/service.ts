@@ -46,8 +46,15 @@ export interface Service {
   /** Sets the seeded owner's password, or makes one where there is none; null: there is one, which is not known. */
   seedPassword(given: string | undefined): Promise<{ email: string; password: string | null }>
   readonly upkeep: Upkeep
-  /** A secret for one purpose, the same in every process on this database. */
+  /** New keys to derive secrets and to sign tokens with take over; what older ones made stays good. */
+  rotateKeys(): Promise<{ rootKey: number; signingKey: string }>
+  /**
+   * A secret for one purpose, the same in every process on this database, whatever keys come: for what processes agree on
+   * for as long as they run.
+   */
   derivedSecret(purpose: string): Promise<string>
+  /** Such secrets by each key, the newest first: what an older one sealed opens still. */
+  derivedSecrets(purpose: string): Promise<string[]>
   /** Whom a credential acts as, as a request with it would be told; undefined: nobody. */
   identify(credential: string): Promise<Actor | undefined>
 }
@@ -91,7 +98,9 @@ export function createService({
       return credential
     },
     upkeep: createUpkeep({ store, log }),
-    derivedSecret: async (purpose) => (await store.read(rootKeys)).sign(`derived ${purpose}`),
+    rotateKeys: async () => (await import('./rotate-keys.ts')).rotateKeys(store, system),
+    derivedSecret: async (purpose) => (await store.read(rootKeys)).derive(1, `derived ${purpose}`),
+    derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(`derived ${purpose}`),
     seedPassword: (given) => signIn.seedPassword(given),
     identify: async (credential) => {
       try {

@@ -8,7 +8,7 @@ import { type Connected, connected, dismissed, no, person, unticked, yes } from 
 import { type CallOptions, errorOf, hosts, type Person, type PersonAnswer } from './hosts.ts'
 
 const always = { mode: 'always', aboveCents: 10_000 } as const
-const stateSecret = 'sealed with these 32 characters..'
+const stateSecrets = async () => ['sealed with these 32 characters..']
 
 let open: Connected[] = []
 afterEach(async () => {
@@ -328,7 +328,7 @@ describe.each(databases)('the human decides, on $name', (database) => {
   async function rawHost(at: World, options: Options = {}) {
     const who: Person = { modes: { form: {} }, answer: () => no }
     const pinned = hosts[3]
-    const { host } = await connectedTo(at, pinned, { key: at.apiKey, person: who, stateSecret, ...options })
+    const { host } = await connectedTo(at, pinned, { key: at.apiKey, person: who, stateSecrets, ...options })
     const client = host.requests as unknown as Client
     // biome-ignore lint/suspicious/noExplicitAny: either of two results, compared whole.
     const call = (given: object, answer: object = {}): Promise<any> =>

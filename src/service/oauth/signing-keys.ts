@@ -34,10 +34,21 @@ export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
     const kept = rows.filter(isKept(nowMs))
     for (const { kid } of rows) if (!kept.some((row) => row.kid === kid)) await deleteSigningKey(tx, kid)
     if (kept.some(signs(nowMs))) return kept.map(parsed)
-    const row = { kid: made.kid, jwk: JSON.stringify(made), createdAtMs: nowMs }
+    const row = rowOf(made, nowMs)
     await insertSigningKey(tx, row)
     return [row, ...kept].map(parsed)
   })
+}
+
+/** Makes a key that signs from now on, within minutes at every process; gives its id. */
+export async function addSigningKey(store: Store): Promise<string> {
+  const made = await newKey()
+  await store.transaction(async (tx) => insertSigningKey(tx, rowOf(made, await realNow(tx))))
+  return made.kid
+}
+
+function rowOf(key: SigningKey, createdAtMs: number): SigningKeyRow {
+  return { kid: key.kid, jwk: JSON.stringify(key), createdAtMs }
 }
 
 type Made = Pick<SigningKeyRow, 'createdAtMs'>

@@ -7,6 +7,7 @@ import { newId, type System } from '../../system.ts'
 import { callerOf } from '../client-address.ts'
 import type { Connect, Decision, Invitation } from '../connect.ts'
 import { isLoopback } from '../loopback.ts'
+import { looksLikeSignature } from '../store/root-keys.ts'
 import { connectMessage, connectPage } from './connect-page.ts'
 import { connectWords } from './connect-words.ts'
 import { isForm, isOwnForm, mostFormBytes } from './own-forms.ts'
@@ -59,7 +60,7 @@ async function takeAnswer(c: Context, { connect, environment, publicUrl, log }: 
 
 function whenToken(c: Context, use: (token: string) => Promise<Invitation | undefined>) {
   const token = c.req.param('token') ?? ''
-  return /^[0-9a-f]{64}$/.test(token) ? use(token) : undefined
+  return looksLikeSignature(token) ? use(token) : undefined
 }
 
 /**

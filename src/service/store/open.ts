@@ -1,23 +1,34 @@
 import type { System } from '../../system.ts'
 import type { Store } from './store.ts'
+import { Wrapping, WrongSecretError } from './wrapping.ts'
+
+interface OpenStore {
+  url: string
+  system: System
+  /** What keys are wrapped with, the present one first; undefined: they are not. */
+  secrets?: readonly string[] | undefined
+}
 
 /**
  * Opens the database that `url` names, `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, and brings its schema up to
  * date.
- * @throws Error with one line that names the database, without the password, when it cannot be used.
+ * @throws Error with one line that names the database, without the password, when it cannot be used; WrongSecretError
+ * when its keys are wrapped with another secret.
  */
-export async function openStore({ url, system }: { url: string; system: System }): Promise<Store> {
+export async function openStore({ url, system, secrets }: OpenStore): Promise<Store> {
+  const wrapping = new Wrapping(secrets, system)
   try {
     // Only the module of the dialect in use is loaded: a start on SQLite does not wait for `pg`.
     if (url.startsWith('sqlite:')) {
       const { openSqlite } = await import('./sqlite.ts')
-      return await openSqlite({ path: url.slice('sqlite:'.length), system })
+      return await openSqlite({ path: url.slice('sqlite:'.length), system, wrapping })
     }
     if (/^postgres(ql)?:\/\//.test(url)) {
       const { openPostgres } = await import('./postgres.ts')
-      return await openPostgres({ url, system })
+      return await openPostgres({ url, system, wrapping })
     }
   } catch (cause) {
+    if (cause instanceof WrongSecretError) throw cause
     throw new Error(`Cannot use the database ${withoutPassword(url)}: ${oneLine(cause, url)}`, { cause })
   }
   throw new Error(`Bug: ${withoutPassword(url)} is no sqlite: or postgres: database.`)

@@ -1,17 +1,25 @@
 import { type Kysely, Kysely as PooledKysely, PostgresDialect, sql } from 'kysely'
 import type { Pool } from 'pg'
 import type { System } from '../../system.ts'
+import { wrapKeys } from './keys-at-rest.ts'
 import { Gate, Lines, NotMyTurnError, Place } from './lines.ts'
 import { migrate } from './migrations.ts'
 import { RealClock } from './real-clock.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction } from './store.ts'
 import type { Tables } from './tables.ts'
+import type { Wrapping } from './wrapping.ts'
+
+interface OpenPostgres {
+  url: string
+  system: System
+  wrapping: Wrapping
+}
 
 /** A store over a PostgreSQL database, which any number of processes may share. */
-export async function openPostgres({ url, system }: { url: string; system: System }): Promise<Store> {
+export async function openPostgres({ url, system, wrapping }: OpenPostgres): Promise<Store> {
   const clock = new RealClock(system, { shared: true })
-  const writers = await openLane(url, mostWriting, clock)
-  const aside = await openLane(url, mostAside, clock)
+  const writers = await openLane(url, mostWriting, { clock, wrapping })
+  const aside = await openLane(url, mostAside, { clock, wrapping })
   const close = () => Promise.all([writers.db.destroy(), aside.db.destroy()])
   try {
     await migrate(writers.db)
@@ -32,7 +40,7 @@ export async function openPostgres({ url, system }: { url: string; system: Syste
       running.delete(result)
     }
   }
-  return {
+  const store: Store = {
     dialect: 'postgres',
     clock,
     transaction: (work) => counted(() => transaction(context, work)),
@@ -43,6 +51,13 @@ export async function openPostgres({ url, system }: { url: string; system: Syste
       return closing
     },
   }
+  try {
+    await wrapKeys(store)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  return store
 }
 
 const mostWriting = 10
@@ -53,10 +68,12 @@ const connectTimeoutMs = 5_000
 const lockTimeoutMs = 5_000
 const attemptLimit = 20
 
+/** What every transaction of the store has. */
+type Shared = Pick<Transaction, 'clock' | 'wrapping'>
+
 /** Connections, and who may use one. */
-interface Lane {
+interface Lane extends Shared {
   db: Kysely<Tables>
-  clock: RealClock
   gate: Gate
 }
 
@@ -64,10 +81,10 @@ interface Lane {
  * One more is let in than there are connections: it waits in the pool, and when no connection becomes free there for
  * the time that connecting may take, the database is stuck.
  */
-async function openLane(url: string, connections: number, clock: RealClock): Promise<Lane> {
+async function openLane(url: string, connections: number, shared: Shared): Promise<Lane> {
   const pool = await createPool(url, connections)
   const db = new PooledKysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  return { db, clock, gate: new Gate(connections + 1) }
+  return { db, ...shared, gate: new Gate(connections + 1) }
 }
 
 async function createPool(url: string, connections: number): Promise<Pool> {
@@ -128,7 +145,7 @@ function readOnly<T>(readers: Lane, work: (tx: Transaction) => Promise<T>): Prom
     try {
       return await readers.db.connection().execute((db) => {
         begin()
-        return work(transactionOver(db, readers.clock, new Place(new Lines())))
+        return work(transactionOver(db, readers, new Place(new Lines())))
       })
     } catch (error) {
       throw asBusy(error) ?? error
@@ -152,7 +169,7 @@ function attemptOnce<T>(
       .setIsolationLevel('read committed')
       .execute(async (kysely) => {
         begin()
-        const tx = transactionOver(kysely, writers.clock, place)
+        const tx = transactionOver(kysely, writers, place)
         for (const name of [...contended].sort()) await tx.lock(name)
         return work(tx)
       }),
@@ -175,7 +192,7 @@ async function inLane<T>({ gate }: Lane, use: (begin: () => void) => Promise<T>)
   }
 }
 
-function transactionOver(db: Kysely<Tables>, clock: RealClock, place: Place): Transaction {
+function transactionOver(db: Kysely<Tables>, { clock, wrapping }: Shared, place: Place): Transaction {
   const lock = async (name: string): Promise<void> => {
     await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db)
   }
@@ -183,6 +200,7 @@ function transactionOver(db: Kysely<Tables>, clock: RealClock, place: Place): Tr
   return {
     db,
     clock,
+    wrapping,
     async savepoint(work) {
       depth += 1
       const name = sql.id(`level_${depth}`)

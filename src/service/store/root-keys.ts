@@ -1,4 +1,4 @@
-import { equalSecrets, hmac } from '../../system.ts'
+import { equalSecrets, hmac, newSecret, type System } from '../../system.ts'
 import { prepared } from './prepared.ts'
 import type { RootKeyRow } from './root-keys-schema.ts'
 import type { Transaction } from './store.ts'
@@ -19,8 +19,16 @@ export interface RootKeys {
 /** What a signature looks like, for the patterns of texts that one is a part of. */
 export const signaturePattern = '(?:[2-9]_|[1-9]\\d{1,5}_)?[0-9a-f]{64}'
 
+const wholeSignature = new RegExp(`^${signaturePattern}$`)
+
+/** Whether a text can be a signature at all. */
+export function looksLikeSignature(text: string): boolean {
+  return wholeSignature.test(text)
+}
+
 export async function rootKeys(tx: Transaction): Promise<RootKeys> {
-  const { rows } = await newestFirst(tx, {})
+  const stored = (await newestFirst(tx, {})).rows
+  const rows = await Promise.all(stored.map(async (row) => ({ ...row, secret: await tx.wrapping.open(row.secret) })))
   const [newest] = rows
   if (newest === undefined) throw new Error('Bug: there is no root key.')
   return {
@@ -37,6 +45,15 @@ export async function rootKeys(tx: Transaction): Promise<RootKeys> {
     },
     newestId: newest.id,
   }
+}
+
+/** Makes a key that is the newest from now on; gives its id. */
+export async function addRootKey(tx: Transaction, system: System, createdAtMs: number): Promise<number> {
+  await tx.lock('root keys')
+  const id = (await rootKeys(tx)).newestId + 1
+  const secret = await tx.wrapping.wrap(newSecret(system))
+  await tx.db.insertInto('rootKeys').values({ id, secret, createdAtMs }).execute()
+  return id
 }
 
 /** What the first key signed is older than the ids of keys, so it carries none. */

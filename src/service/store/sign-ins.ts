@@ -44,11 +44,16 @@ export async function deleteSessionsOf(tx: Transaction, userId: string): Promise
 
 /** The newest first. */
 export async function signingKeys(tx: Transaction): Promise<SigningKeyRow[]> {
-  return tx.db.selectFrom('signingKeys').selectAll().orderBy('createdAtMs', 'desc').orderBy('kid').execute()
+  const rows = await tx.db.selectFrom('signingKeys').selectAll().orderBy('createdAtMs', 'desc').orderBy('kid').execute()
+  return Promise.all(rows.map(async (row) => ({ ...row, jwk: await tx.wrapping.open(row.jwk) })))
 }
 
 export async function insertSigningKey(tx: Transaction, row: SigningKeyRow): Promise<void> {
-  await tx.db.insertInto('signingKeys').values(row).execute()
+  const jwk = await tx.wrapping.wrap(row.jwk)
+  await tx.db
+    .insertInto('signingKeys')
+    .values({ ...row, jwk })
+    .execute()
 }
 
 export async function deleteSigningKey(tx: Transaction, kid: string): Promise<void> {

@@ -2,11 +2,19 @@ import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { nextTurn, type System } from '../../system.ts'
+import { wrapKeys } from './keys-at-rest.ts'
 import { migrate } from './migrations.ts'
 import { RealClock } from './real-clock.ts'
 import { asBusy, Connection, isLocked, kyselyOver } from './sqlite-connection.ts'
 import { watchFiles } from './sqlite-file.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction } from './store.ts'
+import type { Wrapping } from './wrapping.ts'
+
+interface OpenSqlite {
+  path: string
+  system: System
+  wrapping: Wrapping
+}
 
 /**
  * A store over one SQLite file, or over memory for the path `:memory:`. Several processes may share the file.
@@ -15,15 +23,17 @@ import { StaleWriteError, type Store, StoreBusyError, type Transaction } from '.
  * of a transaction, so all that are asked for meanwhile share the next one. Each runs under a savepoint, one after
  * another, and is answered when the group is durable.
  */
-export async function openSqlite({ path, system }: { path: string; system: System }): Promise<Store> {
+export async function openSqlite({ path, system, wrapping }: OpenSqlite): Promise<Store> {
   createPrivateFile(path)
   if (path !== ':memory:') for (const suffix of ownFiles) makePrivate(path + suffix)
   // The driver's own waiting for a lock would block the thread, so it is off and `whenUnlocked` waits instead.
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
     await whenUnlocked(system, () => database.exec(settings))
-    const store = new GroupCommittingStore(database, system, path)
+    const store = new GroupCommittingStore(database, system, path, wrapping)
     await store.transaction((tx) => migrate(tx.db))
+    // Neither the file nor its log keeps what stood there before.
+    if (await wrapKeys(store)) database.exec('pragma wal_checkpoint(truncate)')
     return store
   } catch (error) {
     database.close()
@@ -39,6 +49,7 @@ const settings = `
   pragma journal_mode = wal;
   pragma synchronous = full;
   pragma temp_store = memory;
+  pragma secure_delete = on;
   pragma cache_size = -16000;
   pragma journal_size_limit = 8388608;
 `
@@ -68,19 +79,21 @@ class GroupCommittingStore implements Store {
   readonly #tx: Transaction
   readonly #queue: Job[] = []
   readonly #path: string
+  readonly #wrapping: Wrapping
   readonly #checkFiles: () => void
   /** Opened by the first read. */
   #reader: { connection: Connection; tx: Transaction } | undefined
   #draining: Promise<void> | undefined
   #closed = false
 
-  constructor(database: DatabaseSync, system: System, path: string) {
+  constructor(database: DatabaseSync, system: System, path: string, wrapping: Wrapping) {
+    this.#wrapping = wrapping
     this.#path = path
     this.#checkFiles = watchFiles(path)
     this.#connection = new Connection(database)
     this.#system = system
     this.clock = new RealClock(system, { shared: false })
-    this.#tx = transactionOver(this.#connection, this.clock)
+    this.#tx = transactionOver(this.#connection, this.clock, wrapping)
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -120,7 +133,7 @@ class GroupCommittingStore implements Store {
   #openReader() {
     try {
       const connection = new Connection(new DatabaseSync(this.#path, { readOnly: true, timeout: 0 }))
-      return { connection, tx: transactionOver(connection, this.clock) }
+      return { connection, tx: transactionOver(connection, this.clock, this.#wrapping) }
     } catch (error) {
       throw asBusy(error) ?? error
     }
@@ -197,11 +210,12 @@ class GroupCommittingStore implements Store {
   }
 }
 
-function transactionOver(connection: Connection, clock: RealClock): Transaction {
+function transactionOver(connection: Connection, clock: RealClock, wrapping: Wrapping): Transaction {
   let depth = 0
   return {
     db: kyselyOver(connection),
     clock,
+    wrapping,
     async savepoint(work) {
       depth += 1
       const name = `level_${depth}`

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { RealClock } from './real-clock.ts'
 import type { Tables } from './tables.ts'
+import type { Wrapping } from './wrapping.ts'
 
 /**
  * The database. Everything the service reads or writes happens in a transaction of it, which takes effect as a whole
@@ -30,6 +31,8 @@ export interface Transaction {
   readonly db: Kysely<Tables>
   /** Real time, of which the database knows how far it has come. */
   readonly clock: RealClock
+  /** How the keys in the database are kept from who reads it. */
+  readonly wrapping: Wrapping
   /** Runs `work`; what it throws undoes its writes, keeps those before it, and is thrown on. */
   savepoint<T>(work: () => Promise<T>): Promise<T>
   /** Takes the lock of that name until the transaction ends; false, at once, when another transaction holds it. */

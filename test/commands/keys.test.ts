@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openStore } from '../../src/service/store/open.ts'
+import { rootKeys } from '../../src/service/store/root-keys.ts'
+import { realSystem } from '../../src/system.ts'
+
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+const secret = 'a-secret-that-is-long-enough-to-be-one'
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'payments-keys-'))
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+const file = () => join(home, 'sandbox.sqlite')
+
+function run(command: string, env: Record<string, string> = {}, user: { uid?: number } = {}) {
+  const port = command === 'serve' ? { PAYMENTS_PORT: '0' } : {}
+  const database = { PAYMENTS_DATABASE_URL: `sqlite:${file()}`, ...port }
+  const options = {
+    env: { PATH: process.env.PATH, HOME: home, ...database, ...env },
+    encoding: 'utf8',
+    ...user,
+  } as const
+
+  return spawnSync(process.execPath, [cli, command], { ...options, timeout: 60_000 })
+}
+
+async function newestKey(secrets?: string[]): Promise<number> {
+  const store = await openStore({ url: `sqlite:${file()}`, system: realSystem, secrets })
+  const { newestId } = await store.read(rootKeys)
+  await store.close()
+  return newestId
+}
+
+describe('rotate-keys', () => {
+  test('makes new keys in the database, under its secret where one is set', async () => {
+    const first = run('rotate-keys')
+    expect({ status: first.status, stderr: first.stderr }).toEqual({ status: 0, stderr: '' })
+    expect(first.stdout).toMatch(/^Root key 2 and signing key [\w-]{43} are in use from now on\./)
+    expect(await newestKey()).toBe(2)
+    expect(run('rotate-keys', { PAYMENTS_SECRET: secret }).stdout).toContain('Root key 3')
+    expect(await newestKey([secret])).toBe(3)
+    expect(readFileSync(file(), 'latin1')).toContain('wrapped:1:')
+  })
+})
+
+describe('a database whose keys are wrapped', () => {
+  test('is refused in one line, with 2, without its secret, with another and with none that is one', async () => {
+    run('rotate-keys', { PAYMENTS_SECRET: secret })
+    const wrong = [
+      [{}, 'got nothing, but the keys in the database are wrapped'],
+      [{ PAYMENTS_SECRET: secret.replace('a', 'b') }, 'got a secret that does not open the keys'],
+      [{ PAYMENTS_SECRET: 'too short' }, 'it accepts one or two secrets of 32 to 256'],
+    ] as const
+    for (const [env, told] of wrong) {
+      const { status, stderr } = run('serve', env)
+      expect(status).toBe(2)
+      expect(stderr).toMatch(/^payments-mcp: PAYMENTS_SECRET \(--secret\) got [^\n]+\n$/)
+      expect(stderr).toContain(told)
+      expect(stderr).not.toMatch(/secret-that|too short/)
+    }
+  })
+})
+
+/** Only who runs as root can act as another user. */
+describe.runIf(process.getuid?.() === 0)("another user's database that everybody can open", () => {
+  test('is refused in one line, with 2', async () => {
+    await newestKey()
+    chmodSync(home, 0o777)
+    for (const name of [file(), `${file()}-wal`, `${file()}-shm`]) {
+      try {
+        chmodSync(name, 0o666)
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'ENOENT' })
+      }
+    }
+    const { status, stderr } = run('serve', {}, { uid: 65_534 })
+    expect(stderr).toMatch(
+      /^payments-mcp: PAYMENTS_DATABASE_URL [^\n]+ other users can open [^\n]+\(mode 666\)[^\n]+\n$/,
+    )
+    expect(status).toBe(2)
+  })
+})
