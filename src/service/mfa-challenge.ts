@@ -12,7 +12,7 @@ export interface Challenge {
 /**
  * A challenge for a user: the last part of the address of their check. It is signed and not stored, because the refusal
  * that names it undoes what its handler wrote, and because refusals should not fill tables. It proves nothing: whoever
- * has it is asked for the user's code.
+ * has it is to sign in as the user and is asked for their code.
  */
 export async function newChallenge(tx: Transaction, system: System, userId: string, nowMs: number): Promise<string> {
   // Its time is in the id: 48 bits of it, before 80 random ones.

@@ -4,7 +4,7 @@ import { proveBooks } from '../service/books.ts'
 import { expectRefusal } from '../service/refusals.ts'
 import { databases } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { addressIn, type Checks, checks, codeAt, keyOf, wrongCode } from './authenticator.ts'
+import { addressIn, type Checks, checks, codeAt, keyOf, secretIn, wrongCode } from './authenticator.ts'
 
 const minute = 60_000
 
@@ -48,9 +48,8 @@ describe.each(databases)('a user’s approval above USD 500.00 on $name', (datab
     const page = await us.open(url)
     expect(page.status).toBe(200)
     expect(page.text).toContain('Confirm that it is you')
-    const secret = await us.secretAt(url)
-    expect(page.text).toMatch(new RegExp(`otpauth://totp/[^<]*secret=${secret}[^<]*period=30`))
-    expect(page.text).toContain('valid for 30 more seconds')
+    const { secret } = user
+    expect(page.text).not.toMatch(/otpauth|[A-Z2-7]{32}/)
     const sent = await us.submit(url, codeAt(secret, now()))
     expect([sent.status, sent.headers.get('location')]).toStrictEqual([303, new URL(url).pathname])
     const verified = await us.open(url)
@@ -98,6 +97,7 @@ describe.each(databases)('a user’s approval above USD 500.00 on $name', (datab
     const user = await us.approver()
     const [url, second] = [await user.challenge(), await user.challenge()]
     const code = codeAt(await us.secretAt(url), now())
+    for (const shown of [url, second]) expect((await us.open(shown)).status).toBe(200)
     const answers = await Promise.all([us.submit(url, code), us.submit(url, code), us.submit(second, code)])
     expect(answers.map(({ status }) => status).sort()).toStrictEqual([303, 422, 422])
     ok(await advance(601))
@@ -173,6 +173,45 @@ describe.each(databases)('a user’s approval above USD 500.00 on $name', (datab
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
   })
 
+  test('five wrong codes by whoever has the address only lock nobody', async () => {
+    const user = await us.approver()
+    const url = await user.challenge()
+    for (let count = 0; count < 8; count++) {
+      const { status, headers } = await us.send(url, { code: wrongCode(user.secret, now()) }, { userId: null })
+      expect([status, headers.get('location')?.startsWith('/sign-in?')]).toStrictEqual([303, true])
+    }
+    expect((await us.submit(url, codeAt(user.secret, now()))).status).toBe(303)
+    ok(await user.approve((await us.review(50_001)).approvalId))
+  })
+
+  test('a user without an app is led to set one up, sees its secret once, and then verifies', async () => {
+    const { userId, key } = await us.newcomer()
+    const refused = await us.self.approve((await us.review(50_001)).approvalId, { key })
+    const url = addressIn(refused)
+    const led = await us.open(url)
+    const page = new URL(led.headers.get('location') ?? '', url).href
+    expect([led.status, new URL(page).pathname]).toStrictEqual([303, '/second-factor'])
+    expect((await us.send(url, { code: '123456' })).status).toBe(403)
+    const shown = await us.send(page, { step: 'begin' }, { userId })
+    const secret = secretIn(shown)
+    expect(shown.text).toMatch(new RegExp(`otpauth://totp/[^<]*secret=${secret}[^<]*period=30`))
+    expect((await us.open(page, userId)).text).not.toContain(secret)
+    // Lost before it was confirmed: another one, and the first is worth nothing.
+    const another = secretIn(await us.send(page, { step: 'begin' }, { userId }))
+    expect(another).not.toBe(secret)
+    const wrong = await us.send(page, { code: wrongCode(another, now()) }, { userId })
+    expect([wrong.status, wrong.text.includes(another)]).toStrictEqual([422, false])
+    const confirmed = await us.send(page, { code: codeAt(another, now()) }, { userId })
+    expect([confirmed.status, confirmed.headers.get('location')]).toStrictEqual([303, new URL(url).pathname])
+    // Whoever has a session only gets no other secret, and the app stays the one.
+    const again = await us.send(page, { step: 'begin' }, { userId })
+    expect(again.text).not.toMatch(/otpauth|<code>/)
+    expectRefusal(await us.self.approve((await us.review(50_001)).approvalId, { key }), 'mfa_required')
+    world.system.pass(30_000)
+    expect((await us.submit(url, codeAt(another, now()))).status).toBe(303)
+    ok(await us.self.approve((await us.review(50_001)).approvalId, { key }))
+  })
+
   test('the check of one user is nothing to another', async () => {
     const [ada, bob] = [await us.approver(), await us.approver()]
     const [adas, bobs] = [await ada.challenge(), await bob.challenge()]
@@ -181,11 +220,20 @@ describe.each(databases)('a user’s approval above USD 500.00 on $name', (datab
     expect((await us.submit(bobs, codeAt(adaSecret, now()))).status).toBe(422)
     expect((await us.submit(adas, codeAt(adaSecret, now()))).status).toBe(303)
     expectRefusal(await bob.approve((await us.review(50_001)).approvalId), 'mfa_required')
+    // Nor is the address of one: signed in as somebody else, or as nobody, it leads nowhere, and takes no code.
+    for (const userId of [bob.userId, null]) {
+      const { status, headers } = await us.open(adas, userId)
+      expect([status, headers.get('location')]).toStrictEqual(
+        userId === null ? [303, `/sign-in?next=${encodeURIComponent(new URL(adas).pathname)}`] : [404, null],
+      )
+      for (let count = 0; count < 6; count++) await us.send(adas, { code: wrongCode(adaSecret, now()) }, { userId })
+    }
     const forged = adas.replace(/usr_[0-9a-f]+/, bob.userId)
     const random = adas.replace(/mfc_[0-9a-f]{12}/, 'mfc_ffffffffffff')
     for (const url of [forged, random, `${adas}0`, adas.slice(0, -1), `${new URL(adas).origin}/verify/x`]) {
-      expect((await us.open(url)).status).toBe(404)
-      expect((await us.submit(url, codeAt(bobSecret, now()))).status).toBe(404)
+      expect((await us.open(url, bob.userId)).status).toBe(404)
+      const sent = await us.send(url, { code: codeAt(bobSecret, now()) }, { userId: bob.userId })
+      expect(sent.status).toBe(403)
     }
   })
 

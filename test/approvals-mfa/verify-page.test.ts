@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newChallenge } from '../../src/service/mfa-challenge.ts'
 import { expectRefusal } from '../service/refusals.ts'
 import { sqlite } from '../support/databases.ts'
-import { addUserToken, createWorld, type World } from '../support/world.ts'
-import { type Checks, checks, codeAt, origin } from './authenticator.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { type Checks, checks, codeAt, origin, secretIn } from './authenticator.ts'
 
 describe('the verification page', () => {
   let world: World
@@ -54,19 +54,27 @@ describe('the verification page', () => {
     expect((await us.submit(url, '1'.repeat(5000))).status).toBe(400)
   })
 
-  test('production shows no secret', async () => {
+  test('production lets a user set up an app too', async () => {
     const production = await createWorld(sqlite, { environment: 'production' })
     try {
-      // Signed with the key of its own database, as its 428 would: tokens of this environment's users are not made yet.
       const { system, store } = production
-      const { partyId } = await production.whoami()
-      const { userId } = await addUserToken(production, partyId)
+      const them = await checks(production)
+      const { userId } = await them.newcomer()
+      const page = `${origin}/second-factor`
+      const shown = await them.send(page, { step: 'begin' }, { userId })
+      expect(shown.text).toContain('otpauth://totp/Payments:')
+      expect(shown.text).not.toContain('Sandbox')
+      const secret = secretIn(shown)
+      expect((await them.send(page, { code: codeAt(secret, system.now()) }, { userId })).status).toBe(303)
+      system.pass(30_000)
+      // Signed with the key of its own database, as its 428 would: tokens of this environment's users are not made yet.
       const challenge = await store.transaction((tx) => newChallenge(tx, system, userId, system.now()))
-      const response = await production.service.fetch(new Request(`${origin}/verify/${challenge}`))
-      const text = await response.text()
-      expect(response.status).toBe(200)
+      const url = `${origin}/verify/${challenge}`
+      const { status, text } = await them.open(url)
+      expect(status).toBe(200)
       expect(text).toContain('6-digit code')
       expect(text).not.toMatch(/otpauth|base32|Sandbox|[A-Z2-7]{32}/)
+      expect((await them.submit(url, codeAt(secret, system.now()))).status).toBe(303)
     } finally {
       await production.drop()
     }

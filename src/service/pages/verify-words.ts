@@ -18,7 +18,7 @@ const large = `more than USD ${(mfaThresholdCents / 100).toFixed(2)}`
 
 export function verifyWords(verification: Verification, result: CodeResult | null): VerifyWords {
   const { verifiedUntilMs } = verification
-  const problem = result === null ? null : problemOf(result)
+  const problem = result === null ? null : codeProblem(result)
   // A code that was sent twice, by a double click, has done its work.
   if (verifiedUntilMs !== null && (problem === null || result?.verdict === 'used')) {
     return {
@@ -47,7 +47,8 @@ export function verifyWords(verification: Verification, result: CodeResult | nul
   }
 }
 
-function problemOf(result: CodeResult): string | null {
+/** What was wrong with a code; null where nothing was. */
+export function codeProblem(result: CodeResult): string | null {
   if (result.verdict !== 'too_many') return problems[result.verdict]
   const minutes = Math.ceil(result.retryAfterSeconds / 60)
   const rule = `${mostRefused} in ${triesWindowMs / 60_000} minutes`

@@ -4,6 +4,7 @@ import { sealActivityHeads } from './activity-heads-schema.ts'
 import { createCardPagesSchema } from './card-pages-schema.ts'
 import { addHighestTime } from './clock-schema.ts'
 import { createCredentialsSchema } from './credentials-schema.ts'
+import { addEnrolments } from './enrolment-schema.ts'
 import { hashIdempotencyKeys } from './idempotency-schema.ts'
 import { createInvitationLinksSchema } from './invitation-links-schema.ts'
 import { createInvitationsSchema } from './invitations-schema.ts'
@@ -191,6 +192,7 @@ const migrations: Record<string, Migration> = {
   '0015_sign_in_bounds': { up: createSignInBoundsSchema },
   '0016_subscription_transactions': { up: createSubscriptionTransactions },
   '0017_activity_heads': { up: sealActivityHeads },
+  '0018_enrolments': { up: addEnrolments },
 }
 
 async function lastApplied(db: Kysely<Tables>): Promise<string | undefined> {

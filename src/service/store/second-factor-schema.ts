@@ -12,6 +12,10 @@ export interface SecondFactorRow {
   lastStep: number | null
   /** JSON array: when codes were refused lately. */
   refusedAtMs: string
+  /** What the secret of the user's app is derived with, `<root key>.<nonce>`; null: the user has not enrolled. */
+  seed: string | null
+  /** As above, of an enrolment whose first code is awaited. */
+  pendingSeed: string | null
 }
 
 export async function createSecondFactorSchema(db: Kysely<unknown>): Promise<void> {

@@ -12,7 +12,15 @@ const userById = prepared((db, by: { id: string }) => db.selectFrom('users').sel
 /** To be read and saved under `lock`: two codes at once are judged one after the other. */
 export async function lockSecondFactor(tx: Transaction, userId: string): Promise<SecondFactorRow> {
   await tx.lock(`second factor ${userId}`)
-  return (await factorOf(tx, { userId })).rows[0] ?? { userId, lastStep: null, refusedAtMs: '[]' }
+  return (await factorOf(tx, { userId })).rows[0] ?? notEnrolled(userId)
+}
+
+export async function findSecondFactor(tx: Transaction, userId: string): Promise<SecondFactorRow> {
+  return (await factorOf(tx, { userId })).rows[0] ?? notEnrolled(userId)
+}
+
+function notEnrolled(userId: string): SecondFactorRow {
+  return { userId, lastStep: null, refusedAtMs: '[]', seed: null, pendingSeed: null }
 }
 
 const factorOf = prepared((db, by: { userId: string }) =>
@@ -23,11 +31,11 @@ export async function saveSecondFactor(tx: Transaction, row: SecondFactorRow): P
   await upsert(tx, row)
 }
 
-const upsert = prepared((db, { userId, lastStep, refusedAtMs }: SecondFactorRow) =>
+const upsert = prepared((db, { userId, ...rest }: SecondFactorRow) =>
   db
     .insertInto('secondFactors')
-    .values({ userId, lastStep, refusedAtMs })
-    .onConflict((conflict) => conflict.column('userId').doUpdateSet({ lastStep, refusedAtMs })),
+    .values({ userId, ...rest })
+    .onConflict((conflict) => conflict.column('userId').doUpdateSet(rest)),
 )
 
 /** @param atMs The service's time. */
