@@ -57,11 +57,14 @@ function unreadBy(command: CommandName, readBy: readonly CommandName[]): string 
   return `is not read by ${reader}, but by ${others.join(', ')}`
 }
 
+function ownPart(variable: string): string {
+  return variable.replace(/^PAYMENTS_/, '')
+}
+
 function unknownVariable(variable: string): string {
-  const meant = nearest(
-    variable,
-    settings.map((setting) => setting.variable),
-  )
+  // The beginning that all have in common makes none of them alike.
+  const known = new Map(settings.map((setting) => [ownPart(setting.variable), setting.variable]))
+  const meant = known.get(nearest(ownPart(variable), [...known.keys()]) ?? '')
   const advice = meant === undefined ? 'payments-mcp --help lists the settings' : `did you mean ${meant}?`
   return `${variable} is not a setting and is ignored; ${advice}`
 }
