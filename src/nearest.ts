@@ -23,15 +23,19 @@ const longest = 80
 
 const plain = (text: string) => text.slice(0, longest).replace(/[-_ ]/g, '').toLowerCase()
 
-/** Letters to insert, remove or replace until one is the other (Levenshtein). */
+/** Letters to insert, remove, replace or swap with the next until one is the other (optimal string alignment). */
 function distanceOf(one: string, other: string): number {
+  let before: number[] = []
   let row = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (let at = 1; at <= one.length; at++) {
     const next = [at]
     for (let column = 1; column <= other.length; column++) {
       const replaced = (row[column - 1] ?? 0) + (one[at - 1] === other[column - 1] ? 0 : 1)
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1))
+      const isSwapped = at > 1 && column > 1 && one[at - 1] === other[column - 2] && one[at - 2] === other[column - 1]
+      const swapped = isSwapped ? (before[column - 2] ?? 0) + 1 : replaced
+      next.push(Math.min(replaced, swapped, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1))
     }
+    before = row
     row = next
   }
   return row[other.length] ?? 0
