@@ -35,6 +35,8 @@ export interface ServiceOptions {
 
 /** The payments service on a store: a complete deployment of the API behind one fetch function. */
 export interface Service {
+  /** Every method and path that is answered, with `:name` for what varies: what a table of all doors is held against. */
+  readonly routes: readonly { method: string; path: string }[]
   /** `caller` is who sent it over a network; within this process there is none. */
   fetch(request: Request, caller?: Caller | typeof counted): Promise<Response>
   /** Counts a request that comes in by another door against the limit of its credential. */
@@ -88,6 +90,7 @@ export function createService({
     rateLimit: limit,
   })
   return {
+    routes: app.routes.map(({ method, path }) => ({ method, path })),
     fetch: async (request, caller) => app.fetch(request, caller),
     limit,
     seed: (secrets) => seed(store, system, environment, secrets),

@@ -1,0 +1,119 @@
+import { approvalPagePath } from '../../tools/approvals.ts'
+import { addGrant } from '../isolation/places.ts'
+import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
+import type { TestDatabase } from '../support/databases.ts'
+import { type Answer, addParty, type Sent } from '../support/world.ts'
+
+/** What belongs to the sandbox's owner and its agent, each with the secret that opens it. */
+export interface Grounds {
+  site: PersonSite
+  /** Addresses, by what they open; the secret stands last in each. */
+  links: Record<'checkout' | 'manage' | 'invitation' | 'invitationLink' | 'claim' | 'card' | 'challenge', string>
+  /** Of pages for whoever is signed in. */
+  paths: Record<'approval' | 'connection', string>
+  clientSecret: string
+  /** Ids, names and addresses that only the owner may see. */
+  private: string[]
+  stranger: Awaited<ReturnType<PersonSite['addUser']>>
+}
+
+/** More than a user may approve without a second factor. */
+const largeCents = 60_000
+
+export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
+  const site = await createPersonSite(database)
+  const { world, owner } = site
+  const key = world.apiKey
+  const done = (answer: Answer) => {
+    if (answer.status >= 300) throw new Error(answer.text)
+    return answer.json.data
+  }
+  const post = async (path: string, attributes: unknown, sent: Sent = {}) =>
+    done(await world.post(path, attributes, { key, ...sent }))
+  const { agentId } = await world.whoami()
+  const terms = { description: 'A private gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
+  const pending = await post('/subscriptions', terms)
+  const paid = await post('/subscriptions', terms)
+  const pay = await world.service.fetch(
+    new Request('http://127.0.0.1:4010/checkout/pay', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        data: {
+          attributes: {
+            clientSecret: paid.attributes.clientSecret,
+            payerKey: 'k'.repeat(43),
+            number: '4242424242424242',
+            expiry: '12/34',
+            cvv: '123',
+          },
+        },
+      }),
+    }),
+  )
+  const { data: receipt } = (await pay.json()) as { data: { attributes: { manageToken: string } } }
+  const invited = { recipients: [{ type: 'email', value: 'private@example.com' }] }
+  const permissions = ['payments.read']
+  const [invitation] = await post('/customers/invitations', { ...invited, agents: [{ agentId, permissions }] })
+  const link = await post('/customers/invitation-links', {
+    name: 'Private',
+    proposedAgents: [{ agentId, permissions }],
+  })
+  const claim = await post('/payments', {
+    amount: 700,
+    currency: 'USD',
+    counterparty: { type: 'email', value: 'private@example.com' },
+  })
+  const cardId = await world.issueCard({ merchant: { name: 'A private shop' } })
+  const card = await post(`/agent-cards/${cardId}/details-page`, {}, { key: world.agentKey })
+  await world.store.transaction(async ({ db }) => {
+    await db
+      .updateTable('parties')
+      .set({ limits: JSON.stringify({ perTransaction: 100 }) })
+      .where('id', '=', owner.partyId)
+      .execute()
+  })
+  const other = await addParty(world)
+  const counterparty = { type: 'party_id', value: other.partyId }
+  const payment = await post('/payments', { amount: largeCents, currency: 'USD', counterparty })
+  const approvals = done(await world.get('/approvals?limit=100', { key }))
+  const approval = approvals.find(
+    (one: { attributes: { target: { id: string } } }) => one.attributes.target.id === payment.id,
+  )
+  const visitor = await site.visitor(owner)
+  const page = approvalPagePath(approval.id)
+  await visitor.open(page)
+  const challenged = await visitor.send(page, { decision: 'approve' })
+  const { grantId } = await addGrant(world, {
+    partyId: owner.partyId,
+    userId: owner.id,
+    agentId,
+    scopes: ['payments:read'],
+  })
+  const stranger = await site.addUser({ partyId: other.partyId, role: 'OWNER', name: 'A stranger' })
+  // The first who asks for metadata lets the keys be made that tokens are signed with.
+  await world.service.fetch(new Request('http://127.0.0.1:4010/oauth/jwks'))
+  const path = (url: string) => new URL(url, 'http://127.0.0.1:4010').pathname
+  return {
+    site,
+    stranger,
+    clientSecret: pending.attributes.clientSecret,
+    links: {
+      checkout: path(pending.attributes.checkoutUrl),
+      manage: `/checkout/manage/${receipt.attributes.manageToken}`,
+      invitation: path(invitation.attributes.url),
+      invitationLink: path(link.attributes.url),
+      claim: path(claim.attributes.claimLink),
+      card: path(card.attributes.url),
+      challenge: path(String(challenged.location)),
+    },
+    paths: { approval: page, connection: `/connections/${grantId}` },
+    private: [owner.email, 'A private gym', 'A private shop', 'private@example.com', grantId, String(agentId)],
+  }
+}
+
+/** The same address with another secret of the same form. */
+export function spoilt(link: string): string {
+  const end = link.slice(-4) === 'AAAA' ? 'BBBB' : 'AAAA'
+  return /[0-9a-f]{8}$/.test(link) ? `${link.slice(0, -4)}${end === 'AAAA' ? '0000' : '1111'}` : link.slice(0, -4) + end
+}

@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OperationDefinition } from '../../src/operation.ts'
+import { catalogue } from '../../tools/index.ts'
+import { databases } from '../support/databases.ts'
+import { doorGrounds, type Grounds, spoilt } from './doors.ts'
+import { leftBehind, nothing } from './left-behind.ts'
+
+/** A request of somebody who should not get in. */
+type Attempt = [path: string, init?: RequestInit]
+
+/**
+ * What a route is: `public` shows nothing of anybody; at `guessed` a made-up secret opens nothing; `signed in` is for one
+ * user, whose address does not help without their session.
+ */
+type Door = { public: string } | { guessed: (on: Grounds) => Attempt[] } | { signedIn: (on: Grounds) => Attempt[] }
+
+const own = { Origin: 'http://127.0.0.1:4010', 'Sec-Fetch-Site': 'same-origin' }
+const form = (fields: Record<string, string>): RequestInit => ({
+  method: 'POST',
+  body: new URLSearchParams(fields),
+  headers: own,
+})
+const json = (attributes: object): RequestInit => ({
+  method: 'POST',
+  headers: { ...own, 'Content-Type': 'application/json' },
+  body: JSON.stringify({ data: { attributes } }),
+})
+const opened =
+  (link: keyof Grounds['links']) =>
+  (on: Grounds): Attempt[] => [[spoilt(on.links[link])]]
+const sent =
+  (link: keyof Grounds['links'], fields: Record<string, string>) =>
+  (on: Grounds): Attempt[] => [[spoilt(on.links[link]), form(fields)]]
+const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
+const oauth = (path: string, fields: Record<string, string>) => (): Attempt[] => [[path, form(fields)]]
+
+/** Every route that is no operation. A new one does not pass until it stands here. */
+const doors: Record<string, Door> = {
+  'GET /healthz': { public: 'whether the service works' },
+  'GET /openapi.json': { public: 'the document' },
+  'GET /checkout/style.css': { public: 'an asset' },
+  'GET /checkout/page.js': { public: 'an asset' },
+  'GET /checkout/form.js': { public: 'an asset' },
+  'GET /checkout/requests.js': { public: 'an asset' },
+  'GET /checkout/library.js': { public: 'an asset' },
+  'GET /checkout/form': { public: 'an empty form' },
+  'POST /checkout/session': {
+    guessed: ({ clientSecret }) => [['/checkout/session', json({ clientSecret: spoilt(clientSecret) })]],
+  },
+  'POST /checkout/pay': {
+    guessed: ({ clientSecret }) => [
+      ['/checkout/pay', json({ clientSecret: spoilt(clientSecret), payerKey: 'k'.repeat(43), ...card })],
+    ],
+  },
+  'POST /checkout/stop': {
+    guessed: ({ clientSecret, links }) => [
+      ['/checkout/stop', json({ manageToken: spoilt(links.manage).split('/').at(-1) })],
+      // Who may pay may not thereby end what somebody else paid.
+      ['/checkout/stop', json({ clientSecret })],
+    ],
+  },
+  'GET /checkout/manage/:manageToken': { guessed: opened('manage') },
+  'GET /checkout/:subscriptionId/:pageToken': { guessed: opened('checkout') },
+  'GET /checkout/:subscriptionId': { guessed: ({ links }) => [[links.checkout.split('/').slice(0, 3).join('/')]] },
+  'GET /connect/style.css': { public: 'an asset' },
+  'GET /connect/:token': { guessed: opened('invitation') },
+  'POST /connect/:token': { guessed: sent('invitation', { answer: 'accept' }) },
+  'GET /connect/links/:token': { guessed: opened('invitationLink') },
+  'POST /connect/links/:token': { guessed: sent('invitationLink', { name: 'Mallory' }) },
+  'GET /claim/:token': { guessed: opened('claim') },
+  'GET /verify/style.css': { public: 'an asset' },
+  'GET /verify/:challenge': { signedIn: ({ links }) => [[links.challenge], [spoilt(links.challenge)]] },
+  'POST /verify/:challenge': { signedIn: ({ links }) => [[links.challenge, form({ code: '000000' })]] },
+  'GET /cards/:token': { signedIn: ({ links }) => [[links.card], [spoilt(links.card)]] },
+  'POST /cards/:token': {
+    signedIn: ({ links }) => [
+      [links.card, form({})],
+      [spoilt(links.card), form({})],
+    ],
+  },
+  'GET /approvals/:approvalId/review': { signedIn: ({ paths }) => [[paths.approval]] },
+  'POST /approvals/:approvalId/review': { signedIn: ({ paths }) => [[paths.approval, form({ decision: 'approve' })]] },
+  'GET /connections': { signedIn: () => [['/connections']] },
+  'POST /connections/:grantId': { signedIn: ({ paths }) => [[paths.connection, form({ action: 'disconnect' })]] },
+  'GET /sign-in': { public: 'a form' },
+  'POST /sign-in': {
+    guessed: ({ site: { owner } }) => [['/sign-in', form({ email: owner.email, password: 'made up, and wrong' })]],
+  },
+  'POST /sign-out': { public: 'ends the session of whoever asks' },
+  'GET /oauth/style.css': { public: 'an asset' },
+  'OPTIONS /.well-known/*': { public: 'says what other sites may send' },
+  'OPTIONS /oauth/*': { public: 'says what other sites may send' },
+  'GET /.well-known/oauth-authorization-server': { public: 'metadata' },
+  'GET /.well-known/openid-configuration': { public: 'metadata' },
+  'GET /.well-known/oauth-protected-resource/*': { public: 'metadata' },
+  'GET /.well-known/oauth-protected-resource': { public: 'metadata' },
+  'GET /oauth/jwks': { public: 'public keys' },
+  'GET /oauth/authorize': { guessed: () => [['/oauth/authorize?client_id=nobody&response_type=code']] },
+  'GET /oauth/authorize/:uid': { guessed: () => [['/oauth/authorize/made-up']] },
+  'POST /oauth/token': {
+    guessed: oauth('/oauth/token', { grant_type: 'refresh_token', client_id: 'nobody', refresh_token: 'made-up' }),
+  },
+  'POST /oauth/register': { guessed: () => [['/oauth/register', json({})]] },
+  'POST /oauth/introspect': { guessed: oauth('/oauth/introspect', { token: 'made-up' }) },
+  'POST /oauth/revoke': { guessed: oauth('/oauth/revoke', { token: 'made-up', client_id: 'nobody' }) },
+  'POST /oauth/device/authorize': { guessed: oauth('/oauth/device/authorize', { client_id: 'nobody' }) },
+  'GET /oauth/device': { public: 'a form for a code' },
+  'POST /oauth/device': { guessed: oauth('/oauth/device', { user_code: 'AAAA-AAAA' }) },
+  'GET /oauth/device/:uid': { guessed: () => [['/oauth/device/made-up']] },
+  'GET /oauth/consent/:uid': { guessed: () => [['/oauth/consent/made-up']] },
+  'POST /oauth/consent/:uid': { guessed: () => [['/oauth/consent/made-up', form({ decision: 'allow' })]] },
+}
+
+const operations = new Set(
+  Object.values<OperationDefinition>(catalogue).map(
+    ({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`,
+  ),
+)
+
+describe.each(databases)('every page against everybody who should not get in, on $name', (database) => {
+  let on: Grounds
+  beforeAll(async () => {
+    on = await doorGrounds(database)
+  })
+  afterAll(() => on.site.world.drop())
+
+  test('every route has its row', () => {
+    const routes = on.site.world.service.routes.map(({ method, path }) => `${method} ${path}`)
+    const pages = new Set(routes.filter((route) => !operations.has(route)))
+    expect([...pages].sort()).toEqual(Object.keys(doors).sort())
+  })
+
+  test.each(Object.entries(doors))('%s', async (route, door) => {
+    const { world, sessionOf } = on.site
+    const attempts: Attempt[] =
+      'public' in door
+        ? [[route.split(' ')[1]?.replace(/[*:]\w*$/, 'mcp') ?? '', { method: route.split(' ')[0] ?? '' }]]
+        : 'guessed' in door
+          ? door.guessed(on)
+          : door.signedIn(on)
+    const browsers: Record<string, string> = {
+      'a browser without a session': '',
+      'the browser of another user': `payments_session=${await sessionOf(on.stranger)}`,
+    }
+    const wrong: string[] = []
+    const left = await leftBehind(world, undefined, async () => {
+      for (const [browser, Cookie] of Object.entries(browsers)) {
+        for (const [path, init = {}] of attempts) {
+          const headers = { ...init.headers, ...(Cookie === '' ? {} : { Cookie }) }
+          const answer = await world.service.fetch(
+            new Request(`http://127.0.0.1:4010${path}`, { ...init, headers, redirect: 'manual' }),
+          )
+          const text = await answer.text()
+          const where = `${browser}: ${answer.status} ${answer.headers.get('location') ?? ''}`
+          // What somebody wrote themselves may be shown to them again.
+          const shown = on.private.filter(
+            (word) => text.includes(word) && !String(init.body).includes(encodeURIComponent(word)),
+          )
+          if (shown.length > 0) wrong.push(`${where} shows ${shown.join(', ')}`)
+          const leads = answer.status === 303 && /^\/sign-in\?/.test(answer.headers.get('location') ?? '')
+          if ('public' in door || answer.status >= 400 || leads || isHarmless(route, text)) continue
+          wrong.push(`${where} ${text.slice(0, 300)}`)
+        }
+      }
+    })
+    expect(wrong).toEqual([])
+    expect({ ...left, made: left.made.filter((row) => !isBounded(row)) }).toEqual(nothing)
+  })
+})
+
+/**
+ * What strangers may leave, each bounded: the form for a device's code is a session of its own for an hour, whose number
+ * has a limit (oauth/clients), and wrong passwords are counted.
+ */
+const isBounded = (row: string) =>
+  row.startsWith('refusedPasswords: ') ||
+  (row.startsWith('oauthRecords: {"model":"Session"') && !row.includes('accountId'))
+
+/** What says the same whether or not there is something: RFC 7009 (revocation), RFC 7662 (introspection). */
+function isHarmless(route: string, text: string): boolean {
+  if (route === 'POST /oauth/revoke') return text === ''
+  if (route === 'POST /oauth/introspect') return text === '{"active":false}'
+  // The list of whoever asks: of nobody's connections but theirs.
+  return route === 'GET /connections'
+}
