@@ -1,0 +1,128 @@
+import { createSite } from '../../src/commands/site.ts'
+import { loadConfig } from '../../src/config.ts'
+import type { OperationDefinition } from '../../src/operation.ts'
+import { tellsSecret } from '../../src/secret-fields.ts'
+import { type Listener, listen } from '../../src/service/listen.ts'
+import { realSystem } from '../../src/system.ts'
+import { catalogue, type OperationKey } from '../../tools/index.ts'
+import { type Grounds, grounds } from '../isolation/places.ts'
+import { send } from '../isolation/prober.ts'
+import { type Sample, samples } from '../isolation/samples.ts'
+import { hosts, type Person } from '../mcp/hosts.ts'
+import { transportTo } from '../mcp-http/hosting.ts'
+import type { TestDatabase } from '../support/databases.ts'
+import { type Canaries, createCanaries } from './canaries.ts'
+
+export interface Flows {
+  on: Grounds
+  canaries: Canaries
+  /** What was answered that no secret belongs into, by where. */
+  said: Record<string, string>
+  /** Every operation over REST, and each command a second time with its key. */
+  overRest(): Promise<void>
+  /** Every operation as a tool, by hosts of both eras, with progress and a person who agrees to all. */
+  overMcp(): Promise<void>
+  close(): Promise<void>
+}
+
+const operations = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
+
+/** Every tool is offered, every question is asked, and card numbers are answered. */
+const settings = {
+  PAYMENTS_TOOLSETS: 'all',
+  PAYMENTS_CONFIRM: 'always',
+  PAYMENTS_CONFIRM_ABOVE: '0',
+  PAYMENTS_CARD_DETAILS: 'reveal',
+}
+
+export async function createFlows(database: TestDatabase): Promise<Flows> {
+  const on = await grounds(database)
+  const { world } = on
+  const canaries = createCanaries()
+  const said: Record<string, string> = { 'errors over REST': '', 'answers over MCP without secrets of their own': '' }
+  const say = (where: string, text: string) => {
+    said[where] += `${text}\n`
+  }
+  canaries.add('the seeded API key', world.apiKey)
+  canaries.add('the seeded agent key', world.agentKey)
+
+  const overRest: Flows['overRest'] = async () => {
+    for (const [key, operation] of operations) {
+      const sample = samples[key]
+      const ids = await sample.make(on, placeOf(sample, on))
+      const credential = sample.who === 'agents' ? world.agentKey : world.apiKey
+      const idempotencyKey = `canary-${key}-${'x'.repeat(20)}`
+      for (const time of ['first', 'again']) {
+        const { status, text, json } = await send(on, operation, sample, { key: credential, ids, idempotencyKey })
+        if (time === 'first' && status !== (sample.permitted ?? 200) && status !== 201)
+          throw new Error(`${key}: ${text}`)
+        if (status >= 400) say('errors over REST', text)
+        else canaries.takeFrom(operation, json.data)
+      }
+    }
+  }
+
+  let listener: Listener | undefined
+  const overMcp: Flows['overMcp'] = async () => {
+    const { service, store, system } = world
+    const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
+    const log = { debug: line, info: line, warn: line, error: line }
+    let url = ''
+    const publicUrl = () => url
+    // A call that waits for a person must not be told at once that the fake clock's time is over.
+    const waiting = { ...system, sleep: realSystem.sleep }
+    const config = loadConfig({ env: settings, flags: {} })
+    const site = await createSite({ config, service, store, publicUrl, system: waiting, log })
+    listener = await listen({ fetch: site.fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
+    url = listener.url
+    for (const { host, sdk, open } of [hosts[0], hosts[3]]) {
+      for (const credential of [world.agentKey, world.apiKey]) {
+        const client = open(agreeing)
+        await client.connect(transportTo(sdk, `${url}/mcp`, credential))
+        for (const [key, operation] of operations) {
+          const sample = samples[key]
+          if ((sample.who === 'agents') !== (credential === world.agentKey)) continue
+          const ids = await sample.make(on, placeOf(sample, on))
+          const input = { ...ids, ...sample.attributes?.(ids, on) }
+          const known = Object.fromEntries(Object.entries(input).filter(([name]) => takes(operation, name)))
+          const progress: string[] = []
+          const result = await client.callTool(operation.name, known, {
+            onprogress: (told) => void progress.push(JSON.stringify(told)),
+          })
+          const text = JSON.stringify([result, progress])
+          canaries.takeFrom(operation, result.structuredContent?.data)
+          if (!tellsSecret(operation, result.structuredContent?.data))
+            say('answers over MCP without secrets of their own', `${host} ${text}`)
+        }
+        await client.close()
+      }
+    }
+    await site.close()
+  }
+
+  return {
+    on,
+    canaries,
+    said,
+    overRest,
+    overMcp,
+    close: async () => {
+      await listener?.close()
+      await world.drop()
+    },
+  }
+}
+
+const agreeing: Person = {
+  modes: { form: {}, url: {} },
+  answer: ({ requestedSchema }) => {
+    const names = Object.keys(requestedSchema?.properties ?? {})
+    return { action: 'accept', content: Object.fromEntries(names.map((name) => [name, true])) }
+  },
+}
+
+/** What a connection is asked about is a customer. */
+const placeOf = ({ reach }: Sample, { places }: Grounds) => (reach === 'connected' ? places.granted : places.own)
+
+const takes = ({ params, query, attributes, related }: OperationDefinition, name: string) =>
+  [params, query, attributes, related].some((part) => part?.shape[name] !== undefined)
