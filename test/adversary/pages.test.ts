@@ -71,6 +71,8 @@ const doors: Record<string, Door> = {
   'GET /verify/style.css': { public: 'an asset' },
   'GET /verify/:challenge': { signedIn: ({ links }) => [[links.challenge], [spoilt(links.challenge)]] },
   'POST /verify/:challenge': { signedIn: ({ links }) => [[links.challenge, form({ code: '000000' })]] },
+  'GET /second-factor': { signedIn: () => [['/second-factor']] },
+  'POST /second-factor': { signedIn: () => [['/second-factor', form({ code: '000000' })]] },
   'GET /cards/:token': { signedIn: ({ links }) => [[links.card], [spoilt(links.card)]] },
   'POST /cards/:token': {
     signedIn: ({ links }) => [
@@ -180,6 +182,6 @@ const isBounded = (row: string) =>
 function isHarmless(route: string, text: string): boolean {
   if (route === 'POST /oauth/revoke') return text === ''
   if (route === 'POST /oauth/introspect') return text === '{"active":false}'
-  // The list of whoever asks: of nobody's connections but theirs.
-  return route === 'GET /connections'
+  // These are about whoever asks: nobody's connections and authenticator but theirs.
+  return route === 'GET /connections' || route === 'GET /second-factor'
 }

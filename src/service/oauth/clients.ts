@@ -13,8 +13,8 @@ const bounds = {
   mayEnterCode: { each: 60, all: 3000, seconds: 60 },
   /** Each sign-in that begins is kept until it ends or an hour is over. */
   mayBegin: { each: 120, all: 6000, seconds: 60 },
-  /** Each page where a device is connected is a session that is kept for an hour. */
-  mayOpenDevicePage: { each: 120, all: 6000, seconds: 60 },
+  /** Each page where a device is connected, the ones after its form too, may be a session that is kept for an hour. */
+  mayOpenDevicePage: { each: 300, all: 9000, seconds: 60 },
 } as const satisfies Record<string, StrangerBound>
 
 /** Clients that registered; those that nobody connected make room after a day. */

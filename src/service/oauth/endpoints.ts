@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono'
+import type { Context, Hono, MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type Provider from 'oidc-provider'
 import { defaultOAuthScopes } from '../../permissions.ts'
@@ -86,12 +86,14 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
     const begun = await serve(c, { body: formWithDefaultScope(await c.req.text()) })
     return begun.status === 200 ? withMembers(begun, { interval: pollSeconds }) : begun
   })
-  app.get(routes.code_verification, async (c) => {
-    if (await clientLimits.mayOpenDevicePage(callerOf(c)?.address)) return serve(c, { url: withCodeHint(c.req.url) })
+  // Each of them may answer the form for a code, which is a session that is kept, to whoever has none.
+  const bounded: MiddlewareHandler = async (c, next) => {
+    if (await clientLimits.mayOpenDevicePage(callerOf(c)?.address)) return next()
     return busy('Too many pages were opened. Try again in a minute.')
-  })
-  app.post(routes.code_verification, limit, (c) => serve(c))
-  app.get(`${routes.code_verification}/:uid`, (c) => serve(c))
+  }
+  app.get(routes.code_verification, bounded, (c) => serve(c, { url: withCodeHint(c.req.url) }))
+  app.post(routes.code_verification, bounded, limit, (c) => serve(c))
+  app.get(`${routes.code_verification}/:uid`, bounded, (c) => serve(c))
 }
 
 async function register(
