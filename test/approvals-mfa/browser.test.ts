@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectFocus, openTab, type Site, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
+import { expectFocus, openTab, type Site, shoot, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
+import { expectContrast } from '../pages/contrast.ts'
 import { type Checks, checks, codeAt, wrongCode } from './authenticator.ts'
 
 describe('the verification page in a browser', () => {
@@ -47,6 +48,37 @@ describe('the verification page in a browser', () => {
     await expect.poll(() => page.getByRole('status').textContent()).toContain('You can approve again now.')
     expect(complaints.filter((text) => !text.includes('422'))).toEqual([])
     expect((await user.approve((await us.review(50_001)).approvalId)).status).toBe(200)
+    await context.close()
+  })
+
+  test.each(['light', 'dark'] as const)('an app is set up by keyboard at 320 px, %s', async (colorScheme) => {
+    const { userId } = await us.newcomer()
+    const context = await browser.newContext({ colorScheme, viewport: { width: 320, height: 640 } })
+    const [name = '', value = ''] = (await us.cookieOf(userId)).split('=')
+    await context.addCookies([{ name, value, url: site.listener.url }])
+    const { page, complaints } = await openTab(context, `${site.listener.url}/second-factor`)
+    const fits = async () => {
+      await expectContrast(page)
+      await expect.poll(() => page.evaluate('document.documentElement.scrollWidth <= 320')).toBe(true)
+    }
+    await fits()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByRole('img', { name: 'QR code of the address for the app' }).waitFor()
+    await fits()
+    await shoot(page, `second-factor-secret-${colorScheme}`)
+    const secret = (await page.locator('code').first().textContent()) ?? ''
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(wrongCode(secret, site.world.system.now()))
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('[aria-invalid=true]')
+    expect(await page.getByRole('img').count()).toBe(0)
+    await fits()
+    await page.keyboard.type(codeAt(secret, site.world.system.now()))
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Your app is set up' }).waitFor()
+    await shoot(page, `second-factor-done-${colorScheme}`)
+    expect(complaints.filter((text) => !text.includes('422'))).toEqual([])
     await context.close()
   })
 })

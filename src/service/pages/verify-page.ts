@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import type { AppSecret } from '../second-factor.ts'
 import { type Html, messageBody, pageDocument, sandboxBanner } from './page-document.ts'
+import { qrCode, qrPath } from './qr-code.ts'
 import type { VerifyWords } from './verify-words.ts'
 
 /** Where a form goes, and that it was shown to this user. */
@@ -56,7 +57,7 @@ ${begun ? codeForm({ ...target, name, problem, button: 'Confirm' }) : ''}
 <form method="post" action="${target.action}">
 <input type="hidden" name="formToken" value="${target.token}">
 ${begun ? html`<p class="aside">The secret is shown once. Whoever lost it starts again and gets another.</p>` : ''}
-<button type="submit" name="step" value="begin">${begun ? 'Start again' : 'Show the secret'}</button>
+<button type="submit" name="step" value="begin"${begun ? html` class="quiet"` : ''}>${begun ? 'Start again' : 'Show the secret'}</button>
 </form>
 </main>`,
   )
@@ -66,11 +67,23 @@ function secretSection({ base32, address }: AppSecret): Html {
   return html`<section aria-labelledby="app">
 <h2 id="app">Your secret</h2>
 <p>Add it to any authenticator app, then enter the code that the app shows.</p>
+${qrImage(address)}
 <dl>
 <div><dt>Secret (base32)</dt><dd><code>${base32}</code></dd></div>
 <div><dt>Address for the app</dt><dd><code>${address}</code></dd></div>
 </dl>
 </section>`
+}
+
+/** Black on white also where the page is dark: cameras expect it. An address too long for one is there as text. */
+function qrImage(address: string): Html {
+  const code = qrCode(address)
+  if (code === undefined) return html``
+  const { size, path } = qrPath(code)
+  return html`<svg class="qr" role="img" aria-label="QR code of the address for the app" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges">
+<rect width="${size}" height="${size}" fill="#fff"/>
+<path d="${path}" fill="#000"/>
+</svg>`
 }
 
 interface CodeForm extends FormTarget {
