@@ -73,15 +73,15 @@ describe.each(databases)('activity on $name', (database) => {
       resourceIds: [missing],
       result: { httpStatus: 404, code: 'not_found' },
     })
-    await world.post('/agent-cards', { currency: 'EUR' })
+    expect((await world.post('/agent-cards', { currency: 'EUR' })).status).toBe(422)
     expect((await list())[0].attributes).toMatchObject({
       resourceIds: [],
       result: { httpStatus: 422, code: 'invalid_value' },
     })
     const then = await count()
-    await world.post('/agent-cards', {}, { key: world.apiKey })
-    await world.post('/agent-cards', {}, { instanceId: null })
-    await world.post('/agent-cards', {}, { key: 'ak_ntl_sandbox_wrong' })
+    expect((await world.post('/agent-cards', {}, { key: world.apiKey })).status).toBe(403)
+    expect((await world.post('/agent-cards', {}, { instanceId: null })).status).toBe(400)
+    expect((await world.post('/agent-cards', {}, { key: 'ak_ntl_sandbox_wrong' })).status).toBe(401)
     expect(await count()).toBe(then)
   })
 

@@ -135,7 +135,7 @@ describe.each(databases)('the policy on $name', (database) => {
     expect(await shown()).toBe(first + 30_000)
     // A refused request is a use too.
     world.system.pass(60_000)
-    await world.get('/agents', { key })
+    expect((await world.get('/agents', { key })).status).toBe(403)
     expect(await shown()).toBe(first + 120_000)
   })
 
