@@ -293,7 +293,8 @@ function related({ relationships }: Related, name: string): { type: string; id: 
 const reason = (description: unknown) =>
   description === undefined ? undefined : `Reason, in the assistant's words: ${quoted(description)}`
 const note = (description: unknown) => (description === null ? '' : `, described as ${quoted(description)}`)
-const lastUse = (at: string | null) => (at === null ? 'Never used' : `Last used: ${word(at)}`)
+/** The day only: asking is itself a use of the key that asks, and what a person agreed to must still be the same. */
+const lastUse = (at: string | null) => (at === null ? 'Never used' : `Last used: ${word(at.slice(0, 10))} (UTC)`)
 const shownKey = (prefix: string, id: string) => `${word(prefix)}…, ${word(id)}`
 const present = (values: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))

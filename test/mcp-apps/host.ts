@@ -149,6 +149,7 @@ function appServer(world: World, { key = world.agentKey, environment = 'sandbox'
     environment,
     version: '1',
     log,
+    system: world.system,
     confirm: { mode: options.answer === undefined ? 'never' : 'always', aboveCents: 0 },
     ui: { toolMeta: toolUiMeta, resources: appResources(environment) },
   })

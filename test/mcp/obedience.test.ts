@@ -206,7 +206,7 @@ describe.each([hosts[0], hosts[3]])('who does what next says, $host', ({ open })
     const refused = errorOf(await host.callTool('simulate_card_capture', capture))
     expect(refused.next).toBe('Correct amount, at most 4250, and call again without idempotencyKey.')
     expect(refused).not.toHaveProperty('idempotencyKey')
-    const poor = errorOf(await host.callTool('create_payment', paymentOf(123_456_789_012)))
+    const poor = errorOf(await host.callTool('create_payment', paymentOf(98_765_432)))
     expect(poor.next).toMatch(
       /^Correct amount, at most \d+, and call again without idempotencyKey; or first put money in with fund_sandbox_wallet/,
     )
