@@ -156,6 +156,7 @@ describe.each(databases)('OAuth on $name', (database) => {
 
   test('an access token is exchanged for a short-lived one of the same grant', async () => {
     const { tokens } = await connect(world)
+    expect(tokens).toMatchObject({ expires_in: 900 })
     const body = new URLSearchParams({
       grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
       subject_token: tokens.access_token,
