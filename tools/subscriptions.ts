@@ -147,7 +147,13 @@ export const createSubscription = defineOperation({
     totalAmount: RequestedCents.optional().describe('Cents in all'),
     taxAmount: CentsOrZero.describe('Part that is tax'),
     paymentCount: z.int().min(2).max(4).nullable().optional().describe('With totalAmount'),
-    expiresInMinutes: z.int().min(5).max(43_200).nullable().default(1440).describe('Of the checkout; null: never'),
+    expiresInMinutes: z
+      .int()
+      .min(5)
+      .max(43_200)
+      .nullable()
+      .default(1440)
+      .describe('Of the checkout; null (over MCP: in clear): never'),
     customerPartyId: CustomerPartyId,
   }),
   errors: [],

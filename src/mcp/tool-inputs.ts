@@ -37,12 +37,18 @@ export function shapeOf(operation: OperationDefinition): Record<string, z.ZodTyp
   return Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
 }
 
-/** The fields that a change can empty, which its argument `clear` names: null is in them before and after it. */
+/**
+ * The fields that the argument `clear` names, since null means not given over MCP: those that a change can empty, which
+ * are null in its answer too, and those whose default is something else than null.
+ */
 export function clearableOf({ method, attributes, output }: OperationDefinition): string[] {
   const answered = (output.shape.attributes as z.ZodObject | undefined)?.shape ?? {}
-  if (method !== 'PATCH') return []
+  const takesNull = (schema: z.ZodType | undefined) => schema?.safeParse(null).success === true
   return Object.entries(attributes?.shape ?? {})
-    .filter(([name, schema]) => [schema, answered[name]].every((field) => field?.safeParse(null).success === true))
+    .filter(
+      ([name, schema]) =>
+        takesNull(schema) && (schema instanceof z.ZodDefault || (method === 'PATCH' && takesNull(answered[name]))),
+    )
     .map(([name]) => name)
 }
 

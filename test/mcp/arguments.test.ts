@@ -82,6 +82,17 @@ describe.each(hosts)('arguments as hosts and models send them, $host', ({ open }
     expect(await update({ clear: ['description'], description: 'x' })).toContain('either set it or clear it')
   })
 
+  test('what is null by choice, not by default, is named in clear too', async () => {
+    const { host } = await opened({ key: world.apiKey })
+    const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
+    const expiry = async (input: object) => {
+      const { structuredContent } = await host.callTool('create_subscription', { ...terms, ...input })
+      return structuredContent?.data.attributes.expiresAt
+    }
+    expect(await expiry({ expiresInMinutes: null })).toEqual(expect.any(String))
+    expect(await expiry({ clear: ['expiresInMinutes'] })).toBe(null)
+  })
+
   test('all wrong ones are told, an id in words', async () => {
     const { host } = await opened()
     const cardId = await world.issueCard()

@@ -62,7 +62,8 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     const names = inputParts.flatMap((part) => Object.keys(operation[part]?.shape ?? {}))
     expect(new Set(names).size).toBe(names.length)
     expect(names).not.toContain('idempotencyKey')
-    const clear = name === 'update_agent' || name === 'update_wallet' ? ['clear'] : []
+    const clears = ['update_agent', 'update_wallet', 'create_subscription'].includes(name)
+    const clear = clears ? ['clear'] : []
     const key = operation.idempotency === 'required' ? ['idempotencyKey'] : []
     expect(properties).toEqual([...names, ...clear, ...key])
     const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
