@@ -86,6 +86,7 @@ describe.each(databases)('a payment on $name', (database) => {
         destinationParty: { data: { type: 'party', id: other.partyId } },
         payment: { data: { type: 'payment', id: data.id } },
         transfer: { data: null },
+        subscription: { data: null },
       },
     })
     expect(got).toStrictEqual({ ...sent, attributes: { ...sent.attributes, direction: 'INBOUND' } })
