@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { enrolAt } from '../approvals-mfa/authenticator.ts'
 import { connect } from '../oauth/application.ts'
 import { openBrowser } from '../oauth/browser.ts'
+import { createVisitor } from '../pages/oauth-site.ts'
 import { allRows } from '../service/books.ts'
 import { databases } from '../support/databases.ts'
 import { createFlows, type Flows } from './flows.ts'
@@ -13,6 +16,7 @@ describe.each(databases)('nothing secret at rest or in words on $name', (databas
     flows = await createFlows(database)
     await flows.overRest()
     await overOAuth(flows)
+    await overPages(flows)
     await flows.overMcp()
   })
   afterAll(() => flows.close())
@@ -47,6 +51,45 @@ describe.each(databases)('nothing secret at rest or in words on $name', (databas
     }
   }
 })
+
+/** A person signs in by a password, after a wrong one, sets up an authenticator app, and pays in a checkout. */
+async function overPages({ on: { world }, canaries }: Flows): Promise<void> {
+  const [password, wrongPassword, number] = [
+    'canary horse battery staple',
+    'canary donkey battery nail',
+    '4000056655665556',
+  ]
+  canaries.add('password', password)
+  canaries.add('wrong password', wrongPassword)
+  canaries.add('card number that a payer typed', number)
+  const { email } = await world.service.seedPassword(password)
+  const app = new Hono().all('*', (c) => world.service.fetch(c.req.raw))
+  const visitor = createVisitor(app)
+  await visitor.open('/sign-in')
+  expect((await visitor.send('/sign-in', { email, password: wrongPassword })).status).toBe(401)
+  await visitor.open('/sign-in')
+  expect((await visitor.send('/sign-in', { email, password })).status).toBe(303)
+  for (const [name, value] of visitor.cookies) canaries.add(`cookie ${name}`, value)
+  canaries.add('seed of an authenticator app', await enrolAt(visitor, world.system))
+  const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
+  const made = await world.post('/subscriptions', terms, { key: world.apiKey })
+  const { clientSecret, checkoutUrl } = made.json.data.attributes
+  canaries.add('clientSecret', clientSecret)
+  canaries.add('checkoutUrl', String(checkoutUrl).split('/').at(-1) ?? '')
+  const payerKey = 'canary_payer_key_'.padEnd(43, 'x')
+  canaries.add('payerKey', payerKey)
+  const pay = async (typed: string) => {
+    const attributes = { clientSecret, payerKey, number: typed, expiry: '12/34', cvv: '987' }
+    const init = { method: 'POST', headers: { 'Content-Type': 'application/json' } }
+    const body = JSON.stringify({ data: { attributes } })
+    const answer = await world.service.fetch(new Request('http://127.0.0.1:4010/checkout/pay', { ...init, body }))
+    return (await answer.json()) as { data?: { attributes: { manageToken: string } }; errors?: unknown }
+  }
+  // A card that the sandbox does not know, and one that it does.
+  expect((await pay(number)).errors).toBeDefined()
+  const { data } = await pay('4242424242424242')
+  canaries.add('manageToken', String(data?.attributes.manageToken))
+}
 
 /** An application signs in, renews its tokens, and looks at them. */
 async function overOAuth({ on: { world }, canaries }: Flows): Promise<void> {
