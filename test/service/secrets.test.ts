@@ -96,7 +96,8 @@ describe.each(databases)('secrets on $name', (database) => {
     for (const row of rows) {
       expect(Object.keys(row).filter((column) => /cvv|cvc|securityCode|number|^pan$/i.test(column))).toEqual([])
       for (const value of Object.values(row)) {
-        if (typeof value === 'string') expect(value).not.toMatch(/cvv|"123"|^123$/i)
+        // As a word of JSON: sealed text has any three letters by chance.
+        if (typeof value === 'string') expect(value).not.toMatch(/cvv\\*"|"123"|^123$/i)
       }
     }
   })
