@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { newId, realSystem, sha256 } from '../src/system.ts'
+import { newId, realSystem, sha256 } from '../src/core/system.ts'
 import { openSandbox } from './sandbox.ts'
 
 export type Value = string | number | null

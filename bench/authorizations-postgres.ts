@@ -8,7 +8,7 @@ import { compare, type Row } from './table.ts'
 const rounds = 5
 const perRound = { sequential: 60, inFlight: 128 } as const
 const mostInFlight = 64
-/** As many as src/service/store/postgres.ts opens. */
+/** As many as src/service/store/engine/postgres.ts opens. */
 const connections = 10
 
 /** Authorizations per second of the service on PostgreSQL, against its statements on bare `pg`. */

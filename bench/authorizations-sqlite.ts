@@ -74,7 +74,7 @@ export function authorizationsPerSecond(sandbox: Sandbox, cards: readonly string
 /** The statements by hand: prepared once, each authorization a transaction with a commit of its own, or `perCommit`. */
 function openBare(path: string) {
   const database = new DatabaseSync(path)
-  // As src/service/store/sqlite.ts sets them.
+  // As src/service/store/engine/sqlite.ts sets them.
   database.exec(`
     pragma journal_mode = wal;
     pragma synchronous = full;

@@ -1,6 +1,6 @@
 import { createClient } from '../src/client/client.ts'
+import { realSystem } from '../src/core/system.ts'
 import { createMcpServer } from '../src/mcp/server.ts'
-import { realSystem } from '../src/system.ts'
 import { openSandbox, type Sandbox } from './sandbox.ts'
 import { opening } from './stdio-server.ts'
 import { judged, median, type Row, summary } from './table.ts'

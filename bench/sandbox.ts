@@ -1,7 +1,7 @@
+import { realSystem } from '../src/core/system.ts'
 import { createService, type Service } from '../src/service/service.ts'
-import { openStore } from '../src/service/store/open.ts'
-import type { Store } from '../src/service/store/store.ts'
-import { realSystem } from '../src/system.ts'
+import { openStore } from '../src/service/store/engine/open.ts'
+import type { Store } from '../src/service/store/engine/store.ts'
 
 /** The service in this process on a database that is seeded. */
 export interface Sandbox {

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { freezeTerms } from '../src/service/domain/subscription-terms.ts'
-import { type Billing, nextEventAtMs, payInCheckout, startBilling } from '../src/service/domain/subscriptions.ts'
+import { newId, realSystem } from '../src/core/system.ts'
+import { freezeTerms } from '../src/service/rules/subscription-terms.ts'
+import { type Billing, nextEventAtMs, payInCheckout, startBilling } from '../src/service/rules/subscriptions.ts'
 import { insertSubscription, type SubscriptionRecord } from '../src/service/store/subscriptions.ts'
 import { defaultWallet } from '../src/service/store/wallets.ts'
-import { newId, realSystem } from '../src/system.ts'
 import { openSandbox, type Sandbox } from './sandbox.ts'
 import { judged, median, type Row, summary } from './table.ts'
 

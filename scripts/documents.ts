@@ -1,6 +1,6 @@
-import type { OperationDefinition } from '../src/operation.ts'
-import { defaultOAuthScopes, oauthScopes, permissions } from '../src/permissions.ts'
-import { type SettingKey, settings } from '../src/settings.ts'
+import { type SettingKey, settings } from '../src/config/settings.ts'
+import type { OperationDefinition } from '../src/core/operation.ts'
+import { defaultOAuthScopes, oauthScopes, permissions } from '../src/core/permissions.ts'
 import { catalogue } from '../tools/index.ts'
 
 /** The part of package.json that other documents repeat. */
@@ -52,7 +52,7 @@ export function manifest(facts: PackageFacts): string {
     user_config: Object.fromEntries(
       asked.map(({ field, title, isBoolean, description, sensitive }) => [
         field,
-        // An empty text counts as unset (src/config.ts).
+        // An empty text counts as unset (src/config/load.ts).
         {
           type: isBoolean ? 'boolean' : 'string',
           title,

@@ -2,7 +2,7 @@ import { crc32, deflateSync } from 'node:zlib'
 
 /** Pixels a side: what stores of extensions ask for. */
 const side = 512
-/** The card of the server's icon (src/mcp/icons.ts), on its field of 16 by 16: left, top, right, bottom. */
+/** The card of the server's icon (src/mcp/tools/icons.ts), on its field of 16 by 16: left, top, right, bottom. */
 const card = [1, 3, 15, 13] as const
 const stripe = [1, 5, 15, 7] as const
 const colour = [0x6b, 0x7c, 0xff, 0xff] as const

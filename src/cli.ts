@@ -9,7 +9,7 @@ else await start()
 async function start(): Promise<void> {
   module.enableCompileCache()
   if (process.argv.length === 2) {
-    const { holdYoungHeap } = await import('./commands/young-heap.ts')
+    const { holdYoungHeap } = await import('./commands/start-memory.ts')
     holdYoungHeap()
     const { stdio } = await import('./commands/stdio.ts')
     await stdio({})

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { McpbManifestSchema } from '@anthropic-ai/mcpb/schemas/0.3'
 import { expect, it } from 'vitest'
 import { manifest, readme, registryEntry } from '../scripts/documents.ts'
-import { settings } from '../src/settings.ts'
+import { settings } from '../src/config/settings.ts'
 
 const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
 

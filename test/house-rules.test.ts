@@ -34,15 +34,15 @@ const without = (pattern: RegExp) => (text: string) =>
 
 /** Which group a file of the product belongs to: the first pattern that matches. */
 const groups = [
-  ['core', /^src\/(operation|permissions|errors|secret-fields|system)\.ts$/],
+  ['core', /^src\/core\//],
   ['cli', /^src\/cli\.ts$/],
-  ['openapi', /^src\/openapi[^/]*\.ts$/],
-  ['support', /^src\/[^/]+\.ts$/],
+  ['openapi', /^src\/openapi\//],
+  ['config', /^src\/config\//],
   ['tools', /^tools\//],
   ['client', /^src\/client\//],
   ['auth', /^src\/auth\//],
   ['mcp', /^src\/mcp\//],
-  ['domain', /^src\/service\/domain\//],
+  ['rules', /^src\/service\/rules\//],
   ['service', /^src\/service\//],
   ['simulate', /^src\/simulate\//],
   ['commands', /^src\/commands\//],
@@ -53,16 +53,16 @@ type Group = (typeof groups)[number][0]
 /** What a group may import besides itself. */
 const mayImport: Record<Group, readonly Group[]> = {
   core: [],
-  support: ['core'],
+  config: ['core'],
   tools: ['core'],
-  openapi: ['core', 'support', 'tools'],
-  client: ['core', 'support', 'tools'],
-  auth: ['core', 'support', 'client'],
-  mcp: ['core', 'support', 'tools', 'client', 'auth'],
-  domain: ['core', 'tools'],
-  service: ['core', 'support', 'tools', 'openapi', 'domain'],
-  simulate: ['core', 'support', 'tools', 'client'],
-  commands: ['core', 'support', 'tools', 'openapi', 'client', 'auth', 'mcp', 'service', 'simulate'],
+  openapi: ['core', 'config', 'tools'],
+  client: ['core', 'config', 'tools'],
+  auth: ['core', 'config', 'client'],
+  mcp: ['core', 'config', 'tools', 'client', 'auth'],
+  rules: ['core', 'tools'],
+  service: ['core', 'config', 'tools', 'openapi', 'rules'],
+  simulate: ['core', 'config', 'tools', 'client'],
+  commands: ['core', 'config', 'tools', 'openapi', 'client', 'auth', 'mcp', 'service', 'simulate'],
   cli: groups.map(([group]) => group),
 }
 
@@ -78,20 +78,20 @@ const rules: readonly Rule[] = [
     good: { path: 'src/cli.ts', text: "import { app } from './service/app.ts'" },
   },
   {
-    name: 'the domain imports errors, types and permissions only',
-    covers: inside('src/service/domain'),
+    name: 'a rule of the service imports errors, types and permissions only',
+    covers: inside('src/service/rules'),
     faults: (text, path) =>
       importsOf(text, path)
         .filter(({ file, typeOnly }) => {
           if (file === undefined) return !typeOnly
-          if (file === 'src/errors.ts' || file === 'src/permissions.ts') return false
-          if (file === 'src/operation.ts' || file.startsWith('tools/')) return !typeOnly
-          return !file.startsWith('src/service/domain/')
+          if (file === 'src/core/errors.ts' || file === 'src/core/permissions.ts') return false
+          if (file === 'src/core/operation.ts' || file.startsWith('tools/')) return !typeOnly
+          return !file.startsWith('src/service/rules/')
         })
         .map(({ from }) => `imports ${from}`),
-    bad: { path: 'src/service/domain/cards.ts', text: "import { newId } from '../../system.ts'" },
+    bad: { path: 'src/service/rules/cards.ts', text: "import { newId } from '../../core/system.ts'" },
     good: {
-      path: 'src/service/domain/cards.ts',
+      path: 'src/service/rules/cards.ts',
       text: "import type { AgentCard } from '../../../tools/agent-cards.ts'",
     },
   },
@@ -99,12 +99,12 @@ const rules: readonly Rule[] = [
     name: 'only the store imports a database',
     covers: (path) => product(path) && !path.startsWith('src/service/store/'),
     faults: (text, path) => packageFaults(text, path, /^(kysely|pg|node:sqlite|sqlite)(\/|$)/),
-    bad: { path: 'src/service/handlers/wallets.ts', text: "import { sql } from 'kysely'" },
-    good: { path: 'src/service/store/store.ts', text: "import { sql } from 'kysely'" },
+    bad: { path: 'src/service/operations/wallets.ts', text: "import { sql } from 'kysely'" },
+    good: { path: 'src/service/store/engine/store.ts', text: "import { sql } from 'kysely'" },
   },
   {
-    name: 'time, randomness and waiting come from src/system.ts',
-    covers: (path) => product(path) && path !== 'src/system.ts' && path !== 'src/service/domain/calendar.ts',
+    name: 'time, randomness and waiting come from src/core/system.ts',
+    covers: (path) => product(path) && path !== 'src/core/system.ts' && path !== 'src/service/rules/calendar.ts',
     faults: (text, path) => [
       ...packageFaults(text, path, /^(node:)?(crypto|timers|perf_hooks)(\/|$)/),
       ...without(
@@ -116,14 +116,14 @@ const rules: readonly Rule[] = [
   },
   {
     name: 'the calendar computes with dates and reads no clock',
-    covers: (path) => path === 'src/service/domain/calendar.ts',
+    covers: (path) => path === 'src/service/rules/calendar.ts',
     faults: without(/\bDate\.now\b|\bnew Date\(\)|\bDate\(\)/),
-    bad: { path: 'src/service/domain/calendar.ts', text: 'const today = new Date()' },
-    good: { path: 'src/service/domain/calendar.ts', text: 'const day = new Date(ms)' },
+    bad: { path: 'src/service/rules/calendar.ts', text: 'const today = new Date()' },
+    good: { path: 'src/service/rules/calendar.ts', text: 'const day = new Date(ms)' },
   },
   {
-    name: 'the environment is read in src/config.ts',
-    covers: (path) => product(path) && path !== 'src/config.ts',
+    name: 'the environment is read in src/config/load.ts',
+    covers: (path) => product(path) && path !== 'src/config/load.ts',
     faults: (text, path) => [
       ...packageFaults(text, path, /^(node:)?process$/),
       ...without(/\bprocess\.env\b|\bprocess\[/)(text),
@@ -145,15 +145,15 @@ const rules: readonly Rule[] = [
       const lines = text.trimEnd().split('\n').length
       return lines > 300 ? [`has ${lines} lines`] : []
     },
-    bad: { path: 'src/log.ts', text: 'x\n'.repeat(301) },
-    good: { path: 'src/log.ts', text: 'x\n'.repeat(300) },
+    bad: { path: 'src/config/log.ts', text: 'x\n'.repeat(301) },
+    good: { path: 'src/config/log.ts', text: 'x\n'.repeat(300) },
   },
   {
-    name: 'a file is named after its idea, and only the catalogue and the handlers have an index',
+    name: 'a file is named after its idea, and only the catalogue and the operations of the service have an index',
     covers: code,
     faults: (_, path) => {
       const name = posix.basename(path).replace(/\..*$/, '')
-      const index = name === 'index' && !['tools/index.ts', 'src/service/handlers/index.ts'].includes(path)
+      const index = name === 'index' && !['tools/index.ts', 'src/service/operations/index.ts'].includes(path)
       return index || /^(utils?|helpers?|misc|common)$/.test(name) ? [`is named ${name}`] : []
     },
     bad: { path: 'src/mcp/utils.ts', text: '' },
@@ -180,8 +180,8 @@ const rules: readonly Rule[] = [
     covers: (path) => path !== 'package-lock.json',
     faults: (text) =>
       [...text.matchAll(new RegExp(`\\b(${['TO', 'FIX'].join('DO|')}ME)\\b`, 'g'))].map(([word]) => `has ${word}`),
-    bad: { path: 'src/log.ts', text: `// ${'TO'}DO: later` },
-    good: { path: 'src/log.ts', text: '// Todos are resources.' },
+    bad: { path: 'src/config/log.ts', text: `// ${'TO'}DO: later` },
+    good: { path: 'src/config/log.ts', text: '// Todos are resources.' },
   },
   {
     name: 'no file names the host of a package registry',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineOperation } from '../src/operation.ts'
+import { defineOperation } from '../src/core/operation.ts'
 import { CentsOrZero, Description, Formed, Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
 const window = CentsOrZero.nullable().optional()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { defineOperation } from '../src/operation.ts'
-import { scopes } from '../src/permissions.ts'
-import { secret } from '../src/secret-fields.ts'
+import { defineOperation } from '../src/core/operation.ts'
+import { scopes } from '../src/core/permissions.ts'
+import { secret } from '../src/core/secret-fields.ts'
 import { Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
 const attributes = {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineOperation } from '../src/operation.ts'
+import { defineOperation } from '../src/core/operation.ts'
 import { Id, resource } from './schemas.ts'
 
 /** Whom a credential acts as (spec: GET /whoami). The id is the party's. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { defineOperation } from '../src/operation.ts'
-import { delegable } from '../src/permissions.ts'
+import { defineOperation } from '../src/core/operation.ts'
+import { delegable } from '../src/core/permissions.ts'
 import { Cents, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
 
 export const invitationStatuses = ['PENDING', 'ACCEPTED', 'DECLINED', 'EXPIRED', 'CANCELED'] as const

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineOperation } from '../src/operation.ts'
+import { defineOperation } from '../src/core/operation.ts'
 import { Id, listQuery, resource, Timestamp } from './schemas.ts'
 
 const delegationStatuses = ['ACTIVE', 'REVOKED', 'EXPIRED', 'SUSPENDED'] as const

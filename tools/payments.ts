@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { defineOperation } from '../src/operation.ts'
-import { secret } from '../src/secret-fields.ts'
+import { defineOperation } from '../src/core/operation.ts'
+import { secret } from '../src/core/secret-fields.ts'
 import {
   Cents,
   Currency,

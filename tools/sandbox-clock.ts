@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineOperation } from '../src/operation.ts'
+import { defineOperation } from '../src/core/operation.ts'
 import { resource, Timestamp } from './schemas.ts'
 
 /** The sandbox's clock: it drives card expiry, holds and replay windows, and only moves forward. */

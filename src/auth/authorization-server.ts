@@ -8,8 +8,8 @@ import {
   None,
   tokenRevocation,
 } from 'openid-client'
-import { Failure, show } from '../errors.ts'
-import { parseBaseUrl } from '../setting-values.ts'
+import { parseBaseUrl } from '../config/values.ts'
+import { Failure, show } from '../core/errors.ts'
 import { oauthErrorCode, oauthFailure } from './oauth-failure.ts'
 import type { Fetch } from './resource-metadata.ts'
 

@@ -1,5 +1,5 @@
 import { authorizationCodeGrant, buildAuthorizationUrl, calculatePKCECodeChallenge } from 'openid-client'
-import { newSecret } from '../system.ts'
+import { newSecret } from '../core/system.ts'
 import { reaching } from './authorization-server.ts'
 import { openCallback } from './callback.ts'
 import { keepLogin, needEndpoint, prepareSignIn, type SignInOptions } from './sign-in.ts'

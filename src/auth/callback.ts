@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Failure } from '../errors.ts'
-import { equalSecrets, type System } from '../system.ts'
+import { Failure } from '../core/errors.ts'
+import { equalSecrets, type System } from '../core/system.ts'
 
 interface Callback {
   /** The redirect address, on a free port of this machine. */

@@ -4,8 +4,8 @@ import {
   initiateDeviceAuthorization,
   type TokenEndpointResponse,
 } from 'openid-client'
-import { Failure } from '../errors.ts'
-import type { System } from '../system.ts'
+import { Failure } from '../core/errors.ts'
+import type { System } from '../core/system.ts'
 import { deviceGrant, reaching } from './authorization-server.ts'
 import { oauthErrorCode } from './oauth-failure.ts'
 import { keepLogin, needEndpoint, prepareSignIn, type SignIn, type SignInOptions } from './sign-in.ts'

@@ -1,7 +1,7 @@
 import { open, readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { Failure } from '../errors.ts'
-import { newSecret, type System } from '../system.ts'
+import { Failure } from '../core/errors.ts'
+import { newSecret, type System } from '../core/system.ts'
 
 /** How long the work under a lock may take. A claim that is older is that of a process which died. */
 const holdMs = 60_000

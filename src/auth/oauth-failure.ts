@@ -1,5 +1,5 @@
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client'
-import { Failure, maskSecrets } from '../errors.ts'
+import { Failure, maskSecrets } from '../core/errors.ts'
 
 /** What went wrong with an authorization server, in one line that holds no token. */
 export function oauthFailure(error: unknown, issuer: string): Failure {

@@ -1,5 +1,5 @@
 import { refreshTokenGrant, type TokenEndpointResponse } from 'openid-client'
-import { Failure } from '../errors.ts'
+import { Failure } from '../core/errors.ts'
 import { openAuthorizationServer } from './authorization-server.ts'
 import { oauthErrorCode, oauthFailure } from './oauth-failure.ts'
 import type { Fetch } from './resource-metadata.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { send } from '../client/send.ts'
-import { Failure, show } from '../errors.ts'
-import { parseBaseUrl } from '../setting-values.ts'
+import { parseBaseUrl } from '../config/values.ts'
+import { Failure, show } from '../core/errors.ts'
 
 export type Fetch = (request: Request) => Promise<Response>
 

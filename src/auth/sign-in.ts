@@ -1,6 +1,6 @@
 import type { Configuration, TokenEndpointResponse } from 'openid-client'
-import { Failure } from '../errors.ts'
-import type { System } from '../system.ts'
+import { Failure } from '../core/errors.ts'
+import type { System } from '../core/system.ts'
 import { knowsClient, openAuthorizationServer, registerClient } from './authorization-server.ts'
 import { type Fetch, readResourceMetadata } from './resource-metadata.ts'
 import type { Login, TokenStore } from './token-store.ts'

@@ -1,5 +1,5 @@
 import { tokenRevocation } from 'openid-client'
-import { Failure } from '../errors.ts'
+import { Failure } from '../core/errors.ts'
 import { openAuthorizationServer, reaching } from './authorization-server.ts'
 import type { SignInOptions } from './sign-in.ts'
 import type { Login } from './token-store.ts'

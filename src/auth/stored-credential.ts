@@ -1,5 +1,5 @@
 import type { Log } from '../client/client.ts'
-import { Failure } from '../errors.ts'
+import { Failure } from '../core/errors.ts'
 import type { SignInOptions } from './sign-in.ts'
 import type { Login } from './token-store.ts'
 

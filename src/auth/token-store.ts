@@ -1,8 +1,8 @@
 import { chmod, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { Failure } from '../errors.ts'
-import type { System } from '../system.ts'
+import { Failure } from '../core/errors.ts'
+import type { System } from '../core/system.ts'
 import { withFileLock } from './file-lock.ts'
 
 const Login = z.object({

@@ -1,6 +1,6 @@
-import { type ErrorSource, fail, maskSecrets, show } from '../errors.ts'
-import { type InvalidValue, invalidValues, jsonPointer } from '../invalid-value.ts'
-import { inputParts, type OperationDefinition, relationshipOf } from '../operation.ts'
+import { type ErrorSource, fail, maskSecrets, show } from '../core/errors.ts'
+import { type InvalidValue, invalidValues, jsonPointer } from '../core/invalid-value.ts'
+import { inputParts, type OperationDefinition, relationshipOf } from '../core/operation.ts'
 
 /** A flat input, checked and put where the operation declares each argument. */
 export interface PreparedInput {

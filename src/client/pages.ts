@@ -1,4 +1,4 @@
-import type { OperationDefinition, SentInput } from '../operation.ts'
+import type { OperationDefinition, SentInput } from '../core/operation.ts'
 import type { CallOptions, CallResult, Client } from './client.ts'
 
 /** A list that never ends is a fault of the service: 1000 pages are 100,000 records at the largest limit. */

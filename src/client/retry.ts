@@ -1,4 +1,4 @@
-import { parseTimestamp, type System } from '../system.ts'
+import { parseTimestamp, type System } from '../core/system.ts'
 import { type Answer, tooLarge } from './send.ts'
 
 const maximumAttempts = 4

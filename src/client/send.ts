@@ -1,5 +1,5 @@
-import type { Failure } from '../errors.ts'
-import { deadline } from '../system.ts'
+import type { Failure } from '../core/errors.ts'
+import { deadline } from '../core/system.ts'
 
 /** What came back for one request. */
 export type Answer =

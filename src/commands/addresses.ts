@@ -1,4 +1,4 @@
-import type { Config } from '../settings.ts'
+import type { Config } from '../config/settings.ts'
 
 /** Stands for the address of a service that is called without a network. */
 export const embeddedAddress = 'http://sandbox.invalid'

@@ -1,5 +1,5 @@
-import { configFor } from '../config.ts'
-import type { CommandName, Config } from '../settings.ts'
+import { configFor } from '../config/load.ts'
+import type { CommandName, Config } from '../config/settings.ts'
 import type { Flags } from './main.ts'
 
 /** The settings of the command that this process runs. What it does not read, the person at the terminal is told. */

@@ -1,5 +1,5 @@
 import { ApiError } from '../client/api-error.ts'
-import { Failure } from '../errors.ts'
+import { Failure } from '../core/errors.ts'
 import { orExplain } from './explain.ts'
 
 /** Runs a command; a refusal too is told in one line, and ends the process with 1. */

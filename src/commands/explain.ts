@@ -1,4 +1,4 @@
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/load.ts'
 
 /** Runs a command; what the person at the terminal can mend is told in one line, and ends the process with 2. */
 export async function orExplain(command: () => Promise<void>): Promise<void> {

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
-import type { ConfigSources } from '../config.ts'
-import { type CommandName, settings } from '../settings.ts'
+import type { ConfigSources } from '../config/load.ts'
+import { type CommandName, settings } from '../config/settings.ts'
 import { simulateHelp, simulateOptions } from '../simulate/options.ts'
 import { version } from './version.ts'
 

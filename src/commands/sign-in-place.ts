@@ -1,10 +1,10 @@
 import type { SignInOptions } from '../auth/sign-in.ts'
 import { createTokenStore } from '../auth/token-store.ts'
 import { createRemoteFetch } from '../client/remote.ts'
-import { ConfigError, dataDirectory } from '../config.ts'
-import { parseBaseUrl } from '../setting-values.ts'
-import type { Config } from '../settings.ts'
-import { realSystem } from '../system.ts'
+import { ConfigError, dataDirectory } from '../config/load.ts'
+import type { Config } from '../config/settings.ts'
+import { parseBaseUrl } from '../config/values.ts'
+import { realSystem } from '../core/system.ts'
 import { servedAddress } from './addresses.ts'
 
 /** Runs `work` with this user's logins and a network, for the configured address. */

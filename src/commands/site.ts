@@ -1,4 +1,4 @@
-import type { Caller } from '../service/client-address.ts'
+import type { Caller } from '../service/request/client-address.ts'
 import { type McpOverHttp, mcpOverHttp } from './mcp-over-http.ts'
 
 /** All that `serve` answers: the API, its pages, signing in, and MCP. */

@@ -1,7 +1,7 @@
-import { Failure } from '../errors.ts'
-import { keepNewest } from '../newest.ts'
-import { tokenExchangeGrant } from '../service/oauth/resources.ts'
-import { type System, sha256 } from '../system.ts'
+import { keepNewest } from '../core/bounded-map.ts'
+import { Failure } from '../core/errors.ts'
+import { type System, sha256 } from '../core/system.ts'
+import { tokenExchangeGrant } from '../service/tokens/resources.ts'
 
 interface TokenExchange {
   fetch: (request: Request) => Promise<Response>

@@ -1,5 +1,5 @@
-import { isChosen, mayCall, type Offerable, type ToolChoice } from './offered.ts'
 import type { McpServerOptions } from './serving.ts'
+import { isChosen, mayCall, type Offerable, type ToolChoice } from './tools/offered.ts'
 
 /**
  * What makes a model use the tools right, in a few lines. Fixed text, of which nothing that anybody stored is part; it

@@ -8,11 +8,11 @@ import {
 import { issueAgentCard } from '../../tools/agent-cards.ts'
 import { listApprovals } from '../../tools/approvals.ts'
 import { simulateCardAuthorization } from '../../tools/card-transactions.ts'
-import { show } from '../errors.ts'
-import type { OperationDefinition } from '../operation.ts'
+import { show } from '../core/errors.ts'
+import type { OperationDefinition } from '../core/operation.ts'
 import { pageOf } from './list-page.ts'
-import { mayCall } from './offered.ts'
 import type { Serving } from './serving.ts'
+import { mayCall } from './tools/offered.ts'
 
 /** The prompts whose tools the connection has. */
 export function listPrompts(serving: Serving, cursor: string | undefined): ListPromptsResult {

@@ -1,12 +1,12 @@
 import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server'
-import type { Environment } from '../operation.ts'
-import { realSystem } from '../system.ts'
-import { asksPeople, confirmByDefault } from './confirm-settings.ts'
-import { serverIcons } from './icons.ts'
+import type { Environment } from '../core/operation.ts'
+import { realSystem } from '../core/system.ts'
 import { instructionsFor } from './instructions.ts'
-import type { ToolChoice } from './offered.ts'
-import { createRequestStates } from './request-states.ts'
+import { asksPeople, confirmByDefault } from './people/confirm-settings.ts'
+import { createRequestStates } from './people/request-states.ts'
 import { longestAddress, type McpServerOptions, type Serving, type Ways } from './serving.ts'
+import { serverIcons } from './tools/icons.ts'
+import type { ToolChoice } from './tools/offered.ts'
 
 export type { McpServerOptions } from './serving.ts'
 
@@ -69,9 +69,9 @@ class IdentifiedServer extends Server {
 
 function answerTools(serving: Serving): void {
   const { server, client, log } = serving
-  let loading: Promise<typeof import('./tool-calls.ts')> | undefined
+  let loading: Promise<typeof import('./tools/call.ts')> | undefined
   const load = () => {
-    loading ??= import('./tool-calls.ts')
+    loading ??= import('./tools/call.ts')
     return loading
   }
   server.setRequestHandler('tools/list', async ({ params }) => {
@@ -90,7 +90,7 @@ const mostSubscribedCharacters = 64 * 1024
 
 function answerResources(serving: Serving): void {
   const { server } = serving
-  const load = () => import('./resources.ts')
+  const load = () => import('./resources/resources.ts')
   server.setRequestHandler('resources/list', async ({ params }) =>
     (await load()).listResources(serving, params?.cursor),
   )
@@ -127,6 +127,6 @@ function answerPrompts(serving: Serving): void {
     return (await import('./prompts.ts')).getPrompt(serving, params.name, params.arguments)
   })
   server.setRequestHandler('completion/complete', async ({ params }) => {
-    return (await import('./completions.ts')).complete(serving, params)
+    return (await import('./resources/completions.ts')).complete(serving, params)
   })
 }

@@ -1,9 +1,9 @@
 import type { Resource, Server, ServerContext } from '@modelcontextprotocol/server'
 import type { Client, Log } from '../client/client.ts'
-import type { Toolset } from '../operation.ts'
-import type { System } from '../system.ts'
-import type { ConfirmSettings } from './confirm-settings.ts'
-import type { ToolChoice } from './offered.ts'
+import type { Toolset } from '../core/operation.ts'
+import type { System } from '../core/system.ts'
+import type { ConfirmSettings } from './people/confirm-settings.ts'
+import type { ToolChoice } from './tools/offered.ts'
 
 export interface McpServerOptions extends ToolChoice {
   /** Gives the client; first asked for when the tools are listed or called. */

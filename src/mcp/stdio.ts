@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { type StdioServerHandle, serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { Log } from '../client/client.ts'
-import type { System } from '../system.ts'
+import type { System } from '../core/system.ts'
 import { createLineReader } from './lines.ts'
 
 interface StdioOptions {

@@ -1,13 +1,13 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
-import { Failure } from '../errors.ts'
-import type { Logger } from '../log.ts'
-import { deadline, newId, type System } from '../system.ts'
-import { type Caller, clientAddress } from './client-address.ts'
-import { answerEarly } from './early-answers.ts'
-import { isLoopback, loopbackNames } from './loopback.ts'
-import { refusal, requestId } from './reply.ts'
+import type { Logger } from '../config/log.ts'
+import { Failure } from '../core/errors.ts'
+import { isLoopback, loopbackNames } from '../core/loopback.ts'
+import { deadline, newId, type System } from '../core/system.ts'
+import { type Caller, clientAddress } from './request/client-address.ts'
+import { answerEarly } from './request/early-answers.ts'
+import { refusal, requestId } from './request/reply.ts'
 
 export interface ListenOptions {
   fetch: (request: Request, caller: Caller) => Promise<Response>

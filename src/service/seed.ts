@@ -1,7 +1,8 @@
-import type { Environment } from '../operation.ts'
-import { delegable, scopes } from '../permissions.ts'
-import { newId, newSecret, type System, sha256 } from '../system.ts'
-import { credentialPrefix, displayPrefix } from './secrets.ts'
+import type { Environment } from '../core/operation.ts'
+import { delegable, scopes } from '../core/permissions.ts'
+import { newId, newSecret, type System, sha256 } from '../core/system.ts'
+import { readTimes } from './request/due.ts'
+import type { Store, Transaction } from './store/engine/store.ts'
 import {
   createAgent,
   createCredential,
@@ -12,9 +13,8 @@ import {
   replaceSecret,
   seededCredentials,
 } from './store/provision.ts'
-import type { Store, Transaction } from './store/store.ts'
-import type { CredentialRow } from './store/tables.ts'
-import { readTimes } from './time.ts'
+import type { CredentialRow } from './store/schema/tables.ts'
+import { credentialPrefix, displayPrefix } from './tokens/secrets.ts'
 
 /** Secrets for the seeded keys that the start was given; a key that never had one gets a random one. */
 export interface SeedSecrets {

@@ -1,23 +1,23 @@
-import { Failure } from '../errors.ts'
-import type { Logger } from '../log.ts'
-import type { Environment } from '../operation.ts'
-import type { Config } from '../settings.ts'
-import { newSecret, type System, sha256 } from '../system.ts'
-import type { Actor } from './actor.ts'
-import { actorNow } from './admission.ts'
+import type { Logger } from '../config/log.ts'
+import type { Config } from '../config/settings.ts'
+import { Failure } from '../core/errors.ts'
+import type { Environment } from '../core/operation.ts'
+import { newSecret, type System, sha256 } from '../core/system.ts'
 import { createApp } from './app.ts'
-import type { Caller } from './client-address.ts'
-import type { counted } from './incoming.ts'
-import { createLastUses } from './last-use.ts'
-import { createAccessTokens } from './oauth/access-tokens.ts'
 import { createPublicFetch } from './oauth/public-fetch.ts'
 import { createSignIn } from './oauth/sign-in.ts'
-import { createRateLimiter, type RateLimit } from './rate-limit.ts'
-import { credentialPrefix } from './secrets.ts'
+import type { Actor } from './request/actor.ts'
+import { actorNow } from './request/admission.ts'
+import type { Caller } from './request/client-address.ts'
+import type { counted } from './request/incoming.ts'
+import { createLastUses } from './request/last-use.ts'
+import { createRateLimiter, type RateLimit } from './request/rate-limit.ts'
+import { createUpkeep, type Upkeep } from './request/upkeep.ts'
 import { type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
+import type { Store } from './store/engine/store.ts'
 import { rootKeys } from './store/root-keys.ts'
-import type { Store } from './store/store.ts'
-import { createUpkeep, type Upkeep } from './upkeep.ts'
+import { createAccessTokens } from './tokens/access-tokens.ts'
+import { credentialPrefix } from './tokens/secrets.ts'
 
 export interface ServiceOptions {
   store: Store
@@ -101,7 +101,7 @@ export function createService({
       return credential
     },
     upkeep: createUpkeep({ store, log }),
-    rotateKeys: async () => (await import('./rotate-keys.ts')).rotateKeys(store, system),
+    rotateKeys: async () => (await import('./tokens/rotate-keys.ts')).rotateKeys(store, system),
     derivedSecret: async (purpose) => (await store.read(rootKeys)).derive(1, `derived ${purpose}`),
     derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(`derived ${purpose}`),
     seedPassword: (given) => signIn.seedPassword(given),

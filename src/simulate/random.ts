@@ -1,4 +1,4 @@
-import { sha256 } from '../system.ts'
+import { sha256 } from '../core/system.ts'
 
 /** Numbers that look random and are the same for the same seed. */
 export interface Random {

@@ -1,4 +1,4 @@
-import { parseTimestamp } from '../system.ts'
+import { parseTimestamp } from '../core/system.ts'
 import type { Action } from './action.ts'
 import { clockStepSeconds, type Facts } from './facts.ts'
 

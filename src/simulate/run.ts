@@ -1,4 +1,4 @@
-import type { System } from '../system.ts'
+import type { System } from '../core/system.ts'
 import { type Action, argumentsOf, describeAction } from './action.ts'
 import { describeFacts, equalFacts, type Facts, outcomeOf } from './facts.ts'
 import { compareEnd } from './final-check.ts'

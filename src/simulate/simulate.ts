@@ -1,5 +1,5 @@
-import { ConfigError } from '../config.ts'
-import { type System, sha256 } from '../system.ts'
+import { ConfigError } from '../config/load.ts'
+import { type System, sha256 } from '../core/system.ts'
 import type { Action } from './action.ts'
 import { planHistory } from './plan.ts'
 import { failureText, reportText, type Shrunk } from './report.ts'

@@ -1,5 +1,5 @@
-import { ConfigError } from '../config.ts'
-import { parseTimestamp } from '../system.ts'
+import { ConfigError } from '../config/load.ts'
+import { parseTimestamp } from '../core/system.ts'
 import { type Balance, type Start, walletName } from './model.ts'
 import { createReader, type Reader, type ToolAnswer } from './reader.ts'
 

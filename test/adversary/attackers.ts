@@ -1,5 +1,5 @@
-import type { OperationDefinition } from '../../src/operation.ts'
-import { delegable, permissions, type Scope, scopes } from '../../src/permissions.ts'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { delegable, permissions, type Scope, scopes } from '../../src/core/permissions.ts'
 import type { Grounds } from '../isolation/places.ts'
 import type { Sample } from '../isolation/samples.ts'
 import { addAgent, addDelegation, addKey, addParty } from '../support/world.ts'

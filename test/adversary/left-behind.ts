@@ -1,4 +1,4 @@
-import { allTables } from '../service/books.ts'
+import { allTables } from '../ledger/books.ts'
 import type { World } from '../support/world.ts'
 
 /** What every request of a known caller writes, refused or not: when its key was last used. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { OperationDefinition } from '../../src/operation.ts'
+import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { type Grounds, grounds } from '../isolation/places.ts'
 import { type Asked, send } from '../isolation/prober.ts'

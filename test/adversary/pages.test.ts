@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { OperationDefinition } from '../../src/operation.ts'
+import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue } from '../../tools/index.ts'
 import { databases } from '../support/databases.ts'
 import { doorGrounds, type Grounds, spoilt } from './doors.ts'

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { createStoredCredential } from '../../src/auth/stored-credential.ts'
 import { createTokenStore } from '../../src/auth/token-store.ts'
 import { createRemoteFetch } from '../../src/client/remote.ts'
-import { realSystem } from '../../src/system.ts'
+import { realSystem } from '../../src/core/system.ts'
 
 // A process of a user who has signed in: for each line it reads it writes the token it would call the API with.
 

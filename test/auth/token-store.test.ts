@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createTokenStore, type Login, type Logins } from '../../src/auth/token-store.ts'
-import { realSystem } from '../../src/system.ts'
+import { realSystem } from '../../src/core/system.ts'
 import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 
 let home: string

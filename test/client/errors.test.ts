@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ApiError } from '../../src/client/api-error.ts'
-import { errorTable } from '../../src/errors.ts'
+import { errorTable } from '../../src/core/errors.ts'
 import { broken, card, cardId, credential, issue, json, keys, refusing, scriptedClient, thrown } from './scripted.ts'
 
 async function errorOf(steps: Parameters<typeof scriptedClient>[0]): Promise<ApiError> {

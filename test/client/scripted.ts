@@ -1,5 +1,5 @@
 import { type ClientOptions, createClient } from '../../src/client/client.ts'
-import type { System } from '../../src/system.ts'
+import type { System } from '../../src/core/system.ts'
 
 /** A request as the scripted service saw it. */
 export interface Seen {

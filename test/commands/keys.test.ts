@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openStore } from '../../src/service/store/open.ts'
+import { realSystem } from '../../src/core/system.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
 import { rootKeys } from '../../src/service/store/root-keys.ts'
-import { realSystem } from '../../src/system.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 const secret = 'a-secret-that-is-long-enough-to-be-one'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { allRows } from '../service/books.ts'
-import { expectRefusal } from '../service/refusals.ts'
+import { allRows } from '../ledger/books.ts'
+import { expectRefusal } from '../request/refusals.ts'
 import { databases } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { exchange, exchangeOf, postAgentKey } from './requests.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectRefusal } from '../service/refusals.ts'
+import { expectRefusal } from '../request/refusals.ts'
 import { databases } from '../support/databases.ts'
 import { addDelegation, addParty, addUserToken, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { exchanged, postAgentKey } from './requests.ts'

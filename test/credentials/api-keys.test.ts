@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Scope, scopes } from '../../src/permissions.ts'
-import { expectRefusal } from '../service/refusals.ts'
+import { type Scope, scopes } from '../../src/core/permissions.ts'
+import { expectRefusal } from '../request/refusals.ts'
 import { databases } from '../support/databases.ts'
 import { addKey, addParty, addUserToken, createWorld, type World } from '../support/world.ts'
 

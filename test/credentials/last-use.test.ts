@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createLastUses } from '../../src/service/last-use.ts'
-import type { Transaction } from '../../src/service/store/store.ts'
+import { createLastUses } from '../../src/service/request/last-use.ts'
+import type { Transaction } from '../../src/service/store/engine/store.ts'
 
 describe('the last uses of keys', () => {
   test('are taken on by one request, and by another when that one failed', () => {

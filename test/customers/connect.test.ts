@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { delegable } from '../../src/permissions.ts'
-import { permissionWords } from '../../src/service/pages/connect-words.ts'
+import { delegable } from '../../src/core/permissions.ts'
+import { permissionWords } from '../../src/service/pages/connect/words.ts'
 import { databases } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Inviters, inviters } from './world.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { delegable } from '../../src/permissions.ts'
+import { delegable } from '../../src/core/permissions.ts'
 import { databases } from '../support/databases.ts'
 import { addKey, createWorld, type World } from '../support/world.ts'
 import { type Inviters, inviters, person } from './world.ts'

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Failure } from '../../src/errors.ts'
+import { Failure } from '../../src/core/errors.ts'
 import {
   applyToInvitation,
   cancelReasonOf,
   type InvitationEvent,
   invitationTransitions,
   pendingInvitation,
-} from '../../src/service/domain/customer-invitations.ts'
+} from '../../src/service/rules/customer-invitations.ts'
 import {
   cancelInvitationsOfAgent,
   changeInvitation,

@@ -1,4 +1,4 @@
-import { camelCase, type OperationDefinition } from '../../src/operation.ts'
+import { camelCase, type OperationDefinition } from '../../src/core/operation.ts'
 import type { OperationKey } from '../../tools/index.ts'
 import * as make from './makers.ts'
 import { type CredentialKind, credentialKinds, limitedGrants } from './places.ts'

@@ -1,5 +1,5 @@
-import { delegable } from '../../src/permissions.ts'
-import { newId } from '../../src/system.ts'
+import { delegable } from '../../src/core/permissions.ts'
+import { newId } from '../../src/core/system.ts'
 import { addDelegation, addParty } from '../support/world.ts'
 import { type Grounds, type Place, reviewedCents, uselessGrant } from './places.ts'
 

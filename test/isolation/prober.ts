@@ -1,5 +1,5 @@
-import type { OperationDefinition } from '../../src/operation.ts'
-import { allRows } from '../service/books.ts'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { allRows } from '../ledger/books.ts'
 import type { databases } from '../support/databases.ts'
 import type { Answer } from '../support/world.ts'
 import type { Cell } from './cells.ts'

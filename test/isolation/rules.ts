@@ -1,5 +1,5 @@
-import type { OperationDefinition } from '../../src/operation.ts'
-import { type OAuthScope, oauthScopes, permissions } from '../../src/permissions.ts'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { type OAuthScope, oauthScopes, permissions } from '../../src/core/permissions.ts'
 import { type CredentialKind, scopesOfGrant } from './places.ts'
 import type { Sample } from './samples.ts'
 

@@ -1,4 +1,4 @@
-import type { Delegable, OAuthScope } from '../../src/permissions.ts'
+import type { Delegable, OAuthScope } from '../../src/core/permissions.ts'
 import type { OperationKey } from '../../tools/index.ts'
 import type { Ids, Maker } from './makers.ts'
 import * as make from './makers.ts'

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { proveBooks } from '../ledger/books.ts'
 import { startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { created, type Payer, payer } from '../payments/payer.ts'
-import { proveBooks } from '../service/books.ts'
 import { sqlite } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { openHost, type Question, type TestHost } from './host.ts'

@@ -1,7 +1,7 @@
 import { RESOURCE_MIME_TYPE, RESOURCE_URI_META_KEY } from '@modelcontextprotocol/ext-apps/server'
 import { describe, expect, test } from 'vitest'
+import type { OperationDefinition } from '../../src/core/operation.ts'
 import { appResources, toolUiMeta } from '../../src/mcp/ui/apps.ts'
-import type { OperationDefinition } from '../../src/operation.ts'
 import { catalogue } from '../../tools/index.ts'
 
 const operations = Object.values<OperationDefinition>(catalogue)

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { proveBooks } from '../ledger/books.ts'
 import { startBrowser, type TestBrowser } from '../pages/browser.ts'
-import { proveBooks } from '../service/books.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { openHost, type TestHost } from './host.ts'

@@ -1,5 +1,5 @@
-import { boundMcpSessions, createMcpSessionsSchema } from '../../src/service/store/mcp-sessions-schema.ts'
-import type { Store } from '../../src/service/store/store.ts'
+import type { Store } from '../../src/service/store/engine/store.ts'
+import { boundMcpSessions, createMcpSessionsSchema } from '../../src/service/store/schema/mcp-sessions-schema.ts'
 
 /** Makes the tables of MCP sessions, unless the migrations made them. */
 export async function withSessionTables(store: Store): Promise<void> {

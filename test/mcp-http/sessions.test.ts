@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { sha256 } from '../../src/core/system.ts'
 import { createMemorySessions } from '../../src/mcp/http/memory-sessions.ts'
-import { sha256 } from '../../src/system.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { allEvents, createHosting, eventsOf, type Hosting, jsonOf, principal, rawHost, resultOf } from './hosting.ts'
 import { cancelled, gate } from './test-server.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { toolList } from '../../src/mcp/tools.ts'
+import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { connected, no, person } from './connected.ts'

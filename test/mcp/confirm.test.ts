@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Checks, checks, codeAt } from '../approvals-mfa/authenticator.ts'
+import { type Checks, checks, codeAt } from '../approvals/authenticator.ts'
 import { ok, type Payer } from '../payments/payer.ts'
 import { databases } from '../support/databases.ts'
 import { createWorld, type OtherParty, type World } from '../support/world.ts'

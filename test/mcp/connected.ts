@@ -1,9 +1,9 @@
 import { PassThrough } from 'node:stream'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { createClient } from '../../src/client/client.ts'
+import type { System } from '../../src/core/system.ts'
 import { createMcpServer, type McpServerOptions } from '../../src/mcp/server.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
-import type { System } from '../../src/system.ts'
 import type { World } from '../support/world.ts'
 import type { Asked, Host, hosts, Person, PersonAnswer } from './hosts.ts'
 

@@ -2,10 +2,10 @@ import { PassThrough } from 'node:stream'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Log } from '../../src/client/client.ts'
+import { realSystem, type System } from '../../src/core/system.ts'
 import { createMcpServer } from '../../src/mcp/server.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
-import { toolList } from '../../src/mcp/tools.ts'
-import { realSystem, type System } from '../../src/system.ts'
+import { toolList } from '../../src/mcp/tools/definitions.ts'
 import {
   broken,
   card,

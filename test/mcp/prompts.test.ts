@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { catalogue } from '../../tools/index.ts'
-import { checks } from '../approvals-mfa/authenticator.ts'
+import { checks } from '../approvals/authenticator.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { connected } from './connected.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { addressOf, parseAddress } from '../../src/mcp/resource-kinds.ts'
+import { addressOf, parseAddress } from '../../src/mcp/resources/kinds.ts'
 import { ok } from '../payments/payer.ts'
 import { databases, sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'

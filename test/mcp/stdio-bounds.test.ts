@@ -1,8 +1,8 @@
 import { PassThrough, Writable } from 'node:stream'
 import { Server } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
+import { realSystem } from '../../src/core/system.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
-import { realSystem } from '../../src/system.ts'
 
 /** A connection whose host reads its answers only when it is told to. */
 function connected({ reads }: { reads: boolean }) {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, describe, expect, test } from 'vitest'
-import { toolList } from '../../src/mcp/tools.ts'
+import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { listening } from '../client/listening.ts'
 import { errorOf, type Host, hosts, type ToolResult } from './hosts.ts'
 

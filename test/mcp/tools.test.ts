@@ -2,8 +2,8 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/
 import { encode } from 'gpt-tokenizer'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { operationsOf, toolList } from '../../src/mcp/tools.ts'
-import { type Environment, inputParts, type OperationDefinition } from '../../src/operation.ts'
+import { type Environment, inputParts, type OperationDefinition } from '../../src/core/operation.ts'
+import { operationsOf, toolList } from '../../src/mcp/tools/definitions.ts'
 import { catalogue } from '../../tools/index.ts'
 
 const environments: Environment[] = ['sandbox', 'production']

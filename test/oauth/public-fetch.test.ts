@@ -1,7 +1,7 @@
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { outgoingProxy } from '../../src/config.ts'
+import { outgoingProxy } from '../../src/config/load.ts'
 import { createPublicFetch } from '../../src/service/oauth/public-fetch.ts'
 
 const closers: (() => void)[] = []

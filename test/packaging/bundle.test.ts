@@ -8,8 +8,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundle, packBundle } from '../../scripts/bundle.ts'
-import { toolList } from '../../src/mcp/tools.ts'
-import type { Config } from '../../src/settings.ts'
+import type { Config } from '../../src/config/settings.ts'
+import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { root } from './installed.ts'
 import { serve } from './served.ts'
 
@@ -35,7 +35,7 @@ test('holds the server, what it reads, and nothing else', () => {
   expect(contents('.')).toEqual(['LICENSE', 'icon.png', 'manifest.json', 'package.json', 'server'])
   const others = contents('server').filter((name) => !/\.js(\.LEGAL\.txt)?$/.test(name))
   expect(others).toEqual(['assets', 'views'])
-  expect(contents('server/assets')).toEqual(readdirSync(join(root, 'src/service/pages/assets')).sort())
+  expect(contents('server/assets')).toEqual(readdirSync(join(root, 'src/service/pages/frame/assets')).sort())
   expect(contents('server/views')).toEqual(readdirSync(join(root, 'src/mcp/ui/views')).sort())
 })
 

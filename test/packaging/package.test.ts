@@ -6,7 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { toolList } from '../../src/mcp/tools.ts'
+import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { type Installed, installPackage, root } from './installed.ts'
 import { commandsOf, configurations, exampleAddress, type Launch, type Remote } from './readme-configurations.ts'
 import { type Served, serve } from './served.ts'
@@ -42,7 +42,7 @@ test('the packed file holds what was compiled, the files beside it, and nothing 
       .filter((path) => path.endsWith(end) && !path.includes('assets/') && !path.includes('views/'))
       .map((path) => `${folder}/${path}`)
   const compiled = ['src', 'tools'].flatMap((folder) => sources(folder, '.ts')).map((path) => path.replace(/\.ts$/, ''))
-  const readByCode = ['src/service/pages/assets', 'src/mcp/ui/views'].flatMap((folder) =>
+  const readByCode = ['src/service/pages/frame/assets', 'src/mcp/ui/views'].flatMap((folder) =>
     readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
   )
   const atTheTop = ['CHANGELOG.md', 'LICENSE', 'README.md', 'manifest.json', 'package.json', 'server.json']

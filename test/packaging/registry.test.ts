@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { settings } from '../../src/settings.ts'
+import { settings } from '../../src/config/settings.ts'
 import { root } from './installed.ts'
 
 const read = (name: string) => JSON.parse(readFileSync(join(root, name), 'utf8'))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { copyPageAssets } from '../../scripts/page-assets.ts'
-import { assets } from '../../src/service/pages/page-assets.ts'
+import { assets } from '../../src/service/pages/frame/assets.ts'
 
 test('what the build and the bundle ship is what the pages load', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'payments-mcp-assets-'))

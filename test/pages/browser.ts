@@ -11,8 +11,8 @@ import {
   type Page,
 } from 'playwright-core'
 import { expect } from 'vitest'
+import { realSystem } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
-import { realSystem } from '../../src/system.ts'
 import { sqlite, type TestDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 

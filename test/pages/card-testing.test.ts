@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createService, type Service } from '../../src/service/service.ts'
-import { expectRefusal } from '../service/refusals.ts'
+import { expectRefusal } from '../request/refusals.ts'
 import { databases } from '../support/databases.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
 

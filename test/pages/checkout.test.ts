@@ -1,6 +1,6 @@
 import type { BrowserContext } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { testCards } from '../../src/service/domain/test-cards.ts'
+import { testCards } from '../../src/service/rules/test-cards.ts'
 import { postgres } from '../support/databases.ts'
 import { openTab, type Site, startBrowser, startSite, type Tab, type TestBrowser } from './browser.ts'
 

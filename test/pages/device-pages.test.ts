@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { devicePages } from '../../src/service/pages/device-pages.ts'
+import { devicePages } from '../../src/service/pages/consent/device-view.ts'
 
 const form = { action: '/oauth/device', token: 'token-1' }
 const hostile = `<script>\u202e"'&`.padEnd(2000, 'n')

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { testCards } from '../../src/service/domain/test-cards.ts'
-import { expectRefusal } from '../service/refusals.ts'
+import { testCards } from '../../src/service/rules/test-cards.ts'
+import { expectRefusal } from '../request/refusals.ts'
 import { databases, sqlite } from '../support/databases.ts'
 import { type Answer, addKey, createWorld, type World } from '../support/world.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { firstTampered } from '../../src/service/activity.ts'
-import { codeAt, enrolAt } from '../approvals-mfa/authenticator.ts'
+import { firstTampered } from '../../src/service/request/activity.ts'
+import { codeAt, enrolAt } from '../approvals/authenticator.ts'
 import { inviters } from '../customers/world.ts'
 import { merchant } from '../subscriptions/merchant.ts'
 import { databases } from '../support/databases.ts'

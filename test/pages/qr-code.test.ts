@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type QrCode, qrCode, qrPath } from '../../src/service/pages/qr-code.ts'
+import { type QrCode, qrCode, qrPath } from '../../src/service/pages/verify/qr-code.ts'
 
 const text = (length: number) => 'otpauth://totp/'.padEnd(length, 'aB3%:')
 const art = (code: QrCode) => code.map((row) => row.map((dark) => (dark ? '#' : '.')).join('')).join('\n')

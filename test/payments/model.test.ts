@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { proveBooks } from '../service/books.ts'
+import { proveBooks } from '../ledger/books.ts'
 import { databases } from '../support/databases.ts'
 import { tries } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'

@@ -6,12 +6,12 @@ import {
   nextApprovalStatus,
   requireMayDecide,
   requireRecentMfa,
-} from '../../src/service/domain/approvals.ts'
-import { nextPaymentStatus, type PaymentStatus, paymentTransitions } from '../../src/service/domain/payments.ts'
+} from '../../src/service/rules/approvals.ts'
+import { nextPaymentStatus, type PaymentStatus, paymentTransitions } from '../../src/service/rules/payments.ts'
 import { approvalStatuses } from '../../tools/approvals.ts'
 import { paymentStatuses } from '../../tools/payments.ts'
-import { proveBooks } from '../service/books.ts'
-import { expectRefusal } from '../service/refusals.ts'
+import { proveBooks } from '../ledger/books.ts'
+import { expectRefusal } from '../request/refusals.ts'
 import { databases } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'

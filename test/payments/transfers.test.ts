@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { allRows, proveBooks } from '../service/books.ts'
-import { expectRefusal } from '../service/refusals.ts'
+import { allRows, proveBooks } from '../ledger/books.ts'
+import { expectRefusal } from '../request/refusals.ts'
 import { databases } from '../support/databases.ts'
 import { addKey, addParty, createWorld, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'

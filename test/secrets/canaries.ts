@@ -1,5 +1,5 @@
-import type { OperationDefinition } from '../../src/operation.ts'
-import { secretFields } from '../../src/secret-fields.ts'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { secretFields } from '../../src/core/secret-fields.ts'
 
 /** The secrets that flows produced, and what else they said, which must hold none of them. */
 export interface Canaries {

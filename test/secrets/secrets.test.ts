@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { enrolAt } from '../approvals-mfa/authenticator.ts'
+import { enrolAt } from '../approvals/authenticator.ts'
+import { allRows } from '../ledger/books.ts'
 import { connect } from '../oauth/application.ts'
 import { openBrowser } from '../oauth/browser.ts'
 import { createVisitor } from '../pages/oauth-site.ts'
-import { allRows } from '../service/books.ts'
 import { databases } from '../support/databases.ts'
 import { createFlows, type Flows } from './flows.ts'
 

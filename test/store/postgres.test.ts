@@ -1,9 +1,9 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { openStore } from '../../src/service/store/open.ts'
-import { StoreBusyError } from '../../src/service/store/store.ts'
-import { realSystem } from '../../src/system.ts'
+import { realSystem } from '../../src/core/system.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import { StoreBusyError } from '../../src/service/store/engine/store.ts'
 import { postgres } from '../support/databases.ts'
 import { addWallet, times, walletIds } from './wallets.ts'
 

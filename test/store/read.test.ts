@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Store, StoreBusyError } from '../../src/service/store/store.ts'
+import { type Store, StoreBusyError } from '../../src/service/store/engine/store.ts'
 import { databases } from '../support/databases.ts'
 import { addWallet, walletIds } from './wallets.ts'
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openStore } from '../../src/service/store/open.ts'
-import { StaleWriteError, type Store, StoreBusyError, type Transaction } from '../../src/service/store/store.ts'
-import { realSystem } from '../../src/system.ts'
+import { realSystem } from '../../src/core/system.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import { StaleWriteError, type Store, StoreBusyError, type Transaction } from '../../src/service/store/engine/store.ts'
 import { databases } from '../support/databases.ts'
 import { addWallet, times, wallet, walletIds } from './wallets.ts'
 

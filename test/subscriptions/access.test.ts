@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectRefusal, withoutSupportId } from '../service/refusals.ts'
+import { expectRefusal, withoutSupportId } from '../request/refusals.ts'
 import { databases } from '../support/databases.ts'
 import {
   type Answer,

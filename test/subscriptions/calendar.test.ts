@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { dateOf, dayMs, type Interval, startOfDayAfter } from '../../src/service/domain/calendar.ts'
+import { dateOf, dayMs, type Interval, startOfDayAfter } from '../../src/service/rules/calendar.ts'
 import { databases } from '../support/databases.ts'
 import { tries } from '../support/depth.ts'
 import { fakeSystem } from '../support/fake-system.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectRefusal } from '../service/refusals.ts'
-import { expectFirst, expectReplay } from '../service/replays.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { expectFirst, expectReplay } from '../request/replays.ts'
 import { databases } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant } from './merchant.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cardBehaviors } from '../../tools/subscriptions.ts'
-import { expectRefusal } from '../service/refusals.ts'
+import { expectRefusal } from '../request/refusals.ts'
 import { databases } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant, monthly, ok, proveCharges } from './merchant.ts'

@@ -1,7 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type CardEntry, type Checkout, createCheckout, type PaymentResult } from '../../src/service/checkout.ts'
-import { testCards } from '../../src/service/domain/test-cards.ts'
-import { allRows } from '../service/books.ts'
+import {
+  type CardEntry,
+  type Checkout,
+  createCheckout,
+  type PaymentResult,
+} from '../../src/service/pages/checkout/checkout.ts'
+import { testCards } from '../../src/service/rules/test-cards.ts'
+import { allRows } from '../ledger/books.ts'
 import { databases } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { inParts, type Merchant, merchant, monthly, ok, proveCharges } from './merchant.ts'

@@ -1,4 +1,4 @@
-import type { CardBehavior } from '../../src/service/domain/card-behaviors.ts'
+import type { CardBehavior } from '../../src/service/rules/card-behaviors.ts'
 import { dayMs } from './merchant.ts'
 
 export type Command =

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { subscriptionStatuses } from '../../tools/subscriptions.ts'
-import { expectRefusal } from '../service/refusals.ts'
+import { expectRefusal } from '../request/refusals.ts'
 import { databases } from '../support/databases.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant, ok, proveCharges } from './merchant.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { LedgerEntryRow, SubscriptionPaymentRow } from '../../src/service/store/tables.ts'
-import { proveBooks } from '../service/books.ts'
+import type { LedgerEntryRow, SubscriptionPaymentRow } from '../../src/service/store/schema/tables.ts'
+import { proveBooks } from '../ledger/books.ts'
 import type { Answer, Sent, World } from '../support/world.ts'
 
 export const dayMs = 86_400_000

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createSubscriptionTransactions } from '../../src/service/store/subscription-payments.ts'
-import { proveBooks } from '../service/books.ts'
-import { expectRefusal } from '../service/refusals.ts'
+import { proveBooks } from '../ledger/books.ts'
+import { expectRefusal } from '../request/refusals.ts'
 import { databases } from '../support/databases.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 

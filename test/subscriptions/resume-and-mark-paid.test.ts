@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { expectRefusal } from '../service/refusals.ts'
+import { expectRefusal } from '../request/refusals.ts'
 import { databases } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { inParts, type Merchant, merchant, monthly, ok, proveCharges } from './merchant.ts'

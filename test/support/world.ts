@@ -1,7 +1,10 @@
-import type { Environment } from '../../src/operation.ts'
-import { delegable, scopes } from '../../src/permissions.ts'
+import type { Config } from '../../src/config/settings.ts'
+import type { Environment } from '../../src/core/operation.ts'
+import { delegable, scopes } from '../../src/core/permissions.ts'
+import { newId, sha256 } from '../../src/core/system.ts'
 import { createService, type Service } from '../../src/service/service.ts'
-import { openStore } from '../../src/service/store/open.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import type { Store } from '../../src/service/store/engine/store.ts'
 import {
   createAgent,
   createCredential,
@@ -9,10 +12,7 @@ import {
   createParty,
   createUser,
 } from '../../src/service/store/provision.ts'
-import type { Store } from '../../src/service/store/store.ts'
-import type { DelegationRow, PartyRow } from '../../src/service/store/tables.ts'
-import type { Config } from '../../src/settings.ts'
-import { newId, sha256 } from '../../src/system.ts'
+import type { DelegationRow, PartyRow } from '../../src/service/store/schema/tables.ts'
 import type { databases } from './databases.ts'
 import { type FakeSystem, fakeSystem } from './fake-system.ts'
 

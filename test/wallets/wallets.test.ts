@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { scopes } from '../../src/permissions.ts'
+import { scopes } from '../../src/core/permissions.ts'
 import { postAgentKey } from '../credentials/requests.ts'
+import { proveBooks } from '../ledger/books.ts'
 import { created, ok, type Payer, payer } from '../payments/payer.ts'
-import { proveBooks } from '../service/books.ts'
-import { expectRefusal } from '../service/refusals.ts'
+import { expectRefusal } from '../request/refusals.ts'
 import { databases } from '../support/databases.ts'
 import { addKey, addParty, addUserToken, createWorld, type Sent, type World } from '../support/world.ts'
 

@@ -1,4 +1,4 @@
-import { bearerChallenge } from '../../bearer.ts'
+import { bearerChallenge } from '../../core/bearer.ts'
 import type { Principal } from './connection.ts'
 
 /** What a host needs to sign in: where the metadata of the resource is (RFC 9728) and what to ask for. */

@@ -1,5 +1,5 @@
-import type { Toolset } from '../../operation.ts'
-import { sha256 } from '../../system.ts'
+import type { Toolset } from '../../core/operation.ts'
+import { sha256 } from '../../core/system.ts'
 
 /** Whom a bearer credential stands for. */
 export interface Principal {

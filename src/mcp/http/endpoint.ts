@@ -10,10 +10,10 @@ import {
   type ServerEvent,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
-import { bearerOf } from '../../bearer.ts'
 import type { Log } from '../../client/client.ts'
-import { type Failure, show } from '../../errors.ts'
-import { newSecret, type System } from '../../system.ts'
+import { bearerOf } from '../../core/bearer.ts'
+import { type Failure, show } from '../../core/errors.ts'
+import { newSecret, type System } from '../../core/system.ts'
 import { readJson } from './body.ts'
 import { type Challenge, insufficientScope, missingScopes, unauthorized } from './challenge.ts'
 import { chosenInstanceId, type McpConnection, type Principal, type Surface, steadyInstanceId } from './connection.ts'

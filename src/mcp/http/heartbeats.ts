@@ -1,4 +1,4 @@
-import { deadline } from '../../system.ts'
+import { deadline } from '../../core/system.ts'
 import type { EventConnection } from './event-connection.ts'
 
 /** Writes to open streams now and then, so that no proxy between takes a quiet one for dead. */

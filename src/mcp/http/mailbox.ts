@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
-import { equalSecrets, hmac, newId, newSecret, type System, sha256 } from '../../system.ts'
+import { equalSecrets, hmac, newId, newSecret, type System, sha256 } from '../../core/system.ts'
 import type { Limits } from './limits.ts'
 import type { SessionStore } from './session-store.ts'
 

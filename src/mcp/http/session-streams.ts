@@ -1,5 +1,5 @@
 import type { Log } from '../../client/client.ts'
-import { newSecret, type System } from '../../system.ts'
+import { newSecret, type System } from '../../core/system.ts'
 import { type EventConnection, firstEvent, messageEvent, openConnection } from './event-connection.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import type { Limits } from './limits.ts'

@@ -6,7 +6,7 @@ import {
   type Server,
 } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
-import { newSecret, type System, sha256 } from '../../system.ts'
+import { newSecret, type System, sha256 } from '../../core/system.ts'
 import type { McpConnection, Principal, Surface } from './connection.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import type { Limits } from './limits.ts'

@@ -1,6 +1,6 @@
-import { show } from '../../errors.ts'
-import { mcpPath } from '../../mcp-path.ts'
-import { toolsets } from '../../operation.ts'
+import { show } from '../../core/errors.ts'
+import { mcpPath } from '../../core/mcp-path.ts'
+import { toolsets } from '../../core/operation.ts'
 import type { Surface } from './connection.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Log } from '../../client/client.ts'
-import { deadline, type System } from '../../system.ts'
+import { deadline, type System } from '../../core/system.ts'
 import type { Limits } from './limits.ts'
 import type { SessionStore } from './session-store.ts'
 

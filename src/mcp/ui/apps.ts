@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Environment } from '../../operation.ts'
+import type { Environment } from '../../core/operation.ts'
 
 /** A page that a host shows beside the result of a tool (MCP Apps, 2026-01-26): one document, which loads nothing. */
 interface AppResource {

@@ -1,5 +1,7 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider'
-import { type System, sha256 } from '../../system.ts'
+import { type System, sha256 } from '../../core/system.ts'
+import { realNow, settledNow } from '../request/due.ts'
+import type { Store } from '../store/engine/store.ts'
 import { findGrant, grantIsLive, revokeGrant, updateGrant } from '../store/oauth-grants.ts'
 import {
   consumeRecord,
@@ -9,9 +11,7 @@ import {
   purgeRecords,
   saveRecord,
 } from '../store/oauth-records.ts'
-import type { OAuthRecordRow } from '../store/oauth-schema.ts'
-import type { Store } from '../store/store.ts'
-import { realNow, settledNow } from '../time.ts'
+import type { OAuthRecordRow } from '../store/schema/oauth-schema.ts'
 import type { ClientLimits } from './clients.ts'
 import { hashOfReference, isReference, referenceTo } from './references.ts'
 

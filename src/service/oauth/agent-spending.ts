@@ -1,7 +1,7 @@
-import type { Limits } from '../domain/limits.ts'
+import type { Limits } from '../rules/limits.ts'
+import type { Transaction } from '../store/engine/store.ts'
 import { findParty } from '../store/parties.ts'
-import type { Transaction } from '../store/store.ts'
-import type { AgentRow } from '../store/tables.ts'
+import type { AgentRow } from '../store/schema/tables.ts'
 import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
 
 /** What bounds what an agent spends of its own party's money, as a person who chooses it is to know. */

@@ -1,7 +1,7 @@
-import { newId, type System } from '../../system.ts'
+import { newId, type System } from '../../core/system.ts'
+import { realNow } from '../request/due.ts'
+import type { Store } from '../store/engine/store.ts'
 import { countClients, purgeUnusedClients } from '../store/oauth-records.ts'
-import type { Store } from '../store/store.ts'
-import { realNow } from '../time.ts'
 import { type StrangerBound, strangerLimit } from './stranger-limit.ts'
 
 /** What strangers may in a minute, in one process. */

@@ -1,8 +1,10 @@
-import { fail } from '../../errors.ts'
-import { type OAuthScope, oauthScopes } from '../../permissions.ts'
-import type { System } from '../../system.ts'
-import { recordUsersAct } from '../activity.ts'
+import { fail } from '../../core/errors.ts'
+import { type OAuthScope, oauthScopes } from '../../core/permissions.ts'
+import type { System } from '../../core/system.ts'
+import { recordUsersAct } from '../request/activity.ts'
+import { readTimes, realNow, settledNow } from '../request/due.ts'
 import { findAgent } from '../store/agents.ts'
+import type { Store, Transaction } from '../store/engine/store.ts'
 import {
   findGrant,
   type GrantWithAgent,
@@ -12,10 +14,8 @@ import {
   updateGrant,
 } from '../store/oauth-grants.ts'
 import { deleteRecordsOfGrant } from '../store/oauth-records.ts'
-import type { OAuthGrantRow } from '../store/oauth-schema.ts'
-import type { Store, Transaction } from '../store/store.ts'
-import type { UserRow } from '../store/tables.ts'
-import { readTimes, realNow, settledNow } from '../time.ts'
+import type { OAuthGrantRow } from '../store/schema/oauth-schema.ts'
+import type { UserRow } from '../store/schema/tables.ts'
 import { type AgentSpending, spendingOf } from './agent-spending.ts'
 
 /** An application that a user connected. */

@@ -1,5 +1,5 @@
-import { keepNewest } from '../../newest.ts'
-import { type System, sha256 } from '../../system.ts'
+import { keepNewest } from '../../core/bounded-map.ts'
+import { type System, sha256 } from '../../core/system.ts'
 
 /** Seconds between two questions of a device whether its code was allowed (RFC 8628 section 3.2). */
 export const pollSeconds = 5

@@ -1,17 +1,10 @@
 import type { Context, Hono, MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type Provider from 'oidc-provider'
-import { defaultOAuthScopes } from '../../permissions.ts'
-import type { Config } from '../../settings.ts'
-import { callerOf } from '../client-address.ts'
-import { isLoopback } from '../loopback.ts'
-import { exchangeToken, type TokenExchange } from '../token-exchange.ts'
-import { type ClientLimits, registrable } from './clients.ts'
-import { createDevicePolls, pollSeconds } from './device-polls.ts'
-import { routes } from './endpoint-paths.ts'
-import { introspect } from './introspection.ts'
-import { refused } from './json-answers.ts'
-import { isReference } from './references.ts'
+import type { Config } from '../../config/settings.ts'
+import { isLoopback } from '../../core/loopback.ts'
+import { defaultOAuthScopes } from '../../core/permissions.ts'
+import { callerOf } from '../request/client-address.ts'
 import {
   audienceOf,
   deviceGrant,
@@ -19,7 +12,14 @@ import {
   resourceMetadata,
   scopesSupported,
   tokenExchangeGrant,
-} from './resources.ts'
+} from '../tokens/resources.ts'
+import { type ClientLimits, registrable } from './clients.ts'
+import { createDevicePolls, pollSeconds } from './device-polls.ts'
+import { routes } from './endpoint-paths.ts'
+import { introspect } from './introspection.ts'
+import { refused } from './json-answers.ts'
+import { isReference } from './references.ts'
+import { exchangeToken, type TokenExchange } from './token-exchange.ts'
 
 interface OAuthEndpoints extends TokenExchange {
   providers: () => Promise<Provider>

@@ -1,11 +1,11 @@
-import { Failure, fail } from '../../errors.ts'
-import type { Environment } from '../../operation.ts'
-import type { System } from '../../system.ts'
-import { authenticate } from '../authenticate.ts'
+import { Failure, fail } from '../../core/errors.ts'
+import type { Environment } from '../../core/operation.ts'
+import type { System } from '../../core/system.ts'
+import { authenticate } from '../request/authenticate.ts'
+import { settledTimes } from '../request/due.ts'
+import type { Store } from '../store/engine/store.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
-import type { Store } from '../store/store.ts'
-import { settledTimes } from '../time.ts'
-import { type AccessTokens, isOfGrant, looksSigned } from './access-tokens.ts'
+import { type AccessTokens, isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
 import { jsonAnswer, refused } from './json-answers.ts'
 
 interface Introspection {

@@ -1,4 +1,7 @@
-import { newId, type System, sha256 } from '../../system.ts'
+import { newId, type System, sha256 } from '../../core/system.ts'
+import { realNow } from '../request/due.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import type { UserRow } from '../store/schema/tables.ts'
 import {
   browserSource,
   countRefusedPasswords,
@@ -7,9 +10,6 @@ import {
   insertRefusedPassword,
   isBrowser,
 } from '../store/sign-in-bounds.ts'
-import type { Transaction } from '../store/store.ts'
-import type { UserRow } from '../store/tables.ts'
-import { realNow } from '../time.ts'
 import { strangerLimit } from './stranger-limit.ts'
 
 /** Where somebody signs in. */

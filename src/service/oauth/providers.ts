@@ -15,7 +15,7 @@ export function createProviders(grounds: ProviderGrounds): () => Promise<Provide
   return async () => {
     const [{ createProvider }, { currentSigningKeys }] = await Promise.all([
       import('./provider.ts'),
-      import('./signing-keys.ts'),
+      import('../tokens/signing-keys.ts'),
     ])
     if (made !== undefined && system.elapsed() - lookedElapsedMs < keysForMs) return made.provider
     lookedElapsedMs = system.elapsed()

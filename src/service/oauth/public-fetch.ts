@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
-import { canonicalAddress, inRanges } from '../../ip-addresses.ts'
+import { canonicalAddress, inRanges } from '../../core/ip-addresses.ts'
 
 /** The proxy that requests to the internet go through; undefined: none. */
 export interface OutgoingProxy {

@@ -1,5 +1,16 @@
-import { equalSecrets, hmac, newSecret, type PasswordCost, passwordHash, type System, sha256 } from '../../system.ts'
-import { recordUsersAct } from '../activity.ts'
+import {
+  equalSecrets,
+  hmac,
+  newSecret,
+  type PasswordCost,
+  passwordHash,
+  type System,
+  sha256,
+} from '../../core/system.ts'
+import { recordUsersAct } from '../request/activity.ts'
+import { readTimes, realNow } from '../request/due.ts'
+import type { Store, Transaction } from '../store/engine/store.ts'
+import type { UserRow } from '../store/schema/tables.ts'
 import { findUser } from '../store/second-factors.ts'
 import { deleteKnownBrowsersOf, replaceKnownBrowser } from '../store/sign-in-bounds.ts'
 import {
@@ -12,9 +23,6 @@ import {
   insertSession,
   savePassword,
 } from '../store/sign-ins.ts'
-import type { Store, Transaction } from '../store/store.ts'
-import type { UserRow } from '../store/tables.ts'
-import { readTimes, realNow } from '../time.ts'
 import { createPasswordTries, type SignInPlace } from './password-tries.ts'
 
 /** A user who is signed in, and the text that forms of this session carry. */

@@ -1,8 +1,8 @@
 import type { Hono } from 'hono'
-import { type ConnectionsPages, mountConnections } from './connections-routes.ts'
-import { type ConsentPages, mountConsent } from './consent-routes.ts'
-import { createAssets } from './page-assets.ts'
-import { mountSignIn } from './sign-in-routes.ts'
+import { type ConnectionsPages, mountConnections } from './connections/routes.ts'
+import { type ConsentPages, mountConsent } from './consent/routes.ts'
+import { createAssets } from './frame/assets.ts'
+import { mountSignIn } from './sign-in/routes.ts'
 
 interface OAuthPages extends ConsentPages, ConnectionsPages {}
 

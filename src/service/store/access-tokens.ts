@@ -1,7 +1,7 @@
-import type { AccessTokenRow } from './credential-tables.ts'
-import { prepared } from './prepared.ts'
-import type { Transaction } from './store.ts'
-import type { AgentRow, CredentialRow } from './tables.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import type { AccessTokenRow } from './schema/credential-tables.ts'
+import type { AgentRow, CredentialRow } from './schema/tables.ts'
 
 /** The key that a token was made from, with the token's own hash and end. */
 export type Exchanged = CredentialRow & {

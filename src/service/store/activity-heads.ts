@@ -1,7 +1,7 @@
-import type { ActivityHeadRow } from './activity-heads-schema.ts'
-import { prepared } from './prepared.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
 import { rootKeys } from './root-keys.ts'
-import type { Transaction } from './store.ts'
+import type { ActivityHeadRow } from './schema/activity-heads-schema.ts'
 
 type Head = Omit<ActivityHeadRow, 'seal'>
 

@@ -1,8 +1,8 @@
 import { type SqlBool, sql } from 'kysely'
-import type { ActivityRow } from './credential-tables.ts'
-import { type PageOf, type PageRequest, pageOf } from './page.ts'
-import { prepared } from './prepared.ts'
-import { StaleWriteError, type Transaction } from './store.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { prepared } from './engine/prepared.ts'
+import { StaleWriteError, type Transaction } from './engine/store.ts'
+import type { ActivityRow } from './schema/credential-tables.ts'
 
 /** The number of a party's last row; 0 before the first. */
 export async function lastSequence(tx: Transaction, partyId: string): Promise<number> {

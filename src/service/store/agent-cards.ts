@@ -1,8 +1,8 @@
 import type { SelectQueryBuilder } from 'kysely'
-import { type PageOf, type PageRequest, pageOf } from './page.ts'
-import { prepared } from './prepared.ts'
-import { StaleWriteError, type Transaction } from './store.ts'
-import type { AgentCardRow, Tables } from './tables.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { prepared } from './engine/prepared.ts'
+import { StaleWriteError, type Transaction } from './engine/store.ts'
+import type { AgentCardRow, Tables } from './schema/tables.ts'
 import { type ListScope, walletsHeld } from './wallets.ts'
 
 /** Whose cards are meant: those on a party's wallets, for an agent only those issued to it. */

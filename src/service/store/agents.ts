@@ -1,7 +1,7 @@
-import { type PageOf, type PageRequest, pageOf } from './page.ts'
-import { prepared } from './prepared.ts'
-import type { Transaction } from './store.ts'
-import type { AgentRow } from './tables.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import type { AgentRow } from './schema/tables.ts'
 
 /** An agent of the party's, whatever its status. */
 export async function findAgent(tx: Transaction, partyId: string, id: string): Promise<AgentRow | undefined> {

@@ -1,8 +1,8 @@
-import { type PageOf, type PageRequest, pageOf } from './page.ts'
-import type { ApprovalRow } from './payment-tables.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { prepared } from './engine/prepared.ts'
+import { StaleWriteError, type Transaction } from './engine/store.ts'
 import type { PaymentListScope } from './payments.ts'
-import { prepared } from './prepared.ts'
-import { StaleWriteError, type Transaction } from './store.ts'
+import type { ApprovalRow } from './schema/payment-tables.ts'
 import { walletsHeld } from './wallets.ts'
 
 export async function findApproval(tx: Transaction, partyId: string, id: string): Promise<ApprovalRow | undefined> {

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
 import type { CardScope } from './agent-cards.ts'
-import { type PageOf, type PageRequest, pageOf } from './page.ts'
-import { prepared } from './prepared.ts'
-import { StaleWriteError, type Transaction } from './store.ts'
-import type { CardTransactionRow, CardTransactionStatus, Tables } from './tables.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { prepared } from './engine/prepared.ts'
+import { StaleWriteError, type Transaction } from './engine/store.ts'
+import type { CardTransactionRow, CardTransactionStatus, Tables } from './schema/tables.ts'
 import { type ListScope, walletsHeld } from './wallets.ts'
 
 export interface CardTransactionFilter {

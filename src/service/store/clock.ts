@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import { prepared } from './prepared.ts'
-import type { TimeReading } from './real-clock.ts'
-import type { Transaction } from './store.ts'
+import { prepared } from './engine/prepared.ts'
+import type { TimeReading } from './engine/real-clock.ts'
+import type { Transaction } from './engine/store.ts'
 
 export interface ClockReading extends TimeReading {
   /** How far the sandbox's clock is ahead of real time. */

@@ -1,6 +1,6 @@
-import { prepared } from './prepared.ts'
-import type { Transaction } from './store.ts'
-import type { AgentRow, PartyRow } from './tables.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import type { AgentRow, PartyRow } from './schema/tables.ts'
 
 /** The party with that e-mail address (lower case) or phone number (E.164); of several the oldest. */
 export async function findPartyByAddress(

@@ -1,8 +1,8 @@
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { prepared } from './engine/prepared.ts'
+import { StaleWriteError, type Transaction } from './engine/store.ts'
 import { noteGrantUse } from './oauth-grants.ts'
-import { type PageOf, type PageRequest, pageOf } from './page.ts'
-import { prepared } from './prepared.ts'
-import { StaleWriteError, type Transaction } from './store.ts'
-import type { CredentialRow } from './tables.ts'
+import type { CredentialRow } from './schema/tables.ts'
 
 type Kind = CredentialRow['kind']
 

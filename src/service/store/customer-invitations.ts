@@ -5,12 +5,12 @@ import {
   type InvitationState,
   type InvitationStatus,
   type Recipient,
-} from '../domain/customer-invitations.ts'
-import type { CustomerInvitationRow } from './invitation-tables.ts'
-import { type PageOf, type PageRequest, pageOf } from './page.ts'
-import { prepared } from './prepared.ts'
-import { StaleWriteError, type Transaction } from './store.ts'
-import type { Tables } from './tables.ts'
+} from '../rules/customer-invitations.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { prepared } from './engine/prepared.ts'
+import { StaleWriteError, type Transaction } from './engine/store.ts'
+import type { CustomerInvitationRow } from './schema/invitation-tables.ts'
+import type { Tables } from './schema/tables.ts'
 
 /** An invitation with what it tells of the two that invite. */
 export interface InvitationRecord extends CustomerInvitationRow {

@@ -1,12 +1,12 @@
-import { newId, type System } from '../../system.ts'
-import type { Recipient } from '../domain/customer-invitations.ts'
+import { newId, type System } from '../../core/system.ts'
+import type { Recipient } from '../rules/customer-invitations.ts'
 import { expireUnusedCards } from './agent-cards.ts'
 import { findPartyByAddress } from './counterparties.ts'
-import { type PageOf, type PageRequest, pageOf } from './page.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import type { Transaction } from './engine/store.ts'
 import { findDelegation, findParty } from './parties.ts'
 import { createDelegation } from './provision.ts'
-import type { Transaction } from './store.ts'
-import type { DelegationRow, PartyRow } from './tables.ts'
+import type { DelegationRow, PartyRow } from './schema/tables.ts'
 
 /** The party that a recipient is; undefined for somebody who has none yet. */
 export async function partyOfRecipient(tx: Transaction, { type, value }: Recipient): Promise<PartyRow | undefined> {

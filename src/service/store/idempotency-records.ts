@@ -1,6 +1,6 @@
-import { prepared } from './prepared.ts'
-import type { Transaction } from './store.ts'
-import type { IdempotencyRecordRow } from './tables.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import type { IdempotencyRecordRow } from './schema/tables.ts'
 
 export async function findIdempotencyRecord(
   tx: Transaction,

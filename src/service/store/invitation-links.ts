@@ -1,7 +1,7 @@
-import type { LinkStatus } from '../domain/invitation-links.ts'
-import type { InvitationLinkRow } from './invitation-links-schema.ts'
-import { type PageOf, type PageRequest, pageOf } from './page.ts'
-import { StaleWriteError, type Transaction } from './store.ts'
+import type { LinkStatus } from '../rules/invitation-links.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { StaleWriteError, type Transaction } from './engine/store.ts'
+import type { InvitationLinkRow } from './schema/invitation-links-schema.ts'
 
 /** A link with what it tells of who made it. */
 export interface InvitationLinkRecord extends InvitationLinkRow {

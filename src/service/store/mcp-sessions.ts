@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import type { McpEventRow, McpMailRow, McpSessionRow } from './mcp-sessions-schema.ts'
-import { prepared } from './prepared.ts'
-import type { Store, Transaction } from './store.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Store, Transaction } from './engine/store.ts'
+import type { McpEventRow, McpMailRow, McpSessionRow } from './schema/mcp-sessions-schema.ts'
 
 export interface McpSessionBounds {
   sessions: number

@@ -1,7 +1,7 @@
-import type { GrantTokenRow, OAuthGrantRow } from './oauth-schema.ts'
-import { prepared } from './prepared.ts'
-import type { Transaction } from './store.ts'
-import type { AgentRow } from './tables.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import type { GrantTokenRow, OAuthGrantRow } from './schema/oauth-schema.ts'
+import type { AgentRow } from './schema/tables.ts'
 
 /** A grant with what it needs to work: an agent that is deleted ends it. */
 export type GrantWithAgent = OAuthGrantRow & { agentStatus: AgentRow['status'] | null }

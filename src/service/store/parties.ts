@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
-import { type PageOf, type PageRequest, pageOf } from './page.ts'
-import { prepared } from './prepared.ts'
-import type { Transaction } from './store.ts'
-import type { AgentRow, CredentialRow, DelegationRow, PartyRow, Tables } from './tables.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import type { AgentRow, CredentialRow, DelegationRow, PartyRow, Tables } from './schema/tables.ts'
 
 export async function findParty(tx: Transaction, id: string): Promise<PartyRow | undefined> {
   return (await partyById(tx, { id })).rows[0]

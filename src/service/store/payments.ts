@@ -1,7 +1,7 @@
-import { type PageOf, type PageRequest, pageOf } from './page.ts'
-import type { PaymentRow } from './payment-tables.ts'
-import { prepared } from './prepared.ts'
-import { StaleWriteError, type Transaction } from './store.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { prepared } from './engine/prepared.ts'
+import { StaleWriteError, type Transaction } from './engine/store.ts'
+import type { PaymentRow } from './schema/payment-tables.ts'
 import { walletsHeld } from './wallets.ts'
 
 /** Whose payments a list shows; for an agent of the party's, only on wallets on which it holds the permission. */

@@ -1,7 +1,7 @@
-import { newId, type System } from '../../system.ts'
-import { funded } from '../domain/ledger.ts'
-import type { Transaction } from './store.ts'
-import type { AgentRow, CredentialRow, DelegationRow, PartyRow, UserRow, WalletRow } from './tables.ts'
+import { newId, type System } from '../../core/system.ts'
+import { funded } from '../rules/ledger.ts'
+import type { Transaction } from './engine/store.ts'
+import type { AgentRow, CredentialRow, DelegationRow, PartyRow, UserRow, WalletRow } from './schema/tables.ts'
 import { attachAgent } from './wallet-agents.ts'
 import { insertWallet, post } from './wallets.ts'
 

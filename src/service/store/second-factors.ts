@@ -1,7 +1,7 @@
-import { prepared } from './prepared.ts'
-import type { SecondFactorRow } from './second-factor-schema.ts'
-import type { Transaction } from './store.ts'
-import type { UserRow } from './tables.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import type { SecondFactorRow } from './schema/second-factor-schema.ts'
+import type { UserRow } from './schema/tables.ts'
 
 export async function findUser(tx: Transaction, id: string): Promise<UserRow | undefined> {
   return (await userById(tx, { id })).rows[0]

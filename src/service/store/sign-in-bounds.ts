@@ -1,5 +1,5 @@
-import type { KnownBrowserRow, RefusedPasswordRow } from './sign-in-bounds-schema.ts'
-import type { Transaction } from './store.ts'
+import type { Transaction } from './engine/store.ts'
+import type { KnownBrowserRow, RefusedPasswordRow } from './schema/sign-in-bounds-schema.ts'
 
 /** Wrong passwords of an account since then: those tried at the source, and all. To be asked under the account's lock. */
 export async function countRefusedPasswords(

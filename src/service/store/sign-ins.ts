@@ -1,6 +1,6 @@
-import type { PasswordRow, SignInSessionRow, SigningKeyRow } from './oauth-schema.ts'
-import type { Transaction } from './store.ts'
-import type { AgentRow, UserRow } from './tables.ts'
+import type { Transaction } from './engine/store.ts'
+import type { PasswordRow, SignInSessionRow, SigningKeyRow } from './schema/oauth-schema.ts'
+import type { AgentRow, UserRow } from './schema/tables.ts'
 
 export async function findUserByEmail(tx: Transaction, email: string): Promise<UserRow | undefined> {
   return tx.db.selectFrom('users').selectAll().where('email', '=', email).executeTakeFirst()

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
-import { prepared } from './prepared.ts'
-import type { Transaction } from './store.ts'
-import type { Tables } from './tables.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import type { Tables } from './schema/tables.ts'
 
 /** Whose spending is summed: everything that left a party's wallets, or what one agent started on them. */
 export interface Spender {

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
-import { sha256 } from '../../system.ts'
-import { prepared } from './prepared.ts'
-import { addColumns } from './schema.ts'
-import type { Transaction } from './store.ts'
-import type { SubscriptionPaymentRow, Tables } from './tables.ts'
+import { sha256 } from '../../core/system.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { addColumns } from './schema/schema.ts'
+import type { SubscriptionPaymentRow, Tables } from './schema/tables.ts'
 
 /** What a transaction of a charge names as its payment: the database allows one transaction for each. */
 export function chargeKey(subscriptionId: string, paymentNumber: number): string {

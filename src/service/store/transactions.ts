@@ -1,8 +1,8 @@
-import { type PageOf, type PageRequest, pageOf } from './page.ts'
-import type { TransactionRow } from './payment-tables.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
 import type { PaymentListScope } from './payments.ts'
-import { prepared } from './prepared.ts'
-import type { Transaction } from './store.ts'
+import type { TransactionRow } from './schema/payment-tables.ts'
 import { walletsHeld } from './wallets.ts'
 
 export interface TransactionFilter {

@@ -1,7 +1,7 @@
 import { expireUnusedCards } from './agent-cards.ts'
-import { type PageOf, type PageRequest, pageOf } from './page.ts'
-import type { Transaction } from './store.ts'
-import type { AgentRow, WalletAgentRow } from './tables.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import type { Transaction } from './engine/store.ts'
+import type { AgentRow, WalletAgentRow } from './schema/tables.ts'
 
 /** An agent with how it may use one wallet. */
 export type AttachedAgent = AgentRow & Pick<WalletAgentRow, 'isDefault' | 'attachedAtMs'>

@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely'
-import { newId, type System } from '../../system.ts'
-import { assertBalanced, balanceChange, type Posting } from '../domain/ledger.ts'
-import { type PageOf, type PageRequest, pageOf } from './page.ts'
-import { prepared } from './prepared.ts'
-import { StaleWriteError, type Transaction } from './store.ts'
-import type { LedgerEntryRow, Tables, WalletRow } from './tables.ts'
+import { newId, type System } from '../../core/system.ts'
+import { assertBalanced, balanceChange, type Posting } from '../rules/ledger.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { prepared } from './engine/prepared.ts'
+import { StaleWriteError, type Transaction } from './engine/store.ts'
+import type { LedgerEntryRow, Tables, WalletRow } from './schema/tables.ts'
 
 export async function findWallet(tx: Transaction, partyId: string, id: string): Promise<WalletRow | undefined> {
   return (await walletById(tx, { id, partyId })).rows[0]

@@ -1,0 +1,133 @@
+import type { Logger as Pino } from 'pino'
+import { maskSecrets } from '../core/errors.ts'
+import type { LogLevel } from './settings.ts'
+
+export type LogFields = Readonly<Record<string, unknown>>
+export type Severity = 'debug' | 'info' | 'warn' | 'error'
+
+/** What the service and the MCP server log through: the facts of the line first, then what happened. */
+export type Logger = Readonly<Record<Severity, (fields: LogFields, message: string) => void>>
+
+/** The process's own logger: it can say when the lines logged so far are written, for an end by `process.exit`. */
+export interface ProcessLogger extends Logger {
+  flush(): Promise<void>
+}
+
+/**
+ * JSON lines on stderr (stdout belongs to stdio MCP), secrets removed. pino is loaded with the first line that is logged
+ * at all, because the start of a stdio server must not wait for it; lines keep their order meanwhile.
+ */
+export function createLogger({ level }: { level: LogLevel }): ProcessLogger {
+  let pino: Pino | undefined
+  let loading: Promise<void> | undefined
+  let dropped = 0
+  const waiting: { severity: Severity; fields: Record<string, unknown>; message: string }[] = []
+
+  async function load() {
+    pino = await openPino(level)
+    for (const { severity, fields, message } of waiting) pino[severity](fields, message)
+    if (dropped > 0) pino.warn({ dropped }, 'lines were dropped while the logger was loading')
+    waiting.length = 0
+  }
+
+  function write(severity: Severity, fields: LogFields, message: string) {
+    // Cleaned at once: a line tells what was true when it was logged.
+    const line = { severity, fields: cleanFields(fields), message: maskSecrets(message) }
+    if (pino !== undefined) return pino[severity](line.fields, line.message)
+    if (waiting.length < waitingLimit) waiting.push(line)
+    else dropped += 1
+    loading ??= load()
+  }
+
+  const at = (severity: Severity) =>
+    ranks[severity] < ranks[level] ? () => {} : (fields: LogFields, message: string) => write(severity, fields, message)
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    flush: async () => loading,
+  }
+}
+
+const ranks = { trace: 0, debug: 1, info: 2, warn: 3, error: 4, fatal: 5, silent: 6 } as const satisfies Record<
+  LogLevel,
+  number
+>
+
+/** Loading takes tens of milliseconds; more lines than this in that time is a flood. */
+const waitingLimit = 1_000
+
+/** Field names, in any spelling of case, `-` and `_`, whose value is never written. */
+const secretNames = [
+  'authorization',
+  'proxyAuthorization',
+  'cookie',
+  'setCookie',
+  'apiKey',
+  'agentKey',
+  'sandboxApiKey',
+  'sandboxAgentKey',
+  'key',
+  'secret',
+  'clientSecret',
+  'token',
+  'accessToken',
+  'refreshToken',
+  'idToken',
+  'subjectToken',
+  'registrationAccessToken',
+  'codeVerifier',
+  'password',
+  'number',
+  'cardNumber',
+  'pan',
+  'cvv',
+  'cvc',
+] as const
+
+const plain = (name: string) => name.replace(/[-_]/g, '').toLowerCase()
+const secretSet: ReadonlySet<string> = new Set(secretNames.map(plain))
+const removed = '[removed]'
+
+async function openPino(level: LogLevel): Promise<Pino> {
+  // The default export is all that a bundled CommonJS package has.
+  const { default: pino } = await import('pino')
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: removed },
+    },
+    pino.destination({ dest: 2, sync: true }),
+  )
+}
+
+/** Deeper than this, and more entries than this, a value is cut: a log line is not a dump. */
+const depthLimit = 6
+const entriesLimit = 100
+
+function cleanFields(fields: LogFields): Record<string, unknown> {
+  return clean(fields, 0) as Record<string, unknown>
+}
+
+function clean(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return maskSecrets(value)
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= depthLimit) return '[cut]'
+  if (value instanceof Error) return cleanError(value, depth)
+  if (Array.isArray(value)) return value.slice(0, entriesLimit).map((item) => clean(item, depth + 1))
+  const entries = Object.entries(value).slice(0, entriesLimit)
+  return Object.fromEntries(
+    entries.map(([name, field]) => [name, secretSet.has(plain(name)) ? removed : clean(field, depth + 1)]),
+  )
+}
+
+function cleanError(error: Error, depth: number) {
+  const { name, message, stack, cause } = error
+  const code = 'code' in error ? { code: error.code } : {}
+  return clean({ name, message, stack, ...code, ...(cause === undefined ? {} : { cause }) }, depth)
+}

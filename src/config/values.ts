@@ -1,0 +1,74 @@
+import { show } from '../core/errors.ts'
+import { isAddressRange } from '../core/ip-addresses.ts'
+import { type Environment, environmentSegments, type Toolset, toolsets } from '../core/operation.ts'
+
+export const keyPattern = /^(sk|ak)_ntl_(sandbox|prod)_[A-Za-z0-9_-]{16,}$/
+
+// The readers of settings' texts: undefined is what the setting does not accept.
+
+export function parseBaseUrl(text: string): string | undefined {
+  if (/[\s?#\p{Cc}]/u.test(text)) return undefined
+  const url = URL.parse(text)
+  if (url === null || url.username !== '' || url.password !== '') return undefined
+  const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback)) return undefined
+  return url.href.replace(/\/+$/, '')
+}
+
+/** The address when it is nothing but an origin. */
+export function originOf(text: string | undefined): string | undefined {
+  return text !== undefined && new URL(text).origin === text ? text : undefined
+}
+
+export function parseOrigins(text: string): readonly string[] | undefined {
+  const origins = text.split(',').map((word) => originOf(parseBaseUrl(word.trim())))
+  return origins.includes(undefined) ? undefined : Object.freeze(origins as string[])
+}
+
+export function parseTrustedProxies(text: string): readonly string[] | undefined {
+  const ranges = text.split(',').map((word) => word.trim())
+  return ranges.every(isAddressRange) ? Object.freeze(ranges) : undefined
+}
+
+export function parseDatabaseUrl(text: string): string | undefined {
+  if (/\p{Cc}/u.test(text)) return undefined
+  if (/^postgres(ql)?:\/\//.test(text)) return URL.canParse(text) ? text : undefined
+  return /^sqlite:./.test(text) ? text : undefined
+}
+
+export function parseInteger(text: string, min: number, max: number): number | undefined {
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+  return value >= min && value <= max ? value : undefined
+}
+
+export function parseHost(text: string): string | undefined {
+  const host = text.replace(/^\[(.*)\]$/, '$1')
+  if (!/^[A-Za-z0-9.:-]{1,253}$/.test(host)) return undefined
+  return URL.canParse(host.includes(':') ? `http://[${host}]` : `http://${host}`) ? host : undefined
+}
+
+/** A text that looks like a whole key must be one of the right kind: a secret may hold the same characters. */
+export function parseSecret(text: string, kind: 'sk' | 'ak', environment: Environment): string | undefined {
+  const prefix = `${kind}_ntl_${environmentSegments[environment]}_`
+  const secret = text.startsWith(prefix) ? text.slice(prefix.length) : text
+  return /^[A-Za-z0-9_-]{24,128}$/.test(secret) && !/^[sa]k_ntl_/.test(secret) ? secret : undefined
+}
+
+/** The present secret, and the one before it where there is a comma. */
+export function parseSecrets(text: string): readonly string[] | undefined {
+  const secrets = text.split(',')
+  const good = secrets.length <= 2 && secrets.every((secret) => /^[\x21-\x7e]{32,256}$/.test(secret))
+  return good ? Object.freeze(secrets) : undefined
+}
+
+/** What was got, fit for a terminal or a log: a secret not at all, an address without its credentials and query. */
+export function describeText(text: string, secret: boolean): string {
+  if (secret) return `a value of ${text.length} characters (not shown)`
+  return show(text.replace(/\/\/.*@/s, '//[masked]@').replace(/\?.*$/s, '?[masked]'))
+}
+
+export function parseToolsets(text: string): readonly Toolset[] | undefined {
+  const words = text.split(',').map((word) => word.trim())
+  if (!words.every((word) => word === 'all' || toolsets.some((toolset) => toolset === word))) return undefined
+  return Object.freeze(toolsets.filter((toolset) => words.includes('all') || words.includes(toolset)))
+}

@@ -1,0 +1,30 @@
+import type { JSONRPCMessage, JSONRPCRequest } from '@modelcontextprotocol/server'
+import { catalogue } from '../../../tools/index.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import { secretFields, tellsSecret } from '../../core/secret-fields.ts'
+import { parseAddress, type ResourceKind, resourceKinds } from '../resources/kinds.ts'
+
+const byName = new Map(Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]))
+const kinds: Readonly<Record<string, ResourceKind>> = resourceKinds
+
+/**
+ * Whether a message to the host must not be kept anywhere: an answer that tells a secret of its operation, or a
+ * question that leads a person to a page of theirs.
+ * @param request What the message answers or belongs to; undefined where it belongs to no request.
+ */
+export function isSecretMessage(message: JSONRPCMessage, request: JSONRPCRequest | undefined): boolean {
+  if ('method' in message) return message.method === 'elicitation/create' && message.params?.mode === 'url'
+  if (!('result' in message)) return false
+  const { method, params } = request ?? {}
+  if (method === 'resources/read') return readsSecrets(String(params?.uri))
+  const operation = method === 'tools/call' ? byName.get(String(params?.name)) : undefined
+  if (operation === undefined || secretFields(operation).length === 0) return false
+  const { structuredContent, isError } = message.result as { structuredContent?: { data?: unknown }; isError?: boolean }
+  // What cannot be looked into may be anything, unless it says that nothing was done.
+  return structuredContent === undefined ? isError !== true : tellsSecret(operation, structuredContent.data)
+}
+
+function readsSecrets(uri: string): boolean {
+  const kind = kinds[parseAddress(uri)?.kind ?? '']
+  return kind !== undefined && secretFields(kind.read).length > 0
+}

@@ -1,0 +1,78 @@
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  inputRequired,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { approvalPagePath, approveApproval, getApproval } from '../../../tools/approvals.ts'
+import { announceChanges } from '../resources/changes.ts'
+import type { Serving } from '../serving.ts'
+import { askNoMore, notShown, refused, success } from '../tools/results.ts'
+import { answerTo, type Fingerprint, fingerprint, isNotShown, seal, stateOf } from './elicitation.ts'
+import { mostRounds, waitsMs } from './waits.ts'
+
+/** The page where a person decides on what the tool would do; undefined where there is none. */
+export function pageFor({ publicUrl }: Serving, tool: string, input: Record<string, unknown>): string | undefined {
+  if (publicUrl === undefined || tool !== approveApproval.name) return undefined
+  return publicUrl + approvalPagePath(encodeURIComponent(String(input.approvalId)))
+}
+
+/** Sends the person to the page, for a host that opens pages but has no forms. */
+export async function offerPage(
+  serving: Serving,
+  url: string,
+  input: Record<string, unknown>,
+  context: ServerContext,
+  round = 1,
+): Promise<InputRequiredResult> {
+  const message =
+    round === 1
+      ? 'A payment waits for your decision. Open the page to see it and to decide.'
+      : 'The payment still waits for your decision. Open the page to see it and to decide.'
+  return inputRequired({
+    inputRequests: { page: inputRequired.elicitUrl({ message, url }) },
+    requestState: await seal(serving, { of: ofPage(input)(), step: 'page', round }, context),
+  })
+}
+
+/** What came of it: the approval as it was decided there. undefined: nobody was sent to the page by this call. */
+export async function afterPage(
+  serving: Serving,
+  url: string,
+  input: Record<string, unknown>,
+  context: ServerContext,
+): Promise<CallToolResult | InputRequiredResult | undefined> {
+  const state = stateOf(context, ofPage(input), 'page')
+  if (state === undefined) return undefined
+  const answer = answerTo(context, 'page')
+  if (answer.action !== 'accept') {
+    return isNotShown(serving, state, answer) ? notShown(`at ${url}`) : refused('confirmation_declined', notOpened)
+  }
+  const { signal } = context.mcpReq
+  const { call } = await serving.client()
+  for (const waitMs of waitsMs) {
+    await serving.system.sleep(waitMs, signal)
+    const result = await call(getApproval, { approvalId: String(input.approvalId) }, { signal })
+    if (result.data.attributes.status === 'pending') continue
+    announceChanges(serving, input, result)
+    return success(result)
+  }
+  const { round = mostRounds } = state
+  if (round < mostRounds) return await offerPage(serving, url, input, context, round + 1)
+  return refused('confirmation_pending', undecided)
+}
+
+/** The page shows the person what there is to decide, and takes their decision: only the call has to be the same. */
+function ofPage(input: Record<string, unknown>): Fingerprint {
+  return fingerprint(approveApproval.name, input, 'on a page')
+}
+
+const notOpened = {
+  detail: 'The person did not open the page. Nothing was done.',
+  next: askNoMore,
+}
+
+const undecided = {
+  detail: 'The person has not decided on the page yet. Nothing was done by this call.',
+  next: 'Read the approval (get_approval) when they say that they decided.',
+}

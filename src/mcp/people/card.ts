@@ -1,0 +1,99 @@
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  inputRequired,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { AgentCardDetails, createAgentCardDetailsPage } from '../../../tools/agent-cards.ts'
+import { ApiError } from '../../client/api-error.ts'
+import type { CallResult } from '../../client/client.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import type { Serving } from '../serving.ts'
+import { success } from '../tools/results.ts'
+import { dashboardOf } from './decide.ts'
+import { answerTo, type Fingerprint, isNotShown, modesOf, seal, stateOf } from './elicitation.ts'
+
+/** How the tool that reveals a card's number is told where it does not. */
+export const maskedCardDetails = {
+  title: 'Show a card to the person',
+  description:
+    "Shows a card's number to the person on a page that opens once, to pay its merchant. You get its last four digits and expiration.",
+  output: AgentCardDetails.extend({ attributes: AgentCardDetails.shape.attributes.omit({ cvv: true }) }),
+} as const satisfies Partial<OperationDefinition>
+
+interface CardRequest {
+  result: CallResult<OperationDefinition>
+  input: Record<string, unknown>
+  /** Of the call, as it is to come back. */
+  of: Fingerprint
+}
+
+/**
+ * The answer where card details are masked: the model gets what does not pay, the person a page with the number, by its
+ * address, which the model never sees.
+ */
+export async function showMasked(
+  serving: Serving,
+  { result, input, of }: CardRequest,
+  context: ServerContext,
+): Promise<CallToolResult | InputRequiredResult> {
+  const { server } = serving
+  const asked = stateOf(context, of, 'card')
+  if (asked !== undefined) {
+    const answer = answerTo(context, 'card')
+    const unseen = answer.action !== 'accept' && isNotShown(serving, asked, answer)
+    return masked(result, unseen ? `${unshown} ${inDashboard(serving)}` : outcomes[answer.action])
+  }
+  const url = modesOf(server, context).url ? await pageWithNumber(serving, input, context) : undefined
+  if (url === undefined) return masked(result, unavailable(serving))
+  return inputRequired({
+    inputRequests: {
+      card: inputRequired.elicitUrl({ message: 'Open this page to see the number of the card. It opens once.', url }),
+    },
+    requestState: await seal(serving, { of: of(), step: 'card' }, context),
+  })
+}
+
+/** The address of a page that shows the number once; undefined where the API makes none. */
+async function pageWithNumber(
+  { client }: Serving,
+  { cardId, customerPartyId }: Record<string, unknown>,
+  { mcpReq: { signal } }: ServerContext,
+): Promise<string | undefined> {
+  const { call } = await client()
+  const forCustomer = typeof customerPartyId === 'string' ? { customerPartyId } : {}
+  try {
+    const { data } = await call(createAgentCardDetailsPage, { cardId: String(cardId), ...forCustomer }, { signal })
+    return data.attributes.url
+  } catch (error) {
+    // The card was there a moment ago, so it is the operation that is not: it is an extension of the specification.
+    if (error instanceof ApiError && (error.code === 'not_found' || error.code === 'not_implemented')) return undefined
+    throw error
+  }
+}
+
+const unshown = 'The host did not show the question to the person, or they closed it unanswered.'
+
+const outcomes = {
+  accept: 'The person was shown the number. They pay the merchant with it.',
+  decline: 'The person did not want to see the number. Call again only if they ask for it.',
+  cancel: unshown,
+  missing: 'The host did not answer whether the person was shown the number. Call again if they ask for it.',
+} as const
+
+function unavailable(serving: Serving): string {
+  return `The number is for the person only, and nothing here can show it to them. ${inDashboard(serving)}`
+}
+
+function inDashboard(serving: Serving): string {
+  return `They find the card in ${dashboardOf(serving)}.`
+}
+
+function masked({ data, meta }: CardRequest['result'], next: string): CallToolResult {
+  const { type, id, attributes } = data as { type: string; id: string; attributes: Record<string, unknown> }
+  const { number, expirationMonth, expirationYear } = attributes
+  const lastFour = /\d{4}$/.exec(String(number))?.[0] ?? '????'
+  // Named one by one: what else a deployed service may send stays here.
+  const shown = { type, id, attributes: { number: `•••• ${lastFour}`, expirationMonth, expirationYear } }
+  return success({ data: shown, meta: { ...meta, next } } as unknown as CardRequest['result'])
+}

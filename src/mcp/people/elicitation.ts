@@ -1,0 +1,102 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  type InputRequest,
+  inputRequired,
+  inputResponse,
+  type Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { sha256 } from '../../core/system.ts'
+import type { Serving } from '../serving.ts'
+
+/** What a call waits for: the person's decision, here or on a page; that they verified; that they saw a card. */
+type Step = 'decision' | 'page' | 'verification' | 'card'
+
+/** What a call is continued with, sealed while it is away. */
+export interface AskedState {
+  /** The call with its arguments, and what was told to the person. */
+  of: string
+  step: Step
+  /** Under which the call is to be carried out: whoever sends the answer twice does nothing twice. */
+  key?: string
+  /** How often a page was offered. */
+  round?: number
+  /** Where the person does it, should the host not show it to them. */
+  page?: string
+  askedAtMs: number
+}
+
+/** Seals what a person is asked now. */
+export function seal(
+  { seal: states, system }: Serving,
+  state: Omit<AskedState, 'askedAtMs'>,
+  context: ServerContext,
+): Promise<string> {
+  return states.mint({ ...state, askedAtMs: system.now() } satisfies AskedState, context)
+}
+
+/** Nobody reads a question and decides in less. */
+const fastestPersonMs = 500
+
+/**
+ * Whether nobody saw the question, as far as can be told: a host without a person cancels, or refuses at once. An
+ * agreement is not judged by its haste: some people have hosts agree for them.
+ */
+export function isNotShown(
+  { system }: Serving,
+  { askedAtMs }: AskedState,
+  { action }: ReturnType<typeof answerTo>,
+): boolean {
+  return action === 'cancel' || (action !== 'missing' && system.now() - askedAtMs < fastestPersonMs)
+}
+
+/** How the host can ask its person: by a form, by opening a page. A host that names no mode has forms. */
+export function modesOf(server: Server, context: ServerContext): { form: boolean; url: boolean } {
+  const envelope = context.mcpReq.envelope as { [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } | undefined
+  // A request of the later era says it itself; a connection of the earlier one said it once.
+  const elicitation = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities())?.elicitation
+  const url = elicitation?.url !== undefined
+  return { form: elicitation !== undefined && (elicitation.form !== undefined || !url), url }
+}
+
+/** One tick that nobody has set beforehand. */
+export function decisionForm(message: string, tick: string): InputRequest {
+  return inputRequired.elicit({
+    message,
+    requestedSchema: {
+      type: 'object',
+      properties: { confirm: { type: 'boolean', title: tick } },
+      required: ['confirm'],
+    },
+  })
+}
+
+/** What the person answered to this step, as far as their host says. */
+export function answerTo(context: ServerContext, step: Step) {
+  const answer = inputResponse(context.mcpReq.inputResponses, step)
+  if (answer.kind !== 'elicit') return { action: 'missing', confirmed: false } as const
+  return { action: answer.action, confirmed: answer.action === 'accept' && answer.content?.confirm === true }
+}
+
+/** What this call was asked in that step; undefined when it was not asked, or something else was. */
+export function stateOf(context: ServerContext, of: Fingerprint, step: Step): AskedState | undefined {
+  const state = context.mcpReq.requestState<AskedState>()
+  return typeof state === 'object' && state !== null && state.step === step && state.of === of() ? state : undefined
+}
+
+/** Computed when it is needed: most calls ask nobody. */
+export type Fingerprint = () => string
+
+/** What has to be equal for an answer to count: the tool, every argument, and the words that were shown. */
+export function fingerprint(tool: string, input: unknown, shown: string): Fingerprint {
+  return () => sha256(JSON.stringify([tool, sorted(input), shown]))
+}
+
+/** With the keys of objects in one order: a host may send the arguments in another when it answers. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(sorted)
+  const entries = Object.entries(value).map(([name, inner]) => [name, sorted(inner)] as const)
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+}

@@ -1,0 +1,33 @@
+import { maskSecrets } from '../../core/errors.ts'
+import { foreignText } from '../../core/foreign-text.ts'
+
+/**
+ * A text that anybody may have written, as a message to a person may hold it: in quotation marks that it cannot close,
+ * on one line, no longer than `longest`, without what a screen does not show. What is left out leaves a mark.
+ */
+export function quoted(text: unknown, longest = 80): string {
+  const line = maskSecrets(visible(String(text)))
+  return `“${line.length > longest ? `${line.slice(0, longest - 1)}…` : line}”`
+}
+
+/** The same of who gets the money: whole, for a shortened or masked one could be another. */
+export function quotedWhole(text: unknown): string {
+  return `“${visible(String(text))}”`
+}
+
+/** Cents as a person reads them: `USD 1,234.50`. */
+export function money(cents: unknown, currency: unknown = 'USD'): string {
+  if (typeof cents !== 'number') return 'an unknown amount'
+  const amount = (cents / 100).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+  return `${/^[A-Z]{3}$/.test(String(currency)) ? currency : quoted(currency, 10)} ${amount}`
+}
+
+/** A word of a fixed list (a status, an id) as it is; anything that is none, quoted. */
+export function word(text: unknown): string {
+  return /^[\w.:-]{1,140}$/.test(String(text)) ? String(text) : quoted(text)
+}
+
+/** One line that cannot close the quotation marks around it, nor be mistaken for an empty one. */
+function visible(text: string): string {
+  return foreignText(text).replace(/[“”„‟"«»]/g, "'") || '\ufffd'
+}

@@ -1,0 +1,95 @@
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  inputRequired,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { ApiError } from '../../client/api-error.ts'
+import { parseBaseUrl } from '../../config/values.ts'
+import type { Serving } from '../serving.ts'
+import { askNoMore, notShown, refused } from '../tools/results.ts'
+import { newKey } from './decide.ts'
+import { type AskedState, answerTo, type Fingerprint, isNotShown, modesOf, seal, stateOf } from './elicitation.ts'
+import { mostRounds, waitsMs } from './waits.ts'
+
+interface Attempt<T> {
+  /** Of the call, as it is to come back. */
+  of: Fingerprint
+  idempotencyKey: string | undefined
+  /** Carries the call out under a key. */
+  perform(idempotencyKey: string | undefined): Promise<T>
+}
+
+type Outcome<T> = { done: T } | { answer: CallToolResult | InputRequiredResult }
+
+/**
+ * Carries a call out. Where the service first wants the person to verify with a second factor, their host opens the page
+ * it names, and the call then goes on by itself; under new keys, for the refusal is recorded under the old one.
+ */
+export async function withVerification<T>(
+  serving: Serving,
+  { of, idempotencyKey, perform }: Attempt<T>,
+  context: ServerContext,
+): Promise<Outcome<T>> {
+  const state = stateOf(context, of, 'verification')
+  const answer = answerTo(context, 'verification')
+  if (state !== undefined && answer.action !== 'accept') {
+    const unseen = state.page !== undefined && isNotShown(serving, state, answer)
+    return { answer: unseen ? notShown(`at ${state.page}`) : refused('verification_declined', notVerified) }
+  }
+  try {
+    return {
+      done: await (state === undefined ? perform(idempotencyKey) : tryUntilVerified(serving, state, perform, context)),
+    }
+  } catch (error) {
+    const round = (state?.round ?? 0) + 1
+    const url = pageIn(error)
+    if (url === undefined || round > mostRounds || !modesOf(serving.server, context).url) throw error
+    const inputRequests = { verification: inputRequired.elicitUrl({ message: messages[round === 1 ? 0 : 1], url }) }
+    const next = { of: of(), step: 'verification', key: newKey(serving), round, page: url } as const
+    return { answer: inputRequired({ inputRequests, requestState: await seal(serving, next, context) }) }
+  }
+}
+
+const messages = [
+  'This needs a check with your second factor. Open the page, enter the code, and it goes on by itself.',
+  'Your second factor is not checked yet. Open the page, enter the code, and it goes on by itself.',
+] as const
+
+/** That they agreed to open the page does not say that they are through with it. @throws what the last try was refused with */
+async function tryUntilVerified<T>(
+  { system }: Serving,
+  { key }: AskedState,
+  perform: Attempt<T>['perform'],
+  context: ServerContext,
+): Promise<T> {
+  let refusal: unknown
+  for (const [index, waitMs] of waitsMs.entries()) {
+    await system.sleep(waitMs, context.mcpReq.signal)
+    try {
+      // The same keys for the same answer: sent twice, it does nothing twice.
+      return await perform(`${key}.${index}`)
+    } catch (error) {
+      if (!isVerification(error)) throw error
+      refusal = error
+    }
+  }
+  throw refusal
+}
+
+function isVerification(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code === 'mfa_required'
+}
+
+/** The address that the refusal ends with; over plain http of this machine only. */
+function pageIn(error: unknown): string | undefined {
+  if (!isVerification(error)) return undefined
+  const address = /https?:\/\/\S+$/.exec(error.detail)?.[0]
+  const isSafe = address !== undefined && parseBaseUrl(address.replace(/[?#].*$/, '')) !== undefined
+  return isSafe ? new URL(address).href : undefined
+}
+
+const notVerified = {
+  detail: 'The person did not open the page to verify. Nothing was done.',
+  next: askNoMore,
+}

@@ -1,0 +1,47 @@
+import type { CallResult } from '../../client/client.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import type { Serving } from '../serving.ts'
+import { addressOf, kindEntries } from './kinds.ts'
+
+interface Reference {
+  type: string
+  id: string
+}
+
+interface Answered extends Reference {
+  relationships?: Record<string, { data?: Reference | null } | undefined>
+}
+
+/** Tells a host that watches what a call of its own changed, at once. */
+export function announceChanges(
+  { server, notify, subscribed, instanceId, log }: Serving,
+  { customerPartyId }: Record<string, unknown>,
+  { data }: CallResult<OperationDefinition>,
+): void {
+  const touched = touchedBy(data, customerPartyId)
+  if (instanceId !== undefined) touched.push(addressOf('activity', instanceId))
+  // In the 2025 era only what was subscribed to is sent; in the later one whoever routes the notifications holds the filter.
+  const isRouted = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion
+  for (const uri of new Set(touched)) {
+    if (notify !== undefined) notify.resourceUpdated(uri)
+    else if (isRouted || subscribed?.has(uri)) {
+      server.sendResourceUpdated({ uri }).catch((error: unknown) => log.warn({ err: error }, 'a change is not told'))
+    }
+  }
+}
+
+/** Versions are dates. */
+const modernVersion = '2026-07-28'
+
+/** The answered resources and those they name: a purchase uses its card up, a refund changes its purchase. */
+function touchedBy(data: unknown, customerPartyId: unknown): string[] {
+  const answered = (Array.isArray(data) ? data : [data]) as Answered[]
+  const references = answered.flatMap((resource) => [
+    resource,
+    ...Object.values(resource.relationships ?? {}).flatMap((related) => related?.data ?? []),
+  ])
+  return references.flatMap(({ type, id }) => {
+    const kind = kindEntries.find(([, candidate]) => candidate.type === type)
+    return kind === undefined ? [] : addressOf(kind[0], id, customerPartyId)
+  })
+}

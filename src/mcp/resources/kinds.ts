@@ -1,0 +1,99 @@
+import { getAgentCard, listAgentCards } from '../../../tools/agent-cards.ts'
+import { getApproval, listApprovals } from '../../../tools/approvals.ts'
+import { getCardTransaction, listCardTransactions } from '../../../tools/card-transactions.ts'
+import { getSubscription, listSubscriptions } from '../../../tools/subscriptions.ts'
+import { getTransaction, listTransactions } from '../../../tools/transactions.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+
+/** What can be read, listed and watched by its address, `payments://{kind}/{id}`. */
+export interface ResourceKind {
+  title: string
+  /** The attributes that tell one from another: an amount, and somebody's text. */
+  told: { amount: readonly string[]; text: readonly string[] }
+  /** In the service's answers. */
+  type: string
+  read: OperationDefinition
+  /** The parameter of `read` that the id is. */
+  id: string
+  list: OperationDefinition
+}
+
+export const resourceKinds = {
+  'agent-cards': {
+    title: 'Card',
+    told: { amount: ['maximumAmount'], text: ['merchant', 'name'] },
+    type: 'agentCard',
+    read: getAgentCard,
+    id: 'cardId',
+    list: listAgentCards,
+  },
+  'card-transactions': {
+    title: 'Card transaction',
+    told: { amount: ['amount'], text: ['merchant', 'name'] },
+    type: 'cardTransaction',
+    read: getCardTransaction,
+    id: 'cardTransactionId',
+    list: listCardTransactions,
+  },
+  transactions: {
+    title: 'Transaction',
+    told: { amount: ['amount'], text: ['description'] },
+    type: 'transaction',
+    read: getTransaction,
+    id: 'transactionId',
+    list: listTransactions,
+  },
+  subscriptions: {
+    title: 'Subscription',
+    told: { amount: ['terms', 'amount'], text: ['terms', 'description'] },
+    type: 'subscription',
+    read: getSubscription,
+    id: 'subscriptionId',
+    list: listSubscriptions,
+  },
+  approvals: {
+    title: 'Approval',
+    told: { amount: ['payment', 'amount'], text: ['customer', 'name'] },
+    type: 'approval',
+    read: getApproval,
+    id: 'approvalId',
+    list: listApprovals,
+  },
+} as const satisfies Record<string, ResourceKind>
+
+export const kindEntries: readonly (readonly [string, ResourceKind])[] = Object.entries(resourceKinds)
+
+/** A customer's resource is another than one's own with the same id would be: its address names the customer. */
+export function addressOf(kind: string, id: string, customerPartyId?: unknown): string {
+  const query = typeof customerPartyId === 'string' ? `?customerPartyId=${encodeURIComponent(customerPartyId)}` : ''
+  return `payments://${kind}/${encodeURIComponent(id)}${query}`
+}
+
+export const templateOf = (kind: string) => `payments://${kind}/{id}{?customerPartyId}`
+
+/** The instance of a run is no id of the service's: it may hold any printable character. */
+export const activityTemplate = 'payments://activity/{instanceId}'
+
+interface ParsedAddress {
+  kind: string
+  id: string
+  customerPartyId: string | undefined
+}
+
+/** The parts of an address; undefined when it is none of these. */
+export function parseAddress(text: string): ParsedAddress | undefined {
+  const [, kind, path, customer] =
+    /^payments:\/\/([a-z-]+)\/([^/?#]+)(?:\?customerPartyId=([\w%-]+))?$/.exec(text) ?? []
+  const id = path === undefined ? undefined : decoded(path)
+  if (kind === undefined || id === undefined) return undefined
+  return { kind, id, customerPartyId: customer === undefined ? undefined : decoded(customer) }
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // Not the percent-encoding of anything: not an address of ours.
+    return undefined
+  }
+}

@@ -1,0 +1,145 @@
+import {
+  type ListResourcesResult,
+  type ListResourceTemplatesResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ReadResourceResult,
+  type Resource,
+  ResourceNotFoundError,
+} from '@modelcontextprotocol/server'
+import { listActivity } from '../../../tools/activity.ts'
+import { ApiError } from '../../client/api-error.ts'
+import { Failure } from '../../core/errors.ts'
+import type { OperationDefinition, SentInput } from '../../core/operation.ts'
+import { pageOf } from '../list-page.ts'
+import { money, quoted } from '../people/quoted.ts'
+import { longestAddress, type Serving } from '../serving.ts'
+import { mayCall } from '../tools/offered.ts'
+import { shownToModels } from '../tools/withheld.ts'
+import { activityTemplate, addressOf, kindEntries, parseAddress, type ResourceKind, templateOf } from './kinds.ts'
+
+/** How many of each kind are listed: the newest. Older ones are read by their address. */
+const listedOfEach = 10
+
+/** The views, this run's activity, and the newest of each kind. */
+export async function listResources(serving: Serving, cursor: string | undefined): Promise<ListResourcesResult> {
+  const { ui, instanceId } = serving
+  const views = (ui?.resources ?? []).map(({ read: _, ...listed }): Resource => listed)
+  const activity: Resource[] =
+    instanceId === undefined || !mayCall(serving, listActivity)
+      ? []
+      : [{ uri: addressOf('activity', instanceId), name: 'activity', title: 'Activity of this run', mimeType }]
+  const recent = await Promise.all(readable(serving).map(([kind, found]) => newest(serving, kind, found)))
+  const { page, ...next } = pageOf([...views, ...activity, ...recent.flat()], ({ uri }) => uri, cursor)
+  return { resources: page, ...next }
+}
+
+export function listTemplates(serving: Serving, cursor: string | undefined): ListResourceTemplatesResult {
+  const templates = readable(serving).map(([kind, { title, read }]) => ({
+    uriTemplate: templateOf(kind),
+    name: kind,
+    title,
+    description: read.description,
+    mimeType,
+  }))
+  if (mayCall(serving, listActivity)) {
+    const description = 'What one run did, newest first: who, which resources, with which result.'
+    templates.push({ uriTemplate: activityTemplate, name: 'activity', title: 'Activity', description, mimeType })
+  }
+  const { page, ...next } = pageOf(templates, ({ name }) => name, cursor)
+  return { resourceTemplates: page, ...next }
+}
+
+/** What the service answers, as a tool would show it. No operation that shows a card's number is read here. */
+export async function readResource(serving: Serving, uri: string, signal: AbortSignal): Promise<ReadResourceResult> {
+  const view = serving.ui?.resources.find((resource) => resource.uri === uri)
+  if (view !== undefined) {
+    const { mimeType: type, _meta } = view
+    return { contents: [{ uri, mimeType: type, text: await view.read(), ...(_meta === undefined ? {} : { _meta }) }] }
+  }
+  const [operation, input] = readingOf(serving, uri)
+  try {
+    const { call } = await serving.client()
+    const { data, meta } = await call(operation, input, { signal })
+    const content = { data: shownToModels(data), ...(meta === undefined ? {} : { meta }) }
+    // Some hosts hand on nothing but text, and take the first part that they know.
+    const asText = { uri, mimeType: 'text/plain', text: linesOf(content).join('\n') }
+    return { contents: [{ uri, mimeType, text: JSON.stringify(content) }, asText] }
+  } catch (error) {
+    throw asProtocolError(error, uri)
+  }
+}
+
+/** The newest ids of a kind, or of nothing where the credential may not list them. */
+export async function newestIds(serving: Serving, { list }: ResourceKind, limit: number): Promise<Listed[]> {
+  try {
+    const { call } = await serving.client()
+    const input = { limit } as unknown as SentInput<OperationDefinition>
+    return (await call(list, input)).data as unknown as Listed[]
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return []
+    throw asProtocolError(error)
+  }
+}
+
+interface Listed {
+  id: string
+  attributes?: { status?: unknown; updatedAt?: unknown; currency?: unknown }
+}
+
+const mimeType = 'application/json'
+
+export function readableKind(serving: Serving, kind: string): ResourceKind | undefined {
+  return readable(serving).find(([name]) => name === kind)?.[1]
+}
+
+function readable(serving: Serving) {
+  return kindEntries.filter(([, { read, list }]) => mayCall(serving, read) && mayCall(serving, list))
+}
+
+/** In words of fixed lists, but for one text, which is somebody's: quoted and short. */
+async function newest(serving: Serving, kind: string, found: ResourceKind): Promise<Resource[]> {
+  return (await newestIds(serving, found, listedOfEach)).map(({ id, attributes }) => {
+    const status = /^\w{1,40}$/.test(String(attributes?.status)) ? `, ${attributes?.status}` : ''
+    const amount = valueAt(attributes, found.told.amount)
+    const text = valueAt(attributes, found.told.text)
+    const currency = attributes?.currency ?? valueAt(attributes, ['payment', 'currency'])
+    const title = [
+      found.title,
+      ...(typeof amount === 'number' ? [money(amount, currency)] : []),
+      ...(typeof text === 'string' ? [quoted(text, 40)] : []),
+    ].join(' ')
+    return { uri: addressOf(kind, id), name: id, title: `${title}${status}`, mimeType }
+  })
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce((inner, name) => (inner as Record<string, unknown> | null | undefined)?.[name], value)
+}
+
+/** A line for each value, `attributes.status: "used"`. Texts stay quoted: what somebody wrote makes no line of its own. */
+function linesOf(value: unknown, path = ''): string[] {
+  if (typeof value !== 'object' || value === null) return [`${path}: ${JSON.stringify(value)}`]
+  return Object.entries(value).flatMap(([name, inner]) => linesOf(inner, path === '' ? name : `${path}.${name}`))
+}
+
+function readingOf(serving: Serving, uri: string) {
+  const { kind, id, customerPartyId } = (uri.length > longestAddress ? undefined : parseAddress(uri)) ?? {}
+  const acting = customerPartyId === undefined ? {} : { customerPartyId }
+  if (kind === 'activity' && mayCall(serving, listActivity)) {
+    return [listActivity as OperationDefinition, { instanceId: id, limit: 100, ...acting }] as const
+  }
+  const found = kind === undefined ? undefined : readableKind(serving, kind)
+  if (found === undefined) throw new ResourceNotFoundError(uri)
+  return [found.read, { [found.id]: id, ...acting }] as const
+}
+
+function asProtocolError(error: unknown, uri?: string): unknown {
+  const isAbsent =
+    error instanceof Failure ? error.code === 'invalid_value' : error instanceof ApiError && error.status === 404
+  if (isAbsent && uri !== undefined) return new ResourceNotFoundError(uri)
+  if (error instanceof ApiError) {
+    return new ProtocolError(ProtocolErrorCode.InternalError, `${error.detail} ${error.next}`)
+  }
+  return error instanceof Failure ? new ProtocolError(ProtocolErrorCode.InternalError, error.message) : error
+}

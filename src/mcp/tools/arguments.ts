@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { wrongArguments } from '../../client/input.ts'
+import { show } from '../../core/errors.ts'
+import { inputParts, type OperationDefinition } from '../../core/operation.ts'
+import type { Serving } from '../serving.ts'
+import { clearableOf, shapeOf, toolArguments } from './inputs.ts'
+import { WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
+
+type Values = Record<string, unknown>
+
+/** A tool's arguments as the operation takes them. */
+export interface Taken {
+  input: Values
+  idempotencyKey: string | undefined
+  /** What the caller sent besides, and reads go on without. */
+  ignored: readonly string[]
+}
+
+/** Arguments that hosts add to every tool for themselves: Gemini CLI. */
+const hostArguments: ReadonlySet<string> = new Set(['wait_for_previous'])
+
+/**
+ * Takes what models and their hosts send: null and "" of an optional argument are not given, a number may be a text, and
+ * a read goes on without what it does not know. A change does not: a misspelt `customerPartyId` would pay from the wrong
+ * wallet. @throws {WrongArguments} naming all that is wrong
+ */
+export function takeArguments(serving: Serving, operation: OperationDefinition, given: Values): Taken {
+  const shape = shapeOf(operation)
+  const { idempotencyKey, clear, ...rest } = toolArguments(operation, given)
+  const beside = {
+    ...(takesKey(operation) ? {} : { idempotencyKey }),
+    ...(clearableOf(operation).length > 0 ? {} : { clear }),
+  }
+  const sent = Object.entries({ ...rest, ...beside }).filter(
+    ([name, value]) => value !== undefined && !hostArguments.has(name),
+  )
+  const isIgnored = (name: string) => operation.effect === 'read' && !Object.hasOwn(shape, name)
+  const ignored = sent.map(([name]) => name).filter(isIgnored)
+  const input = Object.fromEntries(sent.filter(([name]) => !isIgnored(name)))
+  const taken: Values = { ...(read(z.object(shape), input) as Values), ...cleared(operation, clear, input) }
+  const wrong = wrongArguments(operation, taken)
+  const [first, ...others] = wrong
+  if (first !== undefined) throw wrongArgumentsOf(serving, operation, [first, ...others], argumentNames(operation))
+  return {
+    input: taken,
+    idempotencyKey: takesKey(operation) ? uniqueKey(idempotencyKey) : undefined,
+    ignored: ignored.slice(0, 10).map((name) => show(name).slice(1, -1)),
+  }
+}
+
+const takesKey = ({ idempotency }: OperationDefinition) => idempotency === 'required'
+
+function argumentNames(operation: OperationDefinition): string[] {
+  return [
+    ...inputParts.flatMap((part) => Object.keys(operation[part]?.shape ?? {})),
+    ...(clearableOf(operation).length > 0 ? ['clear'] : []),
+    ...(takesKey(operation) ? ['idempotencyKey'] : []),
+  ]
+}
+
+/** Shorter, or of letters only, is what a model makes up: others make up the same, and would get this call's answer. */
+const shortestUnique = 16
+
+function uniqueKey(key: unknown): string | undefined {
+  if (isNothing(key)) return undefined
+  if (typeof key === 'string' && key.length >= shortestUnique && !/^\p{L}+$/u.test(key)) return key
+  throw new WrongArguments({
+    detail: `idempotencyKey ${show(key)} cannot be unique: leave it out, unless an error of this very call gave it.`,
+    source: { header: 'Idempotency-Key' },
+    next: 'Call again without idempotencyKey.',
+  })
+}
+
+/** Null for each field that is to be emptied, as the service takes it. */
+function cleared(operation: OperationDefinition, names: unknown, input: Values): Values {
+  const clearable = clearableOf(operation)
+  if (clearable.length === 0 || isNothing(names)) return {}
+  const list: readonly unknown[] = Array.isArray(names) ? names : [names]
+  for (const name of list) {
+    const isGiven = typeof name === 'string' && !isNothing(input[name])
+    if (!isGiven && clearable.some((candidate) => candidate === name)) continue
+    const detail = isGiven
+      ? `clear names ${show(name)}, which is given too: either set it or clear it.`
+      : `clear must be a list of ${clearable.join(', ')}; got ${show(name)}.`
+    throw new WrongArguments({
+      detail,
+      source: { parameter: 'clear' },
+      next: `Correct or leave out clear and call again without idempotencyKey.`,
+    })
+  }
+  return Object.fromEntries(list.map((name) => [name, null]))
+}
+
+const isNothing = (value: unknown) => value === undefined || value === null || value === ''
+
+/** Of zod's own description of a schema: what wraps another, and what holds others. */
+interface Definition {
+  type: string
+  innerType?: z.ZodType
+  element?: z.ZodType
+  shape?: Record<string, z.ZodType>
+}
+
+/** What no rounding changes, written as a number is. */
+const wholeNumber = /^-?(0|[1-9]\d{0,14})$/
+
+/** The value as the schema means it; what it does not know stays, and is refused where it is checked. */
+function read(schema: z.ZodType, value: unknown): unknown {
+  const { type, innerType, element, shape } = schema.def as unknown as Definition
+  if (innerType !== undefined) return read(innerType, value)
+  if (type === 'number' && typeof value === 'string' && wholeNumber.test(value)) return Number(value)
+  if (element !== undefined && Array.isArray(value)) return value.map((item) => read(element, item))
+  if (shape === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const given = Object.entries(value).filter(
+    ([name, field]) => !(isNothing(field) && Object.hasOwn(shape, name) && shape[name]?.safeParse(undefined).success),
+  )
+  return Object.fromEntries(
+    given.map(([name, field]) => {
+      const inner = Object.hasOwn(shape, name) ? shape[name] : undefined
+      return [name, inner === undefined ? field : read(inner, field)]
+    }),
+  )
+}

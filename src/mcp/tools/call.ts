@@ -1,0 +1,106 @@
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { getAgentCardDetails } from '../../../tools/agent-cards.ts'
+import { ApiError } from '../../client/api-error.ts'
+import type { Log } from '../../client/client.ts'
+import type { AttemptProgress } from '../../client/retry.ts'
+import { Failure } from '../../core/errors.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import { showMasked } from '../people/card.ts'
+import { decide, type ToolCall } from '../people/decide.ts'
+import type { AskedState } from '../people/elicitation.ts'
+import { withVerification } from '../people/verification.ts'
+import { announceChanges } from '../resources/changes.ts'
+import type { Serving } from '../serving.ts'
+import { takeArguments } from './arguments.ts'
+import { operationNamed } from './definitions.ts'
+import { notOffered } from './not-offered.ts'
+import { failure, success } from './results.ts'
+
+export { toolPage } from './page.ts'
+
+interface CallParameters {
+  name: string
+  arguments?: Record<string, unknown> | undefined
+}
+
+/** Calls the operation that a tool is. What it refuses is a result that says what to do, not a protocol error. */
+export async function callTool(
+  serving: Serving,
+  params: CallParameters,
+  context: ServerContext,
+): Promise<CallToolResult | InputRequiredResult> {
+  const operation = operationNamed(serving, params.name)
+  if (operation === undefined) {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, notOffered(serving, params.name))
+  }
+  const { log } = serving
+  try {
+    if (serving.allows?.(operation) === false) throw new Failure('forbidden', { detail: notGranted(operation) })
+    const { ignored, ...taken } = takeArguments(serving, operation, params.arguments ?? {})
+    return await carryOut(serving, { operation, ...taken }, ignored, context)
+  } catch (error) {
+    if (error instanceof Failure || error instanceof ApiError) return failure({ error, operation, serving })
+    if (error instanceof ProtocolError) throw error
+    // The SDK sends nothing for a cancelled request; this only keeps the cancellation out of the log.
+    if (!context.mcpReq.signal.aborted) log.error({ err: error, tool: operation.name }, 'tool call failed unexpectedly')
+    const failed = new Failure('server_error', { detail: 'The MCP server failed unexpectedly.' })
+    return failure({ error: failed, operation, serving })
+  }
+}
+
+async function carryOut(serving: Serving, asked: ToolCall, ignored: readonly string[], context: ServerContext) {
+  const { operation, input } = asked
+  const decision = await decide(serving, asked, context)
+  if (!decision.go) return decision.answer
+  const { of } = decision
+  const { signal } = context.mcpReq
+  const { call } = await serving.client()
+  const onAttempt = reporter(context, serving.log)
+  const perform = async (idempotencyKey: string | undefined) => {
+    const result = await call(operation, input, { idempotencyKey, signal, onAttempt })
+    // Under a key that this very call made up, a replay is the answer to its own first attempt.
+    return { ...result, replayed: result.replayed && idempotencyKey !== undefined }
+  }
+  const outcome = await withVerification(serving, { ...decision, perform }, context)
+  if ('answer' in outcome) return outcome.answer
+  const result = outcome.done
+  if (operation.effect !== 'read') announceChanges(serving, input, result)
+  if (serving.cardDetails === 'masked' && operation.name === getAgentCardDetails.name) {
+    return await showMasked(serving, { result, input, of }, context)
+  }
+  return success(result, { replayed: result.replayed, ignored })
+}
+
+const notGranted = ({ name }: OperationDefinition) =>
+  `What was granted to this connection does not include ${name}. Connect again and grant it.`
+
+/** Reports attempts to a caller who asked for progress; undefined for one who did not. */
+function reporter(context: ServerContext, log: Log): ((progress: AttemptProgress) => void) | undefined {
+  const progressToken = context.mcpReq._meta?.progressToken
+  if (progressToken === undefined) return undefined
+  // A call that goes on after a person verified may still be the same request, whose progress never goes back.
+  let progress = (context.mcpReq.requestState<Partial<AskedState>>()?.round ?? 0) * longestProgress
+  return (attempt) => {
+    if (context.mcpReq.signal.aborted) return
+    progress++
+    const params = { progressToken, progress, message: progressMessage(attempt) }
+    context.mcpReq
+      .notify({ method: 'notifications/progress', params })
+      .catch((error: unknown) => log.warn({ err: error }, 'progress not delivered'))
+  }
+}
+
+/** More than a call reports before it asks again. */
+const longestProgress = 1_000
+
+function progressMessage({ attempt, maximumAttempts, waitMs, reason }: AttemptProgress): string {
+  const which = `attempt ${attempt} of ${maximumAttempts}`
+  if (attempt === 1) return 'asking the payments API'
+  return waitMs === 0 ? which : `${reason}; waiting ${(waitMs / 1000).toFixed(1)} s for ${which}`
+}

@@ -1,0 +1,20 @@
+import type { Icon } from '@modelcontextprotocol/server'
+import type { Toolset } from '../../core/operation.ts'
+
+/** Of the server: a card. */
+export const serverIcons: Icon[] = icon('M1 3h14v10H1zM1 5v2h14V5z')
+
+/** Of the tools of a set; each is one path on a field of 16 by 16. */
+export const toolsetIcons: Record<Toolset, Icon[]> = {
+  default: serverIcons,
+  payments: icon('M1 6h10V3l4 5-4 5v-3H1z'),
+  customers: icon('M8 2a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM2 14c0-7 12-7 12 0z'),
+  agents: icon('M7 1h2v3h5v10H2V4h5zM5 7v2h2V7zM9 7v2h2V7z'),
+  credentials: icon('M5 4a4 4 0 1 1-1 8 4 4 0 0 1 1-8zM8 7h7v4h-2V9H8z'),
+}
+
+/** As a data address: a host fetches nothing. The colour is legible on light and on dark. */
+function icon(path: string): Icon[] {
+  const svg = `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path fill='#6b7cff' fill-rule='evenodd' d='${path}'/></svg>`
+  return [{ src: `data:image/svg+xml,${encodeURIComponent(svg)}`, mimeType: 'image/svg+xml', sizes: ['any'] }]
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { catalogue } from '../../../tools/index.ts'
+import { idPrefixOf } from '../../core/invalid-value.ts'
+import { inputParts, type OperationDefinition } from '../../core/operation.ts'
+import type { Serving } from '../serving.ts'
+import { operationsOf } from './definitions.ts'
+
+const operations = Object.values<OperationDefinition>(catalogue)
+
+/** What an id with this prefix is of, with its article, as the tool that reads one says it: `a card`. */
+export function nounOf(idPrefix: string): string | undefined {
+  const reader = operations.find((operation) => readsOne(operation) && answeredPrefix(operation) === idPrefix)
+  return /^Read (an? .+)$/.exec(reader?.title ?? '')?.[1]
+}
+
+/** The tool of this connection that lists what has such ids. */
+export function listerOf(serving: Serving, idPrefix: string | undefined): string | undefined {
+  if (idPrefix === undefined) return undefined
+  const lists = (operation: OperationDefinition) =>
+    operation.effect === 'read' && operation.result === 'page' && answeredPrefix(operation) === idPrefix
+  return operationsOf(serving).find(lists)?.name
+}
+
+/** The tool of this connection that shows how what the operation is about stands now: the resource, or the list of such. */
+export function readerOf(serving: Serving, operation: OperationDefinition): string | undefined {
+  const named = Object.entries(operation.params?.shape ?? {}).map(([name, schema]) => `${name} ${prefixOf(schema)}`)
+  const reads = operationsOf(serving).find((candidate) => {
+    const needed = Object.entries(candidate.params?.shape ?? {}).map(([name, schema]) => `${name} ${prefixOf(schema)}`)
+    return readsOne(candidate) && needed.length > 0 && needed.every((parameter) => named.includes(parameter))
+  })
+  return reads?.name ?? listerOf(serving, answeredPrefix(operation))
+}
+
+/** What ids of this argument begin with; undefined: it is no id. */
+export function argumentPrefix(operation: OperationDefinition, name: string): string | undefined {
+  const schema = inputParts.map((part) => operation[part]?.shape[name]).find((found) => found !== undefined)
+  return schema === undefined ? undefined : prefixOf(schema)
+}
+
+/** A card's number is no state to look at. */
+const readsOne = ({ effect, result, reveals }: OperationDefinition) =>
+  effect === 'read' && result === 'one' && reveals !== true
+
+const answeredPrefix = ({ output }: OperationDefinition) => prefixOf(output.shape.id)
+
+function prefixOf(schema: unknown): string | undefined {
+  return schema instanceof z.ZodType
+    ? idPrefixOf((z.toJSONSchema(schema, { io: 'input' }) as { pattern?: string }).pattern)
+    : undefined
+}

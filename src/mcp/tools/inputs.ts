@@ -1,0 +1,184 @@
+import type { Tool } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import { fail, show } from '../../core/errors.ts'
+import { inputParts, type OperationDefinition } from '../../core/operation.ts'
+
+type Json = Record<string, unknown>
+
+/** Every model reads it with every request, so it says what a model needs to fill it in; the client checks the rest. */
+export function inputSchema(operation: OperationDefinition): Tool['inputSchema'] {
+  const schema = z.toJSONSchema(z.object(shapeOf(operation)), { io: 'input' })
+  const properties = propertiesOf(schema as Json)
+  const clearable = clearableOf(operation)
+  if (clearable.length > 0) {
+    properties.clear = { type: 'array', items: { type: 'string', enum: clearable }, description: 'What to empty' }
+  }
+  if (operation.idempotency === 'required') {
+    properties.idempotencyKey = { type: 'string', description: 'Only as an error says' }
+  }
+  const required = schema.required === undefined ? {} : { required: schema.required }
+  return { type: 'object', properties, ...required, additionalProperties: false } as Tool['inputSchema']
+}
+
+/**
+ * The arguments of a tool as the operation takes them. An object of free keys, which some hosts cannot offer a model,
+ * is a list of `{key, value}` there; whoever sends the object itself is understood too.
+ */
+export function toolArguments(operation: OperationDefinition, given: Json): Json {
+  const shape = shapeOf(operation)
+  const entries = Object.entries(given).map(([name, value]) => {
+    const isList = Array.isArray(value) && Object.hasOwn(shape, name) && bare(shape[name]) instanceof z.ZodRecord
+    return [name, isList ? recordOf(name, value) : value]
+  })
+  return Object.fromEntries(entries)
+}
+
+export function shapeOf(operation: OperationDefinition): Record<string, z.ZodType> {
+  return Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
+}
+
+/**
+ * The fields that the argument `clear` names, since null means not given over MCP: those that a change can empty, which
+ * are null in its answer too, and those whose default is something else than null.
+ */
+export function clearableOf({ method, attributes, output }: OperationDefinition): string[] {
+  const answered = (output.shape.attributes as z.ZodObject | undefined)?.shape ?? {}
+  const takesNull = (schema: z.ZodType | undefined) => schema?.safeParse(null).success === true
+  return Object.entries(attributes?.shape ?? {})
+    .filter(
+      ([name, schema]) =>
+        takesNull(schema) && (schema instanceof z.ZodDefault || (method === 'PATCH' && takesNull(answered[name]))),
+    )
+    .map(([name]) => name)
+}
+
+/** Without what makes it optional. */
+function bare(schema: unknown): unknown {
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault
+    ? bare(schema.unwrap())
+    : schema
+}
+
+function recordOf(name: string, list: readonly unknown[]): Json {
+  const record = new Map<string, unknown>()
+  for (const [index, entry] of list.entries()) {
+    const { key, value } = (entry ?? {}) as Json
+    if (typeof key !== 'string' || value === undefined || Object.keys(entry as Json).length !== 2) {
+      refuse(name, index, `must be {key, value}; got ${show(entry)}`)
+    }
+    if (record.has(key)) refuse(name, index, `repeats the key ${show(key)}; each key stands once`)
+    record.set(key, value)
+  }
+  return Object.fromEntries(record)
+}
+
+function refuse(name: string, index: number, wrong: string): never {
+  fail('invalid_value', {
+    detail: `${name}.${index} ${wrong}.`,
+    source: { pointer: `/data/attributes/${name}` },
+    status: 422,
+  })
+}
+
+/** More words than a model should read with every request: the description names the usual ones. */
+const mostWords = 16
+
+/** What a model writes itself is shorter than texts with a larger bound, which nobody needs to know in advance. */
+const longestTold = 200
+
+/** Keeps what a model can act on; what some hosts drop on the way to it stands in words too. */
+function compactInput(whole: Json): Json {
+  const { anyOf, ...beside } = whole
+  const either = orNull((anyOf ?? []) as Json[])
+  if (either === undefined) return { ...beside, anyOf: (anyOf as Json[]).map(compactInput) }
+  const { pattern, properties, additionalProperties, propertyNames: _, items, ...kept } = { ...either, ...beside }
+  keepBounds(kept)
+  if (isSchema(additionalProperties)) return told(listOfEntries(kept, additionalProperties))
+  if (Array.isArray(kept.enum) && kept.enum.length > mostWords) delete kept.enum
+  if (items !== undefined) {
+    kept.items = compactInput(items as Json)
+    // Each word once: the number of the words bounds the list.
+    if (Array.isArray((items as Json).enum)) delete kept.maxItems
+  }
+  if (properties !== undefined) {
+    kept.properties = propertiesOf({ properties })
+    // The service refuses any other.
+    kept.additionalProperties = false
+  }
+  const prefix = typeof pattern === 'string' ? /^\^([a-z]{3}_)/.exec(pattern)?.[1] : undefined
+  if (prefix !== undefined) kept.description ??= `${prefix}…`
+  return told(kept)
+}
+
+/** But for objects of which nothing is known: a model has nothing to put there, and some hosts cannot offer them. */
+function propertiesOf({ properties }: Json): Record<string, Json> {
+  const entries = Object.entries((properties ?? {}) as Record<string, Json>)
+  const known = entries.filter(([, { type, properties, additionalProperties }]) => {
+    return type !== 'object' || properties !== undefined || isSchema(additionalProperties)
+  })
+  return Object.fromEntries(known.map(([name, property]) => [name, withoutNull(compactInput(property))]))
+}
+
+/** Over MCP null is as if it were left out: hosts send it for whatever a model does not fill in. */
+function withoutNull(schema: Json): Json {
+  if (!Array.isArray(schema.type)) return schema
+  const types = schema.type.filter((word) => word !== 'null')
+  return { ...schema, type: types.length === 1 ? types[0] : types }
+}
+
+/** Bounds as every host reads them, without those that only a program meets. */
+function keepBounds(schema: Json): void {
+  const { exclusiveMinimum, minimum, maximum, maxLength } = schema
+  delete schema.exclusiveMinimum
+  if (exclusiveMinimum === 0) schema.minimum = 1
+  if (minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  if (maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
+  if (typeof maxLength === 'number' && maxLength > longestTold) delete schema.maxLength
+}
+
+function listOfEntries({ type: _, ...kept }: Json, value: Json): Json {
+  const properties = { key: { type: 'string' }, value: compactInput(value) }
+  const items = { type: 'object', properties, required: ['key', 'value'], additionalProperties: false }
+  return { type: 'array', ...kept, items }
+}
+
+/** With its bounds, its form and its default in words, and without those keywords that cost more than they tell. */
+function told(schema: Json): Json {
+  const words = [schema.description, boundsInWords(schema), formInWords(schema), defaultInWords(schema)]
+  for (const bound of ['minItems', 'maxItems', 'minLength']) delete schema[bound]
+  const description = words.filter((text) => text !== undefined).join('; ')
+  return description === '' ? schema : { ...schema, description }
+}
+
+function boundsInWords({ type, ...bounds }: Json): string | undefined {
+  const kind = Array.isArray(type) ? type[0] : type
+  if (kind === 'string') return range(bounds.minLength, bounds.maxLength, ' characters')
+  if (kind !== 'array') return range(bounds.minimum, bounds.maximum, '')
+  return range(bounds.minItems, bounds.maxItems, ' entries')
+}
+
+function range(least: unknown, most: unknown, unit: string): string | undefined {
+  if (most === undefined) return least === undefined || unit !== '' ? undefined : `at least ${least}`
+  return least === undefined ? `at most ${most}${unit}` : `${least} to ${most}${unit}`
+}
+
+function formInWords({ format }: Json): string | undefined {
+  return format === 'date-time' ? 'RFC 3339, as 2026-01-31T12:00:00Z' : undefined
+}
+
+function defaultInWords(schema: Json): string | undefined {
+  return schema.default === undefined ? undefined : `default ${schema.default}`
+}
+
+/** An object of free keys says what their values are; one that is closed, or open to anything, says nothing. */
+function isSchema(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
+}
+
+/** `{anyOf: [X, null]}`, zod's form of nullable, as X with null among its types; undefined for other alternatives. */
+export function orNull(either: readonly Json[]): Json | undefined {
+  const [value, nothing] = either
+  if (value === undefined) return {}
+  if (either.length !== 2 || nothing?.type !== 'null') return undefined
+  return { ...value, type: [value.type, 'null'] }
+}

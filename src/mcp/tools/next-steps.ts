@@ -1,0 +1,186 @@
+import type { ApiError } from '../../client/api-error.ts'
+import { type Bounds, type ErrorCode, type ErrorSource, errorTable, type Failure } from '../../core/errors.ts'
+import { inputParts, type OperationDefinition } from '../../core/operation.ts'
+import type { Serving } from '../serving.ts'
+import { operationNamed } from './definitions.ts'
+import { argumentPrefix, listerOf, readerOf } from './id-kinds.ts'
+
+/** A call that was refused, and what its connection offers to go on with. */
+export interface Refused {
+  serving: Serving
+  operation: OperationDefinition
+  error: ApiError | Failure
+}
+
+interface Situation extends Refused {
+  source: ErrorSource | undefined
+  accepts: Bounds | undefined
+  /** `call again`, and without which key. */
+  again: string
+}
+
+/**
+ * What a model is told to do next. A key is handed over only where the very same call is to be repeated because nobody
+ * knows what became of it: under the key of a call that was refused, a corrected one is a conflict.
+ */
+export function nextStep(refused: Refused): string {
+  const { operation, error } = refused
+  const { source, accepts } = error
+  const again = callAgain(operation)
+  const situation = { ...refused, source, accepts, again }
+  if ('tooLarge' in error && error.tooLarge && operation.effect === 'read') return afterTooLarge(situation)
+  const key = keyToRepeat(error)
+  if (key !== undefined) return `${beforeRepeat(situation)}${repeatWith(key)}${stillRunning(situation)}`
+  if ('unreached' in error && error.unreached) return `${refused.serving.ways.reach} Then ${again}.`
+  if ('outcomeUnknown' in error && error.outcomeUnknown) {
+    return `The change may have been made: ${look(situation)} before you call again.`
+  }
+  return (steps[knownCode(error)] ?? steps.invalid_value)(situation)
+}
+
+/** The key that an unchanged repeat needs; undefined where none does, or it would do harm. */
+export function keyToRepeat(error: ApiError | Failure): string | undefined {
+  if (!('outcomeUnknown' in error) || !error.outcomeUnknown || error.tooLarge) return undefined
+  return error.idempotencyKey
+}
+
+/** How a refused call is made anew: as another one. */
+export function callAgain({ idempotency }: OperationDefinition): string {
+  return idempotency === 'required' ? 'call again without idempotencyKey' : 'call again'
+}
+
+function afterTooLarge({ operation, serving }: Situation): string {
+  return operation.result === 'page' ? 'Call again with a smaller limit.' : serving.ways.reach
+}
+
+const repeatWith = (key: string) =>
+  `Repeat this call unchanged with idempotencyKey ${JSON.stringify(key)}: it is safe, nothing happens twice.`
+
+/** What stands in the way of the repeat. */
+function beforeRepeat({ serving, error }: Situation): string {
+  if ('unreached' in error && error.unreached) return `${serving.ways.reach} Then: `
+  if (error.status === 401) return `${serving.ways.signIn} Then: `
+  if (error.status === 403) return `${ask} When they did: `
+  return waiting(error)
+}
+
+/** A key's first request that still runs and another state's conflict look alike in some deployments. */
+function stillRunning(situation: Situation): string {
+  if (situation.error.status !== 409) return ''
+  return ` If it conflicts again, ${look(situation)}, and for a new attempt ${situation.again}.`
+}
+
+const ask = 'Tell the person who owns the account what is missing: only they can grant it.'
+
+function waiting({ retryAfterSeconds }: ApiError | Failure): string {
+  return retryAfterSeconds === undefined ? '' : `Wait ${retryAfterSeconds} s. `
+}
+
+/** By the error's code; each names a tool, an argument or a value, and doing it helps. */
+const steps = {
+  invalid_value: ({ operation, source, accepts, again, serving }) => {
+    const name = fieldOf(source)
+    if (name === undefined || isHeader(source)) return `Correct the arguments and ${again}.`
+    if (accepts?.maximum !== undefined && accepts.maximum < 1) {
+      return `Nothing is left for it: ${look({ serving, operation })}. Do not call again as is.`
+    }
+    return sentence([correction({ operation, name, accepts })], again)
+  },
+  missing_instance_id: () =>
+    'Tell the person to set PAYMENTS_INSTANCE_ID (--instance-id) to a text of 1 to 1024 characters and to start this server again.',
+  'wire.beneficiary_address_required': ({ again }) =>
+    `Add beneficiary.address (line1, city, state, postalCode, country) and ${again}.`,
+  unauthenticated: ({ serving, again }) => `${serving.ways.signIn} Then ${again}.`,
+  forbidden: ({ serving }) =>
+    `${ask}${offers(serving, 'whoami') ? ' whoami tells whom this connection acts as.' : ''} Do not call again before.`,
+  issued_cards_not_enabled: () =>
+    'Tell the person that their organization has to enable issued cards. Do not call again before.',
+  not_found: ({ serving, operation, source, again }) => {
+    const name = fieldOf(source) ?? Object.keys(operation.params?.shape ?? {}).at(-1)
+    const lister = name === undefined ? undefined : listerOf(serving, argumentPrefix(operation, name))
+    const where = lister === undefined ? 'Ask the person for the right' : `Call ${lister} to find the right`
+    const customer = takes(operation, 'customerPartyId') ? " (with customerPartyId if it is a customer's)" : ''
+    return `${where} ${name ?? 'id'}${customer}, and ${again}.`
+  },
+  conflict: (situation) => {
+    const { operation, source, accepts, again, serving } = situation
+    if (isHeader(source))
+      return `${capital(look(situation))} for what the earlier call did. To make this one, ${again}.`
+    const name = fieldOf(source)
+    if (name === undefined) return `${capital(look(situation))} and decide anew. Do not call again as is.`
+    if (accepts?.maximum !== undefined) return funding(serving, name, accepts.maximum, again)
+    const lister = listerOf(serving, argumentPrefix(operation, name))
+    return `Choose another ${name}${lister === undefined ? '' : ` (${lister})`} and ${again}.`
+  },
+  card_purchase_simulation_not_allowed: (situation) =>
+    `${capital(look(situation))}: only an authorized purchase can be captured, reversed or expired, once, and only a captured one refunded.`,
+  mfa_required: ({ again }) =>
+    `Give the person the address to verify at; when they say that they did, ${again}. Do not open it yourself.`,
+  rate_limited: ({ error }) => `${waiting(error) || 'Wait a minute. '}Then make this call again.`,
+  server_error: (situation) =>
+    `${capital(look(situation))} to be sure that nothing was done, then ${situation.again}, once. If it fails again, tell the person the supportId.`,
+  not_implemented: ({ operation }) =>
+    `Use another tool: ${operation.name} is not available there. Do not call it again.`,
+  bad_gateway: ({ serving, again }) => `${serving.ways.reach} Then ${again}.`,
+  service_unavailable: ({ error, again }) => `${waiting(error) || 'Wait a moment. '}Then ${again}.`,
+} as const satisfies Record<ErrorCode, (situation: Situation) => string>
+
+/** The code, or where only the deployed service knows it, the one of its status. */
+function knownCode({ code, status }: ApiError | Failure): ErrorCode {
+  if (Object.hasOwn(errorTable, code)) return code as ErrorCode
+  const alike = Object.entries(errorTable).find(([, entry]) => entry.status === status)?.[0]
+  return (alike as ErrorCode | undefined) ?? (status >= 500 || status === 408 ? 'service_unavailable' : 'invalid_value')
+}
+
+function funding(serving: Serving, name: string, maximum: number, again: string): string {
+  const fund = offers(serving, 'fund_sandbox_wallet')
+    ? 'put money in with fund_sandbox_wallet (customerId: your own partyId of whoami)'
+    : 'ask the person to put money in'
+  if (maximum < 1) return `${capital(fund)}, then ${again}.`
+  return `${capital(correction({ name, accepts: { maximum } }))} and ${again}; or first ${fund}.`
+}
+
+interface Correction {
+  operation?: OperationDefinition
+  /** With dots before what is inside. */
+  name: string
+  accepts: Bounds | undefined
+}
+
+/** `correct amount, at most 4250,`. What may be left out may also be left out. */
+export function correction({ operation, name, accepts }: Correction): string {
+  const optional = operation !== undefined && isOptional(operation, name) ? 'correct or leave out' : 'correct'
+  const { minimum, maximum } = accepts ?? {}
+  if (maximum === undefined) return `${optional} ${name}${minimum === undefined ? '' : `, at least ${minimum},`}`
+  return `${optional} ${name}, ${minimum === undefined ? `at most ${maximum}` : `${minimum} to ${maximum}`},`
+}
+
+/** What to do, one thing after the other, before the call is made again. */
+export function sentence(corrections: readonly string[], again: string): string {
+  return `${capital(corrections.join('; '))} and ${again}.`
+}
+
+/** `call get_payment`: how a model sees how things stand. */
+function look({ serving, operation }: Pick<Situation, 'serving' | 'operation'>): string {
+  const reader = readerOf(serving, operation)
+  return reader === undefined ? 'ask the person how it stands' : `call ${reader}`
+}
+
+/** The argument that the source names, in words of the tool. */
+function fieldOf(source: ErrorSource | undefined): string | undefined {
+  if (source === undefined || 'header' in source) return undefined
+  if ('parameter' in source) return source.parameter
+  const path = /^\/data\/(?:attributes|relationships)\/(.+)$/.exec(source.pointer)?.[1]
+  return path?.replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+function isHeader(source: ErrorSource | undefined): boolean {
+  return source !== undefined && 'header' in source
+}
+
+const offers = (serving: Serving, tool: string) => operationNamed(serving, tool) !== undefined
+const takes = (operation: OperationDefinition, name: string) =>
+  inputParts.some((part) => operation[part]?.shape[name] !== undefined)
+const isOptional = (operation: OperationDefinition, name: string) =>
+  inputParts.some((part) => operation[part]?.shape[name]?.safeParse(undefined).success === true)
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)

@@ -1,0 +1,73 @@
+import type { WrongArgument } from '../../client/input.ts'
+import { Failure, show } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import type { Serving } from '../serving.ts'
+import { argumentPrefix, listerOf, nounOf } from './id-kinds.ts'
+import { callAgain, correction, sentence } from './next-steps.ts'
+
+/** Arguments that a tool does not accept: all of them, and what to do about each. */
+export class WrongArguments extends Failure {
+  readonly next: string
+
+  constructor(options: { detail: string; next: string } & Partial<Pick<WrongArgument, 'source' | 'status'>>) {
+    super('invalid_value', options)
+    this.next = options.next
+  }
+}
+
+/** More than this many at once, a model is better told to read the tool's schema. */
+const mostTold = 8
+
+/** @param known the names of the arguments that the tool takes */
+export function wrongArgumentsOf(
+  serving: Serving,
+  operation: OperationDefinition,
+  wrong: readonly [WrongArgument, ...WrongArgument[]],
+  known: readonly string[],
+): WrongArguments {
+  const { source, status } = wrong[0]
+  const first = wrong.slice(0, mostTold)
+  const details = first.map((argument) => inWords(serving, operation, argument, known))
+  const corrections = new Set(first.map((argument) => correctionOf(operation, argument, known)))
+  return new WrongArguments({
+    detail: details.join(' '),
+    next: sentence([...corrections], callAgain(operation)),
+    source,
+    status,
+  })
+}
+
+function inWords(
+  serving: Serving,
+  operation: OperationDefinition,
+  argument: WrongArgument,
+  known: readonly string[],
+): string {
+  const { kind, path, got, detail } = argument
+  const name = path.join('.')
+  if (kind === 'unknown' && path.length === 1) {
+    const [given = ''] = path
+    const similar = nearest(given, known)
+    const takes = known.length === 0 ? 'no arguments' : known.join(', ')
+    const instead = similar === undefined ? '' : ` Did you mean ${similar}?`
+    return `There is no argument ${show(given)}; ${operation.name} takes ${takes}.${instead}`
+  }
+  const prefix = argument.idPrefix ?? argumentPrefix(operation, name)
+  if (kind === 'unknown' || prefix === undefined) return detail
+  const lister = listerOf(serving, prefix)
+  const origin = `begins with ${prefix}${lister === undefined ? '' : ` and comes from ${lister}`}`
+  if (kind === 'missing') return `${name} is required: it ${origin}.`
+  const noun = nounOf(/^[a-z]{3}_/.exec(String(got))?.[0] ?? '')
+  if (noun === undefined || String(got).startsWith(prefix)) return `${detail} ${name} ${origin}.`
+  return `${name} got ${show(got)}: that is ${noun}'s id; ${name} ${origin}.`
+}
+
+function correctionOf(operation: OperationDefinition, argument: WrongArgument, known: readonly string[]): string {
+  const { kind, path, accepts } = argument
+  const name = path.map((part) => show(part).slice(1, -1)).join('.')
+  if (kind === 'missing') return `add ${name}`
+  if (kind === 'wrong') return correction({ operation, name, accepts })
+  const similar = path.length === 1 ? nearest(name, known) : undefined
+  return similar === undefined ? `leave out ${name}` : `send ${similar} instead of ${name}`
+}

@@ -1,0 +1,269 @@
+import { z } from 'zod'
+import { catalogue } from '../../tools/index.ts'
+import { type ErrorCode, errorTable } from '../core/errors.ts'
+import {
+  camelCase,
+  type Environment,
+  environmentSegments,
+  type OperationDefinition,
+  relationshipOf,
+} from '../core/operation.ts'
+import { errorSchema, headerParameters, type JsonSchema, paginationSchema, responseHeaders } from './components.ts'
+import { requestExample, responseExample } from './examples.ts'
+
+type Json = Record<string, unknown>
+
+export interface OpenApiOptions {
+  environment: Environment
+  /** The base address of the API, as a client uses it. */
+  serverUrl: string
+}
+
+/** The OpenAPI 3.1.1 document of everything the catalogue offers in an environment. */
+export function openApiDocument({ environment, serverUrl }: OpenApiOptions) {
+  const operations = (Object.values(catalogue) as OperationDefinition[]).filter(({ environments }) =>
+    environments.includes(environment),
+  )
+  const components = new Components()
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const operation of operations) {
+    const methods = paths[operation.path] ?? {}
+    methods[operation.method.toLowerCase()] = describeOperation(operation, components)
+    paths[operation.path] = methods
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Payments API',
+      // The interface's version (spec: Versioning), not the package's.
+      version: '0.2.0',
+      description: 'Amounts are integers in minor units (cents for USD). Timestamps are RFC 3339 in UTC.',
+    },
+    servers: [{ url: serverUrl, description: environment }],
+    security: [{ bearer: [] }],
+    tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: { Error: errorSchema, Pagination: paginationSchema, ...components.schemas },
+      responses: components.responses,
+      parameters: headerParameters,
+      headers: responseHeaders,
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: `API key (sk_ntl_${environmentSegments[environment]}_…), agent key (ak_ntl_${environmentSegments[environment]}_…) or OAuth access token.`,
+        },
+      },
+    },
+  }
+}
+
+/** The codes an operation can answer, by HTTP status, in ascending order of it. */
+export function errorsByStatus(operation: OperationDefinition): ReadonlyMap<number, readonly ErrorCode[]> {
+  const codes: ErrorCode[] = ['invalid_value', 'unauthenticated', 'forbidden', 'rate_limited', 'server_error']
+  codes.push('service_unavailable', ...operation.errors)
+  if (operation.instanceId === 'agents') codes.push('missing_instance_id')
+  if (operation.idempotency === 'required') codes.push('conflict')
+  const pairs = [...new Set(codes)].map((code): [number, ErrorCode] => [errorTable[code].status, code])
+  // A field of the attributes that breaks its rule answers 422 with the same code (spec: Errors).
+  if (operation.attributes !== undefined) pairs.push([422, 'invalid_value'])
+  const byStatus = Map.groupBy(pairs, ([status]) => status)
+  const ascending = [...byStatus].sort(([a], [b]) => a - b)
+  return new Map(ascending.map(([status, group]) => [status, group.map(([, code]) => code)]))
+}
+
+/** The operations of a path's first segment belong together: `agent-cards`, `simulations`. */
+function tagOf({ path }: OperationDefinition): string {
+  const segment = path.split('/')[1]
+  if (segment === undefined) throw new Error(`Bug: ${path} has no segment`)
+  return segment
+}
+
+function describeOperation(operation: OperationDefinition, components: Components): Json {
+  const { name, title, description, attributes, output, result, meta, idempotency } = operation
+  const required = idempotency === 'required'
+  const example = responseExample(operation, {
+    resource: toSchema(output, 'output'),
+    meta: meta === undefined ? undefined : toSchema(meta, 'output'),
+  })
+  const errors = [...errorsByStatus(operation)].map(([status, codes]) => [
+    String(status),
+    components.error(status, codes, required && !unrecordedStatuses.has(status)),
+  ])
+  return {
+    operationId: camelCase(name),
+    tags: [tagOf(operation)],
+    summary: title,
+    description,
+    parameters: parametersOf(operation),
+    ...(attributes === undefined ? {} : { requestBody: requestBody(operation, attributes) }),
+    responses: {
+      '200': {
+        description: answers[result],
+        headers: headersOf(['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'], required),
+        content: { 'application/json': { schema: envelope(components.resource(operation), operation), example } },
+      },
+      ...Object.fromEntries(errors),
+    },
+    ...(operation.extension === true ? { 'x-extension': true } : {}),
+  }
+}
+
+function parametersOf({ params, query, idempotency, instanceId, agentHeader }: OperationDefinition): Json[] {
+  const fields = (['path', 'query'] as const).flatMap((place) => {
+    const shape = place === 'path' ? params : query
+    const { properties = {}, required = [] } = shape === undefined ? {} : toSchema(shape, 'input')
+    return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+      name,
+      in: place,
+      required: required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema,
+    }))
+  })
+  const headers = idempotency === 'required' ? ['IdempotencyKey'] : []
+  headers.push(instanceId === 'agents' ? 'InstanceIdOfAgents' : 'InstanceId')
+  if (agentHeader === true) headers.push('AgentId')
+  return [...fields, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))]
+}
+
+const answers = {
+  one: 'The resource.',
+  page: 'A page of the list.',
+  several: 'The resources.',
+} as const satisfies Record<OperationDefinition['result'], string>
+
+function requestBody(operation: OperationDefinition, attributes: z.ZodObject): Json {
+  const schema = toSchema(attributes, 'input')
+  const relationships = relationshipsOf(operation)
+  const data = { attributes: schema, ...(relationships === undefined ? {} : { relationships }) }
+  const example = { data: requestExample(operation, schema, relationships) }
+  return {
+    required: operation.bodyOptional !== true,
+    content: { 'application/json': { schema: exactly({ data: exactly(data) }), example } },
+  }
+}
+
+/** What a request names besides its attributes (spec: POST /agent-keys); undefined where it names nothing. */
+function relationshipsOf({ related }: OperationDefinition): JsonSchema | undefined {
+  if (related === undefined) return undefined
+  const ids = Object.entries(toSchema(related, 'input').properties ?? {})
+  const identified = ids.map(([field, id]): [string, JsonSchema] => {
+    const type = relationshipOf(field)
+    return [type, exactly({ data: exactly({ type: { type: 'string', const: type }, id }) })]
+  })
+  return exactly(Object.fromEntries(identified))
+}
+
+/** An object with these properties, each of them required, and no other. */
+function exactly(properties: Record<string, JsonSchema>): JsonSchema {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
+}
+
+function envelope(resource: JsonSchema, { result, meta }: OperationDefinition): JsonSchema {
+  const data = result === 'one' ? resource : { type: 'array', items: resource }
+  const told: JsonSchema = meta === undefined ? { type: 'object' } : toSchema(meta, 'output')
+  if (result !== 'page') {
+    return {
+      type: 'object',
+      properties: { data, meta: told },
+      required: meta === undefined ? ['data'] : ['data', 'meta'],
+    }
+  }
+  const pagination = { $ref: '#/components/schemas/Pagination' }
+  return {
+    type: 'object',
+    properties: {
+      data,
+      meta: {
+        ...told,
+        properties: { pagination, ...told.properties },
+        required: ['pagination', ...(told.required ?? [])],
+      },
+    },
+    required: ['data', 'meta'],
+  }
+}
+
+/** Gates and transient failures are never recorded, so they are never a replay (spec: Idempotency rules, 6). */
+const unrecordedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 503])
+
+/** What operations share by `$ref`, collected on the way. */
+class Components {
+  readonly schemas: Record<string, JsonSchema> = {}
+  readonly responses: Record<string, Json> = {}
+  readonly #names = new Map<z.ZodObject, string>()
+
+  /** The resource answered. A second shape of one type is named after the operation that answers it. */
+  resource(operation: OperationDefinition): JsonSchema {
+    const { output } = operation
+    const type = pascalCase(typeOf(output))
+    const name =
+      this.#names.get(output) ?? (type in this.schemas ? `${pascalCase(camelCase(operation.name))}Result` : type)
+    this.#names.set(output, name)
+    this.schemas[name] ??= toSchema(output, 'output')
+    return { $ref: `#/components/schemas/${name}` }
+  }
+
+  error(status: number, codes: readonly ErrorCode[], replayable: boolean): Json {
+    const words = codes.map((code) => pascalCase(code.replace(/[._]([a-z])/g, (_, letter) => letter.toUpperCase())))
+    const name = `Error${status}${words.join('Or')}${replayable ? 'Replayable' : ''}`
+    this.responses[name] ??= errorResponse(status, codes, replayable)
+    return { $ref: `#/components/responses/${name}` }
+  }
+}
+
+function errorResponse(status: number, codes: readonly ErrorCode[], replayable: boolean): Json {
+  const limits = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+  const headers = [...(status === 401 ? [] : limits), ...(status === 429 || status === 503 ? ['Retry-After'] : [])]
+  const item = { allOf: [{ $ref: '#/components/schemas/Error' }, { properties: { code: { enum: codes } } }] }
+  return {
+    description: codes.map((code) => `\`${code}\`: ${errorTable[code].detail}`).join(' '),
+    headers: headersOf(headers, replayable),
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          properties: { errors: { type: 'array', items: item, minItems: 1 } },
+          required: ['errors'],
+        },
+        examples: Object.fromEntries(codes.map((code) => [code, { value: errorExample(status, code) }])),
+      },
+    },
+  }
+}
+
+function errorExample(status: number, code: ErrorCode): Json {
+  const source = status === 422 ? { source: { pointer: '/data/attributes/amount' } } : {}
+  const meta = { supportId: 'req_0198a1b2c3d40123456789abcdef0123' }
+  return { errors: [{ code, detail: errorTable[code].detail, status: String(status), ...source, meta }] }
+}
+
+function headersOf(names: readonly string[], replayable: boolean): Json {
+  const all = replayable ? [...names, 'X-Idempotency-Replayed'] : names
+  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io,
+    override({ jsonSchema }) {
+      // The format says it, and the pattern that zod adds is longer than the rest of the document.
+      if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
+      // A response may gain fields; a client must not refuse them.
+      if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+    },
+  })
+  return rest as JsonSchema
+}
+
+function typeOf(output: z.ZodObject): string {
+  const { type } = output.shape
+  if (!(type instanceof z.ZodLiteral)) throw new Error('Bug: a resource without a literal type')
+  return String(type.value)
+}
+
+function pascalCase(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1)
+}

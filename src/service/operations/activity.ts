@@ -1,0 +1,41 @@
+import type { z } from 'zod'
+import type { Activity } from '../../../tools/activity.ts'
+import { timestamp } from '../../core/system.ts'
+import type { Handler } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import { listActivity as activityOf } from '../store/activity.ts'
+import type { ActivityRow } from '../store/schema/credential-tables.ts'
+
+/** What the party's credentials did, for whomever; an agent sees what it did itself. */
+export const listActivity: Handler<'listActivity'> = async (input, { tx, actor }) => {
+  const { instanceId = null, agentId = null, resourceId = null } = input
+  const scope = { partyId: actor.partyId, agentId, instanceId, resourceId, ownAgentId: actor.agentId }
+  const list = { list: 'activity', ...scope }
+  return page(await activityOf(tx, scope, pageRequest(input, list)), list, activityView)
+}
+
+function activityView(row: ActivityRow): z.output<typeof Activity> {
+  const { customerPartyId } = row
+  return {
+    type: 'activity',
+    id: row.id,
+    attributes: {
+      operation: row.operation,
+      actorType: row.actorType,
+      userId: row.userId,
+      agentId: row.agentId,
+      instanceId: row.instanceId,
+      keyId: row.keyId,
+      resourceIds: JSON.parse(row.resourceIds) as string[],
+      result: { httpStatus: row.status, code: row.code },
+      sequence: row.sequence,
+      previousHash: row.previousHash,
+      hash: row.hash,
+      createdAt: timestamp(row.createdAtMs),
+    },
+    relationships: {
+      party: { data: { type: 'party', id: row.partyId } },
+      customerParty: { data: customerPartyId === null ? null : { type: 'party', id: customerPartyId } },
+    },
+  }
+}

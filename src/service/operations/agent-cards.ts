@@ -1,0 +1,106 @@
+import type { z } from 'zod'
+import type { AgentCard, AgentCardDetails } from '../../../tools/agent-cards.ts'
+import { fail } from '../../core/errors.ts'
+import { monthAndYear, newId, timestamp } from '../../core/system.ts'
+import { requireHeldOnWallet } from '../request/actor.ts'
+import { type Context, cardScope, type Handler, walletListScope } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import { cardStatus } from '../rules/agent-cards.ts'
+import { listAgentCards as cardsOf, findAgentCard, insertAgentCard } from '../store/agent-cards.ts'
+import { findParty } from '../store/parties.ts'
+import type { AgentCardRow, WalletRow } from '../store/schema/tables.ts'
+import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
+import { requireCardWithinLimits } from './spending-limits.ts'
+
+export type CardDetails = z.output<typeof AgentCardDetails>['attributes']
+
+/** The sandbox's one card number and code, a well-known test number that no network accepts (spec: Card details). */
+export const sandboxTestCard = { number: '4242424242424242', cvv: '123' } as const
+
+export const issueAgentCard: Handler<'issueAgentCard'> = async (input, context) => {
+  const { tx, actor, partyId, instanceId, nowMs, system } = context
+  if (actor.agentId === null) throw new Error('Bug: only agents pass the gate of issue_agent_card.')
+  const party = await findParty(tx, partyId)
+  if (party?.issuedCardsEnabled !== 1) fail('issued_cards_not_enabled')
+  const wallet = await payingWallet(context)
+  await requireCardWithinLimits(tx, { partyId, agentId: actor.agentId }, input.maximumAmount)
+  const row: AgentCardRow = {
+    id: newId('pcd', system, nowMs),
+    partyId,
+    walletId: wallet.id,
+    agentId: actor.agentId,
+    instanceId,
+    merchantName: input.merchant.name,
+    maximumAmountCents: input.maximumAmount,
+    currency: input.currency,
+    expiresAtMs: nowMs + input.expiresInMinutes * 60_000,
+    usedAtMs: null,
+    version: 1,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  }
+  await insertAgentCard(tx, row)
+  return cardView(row, nowMs)
+}
+
+export const getAgentCard: Handler<'getAgentCard'> = async ({ cardId }, context) =>
+  cardView(await loadCard(context, cardId), context.nowMs)
+
+export const listAgentCards: Handler<'listAgentCards'> = async (input, context) => {
+  const scope = walletListScope(context)
+  const list = { list: 'agentCards', ...scope }
+  const rows = await cardsOf(context.tx, scope, pageRequest(input, list))
+  return page(rows, list, (row) => cardView(row, context.nowMs))
+}
+
+export const getAgentCardDetails: Handler<'getAgentCardDetails'> = async ({ cardId }, context) => {
+  const card = await loadCard(context, cardId)
+  return { type: 'agentCardDetails', id: card.id, attributes: cardDetails(card) }
+}
+
+/** What pays with the card. */
+export function cardDetails({ expiresAtMs }: AgentCardRow): CardDetails {
+  const { month, year } = monthAndYear(expiresAtMs)
+  return { ...sandboxTestCard, expirationMonth: month, expirationYear: year }
+}
+
+/** A card the caller may use: on a wallet of the party acted on, for an agent issued to it. @throws 404, 403. */
+export async function loadCard(context: Context, cardId: string): Promise<AgentCardRow> {
+  const { tx, actor, operation } = context
+  const card = await findAgentCard(tx, cardScope(context), cardId)
+  if (card === undefined) fail('not_found', { detail: `There is no card ${cardId}.` })
+  await requireHeldOnWallet(tx, actor, operation, { id: card.walletId, partyId: card.partyId })
+  return card
+}
+
+async function payingWallet({ tx, actor, partyId, operation }: Context): Promise<WalletRow> {
+  const own = actor.agentId !== null && partyId === actor.partyId
+  const wallet = own ? await agentDefaultWallet(tx, actor.agentId ?? '') : await defaultWallet(tx, partyId)
+  if (wallet === undefined)
+    fail('forbidden', { detail: 'The agent has no wallet to pay from. Ask its owner to attach one.' })
+  await requireHeldOnWallet(tx, actor, operation, wallet)
+  return wallet
+}
+
+function cardView(row: AgentCardRow, nowMs: number): z.output<typeof AgentCard> {
+  return {
+    type: 'agentCard',
+    id: row.id,
+    attributes: {
+      status: cardStatus(row, nowMs),
+      merchant: { name: row.merchantName },
+      maximumAmount: row.maximumAmountCents,
+      currency: row.currency,
+      expiresAt: timestamp(row.expiresAtMs),
+      agentId: row.agentId,
+      instanceId: row.instanceId,
+      createdAt: timestamp(row.createdAtMs),
+      updatedAt: timestamp(row.updatedAtMs),
+    },
+    relationships: {
+      party: { data: { type: 'party', id: row.partyId } },
+      wallet: { data: { type: 'wallet', id: row.walletId } },
+      agent: { data: { type: 'agent', id: row.agentId } },
+    },
+  }
+}

@@ -1,0 +1,121 @@
+import type { z } from 'zod'
+import type { AgentKey } from '../../../tools/agent-keys.ts'
+import { fail } from '../../core/errors.ts'
+import { newId, timestamp } from '../../core/system.ts'
+import { given, requireMayGive } from '../request/authority.ts'
+import type { Context, Handler } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import { endKey, findKey, listKeys } from '../store/credentials.ts'
+import { createCredential } from '../store/provision.ts'
+import type { CredentialRow } from '../store/schema/tables.ts'
+import { newCredential } from '../tokens/secrets.ts'
+import { loadAgent } from './agents.ts'
+
+export const createAgentKey: Handler<'createAgentKey'> = async ({ agentId, tags = {} }, context) => {
+  // An agent that is deleted meanwhile takes this key with it: both change what the party has.
+  await context.tx.lock(`party ${context.partyId}`)
+  const agent = await loadAgent(context, agentId)
+  if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; it cannot have keys.' })
+  const { row, credential } = await insertKey(context, agentId, JSON.stringify(tags))
+  const { attributes, ...view } = agentKeyView(row, context)
+  return { ...view, attributes: { ...attributes, agentKey: credential } }
+}
+
+export const listAgentKeys: Handler<'listAgentKeys'> = async (input, context) => {
+  const { tx, partyId } = context
+  const scope = { partyId, agentId: input.agentId }
+  const list = { list: 'agentKeys', ...scope }
+  const rows = await listKeys(tx, { ...scope, kind: 'agent_key' }, pageRequest(input, list))
+  return page(rows, list, (row) => agentKeyView(row, context))
+}
+
+/** A replacement, while the old key works on for its grace period (spec: POST /agent-keys/{keyId}/rotate). */
+export const rotateAgentKey: Handler<'rotateAgentKey'> = async ({ keyId, expiresInSeconds, tags }, context) => {
+  const { tx, actor, nowMs } = context
+  const before = await loadKey(context, keyId)
+  if (endedAtMs(before, nowMs) !== null) fail('conflict', { detail: 'The key was revoked or has expired.' })
+  if (before.expiresAtMs !== null) {
+    fail('conflict', { detail: 'The key was rotated before. Rotate the key that replaced it.' })
+  }
+  const expiresAtMs = nowMs + expiresInSeconds * 1000
+  const atOnce = expiresInSeconds === 0
+  const revocation = atOnce ? { revokedAtMs: nowMs, revokedBy: actor.userId } : { revokedAtMs: null, revokedBy: null }
+  await endKey(tx, before, { ...revocation, expiresAtMs })
+  const { row, credential } = await insertKey(
+    context,
+    before.agentId ?? '',
+    tags === undefined ? before.tags : JSON.stringify(tags),
+  )
+  const { attributes, ...view } = agentKeyView(row, context)
+  const previousKeyExpiresAt = atOnce ? null : timestamp(expiresAtMs)
+  return { ...view, attributes: { ...attributes, agentKey: credential, previousKeyExpiresAt } }
+}
+
+/** Revoking a key that has ended answers it as it is. */
+export const revokeAgentKey: Handler<'revokeAgentKey'> = async ({ keyId }, context) => {
+  const { tx, actor, nowMs } = context
+  const before = await loadKey(context, keyId)
+  const meta = { deleted: true } as const
+  if (endedAtMs(before, nowMs) !== null) return { data: agentKeyView(before, context), meta }
+  const ending = { revokedAtMs: nowMs, revokedBy: actor.userId, expiresAtMs: before.expiresAtMs }
+  await endKey(tx, before, ending)
+  return { data: agentKeyView({ ...before, ...ending }, context), meta }
+}
+
+async function loadKey({ tx, partyId }: Context, keyId: string): Promise<CredentialRow> {
+  const key = await findKey(tx, partyId, 'agent_key', keyId)
+  if (key === undefined) fail('not_found', { detail: `There is no agent key ${keyId}.` })
+  return key
+}
+
+/** A new key of the agent's. @throws 403 `forbidden` where who asks lacks what an agent's key gives. */
+async function insertKey({ tx, actor, partyId, environment, nowMs, system }: Context, agentId: string, tags: string) {
+  requireMayGive(actor, given.agentKey())
+  const { credential, stored } = newCredential('agent_key', environment, system)
+  const row = await createCredential(tx, {
+    ...stored,
+    id: newId('agk', system, nowMs),
+    kind: 'agent_key',
+    partyId,
+    agentId,
+    name: null,
+    scopes: null,
+    tags,
+    seeded: 0,
+    createdBy: actor.userId,
+    revokedAtMs: null,
+    expiresAtMs: null,
+    createdAtMs: nowMs,
+  })
+  return { row, credential }
+}
+
+/** When the key stopped working, by a revocation or the end of its grace period; null while it works. */
+function endedAtMs({ revokedAtMs, expiresAtMs }: CredentialRow, nowMs: number): number | null {
+  return revokedAtMs ?? (expiresAtMs !== null && expiresAtMs <= nowMs ? expiresAtMs : null)
+}
+
+function agentKeyView(row: CredentialRow, { nowMs, lastUses }: Context): z.output<typeof AgentKey> {
+  if (row.agentId === null) throw new Error(`Bug: the agent key ${row.id} has no agent.`)
+  const when = (ms: number | null) => (ms === null ? null : timestamp(ms))
+  const ended = endedAtMs(row, nowMs)
+  return {
+    type: 'agentKey',
+    id: row.id,
+    attributes: {
+      agentKeyPrefix: row.displayPrefix,
+      status: ended === null ? 'ACTIVE' : 'REVOKED',
+      createdAt: timestamp(row.createdAtMs),
+      lastUsedAt: when(lastUses.of(row.id, row.lastUsedAtMs)),
+      revokedAt: when(ended),
+      createdBy: row.createdBy,
+      revokedBy: row.revokedBy,
+      expiresAt: when(row.expiresAtMs),
+      tags: JSON.parse(row.tags) as Record<string, string>,
+    },
+    relationships: {
+      party: { data: { type: 'party', id: row.partyId } },
+      agent: { data: { type: 'agent', id: row.agentId } },
+    },
+  }
+}

@@ -1,0 +1,158 @@
+import type { z } from 'zod'
+import type { Agent, AgentLimits } from '../../../tools/agents.ts'
+import { fail, failAttribute } from '../../core/errors.ts'
+import { delegable } from '../../core/permissions.ts'
+import { newId, timestamp } from '../../core/system.ts'
+import { given, has, requireMayGive } from '../request/authority.ts'
+import type { Context, Handler } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import { isWider } from '../rules/limits.ts'
+import { mergedTags } from '../rules/tags.ts'
+import { expireUnusedCards } from '../store/agent-cards.ts'
+import { listAgents as agentsOf, findAgent, findAgentByHandle, updateAgent as update } from '../store/agents.ts'
+import { revokeKeysOfAgent } from '../store/credentials.ts'
+import { cancelInvitationsOfAgent } from '../store/customer-invitations.ts'
+import { revokeDelegations } from '../store/delegations.ts'
+import { findParty } from '../store/parties.ts'
+import { createAgent as insertAgent } from '../store/provision.ts'
+import type { AgentRow } from '../store/schema/tables.ts'
+import { defaultWallet, findWallet } from '../store/wallets.ts'
+
+type Tags = Record<string, string>
+type Limits = z.output<typeof AgentLimits>
+
+export const listAgents: Handler<'listAgents'> = async (input, { tx, partyId }) => {
+  const scope = { partyId, status: input.status }
+  const list = { list: 'agents', ...scope }
+  return page(await agentsOf(tx, scope, pageRequest(input, list)), list, agentView)
+}
+
+export const createAgent: Handler<'createAgent'> = async (input, context) => {
+  const { tx, actor, partyId, nowMs, system } = context
+  const { walletId, slug = null } = input
+  const wallet = await (walletId === undefined ? defaultWallet(tx, partyId) : findWallet(tx, partyId, walletId))
+  if (wallet === undefined) {
+    const source = { pointer: '/data/attributes/walletId' }
+    fail('not_found', {
+      detail: walletId === undefined ? 'There is no default wallet.' : `There is no wallet ${walletId}.`,
+      source,
+    })
+  }
+  const row: AgentRow = {
+    id: newId('agt', system, nowMs),
+    partyId,
+    name: input.name,
+    description: input.description ?? null,
+    tags: JSON.stringify(input.tags ?? {}),
+    slug,
+    handle: slug === null ? null : await freeHandle(context, slug, null),
+    limits: limitsColumn(input.limits ?? null),
+    status: 'ACTIVE',
+    createdBy: actor.userId,
+    updatedBy: null,
+    createdAtMs: nowMs,
+    updatedAtMs: null,
+    lastActiveAtMs: null,
+  }
+  // The agent holds on its wallet what its creator has: the rest is given by whoever attaches it with more.
+  const holdings = delegable.filter((permission) => given.holdings([permission]).every((one) => has(actor, one)))
+  await insertAgent(tx, row, wallet.id, holdings)
+  return agentView(row)
+}
+
+export const getAgent: Handler<'getAgent'> = async ({ agentId }, context) =>
+  agentView(await loadAgent(context, agentId))
+
+export const updateAgent: Handler<'updateAgent'> = async ({ agentId, ...input }, context) => {
+  const { tx, actor, nowMs } = context
+  const before = await loadAgent(context, agentId)
+  if (before.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; it cannot be changed.' })
+  const { name, description, tags, slug, limits } = input
+  if (limits !== undefined && isWider(limits, parsedLimits(before))) {
+    requireMayGive(actor, given.higherLimits(), { pointer: '/data/attributes/limits' })
+  }
+  const renamed = slug !== undefined && slug !== before.slug
+  const change = {
+    // The published client may send null, which a name cannot be: it is as if it were left out.
+    ...(name === undefined || name === null ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(tags === undefined ? {} : { tags: mergedTags(before.tags, tags) }),
+    ...(renamed ? { slug, handle: await freeHandle(context, slug, agentId) } : {}),
+    ...(limits === undefined ? {} : { limits: limitsColumn(limits) }),
+  }
+  const after: AgentRow = { ...before, ...change, updatedBy: actor.userId, updatedAtMs: nowMs }
+  await update(tx, agentId, { ...change, updatedBy: actor.userId, updatedAtMs: nowMs })
+  return agentView(after)
+}
+
+/** Deleting a deleted agent answers it as it is. */
+export const deleteAgent: Handler<'deleteAgent'> = async ({ agentId }, context) => {
+  const { tx, actor, nowMs } = context
+  const before = await loadAgent(context, agentId)
+  const meta = { deleted: true } as const
+  if (before.status === 'REVOKED') return { data: agentView(before), meta }
+  // Its handle is free for another agent from now on.
+  const change = { status: 'REVOKED', slug: null, handle: null, updatedBy: actor.userId, updatedAtMs: nowMs } as const
+  await update(tx, agentId, change)
+  await revokeKeysOfAgent(tx, agentId, { revokedAtMs: nowMs, revokedBy: actor.userId })
+  await expireUnusedCards(tx, { agentId }, nowMs)
+  await revokeDelegations(tx, { agentPartyId: before.partyId, agentId }, nowMs)
+  await cancelInvitationsOfAgent(tx, agentId, nowMs)
+  return { data: agentView({ ...before, ...change }), meta }
+}
+
+/** An agent of the caller's party. @throws 404 for any other. */
+export async function loadAgent({ tx, partyId }: Context, agentId: string): Promise<AgentRow> {
+  const agent = await findAgent(tx, partyId, agentId)
+  if (agent === undefined) fail('not_found', { detail: `There is no agent ${agentId}.` })
+  return agent
+}
+
+/** The handle that the slug makes. @throws 409 when another agent has it, 422 when the party has none to begin it. */
+async function freeHandle({ tx, partyId }: Context, slug: string, agentId: string | null): Promise<string> {
+  const party = await findParty(tx, partyId)
+  if (party === undefined || party.handle === null) {
+    failAttribute('slug', 'The party has no handle, with which the one of its agent would begin.')
+  }
+  const handle = `@${party.handle}-${slug}`
+  // Two parties' handles can make the same one: `a` with `b-c` and `a-b` with `c`.
+  await tx.lock(`handle ${handle}`)
+  const taken = await findAgentByHandle(tx, handle)
+  if (taken !== undefined && taken.id !== agentId) {
+    fail('conflict', { detail: `The handle ${handle} is taken.`, source: { pointer: '/data/attributes/slug' } })
+  }
+  return handle
+}
+
+/** Limits replace all there were, so a window that is left out is cleared; null when nothing is limited. */
+function limitsColumn(limits: Limits | null): string | null {
+  const { perTransaction = null, perDay = null, perMonth = null } = limits ?? {}
+  if (perTransaction === null && perDay === null && perMonth === null) return null
+  return JSON.stringify({ perTransaction, perDay, perMonth })
+}
+
+function parsedLimits({ limits }: AgentRow): Limits | null {
+  return limits === null ? null : (JSON.parse(limits) as Limits)
+}
+
+export function agentView(row: AgentRow): z.output<typeof Agent> {
+  const when = (ms: number | null) => (ms === null ? null : timestamp(ms))
+  return {
+    type: 'agent',
+    id: row.id,
+    attributes: {
+      name: row.name,
+      description: row.description,
+      status: row.status,
+      tags: JSON.parse(row.tags) as Tags,
+      handle: row.handle,
+      limits: parsedLimits(row),
+      createdAt: timestamp(row.createdAtMs),
+      createdBy: row.createdBy,
+      updatedAt: timestamp(row.updatedAtMs ?? row.createdAtMs),
+      updatedBy: row.updatedBy ?? row.createdBy,
+      lastActiveAt: when(row.lastActiveAtMs),
+    },
+    relationships: { party: { data: { type: 'party', id: row.partyId } } },
+  }
+}

@@ -1,0 +1,162 @@
+import type { z } from 'zod'
+import type { Approval } from '../../../tools/approvals.ts'
+import { fail } from '../../core/errors.ts'
+import { timestamp } from '../../core/system.ts'
+import { requireHeldOnWallet } from '../request/actor.ts'
+import { type Context, type Handler, walletListScope } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import { nextApprovalStatus, requireMayDecide, requireRecentMfa } from '../rules/approvals.ts'
+import type { LimitReason } from '../rules/limits.ts'
+import { nextPaymentStatus } from '../rules/payments.ts'
+import {
+  listApprovals as approvalsOf,
+  findApproval,
+  findDelegatedApproval,
+  recentMfa,
+  resolveApproval,
+} from '../store/approvals.ts'
+import { findAgent } from '../store/counterparties.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import { findParty } from '../store/parties.ts'
+import { findPayment, replacePayment } from '../store/payments.ts'
+import type { ApprovalRow, PaymentRow } from '../store/schema/payment-tables.ts'
+import type { WalletRow } from '../store/schema/tables.ts'
+import { findWallet } from '../store/wallets.ts'
+import { newChallenge } from './mfa-challenge.ts'
+import { move } from './money-movement.ts'
+import { accountMask, type Beneficiary } from './transfers.ts'
+
+type ApprovalResource = z.output<typeof Approval>
+
+export const listApprovals: Handler<'listApprovals'> = async (input, context) => {
+  const scope = walletListScope(context)
+  const { status } = input
+  const list = { list: 'approvals', ...scope, status }
+  const rows = await approvalsOf(context.tx, scope, status, pageRequest(input, list))
+  const views: ApprovalResource[] = []
+  for (const row of rows.rows) views.push(await view(context.tx, row))
+  return page({ rows: views, lastId: rows.lastId }, list, (approval) => approval)
+}
+
+export const getApproval: Handler<'getApproval'> = async ({ approvalId }, context) =>
+  view(context.tx, (await load(context, approvalId)).approval)
+
+export const approveApproval: Handler<'approveApproval'> = async ({ approvalId }, context) => {
+  const { tx, actor, nowMs } = context
+  const { approval, payment, wallet } = await load(context, approvalId)
+  requireMayDecide(actor.actorType, payment.actorType)
+  const status = nextApprovalStatus(approval.status, 'approve')
+  if (actor.userId !== null) {
+    const verifiedAtMs = await recentMfa(tx, actor.userId)
+    const verifyAt = await verifyAddress(context, actor.userId)
+    requireRecentMfa({ amountCents: payment.amountCents, verifiedAtMs, nowMs, verifyAt })
+  }
+  return approve(context, { approval, payment, wallet }, status)
+}
+
+export const denyApproval: Handler<'denyApproval'> = async ({ approvalId, reason }, context) =>
+  deny(context, await load(context, approvalId), reason)
+
+/** The sandbox's customers have no credentials: whoever's agent asked decides in the customer's place. */
+export const simulateCustomerApproval: Handler<'simulateCustomerApproval'> = async ({ approvalId }, context) => {
+  const asked = await loadAsked(context, approvalId)
+  return approve(context, asked, nextApprovalStatus(asked.approval.status, 'approve'))
+}
+
+export const simulateCustomerDenial: Handler<'simulateCustomerDenial'> = async ({ approvalId, reason }, context) =>
+  deny(context, await loadAsked(context, approvalId), reason)
+
+interface Decided {
+  approval: ApprovalRow
+  payment: PaymentRow
+  wallet: WalletRow
+}
+
+async function approve(context: Context, { approval, payment, wallet }: Decided, status: ApprovalRow['status']) {
+  const { tx, nowMs } = context
+  await replacePayment(tx, payment, await move(context, payment, wallet))
+  return view(tx, await resolveApproval(tx, approval, { status, denialReason: null, nowMs }))
+}
+
+async function deny({ tx, nowMs }: Context, { approval, payment }: Decided, reason: string | undefined) {
+  const status = nextApprovalStatus(approval.status, 'deny')
+  const denied = { ...payment, status: nextPaymentStatus(payment.status, 'deny'), updatedAtMs: nowMs }
+  await replacePayment(tx, payment, denied)
+  return view(tx, await resolveApproval(tx, approval, { status, denialReason: reason ?? null, nowMs }))
+}
+
+/** What an agent of the caller's, to an agent it itself, asked to pay for a customer. @throws 404 for all else. */
+async function loadAsked({ tx, actor }: Context, id: string): Promise<Decided> {
+  const approval = await findDelegatedApproval(tx, { id, agentPartyId: actor.partyId })
+  const payment = approval === undefined ? undefined : await paymentOf(tx, approval)
+  const isOwn = actor.agentId === null || payment?.agentId === actor.agentId
+  if (approval === undefined || payment === undefined || !isOwn) {
+    fail('not_found', { detail: `There is no approval ${id} that a customer has to decide for you.` })
+  }
+  const wallet = await findWallet(tx, approval.partyId, approval.walletId)
+  if (wallet === undefined) throw new Error(`Bug: the wallet of the approval ${id} is gone.`)
+  return { approval, payment, wallet }
+}
+
+async function load({ tx, actor, operation, partyId }: Context, id: string): Promise<Decided> {
+  const approval = await findApproval(tx, partyId, id)
+  if (approval === undefined) fail('not_found', { detail: `There is no approval ${id}.` })
+  const wallet = await findWallet(tx, partyId, approval.walletId)
+  if (wallet === undefined) throw new Error(`Bug: the wallet of the approval ${id} is gone.`)
+  await requireHeldOnWallet(tx, actor, operation, wallet)
+  return { approval, wallet, payment: await paymentOf(tx, approval) }
+}
+
+async function verifyAddress({ tx, system, nowMs, publicUrl }: Context, userId: string): Promise<string> {
+  return `${publicUrl()}/verify/${await newChallenge(tx, system, userId, nowMs)}`
+}
+
+async function paymentOf(tx: Transaction, approval: ApprovalRow): Promise<PaymentRow> {
+  const payment = await findPayment(tx, approval.paymentId)
+  if (payment === undefined) throw new Error(`Bug: the approval ${approval.id} is of no payment.`)
+  return payment
+}
+
+async function view(tx: Transaction, row: ApprovalRow): Promise<ApprovalResource> {
+  const payment = await paymentOf(tx, row)
+  const { amountCents: amount, currency, beneficiary } = payment
+  return {
+    type: 'approval',
+    id: row.id,
+    attributes: {
+      status: row.status,
+      target: { type: payment.kind === 'payment' ? 'payment' : 'withdrawal', id: payment.id },
+      payment: { amount, currency },
+      reasons: JSON.parse(row.reasons) as LimitReason[],
+      customer: payment.delegated === 1 ? await customerOf(tx, payment.partyId) : null,
+      ach: null,
+      realtime: null,
+      wire: beneficiary === null ? null : wireOf(beneficiary),
+      initiator: { actorType: payment.actorType, agent: await agentOf(tx, payment.agentId) },
+      denialReason: row.denialReason,
+      createdAt: timestamp(row.createdAtMs),
+      updatedAt: timestamp(row.updatedAtMs),
+      resolvedAt: row.resolvedAtMs === null ? null : timestamp(row.resolvedAtMs),
+    },
+  }
+}
+
+async function customerOf(tx: Transaction, id: string) {
+  return { id, name: (await findParty(tx, id))?.displayName ?? null }
+}
+
+async function agentOf(tx: Transaction, id: string | null) {
+  const agent = id === null ? undefined : await findAgent(tx, { id })
+  if (agent === undefined) return null
+  const owner = await findParty(tx, agent.partyId)
+  return {
+    id: agent.id,
+    name: agent.name,
+    owner: owner === undefined ? null : { partyId: owner.id, name: owner.displayName },
+  }
+}
+
+function wireOf(beneficiary: string) {
+  const { name } = JSON.parse(beneficiary) as Beneficiary
+  return { beneficiaryName: name, accountDisplayMask: accountMask(beneficiary) }
+}

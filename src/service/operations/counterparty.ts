@@ -1,0 +1,66 @@
+import { failAttribute, show } from '../../core/errors.ts'
+import { findAgent, findPartyByAddress, findPartyByHandle } from '../store/counterparties.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import { findParty } from '../store/parties.ts'
+
+/** Who is paid: a party, perhaps by one of its agents, or whoever claims what was sent to an address. */
+export interface Recipient {
+  recipientPartyId: string | null
+  recipientAgentId: string | null
+  claimant: string | null
+}
+
+export interface Counterparty {
+  type: 'email' | 'phone' | 'party_id' | 'agent_id' | 'handle'
+  value: string
+}
+
+/** Finds who a counterparty is. @throws 422 with the pointer to its value for what has no meaning or nobody has. */
+export async function resolveCounterparty(tx: Transaction, { type, value }: Counterparty): Promise<Recipient> {
+  const { pattern, form } = forms[type]
+  if (!pattern.test(value)) failValue(`must be ${form} where counterparty.type is ${type}, got ${show(value)}`)
+  return finders[type](tx, value)
+}
+
+/** A recipient who is not known by an address joins and claims the money; every other one must exist. */
+const finders: Record<Counterparty['type'], (tx: Transaction, value: string) => Promise<Recipient>> = {
+  email: (tx, value) => byAddress(tx, 'email', value.toLowerCase()),
+  phone: (tx, value) => byAddress(tx, 'phone', value),
+  party_id: async (tx, value) => party((await findParty(tx, value))?.id) ?? nobody(value),
+  agent_id: (tx, value) => byAgent(tx, { id: value }, value),
+  handle: async (tx, value) => {
+    const handle = value.toLowerCase()
+    return party((await findPartyByHandle(tx, handle.slice(1)))?.id) ?? byAgent(tx, { handle }, value)
+  },
+}
+
+const forms = {
+  email: { pattern: /^[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)+$/, form: 'an e-mail address' },
+  phone: { pattern: /^\+[1-9][0-9]{6,14}$/, form: 'a phone number such as +14155550123' },
+  party_id: { pattern: /^pty_[0-9a-f]{32}$/, form: 'a party id (pty_…)' },
+  agent_id: { pattern: /^agt_[0-9a-f]{32}$/, form: 'an agent id (agt_…)' },
+  handle: { pattern: /^@[A-Za-z0-9][\w-]{0,99}$/, form: 'a handle such as @name or @name-agent' },
+} as const
+
+async function byAddress(tx: Transaction, type: 'email' | 'phone', value: string): Promise<Recipient> {
+  const known = await findPartyByAddress(tx, type, value)
+  return party(known?.id) ?? { recipientPartyId: null, recipientAgentId: null, claimant: value }
+}
+
+async function byAgent(tx: Transaction, by: { id: string } | { handle: string }, value: string): Promise<Recipient> {
+  const agent = await findAgent(tx, by)
+  if (agent?.status !== 'ACTIVE') return nobody(value)
+  return { recipientPartyId: agent.partyId, recipientAgentId: agent.id, claimant: null }
+}
+
+function party(id: string | undefined): Recipient | undefined {
+  return id === undefined ? undefined : { recipientPartyId: id, recipientAgentId: null, claimant: null }
+}
+
+function nobody(value: string): never {
+  return failValue(`names nobody who can be paid: ${show(value)}`)
+}
+
+function failValue(what: string): never {
+  return failAttribute('counterparty/value', `counterparty.value ${what}.`)
+}

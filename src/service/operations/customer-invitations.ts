@@ -1,0 +1,155 @@
+import type { z } from 'zod'
+import type { AgentDelegationInvitation, CustomerInvitationGroup } from '../../../tools/customer-invitations.ts'
+import { fail } from '../../core/errors.ts'
+import { timestamp } from '../../core/system.ts'
+import type { Context, Handler } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import { defaultInvitationDays } from '../rules/customer-invitations.ts'
+import {
+  changeInvitation,
+  findInvitation,
+  type InvitationGroup,
+  type InvitationRecord,
+  listInvitationGroups,
+} from '../store/customer-invitations.ts'
+import { customersAmong } from '../store/delegations.ts'
+import type { PartyRow } from '../store/schema/tables.ts'
+import { invitationUrls } from './invitation-answers.ts'
+import { expiry, inviteAll, loadAgents, uniqueRecipients } from './inviting.ts'
+
+export const createCustomerInvitation: Handler<'createCustomerInvitation'> = async (input, context) => {
+  const ids = input.agents.map(({ agentId }) => agentId)
+  const agents = await loadAgents(context, ids, (index) => `agents/${index}/agentId`)
+  const asked = agents.map((agent, index) => {
+    const { permissions = [], limits } = input.agents[index] ?? {}
+    return { agent, permissions, limits }
+  })
+  const recipients = uniqueRecipients(input.recipients)
+  const { message, tags } = input
+  const expiresAtMs = expiry(input.expiresAt, context.nowMs, defaultInvitationDays)
+  const { invitations, ...meta } = await inviteAll(context, recipients, asked, { message, tags, expiresAtMs })
+  return { data: await invitationViews(context, invitations), meta }
+}
+
+export const listCustomerInvitations: Handler<'listCustomerInvitations'> = async (input, context) => {
+  const { tx, actor, publicUrl } = context
+  const scope = { partyId: actor.partyId, agentId: actor.agentId }
+  const list = { list: 'customerInvitations', ...scope }
+  const groups = await listInvitationGroups(tx, scope, pageRequest(input, list))
+  const recipients = groups.rows.map((group) => firstOf(group).recipient)
+  const customers = await customersAmong(tx, scope, recipients)
+  const urlOf = await invitationUrls(tx, publicUrl)
+  return page(groups, list, (group) => groupView(group, customers, urlOf))
+}
+
+export const revokeCustomerInvitation: Handler<'revokeCustomerInvitation'> = async ({ invitationId }, context) => ({
+  data: await revoke(context, invitationId),
+  meta: { deleted: true },
+})
+
+/** Takes back a pending invitation. @throws 404, 409. */
+export async function revoke(context: Context, invitationId: string) {
+  const { tx, nowMs, causeAgentId, instanceId } = context
+  const before = await loadInvitation(context, invitationId)
+  const cause = { agentId: causeAgentId, instanceId }
+  return invitationView(context, await changeInvitation(tx, before, 'revoke', nowMs, { cause }))
+}
+
+/** An invitation of the caller's; to an agent, those to delegate to another agent do not exist. @throws 404. */
+export async function loadInvitation({ tx, actor }: Context, id: string): Promise<InvitationRecord> {
+  const scope = { partyId: actor.partyId, agentId: actor.agentId }
+  const invitation = await findInvitation(tx, scope, id)
+  if (invitation === undefined) fail('not_found', { detail: `There is no invitation ${id}.` })
+  return invitation
+}
+
+export async function invitationView(context: Context, row: InvitationRecord) {
+  return (await viewsOf(context))(row)
+}
+
+export async function invitationViews(context: Context, rows: readonly InvitationRecord[]) {
+  return rows.map(await viewsOf(context))
+}
+
+/** What shows an invitation; the keys of the addresses are loaded once for all. */
+export async function viewsOf({ tx, publicUrl }: Context) {
+  const urlOf = await invitationUrls(tx, publicUrl)
+  return (row: InvitationRecord) => viewOf(row, urlOf(row))
+}
+
+const iso = (ms: number | null) => (ms === null ? null : timestamp(ms))
+const parsed = (text: string) => JSON.parse(text)
+
+function viewOf(row: InvitationRecord, url: string): z.output<typeof AgentDelegationInvitation> {
+  return {
+    type: 'agentDelegationInvitation',
+    id: row.id,
+    attributes: {
+      developerName: row.developerName,
+      email: row.recipientType === 'email' ? row.recipient : null,
+      phone: row.recipientType === 'phone' ? row.recipient : null,
+      url,
+      agentName: row.agentName,
+      permissions: parsed(row.permissions),
+      limits: row.limits === null ? null : parsed(row.limits),
+      status: row.status,
+      // What is due is settled before every request, so that the recorded status is the effective one.
+      effectiveStatus: row.status,
+      expiresAt: timestamp(row.expiresAtMs),
+      acceptedAt: iso(row.acceptedAtMs),
+      declinedAt: iso(row.declinedAtMs),
+      cancelReason: row.cancelReason,
+      tags: parsed(row.tags),
+      createdAt: timestamp(row.createdAtMs),
+      updatedAt: timestamp(row.updatedAtMs),
+    },
+    relationships: {
+      agent: { data: { type: 'agent', id: row.agentId } },
+      customerParty: { data: row.customerPartyId === null ? null : { type: 'party', id: row.customerPartyId } },
+    },
+  }
+}
+
+function firstOf(group: InvitationGroup): InvitationRecord {
+  const [first] = group
+  if (first === undefined) throw new Error('Bug: a group without an invitation.')
+  return first
+}
+
+function groupView(
+  group: InvitationGroup,
+  customers: readonly PartyRow[],
+  urlOf: (row: InvitationRecord) => string,
+): z.output<typeof CustomerInvitationGroup> {
+  const first = firstOf(group)
+  const { recipient } = first
+  const party = customers.find(({ id, email, phone }) => [id, email, phone].includes(recipient))
+  return {
+    type: 'customerInvitation',
+    id: recipient,
+    attributes: {
+      status: 'PENDING',
+      party:
+        party === undefined
+          ? null
+          : {
+              id: party.id,
+              name: party.displayName,
+              email: party.email,
+              avatarUrl: null,
+              createdAt: timestamp(party.createdAtMs),
+            },
+      email: first.recipientType === 'email' ? recipient : (party?.email ?? null),
+      createdAt: timestamp(first.createdAtMs),
+      agentInvitations: group.map((row) => ({
+        invitationId: row.id,
+        agent: { id: row.agentId, name: row.agentName, handle: row.agentHandle },
+        permissions: parsed(row.permissions),
+        url: urlOf(row),
+        createdAt: timestamp(row.createdAtMs),
+        expiresAt: timestamp(row.expiresAtMs),
+        tags: parsed(row.tags),
+      })),
+    },
+  }
+}

@@ -1,0 +1,114 @@
+import { fail } from '../../core/errors.ts'
+import { newId, type System, sha256 } from '../../core/system.ts'
+import { applyToInvitation, type Recipient } from '../rules/customer-invitations.ts'
+import { cancelConnectedInvitations, changeInvitation, type InvitationRecord } from '../store/customer-invitations.ts'
+import { grant, partyOfRecipient } from '../store/delegations.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import { createParty } from '../store/provision.ts'
+import { rootKeys } from '../store/root-keys.ts'
+import type { PartyRow } from '../store/schema/tables.ts'
+
+/** What deciding about an invitation needs. */
+interface Grounds {
+  tx: Transaction
+  system: System
+  nowMs: number
+}
+
+/**
+ * The token in the address of a new invitation's page. It is derived, not stored: the database has its hash, and the key
+ * that it comes from.
+ */
+export async function invitationToken(tx: Transaction, invitationId: string): Promise<string> {
+  return (await rootKeys(tx)).sign(`connect ${invitationId}`)
+}
+
+export function hashOfToken(token: string): string {
+  return sha256(token)
+}
+
+/** Where the invited person answers. */
+export async function invitationUrls(tx: Transaction, publicUrl: () => string) {
+  const keys = await rootKeys(tx)
+  return ({ id, tokenHash }: Pick<InvitationRecord, 'id' | 'tokenHash'>) => {
+    // The hash tells which of the keys was the newest when it was made.
+    const token = keys.signatures(`connect ${id}`).find((one) => hashOfToken(one) === tokenHash)
+    if (token === undefined) throw new Error(`Bug: no key made the token of the invitation ${id}.`)
+    return `${publicUrl()}/connect/${token}`
+  }
+}
+
+/**
+ * The invited party accepts: its grant to the agent is what the invitation asked for, and what else it was asked for
+ * the same agent is settled with it.
+ * @throws 409 `conflict` when the invitation is not pending.
+ */
+export async function acceptInvitation(
+  { tx, system, nowMs }: Grounds,
+  before: InvitationRecord,
+  customer: PartyRow,
+): Promise<InvitationRecord> {
+  const { agentId, partyId, permissions, limits } = before
+  const after = await changeInvitation(tx, before, 'accept', nowMs, { customerPartyId: customer.id })
+  await grant(tx, system, { customerPartyId: customer.id, agentPartyId: partyId, agentId, permissions, limits }, nowMs)
+  await cancelConnectedInvitations(tx, agentId, recipientsOf(customer), nowMs)
+  return after
+}
+
+/** The invited party declines. @throws 409 `conflict` when the invitation is not pending. */
+export async function declineInvitation({ tx, nowMs }: Grounds, before: InvitationRecord): Promise<InvitationRecord> {
+  return changeInvitation(tx, before, 'decline', nowMs)
+}
+
+/**
+ * The party that was invited. Who has none yet joins with an empty wallet: the sandbox has no accounts of customers,
+ * so whoever holds the invitation is taken for the person at that address.
+ * @throws 409 `conflict` when the invitation is not pending: nobody joins by it; or is to the party that sent it.
+ */
+export async function invitedParty({ tx, system, nowMs }: Grounds, invitation: InvitationRecord): Promise<PartyRow> {
+  applyToInvitation(invitation, 'accept', nowMs)
+  const recipient = recipientOf(invitation)
+  // Two that accept at once for one address are one party; so are they with a payment claimed there.
+  await tx.lock(`claimant ${recipient.value}`)
+  const party = (await partyOfRecipient(tx, recipient)) ?? (await join({ tx, system, nowMs }, recipient))
+  if (party.id === invitation.partyId) fail('conflict', { detail: 'The invitation is to the account that sent it.' })
+  return party
+}
+
+/** Becomes a person or business of the sandbox's, with an empty wallet. */
+export async function joinAsTestCustomer(
+  { tx, system, nowMs }: Grounds,
+  id: string,
+  partyType: PartyRow['partyType'],
+): Promise<{ handle: string; email: string }> {
+  // The random digits of the id, so that no two test customers have one handle or address.
+  const handle = `test-customer-${id.slice(-12)}`
+  const email = `${handle}@sandbox.example`
+  const displayName = partyType === 'ORG' ? 'Test business' : 'Test customer'
+  const party = { id, partyType, displayName, email, handle, phone: null, issuedCardsEnabled: 1 } as const
+  await createParty(tx, system, { ...party, createdAtMs: nowMs }, 0)
+  return { handle, email }
+}
+
+async function join({ tx, system, nowMs }: Grounds, recipient: Recipient): Promise<PartyRow> {
+  const { type, value } = recipient
+  if (type === 'party_id') throw new Error(`Bug: the invited party ${value} is gone.`)
+  const contact = { email: type === 'email' ? value : null, phone: type === 'phone' ? value : null }
+  const party = { id: newId('pty', system, nowMs), partyType: 'PERSON', displayName: value, ...contact } as const
+  await createParty(tx, system, { ...party, issuedCardsEnabled: 1, createdAtMs: nowMs }, 0)
+  const joined = await partyOfRecipient(tx, recipient)
+  if (joined === undefined) throw new Error(`Bug: the party ${party.id} did not join.`)
+  return joined
+}
+
+export function recipientOf({ recipientType, recipient }: InvitationRecord): Recipient {
+  return { type: recipientType, value: recipient }
+}
+
+/** Every way to invite a party. */
+function recipientsOf({ id, email, phone }: PartyRow): Recipient[] {
+  const recipients: Recipient[] = [{ type: 'party_id', value: id }]
+  if (email !== null) recipients.push({ type: 'email', value: email })
+  if (phone !== null) recipients.push({ type: 'phone', value: phone })
+  return recipients
+}

@@ -1,0 +1,155 @@
+import { fail, failAttribute, show } from '../../core/errors.ts'
+import { newId, parseTimestamp } from '../../core/system.ts'
+import { given, requireMayGive } from '../request/authority.ts'
+import type { Context } from '../request/handler.ts'
+import {
+  invitationExpiry,
+  mostInvitationDays,
+  normalRecipient,
+  pendingInvitation,
+  type Recipient,
+} from '../rules/customer-invitations.ts'
+import { findAgent } from '../store/agents.ts'
+import { type InvitationRecord, insertInvitation } from '../store/customer-invitations.ts'
+import { partyOfRecipient } from '../store/delegations.ts'
+import { findDelegation, findParty } from '../store/parties.ts'
+import type { AgentRow, PartyRow } from '../store/schema/tables.ts'
+import { hashOfToken, invitationToken } from './invitation-answers.ts'
+
+/** What one request may make: a bound on its work. */
+const mostInvitations = 100
+
+/** An agent, and what is asked for it. */
+export interface Asked {
+  agent: AgentRow
+  permissions: readonly string[]
+  limits?: object | null | undefined
+}
+
+interface Terms {
+  message?: string | undefined
+  tags?: Record<string, string> | undefined
+  expiresAtMs: number
+}
+
+/** Refuses to ask a customer for what the asker lacks: the party would reach further than its credential. @throws 403. */
+export function requireMayAskFor({ actor }: Context, asked: readonly Pick<Asked, 'permissions'>[]): void {
+  for (const { permissions } of asked) requireMayGive(actor, given.holdings(permissions))
+}
+
+/** Invites each recipient for each agent, but whom it can't and who is connected already. @throws 403, 422. */
+export async function inviteAll(
+  context: Context,
+  recipients: readonly Recipient[],
+  asked: readonly Asked[],
+  terms: Terms,
+) {
+  requireMayAskFor(context, asked)
+  if (recipients.length * asked.length > mostInvitations) {
+    failAttribute('recipients', `Recipients times agents must be at most ${mostInvitations}.`)
+  }
+  const failedRecipients: { recipient: Recipient; reason: string }[] = []
+  const alreadyConnected: { recipient: Recipient; agentId: string; agentDelegationId: string }[] = []
+  const invitations: InvitationRecord[] = []
+  for (const recipient of recipients) {
+    const party = await partyOfRecipient(context.tx, recipient)
+    const reason = unreachable(recipient, party, context.actor.partyId)
+    if (reason !== null) {
+      failedRecipients.push({ recipient, reason })
+      continue
+    }
+    for (const one of asked) {
+      const grant = party === undefined ? undefined : await findDelegation(context.tx, one.agent.id, party.id)
+      if (grant?.status === 'ACTIVE') {
+        alreadyConnected.push({ recipient, agentId: one.agent.id, agentDelegationId: grant.id })
+      } else {
+        invitations.push(await invite(context, recipient, one, terms))
+      }
+    }
+  }
+  return { invitations, failedRecipients, alreadyConnected }
+}
+
+/** Until when they can be answered. @throws 422 naming `expiresAt`. */
+export function expiry(asked: string | undefined, nowMs: number, defaultDays: number): number {
+  const askedMs = asked === undefined ? undefined : parseTimestamp(asked)
+  const expiresAtMs = invitationExpiry(askedMs, nowMs, defaultDays)
+  if (expiresAtMs !== undefined) return expiresAtMs
+  return failAttribute('expiresAt', `expiresAt must be in the next ${mostInvitationDays} days, got ${show(asked)}.`)
+}
+
+/** The agents to invite for, an agent only for itself. @throws 403, 404, 409, 422 naming the one at fault. */
+export async function loadAgents(
+  { tx, actor }: Context,
+  ids: readonly string[],
+  pathOf: (index: number) => string,
+): Promise<AgentRow[]> {
+  const agents: AgentRow[] = []
+  for (const [index, id] of ids.entries()) {
+    const source = { pointer: `/data/attributes/${pathOf(index)}` }
+    if (actor.agentId !== null && id !== actor.agentId) {
+      fail('forbidden', { detail: 'An agent can invite for itself only.', source })
+    }
+    if (ids.indexOf(id) < index) failAttribute(pathOf(index), `${id} is named twice.`)
+    const agent = await findAgent(tx, actor.partyId, id)
+    if (agent === undefined) fail('not_found', { detail: `There is no agent ${id}.`, source })
+    if (agent.status !== 'ACTIVE') fail('conflict', { detail: `The agent ${id} is ${agent.status}.`, source })
+    agents.push(agent)
+  }
+  return agents
+}
+
+async function invite(
+  { tx, actor, system, nowMs, causeAgentId, instanceId }: Context,
+  recipient: Recipient,
+  { agent, permissions, limits }: Asked,
+  { message, tags, expiresAtMs }: Terms,
+): Promise<InvitationRecord> {
+  const developer = await findParty(tx, actor.partyId)
+  if (developer === undefined) throw new Error(`Bug: the party ${actor.partyId} is gone.`)
+  const id = newId('adi', system, nowMs)
+  const row = {
+    id,
+    partyId: actor.partyId,
+    agentId: agent.id,
+    recipientType: recipient.type,
+    recipient: recipient.value,
+    permissions: JSON.stringify([...new Set(permissions)]),
+    limits: limits === undefined || limits === null ? null : JSON.stringify(limits),
+    ...pendingInvitation(expiresAtMs, nowMs),
+    message: message ?? null,
+    tags: JSON.stringify(tags ?? {}),
+    tokenHash: hashOfToken(await invitationToken(tx, id)),
+    customerPartyId: null,
+    createdByAgentId: causeAgentId,
+    createdInstanceId: instanceId,
+    canceledByAgentId: null,
+    canceledInstanceId: null,
+    version: 1,
+    expiresAtMs,
+    createdAtMs: nowMs,
+  }
+  await insertInvitation(tx, row)
+  const of = { agentName: agent.name, agentHandle: agent.handle, agentStatus: agent.status }
+  return { ...row, developerName: developer.displayName, ...of }
+}
+
+/** Each recipient once, however it was written. @throws 422 naming the value that is none. */
+export function uniqueRecipients(sent: readonly Recipient[]): Recipient[] {
+  const recipients = new Map<string, Recipient>()
+  for (const [index, { type, value }] of sent.entries()) {
+    const recipient = normalRecipient({ type, value })
+    if ('mustBe' in recipient) {
+      failAttribute(`recipients/${index}/value`, `The value must be ${recipient.mustBe}, got ${show(value)}.`)
+    }
+    recipients.set(`${type} ${recipient.value}`, recipient)
+  }
+  return [...recipients.values()]
+}
+
+/** Why a recipient can't be invited; null when it can. */
+function unreachable(recipient: Recipient, party: PartyRow | undefined, ownPartyId: string): string | null {
+  if (party?.id === ownPartyId) return 'The recipient is your own account.'
+  if (recipient.type === 'party_id' && party === undefined) return 'There is no party with this id.'
+  return null
+}

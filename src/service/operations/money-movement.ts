@@ -1,0 +1,179 @@
+import { fail } from '../../core/errors.ts'
+import { newId } from '../../core/system.ts'
+import { requireHeldOnWallet } from '../request/actor.ts'
+import type { Context } from '../request/handler.ts'
+import { paid, reserved, transferred, wired } from '../rules/ledger.ts'
+import { nextPaymentStatus, requireFunds } from '../rules/payments.ts'
+import { insertApproval } from '../store/approvals.ts'
+import { insertPayment } from '../store/payments.ts'
+import type { PaymentRow } from '../store/schema/payment-tables.ts'
+import type { WalletRow } from '../store/schema/tables.ts'
+import { insertTransaction } from '../store/transactions.ts'
+import { agentDefaultWallet, defaultWallet, findWallet, post, postBetween } from '../store/wallets.ts'
+import { limitsPassed } from './spending-limits.ts'
+
+/** What a new payment or wire says of itself; the rest follows from who asks for it. */
+type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description' | 'tags'> &
+  Partial<Pick<PaymentRow, 'recipientPartyId' | 'recipientAgentId' | 'claimant' | 'claimTokenHash' | 'beneficiary'>>
+
+/**
+ * Sends money, or puts it in review where it goes beyond a limit. The funds are looked at in both cases: what could not
+ * be paid now is not worth a person's decision.
+ */
+export async function send(context: Context, wallet: WalletRow, draft: Draft): Promise<PaymentRow> {
+  const { tx, nowMs, system } = context
+  requireFunds(wallet, draft.amountCents, '/data/attributes/amount')
+  const payment = created(context, wallet, draft)
+  const spender = { partyId: payment.partyId, agentId: payment.agentId }
+  const reasons = await limitsPassed(tx, spender, payment.amountCents, nowMs)
+  if (reasons.length === 0) {
+    const moved = await move(context, payment, wallet)
+    await insertPayment(tx, moved)
+    return moved
+  }
+  const inReview = { ...payment, status: nextPaymentStatus(payment.status, 'review') }
+  await insertPayment(tx, inReview)
+  await insertApproval(tx, {
+    id: newId('apr', system, nowMs),
+    partyId: payment.partyId,
+    walletId: payment.walletId,
+    paymentId: payment.id,
+    status: 'pending',
+    reasons: JSON.stringify(reasons),
+    denialReason: null,
+    version: 1,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+    resolvedAtMs: null,
+  })
+  return inReview
+}
+
+/** Moves a payment's money; the state it then has is for the caller to save. @throws 409 when it cannot move now. */
+export async function move(context: Context, payment: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
+  const { tx, system, nowMs } = context
+  const { amountCents } = payment
+  const at = { nowMs, sourceId: payment.id }
+  requireFunds(wallet, amountCents)
+  if (payment.claimant !== null) {
+    const status = nextPaymentStatus(payment.status, 'reserve')
+    await post(tx, system, wallet, reserved(wallet.id, amountCents), at)
+    return { ...payment, status, heldCents: amountCents, updatedAtMs: nowMs }
+  }
+  const status = nextPaymentStatus(payment.status, 'pay')
+  if (payment.kind === 'wire') {
+    await post(tx, system, wallet, wired(wallet.id, amountCents), at)
+    return { ...payment, status, updatedAtMs: nowMs, transactionId: await arrived(context, payment, null) }
+  }
+  const to = await receivingWallet(context, payment)
+  await postBetween(tx, system, [wallet, to], [{ ...at, posting: paid(wallet.id, to.id, amountCents) }])
+  return { ...payment, status, updatedAtMs: nowMs, transactionId: await arrived(context, payment, to) }
+}
+
+/**
+ * Moves money between two wallets of the party. It leaves nobody, so that no limit is looked at and no transaction tells
+ * of it. @throws 409 when it cannot move now.
+ */
+export async function moveWithin(
+  context: Context,
+  [from, to]: readonly [WalletRow, WalletRow],
+  draft: Omit<Draft, 'kind' | 'beneficiary'>,
+): Promise<PaymentRow> {
+  const { tx, system, nowMs } = context
+  requireFunds(from, draft.amountCents, '/data/attributes/amount')
+  if (to.status !== 'active') {
+    fail('conflict', { detail: `The wallet ${to.id} is ${to.status}: nothing can be paid into it.` })
+  }
+  const beneficiary = JSON.stringify({ walletId: to.id })
+  const transfer = created(context, from, { ...draft, kind: 'internal', beneficiary })
+  const moved: PaymentRow = { ...transfer, status: nextPaymentStatus(transfer.status, 'pay') }
+  await insertPayment(tx, moved)
+  const posting = transferred(from.id, to.id, moved.amountCents)
+  await postBetween(tx, system, [from, to], [{ posting, nowMs, sourceId: moved.id }])
+  return moved
+}
+
+/** Records that a payment's money arrived, once: the database allows one record for each. */
+export async function arrived(
+  { tx, system, nowMs }: Context,
+  payment: PaymentRow,
+  to: WalletRow | null,
+): Promise<string> {
+  const id = newId('txn', system, nowMs)
+  const deposit = payment.kind === 'deposit'
+  await insertTransaction(tx, {
+    id,
+    transactionType: payment.kind === 'payment' ? 'payment' : 'transfer',
+    paymentId: payment.id,
+    subscriptionId: null,
+    sourcePartyId: deposit ? null : payment.partyId,
+    sourceWalletId: deposit ? null : payment.walletId,
+    destinationPartyId: to?.partyId ?? null,
+    destinationWalletId: to?.id ?? null,
+    delegated: payment.delegated,
+    amountCents: payment.amountCents,
+    currency: payment.currency,
+    description: payment.description,
+    createdAtMs: nowMs,
+  })
+  return id
+}
+
+/** The wallet to pay from: the one that is named, else the agent's own or the party's. @throws 404, 403. */
+export async function payingWallet(context: Context, walletId?: string): Promise<WalletRow> {
+  const { tx, actor, partyId, operation } = context
+  const own = actor.agentId !== null && partyId === actor.partyId
+  const wallet =
+    walletId !== undefined
+      ? await findWallet(tx, partyId, walletId)
+      : own
+        ? await agentDefaultWallet(tx, actor.agentId ?? '')
+        : await defaultWallet(tx, partyId)
+  if (wallet === undefined && walletId !== undefined) {
+    fail('not_found', {
+      detail: `There is no wallet ${walletId}.`,
+      source: { pointer: '/data/attributes/walletId' },
+    })
+  }
+  if (wallet === undefined) {
+    fail('forbidden', { detail: 'There is no wallet to pay from. Ask the owner of the account to attach one.' })
+  }
+  await requireHeldOnWallet(tx, actor, operation, wallet)
+  return wallet
+}
+
+/** Who is to be paid, as they are paid now: an agent into its own wallet, else into its party's. @throws 409. */
+async function receivingWallet(
+  { tx }: Context,
+  { recipientPartyId, recipientAgentId }: PaymentRow,
+): Promise<WalletRow> {
+  const ofAgent = recipientAgentId === null ? undefined : await agentDefaultWallet(tx, recipientAgentId)
+  const wallet = ofAgent ?? (await defaultWallet(tx, recipientPartyId ?? ''))
+  if (wallet?.status !== 'active') fail('conflict', { detail: 'The recipient cannot be paid now.' })
+  return wallet
+}
+
+function created(context: Context, wallet: WalletRow, draft: Draft): PaymentRow {
+  const { actor, partyId, instanceId, nowMs, system } = context
+  return {
+    id: newId(draft.kind === 'payment' ? 'pay' : 'tfr', system, nowMs),
+    partyId,
+    walletId: wallet.id,
+    delegated: partyId === actor.partyId ? 0 : 1,
+    actorType: actor.actorType === 'party' ? 'api' : actor.actorType,
+    agentId: actor.agentId,
+    instanceId,
+    status: 'CREATED',
+    recipientPartyId: null,
+    recipientAgentId: null,
+    claimant: null,
+    claimTokenHash: null,
+    beneficiary: null,
+    heldCents: 0,
+    transactionId: null,
+    version: 1,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+    ...draft,
+  }
+}

@@ -1,0 +1,119 @@
+import type { z } from 'zod'
+import type { Payment } from '../../../tools/payments.ts'
+import { fail, failAttribute } from '../../core/errors.ts'
+import { newSecret, sha256, timestamp } from '../../core/system.ts'
+import { requireHeldOnWallet } from '../request/actor.ts'
+import { type Context, type Handler, walletListScope } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import { nextApprovalStatus } from '../rules/approvals.ts'
+import { released } from '../rules/ledger.ts'
+import { nextPaymentStatus } from '../rules/payments.ts'
+import { findApprovalOf, resolveApproval } from '../store/approvals.ts'
+import { findPayment, listPayments as paymentsOf, replacePayment } from '../store/payments.ts'
+import type { PaymentRow } from '../store/schema/payment-tables.ts'
+import { findTransaction } from '../store/transactions.ts'
+import { findWallet, post } from '../store/wallets.ts'
+import { resolveCounterparty } from './counterparty.ts'
+import { payingWallet, send } from './money-movement.ts'
+
+export const createPayment: Handler<'createPayment'> = async (input, context) => {
+  const { tx, partyId, system, publicUrl } = context
+  const wallet = await payingWallet(context, input.walletId)
+  const recipient = await resolveCounterparty(tx, input.counterparty)
+  if (recipient.recipientPartyId === partyId) {
+    failAttribute('counterparty/value', 'counterparty.value is the account that pays: it cannot pay itself.')
+  }
+  const token = recipient.claimant === null ? null : newSecret(system)
+  const payment = await send(context, wallet, {
+    kind: 'payment',
+    amountCents: input.amount,
+    currency: input.currency,
+    description: input.description ?? null,
+    tags: JSON.stringify(input.tags ?? {}),
+    claimTokenHash: token === null ? null : sha256(token),
+    ...recipient,
+  })
+  const view = paymentView(payment, partyId)
+  const claimLink = token === null ? null : `${publicUrl()}/claim/${token}`
+  return { ...view, attributes: { ...view.attributes, claimLink } }
+}
+
+export const getPayment: Handler<'getPayment'> = async ({ paymentId }, context) =>
+  paymentView((await loadReceived(context, paymentId)) ?? (await loadSent(context, paymentId)), context.partyId)
+
+export const listPayments: Handler<'listPayments'> = async (input, context) => {
+  const scope = walletListScope(context)
+  const list = { list: 'payments', ...scope }
+  const rows = await paymentsOf(context.tx, scope, pageRequest(input, list))
+  return page(rows, list, (row) => paymentView(row, context.partyId))
+}
+
+export const cancelPayment: Handler<'cancelPayment'> = async ({ paymentId }, context) => {
+  const { tx, system, partyId, nowMs } = context
+  const before = await loadSent(context, paymentId)
+  const status = nextPaymentStatus(before.status, 'cancel')
+  if (before.heldCents > 0) {
+    const wallet = await findWallet(tx, partyId, before.walletId)
+    if (wallet === undefined) throw new Error(`Bug: the wallet ${before.walletId} of a payment is gone.`)
+    await post(tx, system, wallet, released(wallet.id, before.heldCents), { nowMs, sourceId: before.id })
+  }
+  const approval = await findApprovalOf(tx, before.id)
+  if (approval?.status === 'pending') {
+    const canceled = nextApprovalStatus(approval.status, 'cancel')
+    await resolveApproval(tx, approval, { status: canceled, denialReason: null, nowMs })
+  }
+  const after = await replacePayment(tx, before, { ...before, status, heldCents: 0, updatedAtMs: nowMs })
+  return paymentView(after, partyId)
+}
+
+/** A payment as one of its parties sees it: the recipient is not told what the sender noted, or in which run. */
+export function paymentView(row: PaymentRow, viewerPartyId: string): z.output<typeof Payment> {
+  const sent = row.partyId === viewerPartyId
+  const agent = (id: string | null) => ({ data: id === null ? null : { type: 'agent' as const, id } })
+  const party = (id: string | null) => ({ data: id === null ? null : { type: 'party' as const, id } })
+  return {
+    type: 'payment',
+    id: row.id,
+    attributes: {
+      amount: row.amountCents,
+      currency: row.currency,
+      status: row.status,
+      description: row.description,
+      tags: sent ? (JSON.parse(row.tags) as Record<string, string>) : {},
+      agentId: sent ? row.agentId : null,
+      instanceId: sent ? row.instanceId : null,
+      createdAt: timestamp(row.createdAtMs),
+      updatedAt: timestamp(row.updatedAtMs),
+    },
+    relationships: {
+      sender: party(row.partyId),
+      senderAgent: agent(row.agentId),
+      recipient: party(row.recipientPartyId),
+      recipientAgent: agent(row.recipientAgentId),
+      customerParty: party(sent && row.delegated === 1 ? row.partyId : null),
+      transaction: { data: row.transactionId === null ? null : { type: 'transaction', id: row.transactionId } },
+      paymentRequest: { data: null },
+    },
+  }
+}
+
+async function loadSent({ tx, actor, operation, partyId }: Context, id: string): Promise<PaymentRow> {
+  const payment = await findPayment(tx, id)
+  if (payment?.kind !== 'payment' || payment.partyId !== partyId) {
+    fail('not_found', { detail: `There is no payment ${id}.` })
+  }
+  await requireHeldOnWallet(tx, actor, operation, { id: payment.walletId, partyId })
+  return payment
+}
+
+/** A payment that the party received; what has not arrived yet is the sender's only. */
+async function loadReceived(context: Context, id: string): Promise<PaymentRow | undefined> {
+  const { tx, actor, operation, partyId } = context
+  const payment = await findPayment(tx, id)
+  if (payment?.recipientPartyId !== partyId || payment.transactionId === null) return undefined
+  const transaction = await findTransaction(tx, partyId, payment.transactionId)
+  const walletId = transaction?.destinationWalletId
+  if (typeof walletId !== 'string') throw new Error(`Bug: the payment ${id} arrived nowhere.`)
+  await requireHeldOnWallet(tx, actor, operation, { id: walletId, partyId })
+  return payment
+}

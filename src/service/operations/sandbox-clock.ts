@@ -1,0 +1,42 @@
+import { failAttribute, show } from '../../core/errors.ts'
+import { parseTimestamp, timestamp } from '../../core/system.ts'
+import { settle, settledNow } from '../request/due.ts'
+import type { Handler } from '../request/handler.ts'
+import { moveClock } from '../store/clock.ts'
+
+export const getSandboxClock: Handler<'getSandboxClock'> = async (_input, { nowMs }) => clockView(nowMs)
+
+export const advanceSandboxClock: Handler<'advanceSandboxClock'> = async ({ seconds, to }, { tx, system }) => {
+  // Two advances at once move the clock one after the other.
+  await tx.lock('clock')
+  const nowMs = await settledNow(tx, system)
+  const targetMs = target(nowMs, seconds, to)
+  if (targetMs > lastMs)
+    failAttribute(to === undefined ? 'seconds' : 'to', "The sandbox's clock ends with the year 9995.")
+  await moveClock(tx, targetMs - nowMs)
+  await settle(tx, system, targetMs)
+  return clockView(targetMs)
+}
+
+/** Ten years, as far as `seconds` goes too: a bound on what one call can make due. */
+const longestMs = 316_224_000_000
+
+/** The end of 9995: what lasts or falls due years later still has a date that RFC 3339 can name. */
+const lastMs = 253_276_070_399_999
+
+function target(nowMs: number, seconds: number | undefined, to: string | undefined): number {
+  if ((seconds === undefined) === (to === undefined)) {
+    failAttribute('seconds', 'Exactly one is required: seconds (how far) or to (until when).')
+  }
+  if (to === undefined) return nowMs + (seconds ?? 0) * 1000
+  const toMs = parseTimestamp(to)
+  if (toMs <= nowMs)
+    failAttribute('to', `to must be later than the sandbox's time ${timestamp(nowMs)}, got ${show(to)}.`)
+  if (toMs - nowMs > longestMs)
+    failAttribute('to', `to must be within ten years of ${timestamp(nowMs)}, got ${show(to)}.`)
+  return toMs
+}
+
+function clockView(nowMs: number) {
+  return { type: 'clock' as const, id: 'clock' as const, attributes: { now: timestamp(nowMs) } }
+}

@@ -1,0 +1,59 @@
+import type { z } from 'zod'
+import type { Transaction } from '../../../tools/transactions.ts'
+import { fail } from '../../core/errors.ts'
+import { timestamp } from '../../core/system.ts'
+import { requireHeldOnWallet } from '../request/actor.ts'
+import { type Handler, walletListScope } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import type { TransactionRow } from '../store/schema/payment-tables.ts'
+import { findTransaction, listTransactions as transactionsOf } from '../store/transactions.ts'
+
+export const listTransactions: Handler<'listTransactions'> = async (input, context) => {
+  const scope = walletListScope(context)
+  const { type, counterpartyPartyId, walletId } = input
+  const list = { list: 'transactions', ...scope, type, counterpartyPartyId, walletId, delegated: input.delegated }
+  const delegated = input.delegated === undefined ? undefined : input.delegated === 'true'
+  const filter = { type, counterpartyPartyId, walletId, delegated }
+  const rows = await transactionsOf(context.tx, scope, filter, pageRequest(input, list))
+  return page(rows, list, (row) => transactionView(row, context.partyId))
+}
+
+export const getTransaction: Handler<'getTransaction'> = async ({ transactionId }, context) => {
+  const { tx, actor, operation, partyId } = context
+  const row = await findTransaction(tx, partyId, transactionId)
+  const walletId = row?.sourcePartyId === partyId ? row.sourceWalletId : row?.destinationWalletId
+  if (row === undefined || typeof walletId !== 'string') {
+    fail('not_found', { detail: `There is no transaction ${transactionId}.` })
+  }
+  await requireHeldOnWallet(tx, actor, operation, { id: walletId, partyId })
+  return transactionView(row, partyId)
+}
+
+function transactionView(row: TransactionRow, viewerPartyId: string): z.output<typeof Transaction> {
+  const { subscriptionId } = row
+  const payment = row.transactionType === 'payment' && subscriptionId === null
+  const transfer = row.transactionType === 'transfer'
+  const party = (id: string | null) => ({ data: id === null ? null : { type: 'party' as const, id } })
+  return {
+    type: 'transaction',
+    id: row.id,
+    attributes: {
+      amount: row.amountCents,
+      currency: row.currency,
+      status: 'COMPLETED',
+      transactionType: row.transactionType,
+      direction: row.sourcePartyId === viewerPartyId ? 'OUTBOUND' : 'INBOUND',
+      description: row.description,
+      createdAt: timestamp(row.createdAtMs),
+      updatedAt: null,
+      expectedAvailableAt: null,
+    },
+    relationships: {
+      sourceParty: party(row.sourcePartyId),
+      destinationParty: party(row.destinationPartyId),
+      payment: { data: payment ? { type: 'payment', id: row.paymentId } : null },
+      transfer: { data: transfer ? { type: 'transfer', id: row.paymentId } : null },
+      subscription: { data: subscriptionId === null ? null : { type: 'subscription', id: subscriptionId } },
+    },
+  }
+}

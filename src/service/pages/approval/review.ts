@@ -1,0 +1,110 @@
+import type { System } from '../../../core/system.ts'
+import { newChallenge } from '../../operations/mfa-challenge.ts'
+import { accountMask, type Beneficiary } from '../../operations/transfers.ts'
+import { settledNow } from '../../request/due.ts'
+import { mfaLifetimeMs, mfaThresholdCents } from '../../rules/approvals.ts'
+import type { LimitReason } from '../../rules/limits.ts'
+import { findApproval } from '../../store/approvals.ts'
+import { findAgent } from '../../store/counterparties.ts'
+import type { Store, Transaction } from '../../store/engine/store.ts'
+import { findParty } from '../../store/parties.ts'
+import { findPayment } from '../../store/payments.ts'
+import type { ApprovalRow, PaymentRow } from '../../store/schema/payment-tables.ts'
+import type { UserRow } from '../../store/schema/tables.ts'
+
+/** A payment that waits for somebody's decision, as the person sees it who is to decide. */
+export interface ApprovalReview {
+  id: string
+  status: ApprovalRow['status']
+  amountCents: number
+  /** What it is for, in the words of whoever asked. */
+  description: string | null
+  payee: Payee
+  initiator: {
+    kind: PaymentRow['actorType']
+    agent: string | null /** Of the agent, where it is another's. */
+    owner: string | null
+  }
+  reasons: LimitReason[]
+  createdAtMs: number
+  resolvedAtMs: number | null
+  denialReason: string | null
+  /** Of an amount that needs it: until when the user's check counts; null: the user is to verify. */
+  check: { untilMs: number | null } | null
+}
+
+export type Payee =
+  | { kind: 'party' | 'claimant'; name: string }
+  | { kind: 'agent'; name: string; owner: string }
+  | { kind: 'account'; name: string; account: string }
+
+/** A person's side of an approval, opened by a user of the party whose money it is. */
+export interface ApprovalReviews {
+  open(id: string, user: UserRow): Promise<ApprovalReview | undefined>
+  /** The last part of the address where the user verifies. */
+  challenge(user: UserRow): Promise<string>
+}
+
+export function createApprovalReviews(store: Store, system: System): ApprovalReviews {
+  return {
+    open: (id, user) =>
+      store.transaction(async (tx) => {
+        const nowMs = await settledNow(tx, system)
+        const approval = await findApproval(tx, user.partyId, id)
+        return approval && viewOf(tx, approval, user, nowMs)
+      }),
+    challenge: (user) =>
+      store.transaction(async (tx) => newChallenge(tx, system, user.id, await settledNow(tx, system))),
+  }
+}
+
+async function viewOf(
+  tx: Transaction,
+  approval: ApprovalRow,
+  { mfaVerifiedAtMs }: UserRow,
+  nowMs: number,
+): Promise<ApprovalReview> {
+  const payment = await findPayment(tx, approval.paymentId)
+  if (payment === undefined) throw new Error(`Bug: the approval ${approval.id} is of no payment.`)
+  const untilMs = mfaVerifiedAtMs === null ? null : mfaVerifiedAtMs + mfaLifetimeMs
+  const checked = { untilMs: untilMs !== null && nowMs <= untilMs ? untilMs : null }
+  return {
+    id: approval.id,
+    status: approval.status,
+    amountCents: payment.amountCents,
+    description: payment.description,
+    payee: await payeeOf(tx, payment),
+    initiator: await initiatorOf(tx, payment),
+    reasons: JSON.parse(approval.reasons) as LimitReason[],
+    createdAtMs: approval.createdAtMs,
+    resolvedAtMs: approval.resolvedAtMs,
+    denialReason: approval.denialReason,
+    check: payment.amountCents > mfaThresholdCents ? checked : null,
+  }
+}
+
+async function payeeOf(tx: Transaction, payment: PaymentRow): Promise<Payee> {
+  const { beneficiary, recipientPartyId, recipientAgentId, claimant } = payment
+  if (payment.kind === 'wire' && beneficiary !== null) {
+    const { name } = JSON.parse(beneficiary) as Beneficiary
+    return { kind: 'account', name, account: accountMask(beneficiary) }
+  }
+  if (recipientPartyId === null) return { kind: 'claimant', name: claimant ?? '' }
+  const party = await nameOf(tx, recipientPartyId)
+  const agent = recipientAgentId === null ? undefined : await findAgent(tx, { id: recipientAgentId })
+  return agent === undefined ? { kind: 'party', name: party } : { kind: 'agent', name: agent.name, owner: party }
+}
+
+async function initiatorOf(tx: Transaction, payment: PaymentRow): Promise<ApprovalReview['initiator']> {
+  const agent = payment.agentId === null ? undefined : await findAgent(tx, { id: payment.agentId })
+  const isAnothers = agent !== undefined && agent.partyId !== payment.partyId
+  return {
+    kind: payment.actorType,
+    agent: agent?.name ?? null,
+    owner: isAnothers ? await nameOf(tx, agent.partyId) : null,
+  }
+}
+
+async function nameOf(tx: Transaction, partyId: string): Promise<string> {
+  return (await findParty(tx, partyId))?.displayName ?? ''
+}

@@ -1,0 +1,135 @@
+import type { Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { approvalPagePath } from '../../../../tools/approvals.ts'
+import { foreignText } from '../../../core/foreign-text.ts'
+import type { SignedIn } from '../../oauth/sign-in.ts'
+import { asUser } from '../../request/in-process.ts'
+import type { Dependencies } from '../../request/pipeline.ts'
+import type { Reply } from '../../request/reply.ts'
+import { hasFormToken, leadTo, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from '../frame/answers.ts'
+import { shortText } from '../frame/application-words.ts'
+import { signedInAt } from '../frame/browser-session.ts'
+import { formPageHeaders as headers } from '../frame/headers.ts'
+import { notYoursPage } from '../frame/not-yours-page.ts'
+import type { ApprovalReview, ApprovalReviews } from './review.ts'
+import { approvalPage, longestReason } from './view.ts'
+import { approvalWords } from './words.ts'
+
+interface ApprovalRoutes extends Dependencies {
+  reviews: ApprovalReviews
+}
+
+/** The longest reason takes nine bytes for each of its characters in a form. */
+const mostBytes = 8 * 1024
+
+/** The page where a person decides on a payment in review, instead of a model. */
+export function mountApprovalPages(app: Hono, pages: ApprovalRoutes): void {
+  const address = approvalPagePath(':approvalId')
+  const limit = bodyLimit({ maxSize: mostBytes, onError: tooLong })
+  app.get(address, (c) => orFailure(c, pages, () => openReview(c, pages)))
+  app.post(address, limit, (c) => orFailure(c, pages, () => takeDecision(c, pages)))
+}
+
+async function openReview(c: Context, pages: ApprovalRoutes): Promise<Response> {
+  const signedIn = await signedInAt(c, pages)
+  if (signedIn === undefined) return leadToSignIn(c, c.req.path)
+  const review = await reviewOf(c, pages, signedIn)
+  return review === undefined ? notFound(c, signedIn) : show(c, pages, { signedIn, review })
+}
+
+async function takeDecision(c: Context, pages: ApprovalRoutes): Promise<Response> {
+  const signedIn = await signedInAt(c, pages)
+  if (signedIn === undefined) return leadToSignIn(c, c.req.path)
+  const sent = await ownFields(c, pages)
+  if (sent === undefined || !hasFormToken(signedIn, purposeOf(c), sent)) return notFromHere(c, c.req.path)
+  const review = await reviewOf(c, pages, signedIn)
+  if (review === undefined) return notFound(c, signedIn)
+  const decision = sent.get('decision')
+  if (decision !== 'approve' && decision !== 'deny') return notFromHere(c, c.req.path)
+  const reason = foreignText(sent.get('reason') ?? '').trim()
+  if (decision === 'deny' && reason.length > longestReason) {
+    return show(c, pages, { signedIn, review, reason, problem: problems.long, wrongReason: true, status: 422 })
+  }
+  const reply = await decide(pages, signedIn, { id: review.id, decision, reason })
+  if (reply.status === 428) {
+    const challenge = await pages.reviews.challenge(signedIn.user)
+    return leadTo(c, `/verify/${challenge}?back=${encodeURIComponent(c.req.path)}`)
+  }
+  if (reply.status === 200) return leadTo(c, c.req.path)
+  return refused(c, pages, { signedIn, decision, reason, reply })
+}
+
+function decide(
+  pages: ApprovalRoutes,
+  { user }: SignedIn,
+  { id, decision, reason }: { id: string; decision: Decision; reason: string },
+): Promise<Reply> {
+  const params = { approvalId: id }
+  if (decision === 'approve') return asUser(pages, user, 'approveApproval', { params })
+  return asUser(pages, user, 'denyApproval', { params, attributes: reason === '' ? {} : { reason } })
+}
+
+type Decision = 'approve' | 'deny'
+
+interface Refused {
+  signedIn: SignedIn
+  decision: Decision
+  reason: string
+  reply: Reply
+}
+
+const states = { approve: 'approved', deny: 'denied' } as const satisfies Record<Decision, ApprovalReview['status']>
+
+/** Somebody may have decided before, and the person themselves by a double click. */
+async function refused(c: Context, pages: ApprovalRoutes, { signedIn, decision, reason, reply }: Refused) {
+  const review = await reviewOf(c, pages, signedIn)
+  if (review === undefined) return notFound(c, signedIn)
+  if (review.status === states[decision]) return leadTo(c, c.req.path)
+  const problem = review.status === 'pending' ? `Nothing was done. ${detailOf(reply)}` : problems.late
+  return show(c, pages, { signedIn, review, reason, problem, status: statusOf(reply) })
+}
+
+const problems = {
+  long: `Nothing was done. The reason can have ${longestReason} characters at most: shorten it.`,
+  late: 'It was decided before your answer arrived: your answer changed nothing.',
+} as const
+
+function detailOf({ body }: Reply): string {
+  const { errors } = JSON.parse(body) as { errors: { detail: string }[] }
+  return errors[0]?.detail ?? 'Try again in a moment.'
+}
+
+function statusOf({ status }: Reply) {
+  return ([403, 409, 422, 429, 503] as const).find((known) => known === status) ?? 500
+}
+
+interface Shown {
+  signedIn: SignedIn
+  review: ApprovalReview
+  reason?: string
+  problem?: string
+  wrongReason?: boolean
+  status?: 200 | 403 | 409 | 422 | 429 | 500 | 503
+}
+
+function show(c: Context, { environment }: ApprovalRoutes, shown: Shown) {
+  const { signedIn, review, reason = '', problem = null, wrongReason = false, status = 200 } = shown
+  const { user, formToken } = signedIn
+  const form = { action: c.req.path, token: formToken(purposeOf(c)), user: shortText(user.name), reason }
+  const sandbox = environment === 'sandbox'
+  return c.html(approvalPage(approvalWords(review), { form, problem, wrongReason, sandbox }), status, headers)
+}
+
+function notFound(c: Context, signedIn: SignedIn) {
+  const text = 'There is no payment to decide on at this address. Check the link, or list the approvals again.'
+  return c.html(notYoursPage(text, signedIn, c.req.path), 404, headers)
+}
+
+function purposeOf(c: Context): string {
+  return `approval ${c.req.param('approvalId')}`
+}
+
+async function reviewOf(c: Context, { reviews }: ApprovalRoutes, { user }: SignedIn) {
+  const id = c.req.param('approvalId') ?? ''
+  return /^apr_[0-9a-f]{32}$/.test(id) ? reviews.open(id, user) : undefined
+}

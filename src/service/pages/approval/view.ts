@@ -1,0 +1,73 @@
+import { html } from 'hono/html'
+import { type Html, type PageForm, sandboxBanner } from '../frame/document.ts'
+import { oauthDocument } from '../sign-in/view.ts'
+import type { ApprovalWords, Part } from './words.ts'
+
+/** As the service accepts it. */
+export const longestReason = 500
+
+interface ApprovalForm extends PageForm {
+  /** Who decides. */
+  user: string
+  /** What was written when it was sent before. */
+  reason: string
+}
+
+interface Shown {
+  form: ApprovalForm
+  /** Why the answer that was sent did nothing. */
+  problem: string | null
+  /** Whether the reason is what was wrong with it. */
+  wrongReason: boolean
+  sandbox: boolean
+}
+
+/** The page where a person approves or denies a payment. It has no script: the browser sends the form. */
+export function approvalPage(words: ApprovalWords, { form, problem, wrongReason, sandbox }: Shown): Html {
+  const { heading, outcome, asks, check } = words
+  return oauthDocument(
+    problem === null ? heading : `Error: ${heading}`,
+    html`${sandboxBanner(sandbox)}
+<main>
+<h1>${heading}</h1>
+${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem}</p>`}
+${outcome.length === 0 ? '' : html`<div role="status">${outcome.map((line) => html`<p>${line}</p>`)}</div>`}
+${facts(words)}
+${check === null ? '' : html`<p class="done">${check}</p>`}
+${asks ? decisionForm(form, wrongReason) : ''}
+</main>`,
+  )
+}
+
+function facts({ amount, payee, description, initiator, reasons, asked, denialReason, asks }: ApprovalWords): Html {
+  return html`<dl>
+<div><dt>Amount</dt><dd><strong>${amount}</strong></dd></div>
+<div><dt>Pays</dt><dd>${parts(payee)}</dd></div>
+${description === null ? '' : html`<div><dt>Described as</dt><dd><bdi>${description}</bdi></dd></div>`}
+<div><dt>Asked for by</dt><dd>${parts(initiator)}, on ${asked}</dd></div>
+<div><dt>${asks ? 'Why you are asked' : 'Why it was put in review'}</dt>${reasons.map((reason) => html`<dd>${reason}</dd>`)}</div>
+${denialReason === null ? '' : html`<div><dt>Reason given</dt><dd><bdi>${denialReason}</bdi></dd></div>`}
+</dl>`
+}
+
+function parts(words: readonly Part[]): Html {
+  return html`${words.map(({ text, foreign }) => (foreign ? html`<bdi>${text}</bdi>` : text))}`
+}
+
+function decisionForm({ action, token, user, reason }: ApprovalForm, wrongReason: boolean): Html {
+  const wrong = wrongReason ? html`aria-invalid="true" autofocus` : ''
+  return html`<form method="post" action="${action}">
+<input type="hidden" name="formToken" value="${token}">
+<div class="field">
+<label for="reason">Reason, if you deny it (optional)</label>
+<textarea id="reason" name="reason" rows="2" maxlength="${longestReason}" aria-describedby="told${wrongReason ? ' problem' : ''}" ${wrong}>
+${reason}</textarea>
+<p class="aside" id="told">Whoever asked for the payment can read it.</p>
+</div>
+<p>You decide as <bdi>${user}</bdi>.</p>
+<div class="choices wide">
+<button type="submit" name="decision" value="approve">Approve</button>
+<button type="submit" name="decision" value="deny" class="danger">Deny</button>
+</div>
+</form>`
+}

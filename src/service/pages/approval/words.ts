@@ -1,0 +1,104 @@
+import { mfaThresholdCents } from '../../rules/approvals.ts'
+import type { LimitReason } from '../../rules/limits.ts'
+import { shortText } from '../frame/application-words.ts'
+import { dollars, momentOf } from '../frame/texts.ts'
+import type { ApprovalReview } from './review.ts'
+
+/** A text and, where it is somebody's words, what sets it apart. */
+export interface Part {
+  text: string
+  /** Somebody else wrote it: it stays a text, in a direction of its own. */
+  foreign: boolean
+}
+
+/** An approval in the words of the person who decides. Texts, not HTML. */
+export interface ApprovalWords {
+  heading: string
+  /** What became of it; empty while it waits. */
+  outcome: string[]
+  /** Whether it can be decided. */
+  asks: boolean
+  amount: string
+  payee: Part[]
+  description: string | null
+  initiator: Part[]
+  reasons: string[]
+  asked: string
+  /** What the person wrote who denied it. */
+  denialReason: string | null
+  /** What is to be known of the second factor. */
+  check: string | null
+}
+
+const longest = 500
+
+export function approvalWords(review: ApprovalReview): ApprovalWords {
+  const { status, description, denialReason, reasons } = review
+  const resolved = review.resolvedAtMs === null ? '' : momentOf(review.resolvedAtMs)
+  return {
+    heading: headings[status],
+    outcome: outcomes[status](resolved),
+    asks: status === 'pending',
+    amount: dollars(review.amountCents),
+    payee: payeeWords(review.payee),
+    description: description === null ? null : shortText(description, longest),
+    initiator: initiatorWords(review.initiator),
+    reasons: reasons.map(reasonWords),
+    asked: momentOf(review.createdAtMs),
+    denialReason: denialReason === null ? null : shortText(denialReason, longest),
+    check: status === 'pending' ? checkWords(review.check) : null,
+  }
+}
+
+const headings = {
+  pending: 'Approve this payment?',
+  approved: 'Approved',
+  denied: 'Denied',
+  canceled: 'Canceled',
+} as const satisfies Record<ApprovalReview['status'], string>
+
+const outcomes = {
+  pending: () => [],
+  approved: (at) => [`The payment was approved on ${at} and went on. You can close this page.`],
+  denied: (at) => [`The payment was refused for good on ${at}; no money moved. You can close this page.`],
+  canceled: (at) => [`The payment was taken back on ${at}; no money moved. You can close this page.`],
+} as const satisfies Record<ApprovalReview['status'], (at: string) => string[]>
+
+function payeeWords(payee: ApprovalReview['payee']): Part[] {
+  const name = foreign(payee.name)
+  if (payee.kind === 'account') return [name, own(`, by wire to the account ${payee.account}`)]
+  if (payee.kind === 'agent') return [own('The agent '), name, own(' of '), foreign(payee.owner)]
+  return payee.kind === 'claimant' ? [name, own(', who has no account yet and gets a link to claim it')] : [name]
+}
+
+function initiatorWords({ kind, agent, owner }: ApprovalReview['initiator']): Part[] {
+  if (agent === null) return [own(kind === 'user' ? 'A user of your account' : 'An API key of your account')]
+  const name = [own(kind === 'agent' ? 'The agent ' : 'An API key of your account, for the agent '), foreign(agent)]
+  return owner === null ? name : [...name, own(' of '), foreign(owner), own(', which you allowed to act for you')]
+}
+
+function reasonWords({ limitType, limitAmount, actualAmount }: LimitReason): string {
+  const { what, sum } = limits[limitType]
+  return `It is beyond the limit of ${dollars(limitAmount)} ${what}: ${sum} ${dollars(actualAmount)}.`
+}
+
+const limits = {
+  perTransactionAmount: { what: 'for one payment', sum: 'it is' },
+  dailyAmount: { what: 'for a day', sum: 'with what was sent that day it comes to' },
+  monthlyAmount: { what: 'for a month', sum: 'with what was sent that month it comes to' },
+} as const satisfies Record<LimitReason['limitType'], { what: string; sum: string }>
+
+function checkWords(check: ApprovalReview['check']): string | null {
+  if (check === null) return null
+  if (check.untilMs !== null)
+    return `You confirmed that it is you. That counts until ${momentOf(check.untilMs)}: you can approve now.`
+  return `To approve more than ${dollars(mfaThresholdCents)} you are asked for a code of your authenticator app, and come back here.`
+}
+
+function own(text: string): Part {
+  return { text, foreign: false }
+}
+
+function foreign(text: string): Part {
+  return { text: shortText(text) || 'Without a name', foreign: true }
+}

@@ -1,0 +1,64 @@
+import { html } from 'hono/html'
+import { type Html, type PageForm, sandboxBanner } from '../frame/document.ts'
+import { oauthDocument } from '../sign-in/view.ts'
+import type { CardWords, DetailsWords } from './words.ts'
+
+/** The page before it shows the number, and after. It has no script: the browser sends the form. */
+export function cardPage(words: CardWords, form: PageForm, sandbox: boolean): Html {
+  return page(
+    words.heading,
+    sandbox,
+    html`<div ${words.asks ? '' : html`role="status"`}>
+${words.lines.map((line) => html`<p>${line}</p>`)}
+</div>
+${facts(words)}
+${
+  words.asks
+    ? html`<form method="post" action="${form.action}">
+<input type="hidden" name="formToken" value="${form.token}">
+<button type="submit">Show the number</button>
+</form>`
+    : ''
+}`,
+  )
+}
+
+/** The one answer that has the number. */
+export function cardDetailsPage(words: CardWords, details: DetailsWords, sandbox: boolean): Html {
+  return page(
+    'Your card’s number',
+    sandbox,
+    html`<p class="warning" role="status">This is shown once: when you reload or leave the page it is gone.</p>
+<dl>
+<div><dt>Card number</dt><dd class="code">${details.number.join(' ')}</dd></div>
+<div><dt>Expires (month / year)</dt><dd class="code">${details.expires}</dd></div>
+<div><dt>Security code</dt><dd class="code">${details.cvv}</dd></div>
+</dl>
+<p>Type it into the form of <bdi>${words.merchant}</bdi> yourself. Nobody else needs it, and neither does an agent in a conversation.</p>
+<section aria-labelledby="card">
+<h2 id="card">The card</h2>
+${facts(words)}
+</section>`,
+  )
+}
+
+function facts({ merchant, maximum, status, agent, expires }: CardWords): Html {
+  return html`<dl>
+<div><dt>Merchant</dt><dd><bdi>${merchant}</bdi></dd></div>
+<div><dt>Pays at most</dt><dd>${maximum}</dd></div>
+<div><dt>Status</dt><dd>${status}</dd></div>
+<div><dt>Issued to the agent</dt><dd><bdi>${agent}</bdi></dd></div>
+<div><dt>Can be used until</dt><dd>${expires}</dd></div>
+</dl>`
+}
+
+function page(heading: string, sandbox: boolean, content: Html): Html {
+  return oauthDocument(
+    heading,
+    html`${sandboxBanner(sandbox)}
+<main>
+<h1>${heading}</h1>
+${content}
+</main>`,
+  )
+}

@@ -1,0 +1,183 @@
+import { fail } from '../../../core/errors.ts'
+import { equalSecrets, newId, type System, sha256, timestamp } from '../../../core/system.ts'
+import { recordVisitorsAct } from '../../request/activity.ts'
+import { settledNow } from '../../request/due.ts'
+import { paymentAmount, type Terms } from '../../rules/subscription-terms.ts'
+import { cancel, nextPayment, payInCheckout } from '../../rules/subscriptions.ts'
+import { sandboxCard } from '../../rules/test-cards.ts'
+import type { Store, Transaction } from '../../store/engine/store.ts'
+import { findParty } from '../../store/parties.ts'
+import {
+  findByPaymentIntent,
+  findPublicSubscription,
+  type SubscriptionRecord,
+  saveBilling,
+} from '../../store/subscriptions.ts'
+import { checkoutSecrets, intentOfSecret, opensPage, subscriptionOfToken } from '../../tokens/checkout-secrets.ts'
+
+/** What a payer sees: who is paid, for what, how much and how often. Amounts in cents. */
+export interface CheckoutSession {
+  status: SubscriptionRecord['status']
+  /** Who is paid. */
+  merchant: string
+  terms: Terms
+  /** Payment 1. */
+  amount: number
+  taxAmount: number
+  currency: 'USD'
+  /** When payment 1 can no longer be paid. */
+  expiresAt: string | null
+  nextDueAt: string | null
+}
+
+export type PaymentResult = {
+  result: 'paid' | 'declined' | 'agreement_failed'
+  detail: string
+  session: CheckoutSession
+  /** What the payer manages the payments with later; null for everybody else, and while nothing is paid. */
+  manageToken: string | null
+  /** The subscription whose checkout takes no card now, since this one was one too many; null otherwise. */
+  waits: string | null
+}
+
+/** What opens a subscription to somebody without a credential. */
+export type Opener = { clientSecret: string } | { manageToken: string }
+
+/** The payer's side of a subscription, opened with secrets of its own instead of a credential. */
+export interface Checkout {
+  /** The page at the merchant's address for the payer; `clientSecret` is null when there is nothing to pay any more. */
+  open(subscriptionId: string, pageToken: string): Promise<OpenedCheckout | undefined>
+  /** The page of who paid. */
+  manage(manageToken: string): Promise<CheckoutSession | undefined>
+  /** @throws 404 `not_found` for a secret that is none's. */
+  session(by: Opener): Promise<CheckoutSession>
+  /** Pays payment 1; a repeat after it was paid answers `paid` again. @throws 404, 409 when ended, 422 on a field, 429. */
+  pay(clientSecret: string, card: CardEntry, payerKey?: string): Promise<PaymentResult>
+  /** The payer ends the agreement: every future payment stops. @throws 404, 409. */
+  stop(manageToken: string): Promise<CheckoutSession>
+}
+
+interface OpenedCheckout {
+  session: CheckoutSession
+  clientSecret: string | null
+}
+
+/** What the payer typed, as text. It is looked at and forgotten. */
+export interface CardEntry {
+  number: string
+  expiry: string
+  cvv: string
+}
+
+export function createCheckout(store: Store, system: System): Checkout {
+  const opened = <T>(
+    find: (tx: Transaction) => Promise<SubscriptionRecord | undefined>,
+    use: (tx: Transaction, record: SubscriptionRecord, nowMs: number) => Promise<T>,
+  ): Promise<T | undefined> =>
+    store.transaction(async (tx) => {
+      const nowMs = await settledNow(tx, system)
+      const record = await find(tx)
+      return record && use(tx, record, nowMs)
+    })
+  const required = async <T>(...by: Parameters<typeof opened<T>>) => (await opened(...by)) ?? fail('not_found', unknown)
+  return {
+    open: (id, pageToken) =>
+      opened(
+        async (tx) => ((await opensPage(tx, id, pageToken)) ? findPublicSubscription(tx, id) : undefined),
+        async (tx, record) => {
+          const clientSecret = record.status === 'pending' ? (await checkoutSecrets(tx)).clientSecret(record) : null
+          return { session: await sessionOf(tx, record), clientSecret }
+        },
+      ),
+    manage: (manageToken) => opened((tx) => findBy(tx, { manageToken }), sessionOf),
+    session: (by) => required((tx) => findBy(tx, by), sessionOf),
+    pay: (clientSecret, entry, payerKey) =>
+      required(
+        (tx) => findBy(tx, { clientSecret }),
+        (tx, record, nowMs) => pay({ tx, system, nowMs, payerKey }, record, entry),
+      ),
+    stop: (manageToken) =>
+      required(
+        (tx) => findBy(tx, { manageToken }),
+        async (tx, before, nowMs) => {
+          const billing = cancel(before.billing, nowMs)
+          if (billing === before.billing) return sessionOf(tx, before)
+          const after = await saveBilling(tx, system, { before, billed: { billing, charges: [] } })
+          const session = await sessionOf(tx, after)
+          await recordVisitorsAct({ tx, system, nowMs }, before, { operation: 'stop_subscription' })
+          return session
+        },
+      ),
+  }
+}
+
+const unknown = { detail: 'There is no such checkout. Ask the merchant for a new link.' }
+
+async function findBy(tx: Transaction, by: Opener): Promise<SubscriptionRecord | undefined> {
+  if ('manageToken' in by) {
+    const id = await subscriptionOfToken(tx, by.manageToken)
+    return id === undefined ? undefined : findPublicSubscription(tx, id)
+  }
+  const intent = await intentOfSecret(tx, by.clientSecret)
+  return intent === undefined ? undefined : findByPaymentIntent(tx, intent)
+}
+
+const resultDetails = {
+  paid: 'Paid. Thank you.',
+  declined: 'The card was declined. Try again, or use another card.',
+  agreement_failed:
+    'The bank did not accept the agreement to future payments. The checkout has ended; nothing was paid.',
+} as const satisfies Record<PaymentResult['result'], string>
+
+interface Paying {
+  tx: Transaction
+  system: System
+  nowMs: number
+  /** What the payer's browser made up for this checkout, so that a repeat shows that it comes from who paid. */
+  payerKey: string | undefined
+}
+
+async function pay(paying: Paying, before: SubscriptionRecord, entry: CardEntry): Promise<PaymentResult> {
+  const { tx, system, nowMs, payerKey } = paying
+  const payer = payerKey === undefined ? null : sha256(payerKey)
+  // A double click and a second tab find it paid; it is paid once.
+  if (before.billing.anchorMs !== null && before.status !== 'canceled') {
+    const isPayer = payer !== null && equalSecrets(payer, before.billing.payer ?? '')
+    return answerOf(tx, 'paid', before, isPayer)
+  }
+  const card = sandboxCard(entry, timestamp(nowMs))
+  const { result, ...billed } = payInCheckout(before.terms, before.billing, card, nowMs)
+  const mandateId = result === 'paid' ? newId('mdt', system, nowMs) : before.mandateId
+  const billing = result === 'paid' ? { ...billed.billing, payer } : billed.billing
+  const after = await saveBilling(tx, system, { before: { ...before, mandateId }, billed: { ...billed, billing } })
+  const answer = await answerOf(tx, result, after, result === 'paid')
+  await recordVisitorsAct(paying, before, { operation: 'pay_checkout', status: result === 'paid' ? 200 : 402 })
+  return answer
+}
+
+async function answerOf(
+  tx: Transaction,
+  result: PaymentResult['result'],
+  record: SubscriptionRecord,
+  isPayer: boolean,
+): Promise<PaymentResult> {
+  const manageToken = isPayer ? (await checkoutSecrets(tx)).manageToken(record) : null
+  const waits = result === 'declined' && record.billing.checkoutWaitsUntilMs ? record.id : null
+  return { result, detail: resultDetails[result], session: await sessionOf(tx, record), manageToken, waits }
+}
+
+async function sessionOf(tx: Transaction, { terms, billing, ...record }: SubscriptionRecord): Promise<CheckoutSession> {
+  const merchant = await findParty(tx, record.partyId)
+  if (merchant === undefined) throw new Error(`Bug: the merchant ${record.partyId} is gone.`)
+  const next = nextPayment(terms, billing)
+  const iso = (ms: number | null | undefined) => (ms === null || ms === undefined ? null : timestamp(ms))
+  return {
+    status: record.status,
+    merchant: merchant.displayName,
+    terms,
+    ...paymentAmount(terms, 1),
+    currency: record.currency,
+    expiresAt: iso(billing.checkoutExpiresAtMs),
+    nextDueAt: iso(next?.dueMs),
+  }
+}

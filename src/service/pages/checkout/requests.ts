@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { fail } from '../../../core/errors.ts'
+import { jsonPointer } from '../../../core/invalid-value.ts'
+
+/** More than a secret and a card need by far. */
+export const mostCheckoutBytes = 16 * 1024
+
+const clientSecret = z.string().max(200)
+const manageToken = z.string().max(200)
+const typed = z.string().max(100)
+
+/** What the pages' scripts send, in the API's envelope, so that its pointers name their fields. */
+export const checkoutAttributes = {
+  session: z.strictObject({ clientSecret: clientSecret.optional(), manageToken: manageToken.optional() }),
+  pay: z.strictObject({ clientSecret, number: typed, expiry: typed, cvv: typed, payerKey: typed.optional() }),
+  stop: z.strictObject({ manageToken }),
+} as const
+
+export type CheckoutAction = keyof typeof checkoutAttributes
+
+/**
+ * The attributes of a request. JSON only, which a form of another site can't send; what was sent is never repeated.
+ * @throws 400 for the request's form, 422 for an attribute that is missing or is no short text.
+ */
+export function parseCheckout<Action extends CheckoutAction>(
+  action: Action,
+  contentType: string | undefined,
+  body: string,
+): z.output<(typeof checkoutAttributes)[Action]> {
+  if (!/^application\/json\s*(?:;|$)/i.test(contentType ?? '')) {
+    fail('invalid_value', { detail: 'Content-Type must be application/json.', source: { header: 'Content-Type' } })
+  }
+  const attributes: z.ZodObject = checkoutAttributes[action]
+  const result = z.strictObject({ data: z.strictObject({ attributes }) }).safeParse(parseJson(body))
+  if (result.success) return result.data.data.attributes as z.output<(typeof checkoutAttributes)[Action]>
+  const issue = result.error.issues.find(({ code }) => code === 'unrecognized_keys') ?? result.error.issues[0]
+  const path = (issue?.path ?? []).map(String)
+  const field = path.length === 3 && issue?.code !== 'unrecognized_keys' ? path[2] : undefined
+  const source = { pointer: jsonPointer(path) }
+  if (field !== undefined) fail('invalid_value', { detail: `${field} must be a short text.`, source, status: 422 })
+  const detail = `The body must be {"data": {"attributes": {…}}} with exactly: ${Object.keys(attributes.shape).join(', ')}.`
+  return fail('invalid_value', { detail, source })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,145 @@
+import type { Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import type { Logger } from '../../../config/log.ts'
+import { Failure } from '../../../core/errors.ts'
+import type { Environment } from '../../../core/operation.ts'
+import { newId, type System } from '../../../core/system.ts'
+import { hasLeft } from '../../request/body.ts'
+import { callerOf } from '../../request/client-address.ts'
+import { refusal } from '../../request/reply.ts'
+import { StoreBusyError } from '../../store/engine/store.ts'
+import { checkoutAssets, createAssets } from '../frame/assets.ts'
+import { failingAs } from '../frame/failure.ts'
+import { dataHeaders, frameHeaders, pageHeaders } from '../frame/headers.ts'
+import type { Checkout, CheckoutSession } from './checkout.ts'
+import { DeclinesByAddress } from './declines-by-address.ts'
+import { type CheckoutAction, checkoutAttributes, mostCheckoutBytes, parseCheckout } from './requests.ts'
+import { checkoutPage, formPage, messagePage } from './view.ts'
+import { checkoutWords } from './words.ts'
+
+interface CheckoutPages {
+  checkout: Checkout
+  /** The service's time. */
+  now: () => Promise<number>
+  environment: Environment
+  system: System
+  log: Logger
+}
+
+interface Answering extends CheckoutPages {
+  declines: DeclinesByAddress
+}
+
+/**
+ * The payer's side: the page at `checkoutUrl`, the library that other pages embed the card form with, the form itself,
+ * and what their scripts ask for. Whoever holds a checkout's client secret may pay it, and who paid holds another secret
+ * to manage the payments with; there are no cookies.
+ */
+export function mountCheckout(app: Hono, pages: CheckoutPages): void {
+  const sandbox = pages.environment === 'sandbox'
+  const asset = createAssets()
+  const answering = { ...pages, declines: new DeclinesByAddress(pages.system) }
+  for (const name of checkoutAssets) app.get(`/checkout/${name}`, () => asset(name))
+  app.get('/checkout/form', (c) => c.html(formPage(sandbox), 200, frameHeaders))
+  const limit = bodyLimit({ maxSize: mostCheckoutBytes, onError: (c) => refuse(c, pages, tooLong()) })
+  for (const action of Object.keys(checkoutAttributes) as CheckoutAction[]) {
+    app.post(`/checkout/${action}`, limit, (c) => answer(c, answering, action))
+  }
+  app.get('/checkout/manage/:manageToken', (c) => orFailure(c, pages, () => showManagePage(c, pages)))
+  app.get('/checkout/:subscriptionId/:pageToken', (c) => orFailure(c, pages, () => showPage(c, pages)))
+  // An id is no secret: alone it opens nothing, whether or not there is such a subscription.
+  app.get('/checkout/:subscriptionId', (c) => notFound(c))
+}
+
+const orFailure = failingAs({ page: 'a checkout page', message: messagePage, headers: pageHeaders })
+
+async function showPage(c: Context, { checkout, now, environment }: CheckoutPages): Promise<Response> {
+  const opened = await checkout.open(c.req.param('subscriptionId') ?? '', c.req.param('pageToken') ?? '')
+  if (opened === undefined) return notFound(c)
+  const { session, clientSecret } = opened
+  const words = checkoutWords(session, await now())
+  return c.html(checkoutPage(words, { clientSecret }, environment === 'sandbox'), 200, pageHeaders)
+}
+
+async function showManagePage(c: Context, { checkout, now, environment }: CheckoutPages): Promise<Response> {
+  const manageToken = c.req.param('manageToken') ?? ''
+  const session = await checkout.manage(manageToken)
+  if (session === undefined) return notFound(c)
+  const words = checkoutWords(session, await now())
+  return c.html(checkoutPage(words, { manageToken }, environment === 'sandbox'), 200, pageHeaders)
+}
+
+function notFound(c: Context): Response | Promise<Response> {
+  const text = 'There is no checkout at this address. Check the link, or ask the merchant for a new one.'
+  return c.html(messagePage('Not found', text), 404, pageHeaders)
+}
+
+async function answer(c: Context, pages: Answering, action: CheckoutAction): Promise<Response> {
+  try {
+    const sent = { contentType: c.req.header('content-type'), body: await c.req.text(), address: callerOf(c)?.address }
+    const attributes = await actions[action](pages, sent)
+    pages.log.debug({ checkout: action, status: 200 }, 'answered')
+    return c.json({ data: { type: 'checkoutSession', attributes } }, 200, dataHeaders)
+  } catch (error) {
+    return refuse(c, pages, error)
+  }
+}
+
+const actions = {
+  session: async (pages, { contentType, body }) => {
+    const { clientSecret, manageToken } = parseCheckout('session', contentType, body)
+    const by = manageToken === undefined ? { clientSecret: clientSecret ?? '' } : { manageToken }
+    return view(pages, await pages.checkout.session(by))
+  },
+  pay: async (pages, { contentType, body, address }) => {
+    const { clientSecret, payerKey, ...card } = parseCheckout('pay', contentType, body)
+    pages.declines.requireFew(address)
+    const { result, detail, manageToken, session, waits } = await pages.checkout.pay(clientSecret, card, payerKey)
+    if (result === 'declined') warnOfTries(pages, { address, waits })
+    return { result, detail, manageToken, ...(await view(pages, session)) }
+  },
+  stop: async (pages, { contentType, body }) => {
+    const { manageToken } = parseCheckout('stop', contentType, body)
+    return view(pages, await pages.checkout.stop(manageToken))
+  },
+} as const satisfies Record<
+  CheckoutAction,
+  (
+    pages: Answering,
+    sent: { contentType: string | undefined; body: string; address: string | undefined },
+  ) => Promise<object>
+>
+
+/** Cards that are tried out are told once an episode: of a checkout, and of an address. */
+function warnOfTries(
+  { declines, log }: Answering,
+  { address, waits }: { address: string | undefined; waits: string | null },
+) {
+  if (waits !== null) log.warn({ subscriptionId: waits, address }, 'a checkout waits: too many cards were declined')
+  if (declines.count(address)) log.warn({ address }, 'an address waits: too many of its cards were declined')
+}
+
+/** A checkout as data, and as the page and the form word it. */
+async function view({ now }: CheckoutPages, session: CheckoutSession) {
+  return { ...session, words: checkoutWords(session, await now()) }
+}
+
+function refuse(c: Context, { system, log }: CheckoutPages, error: unknown): Response {
+  const supportId = newId('req', system, system.now())
+  const failure = error instanceof Failure ? error : new Failure(unexpected(error))
+  const { status, body, headers } = refusal(failure, supportId)
+  const fields = { path: c.req.path, status, supportId }
+  if (error === failure) log.info(fields, 'refused')
+  else if (hasLeft(c.req.raw)) log.info(fields, 'a client left before its request was read')
+  else log.error({ ...fields, err: error }, 'a checkout request failed')
+  return new Response(body, { status, headers: { ...headers, ...dataHeaders } })
+}
+
+function unexpected(error: unknown): 'service_unavailable' | 'server_error' {
+  return error instanceof StoreBusyError ? 'service_unavailable' : 'server_error'
+}
+
+function tooLong(): Failure {
+  const detail = `The body must be at most ${mostCheckoutBytes} bytes long.`
+  return new Failure('invalid_value', { detail, source: { pointer: '' } })
+}

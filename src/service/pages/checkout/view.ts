@@ -1,0 +1,122 @@
+import { html } from 'hono/html'
+import { testCards } from '../../rules/test-cards.ts'
+import { type Html, pageDocument, sandboxBanner } from '../frame/document.ts'
+import { type CheckoutWords, testCardWords } from './words.ts'
+
+/** What the page's script asks with: a client secret while there is something to pay, a token of who paid. */
+export interface CheckoutHolds {
+  clientSecret?: string | null
+  manageToken?: string
+}
+
+/** The page at `checkoutUrl`, and of who paid. Its script puts the form into `#form` and keeps `#outcome` true. */
+export function checkoutPage(words: CheckoutWords, holds: CheckoutHolds, sandbox: boolean): Html {
+  const { clientSecret = null, manageToken = null } = holds
+  const { state, title, merchant, description, price, tax, schedule, expires, outcome, mayStop } = words
+  return page(
+    {
+      title,
+      scripts: html`<script src="/checkout/library.js" defer></script><script src="/checkout/page.js" type="module"></script>`,
+    },
+    html`${sandboxBanner(sandbox)}
+<main class="checkout"${clientSecret === null ? '' : html` data-client-secret="${clientSecret}"`}${manageToken === null ? '' : html` data-manage-token="${manageToken}"`}>
+<header>
+<h1><span class="paid-to">Payment to</span> <bdi>${merchant}</bdi></h1>
+<p class="description"><bdi>${description}</bdi></p>
+</header>
+<section id="terms" aria-label="What you pay" ${state === 'over' ? 'hidden' : ''}>
+<dl>
+<div id="now" ${outcome === null ? '' : 'hidden'}><dt>Now</dt><dd><strong class="price">${price}</strong>${tax === null ? '' : html` <span class="aside">${tax}</span>`}</dd></div>
+<div><dt>Payments</dt><dd id="schedule">${schedule}</dd></div>
+<div id="expires" ${expires === null ? 'hidden' : ''}><dt>Pay by</dt><dd>${expires ?? ''}</dd></div>
+</dl>
+</section>
+<section id="outcome" role="status">${outcome === null ? '' : html`<h2>${outcome.heading}</h2>${outcome.lines.map((line) => html`<p>${line}</p>`)}`}</section>
+<p id="manage" class="aside" ${mayStop && manageToken !== null ? '' : 'hidden'}>Keep the address of this page: with it you can stop future payments at any time.</p>
+<button id="stop" class="quiet" type="button" ${mayStop && manageToken !== null ? '' : 'hidden'}>Stop future payments</button>
+<p id="problem" class="problem" role="alert"></p>
+${
+  outcome === null
+    ? html`<section id="form" aria-label="Card payment"></section>
+<noscript><p class="problem">To pay here, allow this page to run JavaScript.</p></noscript>`
+    : ''
+}
+<dialog aria-labelledby="stop-heading">
+<h2 id="stop-heading">Stop all future payments?</h2>
+<p>Nothing more will be charged to your card by <bdi>${merchant}</bdi>. This can’t be undone.</p>
+<div class="choices">
+<button id="stop-no" class="quiet" type="button">Keep them</button>
+<button id="stop-yes" class="danger" type="button">Stop them</button>
+</div>
+</dialog>
+</main>`,
+  )
+}
+
+/** What the library frames: it says itself what is paid, so that the page around it can't mislead about that. */
+export function formPage(sandbox: boolean): Html {
+  return page(
+    { title: 'Card payment', scripts: html`<script src="/checkout/form.js" type="module"></script>` },
+    html`<main class="form">
+<p id="waiting" role="status">Loading the payment form…</p>
+<section id="summary" aria-label="What you pay" hidden>
+<p><strong class="price" id="price"></strong> <span class="aside" id="tax"></span></p>
+<p>to <bdi id="merchant"></bdi> for <bdi id="description"></bdi></p>
+<p class="aside" id="schedule"></p>
+${sandbox ? html`<p class="sandbox">Sandbox: no real money</p>` : ''}
+</section>
+<section id="outcome" role="status"></section>
+<form id="card" class="card" method="post" novalidate autocomplete="on" aria-label="Card" hidden>
+${field({ id: 'number', label: 'Card number', autocomplete: 'cc-number', placeholder: '' })}
+<div class="row">
+${field({ id: 'expiry', label: 'Expires', autocomplete: 'cc-exp', placeholder: 'MM/YY' })}
+${field({ id: 'cvv', label: 'Security code', autocomplete: 'cc-csc', placeholder: '' })}
+</div>
+<p id="agreement" class="aside"></p>
+<p id="problem" class="problem" role="alert"></p>
+<button id="pay" type="submit" aria-describedby="agreement"></button>
+${sandbox ? testCardList() : ''}
+</form>
+</main>`,
+  )
+}
+
+/** A page that says one thing. */
+export function messagePage(heading: string, text: string): Html {
+  return page(
+    { title: heading, scripts: html`` },
+    html`<main class="checkout"><h1>${heading}</h1><p>${text}</p></main>`,
+  )
+}
+
+function page({ title, scripts }: { title: string; scripts: Html }, body: Html): Html {
+  return pageDocument({ title, styles: ['/checkout/style.css'], scripts, body })
+}
+
+/** Without a name: were the script missing, the browser had nothing to send. */
+function field(of: { id: string; label: string; autocomplete: string; placeholder: string }): Html {
+  return html`<div class="field">
+<label for="${of.id}">${of.label}</label>
+<input id="${of.id}" inputmode="numeric" autocomplete="${of.autocomplete}" placeholder="${of.placeholder}" maxlength="40" spellcheck="false" required aria-describedby="${of.id}-error">
+<p class="problem" id="${of.id}-error"></p>
+</div>`
+}
+
+function testCardList(): Html {
+  return html`<details>
+<summary>Test cards</summary>
+<p class="aside">Pick one to fill the form in. Never enter a real card here.</p>
+<ul class="test-cards">
+${Object.entries(testCards).map(
+  ([
+    number,
+    card,
+  ]) => html`<li><button type="button" class="plain" data-number="${number}"><span class="digits">${grouped(number)}</span> ${testCardWords[card]}</button></li>
+`,
+)}</ul>
+</details>`
+}
+
+function grouped(number: string): string {
+  return number.replace(/(\d{4})(?=\d)/g, '$1 ')
+}

@@ -1,0 +1,137 @@
+import { foreignText } from '../../../core/foreign-text.ts'
+import { parseTimestamp } from '../../../core/system.ts'
+import type { Interval } from '../../rules/calendar.ts'
+import type { CardBehavior } from '../../rules/card-behaviors.ts'
+import { dueAtMs, type Terms } from '../../rules/subscription-terms.ts'
+import { dollars, isolated } from '../frame/texts.ts'
+import type { CheckoutSession } from './checkout.ts'
+
+/** A checkout in the payer's words, the same on the page and in the form's frame. Texts, not HTML. */
+export interface CheckoutWords {
+  state: 'open' | 'paid' | 'over'
+  title: string
+  merchant: string
+  description: string
+  /** What payment 1 costs. */
+  price: string
+  /** The tax in payment 1. */
+  tax: string | null
+  /** How much, how often, until when, and how much in all. */
+  schedule: string
+  /** What the payer agrees to by paying. */
+  agreement: string
+  expires: string | null
+  button: string
+  /** How it ended; null while the payer can pay. */
+  outcome: { heading: string; lines: string[] } | null
+  /** Whether there are future payments to stop. */
+  mayStop: boolean
+}
+
+/** `nowMs` is the service's time: payment 1 is on this day when the payer pays now. */
+export function checkoutWords(session: CheckoutSession, nowMs: number): CheckoutWords {
+  const { status, terms } = session
+  const merchant = foreignText(session.merchant) || 'A merchant without a name'
+  const description = foreignText(terms.description) || 'Without a description'
+  const price = dollars(session.amount)
+  const state = status === 'pending' ? 'open' : status === 'canceled' || status === 'completed' ? 'over' : 'paid'
+  const outcome = outcomes[status](session, isolated(merchant))
+  return {
+    state,
+    title: outcome === null ? `Pay ${merchant}` : `${outcome.heading} – ${merchant}`,
+    merchant,
+    description,
+    price,
+    tax: session.taxAmount === 0 ? null : `includes ${dollars(session.taxAmount)} tax`,
+    schedule: scheduleWords(terms, state === 'open' ? nowMs : null),
+    agreement: `By paying you agree that ${isolated(merchant)} charges this card ${futureCharges(terms, nowMs)}`,
+    expires: session.expiresAt === null ? null : momentOf(parseTimestamp(session.expiresAt)),
+    button: `Agree and pay ${price}`,
+    outcome,
+    mayStop: state === 'paid',
+  }
+}
+
+/** What each test card of the sandbox does, for who tries the checkout. */
+export const testCardWords = {
+  approves: 'Approved, every time',
+  declines_once: 'Declined at first, approved at the next try',
+  declines: 'Declined, every time',
+  blocked: 'Declined: the bank has blocked the card',
+  needs_update: 'Declined: the card needs new details',
+  removed: 'Declined: the bank says the card cannot be used',
+  processor_error: 'Not charged: the processor fails',
+  agreement_fails: 'Future payments are refused: the checkout ends',
+} as const satisfies Record<CardBehavior, string>
+
+type Outcome = (session: CheckoutSession, merchant: string) => CheckoutWords['outcome']
+
+const outcomes = {
+  pending: () => null,
+  active: (session, merchant) => ({
+    heading: 'Paid. Thank you.',
+    lines: [`You paid ${merchant} ${dollars(session.amount)}.`, nextPaymentLine(session)],
+  }),
+  past_due: (session, merchant) => ({
+    heading: 'A payment was missed',
+    lines: [`Your card could not be charged for a payment. ${merchant} may contact you.`, nextPaymentLine(session)],
+  }),
+  needs_attention: (_, merchant) => ({
+    heading: 'Payments are on hold',
+    lines: [`Your card could not be charged. Nothing is charged until ${merchant} starts the payments again.`],
+  }),
+  canceled: (_, merchant) => ({
+    heading: 'This subscription has ended',
+    lines: [
+      'It was canceled, or the time to pay the first payment ran out. No future payment will be taken.',
+      `To subscribe after all, ask ${merchant} for a new link.`,
+    ],
+  }),
+  completed: (_, merchant) => ({
+    heading: 'All paid. Thank you.',
+    lines: [`Every payment to ${merchant} is made. Nothing more will be charged.`],
+  }),
+} as const satisfies Record<CheckoutSession['status'], Outcome>
+
+function nextPaymentLine({ terms, nextDueAt }: CheckoutSession): string {
+  if (nextDueAt === null) return 'No further payment is planned.'
+  const amount = terms.paymentCount === null ? ` of ${dollars(terms.amount)}` : ''
+  return `The next payment${amount} is on ${dayOf(parseTimestamp(nextDueAt))}.`
+}
+
+/** With the day of the last payment where payment 1 is on the day of `firstMs`. */
+function scheduleWords(terms: Terms, firstMs: number | null): string {
+  const every = intervalWords(terms.every)
+  if (terms.paymentCount === null) return `${dollars(terms.amount)} ${every} until you cancel`
+  const { paymentCount: count, payments, totalAmount } = terms
+  const amounts = payments.map(({ amount }) => dollars(amount))
+  const each = new Set(amounts).size === 1 ? amounts[0] : amounts.join(', ')
+  const last = firstMs === null ? '' : `, the last on ${dayOf(dueAtMs(terms, firstMs, count))}`
+  return `${count} payments of ${each}, one ${every}: ${dollars(totalAmount)} in all${last}`
+}
+
+const freeToStop = 'You can stop future payments at any time.'
+
+function futureCharges(terms: Terms, firstMs: number): string {
+  if (terms.paymentCount === null) {
+    const amount = dollars(terms.amount)
+    const second = dayOf(dueAtMs(terms, firstMs, 2))
+    return `${amount} now and ${amount} ${intervalWords(terms.every)} from ${second} on, until you cancel. ${freeToStop}`
+  }
+  const [now, ...later] = terms.payments.map(({ amount }) => dollars(amount))
+  const charges = later.map((amount, index) => `${amount} on ${dayOf(dueAtMs(terms, firstMs, index + 2))}`)
+  return `${now} now, ${new Intl.ListFormat('en-US').format(charges)}. ${freeToStop}`
+}
+
+function intervalWords({ unit, count }: Interval): string {
+  return count === 1 ? `every ${unit}` : `every ${count} ${unit}s`
+}
+
+function dayOf(ms: number): string {
+  return new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeZone: 'UTC' }).format(ms)
+}
+
+function momentOf(ms: number): string {
+  const time = new Intl.DateTimeFormat('en-US', { timeStyle: 'short', timeZone: 'UTC' }).format(ms)
+  return `${dayOf(ms)}, ${time} UTC`
+}

@@ -1,0 +1,105 @@
+import { fail } from '../../../core/errors.ts'
+import type { System } from '../../../core/system.ts'
+import {
+  acceptInvitation,
+  declineInvitation,
+  hashOfToken,
+  invitedParty,
+  recipientOf,
+} from '../../operations/invitation-answers.ts'
+import { recordVisitorsAct } from '../../request/activity.ts'
+import { settledNow } from '../../request/due.ts'
+import type { CancelReason, InvitationStatus } from '../../rules/customer-invitations.ts'
+import { findInvitationByToken, type InvitationRecord } from '../../store/customer-invitations.ts'
+import { partyOfRecipient } from '../../store/delegations.ts'
+import type { Store, Transaction } from '../../store/engine/store.ts'
+import { rootKeys } from '../../store/root-keys.ts'
+
+/** What an invited person sees: who asks, for what, until when. */
+export interface Invitation {
+  status: InvitationStatus
+  cancelReason: CancelReason | null
+  /** Who asks. */
+  developer: string
+  agent: string
+  /** Who is asked. */
+  invited: string
+  message: string | null
+  permissions: string[]
+  /** The most that a payment may be, in cents; null without a limit. */
+  perTransactionCents: number | null
+  expiresAtMs: number
+  /** What the page's form sends back: it fits this invitation in this state only, so it counts once. */
+  formToken: string
+}
+
+export type Decision = 'accept' | 'decline'
+
+/** The invited person's side of an invitation, opened with the token in its address instead of a credential. */
+export interface Connect {
+  open(token: string): Promise<Invitation | undefined>
+  /**
+   * Answers an invitation. Of a double click and of two tabs the first counts, and the others see what it did.
+   * @throws 403 `forbidden` when the form was not the page's, 409 `conflict` for an invitation of one's own.
+   */
+  answer(token: string, formToken: string, decision: Decision): Promise<Invitation | undefined>
+}
+
+export function createConnect(store: Store, system: System): Connect {
+  return {
+    open: (token) =>
+      store.transaction(async (tx) => {
+        await settledNow(tx, system)
+        const record = await findInvitationByToken(tx, hashOfToken(token))
+        return record && viewOf(tx, record)
+      }),
+    answer: (token, formToken, decision) =>
+      store.transaction(async (tx) => {
+        const nowMs = await settledNow(tx, system)
+        const found = await findInvitationByToken(tx, hashOfToken(token))
+        if (found === undefined) return undefined
+        // What else is done with the developer's agents and customers waits: an agent that is deleted meanwhile is gone.
+        await tx.lock(`party ${found.partyId}`)
+        const record = await findInvitationByToken(tx, hashOfToken(token))
+        if (record?.status !== 'PENDING') return record && viewOf(tx, record)
+        if (!(await rootKeys(tx)).verify(formText(record), formToken)) {
+          fail('forbidden', { detail: 'The page is out of date. Open the invitation again.' })
+        }
+        const grounds = { tx, system, nowMs }
+        const after = await decide(grounds, record, decision)
+        const { customerPartyId } = after
+        await recordVisitorsAct(grounds, after, { operation: `${decision}_customer_invitation`, customerPartyId })
+        return viewOf(tx, after)
+      }),
+  }
+}
+
+async function decide(
+  grounds: { tx: Transaction; system: System; nowMs: number },
+  record: InvitationRecord,
+  decision: Decision,
+): Promise<InvitationRecord> {
+  if (decision === 'decline') return declineInvitation(grounds, record)
+  return acceptInvitation(grounds, record, await invitedParty(grounds, record))
+}
+
+function formText({ id, version }: InvitationRecord): string {
+  return `connect form ${id} ${version}`
+}
+
+async function viewOf(tx: Transaction, record: InvitationRecord): Promise<Invitation> {
+  const party = record.recipientType === 'party_id' ? await partyOfRecipient(tx, recipientOf(record)) : undefined
+  const limits = record.limits === null ? {} : (JSON.parse(record.limits) as { perTransaction?: number | null })
+  return {
+    status: record.status,
+    cancelReason: record.cancelReason,
+    developer: record.developerName,
+    agent: record.agentName,
+    invited: party?.displayName ?? record.recipient,
+    message: record.message,
+    permissions: JSON.parse(record.permissions) as string[],
+    perTransactionCents: limits.perTransaction ?? null,
+    expiresAtMs: record.expiresAtMs,
+    formToken: (await rootKeys(tx)).sign(formText(record)),
+  }
+}

@@ -1,0 +1,64 @@
+import { html } from 'hono/html'
+import { foreignText } from '../../../core/foreign-text.ts'
+import { isolated, momentOf } from '../frame/texts.ts'
+import type { OpenedLink } from './link.ts'
+import { askingPage } from './view.ts'
+import { limitWords, permissionText } from './words.ts'
+
+/**
+ * The page at an invitation link's `url`. It has no script: the browser sends the form. Without `action` the visitor
+ * can read what is asked, and not answer here.
+ */
+export function linkPage(link: OpenedLink, action: string | null, sandbox: boolean) {
+  const developer = foreignText(link.developer) || 'Somebody without a name'
+  const outcome = outcomes[link.state](isolated(developer))
+  const title = outcome === null ? `Connect to ${developer}` : `${outcome.heading} – ${developer}`
+  const facts = html`<div><dt>Asked of</dt><dd>Whoever has this link</dd></div>`
+  return askingPage({ title, developer, outcome, facts, request: request(link, developer, action) }, sandbox)
+}
+
+function request(link: OpenedLink, developer: string, action: string | null) {
+  const { agents, expiresAtMs, formToken } = link
+  return html`${agents.map(
+    (one, index) => html`<section aria-labelledby="agent-${index}">
+<h2 id="agent-${index}">If you accept, <bdi>${foreignText(one.agent) || 'an agent without a name'}</bdi> may</h2>
+<ul>
+${one.permissions.map((name) => html`<li>${permissionText(name)}</li>`)}
+</ul>
+<dl>
+<div><dt>Limit</dt><dd>${limitWords(one)}</dd></div>
+</dl>
+</section>`,
+  )}
+<dl>
+<div><dt>Lasts</dt><dd>Until you or <bdi>${developer}</bdi> end it</dd></div>
+${expiresAtMs === null ? '' : html`<div><dt>Answer by</dt><dd>${momentOf(expiresAtMs)}</dd></div>`}
+</dl>
+${action === null ? html`<p class="aside">Sign in to your account to accept. This page can’t do it for you.</p>` : acceptForm(action, formToken)}`
+}
+
+function acceptForm(action: string, formToken: string) {
+  return html`<form method="post" action="${action}">
+<input type="hidden" name="formToken" value="${formToken}">
+<p class="aside" id="as">In the sandbox you accept as a new test customer, without a password.</p>
+<div class="choices">
+<button type="submit" name="decision" value="accept" aria-describedby="as">Accept</button>
+</div>
+</form>`
+}
+
+type Outcome = { heading: string; line: string }
+
+const outcomes = {
+  open: () => null,
+  joined: (developer) => ({
+    heading: 'Connected',
+    line: `The agents of ${developer} can act for you as you allowed, until you or ${developer} end it. You can close this page.`,
+  }),
+  empty: (developer) => ({
+    heading: 'No longer open',
+    line: `The agents that this link is for are gone. Ask ${developer} for a new one.`,
+  }),
+  revoked: (developer) => ({ heading: 'No longer open', line: `${developer} took the link back.` }),
+  expired: (developer) => ({ heading: 'Expired', line: `The link has expired. Ask ${developer} for a new one.` }),
+} as const satisfies Record<OpenedLink['state'], (developer: string) => Outcome | null>

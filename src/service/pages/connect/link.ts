@@ -1,0 +1,126 @@
+import { fail } from '../../../core/errors.ts'
+import { newId, type System } from '../../../core/system.ts'
+import { hashOfToken, joinAsTestCustomer } from '../../operations/invitation-answers.ts'
+import { recordVisitorsAct } from '../../request/activity.ts'
+import { settledNow } from '../../request/due.ts'
+import { linkState, type ProposedAgent } from '../../rules/invitation-links.ts'
+import { findAgent } from '../../store/agents.ts'
+import { grant } from '../../store/delegations.ts'
+import type { Store, Transaction } from '../../store/engine/store.ts'
+import { findLinkByToken, type InvitationLinkRecord } from '../../store/invitation-links.ts'
+import { findParty } from '../../store/parties.ts'
+import { rootKeys } from '../../store/root-keys.ts'
+
+/** What somebody who opens an invitation link sees. */
+export interface OpenedLink {
+  /** `joined`: this visitor accepted; `empty`: none of its agents is there any more. */
+  state: 'open' | 'joined' | 'empty' | 'revoked' | 'expired'
+  /** Who asks. */
+  developer: string
+  /** Those that are still there. `perTransactionCents` is null without a limit. */
+  agents: { agent: string; permissions: string[]; perTransactionCents: number | null }[]
+  expiresAtMs: number | null
+  /**
+   * What the page's form sends back, and afterwards the address of what became of it: the id of the customer that the
+   * visitor is going to be, signed for this link. However often a form is sent, it makes one customer.
+   */
+  formToken: string
+}
+
+/** The side of whoever has an invitation link, opened with the token in its address instead of a credential. */
+export interface ConnectLinks {
+  /** `formToken` of a form that was sent shows what became of it. */
+  open(token: string, formToken: string | null): Promise<OpenedLink | undefined>
+  /** Joins as a new customer and connects the agents. @throws 403 `forbidden` when the form was not the page's. */
+  join(token: string, formToken: string): Promise<OpenedLink | undefined>
+}
+
+export function createConnectLinks(store: Store, system: System): ConnectLinks {
+  return {
+    open: (token, formToken) =>
+      store.transaction(async (tx) => {
+        const nowMs = await settledNow(tx, system)
+        const link = await findLinkByToken(tx, hashOfToken(token))
+        return link && viewOf({ tx, system, nowMs }, link, formToken ?? '')
+      }),
+    join: (token, formToken) =>
+      store.transaction(async (tx) => {
+        const grounds = { tx, system, nowMs: await settledNow(tx, system) }
+        const found = await findLinkByToken(tx, hashOfToken(token))
+        if (found === undefined) return undefined
+        // A link that is revoked and an agent that is deleted meanwhile are gone; so is the second of two clicks.
+        await tx.lock(`party ${found.partyId}`)
+        const link = await findLinkByToken(tx, hashOfToken(token))
+        if (link === undefined) return undefined
+        const customerPartyId = await customerOf(grounds, link, formToken)
+        if (customerPartyId === undefined) {
+          fail('forbidden', { detail: 'The page is out of date. Open the invitation again.' })
+        }
+        const view = await viewOf(grounds, link, formToken)
+        if (view.state !== 'open') return view
+        await connect(grounds, link, customerPartyId)
+        await recordVisitorsAct(grounds, link, { operation: 'join_invitation_link', customerPartyId })
+        return viewOf(grounds, link, formToken)
+      }),
+  }
+}
+
+interface Grounds {
+  tx: Transaction
+  system: System
+  nowMs: number
+}
+
+async function connect(grounds: Grounds, link: InvitationLinkRecord, customerPartyId: string): Promise<void> {
+  const { tx, system, nowMs } = grounds
+  await joinAsTestCustomer(grounds, customerPartyId, 'PERSON')
+  for (const { proposed } of await remainingAgents(tx, link)) {
+    const { agentId, permissions, limits } = proposed
+    const parties = { customerPartyId, agentPartyId: link.partyId, agentId }
+    const terms = { permissions: JSON.stringify(permissions), limits: limits === null ? null : JSON.stringify(limits) }
+    await grant(tx, system, { ...parties, ...terms }, nowMs)
+  }
+}
+
+async function viewOf(grounds: Grounds, link: InvitationLinkRecord, formToken: string): Promise<OpenedLink> {
+  const { tx, system, nowMs } = grounds
+  const agents = await remainingAgents(tx, link)
+  const customerPartyId = await customerOf(grounds, link, formToken)
+  const joined = customerPartyId !== undefined && (await findParty(tx, customerPartyId)) !== undefined
+  const state = linkState(link, nowMs)
+  return {
+    state: joined ? 'joined' : state === 'open' && agents.length === 0 ? 'empty' : state,
+    developer: link.developerName,
+    agents: agents.map(({ name, proposed: { permissions, limits } }) => ({
+      agent: name,
+      permissions,
+      perTransactionCents: limits?.perTransaction ?? null,
+    })),
+    expiresAtMs: link.expiresAtMs,
+    formToken: await newFormToken(tx, link, newId('pty', system, nowMs)),
+  }
+}
+
+async function remainingAgents(tx: Transaction, { partyId, proposedAgents }: InvitationLinkRecord) {
+  const remaining: { name: string; proposed: ProposedAgent }[] = []
+  for (const proposed of JSON.parse(proposedAgents) as ProposedAgent[]) {
+    const agent = await findAgent(tx, partyId, proposed.agentId)
+    if (agent?.status === 'ACTIVE') remaining.push({ name: agent.name, proposed })
+  }
+  return remaining
+}
+
+async function newFormToken(tx: Transaction, link: InvitationLinkRecord, partyId: string): Promise<string> {
+  return `${partyId}.${(await rootKeys(tx)).sign(formText(link, partyId))}`
+}
+
+function formText({ id }: InvitationLinkRecord, partyId: string): string {
+  return `connect link ${id} ${partyId}`
+}
+
+/** The customer that a form of this link's page is to make; undefined when it is no such form. */
+async function customerOf({ tx }: Grounds, link: InvitationLinkRecord, formToken: string) {
+  const [partyId = '', signature = '', ...more] = formToken.split('.')
+  const isItsOwn = more.length === 0 && (await rootKeys(tx)).verify(formText(link, partyId), signature)
+  return isItsOwn ? partyId : undefined
+}

@@ -1,0 +1,67 @@
+import { html } from 'hono/html'
+import { type Html, sandboxBanner } from '../frame/document.ts'
+import { type Account, accountSection, oauthDocument } from '../sign-in/view.ts'
+import type { ConnectionWords, StatusWords } from './words.ts'
+
+interface ConnectionsShown {
+  connections: readonly (ConnectionWords & { formToken: string })[]
+  account: Account
+  /** What was done just now. */
+  status: StatusWords | null
+  sandbox: boolean
+}
+
+/** The page of the applications that a person connected. It has no script: the browser sends the forms. */
+export function connectionsPage(shown: ConnectionsShown): Html {
+  const { connections, account, status, sandbox } = shown
+  const heading = 'Connected applications'
+  return oauthDocument(
+    status === null ? heading : `${status.title} – ${heading}`,
+    html`${sandboxBanner(sandbox)}
+<main>
+<h1>${heading}</h1>
+${status === null ? '' : html`<p class="${status.isProblem ? 'warning' : 'done'}" role="${status.isProblem ? 'alert' : 'status'}">${status.text}</p>`}
+${connections.length === 0 ? html`<p>None. To connect an application, add this service to it and sign in when it asks you to; it appears here then.</p>` : connections.map(connectionSection)}
+${accountSection(account, 'Sign out')}
+</main>`,
+  )
+}
+
+function connectionSection(connection: ConnectionsShown['connections'][number], index: number): Html {
+  const { grantId, application, actsAs, spending, permissions, since, lastUsed, formToken } = connection
+  const { name, host } = application
+  const of = html`<span class="unseen"> of <bdi>${name}</bdi></span>`
+  const from = html`<span class="unseen"> <bdi>${name}</bdi></span>`
+  return html`<section aria-labelledby="application-${index}">
+<h2 id="application-${index}"><bdi>${name}</bdi></h2>
+<dl>
+<div><dt>Application</dt><dd>${host === null ? 'The name is what it calls itself' : html`Of <strong>${host}</strong>`}</dd></div>
+<div><dt>Acts as</dt><dd>${actsAs === null ? 'You' : html`<bdi>${actsAs}</bdi>`}</dd></div>
+${spending === null ? '' : html`<div><dt>Spends</dt><dd>${spending}</dd></div>`}
+<div><dt>Connected</dt><dd>${since}</dd></div>
+<div><dt>Last used</dt><dd>${lastUsed}</dd></div>
+</dl>
+<form method="post" action="/connections/${grantId}">
+<input type="hidden" name="formToken" value="${formToken}">
+${
+  permissions.length === 0
+    ? html`<p>It may see who you are, and nothing else.</p>`
+    : html`<fieldset>
+<legend>It may</legend>
+${permissions.map(
+  ({ scope, words }, at) => html`<div class="option">
+<input type="checkbox" id="scope-${index}-${at}" name="scope" value="${scope}" checked>
+<label for="scope-${index}-${at}">${words}</label>
+</div>
+`,
+)}
+</fieldset>`
+}
+<div class="choices wide">
+${permissions.length === 0 ? '' : html`<button type="submit" name="action" value="narrow" class="quiet">Save permissions${of}</button>`}
+<button type="submit" name="action" value="revoke" class="danger">Disconnect${from}</button>
+</div>
+</form>
+</section>
+`
+}

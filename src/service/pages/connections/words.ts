@@ -1,0 +1,61 @@
+import type { Connection } from '../../oauth/connections.ts'
+import { type ApplicationWords, applicationWords, shortText } from '../frame/application-words.ts'
+import { spendingWords } from '../frame/spending-words.ts'
+import { momentOf } from '../frame/texts.ts'
+
+/** A connected application in its user's words. Texts, not HTML. */
+export interface ConnectionWords {
+  grantId: string
+  application: ApplicationWords
+  /** Null: as the user. */
+  actsAs: string | null
+  /** How much that agent can spend; null: it acts as the user. */
+  spending: string | null
+  permissions: Connection['permissions']
+  since: string
+  lastUsed: string
+}
+
+export function connectionWords(connection: Connection): ConnectionWords {
+  const { grantId, clientId, clientName, agentName, spending, permissions, createdAtMs, lastUsedAtMs } = connection
+  return {
+    grantId,
+    application: applicationWords({ id: clientId, name: clientName }),
+    actsAs: agentName === null ? null : shortText(agentName, 100),
+    spending: spending === null ? null : spendingWords(spending),
+    permissions,
+    since: momentOf(createdAtMs),
+    lastUsed: lastUsedAtMs === null ? 'Never' : momentOf(lastUsedAtMs),
+  }
+}
+
+export interface StatusWords {
+  title: string
+  text: string
+  isProblem: boolean
+}
+
+/** What the page says first after something was done on it. */
+export const statusWords = {
+  revoked: {
+    title: 'Disconnected',
+    text: 'The application is disconnected: from now on everything that it asks for is refused.',
+    isProblem: false,
+  },
+  narrowed: {
+    title: 'Saved',
+    text: 'The permissions are saved. To allow more again, connect the application again.',
+    isProblem: false,
+  },
+  none_kept: {
+    title: 'Error',
+    text: 'Nothing was saved. Keep at least one permission, or disconnect the application.',
+    isProblem: true,
+  },
+} as const satisfies Record<string, StatusWords>
+
+export type Done = keyof typeof statusWords
+
+export function isDone(name: string | undefined): name is Done {
+  return name !== undefined && Object.hasOwn(statusWords, name)
+}

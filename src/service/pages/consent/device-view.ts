@@ -1,0 +1,112 @@
+import { html } from 'hono/html'
+import type { DevicePages } from '../../oauth/provider.ts'
+import { shortText } from '../frame/application-words.ts'
+import type { Html, PageForm } from '../frame/document.ts'
+import { formPageHeaders } from '../frame/headers.ts'
+import { oauthDocument } from '../sign-in/view.ts'
+import { codeProblem, failureWords } from './device-words.ts'
+
+/** The pages where a person connects a device that has no browser (RFC 8628), and the one for errors. */
+export const devicePages: DevicePages = {
+  enterCode: (form, error, hint = '') => whole(enterCode(form, error, hint.slice(0, longestCode))),
+  confirmCode: (form, client, code) => whole(confirmCode(form, nameOf(client), code)),
+  done: (client) => whole(done(nameOf(client))),
+  failed: ({ code, description }) => whole(failed(code, description)),
+  unreachable: (document) => whole(unreachable(document)),
+  headers: formPageHeaders,
+}
+
+/** Nothing in these documents is waited for, so they are texts already. */
+function whole(document: Html): string {
+  return String(document)
+}
+
+function nameOf({ name }: { name: string }): string {
+  return shortText(name) || 'an application without a name'
+}
+
+/** With what people put between its letters. */
+const longestCode = 20
+
+function enterCode({ action, token }: PageForm, error: string | undefined, hint: string): Html {
+  const heading = 'Connect a device'
+  const problem = error === undefined ? null : codeProblem(error)
+  const isError = problem?.isError === true
+  const wrong = isError ? html`aria-invalid="true" aria-describedby="problem hint"` : html`aria-describedby="hint"`
+  return oauthDocument(
+    isError ? `Error: ${heading}` : heading,
+    html`<main>
+<h1>${heading}</h1>
+${problem === null ? '' : html`<p class="${isError ? 'problem' : 'done'}" id="problem" role="${isError ? 'alert' : 'status'}">${problem.text}</p>`}
+<form method="post" action="${action}" novalidate>
+<input type="hidden" name="xsrf" value="${token}">
+<div class="field">
+<label for="code">Code</label>
+<p class="aside" id="hint">The eight letters that your device shows. Enter only a code that you asked for yourself.</p>
+<input id="code" class="code" name="user_code" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="${longestCode}" value="${hint}" required ${wrong} ${isError ? html`autofocus` : ''}>
+</div>
+<button type="submit">Continue</button>
+</form>
+</main>`,
+  )
+}
+
+function confirmCode({ action, token }: PageForm, name: string, code: string): Html {
+  const heading = 'Is this your device?'
+  return oauthDocument(
+    heading,
+    html`<main>
+<h1>${heading}</h1>
+<dl>
+<div><dt>Application</dt><dd>It calls itself <bdi>${name}</bdi></dd></div>
+<div><dt>Code</dt><dd><strong class="code">${code}</strong></dd></div>
+</dl>
+<p class="warning" id="warning">Continue only if you started this yourself a moment ago and your device shows this code. If somebody sent you the code or a link, stop: they would get access to your account.</p>
+<form method="post" action="${action}">
+<input type="hidden" name="xsrf" value="${token}">
+<input type="hidden" name="user_code" value="${code}">
+<div class="choices">
+<button type="submit" name="confirm" value="yes" aria-describedby="warning">Continue</button>
+<button type="submit" name="abort" value="yes" class="quiet">Stop</button>
+</div>
+</form>
+</main>`,
+  )
+}
+
+function done(name: string): Html {
+  const heading = 'Connected'
+  return oauthDocument(
+    heading,
+    html`<main>
+<h1>${heading}</h1>
+<p role="status"><bdi>${name}</bdi> is connected. Go back to your device; you can close this page.</p>
+<p><a href="/connections">See your connected applications</a></p>
+</main>`,
+  )
+}
+
+function failed(code: string, description: string): Html {
+  const heading = 'This did not work'
+  const detail = shortText(description, 300)
+  return oauthDocument(
+    heading,
+    html`<main>
+<h1>${heading}</h1>
+<p>${failureWords(code)}</p>
+<p class="aside">For the application’s maker: <code>${shortText(code)}</code>${detail === '' ? '' : html` (<bdi>${detail}</bdi>)`}</p>
+</main>`,
+  )
+}
+
+function unreachable({ address, reason }: { address: string; reason: string }): Html {
+  const heading = 'The application could not be looked up'
+  return oauthDocument(
+    heading,
+    html`<main>
+<h1>${heading}</h1>
+<p>It describes itself at <bdi>${shortText(address, 300)}</bdi>. This service could not read that: ${shortText(reason, 200)}.</p>
+<p>Whoever runs this service can let it reach that address (through a proxy with <code>HTTPS_PROXY</code>), or start it with <code>PAYMENTS_CLIENT_METADATA=off</code>: applications then register instead. After that, connect again from the application.</p>
+</main>`,
+  )
+}

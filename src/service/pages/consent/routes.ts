@@ -1,0 +1,120 @@
+import type { Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { Failure } from '../../../core/errors.ts'
+import type { Consent, ConsentRequest, ConsentView } from '../../oauth/consent.ts'
+import type { Interactions } from '../../oauth/interactions.ts'
+import type { SignedIn } from '../../oauth/sign-in.ts'
+import { hasFormToken, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from '../frame/answers.ts'
+import { type SessionPages, signedInAt } from '../frame/browser-session.ts'
+import { consentHeaders, oauthPageHeaders } from '../frame/oauth-headers.ts'
+import { accountOf, oauthMessage } from '../sign-in/view.ts'
+import { consentPage } from './view.ts'
+import { type ConsentEntry, type ConsentProblem, choiceOf, consentWords, firstEntry } from './words.ts'
+
+export interface ConsentPages extends SessionPages {
+  consent: Consent
+  interactions: Interactions
+}
+
+/** Each character of the longest description may take twelve bytes of the form. */
+const mostConsentBytes = 16 * 1024
+
+/** The page that an application's request leads to, and the decision that its form sends. */
+export function mountConsent(app: Hono, pages: ConsentPages): void {
+  const limit = bodyLimit({ maxSize: mostConsentBytes, onError: tooLong })
+  app.get('/oauth/consent/:uid', (c) => orFailure(c, pages, () => showConsent(c, pages)))
+  app.post('/oauth/consent/:uid', limit, (c) => orFailure(c, pages, () => takeDecision(c, pages)))
+}
+
+async function showConsent(c: Context, pages: ConsentPages): Promise<Response> {
+  const request = await requestAt(c, pages)
+  if (request === undefined) return ended(c)
+  const signedIn = await signedInAt(c, pages)
+  if (signedIn === undefined) return leadToSignIn(c, c.req.path)
+  const view = await pages.consent.view(signedIn.user, request)
+  return show(c, pages, { request, signedIn, view, entry: firstEntry(view), problem: null }, 200)
+}
+
+async function takeDecision(c: Context, pages: ConsentPages): Promise<Response> {
+  const { consent, interactions, log } = pages
+  const sent = await ownFields(c, pages)
+  const request = await requestAt(c, pages)
+  if (request === undefined) return ended(c)
+  const signedIn = await signedInAt(c, pages)
+  if (signedIn === undefined) return leadToSignIn(c, c.req.path)
+  if (sent === undefined || !hasFormToken(signedIn, purposeOf(request), sent)) return notFromHere(c, c.req.path)
+  const decision = sent.get('decision')
+  if (decision === 'deny') {
+    log.info({ consent: 'denied', clientId: request.client.id }, 'decided')
+    return withHeaders(await interactions.deny(c.req.raw))
+  }
+  if (decision !== 'allow') return notFromHere(c, c.req.path)
+  const view = await consent.view(signedIn.user, request)
+  const entry = entryOf(sent)
+  const shown = { request, signedIn, view, entry }
+  const choice = choiceOf(entry, view)
+  if ('field' in choice) return show(c, pages, { ...shown, problem: choice }, 422)
+  try {
+    const allowed = await consent.allow(signedIn.user, request, choice)
+    log.info({ consent: 'allowed', clientId: request.client.id, grantId: allowed.id }, 'decided')
+    return withHeaders(await interactions.allow(c.req.raw, signedIn.user, request, allowed))
+  } catch (error) {
+    if (!(error instanceof Failure) || !isShown(error.status)) throw error
+    return show(c, pages, { ...shown, problem: { field: 'agent', text: error.message } }, error.status)
+  }
+}
+
+/** The request that this browser is in, when it is the one of the address. */
+async function requestAt(c: Context, { interactions }: ConsentPages): Promise<ConsentRequest | undefined> {
+  const request = await interactions.request(c.req.raw)
+  return request?.uid === c.req.param('uid') ? request : undefined
+}
+
+function entryOf(sent: URLSearchParams): ConsentEntry {
+  // Browsers send the end of a line as two characters.
+  const text = (name: string) => (sent.get(name) ?? '').replaceAll('\r\n', '\n')
+  return { agent: text('agent'), name: text('agentName'), description: text('agentDescription') }
+}
+
+function isShown(status: number): status is 403 | 409 | 422 {
+  return [403, 409, 422].includes(status)
+}
+
+interface Shown {
+  request: ConsentRequest
+  signedIn: SignedIn
+  view: ConsentView
+  entry: ConsentEntry
+  problem: ConsentProblem | null
+}
+
+function show(c: Context, pages: ConsentPages, shown: Shown, status: 200 | 403 | 409 | 422) {
+  const { request, signedIn, view, entry, problem } = shown
+  const page = consentPage({
+    words: consentWords(request, view),
+    action: c.req.path,
+    formToken: signedIn.formToken(purposeOf(request)),
+    account: accountOf(signedIn),
+    entry,
+    problem,
+    sandbox: pages.environment === 'sandbox',
+  })
+  return c.html(page, status, consentHeaders(request.client.redirectUri))
+}
+
+function purposeOf({ uid }: ConsentRequest): string {
+  return `consent ${uid}`
+}
+
+/** What leads back to the application, with the headers of all pages here. */
+function withHeaders(response: Response): Response {
+  const headers = new Headers(response.headers)
+  for (const [name, value] of Object.entries(oauthPageHeaders)) headers.set(name, value)
+  return new Response(response.body, { status: response.status, headers })
+}
+
+function ended(c: Context) {
+  const text =
+    'This request was answered already, or it has expired. Go back to the application; if it isn’t connected, start again there.'
+  return c.html(oauthMessage('Nothing to answer', text), 400, oauthPageHeaders)
+}

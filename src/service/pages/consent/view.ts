@@ -1,0 +1,129 @@
+import { html } from 'hono/html'
+import { type Html, sandboxBanner } from '../frame/document.ts'
+import { type Account, oauthDocument, signOutForm } from '../sign-in/view.ts'
+import {
+  type ConsentEntry,
+  type ConsentProblem,
+  type ConsentWords,
+  longestDescription,
+  longestName,
+  newAgent,
+} from './words.ts'
+
+interface ConsentShown {
+  words: ConsentWords
+  /** Where the answer goes: the page's own path. */
+  action: string
+  formToken: string
+  account: Account
+  entry: ConsentEntry
+  problem: ConsentProblem | null
+  sandbox: boolean
+}
+
+/** The page that asks whether an application may act, and as which agent. It has no script: the browser sends the form. */
+export function consentPage(shown: ConsentShown): Html {
+  const { words, action, account, problem, sandbox } = shown
+  const { name, host } = words.application
+  return oauthDocument(
+    `${problem === null ? '' : 'Error: '}Connect ${name}`,
+    html`${sandboxBanner(sandbox)}
+<main>
+<h1><bdi>${name}</bdi> asks to connect</h1>
+<dl>
+<div><dt>Application</dt><dd>${host === null ? 'The name is what it calls itself. Nobody has verified it.' : html`Of <strong>${host}</strong>. This address is verified; the name is its own choice.`}</dd></div>
+<div><dt>The answer goes to</dt><dd>${words.answerGoesTo}</dd></div>
+<div><dt>Signed in as</dt><dd><bdi>${account.user}</bdi> (<bdi>${account.email}</bdi>) ${signOutForm(account.signOutToken, 'Not you?', action)}</dd></div>
+</dl>
+${permissions(words)}
+${answerForm(shown)}
+</main>`,
+  )
+}
+
+function permissions({ permissions: texts, actsAsUser }: ConsentWords): Html {
+  return html`<section aria-labelledby="permissions">
+<h2 id="permissions">If you allow it, it may</h2>
+${texts.length === 0 ? html`<p>${actsAsUser ? 'See who you are' : 'See who you are and which agent it acts as'}, and nothing else.</p>` : html`<ul>${texts.map((text) => html`<li>${text}</li>`)}</ul>`}
+</section>`
+}
+
+function answerForm(shown: ConsentShown): Html {
+  const { words, action, formToken, problem } = shown
+  return html`<form method="post" action="${action}" novalidate>
+<input type="hidden" name="formToken" value="${formToken}">
+${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem.text}</p>`}
+${words.actsAsUser ? actsAsUser(shown) : agentChoice(shown)}
+<p class="aside" id="until">It lasts until you end it under <a href="/connections">connected applications</a>.</p>
+<div class="choices">
+<button type="submit" name="decision" value="allow" aria-describedby="${words.actsAsUser ? 'as-user ' : ''}until">Allow</button>
+<button type="submit" name="decision" value="deny" class="quiet">Deny</button>
+</div>
+</form>`
+}
+
+function actsAsUser({ words, account }: ConsentShown): Html {
+  return html`<p class="warning" id="as-user"><strong>It acts as you, <bdi>${account.user}</bdi>, not as an agent.</strong> There is no agent to choose and your role can’t create one, so within these permissions <bdi>${words.application.name}</bdi> may do everything that you may do.</p>`
+}
+
+function agentChoice(shown: ConsentShown): Html {
+  const { words, entry, problem } = shown
+  const described = problem?.field === 'agent' ? html`aria-describedby="problem"` : ''
+  // Where there is nothing to choose from, nothing is asked.
+  if (words.agents.length === 0) {
+    return html`<fieldset ${described}>
+<legend>Create the agent that it acts as</legend>
+<input type="hidden" name="agent" value="${newAgent}">
+${newAgentFields(shown)}
+</fieldset>`
+  }
+  return html`<fieldset ${described}>
+<legend>It acts as this agent</legend>
+<div class="agents">
+${words.agents.map((agent, index) => agentOption(agent, { index, entry, problem }))}
+${words.mayCreate ? newOption(shown) : ''}
+</div>
+</fieldset>`
+}
+
+function agentOption(
+  { id, name, description, spending, use, isCurrent }: ConsentWords['agents'][number],
+  { index, entry, problem }: { index: number; entry: ConsentEntry; problem: ConsentProblem | null },
+): Html {
+  const first = index === 0 && problem?.field === 'agent' ? html`autofocus` : ''
+  return html`<div class="option">
+<input type="radio" id="agent-${index}" name="agent" value="${id}" aria-describedby="about-${index}" ${entry.agent === id ? html`checked` : ''} ${first}>
+<div>
+<label for="agent-${index}"><bdi>${name}</bdi></label>
+<div class="aside" id="about-${index}">${isCurrent ? html`<p class="current">Connected now</p>` : ''}${description === null ? '' : html`<p><bdi>${description}</bdi></p>`}<p>${spending}</p><p>${use}</p></div>
+</div>
+</div>
+`
+}
+
+function newOption(shown: ConsentShown): Html {
+  return html`<div class="option">
+<input type="radio" id="agent-new" name="agent" value="${newAgent}" ${shown.entry.agent === newAgent ? html`checked` : ''}>
+<div>
+<label for="agent-new">Create a new agent</label>
+${newAgentFields(shown)}
+</div>
+</div>`
+}
+
+function newAgentFields({ words, entry, problem }: ConsentShown): Html {
+  const mark = (field: ConsentProblem['field']) =>
+    problem?.field === field ? html`aria-invalid="true" aria-describedby="problem" autofocus` : ''
+  return html`<div class="new-agent">
+<p class="aside">${words.newAgentSpending}</p>
+<div class="field">
+<label for="agent-name">Name</label>
+<input id="agent-name" name="agentName" autocomplete="off" maxlength="${longestName}" value="${entry.name}" ${mark('name')}>
+</div>
+<div class="field">
+<label for="agent-description">What it is for (may stay empty)</label>
+<textarea id="agent-description" name="agentDescription" rows="2" maxlength="${longestDescription}" ${mark('description')}>
+${entry.description}</textarea>
+</div>
+</div>`
+}

@@ -1,0 +1,81 @@
+import { foreignText } from '../../../core/foreign-text.ts'
+import type { AgentChoice, ConsentRequest, ConsentView } from '../../oauth/consent.ts'
+import { type ApplicationWords, applicationWords, destinationWords, shortText } from '../frame/application-words.ts'
+import { spendingWords } from '../frame/spending-words.ts'
+import { momentOf } from '../frame/texts.ts'
+
+/** What an application asks for, in the words of who decides. Texts, not HTML. */
+export interface ConsentWords {
+  application: ApplicationWords
+  answerGoesTo: string
+  permissions: string[]
+  agents: { id: string; name: string; description: string | null; spending: string; use: string; isCurrent: boolean }[]
+  /** How much an agent could spend that is created now. */
+  newAgentSpending: string
+  mayCreate: boolean
+  actsAsUser: boolean
+}
+
+/** What was entered so far. */
+export interface ConsentEntry {
+  /** An agent's id, `new`, or nothing. */
+  agent: string
+  name: string
+  description: string
+}
+
+export interface ConsentProblem {
+  field: 'agent' | 'name' | 'description'
+  text: string
+}
+
+export function consentWords({ client }: ConsentRequest, view: ConsentView): ConsentWords {
+  return {
+    application: applicationWords(client),
+    answerGoesTo: destinationWords(client.redirectUri),
+    permissions: view.permissions.map(({ words }) => words),
+    newAgentSpending: spendingWords(view.newAgentSpending),
+    agents: view.agents.map(({ id, name, description, lastActiveAtMs, spending }) => ({
+      id,
+      name: shortText(name, 100) || id,
+      description: description === null ? null : foreignText(description),
+      spending: spendingWords(spending),
+      use: lastActiveAtMs === null ? 'Never used' : `Last used ${momentOf(lastActiveAtMs)}`,
+      isCurrent: id === view.currentAgentId,
+    })),
+    mayCreate: view.mayCreate,
+    actsAsUser: view.actsAsUser,
+  }
+}
+
+/** What is chosen before the person chooses: the agent that is connected now, or the one used last. */
+export function firstEntry({ agents, currentAgentId }: ConsentView): ConsentEntry {
+  const current = agents.find(({ id }) => id === currentAgentId) ?? agents[0]
+  return { agent: current?.id ?? newAgent, name: '', description: '' }
+}
+
+/** In the form, the choice of an agent that is yet to be made. */
+export const newAgent = 'new'
+
+export const longestName = 100
+export const longestDescription = 500
+
+/** The choice that was entered, or what is wrong with it. */
+export function choiceOf(entry: ConsentEntry, view: ConsentView): AgentChoice | ConsentProblem {
+  if (view.actsAsUser) return { kind: 'user' }
+  if (entry.agent !== newAgent) {
+    if (view.agents.some(({ id }) => id === entry.agent)) return { kind: 'existing', agentId: entry.agent }
+    return { field: 'agent', text: 'Choose the agent that the application acts as.' }
+  }
+  const [name, description] = [entry.name.trim(), entry.description.trim()]
+  if (name === '') return { field: 'name', text: 'Enter a name for the new agent.' }
+  if (name.length > longestName) {
+    const text = `The name has ${name.length} characters. Shorten it to at most ${longestName}.`
+    return { field: 'name', text }
+  }
+  if (description.length > longestDescription) {
+    const text = `The description has ${description.length} characters. Shorten it to at most ${longestDescription}.`
+    return { field: 'description', text }
+  }
+  return { kind: 'new', name, description: description === '' ? null : description }
+}

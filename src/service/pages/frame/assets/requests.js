@@ -1,0 +1,87 @@
+/** A refusal of the service: its status, what it says, and the field that it is about. */
+export class Refusal extends Error {
+  /**
+   * @param {number} status
+   * @param {{ detail?: string, source?: { pointer?: string } } | undefined} error
+   */
+  constructor(status, error) {
+    super(error?.detail ?? 'The service failed unexpectedly. Try again in a moment.')
+    this.status = status
+    this.field = error?.source?.pointer?.match(/^\/data\/attributes\/(\w+)$/)?.[1]
+  }
+}
+
+/** @typedef {import('../../checkout/words.ts').CheckoutWords} Words */
+/** @typedef {import('../../checkout/checkout.ts').CheckoutSession & import('../../checkout/checkout.ts').PaymentResult & { words: Words }} Answer */
+
+/**
+ * Asks the service. The secret and the card stand in the body, never in an address.
+ * @param {'session' | 'pay' | 'stop'} action
+ * @param {Record<string, string>} attributes
+ * @returns {Promise<Answer>} `result` and `detail` of a payment only
+ * @throws {Refusal}
+ */
+export async function ask(action, attributes) {
+  const response = await reach(action, JSON.stringify({ data: { attributes } }))
+  const body = await response.json().catch(() => ({}))
+  if (!response.ok) throw new Refusal(response.status, body.errors?.[0])
+  return body.data.attributes
+}
+
+/**
+ * @param {string} action
+ * @param {string} body
+ */
+async function reach(action, body) {
+  try {
+    return await fetch(`/checkout/${action}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      credentials: 'omit',
+      signal: AbortSignal.timeout(30_000),
+      body,
+    })
+  } catch {
+    throw new Refusal(0, { detail: 'The service can’t be reached. Check your connection and try again.' })
+  }
+}
+
+/**
+ * Calls `look` every `ms` while the page is to be seen, until it says that there is nothing more to see.
+ * @param {number} ms
+ * @param {() => Promise<'again' | 'enough'>} look
+ */
+export function watch(ms, look) {
+  const timer = setInterval(async () => {
+    if (document.visibilityState === 'visible' && (await look()) === 'enough') clearInterval(timer)
+  }, ms)
+}
+
+/**
+ * The element with an id, of the kind that is expected there.
+ * @template {HTMLElement} Kind
+ * @param {string} id
+ * @param {new () => Kind} kind
+ * @returns {Kind}
+ */
+export function byId(id, kind) {
+  const element = document.getElementById(id)
+  if (!(element instanceof kind)) throw new Error(`Bug: there is no ${kind.name} ${id}.`)
+  return element
+}
+
+/**
+ * Says how the checkout ended, where a screen reader hears it too.
+ * @param {Words} words
+ * @param {string} [detail] says more about what just happened than the words
+ */
+export function showOutcome({ outcome }, detail) {
+  if (outcome === null) return
+  const section = byId('outcome', HTMLElement)
+  const heading = Object.assign(document.createElement('h2'), { textContent: outcome.heading, tabIndex: -1 })
+  const lines = detail === undefined ? outcome.lines : [detail]
+  section.replaceChildren(
+    heading,
+    ...lines.map((text) => Object.assign(document.createElement('p'), { textContent: text })),
+  )
+}

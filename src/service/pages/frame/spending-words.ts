@@ -1,0 +1,25 @@
+import type { AgentSpending } from '../../oauth/agent-spending.ts'
+import type { Limits } from '../../rules/limits.ts'
+import { dollars } from './texts.ts'
+
+/** How much an agent can spend, in sentences: its limits, those of the account, and its wallet. */
+export function spendingWords({ limits, accountLimits, availableCents }: AgentSpending): string {
+  const [own, ofAccount] = [heights(limits), heights(accountLimits)]
+  const sentences = [
+    own === '' ? 'No limit of its own.' : `Without an approval it pays up to ${own}.`,
+    ofAccount === '' ? '' : `The whole account pays up to ${ofAccount}.`,
+    availableCents === null ? 'It has no wallet to pay from.' : `Its wallet has ${dollars(availableCents)}.`,
+  ]
+  return sentences.filter(Boolean).join(' ')
+}
+
+const windows = { perTransaction: 'per transaction', perDay: 'per day (UTC)', perMonth: 'per month (UTC)' } as const
+
+function heights(limits: Limits): string {
+  return Object.entries(windows)
+    .flatMap(([window, words]) => {
+      const cents = limits[window as keyof Limits]
+      return cents === null || cents === undefined ? [] : [`${dollars(cents)} ${words}`]
+    })
+    .join(', ')
+}

@@ -1,0 +1,93 @@
+import type { Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { hasFormToken, leadTo, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from '../frame/answers.ts'
+import { shortText } from '../frame/application-words.ts'
+import {
+  endSession,
+  mayBeOwner,
+  placeOf,
+  type SessionPages,
+  signedInAt,
+  startSession,
+} from '../frame/browser-session.ts'
+import { mostFormBytes } from '../frame/forms.ts'
+import { oauthPageHeaders } from '../frame/oauth-headers.ts'
+import { signInPage } from './view.ts'
+
+/** The page where a person signs in, and what ends that. */
+export function mountSignIn(app: Hono, pages: SessionPages): void {
+  const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
+  app.get('/sign-in', (c) => orFailure(c, pages, () => showSignIn(c, pages)))
+  app.post('/sign-in', limit, (c) => orFailure(c, pages, () => takeSignIn(c, pages)))
+  app.post('/sign-out', limit, (c) => orFailure(c, pages, () => takeSignOut(c, pages)))
+}
+
+async function showSignIn(c: Context, pages: SessionPages): Promise<Response> {
+  const next = safeNext(c.req.query('next'))
+  if ((await signedInAt(c, pages)) !== undefined) return leadTo(c, next)
+  return show(c, pages, { next, email: '', problem: null }, 200)
+}
+
+async function takeSignIn(c: Context, pages: SessionPages): Promise<Response> {
+  const sent = await ownFields(c, pages)
+  const next = safeNext(sent?.get('next'))
+  // Nobody is to be signed in as somebody else by a form of another site.
+  if (sent === undefined) return notFromHere(c, '/sign-in')
+  const [email, password] = [(sent.get('email') ?? '').trim(), sent.get('password') ?? '']
+  const asOwner = sent.get('as') === 'owner'
+  if (asOwner && !mayBeOwner(c, pages)) return show(c, pages, { next, email, problem: problems.not_here }, 403)
+  if (!asOwner && (email === '' || password === ''))
+    return show(c, pages, { next, email, problem: problems.missing }, 422)
+  const place = placeOf(c, pages)
+  const result = asOwner ? await pages.signIn.asOwner(place) : await pages.signIn.byPassword(email, password, place)
+  if (result === undefined) return show(c, pages, { next, email, problem: problems.no_owner }, 409)
+  if (typeof result === 'string') {
+    pages.log.info({ signIn: result }, 'a sign-in was refused')
+    return show(c, pages, { next, email, problem: problems[result] }, statuses[result])
+  }
+  await startSession(c, pages, result)
+  pages.log.info({ signIn: asOwner ? 'owner' : 'password' }, 'signed in')
+  return leadTo(c, next)
+}
+
+async function takeSignOut(c: Context, pages: SessionPages): Promise<Response> {
+  const signedIn = await signedInAt(c, pages)
+  const sent = await ownFields(c, pages)
+  if (sent === undefined) return notFromHere(c, '/connections')
+  // Of a double click the second finds nobody signed in.
+  if (signedIn !== undefined && !hasFormToken(signedIn, 'sign out', sent)) return notFromHere(c, '/connections')
+  await endSession(c, pages)
+  const next = sent.get('next')
+  return next === null ? leadTo(c, '/sign-in') : leadToSignIn(c, safeNext(next))
+}
+
+const problems = {
+  missing: 'Enter your email address and your password.',
+  wrong: 'The email address or the password is not right. Check both and try again.',
+  too_many: 'Too many wrong passwords were tried. Wait 15 minutes, then try again.',
+  not_here: 'Signing in without a password works only at the machine that the sandbox runs on. Use your password.',
+  no_owner: 'This sandbox has no owner yet. Start it again, then sign in.',
+} as const
+
+const statuses = { wrong: 401, too_many: 429 } as const
+
+interface Shown {
+  next: string
+  email: string
+  problem: string | null
+}
+
+async function show(c: Context, pages: SessionPages, shown: Shown, status: 200 | 401 | 403 | 409 | 422 | 429) {
+  const user = mayBeOwner(c, pages) ? await pages.signIn.owner() : undefined
+  const owner = user === undefined ? null : shortText(user.name)
+  const sandbox = pages.environment === 'sandbox'
+  return c.html(signInPage({ ...shown, owner, sandbox }), status, oauthPageHeaders)
+}
+
+/** The only places that signing in leads to: an address that somebody else wrote leads nowhere else. */
+const places =
+  /^\/(?:connections|cards\/[\w-]{43}|approvals\/apr_[0-9a-f]{32}\/review|second-factor|verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?|oauth\/consent\/[\w-]{1,64}|oauth\/device(?:\/[\w-]{1,64})?(?:\?user_code=[\w-]{1,32})?)$/
+
+function safeNext(next: string | null | undefined): string {
+  return typeof next === 'string' && places.test(next) ? next : '/connections'
+}

@@ -1,0 +1,185 @@
+import type { Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import type { SignedIn } from '../../oauth/sign-in.ts'
+import { hasFormToken, leadToSignIn } from '../frame/answers.ts'
+import { shortText } from '../frame/application-words.ts'
+import { createAssets } from '../frame/assets.ts'
+import { type SessionPages, signedInAt } from '../frame/browser-session.ts'
+import { failingAs } from '../frame/failure.ts'
+import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
+import { formPageHeaders as headers } from '../frame/headers.ts'
+import { notYoursPage } from '../frame/not-yours-page.ts'
+import type { CodeResult, SecondFactor, Verification } from './second-factor.ts'
+import { enrolmentPage, verifyMessage, verifyPage } from './view.ts'
+import { codeProblem, verifyWords } from './words.ts'
+
+interface VerifyPages extends SessionPages {
+  secondFactor: SecondFactor
+}
+
+const orFailure = failingAs({ page: 'a verification page', message: verifyMessage, headers })
+
+/** The page that a 428 names, which takes a code of the user's authenticator app, and the one where the app is set up. */
+export function mountVerify(app: Hono, pages: VerifyPages): void {
+  const asset = createAssets()
+  app.get('/verify/style.css', () => asset('verify.css'))
+  const tooLong = (c: Context) => c.html(verifyMessage('Not verified', 'The form is too long.'), 400, headers)
+  const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
+  for (const [path, show, take] of [
+    ['/verify/:challenge', showCheck, takeCode],
+    ['/second-factor', showEnrolment, takeEnrolment],
+  ] as const) {
+    app.get(path, (c) => orFailure(c, pages, () => signedIn(c, pages, show)))
+    app.post(path, limit, (c) => orFailure(c, pages, () => signedIn(c, pages, ownForm(take))))
+  }
+}
+
+type Show = (c: Context, pages: VerifyPages, person: SignedIn) => Promise<Response>
+type Take = (c: Context, pages: VerifyPages, person: SignedIn, sent: URLSearchParams) => Promise<Response>
+
+/** Whoever has an address only, and no session of its user's, gets no further: no code of theirs is judged. */
+async function signedIn(c: Context, pages: VerifyPages, show: Show): Promise<Response> {
+  const person = await signedInAt(c, pages)
+  return person === undefined ? leadToSignIn(c, addressOf(c)) : show(c, pages, person)
+}
+
+function ownForm(take: Take): Show {
+  return async (c, pages, person) => {
+    if (!isOwnForm(c, pages.publicUrl())) return refused(c, 403, 'The code did not come from this page.')
+    if (!isForm(c)) return refused(c, 400, 'The form has to send a code.')
+    const sent = new URLSearchParams(await c.req.text())
+    if (!hasFormToken(person, c.req.path, sent)) return refused(c, 403, 'The code did not come from this page.')
+    return take(c, pages, person, sent)
+  }
+}
+
+const showCheck: Show = async (c, pages, person) => {
+  const verification = await pages.secondFactor.open(challengeOf(c), person.user)
+  if (verification === undefined) return notFound(c, person)
+  const isOver = verification.expired || verification.verifiedUntilMs !== null
+  if (!isOver && !verification.isEnrolled) return leadTo(c, `/second-factor?next=${encodeURIComponent(addressOf(c))}`)
+  const status = verification.expired && verification.verifiedUntilMs === null ? 410 : 200
+  return showVerification(c, pages, person, verification, null, status)
+}
+
+const takeCode: Take = async (c, pages, person, sent) => {
+  const checked = await pages.secondFactor.verify(challengeOf(c), person.user, sent.get('code') ?? '')
+  if (checked === undefined) return notFound(c, person)
+  const { result, after } = checked
+  pages.log.info({ verdict: result.verdict }, 'a second factor was checked')
+  if (result.verdict === 'accepted') return leadTo(c, backOf(c) ?? c.req.path)
+  return showVerification(c, pages, person, after, result, refusedStatus(c, result))
+}
+
+const showEnrolment: Show = async (c, pages, person) => {
+  const enrolment = await pages.secondFactor.enrolment(person.user)
+  return enrolment === 'enrolled' ? enrolled(c) : showApp(c, pages, person, { begun: enrolment === 'begun' })
+}
+
+const takeEnrolment: Take = async (c, pages, person, sent) => {
+  const { secondFactor, log } = pages
+  if (sent.get('step') === 'begin') {
+    const secret = await secondFactor.begin(person.user)
+    return secret === undefined ? enrolled(c) : showApp(c, pages, person, { begun: true, secret })
+  }
+  const result = await secondFactor.confirm(person.user, sent.get('code') ?? '')
+  if (result === undefined) return leadTo(c, addressOf(c))
+  log.info({ verdict: result.verdict }, 'an authenticator app was set up')
+  if (result.verdict === 'accepted') return leadTo(c, nextOf(c) ?? c.req.path)
+  return showApp(c, pages, person, { begun: true, result })
+}
+
+const statuses = {
+  challenge_expired: 410,
+  malformed: 422,
+  wrong: 422,
+  expired: 422,
+  used: 422,
+  too_many: 429,
+} as const satisfies Record<Exclude<CodeResult['verdict'], 'accepted'>, number>
+
+function refusedStatus(c: Context, result: CodeResult) {
+  if (result.verdict === 'accepted') throw new Error('Bug: an accepted code is not refused.')
+  if (result.verdict === 'too_many') c.header('Retry-After', String(result.retryAfterSeconds))
+  return statuses[result.verdict]
+}
+
+function showVerification(
+  c: Context,
+  pages: VerifyPages,
+  person: SignedIn,
+  verification: Verification,
+  result: CodeResult | null,
+  status: 200 | 410 | 422 | 429,
+) {
+  const shown = { ...shownTo(c, pages, person), name: verification.name }
+  return c.html(verifyPage(verifyWords(verification, result), shown), status, headers)
+}
+
+interface AppShown {
+  begun: boolean
+  secret?: Parameters<typeof enrolmentPage>[0]['secret']
+  result?: CodeResult
+}
+
+function showApp(c: Context, pages: VerifyPages, person: SignedIn, { begun, secret = null, result }: AppShown) {
+  const problem = result === undefined ? null : codeProblem(result)
+  const status = result === undefined ? 200 : refusedStatus(c, result)
+  return c.html(enrolmentPage({ ...shownTo(c, pages, person), begun, secret, problem }), status, headers)
+}
+
+function shownTo(c: Context, { environment }: VerifyPages, { user, formToken }: SignedIn) {
+  const sandbox = environment === 'sandbox'
+  return { name: shortText(user.name), sandbox, action: addressOf(c), token: formToken(c.req.path) }
+}
+
+function enrolled(c: Context) {
+  const next = nextOf(c)
+  const link = next === null ? undefined : { href: next, text: 'Go on to the check' }
+  return c.html(verifyMessage('Your app is set up', 'Its codes confirm large payments.', link), 200, headers)
+}
+
+function challengeOf(c: Context): string {
+  return c.req.param('challenge') ?? ''
+}
+
+/** The page's address with where it leads to afterwards. */
+function addressOf(c: Context): string {
+  const back = backOf(c)
+  const next = nextOf(c)
+  if (back !== null) return `${c.req.path}?back=${encodeURIComponent(back)}`
+  return next === null ? c.req.path : `${c.req.path}?next=${encodeURIComponent(next)}`
+}
+
+/** The approval's page that led here and is returned to; an address that somebody else wrote leads nowhere else. */
+function backOf(c: Context): string | null {
+  const back = c.req.query('back')
+  return back !== undefined && /^\/approvals\/apr_[0-9a-f]{32}\/review$/.test(back) ? back : null
+}
+
+/** The check that led to setting up the app. */
+function nextOf(c: Context): string | null {
+  const next = c.req.query('next')
+  return next !== undefined && checkAddress.test(next) ? next : null
+}
+
+/** The address of a check, as a page of this site leads to it. */
+const checkAddress = /^\/verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?$/
+
+/** To a page by GET: a reload repeats nothing. */
+function leadTo(c: Context, path: string): Response {
+  return c.body(null, 303, { ...headers, Location: path })
+}
+
+function notFound(c: Context, person: SignedIn) {
+  const text = 'There is nothing to verify for you at this address. Check the link, or approve again to get a new one.'
+  return c.html(notYoursPage(text, person, addressOf(c)), 404, headers)
+}
+
+function refused(c: Context, status: 400 | 403, text: string) {
+  return c.html(
+    verifyMessage('Not verified', `${text} Open the address again and enter the code there.`),
+    status,
+    headers,
+  )
+}

@@ -1,0 +1,192 @@
+import type { TOTP } from 'otpauth'
+import type { Environment } from '../../../core/operation.ts'
+import { newSecret, type System } from '../../../core/system.ts'
+import { readChallenge } from '../../operations/mfa-challenge.ts'
+import { recordUsersAct } from '../../request/activity.ts'
+import { settledTimes, type Times } from '../../request/due.ts'
+import { mfaLifetimeMs } from '../../rules/approvals.ts'
+import { blockedUntilMs, judge, stepSeconds, type Verdict } from '../../rules/second-factor.ts'
+import type { Store, Transaction } from '../../store/engine/store.ts'
+import { rootKeys } from '../../store/root-keys.ts'
+import type { SecondFactorRow } from '../../store/schema/second-factor-schema.ts'
+import type { UserRow } from '../../store/schema/tables.ts'
+import {
+  findSecondFactor,
+  findUser,
+  lockSecondFactor,
+  markVerified,
+  saveSecondFactor,
+} from '../../store/second-factors.ts'
+
+/** What a user sees who was sent to verify. */
+export interface Verification {
+  name: string
+  /** The address works no more. */
+  expired: boolean
+  /** Until when, by the service's time, large approvals of the user's go through; null without a recent check. */
+  verifiedUntilMs: number | null
+  /** Whether the user has an authenticator app set up. */
+  isEnrolled: boolean
+}
+
+/** What an authenticator app needs. It is told once. */
+export interface AppSecret {
+  base32: string
+  /** `otpauth://totp/…` */
+  address: string
+}
+
+export type CodeResult =
+  | { verdict: Exclude<Verdict, 'too_many'> | 'malformed' | 'challenge_expired' }
+  | { verdict: 'too_many'; retryAfterSeconds: number }
+
+export type Enrolment = 'none' | 'begun' | 'enrolled'
+
+/** A signed-in user's second factor. The challenge in an address says what for; it opens nothing by itself. */
+export interface SecondFactor {
+  /** Undefined for everybody but the user whom the challenge is for. */
+  open(challenge: string, user: UserRow): Promise<Verification | undefined>
+  /** Judges a code by real time; when it is right, the user's check counts from now by the service's time. */
+  verify(
+    challenge: string,
+    user: UserRow,
+    code: string,
+  ): Promise<{ result: CodeResult; after: Verification } | undefined>
+  enrolment(user: UserRow): Promise<Enrolment>
+  /** Makes a secret for the user's app, and forgets one that was not confirmed. Undefined: the user is enrolled. */
+  begin(user: UserRow): Promise<AppSecret | undefined>
+  /** Takes the first code of the app: from then on its codes count. Undefined: nothing was begun. */
+  confirm(user: UserRow, code: string): Promise<CodeResult | undefined>
+}
+
+/** The library is loaded with the first page: a stdio server starts without it. */
+const library = () => import('otpauth')
+
+export function createSecondFactor(store: Store, system: System, environment: Environment): SecondFactor {
+  const withUser = <T>(user: UserRow, use: (check: Check) => Promise<T>) =>
+    store.transaction(async (tx) => {
+      const times = await settledTimes(tx, system)
+      const current = (await findUser(tx, user.id)) ?? user
+      return use({ tx, system, environment, times, user: current })
+    })
+  const withChallenge = <T>(text: string, user: UserRow, use: (check: Check, expired: boolean) => Promise<T>) =>
+    withUser(user, async (check) => {
+      const challenge = await readChallenge(check.tx, text)
+      if (challenge?.userId !== user.id) return undefined
+      return use(check, check.times.nowMs >= challenge.expiresAtMs)
+    })
+  return {
+    open: (challenge, user) => withChallenge(challenge, user, viewOf),
+    verify: (challenge, user, code) =>
+      withChallenge(challenge, user, async (check, expired) => {
+        const result = await verifyCode(check, expired, code)
+        const after = result.verdict === 'accepted' ? { ...check.user, mfaVerifiedAtMs: check.times.nowMs } : check.user
+        return { result, after: await viewOf({ ...check, user: after }, expired) }
+      }),
+    enrolment: (user) =>
+      store.read(async (tx) => {
+        const { seed, pendingSeed } = await findSecondFactor(tx, user.id)
+        return seed !== null ? 'enrolled' : pendingSeed !== null ? 'begun' : 'none'
+      }),
+    begin: (user) => withUser(user, begin),
+    confirm: (user, code) => withUser(user, (check) => confirm(check, code)),
+  }
+}
+
+interface Check {
+  tx: Transaction
+  system: System
+  environment: Environment
+  times: Times
+  user: UserRow
+}
+
+async function begin(check: Check): Promise<AppSecret | undefined> {
+  const { tx, system, user } = check
+  const row = await lockSecondFactor(tx, user.id)
+  if (row.seed !== null) return undefined
+  const pendingSeed = `${(await rootKeys(tx)).newestId}.${newSecret(system, 16)}`
+  await saveSecondFactor(tx, { ...row, pendingSeed })
+  const totp = await totpOf(check, pendingSeed)
+  return { base32: totp.secret.base32, address: totp.toString() }
+}
+
+async function confirm(check: Check, code: string): Promise<CodeResult | undefined> {
+  const { tx, system, times, user } = check
+  const row = await lockSecondFactor(tx, user.id)
+  if (row.pendingSeed === null) return undefined
+  const result = await judgeCode(check, row, row.pendingSeed, code, { seed: row.pendingSeed, pendingSeed: null })
+  if (result.verdict === 'accepted') {
+    await recordUsersAct({ tx, system, ...times }, user, { operation: 'enrol_second_factor', resourceIds: [user.id] })
+  }
+  return result
+}
+
+async function verifyCode(check: Check, expired: boolean, code: string): Promise<CodeResult> {
+  if (expired) return { verdict: 'challenge_expired' }
+  const { tx, system, times, user } = check
+  const row = await lockSecondFactor(tx, user.id)
+  if (row.seed === null) return { verdict: 'malformed' }
+  const result = await judgeCode(check, row, row.seed, code, {})
+  if (result.verdict === 'accepted') {
+    await markVerified(tx, user.id, times.nowMs)
+    await recordUsersAct({ tx, system, ...times }, user, { operation: 'verify_second_factor', resourceIds: [user.id] })
+  }
+  return result
+}
+
+/** Further than codes are accepted, so that a late one is called late. */
+const searchedSteps = 10
+
+/** Judges a code of the app that has the secret, and keeps what came of it; where it is right, the change too. */
+async function judgeCode(
+  check: Check,
+  row: SecondFactorRow,
+  seed: string,
+  code: string,
+  change: Partial<SecondFactorRow>,
+): Promise<CodeResult> {
+  const token = code.replace(/\s/g, '')
+  // Not a try: it could not have been right.
+  if (!/^\d{6}$/.test(token)) return { verdict: 'malformed' }
+  const before = { lastStep: row.lastStep, refusedAtMs: JSON.parse(row.refusedAtMs) as number[] }
+  const { realNowMs } = check.times
+  const totp = await totpOf(check, seed)
+  const presentStep = totp.counter({ timestamp: realNowMs })
+  const delta = totp.validate({ token, timestamp: realNowMs, window: searchedSteps })
+  const step = delta === null ? null : presentStep + delta
+  const { verdict, tries } = judge(before, { step, presentStep, nowMs: realNowMs })
+  if (verdict === 'too_many') {
+    const untilMs = blockedUntilMs(before, realNowMs) ?? realNowMs
+    return { verdict, retryAfterSeconds: Math.max(1, Math.ceil((untilMs - realNowMs) / 1000)) }
+  }
+  const { lastStep, refusedAtMs } = tries
+  const after = { ...row, lastStep, refusedAtMs: JSON.stringify(refusedAtMs) }
+  await saveSecondFactor(check.tx, verdict === 'accepted' ? { ...after, ...change } : after)
+  return { verdict }
+}
+
+/**
+ * The codes of an app. Their secret has to be at hand for each check, so it cannot be kept as a hash; instead it is derived
+ * from the root key that the seed names, and stored nowhere. 160 bits and SHA-1 are what every app understands (RFC 4226
+ * section 4; Google's key URI format).
+ */
+async function totpOf({ tx, environment, user }: Check, seed: string): Promise<TOTP> {
+  const { Secret, TOTP } = await library()
+  const [keyId = '', nonce = ''] = seed.split('.')
+  const derived = (await rootKeys(tx)).derive(Number(keyId), `second factor ${user.id} ${nonce}`)
+  const secret = Secret.fromHex(derived.slice(0, 40))
+  const issuer = environment === 'sandbox' ? 'Payments sandbox' : 'Payments'
+  return new TOTP({ issuer, label: user.email, secret, digits: 6, period: stepSeconds })
+}
+
+async function viewOf({ tx, times: { nowMs }, user }: Check, expired: boolean): Promise<Verification> {
+  const { mfaVerifiedAtMs, name } = user
+  const untilMs = mfaVerifiedAtMs === null ? null : mfaVerifiedAtMs + mfaLifetimeMs
+  return {
+    name,
+    expired,
+    verifiedUntilMs: untilMs !== null && nowMs <= untilMs ? untilMs : null,
+    isEnrolled: (await findSecondFactor(tx, user.id)).seed !== null,
+  }
+}

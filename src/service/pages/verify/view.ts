@@ -1,0 +1,109 @@
+import { html } from 'hono/html'
+import { type Html, messageBody, pageDocument, sandboxBanner } from '../frame/document.ts'
+import { qrCode, qrPath } from './qr-code.ts'
+import type { AppSecret } from './second-factor.ts'
+import type { VerifyWords } from './words.ts'
+
+/** Where a form goes, and that it was shown to this user. */
+export interface FormTarget {
+  action: string
+  token: string
+}
+
+interface Shown extends FormTarget {
+  /** Whose check it is. */
+  name: string
+  sandbox: boolean
+}
+
+/** The page of a multi-factor check. It has no script: the browser sends the form. */
+export function verifyPage(words: VerifyWords, { name, sandbox, ...target }: Shown): Html {
+  return page(
+    words.title,
+    html`${sandboxBanner(sandbox)}
+<main>
+<h1>${words.heading}</h1>
+<div ${words.asks ? '' : html`role="status"`}>
+${words.lines.map((line) => html`<p>${line}</p>`)}
+</div>
+${words.asks ? codeForm({ ...target, name, problem: words.problem, button: 'Verify' }) : ''}
+</main>`,
+  )
+}
+
+/** A page that says one thing. */
+export function verifyMessage(heading: string, text: string, link?: { href: string; text: string }): Html {
+  return page(heading, messageBody(heading, text, link))
+}
+
+interface EnrolmentShown extends Shown {
+  problem: string | null
+  /** Null: nothing is begun, or it was shown before. */
+  secret: AppSecret | null
+  begun: boolean
+}
+
+/** The page where a user sets up an authenticator app. The secret is on it once. */
+export function enrolmentPage({ secret, begun, name, problem, sandbox, ...target }: EnrolmentShown): Html {
+  const heading = 'Set up an authenticator app'
+  return page(
+    problem === null ? heading : `Error: ${heading}`,
+    html`${sandboxBanner(sandbox)}
+<main>
+<h1>${heading}</h1>
+<p>Approving a large payment needs a code of an app on your own device. The app is set up once.</p>
+${secret === null ? '' : secretSection(secret)}
+${begun ? codeForm({ ...target, name, problem, button: 'Confirm' }) : ''}
+<form method="post" action="${target.action}">
+<input type="hidden" name="formToken" value="${target.token}">
+${begun ? html`<p class="aside">The secret is shown once. Whoever lost it starts again and gets another.</p>` : ''}
+<button type="submit" name="step" value="begin"${begun ? html` class="quiet"` : ''}>${begun ? 'Start again' : 'Show the secret'}</button>
+</form>
+</main>`,
+  )
+}
+
+function secretSection({ base32, address }: AppSecret): Html {
+  return html`<section aria-labelledby="app">
+<h2 id="app">Your secret</h2>
+<p>Add it to any authenticator app, then enter the code that the app shows.</p>
+${qrImage(address)}
+<dl>
+<div><dt>Secret (base32)</dt><dd><code>${base32}</code></dd></div>
+<div><dt>Address for the app</dt><dd><code>${address}</code></dd></div>
+</dl>
+</section>`
+}
+
+/** Black on white also where the page is dark: cameras expect it. An address too long for one is there as text. */
+function qrImage(address: string): Html {
+  const code = qrCode(address)
+  if (code === undefined) return html``
+  const { size, path } = qrPath(code)
+  return html`<svg class="qr" role="img" aria-label="QR code of the address for the app" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges">
+<rect width="${size}" height="${size}" fill="#fff"/>
+<path d="${path}" fill="#000"/>
+</svg>`
+}
+
+interface CodeForm extends FormTarget {
+  name: string
+  problem: string | null
+  button: string
+}
+
+function codeForm({ action, token, name, problem, button }: CodeForm): Html {
+  const invalid = problem === null ? '' : html`aria-invalid="true" autofocus`
+  return html`<form method="post" action="${action}" novalidate>
+<input type="hidden" name="formToken" value="${token}">
+<p class="aside">Verifying <bdi>${name}</bdi></p>
+<label for="code">6-digit code</label>
+<input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="12" spellcheck="false" required aria-describedby="problem" ${invalid}>
+<p class="problem" id="problem">${problem ?? ''}</p>
+<button type="submit">${button}</button>
+</form>`
+}
+
+function page(title: string, body: Html): Html {
+  return pageDocument({ title, styles: ['/connect/style.css', '/verify/style.css'], body })
+}

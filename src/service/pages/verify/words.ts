@@ -1,0 +1,70 @@
+import { timestamp } from '../../../core/system.ts'
+import { mfaChallengeLifetimeMs, mfaThresholdCents } from '../../rules/approvals.ts'
+import { mostRefused, triesWindowMs } from '../../rules/second-factor.ts'
+import type { CodeResult, Verification } from './second-factor.ts'
+
+/** A check in its user's words. Texts, not HTML. */
+export interface VerifyWords {
+  title: string
+  heading: string
+  lines: string[]
+  /** Whether a code can be entered. */
+  asks: boolean
+  /** What was wrong with the code that was sent; null when none was, or nothing was. */
+  problem: string | null
+}
+
+const large = `more than USD ${(mfaThresholdCents / 100).toFixed(2)}`
+
+export function verifyWords(verification: Verification, result: CodeResult | null): VerifyWords {
+  const { verifiedUntilMs } = verification
+  const problem = result === null ? null : codeProblem(result)
+  // A code that was sent twice, by a double click, has done its work.
+  if (verifiedUntilMs !== null && (problem === null || result?.verdict === 'used')) {
+    return {
+      title: 'Verified',
+      heading: 'Verified',
+      lines: [
+        `You can approve again now. Approvals of ${large} go through until ${momentOf(verifiedUntilMs)}.`,
+        'You can close this page.',
+        ...(problem === null ? [] : [problem]),
+      ],
+      asks: false,
+      problem: null,
+    }
+  }
+  if (verification.expired) {
+    const text = `This address worked for ${mfaChallengeLifetimeMs / 60_000} minutes. Approve again to get a new one.`
+    return { title: 'Expired', heading: 'Expired', lines: [text], asks: false, problem: null }
+  }
+  const heading = 'Confirm that it is you'
+  return {
+    title: problem === null ? heading : `Error: ${heading}`,
+    heading,
+    lines: [`Approving ${large} needs a code of your authenticator app.`],
+    asks: true,
+    problem,
+  }
+}
+
+/** What was wrong with a code; null where nothing was. */
+export function codeProblem(result: CodeResult): string | null {
+  if (result.verdict !== 'too_many') return problems[result.verdict]
+  const minutes = Math.ceil(result.retryAfterSeconds / 60)
+  const rule = `${mostRefused} in ${triesWindowMs / 60_000} minutes`
+  return `Too many codes were refused (${rule}). Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`
+}
+
+const problems = {
+  accepted: null,
+  // The page says so by itself.
+  challenge_expired: null,
+  malformed: 'Enter the 6 digits that the app shows.',
+  wrong: 'This code is not right. Enter the one that the app shows now.',
+  expired: 'This code has expired. Enter the one that the app shows now.',
+  used: 'This code was used already. Each code counts once: wait for the next one.',
+} as const satisfies Record<Exclude<CodeResult['verdict'], 'too_many'>, string | null>
+
+function momentOf(ms: number): string {
+  return `${timestamp(ms).slice(11, 19)} UTC`
+}

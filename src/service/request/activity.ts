@@ -1,0 +1,170 @@
+import type { ErrorCode } from '../../core/errors.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import { newId, type System, sha256 } from '../../core/system.ts'
+import { activityAfter, insertActivity, lastSequence } from '../store/activity.ts'
+import { activityHead, headIsSealed, sealActivityHead } from '../store/activity-heads.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import type { ActivityRow } from '../store/schema/credential-tables.ts'
+import type { UserRow } from '../store/schema/tables.ts'
+import type { Context } from './handler.ts'
+import type { Parsed } from './incoming.ts'
+import type { Reply } from './reply.ts'
+
+/** What the first row of a chain names as the hash before it. */
+const noHash = '0'.repeat(64)
+/** More ids than this one request never names; what is recorded has a bound of its own. */
+const mostIds = 100
+
+/** Something that was done, or refused, and who did it. Ids only: what a record says has no secret in it. */
+export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorType' | 'keyId' | 'status'> {
+  agentId?: string | null
+  userId?: string | null
+  instanceId?: string | null
+  customerPartyId?: string | null
+  resourceIds: readonly string[]
+  code?: string | null
+}
+
+/**
+ * Adds a row to the party's chain, in the transaction of what it tells. To be the last thing that locks, so that whoever
+ * holds a party's chain waits for nobody.
+ * @param alone Nobody else can be at this chain now.
+ */
+export async function recordAct(
+  { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
+  act: Act,
+  alone = false,
+): Promise<void> {
+  const { partyId, operation, actorType, keyId, status } = act
+  if (!alone) await tx.lock(`activity ${partyId}`)
+  // The row follows the end that was sealed, not the last that is found: what was cut off stays missing.
+  const head = await activityHead(tx, partyId)
+  const row: Omit<ActivityRow, 'hash'> = {
+    id: newId('act', system, nowMs),
+    partyId,
+    sequence: (head?.sequence ?? (await lastSequence(tx, partyId))) + 1,
+    operation,
+    actorType,
+    agentId: act.agentId ?? null,
+    userId: act.userId ?? null,
+    keyId,
+    instanceId: act.instanceId ?? null,
+    customerPartyId: act.customerPartyId ?? null,
+    resourceIds: JSON.stringify(act.resourceIds),
+    status,
+    code: act.code ?? null,
+    createdAtMs: nowMs,
+    previousHash: head?.hash ?? noHash,
+  }
+  const hash = hashOf(row)
+  await insertActivity(tx, { ...row, hash })
+  await sealActivityHead(tx, { partyId, sequence: row.sequence, hash })
+}
+
+/** Records what the request did, or was refused. */
+export async function recordActivity(context: Context, parsed: Parsed, reply: Reply): Promise<void> {
+  const { operation, actor, partyId, causeAgentId, instanceId } = context
+  if (operation.effect === 'read') return
+  // Whoever has the lock of the party itself hardly ever meets another on its chain: that round trip is saved.
+  const alone = operation.idempotency === 'required' && partyId === actor.partyId
+  const act = {
+    partyId: actor.partyId,
+    operation: operation.name,
+    actorType: actor.actorType,
+    agentId: causeAgentId,
+    userId: actor.userId,
+    keyId: actor.keyId,
+    instanceId,
+    customerPartyId: partyId === actor.partyId ? null : partyId,
+    resourceIds: resourceIds(operation, parsed, reply),
+    status: reply.status,
+    code: codeOf(reply),
+  }
+  await recordAct(context, act, alone)
+}
+
+/** What a user did on a page where they are signed in; the user stands for the credential, which there is none of. */
+export async function recordUsersAct(
+  grounds: Parameters<typeof recordAct>[0],
+  user: Pick<UserRow, 'id' | 'partyId'>,
+  act: Pick<Act, 'operation' | 'resourceIds'> & Partial<Act>,
+): Promise<void> {
+  const { id, partyId } = user
+  await recordAct(grounds, { partyId, actorType: 'user', userId: id, keyId: id, status: 200, ...act })
+}
+
+/** What somebody without a credential did on a page whose link let them in: the record that it opens stands for one. */
+export async function recordVisitorsAct(
+  grounds: Parameters<typeof recordAct>[0],
+  record: { id: string; partyId: string },
+  act: Pick<Act, 'operation'> & Partial<Act>,
+): Promise<void> {
+  const { id, partyId } = record
+  await recordAct(grounds, { partyId, actorType: 'visitor', keyId: id, resourceIds: [id], status: 200, ...act })
+}
+
+/** Covers every column but itself, so also the hash of the row before. */
+function hashOf(row: Omit<ActivityRow, 'hash'>): string {
+  return sha256(JSON.stringify(columns.map((column) => row[column])))
+}
+
+/** In this order; what a row of today hashes to must not depend on the order of a literal. */
+const columns = [
+  'id',
+  'partyId',
+  'sequence',
+  'operation',
+  'actorType',
+  'agentId',
+  'userId',
+  'keyId',
+  'instanceId',
+  'customerPartyId',
+  'resourceIds',
+  'status',
+  'code',
+  'createdAtMs',
+  'previousHash',
+] as const satisfies (keyof ActivityRow)[]
+
+/**
+ * Walks a party's chain. Gives the number of the first row that was changed, inserted or is missing, at the end too; null
+ * when every row is there and as it was written. Whoever puts back an older copy of all the tables shows by nothing in
+ * them: compare the last hash with one that is kept elsewhere.
+ */
+export async function firstTampered(tx: Transaction, partyId: string): Promise<number | null> {
+  const batch = 500
+  const head = await activityHead(tx, partyId)
+  let before = { sequence: 0, hash: noHash }
+  for (;;) {
+    const rows = await activityAfter(tx, partyId, before.sequence, batch)
+    for (const { hash, ...row } of rows) {
+      const follows = row.sequence === before.sequence + 1 && row.previousHash === before.hash
+      if (!follows || hash !== hashOf(row)) return row.sequence
+      before = { sequence: row.sequence, hash }
+    }
+    if (rows.length < batch) break
+  }
+  if (head === undefined) return before.sequence === 0 ? null : before.sequence + 1
+  const isWhole = head.sequence === before.sequence && head.hash === before.hash && (await headIsSealed(tx, head))
+  return isWhole ? null : before.sequence + 1
+}
+
+/** The ids that the request names and those of what it answered. Ids only: nothing else in either is recorded. */
+function resourceIds(operation: OperationDefinition, parsed: Parsed, reply: Reply): string[] {
+  const input = 'input' in parsed ? parsed.input : {}
+  const places = [operation.params, operation.related, operation.attributes].flatMap((part) =>
+    Object.keys(part?.shape ?? {}),
+  )
+  const named = places.filter((name) => name.endsWith('Id')).map((name) => input[name])
+  const { data } = JSON.parse(reply.body) as { data?: { id: string } | { id: string }[] }
+  const answered = reply.status === 200 && data !== undefined ? [data].flat().map(({ id }) => id) : []
+  const ids = [...named, ...answered].filter((id) => typeof id === 'string' && /^[a-z]{3}_[\w-]{1,100}$/.test(id))
+  return [...new Set(ids as string[])].slice(0, mostIds)
+}
+
+function codeOf(reply: Reply): string | null {
+  if (reply.status < 400) return null
+  const { errors } = JSON.parse(reply.body) as { errors: { code: ErrorCode }[] }
+  return errors[0]?.code ?? null
+}

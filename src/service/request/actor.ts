@@ -1,0 +1,139 @@
+import { fail } from '../../core/errors.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import { type Permission, permissions, scopesAllow } from '../../core/permissions.ts'
+import { findAgent } from '../store/agents.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import { findDelegation } from '../store/parties.ts'
+import { agentHolds } from '../store/wallets.ts'
+
+/** Whom a credential acts as (spec: Authentication). */
+export interface Actor {
+  actorType: 'user' | 'party' | 'agent'
+  partyId: string
+  agentId: string | null
+  /** The user it acts as; an agent that a user connected acts as itself. */
+  userId: string | null
+  credentialKind: 'api_key' | 'agent_key' | 'oauth_access_token' | 'exchanged_token'
+  /** The credential's id: of an exchanged token, that of the key or grant that it was made from; of a grant, its own. */
+  keyId: string
+  /** An API key's scopes; agents and users take none. */
+  scopes: readonly string[]
+  /** What a user allowed the application that calls; null for keys. */
+  grant: Grant | null
+}
+
+/** A user's grant to an application (spec: MCP OAuth), as far as the token in hand reaches. */
+export interface Grant {
+  id: string
+  userId: string
+  clientId: string
+  scopes: readonly string[]
+}
+
+/** Refuses what the credential may never do, whatever it acts on. @throws 403 `forbidden`. */
+export function requirePermission(actor: Actor, operation: OperationDefinition): void {
+  const rule = permissions[operation.permission]
+  if (actor.grant !== null && !scopesAllow(actor.grant.scopes, operation.permission)) {
+    if (rule.oauthScope === null) {
+      fail('forbidden', {
+        detail: `No connected application may ${operation.name}: manage the account with an API key, or in person.`,
+      })
+    }
+    fail('forbidden', {
+      detail: `The connection lacks the permission ${rule.oauthScope}, which ${operation.name} needs. Connect again and allow it.`,
+      scopes: [...actor.grant.scopes, rule.oauthScope],
+    })
+  }
+  if (actor.actorType === 'agent') {
+    if (!rule.agent) fail('forbidden', { detail: `The agent policy does not allow ${operation.name}.` })
+    return
+  }
+  if (rule.apiKeyScope === null) {
+    fail('forbidden', { detail: `${operation.name} is for agents: send it with an agent key.` })
+  }
+  if (actor.actorType === 'user') return
+  if (rule.apiKeyScope !== 'any' && !actor.scopes.includes(rule.apiKeyScope)) {
+    fail('forbidden', { detail: `The API key lacks the scope ${rule.apiKeyScope}, which ${operation.name} needs.` })
+  }
+}
+
+/**
+ * The agent that a request is recorded as caused by. A party's key that names one of its agents in a header (spec:
+ * DELETE /customers/invitations/{invitationId}) still acts as the party: the name is a note, and gives no right.
+ * @throws 403 `forbidden` for what is no agent of the caller's, or another agent than the caller.
+ */
+export async function resolveCause(tx: Transaction, actor: Actor, named: string | null): Promise<string | null> {
+  if (named === null || named === actor.agentId) return actor.agentId
+  const source = { header: 'X-Agent-ID' }
+  if (actor.agentId !== null) {
+    fail('forbidden', { detail: 'An agent is known by its credential: omit the X-Agent-ID header.', source })
+  }
+  const agent = await findAgent(tx, actor.partyId, named)
+  if (agent?.status !== 'ACTIVE') fail('forbidden', { detail: 'X-Agent-ID names no agent of this party.', source })
+  return named
+}
+
+/**
+ * The party that a request acts on: the caller's own, or the connected customer it names. Whether a party that is not
+ * connected exists cannot be told from the answer.
+ * @throws 403 `forbidden` without a grant of that customer's to this agent that includes the permission.
+ */
+export async function resolveParty(
+  tx: Transaction,
+  actor: Actor,
+  operation: OperationDefinition,
+  customerPartyId: string | undefined,
+): Promise<string> {
+  if (customerPartyId === undefined || customerPartyId === actor.partyId) return actor.partyId
+  const source =
+    operation.attributes === undefined
+      ? { parameter: 'customerPartyId' }
+      : { pointer: '/data/attributes/customerPartyId' }
+  if (actor.agentId === null) {
+    fail('forbidden', { detail: 'Only an agent that the customer granted it can act for a customer.', source })
+  }
+  const grant = await findDelegation(tx, actor.agentId, customerPartyId)
+  if (grant?.status !== 'ACTIVE') {
+    fail('forbidden', { detail: 'No customer with this id has granted anything to this agent.', source })
+  }
+  const needed = permissions[operation.permission].agentHolds
+  if (needed !== null && !(JSON.parse(grant.permissions) as string[]).includes(needed)) {
+    fail('forbidden', { detail: `The customer's grant to this agent does not include ${needed}.`, source })
+  }
+  return customerPartyId
+}
+
+/**
+ * Refuses an agent that does not hold the operation's permission on a wallet of its own party. For a customer's wallet
+ * the customer's grant says it, which `resolveParty` has checked.
+ */
+export async function requireHeldOnWallet(
+  tx: Transaction,
+  actor: Actor,
+  operation: OperationDefinition,
+  wallet: { id: string; partyId: string },
+): Promise<void> {
+  const needed = permissions[operation.permission].agentHolds
+  if (needed === null || actor.agentId === null || wallet.partyId !== actor.partyId) return
+  if (await agentHolds(tx, actor.agentId, wallet.id, needed)) return
+  fail('forbidden', { detail: `This agent does not hold ${needed} on the wallet ${wallet.id}.` })
+}
+
+/** Whether the caller may do, with the wallet, what a permission opens: what the refusals above ask one by one. */
+export async function isAllowedOn(
+  tx: Transaction,
+  actor: Actor,
+  permission: Permission,
+  wallet: { id: string; partyId: string },
+): Promise<boolean> {
+  const { agent, agentHolds: needed, apiKeyScope } = permissions[permission]
+  if (actor.grant !== null && !scopesAllow(actor.grant.scopes, permission)) return false
+  if (actor.agentId === null) {
+    if (apiKeyScope === null) return false
+    return actor.actorType === 'user' || apiKeyScope === 'any' || actor.scopes.includes(apiKeyScope)
+  }
+  if (!agent || needed === null) return agent
+  if (wallet.partyId === actor.partyId) return agentHolds(tx, actor.agentId, wallet.id, needed)
+  const grant = await findDelegation(tx, actor.agentId, wallet.partyId)
+  return grant?.status === 'ACTIVE' && (JSON.parse(grant.permissions) as string[]).includes(needed)
+}

@@ -1,0 +1,40 @@
+import { bearerOf } from '../../core/bearer.ts'
+import type { Environment } from '../../core/operation.ts'
+import type { System } from '../../core/system.ts'
+import type { Store } from '../store/engine/store.ts'
+import { type AccessTokenClaims, type AccessTokens, looksSigned } from '../tokens/access-tokens.ts'
+import type { Actor } from './actor.ts'
+import { authenticate, type LocalCredentials } from './authenticate.ts'
+import { readTimes } from './due.ts'
+
+export interface Admission {
+  store: Store
+  system: System
+  environment: Environment
+  localCredentials: LocalCredentials
+  accessTokens: AccessTokens
+}
+
+/** Checking a signature takes time that no other request should wait for, so it is done before any transaction. */
+export async function claimsIn(
+  { accessTokens }: Pick<Admission, 'accessTokens'>,
+  authorization: string | null,
+): Promise<AccessTokenClaims | undefined> {
+  const credential = bearerOf(authorization)
+  return credential !== undefined && looksSigned(credential) ? accessTokens.verify(credential) : undefined
+}
+
+/**
+ * Whom a credential acts as, by what is durable now: for whoever has no transaction yet.
+ * @throws 401 `unauthenticated` as the request itself would be answered.
+ */
+export async function actorNow(
+  { store, environment, localCredentials, accessTokens }: Admission,
+  authorization: string | null,
+): Promise<Actor> {
+  const claims = await claimsIn({ accessTokens }, authorization)
+  return store.read(async (tx) => {
+    const { nowMs, realNowMs } = await readTimes(tx)
+    return authenticate(tx, authorization, { environment, local: localCredentials, nowMs, realNowMs, claims })
+  })
+}

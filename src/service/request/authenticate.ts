@@ -1,0 +1,145 @@
+import { bearerOf } from '../../core/bearer.ts'
+import { fail } from '../../core/errors.ts'
+import { type Environment, environmentSegments } from '../../core/operation.ts'
+import { equalSecrets, sha256 } from '../../core/system.ts'
+import { findExchanged } from '../store/access-tokens.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import { findGrant, findGrantToken, grantIsLive } from '../store/oauth-grants.ts'
+import { findCredential } from '../store/parties.ts'
+import type { CredentialRow } from '../store/schema/tables.ts'
+import { type AccessTokenClaims, isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
+import { credentialPrefix } from '../tokens/secrets.ts'
+import type { Actor } from './actor.ts'
+
+/** What a credential is held against. */
+export interface Authority {
+  environment: Environment
+  local: LocalCredentials
+  /** The service's time, by which keys end. */
+  nowMs: number
+  /** Real time, by which tokens end. */
+  realNowMs: number
+  /** What the credential says, where it is a signed token that is whole and current. */
+  claims: AccessTokenClaims | undefined
+}
+
+/** Credentials that only this process knows: the hash of each, and the id of the key that it stands for. */
+export type LocalCredentials = ReadonlyMap<string, string>
+
+/**
+ * Resolves the credential of a request.
+ * @throws 401 `unauthenticated` when it is missing, unknown, revoked, expired or of another environment.
+ */
+export async function authenticate(
+  tx: Transaction,
+  authorization: string | null,
+  authority: Authority,
+): Promise<Actor> {
+  if (authorization === null) fail('unauthenticated')
+  const credential = bearerOf(authorization)
+  if (credential === undefined) {
+    fail('unauthenticated', {
+      detail: 'The Authorization header must be: Bearer <API key, agent key or access token>.',
+    })
+  }
+  refuseOtherEnvironment(credential, authority.environment)
+  if (looksSigned(credential)) return actorOfToken(tx, authority)
+  const exchanged = credential.startsWith(credentialPrefix('exchanged_token', authority.environment))
+  const hash = sha256(credential)
+  const row = await (exchanged ? findByToken : findByKey)(tx, hash, authority)
+  if (row === undefined) {
+    const actor = exchanged ? await actorOfGrantToken(tx, hash, authority) : undefined
+    return actor ?? fail('unauthenticated', { detail: 'The credential is not known. Check that it is complete.' })
+  }
+  if (!row.valid) ended()
+  return {
+    actorType: row.kind === 'user_token' ? 'user' : row.kind === 'api_key' ? 'party' : 'agent',
+    partyId: row.partyId,
+    agentId: row.agentId,
+    userId: row.userId,
+    credentialKind: exchanged ? 'exchanged_token' : row.kind === 'user_token' ? 'oauth_access_token' : row.kind,
+    keyId: row.id,
+    scopes: row.scopes === null ? [] : (JSON.parse(row.scopes) as string[]),
+    grant: null,
+  }
+}
+
+function ended(): never {
+  fail('unauthenticated', { detail: 'The credential was revoked or has expired. Ask its owner for a new one.' })
+}
+
+async function actorOfToken(tx: Transaction, authority: Authority): Promise<Actor> {
+  const { claims } = authority
+  if (claims === undefined) {
+    fail('unauthenticated', {
+      detail: 'The access token is not valid for this service, or has expired. Sign in again.',
+    })
+  }
+  const actor = await actorOfGrant(tx, claims.grantId, claims.scopes, authority.realNowMs)
+  return actor.grant !== null && isOfGrant(claims, actor.grant) ? actor : ended()
+}
+
+/** An exchanged token of a grant; undefined where the text is none. */
+async function actorOfGrantToken(tx: Transaction, hash: string, authority: Authority): Promise<Actor | undefined> {
+  const token = await findGrantToken(tx, hash)
+  if (token === undefined || !equalSecrets(token.secretHash, hash)) return undefined
+  if (authority.realNowMs >= token.expiresAtMs) ended()
+  return actorOfGrant(tx, token.grantId, token.scopes.split(' '), authority.realNowMs)
+}
+
+/** A token reaches as far as its grant does now: what a user takes back ends at once. */
+async function actorOfGrant(
+  tx: Transaction,
+  grantId: string,
+  scopes: readonly string[],
+  realNowMs: number,
+): Promise<Actor> {
+  const row = await findGrant(tx, grantId)
+  if (row === undefined || !grantIsLive(row, realNowMs)) {
+    fail('unauthenticated', { detail: 'The connection was ended by its user. Connect again to go on.' })
+  }
+  const { id, userId, partyId, agentId, clientId } = row
+  const allowed = row.scopes.split(' ').filter((scope) => scopes.includes(scope))
+  return {
+    actorType: agentId === null ? 'user' : 'agent',
+    partyId,
+    agentId,
+    userId: agentId === null ? userId : null,
+    // Also where it was exchanged on the way here: the person's application holds an access token.
+    credentialKind: 'oauth_access_token',
+    keyId: id,
+    scopes: [],
+    grant: { id, userId, clientId, scopes: allowed },
+  }
+}
+
+type Found = (CredentialRow & { valid: boolean }) | undefined
+
+/** Whether a key works: it was not revoked, its grace period is not over, and its agent, if it has one, is there. */
+export function keyIsValid(row: CredentialRow & { agentStatus: string | null }, nowMs: number): boolean {
+  return (
+    row.revokedAtMs === null && (row.expiresAtMs === null || nowMs < row.expiresAtMs) && row.agentStatus !== 'REVOKED'
+  )
+}
+
+async function findByKey(tx: Transaction, secretHash: string, { local, nowMs }: Authority): Promise<Found> {
+  const keyId = local.get(secretHash)
+  const row = await findCredential(tx, keyId === undefined ? { secretHash } : { id: keyId })
+  if (row === undefined || (keyId === undefined && !equalSecrets(row.secretHash, secretHash))) return undefined
+  return { ...row, valid: keyIsValid(row, nowMs) }
+}
+
+/** A token outlives its key (spec: Agent keys), but not its agent. */
+async function findByToken(tx: Transaction, tokenHash: string, { realNowMs }: Authority): Promise<Found> {
+  const row = await findExchanged(tx, tokenHash)
+  if (row === undefined || !equalSecrets(row.tokenHash, tokenHash)) return undefined
+  return { ...row, valid: realNowMs < row.tokenExpiresAtMs && row.agentStatus !== 'REVOKED' }
+}
+
+function refuseOtherEnvironment(credential: string, environment: Environment): void {
+  const segment = /^[a-z]{2}_ntl_([a-z]+)_/.exec(credential)?.[1]
+  if (segment === undefined || segment === environmentSegments[environment]) return
+  fail('unauthenticated', {
+    detail: `The credential is for another environment than this one, which is ${environment}.`,
+  })
+}

@@ -1,0 +1,46 @@
+import { type FailureOptions, fail } from '../../core/errors.ts'
+import { type Permission, permissions, type Scope, scopes, scopesAllow } from '../../core/permissions.ts'
+import type { Actor } from './actor.ts'
+
+const rules = Object.values(permissions)
+
+/** What an agent can use of what it holds on a wallet: of the other words its policy allows nothing. */
+const usableByAgents: ReadonlySet<string> = new Set(rules.flatMap(({ agentHolds }) => agentHolds ?? []))
+
+/**
+ * What an agent's credential gives whoever holds it, as scopes: one for each permission of the agent policy. A permission
+ * that no API key can have counts as what the agent needs on the wallet for it.
+ */
+const agentPolicy: readonly Scope[] = scopes.filter((scope) =>
+  rules.some(({ agent, apiKeyScope, agentHolds }) => agent && (apiKeyScope ?? agentHolds) === scope),
+)
+
+/** What the limits of an agent cap: who raises them gives more of it. */
+const limited: readonly Scope[] = ['payments.create', 'cards.read']
+
+/** What each door gives away. Every operation that makes or widens authority asks for it here. */
+export const given = {
+  scopesOf: (asked: readonly string[]) => asked,
+  agentKey: () => agentPolicy,
+  holdings: (asked: readonly string[]) => asked.filter((permission) => usableByAgents.has(permission)),
+  higherLimits: () => limited,
+} as const
+
+/** Whether who asks has what a scope opens. A user has all that the party has; an application what it was allowed. */
+export function has({ actorType, grant, scopes: own }: Actor, scope: string): boolean {
+  if (actorType === 'party') return own.includes(scope)
+  return grant === null || (Object.hasOwn(permissions, scope) && scopesAllow(grant.scopes, scope as Permission))
+}
+
+/**
+ * Nobody gives what they lack: neither to a key, nor to an agent, nor by asking a customer for it.
+ * @throws 403 `forbidden` naming what is lacking.
+ */
+export function requireMayGive(actor: Actor, giving: readonly string[], source?: FailureOptions['source']): void {
+  const lacking = giving.filter((scope) => !has(actor, scope))
+  if (lacking.length === 0) return
+  fail('forbidden', {
+    detail: `Nobody gives what they lack, and this credential lacks ${lacking.join(', ')}. Use one that has it, or give less.`,
+    ...(source === undefined ? {} : { source }),
+  })
+}

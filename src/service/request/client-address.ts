@@ -1,0 +1,48 @@
+import type { Context } from 'hono'
+import { canonicalAddress, countedAddress, inRanges } from '../../core/ip-addresses.ts'
+
+/** Who sent a request over a network. What is called within this process has none. */
+export interface Caller {
+  /** It came from this machine and through no proxy, so whoever sits there sent it. */
+  local: boolean
+  /** What this client is counted by wherever strangers are: an IPv4 address, or the /64 network of an IPv6 one. */
+  address: string
+}
+
+/** Who sent the request that a page or an endpoint answers; undefined: it came from within this process. */
+export function callerOf(c: Context): Caller | undefined {
+  const caller = c.env as Partial<Caller> | undefined
+  return caller?.address === undefined ? undefined : (caller as Caller)
+}
+
+/** All that is asked of a connection. Node joins several X-Forwarded-For headers by commas. */
+export interface Connection {
+  socket: { readonly remoteAddress?: string | undefined }
+  headers: Readonly<Record<string, string | string[] | undefined>>
+}
+
+/**
+ * Makes the one function that tells which client a connection speaks for: the connection's own address; behind a trusted
+ * proxy the nearest address of X-Forwarded-For, from right to left, that is no trusted proxy's. What stands to the left of
+ * that one anybody may have written.
+ */
+export function clientAddress(trustedProxies: readonly string[]): (connection: Connection) => string {
+  const isTrusted = inRanges(trustedProxies)
+  return ({ socket, headers }) => {
+    let client = canonicalAddress(socket.remoteAddress ?? '')
+    // A connection that is gone already tells none; all such count as one client.
+    if (client === undefined) return 'unknown'
+    const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
+    while (isTrusted(client)) {
+      const before = canonicalAddress(withoutPort(forwarded.pop()?.trim() ?? ''))
+      if (before === undefined) break
+      client = before
+    }
+    return countedAddress(client)
+  }
+}
+
+/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(text: string): string {
+  return text.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1')
+}

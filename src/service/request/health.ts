@@ -1,0 +1,54 @@
+import type { Hono } from 'hono'
+import type { Logger } from '../../config/log.ts'
+import type { Environment } from '../../core/operation.ts'
+import { deadline, type System } from '../../core/system.ts'
+import { type Store, StoreBusyError } from '../store/engine/store.ts'
+import { probeWrite } from '../store/engine/write-probe.ts'
+import { readTimes } from './due.ts'
+
+/** How often the database is written to for it, however many ask, and after a failure. */
+const goodForMs = 10_000
+const badForMs = 1_000
+/** A database that takes longer serves nobody. */
+const answerWithinMs = 5_000
+
+interface Health {
+  store: Store
+  system: System
+  environment: Environment
+  log: Logger
+}
+
+/** Says whether requests would be served: the database can be read now, and lately could be written to. */
+export function mountHealth(app: Hono, { store, system, environment, log }: Health): void {
+  let probed: { untilMs: number; result: Promise<void> } | undefined
+  const writable = () => {
+    if (probed !== undefined && system.elapsed() < probed.untilMs) return probed.result
+    const probe = { untilMs: Number.POSITIVE_INFINITY, result: probeWrite(store, system) }
+    probed = probe
+    const keepFor = (ms: number) => () => {
+      probe.untilMs = system.elapsed() + ms
+    }
+    probe.result.then(keepFor(goodForMs), keepFor(badForMs))
+    return probe.result
+  }
+  app.get('/healthz', async (c) => {
+    try {
+      await within(answerWithinMs, Promise.all([store.read(readTimes), writable()]))
+      return c.json({ status: 'ok', environment })
+    } catch (error) {
+      log.warn({ err: error }, 'the service is not healthy')
+      return c.json({ status: 'unavailable', environment }, 503, { 'Retry-After': '1' })
+    }
+  })
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const late = Promise.withResolvers<never>()
+  const timer = deadline(ms, () => late.reject(new StoreBusyError('The database does not answer.')))
+  try {
+    await Promise.race([work, late.promise])
+  } finally {
+    timer.clear()
+  }
+}

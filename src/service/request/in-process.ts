@@ -1,0 +1,44 @@
+import { catalogue, type OperationKey } from '../../../tools/index.ts'
+import { newId } from '../../core/system.ts'
+import { handlers } from '../operations/index.ts'
+import type { UserRow } from '../store/schema/tables.ts'
+import type { Actor } from './actor.ts'
+import { withBody } from './incoming.ts'
+import { answer, type Dependencies, type Endpoint } from './pipeline.ts'
+import type { Reply } from './reply.ts'
+
+interface Asked {
+  params: Record<string, string>
+  attributes?: object
+}
+
+/**
+ * Carries out an operation for a user who is signed in at a page. It goes the way of every request, so that it is
+ * limited, allowed, recorded and refused like theirs; only who asks is known already.
+ */
+export function asUser(
+  dependencies: Dependencies,
+  user: Pick<UserRow, 'id' | 'partyId'>,
+  key: OperationKey,
+  { params, attributes }: Asked,
+): Promise<Reply> {
+  const { system } = dependencies
+  const operation = catalogue[key]
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '')
+  const body = attributes === undefined ? '' : JSON.stringify({ data: { attributes } })
+  const headers = new Headers({
+    'Content-Type': 'application/json',
+    // Each form that is sent is an operation of its own.
+    'Idempotency-Key': newId('idk', system, system.now()),
+  })
+  const query = new URLSearchParams()
+  const incoming = withBody({ method: operation.method, path, params, query, headers }, body)
+  const endpoint: Endpoint = { operation, handler: handlers[key] as Endpoint['handler'] }
+  return answer(dependencies, endpoint, incoming, actorOf(user))
+}
+
+/** What a user may who calls with a token of their own. The user stands for the credential, which there is none of. */
+function actorOf({ id, partyId }: Pick<UserRow, 'id' | 'partyId'>): Actor {
+  const credentialKind = 'oauth_access_token'
+  return { actorType: 'user', partyId, agentId: null, userId: id, credentialKind, keyId: id, scopes: [], grant: null }
+}

@@ -1,0 +1,265 @@
+import { z } from 'zod'
+import { Failure, type FailureOptions, fail } from '../../core/errors.ts'
+import { type InvalidValue, invalidValues, jsonPointer } from '../../core/invalid-value.ts'
+import { type OperationDefinition, relationshipOf } from '../../core/operation.ts'
+import { sha256 } from '../../core/system.ts'
+
+/** A request as it arrived, its body read but not parsed. */
+export interface Incoming {
+  method: string
+  /** Percent-encoded, without the query. */
+  path: string
+  params: Readonly<Record<string, string>>
+  query: URLSearchParams
+  headers: Headers
+  /** Whoever took it in has counted it against its credential's limit. */
+  isCounted?: boolean
+  body: string
+  /** The body's value; undefined where it is empty, not JSON or nested too deep. */
+  readonly json: unknown
+}
+
+/** Comes with a request of this process's own, for a host whose request was counted where it came in. */
+export const counted = Object.freeze({ counted: true })
+
+/** A request whose body is still to be read, once it is known who sent it. */
+export interface Unread extends Omit<Incoming, 'body' | 'json'> {
+  read(): Promise<string>
+}
+
+/** The request with its body, which is parsed when it is first looked into: nobody is refused for what costs more. */
+export function withBody(request: Omit<Incoming, 'body' | 'json'>, body: string): Incoming {
+  let parsed: { value: unknown } | undefined
+  return {
+    ...request,
+    body,
+    get json() {
+      parsed ??= { value: parseJson(body) }
+      return parsed.value
+    },
+  }
+}
+
+/** What became of the request's values; a refusal is not thrown yet, for it is recorded under the request's key. */
+export type Parsed = { input: Record<string, unknown> } | { failure: Failure }
+
+export interface RequestHeaders {
+  idempotencyKey: string | undefined
+  instanceId: string | null
+}
+
+const nothing = z.strictObject({})
+const envelope = z.strictObject({ data: z.strictObject({ attributes: z.looseObject({}) }) })
+
+type Relationships = Record<string, { data: { id: string } } | undefined>
+
+const longestKey = 255
+const longestInstanceId = 1024
+
+/** Reads the headers that commands carry (spec: Common headers). @throws 400 naming the header. */
+export function readHeaders(operation: OperationDefinition, headers: Headers, isAgent: boolean): RequestHeaders {
+  const instanceId = headers.get('x-instance-id') || null
+  if (instanceId !== null && instanceId.length > longestInstanceId) {
+    failHeader('X-Instance-ID', `must be at most ${longestInstanceId} characters long, got ${instanceId.length}`)
+  }
+  if (instanceId === null && isAgent && operation.instanceId === 'agents') {
+    fail('missing_instance_id', { source: { header: 'X-Instance-ID' } })
+  }
+  if (operation.idempotency === 'ignored') return { idempotencyKey: undefined, instanceId }
+  const key = headers.get('idempotency-key') || undefined
+  if (key === undefined)
+    failHeader('Idempotency-Key', `is required: 1 to ${longestKey} characters, new for each operation`)
+  if (key.length > longestKey) {
+    failHeader('Idempotency-Key', `must be at most ${longestKey} characters long, got ${key.length}`)
+  }
+  return { idempotencyKey: key, instanceId }
+}
+
+const longestAgentId = 36
+
+/** The agent that the X-Agent-ID header names, where the operation knows that header. @throws 400 naming it. */
+export function readAgentHeader(operation: OperationDefinition, headers: Headers): string | null {
+  const agentId = operation.agentHeader === true ? headers.get('x-agent-id') : null
+  if (agentId !== null && (agentId.length > longestAgentId || !/^agt_[0-9a-f]{32}$/.test(agentId))) {
+    failHeader('X-Agent-ID', `must be an agent's id: agt_ and 32 digits 0-9a-f, at most ${longestAgentId} characters`)
+  }
+  return agentId
+}
+
+/** Parses path, query and body by the operation's schemas: 400 for the request's form, 422 for an attribute's value. */
+export function parseRequest(operation: OperationDefinition, incoming: Incoming): Parsed {
+  try {
+    const params = parsePart(operation.params ?? nothing, incoming.params, asParameter)
+    const query = parsePart(operation.query ?? nothing, queryValues(incoming.query), asParameter)
+    requireOneCustomer(operation.query, query, asParameter)
+    const body = parseBody(operation, incoming)
+    requireOneCustomer(operation.attributes, body, (wrong) => ({
+      detail: wrong.detail,
+      source: { pointer: `/data/attributes${jsonPointer(wrong.path)}` },
+    }))
+    return { input: { ...params, ...query, ...body } }
+  } catch (error) {
+    if (error instanceof Failure) return { failure: error }
+    throw error
+  }
+}
+
+/** Where both words for the customer are known, they mean the same: they must not name two. @throws 400. */
+function requireOneCustomer(
+  schema: z.ZodObject | undefined,
+  { customerPartyId, partyId }: Record<string, unknown>,
+  refusal: (wrong: Pick<InvalidValue, 'path' | 'detail'>) => FailureOptions,
+): void {
+  const bothKnown = schema?.shape.customerPartyId !== undefined && schema.shape.partyId !== undefined
+  if (!bothKnown || customerPartyId === undefined || partyId === undefined || customerPartyId === partyId) return
+  const detail =
+    'partyId and customerPartyId are two words for one customer, and name different ones. Send one of them.'
+  fail('invalid_value', refusal({ path: ['partyId'], detail }))
+}
+
+/** The customer that a request names, also when something else in it is wrong; undefined when it names none. */
+export function namedCustomer(operation: OperationDefinition, incoming: Incoming, parsed: Parsed): string | undefined {
+  const other = operation.query?.shape.partyId === undefined ? undefined : incoming.query.get('partyId')
+  const { customerPartyId, partyId } = operation.attributes?.shape ?? {}
+  // In a body, too, both words mean the same where both are declared; elsewhere `partyId` is somebody else.
+  const both = customerPartyId !== undefined && partyId !== undefined
+  if ('input' in parsed) {
+    const inBody = both ? parsed.input.partyId : undefined
+    return (parsed.input.customerPartyId ?? inBody ?? other ?? undefined) as string | undefined
+  }
+  const declared = customerPartyId ?? operation.query?.shape.customerPartyId
+  if (!(declared instanceof z.ZodType)) return undefined
+  const body = incoming.json as { data?: { attributes?: Named } } | null | undefined
+  const named = body?.data?.attributes
+  const value =
+    operation.attributes === undefined
+      ? (incoming.query.get('customerPartyId') ?? other)
+      : (named?.customerPartyId ?? (both ? named?.partyId : undefined))
+  const result = declared.safeParse(value ?? undefined)
+  return result.success ? (result.data as string | undefined) : undefined
+}
+
+interface Named {
+  customerPartyId?: unknown
+  partyId?: unknown
+}
+
+/**
+ * What makes two requests the same: who acts, method, path, query and canonical body, so that neither the order of keys nor
+ * white space matters. An agent of the same party never gets the recorded answer of another.
+ */
+export function fingerprint(incoming: Incoming, agentId: string | null): string {
+  const value = incoming.json
+  const body = value === undefined ? incoming.body : canonicalJson(value)
+  return sha256([agentId ?? '', incoming.method, incoming.path, incoming.query.toString(), body].join('\n'))
+}
+
+function parseBody(operation: OperationDefinition, incoming: Incoming): Record<string, unknown> {
+  if (operation.attributes === undefined) {
+    if (incoming.body.trim() !== '') failBody(`${operation.name} takes no body.`)
+    return {}
+  }
+  if (operation.bodyOptional === true && /^\s*(\{\s*\}\s*)?$/.test(incoming.body)) return parseAttributes(operation, {})
+  const contentType = incoming.headers.get('content-type')
+  if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '')) {
+    failHeader('Content-Type', `must be application/json, got ${contentType ?? 'nothing'}`)
+  }
+  const value = incoming.json
+  const form = operation.related === undefined ? '' : ', "relationships": {…}'
+  if (value === undefined) failBody(`The body must be JSON of the form {"data": {"attributes": {…}${form}}}.`)
+  parsePart(envelopeOf(operation), value, (wrong) => ({
+    detail: `${wrong.detail} The body must be {"data": {"attributes": {…}${form}}}.`,
+    source: { pointer: jsonPointer(wrong.path) },
+  }))
+  const { attributes, relationships } = (value as { data: { attributes: object; relationships?: Relationships } }).data
+  return { ...parseAttributes(operation, attributes), ...relatedIds(operation, relationships) }
+}
+
+/** Requests carry no relationships but where the operation names them (spec: POST /agent-keys). */
+function envelopeOf({ related }: OperationDefinition): z.ZodObject {
+  if (related === undefined) return envelope
+  const shape = Object.entries(related.shape).map(([field, id]) => {
+    const type = relationshipOf(field)
+    return [type, z.strictObject({ data: z.strictObject({ type: z.literal(type), id }) })]
+  })
+  const relationships = z.strictObject(Object.fromEntries(shape))
+  return z.strictObject({ data: z.strictObject({ attributes: z.looseObject({}), relationships }) })
+}
+
+function relatedIds({ related }: OperationDefinition, relationships: Relationships | undefined) {
+  const fields = Object.keys(related?.shape ?? {})
+  return Object.fromEntries(fields.map((field) => [field, relationships?.[relationshipOf(field)]?.data.id]))
+}
+
+function parseAttributes(operation: OperationDefinition, attributes: object): Record<string, unknown> {
+  return parsePart(operation.attributes ?? nothing, attributes, (wrong) => ({
+    detail: wrong.detail,
+    source: { pointer: `/data/attributes${jsonPointer(wrong.path)}` },
+    status: wrong.kind === 'unknown' ? 400 : 422,
+    ...(wrong.accepts === undefined ? {} : { accepts: wrong.accepts }),
+  }))
+}
+
+function parsePart(
+  schema: z.ZodObject,
+  value: unknown,
+  refusal: (wrong: InvalidValue) => FailureOptions,
+): Record<string, unknown> {
+  const result = schema.safeParse(value)
+  // The schemas drop this one key instead of refusing it like any other that they don't know.
+  if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
+    const detail = '__proto__ is not a known property.'
+    const nothingElse = { accepts: undefined, idPrefix: undefined, got: undefined }
+    fail('invalid_value', refusal({ path: ['__proto__'], detail, kind: 'unknown', ...nothingElse }))
+  }
+  if (result.success) return result.data
+  return fail('invalid_value', refusal(invalidValues(result.error, value)[0]))
+}
+
+function asParameter(wrong: Pick<InvalidValue, 'path' | 'detail'>): FailureOptions {
+  return { detail: wrong.detail, source: { parameter: wrong.path[0] ?? '' } }
+}
+
+function failHeader(header: string, what: string): never {
+  return fail('invalid_value', { detail: `${header} ${what}.`, source: { header } })
+}
+
+function failBody(detail: string): never {
+  return fail('invalid_value', { detail, source: { pointer: '' } })
+}
+
+/** A repeated key becomes an array, which no scalar parameter accepts. */
+function queryValues(query: URLSearchParams): Record<string, unknown> {
+  return Object.fromEntries(
+    [...new Set(query.keys())].map((name) => {
+      const values = query.getAll(name)
+      return [name, values.length === 1 ? values[0] : values]
+    }),
+  )
+}
+
+/** No operation's body is deeper; what is deeper would only exhaust the stack. */
+const deepestNesting = 32
+
+/** The value of a text; undefined for what is empty, not JSON or nested too deep. */
+function parseJson(text: string): unknown {
+  if (text === '') return undefined
+  try {
+    const value = JSON.parse(text)
+    return isShallow(value, deepestNesting) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isShallow(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1))
+}
+
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`).join(',')}}`
+}

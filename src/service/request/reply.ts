@@ -1,0 +1,72 @@
+import type { z } from 'zod'
+import { type ErrorSource, type Failure, maskSecrets } from '../../core/errors.ts'
+import type { OperationDefinition, Pagination } from '../../core/operation.ts'
+
+/** An answer, its body already text: it is recorded, and replayed byte for byte. */
+export interface Reply {
+  status: number
+  body: string
+  headers: Readonly<Record<string, string>>
+}
+
+/** What a handler gives where the answer's `meta` tells something. */
+export interface WithMeta<Data, Meta> {
+  data: Data
+  meta: Meta
+}
+
+/** One page of a list, as a handler gives it. */
+export interface Page<Resource> {
+  items: Resource[]
+  nextCursor: string | null
+}
+
+/** Renders what a handler gave, held against the operation's schema, so that nothing leaves that is not declared. */
+export function success(operation: OperationDefinition, result: unknown): Reply {
+  const { output, meta } = operation
+  const { data, meta: told } =
+    meta === undefined ? { data: result, meta: undefined } : (result as WithMeta<unknown, unknown>)
+  const body: object = operation.result === 'page' ? pageBody(output, data) : { data: dataOf(operation, data) }
+  const answered = meta === undefined ? body : { ...body, meta: meta.parse(told) }
+  return { status: 200, body: JSON.stringify(answered), headers: {} }
+}
+
+function dataOf({ output, result }: OperationDefinition, data: unknown): unknown {
+  return result === 'several' ? (data as unknown[]).map((item) => output.parse(item)) : output.parse(data)
+}
+
+/** Names a request to whoever asks about it, as its lines in the log do; in an error it is `meta.supportId` too. */
+export function requestId(supportId: string): Record<string, string> {
+  return { 'X-Request-Id': supportId }
+}
+
+/** Renders a refusal in the uniform format (spec: Errors). */
+export function refusal(failure: Failure, supportId: string): Reply {
+  const { code, message, status, source, accepts, retryable, retryAfterSeconds } = failure
+  const meta = { supportId, ...(retryable ? { retryable } : {}), ...accepts }
+  const error: { code: string; detail: string; status: string; source?: ErrorSource; meta: object } = {
+    code,
+    // What was sent in the wrong place may be a secret, and a refusal is answered, recorded and read by a model.
+    detail: maskSecrets(message),
+    status: String(status),
+    ...(source === undefined ? {} : { source: masked(source) }),
+    meta,
+  }
+  // Without it, clients that meet a 5xx wait for X-RateLimit-Reset, the end of the whole window.
+  const retryAfter = retryAfterSeconds ?? (status >= 500 ? 1 : undefined)
+  return {
+    status,
+    body: JSON.stringify({ errors: [error] }),
+    headers: retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) },
+  }
+}
+
+function masked(source: ErrorSource): ErrorSource {
+  return Object.fromEntries(Object.entries(source).map(([kind, place]) => [kind, maskSecrets(place)])) as ErrorSource
+}
+
+function pageBody(output: z.ZodObject, result: unknown): object {
+  const { items, nextCursor } = result as Page<unknown>
+  const pagination: Pagination = { hasMore: nextCursor !== null, nextCursor }
+  return { data: items.map((item) => output.parse(item)), meta: { pagination } }
+}

@@ -1,0 +1,65 @@
+import { fail, failAttribute } from '../../core/errors.ts'
+import { next, type Transitions } from './transitions.ts'
+
+/** What a card transaction's state consists of; amounts in cents (spec: Card transaction status). */
+export interface CardMovement {
+  status: 'authorized' | 'declined' | 'captured' | 'partially_captured' | 'reversed' | 'refunded'
+  amountCents: number
+  /** The hold: what the wallet cannot spend until it is captured or released. */
+  heldCents: number
+  capturedCents: number
+  refundedCents: number
+  holdExpiresAtMs: number | null
+}
+
+export type PurchaseStatus = CardMovement['status']
+export type PurchaseAction = 'capture' | 'reverse' | 'expire' | 'refund'
+type PurchaseEvent = PurchaseAction | 'capture_part'
+
+/** The specification's table of card transaction states; what it does not list is refused. */
+export const purchaseTransitions = {
+  authorized: { capture: 'captured', capture_part: 'partially_captured', reverse: 'reversed', expire: 'reversed' },
+  captured: { refund: 'captured' },
+  partially_captured: { refund: 'partially_captured' },
+  declined: {},
+  reversed: {},
+  refunded: {},
+} as const satisfies Transitions<PurchaseStatus, PurchaseEvent>
+
+/** Collects `amountCents` of an authorized purchase and releases the rest of its hold. */
+export function capture<P extends CardMovement>(purchase: P, amountCents: number): P {
+  const whole = amountCents === purchase.amountCents
+  const status = nextStatus(purchase, whole ? 'capture' : 'capture_part')
+  if (amountCents > purchase.amountCents) {
+    const detail = `amount must be at most ${purchase.amountCents} (what is authorized), got ${amountCents}.`
+    failAttribute('amount', detail, { maximum: purchase.amountCents })
+  }
+  return { ...purchase, status, capturedCents: amountCents, heldCents: 0, holdExpiresAtMs: null }
+}
+
+/** Releases the hold of an authorized purchase: the merchant cancelled it, or it was never captured. */
+export function release<P extends CardMovement>(purchase: P, action: 'reverse' | 'expire'): P {
+  return { ...purchase, status: nextStatus(purchase, action), heldCents: 0, holdExpiresAtMs: null }
+}
+
+/** Returns `amountCents` of what was captured; the refund itself is a card transaction of its own. */
+export function refund<P extends CardMovement>(purchase: P, amountCents: number): P {
+  const status = nextStatus(purchase, 'refund')
+  const left = purchase.capturedCents - purchase.refundedCents
+  if (amountCents > left) {
+    const why = left === 0 ? 'everything captured is refunded' : `of ${purchase.capturedCents} captured`
+    failAttribute('amount', `amount must be at most ${left} (${why}), got ${amountCents}.`, { maximum: left })
+  }
+  return { ...purchase, status, refundedCents: purchase.refundedCents + amountCents }
+}
+
+function nextStatus(purchase: CardMovement, event: PurchaseEvent): PurchaseStatus {
+  const status = next<PurchaseStatus, PurchaseEvent>(purchaseTransitions, purchase.status, event)
+  if (status !== undefined) return status
+  const action = event === 'capture_part' ? 'capture' : event
+  const allowed = Object.keys(purchaseTransitions[purchase.status]).filter((name) => name !== 'capture_part')
+  const instead = allowed.length === 0 ? 'Nothing more can be done with it.' : `Allowed: ${allowed.join(', ')}.`
+  return fail('card_purchase_simulation_not_allowed', {
+    detail: `A card transaction that is ${purchase.status} does not allow ${action}. ${instead}`,
+  })
+}

@@ -1,0 +1,27 @@
+import { Failure } from '../../core/errors.ts'
+
+/**
+ * Whoever tries out stolen cards needs many tries; who mistypes or has no money needs few. After so many declined cards a
+ * checkout waits, and after twice as many it is over.
+ */
+export const declinesBeforeWait = 10
+export const mostDeclines = 2 * declinesBeforeWait
+export const declinesWaitMs = 15 * 60_000
+
+export const tooManyDeclines = 'Too many cards were declined.'
+
+/** Until when a checkout takes no card after its so many'th decline; null: it takes one at once. */
+export function waitingUntilMs(declines: number, nowMs: number): number | null {
+  return declines === declinesBeforeWait ? nowMs + declinesWaitMs : null
+}
+
+/** @throws 429 `rate_limited` before that moment. */
+export function requireNotWaiting(untilMs: number | null | undefined, nowMs: number): void {
+  if (untilMs === null || untilMs === undefined || untilMs <= nowMs) return
+  throw tooManyTries(untilMs - nowMs)
+}
+
+export function tooManyTries(waitMs: number): Failure {
+  const detail = `${tooManyDeclines} Try again in ${Math.ceil(waitMs / 60_000)} minutes, or ask the merchant for another way to pay.`
+  return new Failure('rate_limited', { detail, retryAfterSeconds: Math.ceil(waitMs / 1000) })
+}

@@ -1,0 +1,111 @@
+import { fail } from '../../core/errors.ts'
+import { next, type Transitions } from './transitions.ts'
+
+export type InvitationStatus = 'PENDING' | 'ACCEPTED' | 'DECLINED' | 'EXPIRED' | 'CANCELED'
+
+/** What can happen to an invitation; the last five are named after what happened elsewhere. */
+export type InvitationEvent =
+  | 'accept'
+  | 'decline'
+  | 'expire'
+  | 'revoke'
+  | 'agent_retired'
+  | 'developer_retired'
+  | 'connected'
+
+/** Only a pending invitation changes (spec: Agent delegation invitation). */
+export const invitationTransitions = {
+  PENDING: {
+    accept: 'ACCEPTED',
+    decline: 'DECLINED',
+    expire: 'EXPIRED',
+    revoke: 'CANCELED',
+    agent_retired: 'CANCELED',
+    developer_retired: 'CANCELED',
+    connected: 'CANCELED',
+  },
+  ACCEPTED: {},
+  DECLINED: {},
+  EXPIRED: {},
+  CANCELED: {},
+} as const satisfies Transitions<InvitationStatus, InvitationEvent>
+
+/** Why an event canceled it; null for the events that end it otherwise. */
+export const cancelReasonOf = {
+  accept: null,
+  decline: null,
+  expire: null,
+  revoke: 'DEVELOPER_REVOKED',
+  agent_retired: 'AGENT_RETIRED',
+  developer_retired: 'DEVELOPER_RETIRED',
+  connected: 'CONNECTION_ESTABLISHED',
+} as const satisfies Record<InvitationEvent, string | null>
+
+export type CancelReason = NonNullable<(typeof cancelReasonOf)[InvitationEvent]>
+
+/** What events change in an invitation. Instants in ms. */
+export interface InvitationState {
+  status: InvitationStatus
+  cancelReason: CancelReason | null
+  /** Until when it can be answered; null when it no longer can. */
+  pendingUntilMs: number | null
+  acceptedAtMs: number | null
+  declinedAtMs: number | null
+  updatedAtMs: number
+}
+
+/** An invitation that waits for its answer. */
+export function pendingInvitation(expiresAtMs: number, nowMs: number): InvitationState {
+  const unanswered = { cancelReason: null, acceptedAtMs: null, declinedAtMs: null }
+  return { status: 'PENDING', ...unanswered, pendingUntilMs: expiresAtMs, updatedAtMs: nowMs }
+}
+
+/** What an event makes of an invitation. @throws 409 `conflict` when it is not pending. */
+export function applyToInvitation(before: InvitationState, event: InvitationEvent, nowMs: number): InvitationState {
+  const status = next<InvitationStatus, InvitationEvent>(invitationTransitions, before.status, event)
+  if (status === undefined) {
+    fail('conflict', { detail: `Only a pending invitation can change, and this one is ${before.status}.` })
+  }
+  return {
+    status,
+    cancelReason: cancelReasonOf[event],
+    pendingUntilMs: null,
+    acceptedAtMs: event === 'accept' ? nowMs : null,
+    declinedAtMs: event === 'decline' ? nowMs : null,
+    updatedAtMs: nowMs,
+  }
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+export const mostInvitationDays = 90
+export const defaultInvitationDays = 30
+/** Of those made by an agent's own list of customers. */
+export const agentInvitationDays = 7
+
+/** When an invitation expires; undefined when `askedMs` is not in the next 90 days. */
+export function invitationExpiry(
+  askedMs: number | undefined,
+  nowMs: number,
+  defaultDays = defaultInvitationDays,
+): number | undefined {
+  const expiresAtMs = askedMs ?? nowMs + defaultDays * dayMs
+  return expiresAtMs > nowMs && expiresAtMs <= nowMs + mostInvitationDays * dayMs ? expiresAtMs : undefined
+}
+
+export interface Recipient {
+  type: 'email' | 'phone' | 'party_id'
+  value: string
+}
+
+const forms = {
+  email: { form: /^[^\s@"(),:;<>[\\\]]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/, be: 'an email address' },
+  phone: { form: /^\+[1-9]\d{6,14}$/, be: 'a phone number with its country code, such as +14155550123' },
+  party_id: { form: /^pty_[0-9a-f]{32}$/, be: 'the id of a party, pty_…' },
+} as const satisfies Record<Recipient['type'], { form: RegExp; be: string }>
+
+/** A recipient so that two ways to write one are equal, or what its value must be. */
+export function normalRecipient({ type, value }: Recipient): Recipient | { mustBe: string } {
+  const normal =
+    type === 'email' ? value.trim().toLowerCase() : type === 'phone' ? value.replace(/[\s().-]/g, '') : value
+  return forms[type].form.test(normal) ? { type, value: normal } : { mustBe: forms[type].be }
+}

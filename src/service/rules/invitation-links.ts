@@ -1,0 +1,32 @@
+import { fail } from '../../core/errors.ts'
+import { next, type Transitions } from './transitions.ts'
+
+export type LinkStatus = 'ACTIVE' | 'REVOKED'
+type LinkEvent = 'revoke'
+
+export const linkTransitions = {
+  ACTIVE: { revoke: 'REVOKED' },
+  REVOKED: {},
+} as const satisfies Transitions<LinkStatus, LinkEvent>
+
+/** @throws 409 `conflict` when it was revoked before. */
+export function revokedLink(status: LinkStatus): LinkStatus {
+  const after = next<LinkStatus, LinkEvent>(linkTransitions, status, 'revoke')
+  return after ?? fail('conflict', { detail: `Only an active link can be revoked, and this one is ${status}.` })
+}
+
+/** Whether somebody can still join by it; the status that is recorded and shown says nothing of the expiry. */
+export function linkState(
+  link: { status: LinkStatus; expiresAtMs: number | null },
+  nowMs: number,
+): 'open' | 'revoked' | 'expired' {
+  if (link.status === 'REVOKED') return 'revoked'
+  return link.expiresAtMs !== null && link.expiresAtMs <= nowMs ? 'expired' : 'open'
+}
+
+/** What a link asks for one agent. */
+export interface ProposedAgent {
+  agentId: string
+  permissions: string[]
+  limits: { perTransaction?: number | null | undefined } | null
+}

@@ -1,0 +1,68 @@
+import { fail } from '../../core/errors.ts'
+import { next, type Transitions } from './transitions.ts'
+
+export type PaymentStatus =
+  | 'CREATED'
+  | 'PROCESSING'
+  | 'PENDING_CLAIM'
+  | 'IN_REVIEW'
+  | 'COMPLETED'
+  | 'FAILED'
+  | 'CANCELED'
+  | 'RETURNED'
+  | 'APPROVAL_DENIED'
+
+/** `pay`: the money goes to somebody known. `reserve`: it waits for its claim. `review`: somebody has to approve. */
+export type PaymentEvent = 'pay' | 'reserve' | 'review' | 'claim' | 'cancel' | 'deny'
+
+/**
+ * The flow of a payment. Processing, failed and returned are words of the wire that no event of the sandbox leads to:
+ * its money arrives at once.
+ */
+export const paymentTransitions = {
+  CREATED: { pay: 'COMPLETED', reserve: 'PENDING_CLAIM', review: 'IN_REVIEW' },
+  IN_REVIEW: { pay: 'COMPLETED', reserve: 'PENDING_CLAIM', deny: 'APPROVAL_DENIED', cancel: 'CANCELED' },
+  PENDING_CLAIM: { claim: 'COMPLETED', cancel: 'CANCELED' },
+  PROCESSING: {},
+  COMPLETED: {},
+  FAILED: {},
+  CANCELED: {},
+  RETURNED: {},
+  APPROVAL_DENIED: {},
+} as const satisfies Transitions<PaymentStatus, PaymentEvent>
+
+/** The state that an event brings a payment to. @throws 409 `conflict` where the table has none. */
+export function nextPaymentStatus(status: PaymentStatus, event: PaymentEvent): PaymentStatus {
+  const after = next<PaymentStatus, PaymentEvent>(paymentTransitions, status, event)
+  return after ?? fail('conflict', { detail: `A payment that is ${status} does not allow ${event}. ${hints[event]}` })
+}
+
+const hints: Readonly<Record<PaymentEvent, string>> = {
+  pay: 'It is decided already.',
+  reserve: 'It is decided already.',
+  review: 'It is decided already.',
+  deny: 'It is decided already.',
+  claim: 'Only a payment that is PENDING_CLAIM can be claimed.',
+  cancel: 'Only a payment that is IN_REVIEW or PENDING_CLAIM can be canceled.',
+}
+
+interface Funds {
+  id: string
+  status: 'active' | 'frozen' | 'closed'
+  availableCents: number
+}
+
+/**
+ * Refuses to take an amount out of a wallet that does not have it, or is not active: 409, for the request is fine and
+ * the state of the wallet is not; the same request may succeed once it is funded.
+ */
+export function requireFunds(wallet: Funds, amountCents: number, pointer?: '/data/attributes/amount'): void {
+  if (wallet.status !== 'active') {
+    fail('conflict', { detail: `The wallet ${wallet.id} is ${wallet.status}: nothing can be paid from it.` })
+  }
+  if (amountCents <= wallet.availableCents) return
+  fail('conflict', {
+    detail: `Insufficient funds: the wallet ${wallet.id} has ${wallet.availableCents} cents available, ${amountCents} are needed.`,
+    ...(pointer === undefined ? {} : { source: { pointer }, accepts: { maximum: wallet.availableCents } }),
+  })
+}

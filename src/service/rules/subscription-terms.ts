@@ -1,0 +1,126 @@
+import { failAttribute } from '../../core/errors.ts'
+import { dayMs, type Interval, startOfDayAfter } from './calendar.ts'
+
+/** What a payment costs, in cents; the tax is part of the amount. */
+export interface PaymentAmount {
+  amount: number
+  taxAmount: number
+}
+
+interface CommonTerms {
+  description: string
+  every: Interval
+  taxAmount: number
+}
+
+/** Terms frozen when the subscription was created, in the wire's form (spec: Subscription, terms). */
+export type Terms =
+  | (CommonTerms & { amount: number; paymentCount: null })
+  | (CommonTerms & { totalAmount: number; paymentCount: number; payments: readonly PaymentAmount[] })
+
+/** What a merchant asks for: a price per payment without end, or a total in a number of payments. */
+export interface ProposedTerms {
+  description: string
+  every: { unit: 'week' | 'month' | 'year'; count: number }
+  amount?: number | undefined
+  totalAmount?: number | undefined
+  taxAmount: number
+  paymentCount?: number | null | undefined
+}
+
+/** A card payment is at least this much (spec: Limits). */
+const leastPaymentCents = 50
+/** No card payment is larger; it also keeps every sum of them exact. */
+const mostPaymentCents = 99_999_999
+const longestCount = { week: 25, month: 5 } as const
+
+/** Freezes terms, or refuses them with 422 and the field. */
+export function freezeTerms({
+  description,
+  every,
+  amount,
+  totalAmount,
+  taxAmount,
+  paymentCount,
+}: ProposedTerms): Terms {
+  const common = { description, every: interval(every), taxAmount }
+  if ((amount === undefined) === (totalAmount === undefined)) {
+    failAttribute(
+      'amount',
+      'Exactly one is required: amount (of every payment, without end) or totalAmount (with paymentCount).',
+    )
+  }
+  const taxedCents = amount ?? totalAmount ?? 0
+  if (taxAmount > taxedCents) {
+    const detail = `taxAmount must be at most ${taxedCents}, for it is part of it, got ${taxAmount}.`
+    failAttribute('taxAmount', detail, { maximum: taxedCents })
+  }
+  if (totalAmount === undefined) {
+    if (typeof paymentCount === 'number') {
+      failAttribute('paymentCount', 'paymentCount goes with totalAmount; with amount the subscription has no end.')
+    }
+    within('amount', taxedCents, 1)
+    return { ...common, amount: taxedCents, paymentCount: null }
+  }
+  if (typeof paymentCount !== 'number') {
+    failAttribute('paymentCount', 'paymentCount is required with totalAmount: 2 to 4.')
+  }
+  within('totalAmount', totalAmount, paymentCount)
+  const [amounts, taxes] = [split(totalAmount, paymentCount), split(taxAmount, paymentCount)]
+  const payments = amounts.map((cents, index) => ({ amount: cents, taxAmount: taxes[index] ?? 0 }))
+  return { ...common, totalAmount, paymentCount, payments }
+}
+
+/** How many payments there are at the most. */
+export function lastPaymentNumber(terms: Terms): number {
+  return terms.paymentCount ?? Number.POSITIVE_INFINITY
+}
+
+export function paymentAmount(terms: Terms, paymentNumber: number): PaymentAmount {
+  if (terms.paymentCount === null) return { amount: terms.amount, taxAmount: terms.taxAmount }
+  const payment = terms.payments[paymentNumber - 1]
+  if (payment === undefined) throw new Error(`Bug: there is no payment ${paymentNumber}.`)
+  return payment
+}
+
+/** The start of the UTC day a payment falls due: n - 1 intervals after the day of payment 1, in ms. */
+export function dueAtMs(terms: Terms, anchorMs: number, paymentNumber: number): number {
+  return startOfDayAfter(anchorMs, terms.every, paymentNumber - 1)
+}
+
+/** How long after its due day begins a payment can be charged: a week, the shortest interval there is. */
+export const windowMs = 7 * dayMs
+
+/** When a payment is tried, after its due day begins: on the day, and 1, 3 and 5 days later. */
+export const attemptOffsetsMs = [0, dayMs, 3 * dayMs, 5 * dayMs] as const
+
+function interval({ unit, count }: ProposedTerms['every']): Interval {
+  if (unit === 'year') {
+    failAttribute(
+      'every/unit',
+      'every.unit must be week or month: yearly subscriptions are not yet available, for payments must be under 180 days apart.',
+    )
+  }
+  if (count > longestCount[unit]) {
+    failAttribute(
+      'every/count',
+      `every.count must be 1 to ${longestCount[unit]} for a ${unit}, so that payments are under 180 days apart, got ${count}.`,
+      { minimum: 1, maximum: longestCount[unit] },
+    )
+  }
+  return { unit, count }
+}
+
+function within(field: string, cents: number, payments: number): void {
+  const [least, most] = [leastPaymentCents * payments, mostPaymentCents * payments]
+  if (cents >= least && cents <= most) return
+  const why = `a card payment is ${leastPaymentCents} to ${mostPaymentCents}`
+  const detail = `${field} must be ${least} to ${most} cents (${why}), got ${cents}.`
+  failAttribute(field, detail, { minimum: least, maximum: most })
+}
+
+/** Equal parts that add up exactly; the cents that remain are in the first parts. */
+function split(totalCents: number, parts: number): number[] {
+  const least = Math.floor(totalCents / parts)
+  return Array.from({ length: parts }, (_, index) => least + (index < totalCents % parts ? 1 : 0))
+}

@@ -1,0 +1,286 @@
+import { fail, failAttribute } from '../../core/errors.ts'
+import { type AttentionReason, type CardBehavior, cardBehaviors } from './card-behaviors.ts'
+import { mostDeclines, requireNotWaiting, waitingUntilMs } from './checkout-tries.ts'
+import {
+  attemptOffsetsMs,
+  dueAtMs,
+  lastPaymentNumber,
+  type PaymentAmount,
+  paymentAmount,
+  type Terms,
+  windowMs,
+} from './subscription-terms.ts'
+
+export type SubscriptionStatus = 'pending' | 'active' | 'past_due' | 'needs_attention' | 'canceled' | 'completed'
+
+/** The states in which each command is possible; in any other it is refused with 409 (spec: Subscription status). */
+export const possibleIn = {
+  checkout: ['pending'],
+  cancel: ['pending', 'active', 'past_due', 'needs_attention', 'canceled'],
+  resume: ['needs_attention'],
+  mark_paid: ['active', 'past_due', 'needs_attention'],
+  change_card: ['active', 'past_due', 'needs_attention'],
+} as const satisfies Record<string, readonly SubscriptionStatus[]>
+
+/** Where a subscription stands. A value: every function here gives a new one. Instants in ms. */
+export interface Billing {
+  status: SubscriptionStatus
+  /** When checkout ends unpaid; null when it does not, and once it has ended. */
+  checkoutExpiresAtMs: number | null
+  /** Tries to pay payment 1 that were declined. */
+  checkoutDeclines: number
+  /** Until when no card is taken, after too many of them. */
+  checkoutWaitsUntilMs?: number | null
+  /** When payment 1 was paid: the day all others are counted from. */
+  anchorMs: number | null
+  /** The card's behaviour from a payment on; the last entry that applies counts. */
+  card: readonly { fromPaymentNumber: number; behavior: CardBehavior }[]
+  /** The first payment that is neither paid nor missed nor marked paid. */
+  current: number
+  /** How often it was tried. */
+  attempts: number
+  /** When it is tried next; null while nothing is collected. */
+  nextAttemptAtMs: number | null
+  missed: readonly number[]
+  attention: { reason: AttentionReason; sinceMs: number } | null
+  /** SHA-256 of what the payer's browser made up when it paid payment 1, where it was paid in one. */
+  payer?: string | null
+  updatedAtMs: number
+}
+
+/** A payment that succeeded: money moves. */
+export interface Charge extends PaymentAmount {
+  paymentNumber: number
+  atMs: number
+}
+
+export interface Billed {
+  billing: Billing
+  charges: readonly Charge[]
+}
+
+export function startBilling(nowMs: number, checkoutExpiresAtMs: number | null): Billing {
+  return {
+    status: 'pending',
+    checkoutExpiresAtMs,
+    checkoutDeclines: 0,
+    anchorMs: null,
+    card: [],
+    current: 1,
+    attempts: 0,
+    nextAttemptAtMs: null,
+    missed: [],
+    attention: null,
+    updatedAtMs: nowMs,
+  }
+}
+
+/** When something happens next by itself; null when nothing does. */
+export function nextEventAtMs(terms: Terms, billing: Billing): number | null {
+  if (billing.status === 'pending') return billing.checkoutExpiresAtMs
+  if (billing.status !== 'needs_attention') return billing.nextAttemptAtMs
+  // Nothing is collected, but windows close all the same.
+  const dueMs = currentDueAtMs(terms, billing)
+  return dueMs === null ? null : dueMs + windowMs
+}
+
+/** Lets happen what time brings, event by event: so one jump and a thousand steps to the same moment end alike. */
+export function billUntil(terms: Terms, start: Billing, untilMs: number): Billed {
+  const charges: Charge[] = []
+  let billing = start
+  for (let atMs = nextEventAtMs(terms, billing); atMs !== null && atMs <= untilMs; ) {
+    const step = happen(terms, billing, atMs)
+    billing = { ...step.billing, updatedAtMs: atMs }
+    charges.push(...step.charges)
+    atMs = nextEventAtMs(terms, billing)
+  }
+  return { billing, charges }
+}
+
+/** Payment 1 in checkout; `declined` leaves it open for another try, some times. @throws 409 when checkout has ended, 429. */
+export function payInCheckout(
+  terms: Terms,
+  billing: Billing,
+  card: CardBehavior,
+  nowMs: number,
+): Billed & { result: 'paid' | 'declined' | 'agreement_failed' } {
+  requirePossible(billing, 'checkout')
+  requireNotWaiting(billing.checkoutWaitsUntilMs, nowMs)
+  const outcome = cardBehaviors[card][billing.checkoutDeclines === 0 ? 'first' : 'retry']
+  if (outcome === 'agreement_ended')
+    return { billing: canceled(billing, nowMs), charges: [], result: 'agreement_failed' }
+  if (outcome !== 'approved') {
+    const checkoutDeclines = billing.checkoutDeclines + 1
+    const checkoutWaitsUntilMs = waitingUntilMs(checkoutDeclines, nowMs)
+    const after = { ...billing, checkoutDeclines, checkoutWaitsUntilMs, updatedAtMs: nowMs }
+    const isOver = checkoutDeclines >= mostDeclines
+    return { billing: isOver ? canceled(after, nowMs) : after, charges: [], result: 'declined' }
+  }
+  const charge = { paymentNumber: 1, atMs: nowMs, ...paymentAmount(terms, 1) }
+  const active: Billing = {
+    ...billing,
+    status: 'active',
+    checkoutExpiresAtMs: null,
+    anchorMs: nowMs,
+    card: [{ fromPaymentNumber: 1, behavior: card }],
+    updatedAtMs: nowMs,
+  }
+  return { billing: settleCurrent(terms, active), charges: [charge], result: 'paid' }
+}
+
+/** Ends all collection for good; what is canceled already stays as it is. @throws 409 when it is completed. */
+export function cancel(billing: Billing, nowMs: number): Billing {
+  if (billing.status === 'canceled') return billing
+  requirePossible(billing, 'cancel')
+  return canceled(billing, nowMs)
+}
+
+/** Collects again after attention; what is due and still in its window is charged at once. @throws 409 otherwise. */
+export function resume(terms: Terms, billing: Billing, nowMs: number): Billed {
+  requirePossible(billing, 'resume')
+  const dueMs = currentDueAtMs(terms, billing)
+  const collecting: Billing = {
+    ...billing,
+    status: billing.missed.length > 0 ? 'past_due' : 'active',
+    attention: null,
+    nextAttemptAtMs: dueMs === null ? null : Math.max(dueMs, nowMs),
+    updatedAtMs: nowMs,
+  }
+  return billUntil(terms, completeWhenOver(terms, collecting), nowMs)
+}
+
+/** Records that a missed payment, or the next one, was paid another way. @throws 404, 409. */
+export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, nowMs: number): Billing {
+  if (paymentNumber > lastPaymentNumber(terms)) fail('not_found', { detail: `There is no payment ${paymentNumber}.` })
+  requirePossible(billing, 'mark_paid')
+  if (billing.missed.includes(paymentNumber)) {
+    const missed = billing.missed.filter((number) => number !== paymentNumber)
+    const status = billing.status === 'past_due' && missed.length === 0 ? 'active' : billing.status
+    return completeWhenOver(terms, { ...billing, missed, status, updatedAtMs: nowMs })
+  }
+  if (paymentNumber !== billing.current) {
+    const what = paymentNumber < billing.current ? 'is already paid' : 'is not the next one'
+    fail('conflict', {
+      detail: `Payment ${paymentNumber} ${what}: only missed payments and the next one can be marked paid.`,
+    })
+  }
+  return { ...settleCurrent(terms, billing), updatedAtMs: nowMs }
+}
+
+/** Changes how the payer's card behaves, from a payment on: the next one unless told otherwise. @throws 409, 422. */
+export function changeCard(
+  billing: Billing,
+  behavior: CardBehavior,
+  fromPaymentNumber: number | undefined,
+  nowMs: number,
+): Billing {
+  requirePossible(billing, 'change_card')
+  const from = fromPaymentNumber ?? billing.current
+  if (from < billing.current) {
+    failAttribute(
+      'fromPaymentNumber',
+      `fromPaymentNumber must be at least ${billing.current}, the next payment, got ${from}.`,
+      { minimum: billing.current },
+    )
+  }
+  const card = [
+    ...billing.card.filter((entry) => entry.fromPaymentNumber < from),
+    { fromPaymentNumber: from, behavior },
+  ]
+  return { ...billing, card, updatedAtMs: nowMs }
+}
+
+/** The payment that is charged next, or would be once collection resumes; null when none can be. */
+export function nextPayment(
+  terms: Terms,
+  billing: Billing,
+): (PaymentAmount & { paymentNumber: number; dueMs: number | null }) | null {
+  const { status, current } = billing
+  if (status === 'canceled' || status === 'completed' || current > lastPaymentNumber(terms)) return null
+  return { paymentNumber: current, dueMs: currentDueAtMs(terms, billing), ...paymentAmount(terms, current) }
+}
+
+function requirePossible({ status }: Billing, command: keyof typeof possibleIn): void {
+  const states: readonly SubscriptionStatus[] = possibleIn[command]
+  if (states.includes(status)) return
+  const what = command.replace('_', ' ')
+  fail('conflict', {
+    detail: `A subscription that is ${status} does not allow ${what}; one that is ${states.join(' or ')} does.`,
+  })
+}
+
+/** What happens at the moment of the next event. */
+function happen(terms: Terms, billing: Billing, atMs: number): Billed {
+  if (billing.status === 'pending') return { billing: canceled(billing, atMs), charges: [] }
+  if (billing.status === 'needs_attention') return { billing: passOver(billing), charges: [] }
+  const { current, attempts } = billing
+  const outcome = cardBehaviors[behaviorAt(billing, current)][attempts === 0 ? 'first' : 'retry']
+  if (outcome === 'approved') {
+    const charge = { paymentNumber: current, atMs, ...paymentAmount(terms, current) }
+    return { billing: settleCurrent(terms, billing), charges: [charge] }
+  }
+  if (outcome === 'agreement_ended') return { billing: canceled(billing, atMs), charges: [] }
+  const tried = { ...billing, attempts: attempts + 1 }
+  if (outcome !== 'declined' && outcome !== 'not_processed') return { billing: stop(tried, outcome, atMs), charges: [] }
+  const retryAtMs = nextRetryAtMs(terms, billing, atMs)
+  if (retryAtMs !== undefined) return { billing: { ...tried, nextAttemptAtMs: retryAtMs }, charges: [] }
+  return { billing: miss(terms, billing, outcome, atMs), charges: [] }
+}
+
+/** The current payment's retries have run out. Two in a row stop collection. */
+function miss(terms: Terms, billing: Billing, outcome: 'declined' | 'not_processed', atMs: number): Billing {
+  const inARow = billing.missed.includes(billing.current - 1)
+  const missed = {
+    ...settleCurrent(terms, { ...billing, missed: [...billing.missed, billing.current], status: 'past_due' }),
+  }
+  return inARow ? stop(missed, outcome === 'declined' ? 'missed_twice' : 'not_charged', atMs) : missed
+}
+
+function stop(billing: Billing, reason: AttentionReason, atMs: number): Billing {
+  return { ...billing, status: 'needs_attention', attention: { reason, sinceMs: atMs }, nextAttemptAtMs: null }
+}
+
+/** The current payment's window closed while nothing was collected. */
+function passOver(billing: Billing): Billing {
+  return { ...billing, missed: [...billing.missed, billing.current], current: billing.current + 1, attempts: 0 }
+}
+
+/** The current payment is settled, whichever way: the one after it is next. */
+function settleCurrent(terms: Terms, billing: Billing): Billing {
+  const next = { ...billing, current: billing.current + 1, attempts: 0 }
+  return completeWhenOver(terms, { ...next, nextAttemptAtMs: currentDueAtMs(terms, next) })
+}
+
+function completeWhenOver(terms: Terms, billing: Billing): Billing {
+  const over = billing.current > lastPaymentNumber(terms) && billing.missed.length === 0
+  return over && billing.status !== 'needs_attention'
+    ? { ...billing, status: 'completed', nextAttemptAtMs: null }
+    : billing
+}
+
+function canceled(billing: Billing, atMs: number): Billing {
+  return {
+    ...billing,
+    status: 'canceled',
+    checkoutExpiresAtMs: null,
+    nextAttemptAtMs: null,
+    attention: null,
+    updatedAtMs: atMs,
+  }
+}
+
+function currentDueAtMs(terms: Terms, { anchorMs, current }: Billing): number | null {
+  return anchorMs === null || current > lastPaymentNumber(terms) ? null : dueAtMs(terms, anchorMs, current)
+}
+
+function nextRetryAtMs(terms: Terms, billing: Billing, atMs: number): number | undefined {
+  const dueMs = currentDueAtMs(terms, billing)
+  if (dueMs === null) throw new Error('Bug: a payment without a due day was tried.')
+  return attemptOffsetsMs.map((offsetMs) => dueMs + offsetMs).find((candidateMs) => candidateMs > atMs)
+}
+
+function behaviorAt(billing: Billing, paymentNumber: number): CardBehavior {
+  const entry = billing.card.findLast(({ fromPaymentNumber }) => fromPaymentNumber <= paymentNumber)
+  if (entry === undefined) throw new Error('Bug: a payment was tried without a card.')
+  return entry.behavior
+}

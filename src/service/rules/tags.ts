@@ -1,0 +1,11 @@
+import { failAttribute } from '../../core/errors.ts'
+
+const mostTags = 50
+
+/** Tags, JSON of an object of texts, with a change that merges and whose nulls delete. @throws 422 for too many. */
+export function mergedTags(before: string, change: Readonly<Record<string, string | null>>): string {
+  const tags = { ...(JSON.parse(before) as Record<string, string>), ...change }
+  const merged = Object.entries(tags).filter(([, value]) => value !== null)
+  if (merged.length > mostTags) failAttribute('tags', `There are at most ${mostTags} tags.`)
+  return JSON.stringify(Object.fromEntries(merged))
+}

@@ -1,0 +1,56 @@
+import type { System } from '../../../core/system.ts'
+import type { Store } from './store.ts'
+import { Wrapping, WrongSecretError } from './wrapping.ts'
+
+interface OpenStore {
+  url: string
+  system: System
+  /** What keys are wrapped with, the present one first; undefined: they are not. */
+  secrets?: readonly string[] | undefined
+}
+
+/**
+ * Opens the database that `url` names, `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, and brings its schema up to
+ * date.
+ * @throws Error with one line that names the database, without the password, when it cannot be used; WrongSecretError
+ * when its keys are wrapped with another secret.
+ */
+export async function openStore({ url, system, secrets }: OpenStore): Promise<Store> {
+  const wrapping = new Wrapping(secrets, system)
+  try {
+    // Only the module of the dialect in use is loaded: a start on SQLite does not wait for `pg`.
+    if (url.startsWith('sqlite:')) {
+      const { openSqlite } = await import('./sqlite.ts')
+      return await openSqlite({ path: url.slice('sqlite:'.length), system, wrapping })
+    }
+    if (/^postgres(ql)?:\/\//.test(url)) {
+      const { openPostgres } = await import('./postgres.ts')
+      return await openPostgres({ url, system, wrapping })
+    }
+  } catch (cause) {
+    if (cause instanceof WrongSecretError) throw cause
+    throw new Error(`Cannot use the database ${withoutPassword(url)}: ${oneLine(cause, url)}`, { cause })
+  }
+  throw new Error(`Bug: ${withoutPassword(url)} is no sqlite: or postgres: database.`)
+}
+
+/** A URL whose password or query, which may have one too, is left out; what is not a URL is cut at its user. */
+function withoutPassword(url: string): string {
+  if (url.startsWith('sqlite:')) return url
+  if (!URL.canParse(url)) return `${url.split('//')[0]}//…`
+  const { protocol, username, host, pathname } = new URL(url)
+  return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`
+}
+
+function oneLine(cause: unknown, url: string): string {
+  const error = deepest(cause)
+  const text = (error.message === '' ? error.name : error.message).replaceAll(/\s*\n\s*/g, ' ')
+  return text.includes(url) ? text.replaceAll(url, withoutPassword(url)) : text
+}
+
+/** The error that says most: a refused connection is an aggregate of one error per address. */
+function deepest(cause: unknown): Error {
+  if (cause instanceof AggregateError && cause.errors.length > 0) return deepest(cause.errors[0])
+  if (!(cause instanceof Error)) return new Error(String(cause))
+  return cause.cause instanceof Error ? deepest(cause.cause) : cause
+}

@@ -1,0 +1,170 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import {
+  type CompiledQuery,
+  DefaultQueryExecutor,
+  type Dialect,
+  DummyDriver,
+  type Kysely,
+  Transaction as KyselyTransaction,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import type { Tables } from '../schema/tables.ts'
+import { StoreBusyError } from './store.ts'
+
+/** The connection with its prepared statements, the least recently used of which make room for new ones. */
+export class Connection {
+  readonly #database: DatabaseSync
+  readonly #statements = new Map<string, PreparedStatement>()
+  #uses = 0
+  /** Set when the database failed: SQLite may have undone the group by itself, so nothing may go on in it. */
+  #failure: StoreBusyError | undefined
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+  }
+
+  query<Row>(query: CompiledQuery): QueryResult<Row> {
+    const parameters = query.parameters as SQLInputValue[]
+    return this.#guard(() => {
+      const { statement, returnsRows } = this.#prepare(query.sql)
+      if (returnsRows) return { rows: statement.all(...parameters) as Row[] }
+      return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) }
+    })
+  }
+
+  command(sql: string): void {
+    this.#guard(() => this.#prepare(sql).statement.run())
+  }
+
+  begin(): void {
+    this.#prepare('begin immediate').statement.run()
+  }
+
+  /** Undoes what is not committed. Returns the error that tells so; `cause` is why. */
+  rollback(cause: unknown): StoreBusyError {
+    this.#failure = undefined
+    try {
+      // Some failures end the transaction by themselves.
+      if (this.#database.isTransaction) this.#prepare('rollback').statement.run()
+    } catch (error) {
+      return new StoreBusyError('The database cannot be rolled back.', { cause: new AggregateError([cause, error]) })
+    }
+    return asBusy(cause) ?? new StoreBusyError('The database refused the commit.', { cause })
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.#database.close()
+  }
+
+  #guard<T>(run: () => T): T {
+    if (this.#failure !== undefined) throw this.#failure
+    try {
+      return run()
+    } catch (error) {
+      this.#failure = asBusy(error)
+      throw this.#failure ?? error
+    }
+  }
+
+  #prepare(sql: string): PreparedStatement {
+    const known = this.#statements.get(sql)
+    if (known !== undefined) {
+      known.lastUse = ++this.#uses
+      return known
+    }
+    if (this.#statements.size >= statementLimit) this.#forgetHalf()
+    const statement = this.#database.prepare(sql)
+    const prepared = { statement, returnsRows: statement.columns().length > 0, lastUse: ++this.#uses }
+    this.#statements.set(sql, prepared)
+    return prepared
+  }
+
+  /** Half at once: sorting by last use now and then is cheaper than keeping the order at each use. */
+  #forgetHalf(): void {
+    const byLastUse = [...this.#statements].sort(([, a], [, b]) => a.lastUse - b.lastUse)
+    for (const [sql] of byLastUse.slice(0, statementLimit / 2)) this.#statements.delete(sql)
+  }
+}
+
+interface PreparedStatement {
+  statement: StatementSync
+  returnsRows: boolean
+  lastUse: number
+}
+
+/** A Kysely whose every query runs at once on the connection: of all layers of a driver it needs only the compiler. */
+export function kyselyOver(connection: Connection): Kysely<Tables> {
+  const compiler = new SqliteQueryCompiler()
+  const dialect: Dialect = {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => compiler,
+  }
+  const kyselyConnection = {
+    executeQuery: async <Row>(query: CompiledQuery) => connection.query<Row>(query),
+    streamQuery(): never {
+      throw new Error('Bug: queries are not streamed.')
+    },
+  }
+  const provider = { provideConnection: <T>(use: (to: typeof kyselyConnection) => Promise<T>) => use(kyselyConnection) }
+  const executor = new DirectExecutor(connection, compiler, new TransactionalSqliteAdapter(), provider)
+  return new KyselyTransaction<Tables>({ config: { dialect }, dialect, driver: new DummyDriver(), executor })
+}
+
+class DirectExecutor extends DefaultQueryExecutor {
+  readonly #connection: Connection
+
+  constructor(connection: Connection, ...rest: ConstructorParameters<typeof DefaultQueryExecutor>) {
+    super(...rest)
+    this.#connection = connection
+  }
+
+  override async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    return this.#connection.query<Row>(query)
+  }
+}
+
+/** Kysely's adapter leaves schema changes out of transactions for the sake of old drivers; SQLite does not need that. */
+class TransactionalSqliteAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): true {
+    return true
+  }
+}
+
+/** SQLite's result codes that say the database, not the statement, is at fault (sqlite.org/rescode.html). */
+const exhaustion: Readonly<Record<number, string>> = {
+  5: 'The database is locked.',
+  6: 'The database is locked.',
+  7: 'The database is out of memory.',
+  8: 'The database is read-only.',
+  10: 'The database cannot be read or written.',
+  11: 'The database is damaged.',
+  13: 'The disk of the database is full.',
+  14: 'The database cannot be opened.',
+  15: 'The database is locked.',
+  26: 'The file is not a database.',
+}
+
+const statementLimit = 500
+
+/** The error as `StoreBusyError` when it says that the database failed; undefined for any other. */
+export function asBusy(error: unknown): StoreBusyError | undefined {
+  if (error instanceof StoreBusyError) return error
+  const message = exhaustion[resultCode(error)]
+  return message === undefined ? undefined : new StoreBusyError(message, { cause: error })
+}
+
+/** SQLite's primary result code; 0 for an error that is not SQLite's. The higher bits tell details. */
+function resultCode(error: unknown): number {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : 0
+}
+
+/** Whether another connection has the lock: SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL. */
+export function isLocked(error: unknown): boolean {
+  return [5, 6, 15].includes(resultCode(error))
+}

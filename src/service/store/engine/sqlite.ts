@@ -1,0 +1,283 @@
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { nextTurn, type System } from '../../../core/system.ts'
+import { migrate } from '../schema/migrations.ts'
+import { wrapKeys } from './keys-at-rest.ts'
+import { RealClock } from './real-clock.ts'
+import { asBusy, Connection, isLocked, kyselyOver } from './sqlite-connection.ts'
+import { watchFiles } from './sqlite-file.ts'
+import { StaleWriteError, type Store, StoreBusyError, type Transaction } from './store.ts'
+import type { Wrapping } from './wrapping.ts'
+
+interface OpenSqlite {
+  path: string
+  system: System
+  wrapping: Wrapping
+}
+
+/**
+ * A store over one SQLite file, or over memory for the path `:memory:`. Several processes may share the file.
+ *
+ * One connection, whose transactions are committed in groups: a commit waits for the disk, and that wait is the cost
+ * of a transaction, so all that are asked for meanwhile share the next one. Each runs under a savepoint, one after
+ * another, and is answered when the group is durable.
+ */
+export async function openSqlite({ path, system, wrapping }: OpenSqlite): Promise<Store> {
+  createPrivateFile(path)
+  if (path !== ':memory:') for (const suffix of ownFiles) makePrivate(path + suffix)
+  // The driver's own waiting for a lock would block the thread, so it is off and `whenUnlocked` waits instead.
+  const database = new DatabaseSync(path, { timeout: 0 })
+  try {
+    await whenUnlocked(system, () => database.exec(settings))
+    const store = new GroupCommittingStore(database, system, path, wrapping)
+    await store.transaction((tx) => migrate(tx.db))
+    // Neither the file nor its log keeps what stood there before.
+    if (await wrapKeys(store)) database.exec('pragma wal_checkpoint(truncate)')
+    return store
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/**
+ * FULL: a commit is on the disk when it returns, so a power cut loses nothing that was answered. The log of a burst of
+ * writes shrinks to 8 MiB when they are in the file.
+ */
+const settings = `
+  pragma journal_mode = wal;
+  pragma synchronous = full;
+  pragma temp_store = memory;
+  pragma secure_delete = on;
+  pragma cache_size = -16000;
+  pragma journal_size_limit = 8388608;
+`
+
+/** Bounds how long the first of a group waits for the last, and what a failed commit takes with it. */
+const groupLimit = 64
+/** Bounds how long the first of a group waits for others to come. */
+const gatheringTurns = 16
+const queueLimit = 10_000
+const attemptLimit = 20
+/** With 1 to 10 ms between them, some five seconds. */
+const lockAttemptLimit = 900
+
+interface Job {
+  work: (tx: Transaction) => Promise<unknown>
+  resolve: (value: unknown) => void
+  reject: (error: unknown) => void
+  /** Answers the caller, once the group is durable. */
+  settle: () => void
+}
+
+class GroupCommittingStore implements Store {
+  readonly dialect = 'sqlite'
+  readonly clock: RealClock
+  readonly #connection: Connection
+  readonly #system: System
+  readonly #tx: Transaction
+  readonly #queue: Job[] = []
+  readonly #path: string
+  readonly #wrapping: Wrapping
+  readonly #checkFiles: () => void
+  /** Opened by the first read. */
+  #reader: { connection: Connection; tx: Transaction } | undefined
+  #draining: Promise<void> | undefined
+  #closed = false
+
+  constructor(database: DatabaseSync, system: System, path: string, wrapping: Wrapping) {
+    this.#wrapping = wrapping
+    this.#path = path
+    this.#checkFiles = watchFiles(path)
+    this.#connection = new Connection(database)
+    this.#system = system
+    this.clock = new RealClock(system, { shared: false })
+    this.#tx = transactionOver(this.#connection, this.clock, wrapping)
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new StoreBusyError('The database is closed.'))
+    if (this.#queue.length >= queueLimit) return Promise.reject(new StoreBusyError('Too many transactions wait.'))
+    return this.#wait(work, (job) => this.#queue.push(job))
+  }
+
+  aside<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new StoreBusyError('The database is closed.'))
+    return this.#wait(work, (job) => this.#queue.unshift(job))
+  }
+
+  #wait<T>(work: (tx: Transaction) => Promise<T>, join: (job: Job) => void): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    join({ work, resolve: resolve as Job['resolve'], reject, settle: () => {} })
+    this.#draining ??= this.#drain()
+    return promise
+  }
+
+  /** On a connection of its own: in WAL mode readers wait for no writer. A database in memory has no second one. */
+  async read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (this.#path === ':memory:') return this.transaction(work)
+    if (this.#closed) throw new StoreBusyError('The database is closed.')
+    if (this.#reader === undefined) {
+      this.#reader = this.#openReader()
+    }
+    try {
+      return await work(this.#reader.tx)
+    } catch (error) {
+      // A connection that failed is not used again.
+      if (error instanceof StoreBusyError) this.#endReader()
+      throw error
+    }
+  }
+
+  #openReader() {
+    try {
+      const connection = new Connection(new DatabaseSync(this.#path, { readOnly: true, timeout: 0 }))
+      return { connection, tx: transactionOver(connection, this.clock, this.#wrapping) }
+    } catch (error) {
+      throw asBusy(error) ?? error
+    }
+  }
+
+  #endReader(): void {
+    this.#reader?.connection.close()
+    this.#reader = undefined
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#draining
+    this.#endReader()
+    this.#connection.close()
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0) {
+      await this.#gather()
+      await this.#commitGroup()
+    }
+    this.#draining = undefined
+  }
+
+  /** Requests that came in together are handed over one by one: while each turn of the event loop brings more, it waits. */
+  async #gather(): Promise<void> {
+    for (let turn = 0; turn < gatheringTurns; turn++) {
+      const { length } = this.#queue
+      await nextTurn()
+      if (this.#queue.length === length || this.#queue.length >= groupLimit) return
+    }
+  }
+
+  async #commitGroup(): Promise<void> {
+    const group: Job[] = []
+    try {
+      await whenUnlocked(this.#system, () => this.#connection.begin())
+      for (let job = this.#queue.shift(); job !== undefined; job = this.#queue.shift()) {
+        group.push(job)
+        await this.#attempt(job)
+        if (group.length === groupLimit) break
+      }
+      this.#checkFiles()
+      this.#connection.command('commit')
+    } catch (error) {
+      const reason = this.#connection.rollback(error)
+      // Where no job could begin, all that wait would wait as long for the same answer.
+      const undone = group.length > 0 ? group : this.#queue.splice(0)
+      for (const job of undone) job.reject(reason)
+      return
+    }
+    for (const job of group) job.settle()
+  }
+
+  /** Runs a job and decides how it will be settled. Throws only what undoes the whole group. */
+  async #attempt(job: Job): Promise<void> {
+    for (let attempt = 1; attempt <= attemptLimit; attempt++) {
+      this.#connection.command('savepoint job')
+      try {
+        const value = await job.work(this.#tx)
+        this.#connection.command('release job')
+        job.settle = () => job.resolve(value)
+        return
+      } catch (error) {
+        this.#connection.command('rollback to job')
+        this.#connection.command('release job')
+        job.settle = () => job.reject(error)
+        if (!(error instanceof StaleWriteError)) return
+      }
+    }
+    job.settle = () => job.reject(new StoreBusyError(`Gave up after ${attemptLimit} attempts: too contended.`))
+  }
+}
+
+function transactionOver(connection: Connection, clock: RealClock, wrapping: Wrapping): Transaction {
+  let depth = 0
+  return {
+    db: kyselyOver(connection),
+    clock,
+    wrapping,
+    async savepoint(work) {
+      depth += 1
+      const name = `level_${depth}`
+      connection.command(`savepoint ${name}`)
+      try {
+        // Not released here: the release of the job's own savepoint, or its rollback, ends this one too.
+        return await work()
+      } catch (error) {
+        connection.command(`rollback to ${name}`)
+        throw error
+      } finally {
+        depth -= 1
+      }
+    },
+    // Jobs run one at a time, and `begin immediate` keeps other processes out.
+    tryLock: async () => true,
+    lock: async () => {},
+    takeTurn: async () => {},
+  }
+}
+
+/** Runs `use` when no other connection has the lock it needs. Waits without blocking the thread. */
+async function whenUnlocked(system: System, use: () => void): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return use()
+    } catch (error) {
+      if (attempt === lockAttemptLimit || !isLocked(error)) throw asBusy(error) ?? error
+    }
+    const [random = 0] = system.randomBytes(1)
+    await system.sleep(1 + (random % 10))
+  }
+}
+
+/** Creates the file for its owner only; SQLite gives the files beside it the same mode. */
+function createPrivateFile(path: string): void {
+  if (path === ':memory:') return
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (error) {
+    // An existing file is not even opened: closing it would drop the locks this process may have on it.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  }
+}
+
+/** The database and what SQLite keeps beside it. */
+const ownFiles = ['', '-wal', '-shm', '-journal'] as const
+const otherUsers = 0o077
+
+/**
+ * Takes from other users what an existing file gave them: signing keys and the root keys are in it. It is not opened, for
+ * the reason above. @throws Error with one line where the file is somebody else's.
+ */
+function makePrivate(path: string): void {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode
+  if (mode === undefined || (mode & otherUsers) === 0) return
+  try {
+    chmodSync(path, 0o600)
+  } catch (cause) {
+    const found = (mode & 0o777).toString(8)
+    const { code } = cause as NodeJS.ErrnoException
+    throw new Error(`other users can open ${path} (mode ${found}), and it cannot be set to 600 (${code}).`)
+  }
+}

@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { firstTampered, recordAct } from '../../src/service/request/activity.ts'
+import { activityAfter } from '../../src/service/store/activity.ts'
+import type { Transaction } from '../../src/service/store/engine/store.ts'
+import type { ActivityRow } from '../../src/service/store/schema/credential-tables.ts'
+import { exchanged, postAgentKey } from '../credentials/requests.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { databases } from '../support/databases.ts'
+import { addAgent, addParty, addUserToken, createWorld, type World } from '../support/world.ts'
+
+describe.each(databases)('activity on $name', (database) => {
+  let world: World
+  let partyId: string
+  let agentId: string
+  const owner = () => ({ key: world.apiKey })
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+    const me = await world.whoami()
+    partyId = me.partyId
+    agentId = String(me.agentId)
+  })
+  afterAll(() => world.drop())
+
+  const list = async (query = '', sent = {}) =>
+    (await world.get(`/activity?limit=100${query}`, { ...owner(), ...sent })).json.data
+  const count = async () => Number((await list())[0]?.attributes.sequence ?? 0)
+
+  test('tells who did what, in which run, with which key and result', async () => {
+    const card = await world.issueCard({}, { instanceId: 'run told' })
+    const [first] = await list()
+    expect(first).toStrictEqual({
+      type: 'activity',
+      id: expect.stringMatching(/^act_[0-9a-f]{32}$/),
+      attributes: {
+        operation: 'issue_agent_card',
+        actorType: 'agent',
+        userId: null,
+        agentId,
+        instanceId: 'run told',
+        keyId: (await world.whoami()).keyId,
+        resourceIds: [card],
+        result: { httpStatus: 200, code: null },
+        sequence: 1,
+        previousHash: '0'.repeat(64),
+        hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        createdAt: new Date(world.system.now()).toISOString(),
+      },
+      relationships: {
+        party: { data: { type: 'party', id: partyId } },
+        customerParty: { data: null },
+      },
+    })
+    const purchase = (await world.authorize(card, 100, { instanceId: 'run told' })).json.data.id
+    const [second] = await list()
+    expect(second.attributes).toMatchObject({ resourceIds: [card, purchase], previousHash: first.attributes.hash })
+  })
+
+  test('has one row for each change and each recorded failure, none for a read, a replay or a gate', async () => {
+    const before = await count()
+    await world.get('/wallets')
+    await list()
+    expect(await count()).toBe(before)
+    const sent = { idempotencyKey: 'once' }
+    const missing = 'cit_missing'
+    const reverse = () => world.post(`/simulations/card-transactions/${missing}/reverse`, {}, sent)
+    expectRefusal(await reverse(), 'not_found')
+    expectRefusal(await reverse(), 'not_found')
+    expect(await count()).toBe(before + 1)
+    const [refused] = await list()
+    expect(refused.attributes).toMatchObject({
+      operation: 'simulate_card_reversal',
+      resourceIds: [missing],
+      result: { httpStatus: 404, code: 'not_found' },
+    })
+    expect((await world.post('/agent-cards', { currency: 'EUR' })).status).toBe(422)
+    expect((await list())[0].attributes).toMatchObject({
+      resourceIds: [],
+      result: { httpStatus: 422, code: 'invalid_value' },
+    })
+    const then = await count()
+    expect((await world.post('/agent-cards', {}, { key: world.apiKey })).status).toBe(403)
+    expect((await world.post('/agent-cards', {}, { instanceId: null })).status).toBe(400)
+    expect((await world.post('/agent-cards', {}, { key: 'ak_ntl_sandbox_wrong' })).status).toBe(401)
+    expect(await count()).toBe(then)
+  })
+
+  test('is kept of users, of keys and of tokens under the id of their key', async () => {
+    const { token, userId } = await addUserToken(world, partyId)
+    await world.post('/api-keys', { name: 'k' }, { key: token })
+    expect((await list())[0].attributes).toMatchObject({ actorType: 'user', userId, agentId: null })
+    await world.post('/api-keys', { name: 'k' }, owner())
+    const { keyId } = await world.whoami(world.apiKey)
+    expect((await list())[0].attributes).toMatchObject({ actorType: 'party', userId: null, agentId: null, keyId })
+    await world.issueCard({}, { key: await exchanged(world, world.agentKey) })
+    expect((await list())[0].attributes).toMatchObject({ actorType: 'agent', keyId: (await world.whoami()).keyId })
+  })
+
+  test('for a customer is kept with the party whose agent acted', async () => {
+    const customerPartyId = await world.customerPartyId()
+    const card = await world.issueCard({ customerPartyId })
+    const [row] = await list()
+    expect(row.attributes.resourceIds).toEqual([customerPartyId, card])
+    expect(row.relationships).toEqual({
+      party: { data: { type: 'party', id: partyId } },
+      customerParty: { data: { type: 'party', id: customerPartyId } },
+    })
+  })
+
+  test('is filtered by run, agent and resource', async () => {
+    const wallet = (await world.get('/wallets')).json.data[0].id
+    const second = await addAgent(world, partyId, wallet, ['cards.read'])
+    const card = await world.issueCard({}, { key: second.agentKey, instanceId: 'run 100%_' })
+    await world.authorize(card, 100, { key: second.agentKey, instanceId: 'run 2' })
+    const operations = async (query: string, sent = {}) =>
+      (await list(query, sent)).map(({ attributes }: { attributes: { operation: string } }) => attributes.operation)
+    expect(await operations(`&instanceId=${encodeURIComponent('run 100%_')}`)).toEqual(['issue_agent_card'])
+    const both = ['simulate_card_authorization', 'issue_agent_card']
+    expect(await operations(`&agentId=${second.agentId}`)).toEqual(both)
+    expect(await operations(`&resourceId=${card}`)).toEqual(both)
+    expect(await operations(`&resourceId=${card.slice(0, -1)}`)).toEqual([])
+    expect(await operations(`&resourceId=${card.replace(/\d/, '_')}`)).toEqual([])
+    expect(await operations(`&agentId=${second.agentId}&instanceId=run%202`)).toEqual(both.slice(0, 1))
+    // An agent sees what it did itself, whichever agent it asks for.
+    expect(await operations('', { key: second.agentKey })).toEqual(both)
+    expect(await operations(`&agentId=${agentId}`, { key: second.agentKey })).toEqual([])
+  })
+
+  test('is another party’s to no one', async () => {
+    const other = await addParty(world)
+    await world.issueCard({}, { key: other.agentKey })
+    expect(await list('', { key: other.apiKey })).toHaveLength(1)
+    const { id } = (await list())[0]
+    expect(await list(`&resourceId=${id}`, { key: other.apiKey })).toEqual([])
+    const cursor = (await world.get('/activity?limit=1', owner())).json.meta.pagination.nextCursor
+    expect((await world.get(`/activity?cursor=${cursor}`, { key: other.apiKey })).status).toBe(400)
+  })
+
+  test('is walked page by page', async () => {
+    const walked = []
+    let cursor = ''
+    do {
+      const { json } = await world.get(`/activity?limit=3${cursor}`, owner())
+      walked.push(...json.data)
+      cursor = json.meta.pagination.nextCursor === null ? '' : `&cursor=${json.meta.pagination.nextCursor}`
+    } while (cursor !== '')
+    expect(walked).toEqual(await list())
+    expect(walked.map(({ attributes }) => attributes.sequence)).toEqual(
+      Array.from({ length: walked.length }, (_, index) => walked.length - index),
+    )
+  })
+
+  test('stays one chain when requests come at once', async () => {
+    const before = await count()
+    const keys = await Promise.all([1, 2, 3].map(async () => (await postAgentKey(world, agentId)).json.data.attributes))
+    await Promise.all(keys.flatMap(({ agentKey: key }) => [1, 2, 3, 4].map(() => world.issueCard({}, { key }))))
+    expect(await count()).toBe(before + 15)
+    expect(await world.store.transaction((tx) => firstTampered(tx, partyId))).toBeNull()
+  })
+
+  describe('that was tampered with shows it:', () => {
+    const at = 3
+    const changes: [string, Partial<ActivityRow>][] = [
+      ['another operation', { operation: 'get_wallet' }],
+      ['another actor', { actorType: 'user' }],
+      ['another agent', { agentId: null }],
+      ['another run', { instanceId: 'another' }],
+      ['another key', { keyId: 'agk_other' }],
+      ['other resources', { resourceIds: '[]' }],
+      ['another result', { status: 201 }],
+      ['another time', { createdAtMs: 1 }],
+      ['another hash', { hash: 'f'.repeat(64) }],
+    ]
+
+    test.each(changes)('%s', async (_, change) => {
+      const tampered = world.store.transaction(async (tx) => {
+        const row = tx.db.updateTable('activity').set(change)
+        await row.where('partyId', '=', partyId).where('sequence', '=', at).execute()
+        throw new Found(await firstTampered(tx, partyId))
+      })
+      await expect(tampered).rejects.toEqual(new Found(at))
+      expect(await world.store.transaction((tx) => firstTampered(tx, partyId))).toBeNull()
+    })
+
+    test('a row that is missing', async () => {
+      const tampered = world.store.transaction(async (tx) => {
+        await tx.db.deleteFrom('activity').where('partyId', '=', partyId).where('sequence', '=', at).execute()
+        throw new Found(await firstTampered(tx, partyId))
+      })
+      await expect(tampered).rejects.toEqual(new Found(at + 1))
+    })
+
+    test('rows that were cut off the end, and stay missing when others follow', async () => {
+      const last = await count()
+      const cut = (further: (tx: Transaction) => Promise<unknown>) =>
+        world.store.transaction(async (tx) => {
+          await tx.db
+            .deleteFrom('activity')
+            .where('partyId', '=', partyId)
+            .where('sequence', '>', last - 2)
+            .execute()
+          await further(tx)
+          throw new Found(await firstTampered(tx, partyId))
+        })
+      await expect(cut(async () => {})).rejects.toEqual(new Found(last - 1))
+      const act = {
+        partyId,
+        operation: 'sign_in',
+        actorType: 'user',
+        keyId: 'usr_1',
+        status: 200,
+        resourceIds: [],
+      } as const
+      const grounds = { system: world.system, nowMs: world.system.now() }
+      await expect(cut((tx) => recordAct({ tx, ...grounds }, act))).rejects.toEqual(new Found(last + 1))
+      // An end that fits is not sealed by whoever has the database only.
+      const fitting = cut(async (tx) => {
+        const [row] = await activityAfter(tx, partyId, last - 3, 1)
+        const end = { sequence: last - 2, hash: row?.hash ?? '' }
+        await tx.db.updateTable('activityHeads').set(end).where('partyId', '=', partyId).execute()
+      })
+      await expect(fitting).rejects.toEqual(new Found(last - 1))
+      const headless = cut((tx) => tx.db.deleteFrom('activityHeads').where('partyId', '=', partyId).execute())
+      await expect(headless).rejects.toEqual(new Found(last - 1))
+    })
+  })
+})
+
+/** Undoes the tampering, and tells what was found. */
+class Found extends Error {
+  constructor(sequence: number | null) {
+    super(`found ${sequence}`)
+  }
+}

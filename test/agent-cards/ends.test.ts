@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { scopes } from '../../src/core/permissions.ts'
+import { proveBooks } from '../ledger/books.ts'
+import { databases } from '../support/databases.ts'
+import { addAgent, addDelegation, addKey, addParty, createWorld, type World } from '../support/world.ts'
+
+describe.each(databases)('cards end with the right of their agent on $name', (database) => {
+  let world: World
+  let partyId: string
+  let agentId: string
+  let customerId: string
+  beforeEach(async () => {
+    world = await createWorld(database)
+    const me = await world.whoami()
+    partyId = me.partyId
+    agentId = String(me.agentId)
+    customerId = await world.customerPartyId()
+  })
+  afterEach(async () => {
+    await proveBooks(world.store)
+    await world.drop()
+  })
+
+  const owner = () => ({ key: world.apiKey })
+  const customersKey = () => addKey(world, { partyId: customerId, agentId: null, scopes })
+  const done = async (method: string, path: string, attributes?: object) => {
+    const answer = await world.send(method, path, { ...owner(), attributes })
+    expect(answer.status, answer.text).toBe(200)
+  }
+  const expectEnded = async (cardId: string, key: string) => {
+    expect((await world.get(`/agent-cards/${cardId}`, { key })).json.data.attributes.status).toBe('expired')
+    const { attributes } = (await world.authorize(cardId, 100, { key })).json.data
+    expect(attributes).toMatchObject({ status: 'declined', decline: { code: 'single_use_card_expired' } })
+  }
+  const expectUsable = async (cardId: string, key: string) =>
+    expect((await world.authorize(cardId, 100, { key })).json.data.attributes.status).toBe('authorized')
+  const walletId = async () => (await world.get('/wallets', owner())).json.data[0].id as string
+
+  test.each(['delete', 'detach'])('%s of the agent: its own cards', async (way) => {
+    const wallet = await walletId()
+    const other = await addAgent(world, partyId, wallet, ['cards.read'])
+    const [mine, others] = [await world.issueCard(), await world.issueCard({}, { key: other.agentKey })]
+    await done('DELETE', way === 'delete' ? `/agents/${agentId}` : `/wallets/${wallet}/agents/${agentId}`)
+    await expectEnded(mine, world.apiKey)
+    await expectUsable(others, world.apiKey)
+  })
+
+  test('attaching it again brings no card back', async () => {
+    const [wallet, card] = [await walletId(), await world.issueCard()]
+    await done('DELETE', `/wallets/${wallet}/agents/${agentId}`)
+    await done('POST', `/wallets/${wallet}/agents`, { agentId })
+    await expectEnded(card, world.apiKey)
+    await expectUsable(await world.issueCard(), world.apiKey)
+  })
+
+  test('what was authorized before goes on', async () => {
+    const card = await world.issueCard()
+    const { id } = (await world.authorize(card, 100)).json.data
+    await done('DELETE', `/agents/${agentId}`)
+    expect((await world.get(`/agent-cards/${card}`, owner())).json.data.attributes.status).toBe('used')
+    await done('POST', `/simulations/card-transactions/${id}/capture`, { amount: 100, currency: 'USD' })
+  })
+
+  test.each([
+    ['the agent is deleted', () => ['DELETE', `/agents/${agentId}`]],
+    ['the customer is removed', () => ['DELETE', `/customers/${customerId}`]],
+    ['the agent is removed from the customer', () => ['DELETE', `/customers/${customerId}/agents/${agentId}`]],
+    ['the customer is removed from the agent', () => ['DELETE', `/agents/${agentId}/customers/${customerId}`]],
+    ['the customer revokes', () => ['POST', `/simulations/customers/${customerId}/agents/${agentId}/revoke`]],
+    ['the customer disconnects', () => ['POST', `/simulations/customers/${customerId}/disconnect`]],
+  ] as const)("a customer's cards end when %s, no other's", async (_, request) => {
+    const second = await addParty(world)
+    await addDelegation(world, { customerPartyId: second.partyId, agentPartyId: partyId, agentId })
+    const card = await world.issueCard({ customerPartyId: customerId })
+    const [kept, own] = [await world.issueCard({ customerPartyId: second.partyId }), await world.issueCard()]
+    const [method = '', path = ''] = request()
+    await done(method, path)
+    await expectEnded(card, await customersKey())
+    const still = path === `/agents/${agentId}` ? expectEnded : expectUsable
+    await still(kept, second.apiKey)
+    await still(own, world.apiKey)
+  })
+})

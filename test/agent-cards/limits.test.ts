@@ -1,0 +1,217 @@
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { proveBooks } from '../ledger/books.ts'
+import { created, ok, type Payer, payer } from '../payments/payer.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { databases } from '../support/databases.ts'
+import { type Answer, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
+
+const merchant = { name: 'Books' }
+const usd = { currency: 'USD' }
+const hourMs = 3_600_000
+
+describe.each(databases)('limits bind cards on $name', (database) => {
+  let world: World
+  let self: Payer
+  let other: OtherParty
+  let own: { partyId: string; agentId: string }
+  beforeEach(async () => {
+    world = await createWorld(database)
+    self = payer(world)
+    other = await addParty(world)
+    own = (await world.whoami()) as typeof own
+  })
+  afterEach(async () => {
+    await proveBooks(world.store)
+    await world.drop()
+  })
+
+  const issue = (maximumAmount: number, more: object = {}) =>
+    world.post('/agent-cards', { merchant, maximumAmount, ...usd, ...more })
+  const authorize = (cardId: string, amount: number, more: object = {}, key = world.agentKey) =>
+    world.post(`/simulations/agent-cards/${cardId}/authorize`, { amount, ...usd, merchant, ...more }, { key })
+  const buy = async (amount: number, more: object = {}) => authorize(created(await issue(amount, more)), amount, more)
+  const act = (id: string, action: string, attributes: object = {}) =>
+    world.post(`/simulations/card-transactions/${id}/${action}`, attributes)
+  const pay = async (amount: number) => {
+    const answer = await self.pay(amount, { type: 'party_id', value: other.partyId })
+    return ok(answer).json.data.attributes.status as string
+  }
+
+  test('a card above the limit of a transaction is refused, saying the limit', async () => {
+    await self.setLimits('agents', own.agentId, { perTransaction: 500 })
+    const refused = await issue(501)
+    expectAboveLimit(refused)
+    expect(refused.json.errors[0].detail).toContain('at most 500')
+    expect(ok(await buy(500)).json.data.attributes.status).toBe('authorized')
+    await self.setLimits('agents', own.agentId, null)
+    expect(ok(await buy(501)).json.data.attributes.status).toBe('authorized')
+  })
+
+  test("of a customer: the grant's limits count, the agent's own do not", async () => {
+    const customerPartyId = await world.customerPartyId()
+    const acting = { customerPartyId }
+    await self.setLimits('agents', own.agentId, { perTransaction: 1, perDay: 1 })
+    await self.setLimits('delegations', await self.delegationId(customerPartyId), { perTransaction: 500, perDay: 800 })
+    expectAboveLimit(await issue(100_000, acting))
+    expect(ok(await buy(500, acting)).json.data.attributes.status).toBe('authorized')
+    expectRefusal(await buy(301, acting), 'conflict')
+    expect(ok(await buy(300, acting)).json.data.attributes.status).toBe('authorized')
+    expect(await self.balance({}, `?customerPartyId=${customerPartyId}`)).toMatchObject({ available: 99_200 })
+  })
+
+  test('a purchase that would pass the day is refused with the reason, and the card stays unused', async () => {
+    await self.setLimits('agents', own.agentId, { perDay: 1000 })
+    ok(await buy(600))
+    const card = created(await issue(500))
+    const refused = await authorize(card, 500)
+    expectRefusal(refused, 'conflict')
+    expect(refused.json.errors[0].detail).toContain('1100 cents of at most 1000 per day')
+    // The owner rehearses with the card of the agent, whose limits bind it all the same.
+    expectRefusal(await authorize(card, 401, {}, world.apiKey), 'conflict')
+    expect(ok(await world.get(`/agent-cards/${card}`)).json.data.attributes.status).toBe('active')
+    expect(await self.balance()).toMatchObject({ available: 250_000 - 600 })
+    // A decline comes first: it is the merchant's answer, and moves nothing either.
+    expect(ok(await authorize(card, 501)).json.data.attributes.decline.code).toBe('single_use_amount_over_maximum')
+    expect(ok(await authorize(card, 400)).json.data.attributes.status).toBe('authorized')
+  })
+
+  test('a limit that was lowered after the card was issued binds it too', async () => {
+    const card = created(await issue(500))
+    await self.setLimits('agents', own.agentId, { perTransaction: 300 })
+    expectRefusal(await authorize(card, 301), 'conflict')
+    ok(await authorize(card, 300))
+  })
+
+  test('a captured hold counts once, a released one no more, a partial capture by its amount', async () => {
+    await self.setLimits('agents', own.agentId, { perDay: 1000, perMonth: 1500 })
+    const [first, second, third] = [created(await buy(400)), created(await buy(300)), created(await buy(300))]
+    expect(await pay(1)).toBe('IN_REVIEW')
+    ok(await act(first, 'capture', { amount: 400, ...usd }))
+    expect(await pay(1)).toBe('IN_REVIEW')
+    ok(await act(second, 'capture', { amount: 100, ...usd }))
+    expect(await pay(200)).toBe('COMPLETED')
+    expect(await pay(1)).toBe('IN_REVIEW')
+    ok(await act(third, 'reverse'))
+    expectRefusal(await buy(301), 'conflict')
+    ok(await buy(300))
+    world.system.pass(12 * hourMs)
+    // A new day, the same month: 400 + 100 + 200 + 300 were spent in it.
+    const refused = await buy(501)
+    expectRefusal(refused, 'conflict')
+    expect(refused.json.errors[0].detail).toContain('per month')
+    ok(await buy(500))
+  })
+
+  test('what waits for a decision does not count, so one large request sends no later one to review', async () => {
+    await self.setLimits('agents', own.agentId, { perDay: 1000 })
+    expect(await pay(5000)).toBe('IN_REVIEW')
+    expect(await pay(600)).toBe('COMPLETED')
+    ok(await buy(400))
+    expect(await pay(1)).toBe('IN_REVIEW')
+  })
+
+  test('purchases and payments agree with a model, whatever happens to them', async () => {
+    const limits = { perTransaction: 500, perDay: 1200, perMonth: 2600 }
+    const amount = fc.constantFrom(1, 100, 250, 500, 501)
+    const step = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ do: fc.constant('buy' as const), amount }) },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant('pay' as const), amount }) },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant('capture' as const), amount }) },
+      { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('reverse', 'expire', 'advance'), amount }) },
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 25 }), async (steps) => {
+        const party = await addParty(world)
+        await self.setLimits('agents', party.agentId, limits)
+        const model = new Model(limits, world.system.now())
+        for (const one of steps) await model.take(one, rehearsal(world, party.agentKey, other.partyId))
+      }),
+      { numRuns: 12 },
+    )
+  })
+})
+
+function expectAboveLimit(answer: Answer): void {
+  const error = { code: 'invalid_value', status: '422', source: { pointer: '/data/attributes/maximumAmount' } }
+  expect(answer.json.errors).toMatchObject([{ ...error, meta: { maximum: 500 } }])
+}
+
+/** What a step of the model asks the service; each answers in one word, and a purchase with its id too. */
+function rehearsal(world: World, key: string, payeePartyId: string) {
+  const sent = { key }
+  return {
+    pass: (ms: number) => world.system.pass(ms),
+    buy: async (amount: number): Promise<{ word: string; id: string }> => {
+      const card = await world.post('/agent-cards', { merchant, maximumAmount: amount, ...usd }, sent)
+      if (card.status !== 200) return { word: `issue ${card.status}`, id: '' }
+      const answer = await world.authorize(card.json.data.id, amount, sent)
+      return { word: `${answer.status}`, id: answer.status === 200 ? answer.json.data.id : '' }
+    },
+    pay: async (amount: number) => {
+      const counterparty = { type: 'party_id', value: payeePartyId }
+      return ok(await world.post('/payments', { amount, counterparty }, sent)).json.data.attributes.status as string
+    },
+    act: async (id: string, action: string, attributes: object) =>
+      (await world.post(`/simulations/card-transactions/${id}/${action}`, attributes, sent)).status,
+  }
+}
+
+interface Purchase {
+  id: string
+  amount: number
+  counted: number
+  held: boolean
+  atMs: number
+}
+
+/** What counts against the limits, told independently of the service: by its day, as long as it stands. */
+class Model {
+  readonly limits: { perTransaction: number; perDay: number; perMonth: number }
+  nowMs: number
+  readonly spent: { atMs: number; counted: number }[] = []
+  readonly purchases: Purchase[] = []
+
+  constructor(limits: Model['limits'], nowMs: number) {
+    this.limits = limits
+    this.nowMs = nowMs
+  }
+
+  async take(step: { do: string; amount: number }, service: ReturnType<typeof rehearsal>): Promise<void> {
+    const { amount } = step
+    const open = this.purchases.findLast(({ held }) => held)
+    if (step.do === 'buy') {
+      const { word, id } = await service.buy(amount)
+      const expected = amount > this.limits.perTransaction ? 'issue 422' : this.fits(amount) ? '200' : '409'
+      expect(word).toBe(expected)
+      if (word !== '200') return
+      const purchase = { id, amount, counted: amount, held: true, atMs: this.nowMs }
+      this.purchases.push(purchase)
+      this.spent.push(purchase)
+    } else if (step.do === 'pay') {
+      const within = amount <= this.limits.perTransaction && this.fits(amount)
+      expect(await service.pay(amount)).toBe(within ? 'COMPLETED' : 'IN_REVIEW')
+      if (within) this.spent.push({ atMs: this.nowMs, counted: amount })
+    } else if (step.do === 'advance') {
+      this.nowMs += 7 * hourMs
+      service.pass(7 * hourMs)
+    } else if (open !== undefined) {
+      const captured = step.do === 'capture' ? Math.min(amount, open.amount) : 0
+      const attributes = step.do === 'capture' ? { amount: captured, ...usd } : {}
+      expect(await service.act(open.id, step.do, attributes)).toBe(200)
+      Object.assign(open, { held: false, counted: captured })
+    }
+  }
+
+  private fits(amount: number): boolean {
+    return this.within(10) + amount <= this.limits.perDay && this.within(7) + amount <= this.limits.perMonth
+  }
+
+  /** What counts of those whose date begins with the same digits as today's: ten of a day, seven of a month. */
+  private within(digits: number): number {
+    const date = (ms: number) => new Date(ms).toISOString().slice(0, digits)
+    return this.spent
+      .filter(({ atMs }) => date(atMs) === date(this.nowMs))
+      .reduce((total, { counted }) => total + counted, 0)
+  }
+}

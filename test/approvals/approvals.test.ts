@@ -1,0 +1,263 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { proveBooks } from '../ledger/books.ts'
+import { created, ok, type Payer, payer } from '../payments/payer.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { databases } from '../support/databases.ts'
+import { addAgent, addKey, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
+
+describe.each(databases)('approvals on $name', (database) => {
+  let world: World
+  let self: Payer
+  let other: OtherParty
+  let own: { partyId: string; agentId: string }
+  let to: { type: string; value: string }
+
+  beforeEach(async () => {
+    world = await createWorld(database)
+    self = payer(world)
+    other = await addParty(world)
+    own = (await world.whoami()) as typeof own
+    to = { type: 'party_id', value: other.partyId }
+    await self.setLimits('agents', own.agentId, { perTransaction: 1000 })
+  })
+  afterEach(async () => {
+    await proveBooks(world.store)
+    await world.drop()
+  })
+
+  const byParty = () => ({ key: world.apiKey })
+  const review = async (amount = 1001, counterparty: object = to) => {
+    const id = created(await self.pay(amount, counterparty))
+    expect(await self.status(id)).toBe('IN_REVIEW')
+    return { id, approval: await self.approvalOf(id) }
+  }
+
+  test('are what the spec shows; a payment in review moves nothing', async () => {
+    const { id, approval } = await review()
+    expect(await self.balance()).toMatchObject({ available: 250_000, total: 250_000 })
+    expect(approval).toStrictEqual({
+      type: 'approval',
+      id: expect.stringMatching(/^apr_[0-9a-f]{32}$/),
+      attributes: {
+        status: 'pending',
+        target: { type: 'payment', id },
+        payment: { amount: 1001, currency: 'USD' },
+        reasons: [
+          {
+            type: 'limitExceeded',
+            limitType: 'perTransactionAmount',
+            limitAmount: 1000,
+            actualAmount: 1001,
+            currency: 'USD',
+          },
+        ],
+        customer: null,
+        ach: null,
+        realtime: null,
+        wire: null,
+        initiator: {
+          actorType: 'agent',
+          agent: {
+            id: own.agentId,
+            name: 'Sandbox shopper',
+            owner: { partyId: own.partyId, name: 'Sandbox Organization' },
+          },
+        },
+        denialReason: null,
+        createdAt: '2026-01-15T12:00:00.000Z',
+        updatedAt: '2026-01-15T12:00:00.000Z',
+        resolvedAt: null,
+      },
+    })
+    expect(ok(await world.get(`/approvals/${approval.id}`)).json.data).toStrictEqual(approval)
+    world.system.pass(60_000)
+    const approved = ok(await self.approve(approval.id, byParty())).json.data
+    const at = '2026-01-15T12:01:00.000Z'
+    expect(approved).toStrictEqual({
+      ...approval,
+      attributes: { ...approval.attributes, status: 'approved', updatedAt: at, resolvedAt: at },
+    })
+    expect(await self.balance()).toMatchObject({ available: 248_999, total: 248_999 })
+    const payment = ok(await world.get(`/payments/${id}`)).json.data
+    expect(payment.attributes).toMatchObject({ status: 'COMPLETED', agentId: own.agentId, instanceId: 'run 1' })
+    expect(payment.relationships.transaction.data).not.toBeNull()
+  })
+
+  test('keep the claim link of somebody unknown, and hold the money once approved', async () => {
+    const { data } = ok(await self.pay(2000, { type: 'phone', value: '+14155550100' })).json
+    expect(data.attributes).toMatchObject({ status: 'IN_REVIEW', claimLink: expect.any(String) })
+    ok(await self.approve((await self.approvalOf(data.id)).id, byParty()))
+    expect(await self.status(data.id)).toBe('PENDING_CLAIM')
+    expect(await self.balance()).toMatchObject({ available: 248_000, total: 250_000 })
+    ok(await self.claim(data.id))
+    expect(await self.balance()).toMatchObject({ available: 248_000, total: 248_000 })
+  })
+
+  test('are denied with a reason, or none, with a body, or none', async () => {
+    for (const [body, kept] of [
+      [{ reason: 'Not this one.' }, 'Not this one.'],
+      [{}, null],
+      [undefined, null],
+    ] as const) {
+      const { id, approval } = await review()
+      const { data } = ok(await self.deny(approval.id, body, byParty())).json
+      expect(data.attributes).toMatchObject({ status: 'denied', denialReason: kept, resolvedAt: expect.any(String) })
+      expect(await self.status(id)).toBe('APPROVAL_DENIED')
+    }
+    const { approval } = await review()
+    const answer = await self.deny(approval.id, { reason: 'x'.repeat(501) }, byParty())
+    expectRefusal(answer, 'invalid_value', { status: 422, source: { pointer: '/data/attributes/reason' } })
+    const flat = await world.send('POST', `/approvals/${approval.id}/deny`, { ...byParty(), body: '{}' })
+    expect(ok(flat).json.data.attributes.status).toBe('denied')
+    expect(await self.balance()).toMatchObject({ available: 250_000 })
+  })
+
+  test('are canceled with the payment', async () => {
+    const { id, approval } = await review()
+    ok(await self.cancel(id))
+    const { attributes } = ok(await world.get(`/approvals/${approval.id}`)).json.data
+    expect(attributes).toMatchObject({ status: 'canceled', resolvedAt: expect.any(String), denialReason: null })
+    expectRefusal(await self.approve(approval.id, byParty()), 'conflict')
+  })
+
+  test('take an idempotency key and no body; an agent needs no instance id', async () => {
+    const { approval } = await review()
+    const source = { header: 'Idempotency-Key' }
+    expectRefusal(await self.approve(approval.id, { ...byParty(), idempotencyKey: null }), 'invalid_value', { source })
+    const body = await self.approve(approval.id, { ...byParty(), attributes: {} })
+    expectRefusal(body, 'invalid_value', { source: { pointer: '' } })
+    const sent = { ...byParty(), idempotencyKey: 'approve it', instanceId: null }
+    const first = ok(await self.approve(approval.id, sent))
+    expect(ok(await self.approve(approval.id, sent)).text).toBe(first.text)
+    expectRefusal(await self.approve(approval.id, byParty()), 'conflict')
+    expect(await self.balance()).toMatchObject({ available: 248_999 })
+  })
+
+  test('look at the funds and the wallets again', async () => {
+    const { id, approval } = await review(200_000)
+    ok(await self.pay(100_000, to, {}, byParty()))
+    expectRefusal(await self.approve(approval.id, byParty()), 'conflict')
+    expect(await self.status(id)).toBe('IN_REVIEW')
+    expect((await self.approvalOf(id)).attributes.status).toBe('pending')
+    await self.freeze(own.partyId)
+    ok(
+      await world.post(
+        `/simulations/customers/${other.partyId}/transfers/deposit`,
+        { amount: 1 },
+        { key: other.apiKey },
+      ),
+    )
+    expectRefusal(await self.approve(approval.id, byParty()), 'conflict')
+    await self.freeze(own.partyId, 'active')
+    ok(await world.post(`/simulations/customers/${own.partyId}/transfers/deposit`, { amount: 50_000 }))
+    await self.freeze(other.partyId)
+    expectRefusal(await self.approve(approval.id, byParty()), 'conflict')
+    await self.freeze(other.partyId, 'active')
+    ok(await self.approve(approval.id, byParty()))
+    expect(await self.balance()).toMatchObject({ available: 0, total: 0 })
+  })
+
+  test('by an agent: not of what an agent asked for, but of what a key or a user did', async () => {
+    const { approval } = await review()
+    const [wallet] = ok(await world.get('/wallets')).json.data
+    const second = await addAgent(world, own.partyId, wallet.id, ['payments.read', 'payments.create'])
+    for (const key of [world.agentKey, second.agentKey]) {
+      expectRefusal(await self.approve(approval.id, { key }), 'forbidden')
+    }
+    await self.setLimits('parties', own.partyId, { perTransaction: 500 })
+    const user = await self.userToken(own.partyId)
+    for (const key of [world.apiKey, user.credential]) {
+      const id = created(await self.pay(501, to, {}, { key }))
+      const asked = await self.approvalOf(id)
+      expect(asked.attributes.initiator).toEqual({ actorType: key === world.apiKey ? 'api' : 'user', agent: null })
+      ok(await self.approve(asked.id, { key: second.agentKey }))
+    }
+    const third = await addAgent(world, own.partyId, wallet.id, ['payments.read'])
+    const id = created(await self.pay(501, to, {}, byParty()))
+    expectRefusal(await self.approve((await self.approvalOf(id)).id, { key: third.agentKey }), 'forbidden')
+  })
+
+  test('by a user above USD 500.00: only with a recent second factor', async () => {
+    const user = await self.userToken(own.partyId)
+    const key = { key: user.credential }
+    ok(await self.approve((await review(50_000)).approval.id, key))
+    const { approval } = await review(50_001)
+    const refused = await self.approve(approval.id, key)
+    expectRefusal(refused, 'mfa_required')
+    expect(refused.json.errors[0].detail).toMatch(/https?:\/\/\S+\/verify/)
+    await user.verify(world.system.now() - 16 * 60_000)
+    expectRefusal(await self.approve(approval.id, key), 'mfa_required')
+    await user.verify(world.system.now())
+    ok(await self.approve(approval.id, key))
+    ok(await self.approve((await review(60_000)).approval.id, byParty()))
+  })
+
+  test('move the money once when a hundred requests race', async () => {
+    const { id, approval } = await review(1500)
+    const keys = Array.from({ length: 100 }, (_, index) => ({ ...byParty(), idempotencyKey: `race ${index}` }))
+    const answers = await Promise.all(
+      keys.map((sent, index) =>
+        index % 10 === 9 ? self.deny(approval.id, {}, sent) : self.approve(approval.id, sent),
+      ),
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    for (const answer of answers.filter(({ status }) => status !== 200)) expectRefusal(answer, 'conflict')
+    const moved = (await self.status(id)) === 'COMPLETED' ? 1500 : 0
+    expect(await self.balance()).toMatchObject({ available: 250_000 - moved, total: 250_000 - moved })
+    expect(ok(await world.get('/transactions')).json.data).toHaveLength(moved === 0 ? 0 : 1)
+  })
+
+  test('race with cancellations and keep the books', async () => {
+    const many = []
+    for (let count = 0; count < 5; count++) many.push(await review(1500 + count))
+    const told = await Promise.all(
+      many.map(({ id, approval }) =>
+        Promise.all([self.cancel(id), self.approve(approval.id, byParty()), self.deny(approval.id, {}, byParty())]),
+      ),
+    )
+    for (const answers of told) expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
+    for (const { id, approval } of many) {
+      const { status } = ok(await world.get(`/approvals/${approval.id}`)).json.data.attributes
+      const expected = { approved: 'COMPLETED', denied: 'APPROVAL_DENIED', canceled: 'CANCELED' }
+      expect(await self.status(id)).toBe(expected[status as keyof typeof expected])
+    }
+  })
+
+  test('are listed newest first, by status and by page, and only the own ones', async () => {
+    const found = []
+    for (let count = 0; count < 4; count++) {
+      world.system.pass(1000)
+      found.unshift((await review()).approval.id)
+    }
+    ok(await self.approve(found[0], byParty()))
+    ok(await self.deny(found[1], {}, byParty()))
+    const ids = async (query: string, key = world.apiKey) =>
+      ok(await world.get(`/approvals${query}`, { key })).json.data.map(({ id }: { id: string }) => id)
+    expect(await ids('')).toEqual(found)
+    expect(await ids('', world.agentKey)).toEqual(found)
+    expect(await ids('', other.apiKey)).toEqual([])
+    expect(await ids('?status=approved')).toEqual([found[0]])
+    expect(await ids('?status=pending')).toEqual(found.slice(2))
+    expect(await ids('?status=canceled')).toEqual([])
+    const first = ok(await world.get('/approvals?limit=3', byParty())).json
+    expect(first.data).toHaveLength(3)
+    expect(await ids(`?limit=3&cursor=${first.meta.pagination.nextCursor}`)).toEqual([found[3]])
+    expectRefusal(await world.get('/approvals?status=APPROVED'), 'invalid_value', { source: { parameter: 'status' } })
+  })
+
+  test("of somebody else's are like none", async () => {
+    const { approval } = await review()
+    const none = `apr_${'0'.repeat(32)}`
+    const scoped = await addKey(world, { partyId: own.partyId, agentId: null, scopes: ['payments.read'] })
+    for (const id of [approval.id, none]) {
+      for (const key of [other.apiKey, other.agentKey]) {
+        expectRefusal(await world.get(`/approvals/${id}`, { key }), 'not_found')
+        expectRefusal(await self.approve(id, { key }), 'not_found')
+        expectRefusal(await self.deny(id, {}, { key }), 'not_found')
+      }
+    }
+    expectRefusal(await self.approve(approval.id, { key: scoped }), 'forbidden')
+    expectRefusal(await self.deny(approval.id, {}, { key: scoped }), 'forbidden')
+    ok(await world.get(`/approvals/${approval.id}`, { key: scoped }))
+  })
+})

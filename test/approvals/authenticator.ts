@@ -1,0 +1,185 @@
+import { createHmac } from 'node:crypto'
+import { newId, sha256 } from '../../src/core/system.ts'
+import { insertSession } from '../../src/service/store/sign-ins.ts'
+import type { Visitor } from '../pages/oauth-site.ts'
+import { created, type Payer, payer } from '../payments/payer.ts'
+import type { FakeSystem } from '../support/fake-system.ts'
+import { type Answer, addParty, addUserToken, type OtherParty, type World } from '../support/world.ts'
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+
+/** What an authenticator app shows at that moment, by RFC 4226 and 6238 and without the service's library. */
+export function codeAt(base32: string, ms: number): string {
+  const counter = Buffer.alloc(8)
+  counter.writeBigUInt64BE(BigInt(Math.floor(ms / 30_000)))
+  const mac = createHmac('sha1', keyOf(base32)).update(counter).digest()
+  const offset = (mac.at(-1) ?? 0) & 15
+  return String((mac.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0')
+}
+
+/** The bytes that a base32 text stands for (RFC 4648). */
+export function keyOf(base32: string): Buffer {
+  const bits = [...base32].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('')
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
+}
+
+/** A code that no step near to the moment has. */
+export function wrongCode(base32: string, ms: number): string {
+  const near = new Set(Array.from({ length: 41 }, (_, index) => codeAt(base32, ms + (index - 20) * 30_000)))
+  for (let code = 0; ; code++) {
+    const text = String(code).padStart(6, '0')
+    if (!near.has(text)) return text
+  }
+}
+
+interface Sheet {
+  status: number
+  headers: Headers
+  text: string
+}
+
+export interface Approver {
+  userId: string
+  key: string
+  approve(approvalId: string, idempotencyKey?: string): Promise<Answer>
+  /** The address that the refusal of a large approval names. */
+  challenge(): Promise<string>
+  /** Of their authenticator app. */
+  secret: string
+}
+
+/** A world in which payments wait for approvals, and what people do in a browser. */
+export interface Checks {
+  self: Payer
+  other: OtherParty
+  partyId: string
+  /** A payment of that many cents that waits, and its approval. */
+  review(amount: number): Promise<{ paymentId: string; approvalId: string }>
+  /** A user who has set up an app, half a minute before at the least. */
+  approver(): Promise<Approver>
+  /** A user without an app. */
+  newcomer(): Promise<{ userId: string; key: string }>
+  /** Opens an address in a browser in which the user is signed in whom the address names, or another one, or nobody. */
+  open(url: string, userId?: string | null): Promise<Sheet>
+  /** Sends a form from the page at the address as that page shows it. */
+  send(url: string, fields: Record<string, string>, sent?: Sent): Promise<Sheet>
+  submit(url: string, code: string, headers?: Record<string, string>): Promise<Sheet>
+  /** The secret of the app of the user whom the address names. */
+  secretAt(url: string): Promise<string>
+  /** A cookie of a new session of the user's. */
+  cookieOf(userId: string): Promise<string>
+}
+
+interface Sent {
+  userId?: string | null
+  headers?: Record<string, string>
+}
+
+export const origin = 'http://127.0.0.1:4010'
+
+export async function checks(world: World): Promise<Checks> {
+  const self = payer(world)
+  const other = await addParty(world)
+  const { partyId, agentId } = await world.whoami()
+  await self.setLimits('agents', String(agentId), { perTransaction: 100 })
+  const fetch = async (request: Request): Promise<Sheet> => {
+    const response = await world.service.fetch(request)
+    return { status: response.status, headers: response.headers, text: await response.text() }
+  }
+  const review: Checks['review'] = async (amount) => {
+    const paymentId = created(await self.pay(amount, { type: 'party_id', value: other.partyId }))
+    return { paymentId, approvalId: (await self.approvalOf(paymentId)).id }
+  }
+  const cookies = new Map<string, string>()
+  const secrets = new Map<string, string>()
+  const cookieOf = async (userId: string) => {
+    const secret = newId('session', world.system, world.system.now())
+    const nowMs = world.system.now()
+    const row = { idHash: sha256(secret), userId, createdAtMs: nowMs, expiresAtMs: nowMs + 365 * 86_400_000 }
+    await world.store.transaction((tx) => insertSession(tx, row))
+    return `payments_session=${secret}`
+  }
+  const cookieFor = async (userId: string | null): Promise<Record<string, string>> => {
+    if (userId === null) return {}
+    const cookie = cookies.get(userId) ?? (await cookieOf(userId))
+    cookies.set(userId, cookie)
+    return { Cookie: cookie }
+  }
+  /** Of the forms that were shown: a page that has changed since takes them all the same. */
+  const tokens = new Map<string, string>()
+  const open: Checks['open'] = async (url, userId = userIn(url)) => {
+    const sheet = await fetch(new Request(url, { headers: await cookieFor(userId) }))
+    const token = /name="formToken" value="([^"]*)"/.exec(sheet.text)?.[1]
+    if (token !== undefined) tokens.set(`${url} ${userId}`, token)
+    return sheet
+  }
+  const send: Checks['send'] = async (url, fields, { userId = userIn(url), headers = own } = {}) => {
+    if (!tokens.has(`${url} ${userId}`)) await open(url, userId)
+    const formToken = tokens.get(`${url} ${userId}`) ?? ''
+    const body = new URLSearchParams({ formToken, ...fields })
+    return fetch(new Request(url, { method: 'POST', body, headers: { ...headers, ...(await cookieFor(userId)) } }))
+  }
+  const newcomer = async () => {
+    const { userId, token } = await addUserToken(world, partyId)
+    return { userId, key: token }
+  }
+  const enrol = async (userId: string) => {
+    const address = `${origin}/second-factor`
+    const secret = secretIn(await send(address, { step: 'begin' }, { userId }))
+    const { status, text } = await send(address, { code: codeAt(secret, world.system.now()) }, { userId })
+    if (status !== 303) throw new Error(text)
+    world.system.pass(60_000)
+    secrets.set(userId, secret)
+    return secret
+  }
+  return {
+    self,
+    other,
+    partyId,
+    review,
+    newcomer,
+    approver: async () => {
+      const { userId, key } = await newcomer()
+      const secret = await enrol(userId)
+      const approve: Approver['approve'] = (id, idempotencyKey) =>
+        self.approve(id, { key, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) })
+      const challenge = async () => addressIn(await approve((await review(50_001)).approvalId))
+      return { userId, key, approve, challenge, secret }
+    },
+    open,
+    send,
+    cookieOf,
+    submit: (url, code, headers = own) => send(url, { code }, { headers }),
+    secretAt: async (url) => secrets.get(String(userIn(url))) ?? (await enrol(String(userIn(url)))),
+  }
+}
+
+const own = { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }
+
+function userIn(url: string): string | null {
+  return /usr_[0-9a-f]{32}/.exec(url)?.[0] ?? null
+}
+
+/** The secret that the page shows when an app is set up. */
+export function secretIn({ text }: Sheet): string {
+  const secret = /<code>([A-Z2-7]{32})<\/code>/.exec(text)?.[1]
+  if (secret === undefined) throw new Error('The page shows no secret.')
+  return secret
+}
+
+/** Sets up the app of who is signed in at a browser without a screen, with the code before the present one; gives its secret. */
+export async function enrolAt(visitor: Visitor, system: FakeSystem): Promise<string> {
+  const page = '/second-factor'
+  await visitor.open(page)
+  const secret = secretIn(await visitor.send(page, { step: 'begin' }))
+  const { status, text } = await visitor.send(page, { code: codeAt(secret, system.now() - 30_000) })
+  if (status !== 303) throw new Error(text)
+  return secret
+}
+
+/** The address that a 428 names. */
+export function addressIn(answer: Answer): string {
+  const address = /http:\/\/\S+\/verify\/\S+$/.exec(answer.json.errors?.[0]?.detail)?.[0]
+  if (answer.status !== 428 || address === undefined) throw new Error(answer.text)
+  return address
+}

@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { proveBooks } from '../ledger/books.ts'
+import { ok } from '../payments/payer.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { databases } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { addressIn, type Checks, checks, codeAt, keyOf, secretIn, wrongCode } from './authenticator.ts'
+
+const minute = 60_000
+
+describe.each(databases)('a user’s approval above USD 500.00 on $name', (database) => {
+  let world: World
+  let us: Checks
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+    us = await checks(world)
+    for (let count = 0; count < 40; count++) {
+      ok(await world.post(`/simulations/customers/${us.partyId}/transfers/deposit`, { amount: 100_000 }))
+    }
+  })
+  afterAll(async () => {
+    await proveBooks(world.store)
+    await world.drop()
+  })
+
+  const now = () => world.system.now()
+  /** Only the sandbox's clock moves: real time, and with it the codes, stands still. */
+  const advance = (seconds: number) => world.post('/simulations/clock/advance', { seconds })
+
+  test('needs a check; USD 500.00, and a key of the party, do not', async () => {
+    const user = await us.approver()
+    ok(await user.approve((await us.review(50_000)).approvalId))
+    const { paymentId, approvalId } = await us.review(50_001)
+    expectRefusal(await user.approve(approvalId), 'mfa_required')
+    expect(await us.self.status(paymentId)).toBe('IN_REVIEW')
+    ok(await us.self.approve(approvalId, { key: world.apiKey }))
+  })
+
+  test('goes the whole round: refused, verified, approved once', async () => {
+    const user = await us.approver()
+    const { paymentId, approvalId } = await us.review(60_000)
+    const before = await us.self.balance()
+    const refused = await user.approve(approvalId, 'first round')
+    expectRefusal(refused, 'mfa_required')
+    const url = addressIn(refused)
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:4010\/verify\/mfc_[0-9a-f]{32}_usr_[0-9a-f]{32}_[0-9a-f]{64}$/)
+    const page = await us.open(url)
+    expect(page.status).toBe(200)
+    expect(page.text).toContain('Confirm that it is you')
+    const { secret } = user
+    expect(page.text).not.toMatch(/otpauth|[A-Z2-7]{32}/)
+    const sent = await us.submit(url, codeAt(secret, now()))
+    expect([sent.status, sent.headers.get('location')]).toStrictEqual([303, new URL(url).pathname])
+    const verified = await us.open(url)
+    expect(verified.text).toContain('You can approve again now.')
+    expect(verified.text).not.toContain('<form')
+    expect(verified.text).not.toContain(secret)
+    // Rule 6: the failure is recorded. Rule 5: a new key is a new operation.
+    const replayed = await user.approve(approvalId, 'first round')
+    expect([replayed.text, replayed.headers.get('x-idempotency-replayed')]).toStrictEqual([refused.text, 'true'])
+    ok(await user.approve(approvalId, 'second round'))
+    expect(await us.self.status(paymentId)).toBe('COMPLETED')
+    const again = await user.approve(approvalId, 'second round')
+    expect([again.status, again.headers.get('x-idempotency-replayed')]).toStrictEqual([200, 'true'])
+    expectRefusal(await user.approve(approvalId), 'conflict')
+    expect((await us.self.balance()).total).toBe(before.total - 60_000)
+  })
+
+  test('counts as checked for 10 minutes of the service’s time', async () => {
+    const user = await us.approver()
+    const url = await user.challenge()
+    const secret = await us.secretAt(url)
+    expect((await us.submit(url, codeAt(secret, now()))).status).toBe(303)
+    ok(await advance(600))
+    ok(await user.approve((await us.review(50_001)).approvalId))
+    ok(await advance(1))
+    expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
+  })
+
+  test('a code of the step before or after counts, and none further off', async () => {
+    for (const [offMs, status] of [
+      [-30_000, 303],
+      [30_000, 303],
+      [-60_000, 422],
+      [60_000, 422],
+    ] as const) {
+      const user = await us.approver()
+      const url = await user.challenge()
+      const { status: got, text } = await us.submit(url, codeAt(await us.secretAt(url), now() + offMs))
+      expect([offMs, got]).toStrictEqual([offMs, status])
+      if (offMs === -60_000) expect(text).toContain('This code has expired.')
+    }
+  })
+
+  test('a code is accepted once, and no earlier one after it', async () => {
+    const user = await us.approver()
+    const [url, second] = [await user.challenge(), await user.challenge()]
+    const code = codeAt(await us.secretAt(url), now())
+    for (const shown of [url, second]) expect((await us.open(shown)).status).toBe(200)
+    const answers = await Promise.all([us.submit(url, code), us.submit(url, code), us.submit(second, code)])
+    expect(answers.map(({ status }) => status).sort()).toStrictEqual([303, 422, 422])
+    ok(await advance(601))
+    const third = await user.challenge()
+    const earlier = codeAt(await us.secretAt(third), now() - 30_000)
+    for (const used of [code, earlier]) {
+      const { status, text } = await us.submit(third, used)
+      expect(status).toBe(422)
+      expect(text).toContain('used already')
+      expect(text).toContain('<form')
+    }
+    expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
+    world.system.pass(30_000)
+    expect((await us.submit(third, codeAt(await us.secretAt(third), now()))).status).toBe(303)
+  })
+
+  test('a wrong code says so beside the field; what is no code is no try', async () => {
+    const user = await us.approver()
+    const url = await user.challenge()
+    const secret = await us.secretAt(url)
+    for (const typed of ['', '12345', '1234567', 'abcdef', '１２３４５６', '12345６', '0x1234']) {
+      const { status, text } = await us.submit(url, typed)
+      expect(status).toBe(422)
+      expect(text).toContain('Enter the 6 digits')
+    }
+    const wrong = await us.submit(url, wrongCode(secret, now()))
+    expect(wrong.status).toBe(422)
+    expect(wrong.text).toMatch(/<input [^>]*aria-describedby="problem" aria-invalid="true" autofocus>/)
+    expect(wrong.text).toContain('<p class="problem" id="problem">This code is not right.')
+    expect(wrong.text).toContain('<title>Error: ')
+    const code = codeAt(secret, now())
+    expect((await us.submit(url, ` ${code.slice(0, 3)} ${code.slice(3)} `)).status).toBe(303)
+  })
+
+  test('five refused codes within 15 minutes of real time are the most', async () => {
+    const user = await us.approver()
+    const url = await user.challenge()
+    const secret = await us.secretAt(url)
+    const wrong = wrongCode(secret, now())
+    expect((await us.submit(url, wrong)).status).toBe(422)
+    world.system.pass(minute)
+    const raced = await Promise.all(Array.from({ length: 8 }, () => us.submit(url, wrong)))
+    expect(raced.filter(({ status }) => status === 422)).toHaveLength(4)
+    const blocked = raced.find(({ status }) => status === 429)
+    expect(blocked?.headers.get('retry-after')).toBe(String(14 * 60))
+    expect(blocked?.text).toContain('Too many codes were refused (5 in 15 minutes). Try again in 14 minutes.')
+    expect((await us.submit(url, codeAt(secret, now()))).status).toBe(429)
+    // The sandbox's clock gives no more tries, and another address does not either.
+    ok(await advance(15 * 60))
+    const later = await user.challenge()
+    expect((await us.submit(later, codeAt(secret, now()))).status).toBe(429)
+    world.system.pass(14 * minute)
+    const last = await user.challenge()
+    expect((await us.submit(last, wrongCode(secret, now()))).status).toBe(422)
+    expect((await us.submit(last, codeAt(secret, now()))).status).toBe(429)
+    world.system.pass(minute)
+    expect((await us.submit(last, codeAt(secret, now()))).status).toBe(303)
+  })
+
+  test('an address works for 10 minutes', async () => {
+    const user = await us.approver()
+    const url = await user.challenge()
+    const secret = await us.secretAt(url)
+    ok(await advance(599))
+    expect((await us.open(url)).status).toBe(200)
+    ok(await advance(1))
+    for (const sheet of [await us.open(url), await us.submit(url, codeAt(secret, now()))]) {
+      expect(sheet.status).toBe(410)
+      expect(sheet.text).toContain('Approve again to get a new one.')
+      expect(sheet.text).not.toContain('<form')
+      expect(sheet.text).not.toContain(secret)
+    }
+    expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')
+  })
+
+  test('five wrong codes by whoever has the address only lock nobody', async () => {
+    const user = await us.approver()
+    const url = await user.challenge()
+    for (let count = 0; count < 8; count++) {
+      const { status, headers } = await us.send(url, { code: wrongCode(user.secret, now()) }, { userId: null })
+      expect([status, headers.get('location')?.startsWith('/sign-in?')]).toStrictEqual([303, true])
+    }
+    expect((await us.submit(url, codeAt(user.secret, now()))).status).toBe(303)
+    ok(await user.approve((await us.review(50_001)).approvalId))
+  })
+
+  test('a user without an app is led to set one up, sees its secret once, and then verifies', async () => {
+    const { userId, key } = await us.newcomer()
+    const refused = await us.self.approve((await us.review(50_001)).approvalId, { key })
+    const url = addressIn(refused)
+    const led = await us.open(url)
+    const page = new URL(led.headers.get('location') ?? '', url).href
+    expect([led.status, new URL(page).pathname]).toStrictEqual([303, '/second-factor'])
+    expect((await us.send(url, { code: '123456' })).status).toBe(403)
+    const shown = await us.send(page, { step: 'begin' }, { userId })
+    const secret = secretIn(shown)
+    expect(shown.text).toMatch(new RegExp(`otpauth://totp/[^<]*secret=${secret}[^<]*period=30`))
+    expect((await us.open(page, userId)).text).not.toContain(secret)
+    // Lost before it was confirmed: another one, and the first is worth nothing.
+    const another = secretIn(await us.send(page, { step: 'begin' }, { userId }))
+    expect(another).not.toBe(secret)
+    const wrong = await us.send(page, { code: wrongCode(another, now()) }, { userId })
+    expect([wrong.status, wrong.text.includes(another)]).toStrictEqual([422, false])
+    const confirmed = await us.send(page, { code: codeAt(another, now()) }, { userId })
+    expect([confirmed.status, confirmed.headers.get('location')]).toStrictEqual([303, new URL(url).pathname])
+    // Whoever has a session only gets no other secret, and the app stays the one.
+    const again = await us.send(page, { step: 'begin' }, { userId })
+    expect(again.text).not.toMatch(/otpauth|<code>/)
+    expectRefusal(await us.self.approve((await us.review(50_001)).approvalId, { key }), 'mfa_required')
+    world.system.pass(30_000)
+    expect((await us.submit(url, codeAt(another, now()))).status).toBe(303)
+    ok(await us.self.approve((await us.review(50_001)).approvalId, { key }))
+  })
+
+  test('the check of one user is nothing to another', async () => {
+    const [ada, bob] = [await us.approver(), await us.approver()]
+    const [adas, bobs] = [await ada.challenge(), await bob.challenge()]
+    const [adaSecret, bobSecret] = [await us.secretAt(adas), await us.secretAt(bobs)]
+    expect(adaSecret).not.toBe(bobSecret)
+    expect((await us.submit(bobs, codeAt(adaSecret, now()))).status).toBe(422)
+    expect((await us.submit(adas, codeAt(adaSecret, now()))).status).toBe(303)
+    expectRefusal(await bob.approve((await us.review(50_001)).approvalId), 'mfa_required')
+    // Nor is the address of one: signed in as somebody else, or as nobody, it leads nowhere, and takes no code.
+    for (const userId of [bob.userId, null]) {
+      const { status, headers } = await us.open(adas, userId)
+      expect([status, headers.get('location')]).toStrictEqual(
+        userId === null ? [303, `/sign-in?next=${encodeURIComponent(new URL(adas).pathname)}`] : [404, null],
+      )
+      for (let count = 0; count < 6; count++) await us.send(adas, { code: wrongCode(adaSecret, now()) }, { userId })
+    }
+    const forged = adas.replace(/usr_[0-9a-f]+/, bob.userId)
+    const random = adas.replace(/mfc_[0-9a-f]{12}/, 'mfc_ffffffffffff')
+    for (const url of [forged, random, `${adas}0`, adas.slice(0, -1), `${new URL(adas).origin}/verify/x`]) {
+      expect((await us.open(url, bob.userId)).status).toBe(404)
+      const sent = await us.send(url, { code: codeAt(bobSecret, now()) }, { userId: bob.userId })
+      expect(sent.status).toBe(403)
+    }
+  })
+
+  test('no secret and no code is in the database, the logs or the refusal', async () => {
+    const user = await us.approver()
+    const refused = await user.approve((await us.review(50_001)).approvalId)
+    const url = addressIn(refused)
+    const secret = await us.secretAt(url)
+    const codes = [wrongCode(secret, now()), codeAt(secret, now())]
+    for (const code of codes) await us.submit(url, code)
+    const rows = await world.store.transaction(async ({ db }) => {
+      const tables = ['users', 'secondFactors', 'idempotencyRecords', 'activity', 'credentials', 'rootKeys'] as const
+      return Promise.all(tables.map((table) => db.selectFrom(table).selectAll().execute()))
+    })
+    const kept = JSON.stringify(rows) + world.logged.join('\n') + refused.text
+    const hex = keyOf(secret).toString('hex')
+    for (const text of [secret, hex, ...codes.map((code) => `"${code}"`)]) expect(kept).not.toContain(text)
+    expect(world.logged.join('\n')).not.toContain('mfc_')
+  })
+
+  test('the address is signed with a key that outlives the refusal', async () => {
+    const fresh = await createWorld(database)
+    try {
+      const own = await checks(fresh)
+      const url = await (await own.approver()).challenge()
+      expect((await own.open(url)).status).toBe(200)
+    } finally {
+      await fresh.drop()
+    }
+  })
+})

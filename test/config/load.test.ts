@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest'
+import { ConfigError, type ConfigSources, loadConfig } from '../../src/config/load.ts'
+import { settings } from '../../src/config/settings.ts'
+
+const load = (env: Record<string, string> = {}, flags: ConfigSources['flags'] = {}) =>
+  loadConfig({ env, flags, platform: 'linux', home: '/home/u' })
+
+const secret = 'abcdefghijklmnopqrstuvwx'
+
+describe('loadConfig', () => {
+  it('needs nothing', () => {
+    const config = load()
+    expect(config).toEqual({
+      environment: 'sandbox',
+      baseUrl: undefined,
+      key: undefined,
+      instanceId: undefined,
+      databaseUrl: 'sqlite:/home/u/.local/share/payments-mcp/sandbox.sqlite',
+      secret: undefined,
+      toolsets: ['default'],
+      port: 4010,
+      host: '127.0.0.1',
+      sandboxApiKey: undefined,
+      sandboxAgentKey: undefined,
+      rateLimit: 6000,
+      sandboxPassword: undefined,
+      publicUrl: undefined,
+      allowedOrigins: [],
+      trustedProxies: [],
+      clientMetadata: 'auto',
+      readOnly: false,
+      confirm: 'production',
+      confirmAbove: 10_000,
+      cardDetails: 'reveal',
+      logLevel: 'info',
+    })
+    expect(Object.isFrozen(config)).toBe(true)
+  })
+
+  it('takes a flag over its variable, and an empty variable as unset', () => {
+    expect(load({ PAYMENTS_PORT: '1' }, { port: '2' }).port).toBe(2)
+    expect(load({ PAYMENTS_PORT: '', PAYMENTS_KEY: '', PAYMENTS_BASE_URL: '' })).toEqual(load())
+  })
+
+  it.each<[NodeJS.Platform, Record<string, string>, string]>([
+    ['linux', { XDG_DATA_HOME: '/data' }, 'sqlite:/data/payments-mcp/production.sqlite'],
+    ['linux', { XDG_DATA_HOME: 'relative' }, 'sqlite:/home/u/.local/share/payments-mcp/production.sqlite'],
+    ['darwin', {}, 'sqlite:/home/u/Library/Application Support/payments-mcp/production.sqlite'],
+    ['win32', { LOCALAPPDATA: 'C:\\Data' }, 'sqlite:C:\\Data\\payments-mcp\\production.sqlite'],
+  ])('keeps its data where %s keeps data (%o)', (platform, env, expected) => {
+    const sources = { env: { ...env, PAYMENTS_ENVIRONMENT: 'production' }, platform, home: '/home/u' }
+    expect(loadConfig(sources).databaseUrl).toBe(expected)
+  })
+
+  it.each([
+    ['PAYMENTS_BASE_URL', 'https://pay.example/v1/', 'baseUrl', 'https://pay.example/v1'],
+    ['PAYMENTS_BASE_URL', 'http://localhost:4010', 'baseUrl', 'http://localhost:4010'],
+    ['PAYMENTS_BASE_URL', 'http://127.9.9.9/', 'baseUrl', 'http://127.9.9.9'],
+    ['PAYMENTS_BASE_URL', 'http://[::1]:1/', 'baseUrl', 'http://[::1]:1'],
+    ['PAYMENTS_KEY', `ak_ntl_sandbox_${secret}`, 'key', `ak_ntl_sandbox_${secret}`],
+    ['PAYMENTS_DATABASE_URL', 'sqlite::memory:', 'databaseUrl', 'sqlite::memory:'],
+    ['PAYMENTS_DATABASE_URL', 'postgresql://u:p@h/d', 'databaseUrl', 'postgresql://u:p@h/d'],
+    ['PAYMENTS_TOOLSETS', 'payments, default,payments', 'toolsets', ['default', 'payments']],
+    ['PAYMENTS_TOOLSETS', 'all', 'toolsets', ['default', 'payments', 'customers', 'agents', 'credentials']],
+    ['PAYMENTS_PORT', '0', 'port', 0],
+    ['PAYMENTS_HOST', '[::1]', 'host', '::1'],
+    ['PAYMENTS_HOST', 'my-host.example', 'host', 'my-host.example'],
+    ['PAYMENTS_SANDBOX_API_KEY', secret, 'sandboxApiKey', secret],
+    ['PAYMENTS_SANDBOX_API_KEY', `sk_ntl_sandbox_${secret}`, 'sandboxApiKey', secret],
+    ['PAYMENTS_SANDBOX_AGENT_KEY', `ak_ntl_sandbox_${secret}`, 'sandboxAgentKey', secret],
+    ['PAYMENTS_RATE_LIMIT', '1000000000', 'rateLimit', 1_000_000_000],
+    ['PAYMENTS_SANDBOX_PASSWORD', 'correct horse battery', 'sandboxPassword', 'correct horse battery'],
+    ['PAYMENTS_PUBLIC_URL', 'https://pay.example/', 'publicUrl', 'https://pay.example'],
+    ['PAYMENTS_PUBLIC_URL', 'http://localhost:4010', 'publicUrl', 'http://localhost:4010'],
+    [
+      'PAYMENTS_ALLOWED_ORIGINS',
+      'https://a.example, http://localhost:6274',
+      'allowedOrigins',
+      ['https://a.example', 'http://localhost:6274'],
+    ],
+    ['PAYMENTS_TRUSTED_PROXIES', '::1, 10.0.0.0/8', 'trustedProxies', ['::1', '10.0.0.0/8']],
+    ['PAYMENTS_CLIENT_METADATA', 'off', 'clientMetadata', 'off'],
+    ['PAYMENTS_READ_ONLY', 'true', 'readOnly', true],
+    ['PAYMENTS_CONFIRM', 'always', 'confirm', 'always'],
+    ['PAYMENTS_CONFIRM_ABOVE', '0', 'confirmAbove', 0],
+    ['PAYMENTS_CARD_DETAILS', 'masked', 'cardDetails', 'masked'],
+    ['PAYMENTS_ENVIRONMENT', 'production', 'cardDetails', 'masked'],
+    ['PAYMENTS_LOG_LEVEL', 'silent', 'logLevel', 'silent'],
+  ] as const)('accepts %s=%s', (variable, text, key, value) => {
+    expect(load({ [variable]: text })[key]).toEqual(value)
+  })
+
+  it.each([
+    ['PAYMENTS_ENVIRONMENT', 'prod'],
+    ['PAYMENTS_BASE_URL', 'http://pay.example'],
+    ['PAYMENTS_BASE_URL', 'ftp://localhost'],
+    ['PAYMENTS_BASE_URL', 'http://127.0.0.1.evil.example'],
+    ['PAYMENTS_BASE_URL', 'https://user:topsecret@pay.example'],
+    ['PAYMENTS_BASE_URL', 'https://pay.example/?token=topsecret'],
+    ['PAYMENTS_BASE_URL', 'https://pay.example/#'],
+    ['PAYMENTS_BASE_URL', 'pay.example'],
+    ['PAYMENTS_KEY', 'topsecret'],
+    ['PAYMENTS_KEY', 'sk_ntl_sandbox_topsecret'],
+    ['PAYMENTS_KEY', 'ak_ntl_prod_topsecret-topsecret-topsecret'],
+    ['PAYMENTS_INSTANCE_ID', 'a\r\nb'],
+    ['PAYMENTS_INSTANCE_ID', 'x'.repeat(1025)],
+    ['PAYMENTS_DATABASE_URL', 'mysql://u:topsecret@h/d'],
+    ['PAYMENTS_DATABASE_URL', 'postgres://u:topsecret@h:port/d'],
+    ['PAYMENTS_DATABASE_URL', 'sqlite:'],
+    ['PAYMENTS_TOOLSETS', 'default,'],
+    ['PAYMENTS_TOOLSETS', 'cards'],
+    ['PAYMENTS_PORT', '65536'],
+    ['PAYMENTS_PORT', '-1'],
+    ['PAYMENTS_PORT', '1e3'],
+    ['PAYMENTS_HOST', 'a/b'],
+    ['PAYMENTS_HOST', '1.2.3.999'],
+    ['PAYMENTS_SANDBOX_API_KEY', 'topsecret'],
+    ['PAYMENTS_SANDBOX_API_KEY', `ak_ntl_sandbox_topsecret${secret}`],
+    ['PAYMENTS_SANDBOX_API_KEY', `sk_ntl_prod_topsecret${secret}`],
+    ['PAYMENTS_TRUSTED_PROXIES', '10.0.0.0/33'],
+    ['PAYMENTS_TRUSTED_PROXIES', '10.0.0.1,'],
+    ['PAYMENTS_TRUSTED_PROXIES', 'proxy.example'],
+    ['PAYMENTS_CLIENT_METADATA', 'true'],
+    ['PAYMENTS_RATE_LIMIT', '0'],
+    ['PAYMENTS_LOG_LEVEL', 'verbose'],
+  ])('refuses %s=%s in one line that names it', (variable, text) => {
+    const message = refusal({ [variable]: text })
+    expect(message).toMatch(new RegExp(`^${variable} \\(--[a-z-]+\\) got .+; it accepts .+\\.$`))
+    expect(message).not.toMatch(/topsecret/)
+  })
+
+  it('tells which environment a key is of', () => {
+    expect(refusal({ PAYMENTS_KEY: `ak_ntl_prod_${secret}` })).toMatchInlineSnapshot(
+      `"PAYMENTS_KEY (--key) got ak_ntl_prod_[masked], a key of another environment than PAYMENTS_ENVIRONMENT=sandbox; it accepts a key that starts with sk_ntl_sandbox_ or ak_ntl_sandbox_."`,
+    )
+  })
+
+  it('refuses an empty flag', () => {
+    expect(() => load({}, { port: '' })).toThrow(ConfigError)
+  })
+
+  it('names its settings as the documents do', () => {
+    expect(settings.map(({ variable, flag }) => [variable, flag]).slice(0, 3)).toEqual([
+      ['PAYMENTS_ENVIRONMENT', '--environment'],
+      ['PAYMENTS_BASE_URL', '--base-url'],
+      ['PAYMENTS_KEY', '--key'],
+    ])
+  })
+})
+
+function refusal(env: Record<string, string>): string {
+  try {
+    load(env)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message
+    throw error
+  }
+  throw new Error('Bug: it was accepted')
+}

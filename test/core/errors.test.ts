@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { errorTable, maskSecrets, show } from '../../src/core/errors.ts'
+import { sqlite } from '../support/databases.ts'
+import { createWorld } from '../support/world.ts'
+
+test('no text of the error table changes under the mask', () => {
+  for (const { detail, next } of Object.values(errorTable)) {
+    expect(maskSecrets(detail)).toBe(detail)
+    expect(maskSecrets(next)).toBe(next)
+  }
+})
+
+test('what came from outside is masked, an amount is not', () => {
+  expect(maskSecrets('Bearer abc.def and ak_ntl_sandbox_0123 and 4242-4242-4242-4242')).toBe(
+    'Bearer [masked] and ak_ntl_sandbox_[masked] and [masked number]',
+  )
+  expect(show(4_242_424_242_424_242)).toBe('[masked number]')
+  expect(show(123_456_789_012)).toBe('123456789012')
+})
+
+test('a beginner reads whole what the service says', async () => {
+  const world = await createWorld(sqlite)
+  const withoutCredential = await world.service.fetch(new Request('http://sandbox.test/whoami'))
+  const { errors } = (await withoutCredential.json()) as { errors: { detail: string }[] }
+  expect(errors[0]?.detail).toBe(errorTable.unauthenticated.detail)
+  const amount = 98_765_432
+  const payment = { amount, counterparty: { type: 'email', value: 'bo@example.com' } }
+  const refused = (await world.post('/payments', payment)).json.errors[0]
+  expect(refused.detail).toContain(`250000 cents available, ${amount} are needed`)
+  expect(refused).toMatchObject({ source: { pointer: '/data/attributes/amount' }, meta: { maximum: 250_000 } })
+  await world.drop()
+})

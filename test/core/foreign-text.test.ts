@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { foreignText, shortForeignText } from '../../src/core/foreign-text.ts'
+import { quoted } from '../../src/mcp/people/quoted.ts'
+import { applicationWords } from '../../src/service/pages/frame/application-words.ts'
+
+describe('a foreign text', () => {
+  it.each(['Books & Co.', 'Müller', '日本語', 'שלום', 'Ça va?', '€', '👍', 'naïve'])('%s stays as it is', (text) => {
+    expect(foreignText(text)).toBe(text.normalize('NFC'))
+  })
+
+  it.each([
+    ['two  lines\r\n and\ttabs ', 'two lines and tabs'],
+    ['Pay\u202eFriend\u2069', 'Pay\ufffdFriend\ufffd'],
+    ['Go\u200bogle\u00ad', 'Go\ufffdogle\ufffd'],
+    ['a\u0000\u001b[31m', 'a\ufffd\ufffd[31m'],
+    [`e${'\u0301'.repeat(40)}`, 'é\u0301\u0301\u0301'],
+    ['❤️ and 👩‍💻', '❤ and 👩💻'],
+  ])('%j is shown as %j', (text, shown) => {
+    expect(foreignText(text)).toBe(shown)
+  })
+
+  it.each([
+    '',
+    ' \n',
+    '\u3164\u2800',
+    '\u200b\u200d\ufeff',
+    '\u202e\u2066',
+    '\u0301\u0301',
+    '\u115f\u1160',
+    '\u{e0041}',
+  ])('%j shows nothing', (text) => {
+    expect(foreignText(text)).toBe('')
+    expect(applicationWords({ id: 'ocl_1', name: text }).name).toBe('An application without a name (ocl_1)')
+    expect(applicationWords({ id: 'https://app.example/c', name: text }).name).toBe('app.example')
+    expect(quoted(text)).toBe('“\ufffd”')
+  })
+
+  it('of 10,000 characters is cut, by whole ones', () => {
+    const shown = shortForeignText('👍'.repeat(10_000), 80)
+    expect([...shown]).toHaveLength(80)
+    expect(shown.endsWith('👍…')).toBe(true)
+  })
+})

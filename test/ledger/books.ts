@@ -1,0 +1,86 @@
+import { sql } from 'kysely'
+import { expect } from 'vitest'
+import type { Store } from '../../src/service/store/engine/store.ts'
+import type { PaymentRow } from '../../src/service/store/schema/payment-tables.ts'
+import type { CardTransactionRow, LedgerEntryRow, WalletRow } from '../../src/service/store/schema/tables.ts'
+
+export interface Books {
+  wallets: WalletRow[]
+  entries: LedgerEntryRow[]
+  transactions: CardTransactionRow[]
+  payments: PaymentRow[]
+  usedCards: number
+  keys: number
+}
+
+/** All of the money as it is stored. */
+export function readBooks(store: Store): Promise<Books> {
+  return store.transaction(async ({ db }) => ({
+    wallets: await db.selectFrom('wallets').selectAll().orderBy('id').execute(),
+    entries: await db.selectFrom('ledgerEntries').selectAll().orderBy('id').execute(),
+    transactions: await db.selectFrom('cardTransactions').selectAll().orderBy('id').execute(),
+    payments: await db.selectFrom('payments').selectAll().orderBy('id').execute(),
+    usedCards: (await db.selectFrom('agentCards').select('id').where('usedAtMs', 'is not', null).execute()).length,
+    keys: (await db.selectFrom('idempotencyRecords').select('key').execute()).length,
+  }))
+}
+
+/** Reads the books and proves them: what must hold after every request, whatever it was. */
+export async function proveBooks(store: Store): Promise<Books> {
+  const books = await readBooks(store)
+  const { wallets, entries, transactions, payments } = books
+  for (const [id, posting] of Map.groupBy(entries, (entry) => entry.postingId)) {
+    expect(sum(posting), `posting ${id}`).toBe(0)
+    expect(posting.length).toBeGreaterThan(1)
+  }
+  for (const wallet of wallets) {
+    const own = entries.filter((entry) => entry.walletId === wallet.id)
+    const fold = {
+      availableCents: sum(own.filter((entry) => entry.account === 'available')),
+      heldCents: sum(own.filter((entry) => entry.account === 'held')),
+    }
+    expect({ availableCents: wallet.availableCents, heldCents: wallet.heldCents }).toEqual(fold)
+    expect(fold.availableCents).toBeGreaterThanOrEqual(0)
+    const holds = [...transactions, ...payments].filter(({ walletId }) => walletId === wallet.id)
+    expect(fold.heldCents).toBe(holds.reduce((total, { heldCents }) => total + heldCents, 0))
+  }
+  for (const purchase of transactions.filter(({ kind }) => kind === 'purchase')) {
+    const refunds = transactions.filter(({ purchaseId }) => purchaseId === purchase.id)
+    expect(purchase.capturedCents).toBeLessThanOrEqual(purchase.amountCents)
+    expect(purchase.refundedCents).toBeLessThanOrEqual(purchase.capturedCents)
+    expect(purchase.refundedCents).toBe(refunds.reduce((total, { amountCents }) => total + amountCents, 0))
+    expect(purchase.heldCents).toBe(purchase.status === 'authorized' ? purchase.amountCents : 0)
+    const own = entries.filter((entry) => entry.sourceId === purchase.id && entry.account === 'held')
+    expect(sum(own), `the hold of ${purchase.id} is released once`).toBe(purchase.heldCents)
+    const network = entries.filter(
+      ({ account, sourceId }) =>
+        account === 'card_network' && [purchase.id, ...refunds.map(({ id }) => id)].includes(sourceId ?? ''),
+    )
+    expect(sum(network)).toBe(purchase.capturedCents - purchase.refundedCents)
+  }
+  return books
+}
+
+function sum(entries: readonly LedgerEntryRow[]): number {
+  return entries.reduce((total, { amountCents }) => total + amountCents, 0)
+}
+
+/** Every row of every table, whatever tables there are. */
+export async function allRows(store: Store): Promise<Record<string, unknown>[]> {
+  return [...(await allTables(store)).values()].flat()
+}
+
+/** The rows of every table by its name. */
+export async function allTables(store: Store): Promise<Map<string, Record<string, unknown>[]>> {
+  return store.transaction(async ({ db }) => {
+    const names =
+      store.dialect === 'sqlite'
+        ? sql<{ name: string }>`select name from sqlite_schema where type = 'table'`
+        : sql<{ name: string }>`select table_name as name from information_schema.tables where table_schema = 'public'`
+    const tables = new Map<string, Record<string, unknown>[]>()
+    for (const { name } of (await names.execute(db)).rows) {
+      tables.set(name, (await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(db)).rows)
+    }
+    return tables
+  })
+}

@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import type { TestDatabase } from '../support/databases.ts'
+import { createWorld } from '../support/world.ts'
+
+const roomBytes = 8 * 1024 * 1024
+
+/** A small disk of its own; undefined where this user may not mount one. */
+function mountDisk(): string | undefined {
+  const disk = mkdtempSync(join(tmpdir(), 'payments-mcp-disk-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${roomBytes}`, 'tmpfs', disk], { stdio: 'ignore' })
+    return disk
+  } catch {
+    rmdirSync(disk)
+    return undefined
+  }
+}
+
+const disk = mountDisk()
+if (disk === undefined) console.info('left out: a full disk, for this user may mount none')
+
+test.skipIf(disk === undefined)('a full disk refuses what changes anything, and says so', async () => {
+  const folder = String(disk)
+  const url = `sqlite:${join(folder, 'payments.sqlite')}`
+  const database: Pick<TestDatabase, 'name' | 'create'> = {
+    name: 'sqlite',
+    create: async (system) => {
+      const store = await openStore({ url, ...(system === undefined ? {} : { system }) } as never)
+      return { store, url, drop: () => store.close() }
+    },
+  }
+  const world = await createWorld(database as TestDatabase)
+  const filler = join(folder, 'filler')
+  const health = async () => (await world.service.fetch(new Request('http://sandbox.test/healthz'))).status
+  try {
+    await world.issueCard()
+    expect(await health()).toBe(200)
+    try {
+      writeFileSync(filler, Buffer.alloc(roomBytes, 1))
+    } catch {
+      // It took all the room that was left.
+    }
+    const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
+    let refused: number | undefined
+    // What room the files of the database still had is used up first.
+    for (let count = 0; count < 2_000 && refused === undefined; count++) {
+      const { status } = await world.post('/agent-cards', card, { idempotencyKey: `full disk ${count}` })
+      if (status !== 200) refused = status
+    }
+    expect(refused).toBe(503)
+    world.system.pass(60_000)
+    expect(await health()).toBe(503)
+
+    rmSync(filler)
+    world.system.pass(60_000)
+    expect(await health()).toBe(200)
+    expect((await world.post('/agent-cards', card)).status).toBe(200)
+  } finally {
+    await world.drop()
+    execFileSync('umount', [folder])
+    rmdirSync(folder)
+  }
+})

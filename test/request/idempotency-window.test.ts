@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { proveBooks, readBooks } from '../ledger/books.ts'
+import { databases } from '../support/databases.ts'
+import { addKey, createWorld, type World } from '../support/world.ts'
+import { expectRefusal } from './refusals.ts'
+import { expectFirst, expectReplay, isReplay } from './replays.ts'
+
+const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
+const purchase = { amount: 100, currency: 'USD', merchant: { name: 'Books' } }
+const keySource = { source: { header: 'Idempotency-Key' } }
+const second = 1000
+const hour = 3600 * second
+
+describe.each(databases)('the record of idempotency keys on $name', (database) => {
+  let world: World
+  let count = 0
+  const newKey = () => `idempotency ${count++}`
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+  })
+  afterAll(async () => {
+    await proveBooks(world.store)
+    await world.drop()
+  })
+
+  const transactionsOf = async (cardId: string) =>
+    (await readBooks(world.store)).transactions.filter((transaction) => transaction.cardId === cardId)
+
+  describe('the window', () => {
+    test.each([
+      ['real time', async (ms: number) => world.system.pass(ms)],
+      [
+        'the sandbox clock',
+        async (ms: number) => {
+          await world.post('/simulations/clock/advance', { seconds: ms / second })
+        },
+      ],
+    ])('of 48 hours is measured by %s', async (_, pass) => {
+      const [kept, forgotten] = [newKey(), newKey()]
+      const issue = (idempotencyKey: string) => world.post('/agent-cards', card, { idempotencyKey })
+      const firsts = await inOrder([kept, forgotten], issue)
+      await pass(48 * hour - second)
+      expectReplay(await issue(kept), firsts[0])
+      await pass(2 * second)
+      const again = await issue(forgotten)
+      expectFirst(again)
+      expect(again.json.data.id).not.toBe(firsts[1]?.json.data.id)
+      expectReplay(await issue(forgotten), again)
+    })
+
+    test('is not extended by replays, and after it the key is free for another request', async () => {
+      const sent = { idempotencyKey: newKey() }
+      const first = await world.post('/agent-cards', card, sent)
+      world.system.pass(47 * hour)
+      expectReplay(await world.post('/agent-cards', card, sent), first)
+      world.system.pass(hour + second)
+      expectFirst(await world.post('/agent-cards', { ...card, maximumAmount: 1 }, sent))
+    })
+
+    test('leaves nothing behind, once clocks that are days wrong can do no harm any more', async () => {
+      await world.issueCard()
+      world.system.pass(48 * hour)
+      await world.service.upkeep.once()
+      const before = (await readBooks(world.store)).keys
+      expect(before).toBeGreaterThan(0)
+      world.system.pass(7 * 24 * hour)
+      await world.issueCard()
+      expect((await readBooks(world.store)).keys).toBe(before + 1)
+      await world.service.upkeep.once()
+      expect((await readBooks(world.store)).keys).toBe(1)
+    })
+  })
+
+  describe('what is not recorded', () => {
+    test('401, 403 of a gate, and a missing instance id', async () => {
+      const { partyId } = await world.whoami()
+      const key = await addKey(world, { partyId, agentId: null, scopes: [] })
+      const cardId = await world.issueCard()
+      const idempotencyKey = newKey()
+      const before = (await readBooks(world.store)).keys
+      expectRefusal(
+        await world.authorize(cardId, 100, { idempotencyKey, key: `${world.agentKey}x` }),
+        'unauthenticated',
+      )
+      expectRefusal(await world.authorize(cardId, 100, { idempotencyKey, key }), 'forbidden')
+      expectRefusal(await world.authorize(cardId, 100, { idempotencyKey, instanceId: null }), 'missing_instance_id', {
+        source: { header: 'X-Instance-ID' },
+      })
+      expect((await readBooks(world.store)).keys).toBe(before)
+      await setScopes(world, (await world.whoami(key)).keyId, ['payments.create'])
+      expectFirst(await world.authorize(cardId, 100, { idempotencyKey, key }))
+    })
+
+    test('429', async () => {
+      const limited = await createWorld(database, { rateLimit: 1 })
+      await limited.get('/whoami')
+      const answer = await limited.post('/agent-cards', card, { idempotencyKey: newKey() })
+      expectRefusal(answer, 'rate_limited')
+      expect((await readBooks(limited.store)).keys).toBe(0)
+      await limited.drop()
+    })
+
+    test('an authorization that is not resolved; its repeat resolves it, once', async () => {
+      const cardId = await world.issueCard()
+      const unresolved = { ...purchase, merchant: { name: 'Sandbox Unresolved' } }
+      const path = `/simulations/agent-cards/${cardId}/authorize`
+      const sent = { idempotencyKey: newKey() }
+      const before = await readBooks(world.store)
+      const first = await world.post(path, unresolved, sent)
+      expectRefusal(first, 'service_unavailable', { retryable: true })
+      expect(first.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+      expect(await readBooks(world.store)).toEqual({ ...before, keys: before.keys + 1 })
+
+      expectRefusal(await world.post(path, { ...unresolved, amount: 5 }, sent), 'conflict', keySource)
+      expectRefusal(await world.post('/agent-cards', card, sent), 'conflict', keySource)
+      const resolved = await Promise.all(Array.from({ length: 20 }, () => world.post(path, unresolved, sent)))
+      const effects = resolved.filter((answer) => answer.status === 200 && !isReplay(answer))
+      expect(effects).toHaveLength(1)
+      for (const answer of resolved) expect([200, 409]).toContain(answer.status)
+      expectReplay(await world.post(path, unresolved, sent), effects[0])
+      expect(effects[0]?.json.data.attributes).toMatchObject({ status: 'authorized', held: 100 })
+      expect(await transactionsOf(cardId)).toHaveLength(1)
+    })
+
+    test('an authorization that stays unresolved keeps its key for good', async () => {
+      const cardId = await world.issueCard()
+      const path = `/simulations/agent-cards/${cardId}/authorize`
+      const sent = { idempotencyKey: newKey() }
+      const unresolved = { ...purchase, merchant: { name: 'Sandbox Unresolved' } }
+      expectRefusal(await world.post(path, unresolved, sent), 'service_unavailable', { retryable: true })
+      world.system.pass(1000 * hour)
+      expectRefusal(await world.post('/agent-cards', card, sent), 'conflict', keySource)
+      const late = await world.post(path, unresolved, sent)
+      expectFirst(late)
+      expect(late.json.data.attributes.decline.code).toBe('single_use_card_expired')
+    })
+
+    test('a new key at the unresolved merchant is unresolved again', async () => {
+      const path = `/simulations/agent-cards/${await world.issueCard()}/authorize`
+      const unresolved = { ...purchase, merchant: { name: 'Sandbox Unresolved' } }
+      for (const idempotencyKey of [newKey(), newKey()]) {
+        const answer = await world.post(path, unresolved, { idempotencyKey })
+        expectRefusal(answer, 'service_unavailable', { retryable: true })
+      }
+    })
+  })
+})
+
+async function inOrder<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (const item of items) results.push(await run(item))
+  return results
+}
+
+function setScopes({ store }: World, keyId: string, scopes: string[]): Promise<void> {
+  return store.transaction(async ({ db }) => {
+    await db
+      .updateTable('credentials')
+      .set({ scopes: JSON.stringify(scopes) })
+      .where('id', '=', keyId)
+      .execute()
+  })
+}

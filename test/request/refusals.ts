@@ -1,0 +1,41 @@
+import { expect } from 'vitest'
+import { type ErrorCode, errorTable } from '../../src/core/errors.ts'
+import type { Answer } from '../support/world.ts'
+
+interface Refused {
+  /** Where the table has two. */
+  status?: number
+  source?: { pointer: string } | { parameter: string } | { header: string }
+  retryable?: true
+}
+
+/** Holds an answer against the one error format (spec: Errors), every property of it, and gives back its support id. */
+export function expectRefusal(answer: Answer, code: ErrorCode, { status, source, retryable }: Refused = {}): string {
+  const expected = status ?? errorTable[code].status
+  const supportId = expect.stringMatching(/^req_[0-9a-f]{32}$/)
+  const { minimum, maximum } = answer.json.errors[0].meta
+  const told = Object.entries({ minimum, maximum }).filter(
+    ([, bound]) => (code === 'invalid_value' || code === 'conflict') && bound !== undefined,
+  )
+  const bounds = Object.fromEntries(told.map(([name]) => [name, expect.any(Number)]))
+  expect(answer.json).toStrictEqual({
+    errors: [
+      {
+        code,
+        detail: expect.stringMatching(/\S/),
+        status: String(expected),
+        ...(source === undefined ? {} : { source }),
+        meta: { supportId, ...(retryable === undefined ? {} : { retryable }), ...bounds },
+      },
+    ],
+  })
+  expect(answer.status).toBe(expected)
+  expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
+  expect(answer.text).not.toMatch(/\.ts\b|node:internal|\\n +at |\bat (async )?\S+ \(/)
+  return answer.json.errors[0].meta.supportId
+}
+
+/** The error apart from what tells one request from another. */
+export function withoutSupportId({ json }: Answer): unknown {
+  return { ...json.errors[0], meta: {} }
+}

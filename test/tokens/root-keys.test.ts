@@ -1,0 +1,189 @@
+import { existsSync, readFileSync } from 'node:fs'
+import type { Kysely } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { sha256 } from '../../src/core/system.ts'
+import { createService, type Service } from '../../src/service/service.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import type { Store } from '../../src/service/store/engine/store.ts'
+import { WrongSecretError } from '../../src/service/store/engine/wrapping.ts'
+import { hashIdempotencyKeys } from '../../src/service/store/schema/idempotency-schema.ts'
+import { createRootKeysSchema } from '../../src/service/store/schema/root-keys-schema.ts'
+import { createTable } from '../../src/service/store/schema/schema.ts'
+import { currentSigningKeys } from '../../src/service/tokens/signing-keys.ts'
+import { allRows } from '../ledger/books.ts'
+import { expectReplay } from '../request/replays.ts'
+import { databases } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 150 }
+const card = { number: '4242424242424242', expiry: '12/34', cvv: '987' }
+const stranger = { type: 'email', value: 'somebody@example.org' }
+const payment = { amount: 100, currency: 'USD', counterparty: stranger }
+const [one, two] = ['the first secret, which is long enough', 'the second secret, which is long too'].map((text) =>
+  text.replaceAll(/[ ,]/g, '-'),
+) as [string, string]
+
+describe.each(databases)('the keys of a database on $name', (database) => {
+  let world: World
+  const opened: Store[] = []
+  beforeEach(async () => {
+    world = await createWorld(database)
+  })
+  afterEach(async () => {
+    for (const store of opened.splice(0)) await store.close()
+    await world.drop()
+  })
+
+  /** Another process on the database. */
+  async function open(secrets?: string[]): Promise<{ store: Store; service: Service }> {
+    const { system } = world
+    const store = await openStore({ url: world.url, system, secrets })
+    opened.push(store)
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    return { store, service: createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log }) }
+  }
+
+  async function subscribe() {
+    const { id, attributes } = (await world.post('/subscriptions', monthly)).json.data
+    const { checkoutUrl, clientSecret } = attributes as Record<'checkoutUrl' | 'clientSecret', string>
+    return { id: id as string, path: new URL(checkoutUrl).pathname, clientSecret }
+  }
+
+  async function ask(service: Service, action: string, attributes: object) {
+    const body = JSON.stringify({ data: { attributes } })
+    const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }
+    const response = await service.fetch(new Request(`http://sandbox.test/checkout/${action}`, init))
+    const answered = (await response.json()) as { data?: { attributes: Record<string, unknown> } }
+    return answered.data?.attributes ?? {}
+  }
+
+  const opens = async (service: Service, path: string) =>
+    (await service.fetch(new Request(`http://sandbox.test${path}`))).status === 200
+
+  /** What was made before still opens what it opened. */
+  async function makeThings() {
+    const [unpaid, paid] = [await subscribe(), await subscribe()]
+    const { manageToken } = await ask(world.service, 'pay', { ...card, clientSecret: paid.clientSecret })
+    const agents = [{ agentId: (await world.whoami()).agentId, permissions: ['payments.read'] }]
+    const invited = await world.post(
+      '/customers/invitations',
+      { recipients: [stranger], agents },
+      { key: world.apiKey },
+    )
+    const sent = { idempotencyKey: `kept ${unpaid.id}` }
+    const answered = await world.post('/payments', payment, sent)
+    const invitation = String(invited.json.data[0].attributes.url)
+    return async (service: Service) => {
+      expect(await opens(service, unpaid.path)).toBe(true)
+      expect(await opens(service, `/checkout/manage/${manageToken}`)).toBe(true)
+      expect(await opens(service, new URL(invitation).pathname)).toBe(true)
+      const listed = await world.get('/customers/invitations', { key: world.apiKey })
+      expect(listed.text).toContain(invitation)
+      expectReplay(await world.post('/payments', payment, sent), answered)
+      expect((await ask(service, 'session', { clientSecret: unpaid.clientSecret })).status).toBe('pending')
+      const { id } = unpaid
+      expect((await ask(service, 'pay', { ...card, clientSecret: unpaid.clientSecret })).result, id).toBe('paid')
+      expect((await ask(service, 'stop', { manageToken })).status).toBe('canceled')
+    }
+  }
+
+  test('are rotated: new things carry the newest, what older ones made stays good, at every process', async () => {
+    const other = await open()
+    const first = await subscribe()
+    expect(first.clientSecret).toMatch(/_secret_[0-9a-f]{64}$/)
+    const stillGood = await makeThings()
+    const [before] = await currentSigningKeys(world.store)
+    world.system.pass(1)
+    const made = await other.service.rotateKeys()
+    expect(made.rootKey).toBe(2)
+    const second = await subscribe()
+    expect(second.clientSecret).toMatch(/_secret_2_[0-9a-f]{64}$/)
+    expect(second.path).toMatch(/\/2_[0-9a-f]{64}$/)
+    const stillGoodToo = await makeThings()
+    expect((await other.service.rotateKeys()).rootKey).toBe(3)
+    expect((await subscribe()).clientSecret).toMatch(/_secret_3_[0-9a-f]{64}$/)
+    // What says that another key made it is nobody's.
+    const swapped = second.clientSecret.replace('_secret_2_', '_secret_3_')
+    for (const clientSecret of [swapped, swapped.replace('_3_', '_9_'), swapped.replace('_3_', '_1_')]) {
+      expect(await ask(world.service, 'session', { clientSecret })).toEqual({})
+    }
+    const kids = (await currentSigningKeys(world.store)).map(({ kid }) => kid)
+    expect(kids).toContain(made.signingKey)
+    expect(kids).toContain(before?.kid)
+    expect(kids[0]).not.toBe(before?.kid)
+    await stillGood(other.service)
+    await stillGoodToo(world.service)
+  })
+
+  test('are wrapped where a secret is given: the database has none of them, and nothing that was made is lost', async () => {
+    const stillGood = await makeThings()
+    await currentSigningKeys(world.store)
+    const plain = (await allRows(world.store)).flatMap(({ secret, jwk }) => [secret, jwk && JSON.parse(String(jwk)).d])
+    const keys = plain.filter((text) => text !== undefined && text !== null).map(String)
+    expect(keys.length).toBeGreaterThan(1)
+    const { store, service } = await open([one])
+    await service.rotateKeys()
+    const path = world.url.replace(/^sqlite:/, '')
+    const files = [path, `${path}-wal`].filter(existsSync).map((file) => readFileSync(file, 'latin1'))
+    for (const text of [JSON.stringify(await allRows(store)), ...files]) {
+      for (const key of keys) expect(text.includes(key)).toBe(false)
+    }
+    for (const secrets of [undefined, [two]]) await expect(open(secrets)).rejects.toThrow(WrongSecretError)
+    await expect(open()).rejects.toThrow(/^got nothing, but the keys in the database are wrapped/)
+    // To change the secret, the new one and the old one are given once.
+    const changed = await open([two, one])
+    await expect(open([one])).rejects.toThrow(WrongSecretError)
+    const after = await open([two])
+    expect(await currentSigningKeys(after.store)).toEqual(await currentSigningKeys(changed.store))
+    Object.assign(world, { service: after.service })
+    world.send = sender(after.service)
+    world.post = (to, attributes, sent) => world.send('POST', to, { ...sent, attributes })
+    world.get = (to, sent) => world.send('GET', to, sent)
+    await stillGood(after.service)
+  })
+
+  /** As the world's own, to another process. */
+  function sender(service: Service): World['send'] {
+    return async (method, path, { key = world.agentKey, idempotencyKey, attributes } = {}) => {
+      const headers = new Headers({ Authorization: `Bearer ${key}`, 'X-Instance-ID': 'run 1' })
+      if (idempotencyKey) headers.set('Idempotency-Key', idempotencyKey)
+      const body = attributes === undefined ? {} : { body: JSON.stringify({ data: { attributes } }) }
+      if (attributes !== undefined) headers.set('Content-Type', 'application/json')
+      const response = await service.fetch(new Request(`http://sandbox.test${path}`, { method, headers, ...body }))
+      const text = await response.text()
+      return { status: response.status, headers: response.headers, text, json: JSON.parse(text) }
+    }
+  }
+
+  test('begin with the one key there was, and the keys of requests become hashes, whose answers are replayed', async () => {
+    const record = { partyId: 'pty_1', fingerprint: 'f', state: 'finished', status: 200, finishedAtMs: 1 } as const
+    const rows = await world.store.transaction(async ({ db }) => {
+      await db.schema.dropTable('rootKeys').execute()
+      const old = db as unknown as Kysely<unknown>
+      await createTable(old, 'checkoutKey', { text: 'secret', integer: 'id', key: ['id'] })
+      await db
+        .insertInto('checkoutKey' as never)
+        .values({ id: 1, secret: 'the old one' } as never)
+        .execute()
+      await db.deleteFrom('idempotencyRecords').execute()
+      const records = [
+        { ...record, key: 'a key', body: '{"data":1}' },
+        { ...record, key: 'anothér', body: '{"data":{"attributes":{"clientSecret":""}}}' },
+      ]
+      await db.insertInto('idempotencyRecords').values(records).execute()
+      await createRootKeysSchema(old)
+      await hashIdempotencyKeys(old)
+      return {
+        keys: await db.selectFrom('rootKeys').select(['id', 'secret']).execute(),
+        records: await db.selectFrom('idempotencyRecords').select(['key', 'body']).orderBy('body').execute(),
+      }
+    })
+    expect(rows).toEqual({
+      keys: [{ id: 1, secret: 'the old one' }],
+      records: [
+        { key: sha256('a key'), body: '{"data":1}' },
+        { key: sha256('anothér'), body: '{"data":{"attributes":{"clientSecret":null}}}' },
+      ].sort((a, b) => (a.body < b.body ? -1 : 1)),
+    })
+  })
+})
