@@ -6,8 +6,8 @@ import { keepNewest } from '../core/bounded-map.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { defaultOAuthScopes, permissions, scopesAllow, withIncluded } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
-import type { McpConnection, Principal } from '../mcp/http/connection.ts'
 import { createMcpEndpoint, type McpEndpoint } from '../mcp/http/endpoint.ts'
+import type { HostContext, Principal } from '../mcp/http/host-context.ts'
 import { isSecretMessage } from '../mcp/http/secret-messages.ts'
 import { createMcpServer } from '../mcp/server.ts'
 import { appViews } from '../mcp/ui/apps.ts'
@@ -80,7 +80,7 @@ export async function mcpOverHttp({
     endpoint.notify({ kind: 'prompts_list_changed' }, id)
   }
 
-  const createServer = (connection: McpConnection) => {
+  const createServer = (connection: HostContext) => {
     const caller = () => connection.principal() as Caller
     const { instanceId } = connection
     const client = createClient({

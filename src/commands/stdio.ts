@@ -2,14 +2,14 @@ import { ConfigError } from '../config/load.ts'
 import { createLogger, type Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { newSecret, realSystem } from '../core/system.ts'
+import type { Ways } from '../mcp/dependencies.ts'
 import { actorOf, createMcpServer } from '../mcp/server.ts'
-import type { Ways } from '../mcp/serving.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
 import { appViews } from '../mcp/ui/apps.ts'
 import { configured } from './configured.ts'
-import type { Connection } from './connection.ts'
 import { orExplain } from './explain.ts'
 import type { Flags } from './main.ts'
+import type { OpenClient } from './open-client.ts'
 import { version } from './version.ts'
 
 /** The MCP server on this process's stdin and stdout, until stdin ends. */
@@ -57,8 +57,8 @@ function waysOf({ environment, baseUrl, key }: Config): Ways {
 
 /** The client and the sandbox are loaded when they are first needed: the answer to `initialize` comes before. */
 function connectWhenAsked(config: Config, log: Logger) {
-  let connecting: Promise<Connection> | undefined
-  const connectNow = async () => (await import('./connection.ts')).connect(config, realSystem, log)
+  let connecting: Promise<OpenClient> | undefined
+  const connectNow = async () => (await import('./open-client.ts')).openClient(config, realSystem, log)
   return {
     get: () => {
       connecting ??= connectNow()

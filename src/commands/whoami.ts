@@ -6,9 +6,9 @@ import { createLogger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { realSystem } from '../core/system.ts'
 import { configured } from './configured.ts'
-import { connect } from './connection.ts'
 import { orExplainFailure } from './explain-failure.ts'
 import type { Flags } from './main.ts'
+import { openClient } from './open-client.ts'
 
 type Identity = z.infer<typeof Whoami>
 
@@ -17,7 +17,7 @@ export async function whoami(flags: Flags): Promise<void> {
   await orExplainFailure(async () => {
     const config = configured('whoami', flags)
     // A person reads this, who is told the outcome only.
-    const connection = connect(config, realSystem, createLogger({ level: 'error' }))
+    const connection = openClient(config, realSystem, createLogger({ level: 'error' }))
     try {
       const { data } = await connection.client.operations.whoami({})
       process.stdout.write(described(config, data.attributes))

@@ -1,4 +1,4 @@
-import type { McpServerOptions } from './serving.ts'
+import type { McpServerOptions } from './dependencies.ts'
 import { isChosen, mayCall, type Offerable, type ToolChoice } from './tools/offered.ts'
 
 /**

@@ -10,13 +10,13 @@ import { listApprovals } from '../../tools/approvals.ts'
 import { simulateCardAuthorization } from '../../tools/card-transactions.ts'
 import { show } from '../core/errors.ts'
 import type { OperationDefinition } from '../core/operation.ts'
-import { pageOf } from './list-page.ts'
-import type { Serving } from './serving.ts'
+import { pageOf } from './answers/list-page.ts'
+import type { Dependencies } from './dependencies.ts'
 import { mayCall } from './tools/offered.ts'
 
 /** The prompts whose tools the connection has. */
-export function listPrompts(serving: Serving, cursor: string | undefined): ListPromptsResult {
-  const prompts = offered(serving).map(
+export function listPrompts(dependencies: Dependencies, cursor: string | undefined): ListPromptsResult {
+  const prompts = offered(dependencies).map(
     ([name, { title, description, arguments: given }]): Prompt => ({
       name,
       title,
@@ -29,8 +29,12 @@ export function listPrompts(serving: Serving, cursor: string | undefined): ListP
 }
 
 /** Fixed text with the given arguments, each as a JSON text: what a person typed, or pasted, is data too. */
-export function getPrompt(serving: Serving, name: string, given: Record<string, string> = {}): GetPromptResult {
-  const prompt = offered(serving).find(([candidate]) => candidate === name)?.[1]
+export function getPrompt(
+  dependencies: Dependencies,
+  name: string,
+  given: Record<string, string> = {},
+): GetPromptResult {
+  const prompt = offered(dependencies).find(([candidate]) => candidate === name)?.[1]
   if (prompt === undefined) throw refusal(`Unknown prompt: ${show(name)}`)
   for (const [argument, value] of Object.entries(given)) {
     if (!Object.hasOwn(prompt.arguments, argument)) {
@@ -47,7 +51,7 @@ export function getPrompt(serving: Serving, name: string, given: Record<string, 
   }
   return {
     description: prompt.description,
-    messages: [{ role: 'user', content: { type: 'text', text: prompt.text(given, serving) } }],
+    messages: [{ role: 'user', content: { type: 'text', text: prompt.text(given, dependencies) } }],
   }
 }
 
@@ -67,7 +71,7 @@ interface PromptDefinition {
   arguments: Record<string, { description: string; required: boolean }>
   /** Without it the prompt makes no sense. */
   needs: OperationDefinition
-  text(given: Record<string, string>, serving: Serving): string
+  text(given: Record<string, string>, dependencies: Dependencies): string
 }
 
 const definitions: Readonly<Record<string, PromptDefinition>> = {
@@ -132,10 +136,10 @@ function rehearsalOf(outcome: string): string {
   throw refusal(`outcome must be one of ${Object.keys(rehearsals).join(', ')}; got ${show(outcome)}.`)
 }
 
-function offered(serving: Serving): [string, PromptDefinition][] {
-  const { readOnly = false } = serving
+function offered(dependencies: Dependencies): [string, PromptDefinition][] {
+  const { readOnly = false } = dependencies
   return Object.entries(definitions).filter(
-    ([, { needs }]) => mayCall(serving, needs) && (!readOnly || needs.effect === 'read'),
+    ([, { needs }]) => mayCall(dependencies, needs) && (!readOnly || needs.effect === 'read'),
   )
 }
 

@@ -1,14 +1,14 @@
 import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server'
 import type { Environment } from '../core/operation.ts'
 import { realSystem } from '../core/system.ts'
+import { type Dependencies, longestAddress, type McpServerOptions, type Ways } from './dependencies.ts'
 import { instructionsFor } from './instructions.ts'
 import { asksPeople, confirmByDefault } from './people/confirm-settings.ts'
 import { createRequestStates } from './people/request-states.ts'
-import { longestAddress, type McpServerOptions, type Serving, type Ways } from './serving.ts'
 import { serverIcons } from './tools/icons.ts'
 import type { ToolChoice } from './tools/offered.ts'
 
-export type { McpServerOptions } from './serving.ts'
+export type { McpServerOptions } from './dependencies.ts'
 
 /** Whom a key acts as, which its first letters tell (spec: Credential modes); undefined for another credential. */
 export function actorOf(credential: string): ToolChoice['actor'] {
@@ -40,10 +40,19 @@ export function createMcpServer(options: McpServerOptions): Server {
     },
   )
   const ways = options.ways ?? waysOf(environment)
-  const serving: Serving = { ...options, server, system, confirm, cardDetails, seal, ways, subscribed: undefined }
-  answerTools(serving)
-  answerResources(serving)
-  answerPrompts(serving)
+  const dependencies: Dependencies = {
+    ...options,
+    server,
+    system,
+    confirm,
+    cardDetails,
+    seal,
+    ways,
+    subscribed: undefined,
+  }
+  answerTools(dependencies)
+  answerResources(dependencies)
+  answerPrompts(dependencies)
   return server
 }
 
@@ -67,8 +76,8 @@ class IdentifiedServer extends Server {
   }
 }
 
-function answerTools(serving: Serving): void {
-  const { server, client, log } = serving
+function answerTools(dependencies: Dependencies): void {
+  const { server, client, log } = dependencies
   let loading: Promise<typeof import('./tools/call.ts')> | undefined
   const load = () => {
     loading ??= import('./tools/call.ts')
@@ -77,10 +86,10 @@ function answerTools(serving: Serving): void {
   server.setRequestHandler('tools/list', async ({ params }) => {
     // A host that lists the tools is about to call them. What fails here fails again, and is told, at the call.
     client().catch((error: unknown) => log.warn({ err: error }, 'the client is not ready'))
-    return (await load()).toolPage(serving, params?.cursor)
+    return (await load()).toolPage(dependencies, params?.cursor)
   })
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    return (await load()).callTool(serving, params, context)
+    return (await load()).callTool(dependencies, params, context)
   })
 }
 
@@ -88,21 +97,21 @@ function answerTools(serving: Serving): void {
 const mostSubscriptions = 1_000
 const mostSubscribedCharacters = 64 * 1024
 
-function answerResources(serving: Serving): void {
-  const { server } = serving
+function answerResources(dependencies: Dependencies): void {
+  const { server } = dependencies
   const load = () => import('./resources/resources.ts')
   server.setRequestHandler('resources/list', async ({ params }) =>
-    (await load()).listResources(serving, params?.cursor),
+    (await load()).listResources(dependencies, params?.cursor),
   )
   server.setRequestHandler('resources/templates/list', async ({ params }) => {
-    return (await load()).listTemplates(serving, params?.cursor)
+    return (await load()).listTemplates(dependencies, params?.cursor)
   })
   server.setRequestHandler('resources/read', async ({ params }, context: ServerContext) => {
-    return (await load()).readResource(serving, params.uri, context.mcpReq.signal)
+    return (await load()).readResource(dependencies, params.uri, context.mcpReq.signal)
   })
   server.setRequestHandler('resources/subscribe', ({ params }) => {
-    serving.subscribed ??= new Set()
-    const { subscribed } = serving
+    dependencies.subscribed ??= new Set()
+    const { subscribed } = dependencies
     const characters = [...subscribed].reduce((sum, { length }) => sum + length, params.uri.length)
     const fits = subscribed.size < mostSubscriptions && characters <= mostSubscribedCharacters
     if (params.uri.length > longestAddress || (!fits && !subscribed.has(params.uri))) {
@@ -113,20 +122,20 @@ function answerResources(serving: Serving): void {
     return {}
   })
   server.setRequestHandler('resources/unsubscribe', ({ params }) => {
-    serving.subscribed?.delete(params.uri)
+    dependencies.subscribed?.delete(params.uri)
     return {}
   })
 }
 
-function answerPrompts(serving: Serving): void {
-  const { server } = serving
+function answerPrompts(dependencies: Dependencies): void {
+  const { server } = dependencies
   server.setRequestHandler('prompts/list', async ({ params }) => {
-    return (await import('./prompts.ts')).listPrompts(serving, params?.cursor)
+    return (await import('./prompts.ts')).listPrompts(dependencies, params?.cursor)
   })
   server.setRequestHandler('prompts/get', async ({ params }) => {
-    return (await import('./prompts.ts')).getPrompt(serving, params.name, params.arguments)
+    return (await import('./prompts.ts')).getPrompt(dependencies, params.name, params.arguments)
   })
   server.setRequestHandler('completion/complete', async ({ params }) => {
-    return (await import('./resources/completions.ts')).complete(serving, params)
+    return (await import('./resources/completions.ts')).complete(dependencies, params)
   })
 }

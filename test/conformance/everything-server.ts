@@ -8,7 +8,7 @@ import {
   type Server,
   type ServerEvent,
 } from '@modelcontextprotocol/server'
-import type { McpConnection } from '../../src/mcp/http/connection.ts'
+import type { HostContext } from '../../src/mcp/http/host-context.ts'
 import { prompts, readResource, resources, resourceTemplates } from './everything-answers.ts'
 import { questions } from './everything-questions.ts'
 import { type Tool, tools } from './everything-tools.ts'
@@ -18,7 +18,7 @@ const all: Record<string, Tool> = { ...tools, ...questions }
 const states = createRequestStateCodec({ key: randomBytes(32) })
 
 /** The fixtures that the protocol's conformance tests ask for by name, so that they can put a transport to the test. */
-export function everythingServer(notify: (event: ServerEvent) => void, { era }: Pick<McpConnection, 'era'>): Server {
+export function everythingServer(notify: (event: ServerEvent) => void, { era }: Pick<HostContext, 'era'>): Server {
   const everything = new McpServer(
     { name: 'everything', version: '1' },
     {

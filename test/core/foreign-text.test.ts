@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { foreignText, shortForeignText } from '../../src/core/foreign-text.ts'
-import { quoted } from '../../src/mcp/people/quoted.ts'
+import { quoted } from '../../src/mcp/answers/shown-text.ts'
 import { applicationWords } from '../../src/service/pages/frame/application-words.ts'
 
 describe('a foreign text', () => {

@@ -3,8 +3,8 @@ import { StreamableHTTPClientTransport as EarlierHttpTransport } from '@modelcon
 import type { Server, Transport } from '@modelcontextprotocol/server'
 import type { Log } from '../../src/client/client.ts'
 import { realSystem, type System } from '../../src/core/system.ts'
-import type { McpConnection, Principal } from '../../src/mcp/http/connection.ts'
 import { createMcpEndpoint, type McpEndpoint, type McpEndpointOptions } from '../../src/mcp/http/endpoint.ts'
+import type { HostContext, Principal } from '../../src/mcp/http/host-context.ts'
 import type { Limits } from '../../src/mcp/http/limits.ts'
 import { createMemorySessions } from '../../src/mcp/http/memory-sessions.ts'
 import type { SessionStore } from '../../src/mcp/http/session-store.ts'
@@ -22,7 +22,7 @@ export interface Hosting {
 }
 
 export interface HostingOptions {
-  createServer?: (connection: McpConnection) => Server
+  createServer?: (connection: HostContext) => Server
   sessions?: SessionStore
   system?: System
   limits?: Partial<Limits>

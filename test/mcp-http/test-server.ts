@@ -5,7 +5,7 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { McpConnection } from '../../src/mcp/http/connection.ts'
+import type { HostContext } from '../../src/mcp/http/host-context.ts'
 
 /** Lets a test decide when a call goes on. */
 export const gates = new Map<string, PromiseWithResolvers<void>>()
@@ -26,7 +26,7 @@ type Arguments = Record<string, unknown>
 type Tool = (
   args: Arguments,
   context: ServerContext,
-  connection: McpConnection,
+  connection: HostContext,
   server: Server,
 ) => Promise<unknown> | unknown
 
@@ -99,7 +99,7 @@ const tools: Record<string, Tool> = {
     server.elicitInput({ message: 'At large?', requestedSchema: { type: 'object', properties: {} } }),
 }
 
-export function testServer(connection: McpConnection): Server {
+export function testServer(connection: HostContext): Server {
   const server = new Server(
     { name: 'test', version: '1' },
     { capabilities: { tools: { listChanged: true }, prompts: { listChanged: true }, resources: { subscribe: true } } },

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
+import { money, quoted, quotedWhole } from '../../src/mcp/answers/shown-text.ts'
 import { questions } from '../../src/mcp/people/questions.ts'
-import { money, quoted, quotedWhole } from '../../src/mcp/people/quoted.ts'
 import { catalogue } from '../../tools/index.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'

@@ -1,5 +1,5 @@
 import { bearerChallenge } from '../../core/bearer.ts'
-import type { Principal } from './connection.ts'
+import type { Principal } from './host-context.ts'
 
 /** What a host needs to sign in: where the metadata of the resource is (RFC 9728) and what to ask for. */
 export interface Challenge {

@@ -16,9 +16,9 @@ import { type Failure, show } from '../../core/errors.ts'
 import { newSecret, type System } from '../../core/system.ts'
 import { readJson } from './body.ts'
 import { type Challenge, insufficientScope, missingScopes, unauthorized } from './challenge.ts'
-import { chosenInstanceId, type McpConnection, type Principal, type Surface, steadyInstanceId } from './connection.ts'
 import { preflight, withCors } from './cors.ts'
 import { createHeartbeats } from './heartbeats.ts'
+import { chosenInstanceId, type HostContext, type Principal, type Surface, steadyInstanceId } from './host-context.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { createMemorySessions } from './memory-sessions.ts'
 import { createModernEra } from './modern.ts'
@@ -35,7 +35,7 @@ export interface McpEndpointOptions {
   /** Counts a request of the principal's; its failure is set when it is one too many. */
   limit(principal: Principal): Promise<{ headers: Readonly<Record<string, string>>; failure: Failure | undefined }>
   /** The MCP server of one 2025-era session or one 2026-era request. */
-  createServer(connection: McpConnection): Server
+  createServer(connection: HostContext): Server
   /** Where sessions are kept; without one, in this process's memory. */
   sessions?: SessionStore
   /** What a host needs to sign in, for the address that it used. */

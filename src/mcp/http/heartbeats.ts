@@ -1,15 +1,15 @@
 import { deadline } from '../../core/system.ts'
-import type { EventConnection } from './event-connection.ts'
+import type { EventResponse } from './event-response.ts'
 
 /** Writes to open streams now and then, so that no proxy between takes a quiet one for dead. */
 export interface Heartbeats {
-  keep(connection: EventConnection): void
+  keep(connection: EventResponse): void
   close(): void
 }
 
 /** `beat` runs with every one of them: the streams that are open keep their sessions from ending. */
 export function createHeartbeats(everyMs: number, beat: () => void): Heartbeats {
-  const connections = new Set<EventConnection>()
+  const connections = new Set<EventResponse>()
   let timer: ReturnType<typeof deadline> | undefined
   const tick = () => {
     timer = undefined

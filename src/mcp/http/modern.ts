@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createMcpHandler, type JSONRPCMessage, type Server, type ServerEvent } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
-import type { McpConnection } from './connection.ts'
-import { connectionFrom } from './event-connection.ts'
+import { eventResponseFrom } from './event-response.ts'
+import type { HostContext } from './host-context.ts'
 import type { Limits } from './limits.ts'
 import { refused, rpc, streamResponse } from './responses.ts'
 
 /** The 2026 era: every request stands for itself, so any process can serve it. */
 export interface ModernEra {
-  fetch(request: Request, message: JSONRPCMessage, connection: McpConnection): Promise<Response>
+  fetch(request: Request, message: JSONRPCMessage, connection: HostContext): Promise<Response>
   /** Tells those who subscribed to it, of one principal or of all. */
   notify(event: ServerEvent, principalId?: string): void
   /** Resolves when no request runs; subscriptions run until they are closed. */
@@ -17,14 +17,14 @@ export interface ModernEra {
 }
 
 export interface ModernEraOptions {
-  createServer: (connection: McpConnection) => Server
+  createServer: (connection: HostContext) => Server
   limits: Limits
   log: Log
 }
 
 /** What the SDK's handler reads of a request whose body is parsed; reading the rest of a `Request` costs time. */
 interface Head extends Pick<Request, 'method' | 'headers' | 'signal'> {
-  connection: McpConnection
+  connection: HostContext
 }
 
 export function createModernEra({ createServer, limits, log }: ModernEraOptions): ModernEra {
@@ -44,7 +44,7 @@ export function createModernEra({ createServer, limits, log }: ModernEraOptions)
     for (const resolve of waiting) resolve()
     waiting = []
   }
-  const serve = async ({ method, headers, signal }: Request, message: JSONRPCMessage, connection: McpConnection) => {
+  const serve = async ({ method, headers, signal }: Request, message: JSONRPCMessage, connection: HostContext) => {
     const head: Head = { method, headers, signal, connection }
     return handler.fetch(head as unknown as Request, { parsedBody: message })
   }
@@ -75,7 +75,7 @@ export function createModernEra({ createServer, limits, log }: ModernEraOptions)
 async function carried(response: Response, { unreadBytes }: Limits, done: () => void): Promise<Response> {
   const { status, body } = response
   if (body !== null && response.headers.get('content-type') === 'text/event-stream') {
-    const connection = connectionFrom(body, unreadBytes)
+    const connection = eventResponseFrom(body, unreadBytes)
     connection.ended.addEventListener('abort', done, { once: true })
     return streamResponse(connection.body)
   }

@@ -2,7 +2,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
 import { keepNewest } from '../../core/bounded-map.ts'
 import type { System } from '../../core/system.ts'
-import { type EventConnection, messageEvent } from './event-connection.ts'
+import { type EventResponse, messageEvent } from './event-response.ts'
 import type { Limits } from './limits.ts'
 import { rpc } from './responses.ts'
 import type { SessionStore } from './session-store.ts'
@@ -15,7 +15,7 @@ export interface SessionStream {
   /** Sends behind what was sent before; `last` ends the stream, and of a secret only that there was one is stored. */
   send(message: JSONRPCMessage, how: { last?: boolean; isSecret: boolean }): void
   /** Goes on over this connection, from the event after that one; another connection of it ends. */
-  attach(connection: EventConnection, afterSequence: number): void
+  attach(connection: EventResponse, afterSequence: number): void
   /** Ends it without an answer, for good: nothing will come that could be resumed. */
   cancel(): void
   end(): void
@@ -46,7 +46,7 @@ export function createStream({
 }: StreamOptions): SessionStream {
   let sequence = 0
   let ended = false
-  let connection: EventConnection | undefined
+  let connection: EventResponse | undefined
   // Secrets that go on waiting here for a host that lost its connection, while the call runs that asks for them.
   const held = new Map<string, string>()
   // What is sent is kept first, so that an event that was read can be resumed after; both in the order of sending.

@@ -1,6 +1,6 @@
 import type { Log } from '../../client/client.ts'
 import { newSecret, type System } from '../../core/system.ts'
-import { type EventConnection, firstEvent, messageEvent, openConnection } from './event-connection.ts'
+import { type EventResponse, firstEvent, messageEvent, openEventResponse } from './event-response.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import type { Limits } from './limits.ts'
 import { refused, rpc, streamResponse } from './responses.ts'
@@ -34,13 +34,13 @@ export interface SessionStreamsOptions {
 export function createSessionStreams(options: SessionStreamsOptions): SessionStreams {
   const { idHash, store, system, limits, heartbeats, sweeper, log } = options
   // Few at a time, and mostly none: an empty list takes next to nothing, and there may be thousands of sessions.
-  let connections: EventConnection[] = []
+  let connections: EventResponse[] = []
   let streams: SessionStream[] = []
   // Those that hosts listen on, the newest last.
   let listening: SessionStream[] = []
 
   const connect = () => {
-    const connection = openConnection(limits.unreadBytes)
+    const connection = openEventResponse(limits.unreadBytes)
     connections = [...connections, connection]
     const forget = () => {
       connections = connections.filter((other) => other !== connection)
@@ -63,7 +63,7 @@ export function createSessionStreams(options: SessionStreamsOptions): SessionStr
 
   const known = (id: string | undefined) => streams.find((stream) => stream.id === id)
 
-  const listenAnew = async (connection: EventConnection, after: ReturnType<typeof parseEventId>, primed: boolean) => {
+  const listenAnew = async (connection: EventResponse, after: ReturnType<typeof parseEventId>, primed: boolean) => {
     // What an interrupted one missed stays in the store, for a resumption later.
     for (const interrupted of listening.filter((other) => !other.connected())) interrupted.end()
     const stream = create('g')
@@ -112,7 +112,7 @@ export function createSessionStreams(options: SessionStreamsOptions): SessionStr
 
 /** The rest of a request's stream that is not of this process, or is answered; undefined when nothing will come. */
 async function resumeFromStore(
-  connect: () => EventConnection,
+  connect: () => EventResponse,
   { streamId, sequence }: { streamId: string; sequence: number },
   options: SessionStreamsOptions,
 ): Promise<Response | undefined> {
@@ -132,7 +132,7 @@ async function resumeFromStore(
 
 /** Writes the rest of a request's stream from the store, waiting for another process that runs the request. */
 async function follow(
-  connection: EventConnection,
+  connection: EventResponse,
   streamId: string,
   afterSequence: number,
   { idHash, store, system, limits, log }: SessionStreamsOptions,

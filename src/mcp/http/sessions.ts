@@ -7,8 +7,8 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
 import { newSecret, type System, sha256 } from '../../core/system.ts'
-import type { McpConnection, Principal, Surface } from './connection.ts'
 import type { Heartbeats } from './heartbeats.ts'
+import type { HostContext, Principal, Surface } from './host-context.ts'
 import type { Limits } from './limits.ts'
 import { jsonResponse, jsonResponseWith, refused, rpc } from './responses.ts'
 import type { SessionRecord, SessionStore } from './session-store.ts'
@@ -40,7 +40,7 @@ export interface Sessions {
 }
 
 export interface SessionsOptions {
-  createServer: (connection: McpConnection) => Server
+  createServer: (connection: HostContext) => Server
   store: SessionStore
   system: System
   limits: Limits
@@ -54,8 +54,8 @@ export interface SessionsOptions {
 }
 
 /** What a process needs to go on with a session. */
-interface State extends Pick<McpConnection, 'instanceId' | 'readOnly'> {
-  toolsets: McpConnection['toolsets'] | null
+interface State extends Pick<HostContext, 'instanceId' | 'readOnly'> {
+  toolsets: HostContext['toolsets'] | null
   initialize: InitializeRequest['params']
 }
 

@@ -1,7 +1,7 @@
 import { show } from '../../core/errors.ts'
 import { mcpPath } from '../../core/mcp-path.ts'
 import { toolsets } from '../../core/operation.ts'
-import type { Surface } from './connection.ts'
+import type { Surface } from './host-context.ts'
 
 /**
  * Which tools a request asks for, by its path (`/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents`, both together) and the

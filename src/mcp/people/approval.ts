@@ -5,21 +5,21 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { approvalPagePath, approveApproval, getApproval } from '../../../tools/approvals.ts'
+import { askNoMore, notShown, refused, success } from '../answers/results.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { announceChanges } from '../resources/changes.ts'
-import type { Serving } from '../serving.ts'
-import { askNoMore, notShown, refused, success } from '../tools/results.ts'
 import { answerTo, type Fingerprint, fingerprint, isNotShown, seal, stateOf } from './elicitation.ts'
 import { mostRounds, waitsMs } from './waits.ts'
 
 /** The page where a person decides on what the tool would do; undefined where there is none. */
-export function pageFor({ publicUrl }: Serving, tool: string, input: Record<string, unknown>): string | undefined {
+export function pageFor({ publicUrl }: Dependencies, tool: string, input: Record<string, unknown>): string | undefined {
   if (publicUrl === undefined || tool !== approveApproval.name) return undefined
   return publicUrl + approvalPagePath(encodeURIComponent(String(input.approvalId)))
 }
 
 /** Sends the person to the page, for a host that opens pages but has no forms. */
 export async function offerPage(
-  serving: Serving,
+  dependencies: Dependencies,
   url: string,
   input: Record<string, unknown>,
   context: ServerContext,
@@ -31,13 +31,13 @@ export async function offerPage(
       : 'The payment still waits for your decision. Open the page to see it and to decide.'
   return inputRequired({
     inputRequests: { page: inputRequired.elicitUrl({ message, url }) },
-    requestState: await seal(serving, { of: ofPage(input)(), step: 'page', round }, context),
+    requestState: await seal(dependencies, { of: ofPage(input)(), step: 'page', round }, context),
   })
 }
 
 /** What came of it: the approval as it was decided there. undefined: nobody was sent to the page by this call. */
 export async function afterPage(
-  serving: Serving,
+  dependencies: Dependencies,
   url: string,
   input: Record<string, unknown>,
   context: ServerContext,
@@ -46,19 +46,19 @@ export async function afterPage(
   if (state === undefined) return undefined
   const answer = answerTo(context, 'page')
   if (answer.action !== 'accept') {
-    return isNotShown(serving, state, answer) ? notShown(`at ${url}`) : refused('confirmation_declined', notOpened)
+    return isNotShown(dependencies, state, answer) ? notShown(`at ${url}`) : refused('confirmation_declined', notOpened)
   }
   const { signal } = context.mcpReq
-  const { call } = await serving.client()
+  const { call } = await dependencies.client()
   for (const waitMs of waitsMs) {
-    await serving.system.sleep(waitMs, signal)
+    await dependencies.system.sleep(waitMs, signal)
     const result = await call(getApproval, { approvalId: String(input.approvalId) }, { signal })
     if (result.data.attributes.status === 'pending') continue
-    announceChanges(serving, input, result)
+    announceChanges(dependencies, input, result)
     return success(result)
   }
   const { round = mostRounds } = state
-  if (round < mostRounds) return await offerPage(serving, url, input, context, round + 1)
+  if (round < mostRounds) return await offerPage(dependencies, url, input, context, round + 1)
   return refused('confirmation_pending', undecided)
 }
 

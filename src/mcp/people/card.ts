@@ -8,8 +8,8 @@ import { AgentCardDetails, createAgentCardDetailsPage } from '../../../tools/age
 import { ApiError } from '../../client/api-error.ts'
 import type { CallResult } from '../../client/client.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import type { Serving } from '../serving.ts'
-import { success } from '../tools/results.ts'
+import { success } from '../answers/results.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { dashboardOf } from './decide.ts'
 import { answerTo, type Fingerprint, isNotShown, modesOf, seal, stateOf } from './elicitation.ts'
 
@@ -33,30 +33,30 @@ interface CardRequest {
  * address, which the model never sees.
  */
 export async function showMasked(
-  serving: Serving,
+  dependencies: Dependencies,
   { result, input, of }: CardRequest,
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { server } = serving
+  const { server } = dependencies
   const asked = stateOf(context, of, 'card')
   if (asked !== undefined) {
     const answer = answerTo(context, 'card')
-    const unseen = answer.action !== 'accept' && isNotShown(serving, asked, answer)
-    return masked(result, unseen ? `${unshown} ${inDashboard(serving)}` : outcomes[answer.action])
+    const unseen = answer.action !== 'accept' && isNotShown(dependencies, asked, answer)
+    return masked(result, unseen ? `${unshown} ${inDashboard(dependencies)}` : outcomes[answer.action])
   }
-  const url = modesOf(server, context).url ? await pageWithNumber(serving, input, context) : undefined
-  if (url === undefined) return masked(result, unavailable(serving))
+  const url = modesOf(server, context).url ? await pageWithNumber(dependencies, input, context) : undefined
+  if (url === undefined) return masked(result, unavailable(dependencies))
   return inputRequired({
     inputRequests: {
       card: inputRequired.elicitUrl({ message: 'Open this page to see the number of the card. It opens once.', url }),
     },
-    requestState: await seal(serving, { of: of(), step: 'card' }, context),
+    requestState: await seal(dependencies, { of: of(), step: 'card' }, context),
   })
 }
 
 /** The address of a page that shows the number once; undefined where the API makes none. */
 async function pageWithNumber(
-  { client }: Serving,
+  { client }: Dependencies,
   { cardId, customerPartyId }: Record<string, unknown>,
   { mcpReq: { signal } }: ServerContext,
 ): Promise<string | undefined> {
@@ -81,12 +81,12 @@ const outcomes = {
   missing: 'The host did not answer whether the person was shown the number. Call again if they ask for it.',
 } as const
 
-function unavailable(serving: Serving): string {
-  return `The number is for the person only, and nothing here can show it to them. ${inDashboard(serving)}`
+function unavailable(dependencies: Dependencies): string {
+  return `The number is for the person only, and nothing here can show it to them. ${inDashboard(dependencies)}`
 }
 
-function inDashboard(serving: Serving): string {
-  return `They find the card in ${dashboardOf(serving)}.`
+function inDashboard(dependencies: Dependencies): string {
+  return `They find the card in ${dashboardOf(dependencies)}.`
 }
 
 function masked({ data, meta }: CardRequest['result'], next: string): CallToolResult {

@@ -7,8 +7,8 @@ import {
 import { prepare } from '../../client/input.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { newSecret } from '../../core/system.ts'
-import type { Serving } from '../serving.ts'
-import { askNoMore, notShown, refused } from '../tools/results.ts'
+import { askNoMore, notShown, refused } from '../answers/results.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { afterPage, offerPage, pageFor } from './approval.ts'
 import { asksPeople } from './confirm-settings.ts'
 import {
@@ -38,12 +38,12 @@ type Decision =
  * Asks the person before what they are to decide. An answer counts for the call as it was shown only: the arguments and
  * what the service tells of them are compared with what is sealed, and another call, or changed data, asks again.
  */
-export async function decide(serving: Serving, call: ToolCall, context: ServerContext): Promise<Decision> {
+export async function decide(dependencies: Dependencies, call: ToolCall, context: ServerContext): Promise<Decision> {
   const { operation, input, idempotencyKey } = call
-  const page = pageFor(serving, operation.name, input)
-  const decided = page === undefined ? undefined : await afterPage(serving, page, input, context)
+  const page = pageFor(dependencies, operation.name, input)
+  const decided = page === undefined ? undefined : await afterPage(dependencies, page, input, context)
   if (decided !== undefined) return { go: false, answer: decided }
-  const question = await questionOf(serving, call, context)
+  const question = await questionOf(dependencies, call, context)
   const shown = question === undefined ? '' : messageOf(question)
   const of = fingerprint(operation.name, { ...input, idempotencyKey }, shown)
   // Nothing to decide, or a later step of the call, with the decision behind it.
@@ -53,20 +53,23 @@ export async function decide(serving: Serving, call: ToolCall, context: ServerCo
   const { action, confirmed } = answerTo(context, 'decision')
   if (state !== undefined && action !== 'missing') {
     if (confirmed) return { go: true, of, idempotencyKey: state.key }
-    const unseen = isNotShown(serving, state, { action, confirmed })
+    const unseen = isNotShown(dependencies, state, { action, confirmed })
     return {
       go: false,
-      answer: unseen ? notShown(whereToDecide(serving, page)) : refused('confirmation_declined', declined),
+      answer: unseen ? notShown(whereToDecide(dependencies, page)) : refused('confirmation_declined', declined),
     }
   }
-  const modes = modesOf(serving.server, context)
+  const modes = modesOf(dependencies.server, context)
   if (!modes.form) {
     const offered = page !== undefined && modes.url
-    return { go: false, answer: offered ? await offerPage(serving, page, input, context) : cannotAsk(serving, page) }
+    return {
+      go: false,
+      answer: offered ? await offerPage(dependencies, page, input, context) : cannotAsk(dependencies, page),
+    }
   }
-  const key = operation.idempotency === 'required' ? (idempotencyKey ?? newKey(serving)) : undefined
+  const key = operation.idempotency === 'required' ? (idempotencyKey ?? newKey(dependencies)) : undefined
   const requestState = await seal(
-    serving,
+    dependencies,
     { of: of(), step: 'decision', ...(key === undefined ? {} : { key }) },
     context,
   )
@@ -77,21 +80,21 @@ export async function decide(serving: Serving, call: ToolCall, context: ServerCo
 }
 
 /** Of a call that is sealed: whoever answers twice repeats it. */
-export function newKey({ system }: Serving): string {
+export function newKey({ system }: Dependencies): string {
   return `idk_${newSecret(system, 16)}`
 }
 
 /** Where a person does what a host cannot ask them. */
-export function dashboardOf({ publicUrl }: Serving): string {
+export function dashboardOf({ publicUrl }: Dependencies): string {
   return publicUrl === undefined ? 'the dashboard of the payments account' : `the dashboard at ${publicUrl}`
 }
 
-function whereToDecide(serving: Serving, page: string | undefined): string {
-  return page === undefined ? `in ${dashboardOf(serving)}` : `at ${page}`
+function whereToDecide(dependencies: Dependencies, page: string | undefined): string {
+  return page === undefined ? `in ${dashboardOf(dependencies)}` : `at ${page}`
 }
 
-async function questionOf(serving: Serving, { operation, input }: ToolCall, context: ServerContext) {
-  const { confirm, environment, client } = serving
+async function questionOf(dependencies: Dependencies, { operation, input }: ToolCall, context: ServerContext) {
+  const { confirm, environment, client } = dependencies
   const rule = Object.hasOwn(questions, operation.name) ? questions[operation.name] : undefined
   if (rule === undefined || !asksPeople(confirm, environment)) return undefined
   // What the service would not accept is refused before anybody is asked.
@@ -112,9 +115,9 @@ const declined = {
   next: askNoMore,
 }
 
-function cannotAsk(serving: Serving, page: string | undefined): CallToolResult {
+function cannotAsk(dependencies: Dependencies, page: string | undefined): CallToolResult {
   return refused('confirmation_unavailable', {
     detail: 'A person has to decide this, and this host has no way to ask them (MCP elicitation). Nothing was done.',
-    next: `Tell them: they can do it ${whereToDecide(serving, page)}, or use a host that supports elicitation. Whoever starts this server decides with PAYMENTS_CONFIRM (--confirm) when a person is asked. What you were told in the conversation does not count.`,
+    next: `Tell them: they can do it ${whereToDecide(dependencies, page)}, or use a host that supports elicitation. Whoever starts this server decides with PAYMENTS_CONFIRM (--confirm) when a person is asked. What you were told in the conversation does not count.`,
   })
 }

@@ -8,7 +8,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { sha256 } from '../../core/system.ts'
-import type { Serving } from '../serving.ts'
+import type { Dependencies } from '../dependencies.ts'
 
 /** What a call waits for: the person's decision, here or on a page; that they verified; that they saw a card. */
 type Step = 'decision' | 'page' | 'verification' | 'card'
@@ -29,7 +29,7 @@ export interface AskedState {
 
 /** Seals what a person is asked now. */
 export function seal(
-  { seal: states, system }: Serving,
+  { seal: states, system }: Dependencies,
   state: Omit<AskedState, 'askedAtMs'>,
   context: ServerContext,
 ): Promise<string> {
@@ -44,7 +44,7 @@ const fastestPersonMs = 500
  * agreement is not judged by its haste: some people have hosts agree for them.
  */
 export function isNotShown(
-  { system }: Serving,
+  { system }: Dependencies,
   { askedAtMs }: AskedState,
   { action }: ReturnType<typeof answerTo>,
 ): boolean {

@@ -9,7 +9,7 @@ import { getSubscription, type Subscription } from '../../../tools/subscriptions
 import { getWallet } from '../../../tools/wallets.ts'
 import { ApiError } from '../../client/api-error.ts'
 import type { Client } from '../../client/client.ts'
-import { money, quoted, quotedWhole, word } from './quoted.ts'
+import { money, quoted, quotedWhole, word } from '../answers/shown-text.ts'
 
 /** What a person is asked before a call is carried out. */
 export interface Question {

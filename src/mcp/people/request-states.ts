@@ -1,6 +1,6 @@
 import { createRequestStateCodec, type ServerContext } from '@modelcontextprotocol/server'
 import { newSecret, type System } from '../../core/system.ts'
-import type { RequestStates } from '../serving.ts'
+import type { RequestStates } from '../dependencies.ts'
 
 /** Longer than a person is waited for (the SDK gives them 10 minutes). */
 const lifetimeSeconds = 900

@@ -6,8 +6,8 @@ import {
 } from '@modelcontextprotocol/server'
 import { ApiError } from '../../client/api-error.ts'
 import { parseBaseUrl } from '../../config/values.ts'
-import type { Serving } from '../serving.ts'
-import { askNoMore, notShown, refused } from '../tools/results.ts'
+import { askNoMore, notShown, refused } from '../answers/results.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { newKey } from './decide.ts'
 import { type AskedState, answerTo, type Fingerprint, isNotShown, modesOf, seal, stateOf } from './elicitation.ts'
 import { mostRounds, waitsMs } from './waits.ts'
@@ -27,27 +27,29 @@ type Outcome<T> = { done: T } | { answer: CallToolResult | InputRequiredResult }
  * it names, and the call then goes on by itself; under new keys, for the refusal is recorded under the old one.
  */
 export async function withVerification<T>(
-  serving: Serving,
+  dependencies: Dependencies,
   { of, idempotencyKey, perform }: Attempt<T>,
   context: ServerContext,
 ): Promise<Outcome<T>> {
   const state = stateOf(context, of, 'verification')
   const answer = answerTo(context, 'verification')
   if (state !== undefined && answer.action !== 'accept') {
-    const unseen = state.page !== undefined && isNotShown(serving, state, answer)
+    const unseen = state.page !== undefined && isNotShown(dependencies, state, answer)
     return { answer: unseen ? notShown(`at ${state.page}`) : refused('verification_declined', notVerified) }
   }
   try {
     return {
-      done: await (state === undefined ? perform(idempotencyKey) : tryUntilVerified(serving, state, perform, context)),
+      done: await (state === undefined
+        ? perform(idempotencyKey)
+        : tryUntilVerified(dependencies, state, perform, context)),
     }
   } catch (error) {
     const round = (state?.round ?? 0) + 1
     const url = pageIn(error)
-    if (url === undefined || round > mostRounds || !modesOf(serving.server, context).url) throw error
+    if (url === undefined || round > mostRounds || !modesOf(dependencies.server, context).url) throw error
     const inputRequests = { verification: inputRequired.elicitUrl({ message: messages[round === 1 ? 0 : 1], url }) }
-    const next = { of: of(), step: 'verification', key: newKey(serving), round, page: url } as const
-    return { answer: inputRequired({ inputRequests, requestState: await seal(serving, next, context) }) }
+    const next = { of: of(), step: 'verification', key: newKey(dependencies), round, page: url } as const
+    return { answer: inputRequired({ inputRequests, requestState: await seal(dependencies, next, context) }) }
   }
 }
 
@@ -58,7 +60,7 @@ const messages = [
 
 /** That they agreed to open the page does not say that they are through with it. @throws what the last try was refused with */
 async function tryUntilVerified<T>(
-  { system }: Serving,
+  { system }: Dependencies,
   { key }: AskedState,
   perform: Attempt<T>['perform'],
   context: ServerContext,

@@ -1,6 +1,6 @@
 import type { CallResult } from '../../client/client.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import type { Serving } from '../serving.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { addressOf, kindEntries } from './kinds.ts'
 
 interface Reference {
@@ -14,7 +14,7 @@ interface Answered extends Reference {
 
 /** Tells a host that watches what a call of its own changed, at once. */
 export function announceChanges(
-  { server, notify, subscribed, instanceId, log }: Serving,
+  { server, notify, subscribed, instanceId, log }: Dependencies,
   { customerPartyId }: Record<string, unknown>,
   { data }: CallResult<OperationDefinition>,
 ): void {

@@ -5,8 +5,8 @@ import {
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server'
 import { show } from '../../core/errors.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { rehearsals } from '../prompts.ts'
-import type { Serving } from '../serving.ts'
 import { activityTemplate, resourceKinds, templateOf } from './kinds.ts'
 import { newestIds, readableKind } from './resources.ts'
 
@@ -15,13 +15,13 @@ const mostValues = 100
 
 /** What an argument of a prompt or a part of a resource's address can be: the newest that begin as typed. */
 export async function complete(
-  serving: Serving,
+  dependencies: Dependencies,
   { ref, argument }: CompleteRequest['params'],
 ): Promise<CompleteResult> {
   const values =
     ref.type === 'ref/prompt'
-      ? await promptValues(serving, ref.name, argument.name)
-      : await ids(serving, ref.uri, argument.name)
+      ? await promptValues(dependencies, ref.name, argument.name)
+      : await ids(dependencies, ref.uri, argument.name)
   const matching = values.filter((value) => value.startsWith(argument.value))
   return {
     completion: {
@@ -32,24 +32,24 @@ export async function complete(
   }
 }
 
-async function promptValues(serving: Serving, prompt: string, argument: string): Promise<string[]> {
+async function promptValues(dependencies: Dependencies, prompt: string, argument: string): Promise<string[]> {
   const key = `${prompt} ${argument}`
   if (key === 'rehearse_purchase outcome') return Object.keys(rehearsals)
-  if (key === 'review_approvals approvalId') return await idsOf(serving, 'approvals')
+  if (key === 'review_approvals approvalId') return await idsOf(dependencies, 'approvals')
   // Free text: a merchant's name is not suggested from what others stored.
   return []
 }
 
-async function ids(serving: Serving, uri: string, argument: string): Promise<string[]> {
+async function ids(dependencies: Dependencies, uri: string, argument: string): Promise<string[]> {
   if (uri === activityTemplate)
-    return argument === 'instanceId' && serving.instanceId !== undefined ? [serving.instanceId] : []
+    return argument === 'instanceId' && dependencies.instanceId !== undefined ? [dependencies.instanceId] : []
   const kind = Object.keys(resourceKinds).find((candidate) => templateOf(candidate) === uri)
   if (kind === undefined)
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no resource template ${show(uri)}.`)
-  return argument === 'id' ? await idsOf(serving, kind) : []
+  return argument === 'id' ? await idsOf(dependencies, kind) : []
 }
 
-async function idsOf(serving: Serving, kind: string): Promise<string[]> {
-  const found = readableKind(serving, kind)
-  return found === undefined ? [] : (await newestIds(serving, found, mostValues)).map(({ id }) => id)
+async function idsOf(dependencies: Dependencies, kind: string): Promise<string[]> {
+  const found = readableKind(dependencies, kind)
+  return found === undefined ? [] : (await newestIds(dependencies, found, mostValues)).map(({ id }) => id)
 }

@@ -11,38 +11,41 @@ import { listActivity } from '../../../tools/activity.ts'
 import { ApiError } from '../../client/api-error.ts'
 import { Failure } from '../../core/errors.ts'
 import type { OperationDefinition, SentInput } from '../../core/operation.ts'
-import { pageOf } from '../list-page.ts'
-import { money, quoted } from '../people/quoted.ts'
-import { longestAddress, type Serving } from '../serving.ts'
+import { pageOf } from '../answers/list-page.ts'
+import { money, quoted } from '../answers/shown-text.ts'
+import { shownToModels } from '../answers/withheld.ts'
+import { type Dependencies, longestAddress } from '../dependencies.ts'
 import { mayCall } from '../tools/offered.ts'
-import { shownToModels } from '../tools/withheld.ts'
 import { activityTemplate, addressOf, kindEntries, parseAddress, type ResourceKind, templateOf } from './kinds.ts'
 
 /** How many of each kind are listed: the newest. Older ones are read by their address. */
 const listedOfEach = 10
 
 /** The views, this run's activity, and the newest of each kind. */
-export async function listResources(serving: Serving, cursor: string | undefined): Promise<ListResourcesResult> {
-  const { ui, instanceId } = serving
+export async function listResources(
+  dependencies: Dependencies,
+  cursor: string | undefined,
+): Promise<ListResourcesResult> {
+  const { ui, instanceId } = dependencies
   const views = (ui?.resources ?? []).map(({ read: _, ...listed }): Resource => listed)
   const activity: Resource[] =
-    instanceId === undefined || !mayCall(serving, listActivity)
+    instanceId === undefined || !mayCall(dependencies, listActivity)
       ? []
       : [{ uri: addressOf('activity', instanceId), name: 'activity', title: 'Activity of this run', mimeType }]
-  const recent = await Promise.all(readable(serving).map(([kind, found]) => newest(serving, kind, found)))
+  const recent = await Promise.all(readable(dependencies).map(([kind, found]) => newest(dependencies, kind, found)))
   const { page, ...next } = pageOf([...views, ...activity, ...recent.flat()], ({ uri }) => uri, cursor)
   return { resources: page, ...next }
 }
 
-export function listTemplates(serving: Serving, cursor: string | undefined): ListResourceTemplatesResult {
-  const templates = readable(serving).map(([kind, { title, read }]) => ({
+export function listTemplates(dependencies: Dependencies, cursor: string | undefined): ListResourceTemplatesResult {
+  const templates = readable(dependencies).map(([kind, { title, read }]) => ({
     uriTemplate: templateOf(kind),
     name: kind,
     title,
     description: read.description,
     mimeType,
   }))
-  if (mayCall(serving, listActivity)) {
+  if (mayCall(dependencies, listActivity)) {
     const description = 'What one run did, newest first: who, which resources, with which result.'
     templates.push({ uriTemplate: activityTemplate, name: 'activity', title: 'Activity', description, mimeType })
   }
@@ -51,15 +54,19 @@ export function listTemplates(serving: Serving, cursor: string | undefined): Lis
 }
 
 /** What the service answers, as a tool would show it. No operation that shows a card's number is read here. */
-export async function readResource(serving: Serving, uri: string, signal: AbortSignal): Promise<ReadResourceResult> {
-  const view = serving.ui?.resources.find((resource) => resource.uri === uri)
+export async function readResource(
+  dependencies: Dependencies,
+  uri: string,
+  signal: AbortSignal,
+): Promise<ReadResourceResult> {
+  const view = dependencies.ui?.resources.find((resource) => resource.uri === uri)
   if (view !== undefined) {
     const { mimeType: type, _meta } = view
     return { contents: [{ uri, mimeType: type, text: await view.read(), ...(_meta === undefined ? {} : { _meta }) }] }
   }
-  const [operation, input] = readingOf(serving, uri)
+  const [operation, input] = readingOf(dependencies, uri)
   try {
-    const { call } = await serving.client()
+    const { call } = await dependencies.client()
     const { data, meta } = await call(operation, input, { signal })
     const content = { data: shownToModels(data), ...(meta === undefined ? {} : { meta }) }
     // Some hosts hand on nothing but text, and take the first part that they know.
@@ -71,9 +78,9 @@ export async function readResource(serving: Serving, uri: string, signal: AbortS
 }
 
 /** The newest ids of a kind, or of nothing where the credential may not list them. */
-export async function newestIds(serving: Serving, { list }: ResourceKind, limit: number): Promise<Listed[]> {
+export async function newestIds(dependencies: Dependencies, { list }: ResourceKind, limit: number): Promise<Listed[]> {
   try {
-    const { call } = await serving.client()
+    const { call } = await dependencies.client()
     const input = { limit } as unknown as SentInput<OperationDefinition>
     return (await call(list, input)).data as unknown as Listed[]
   } catch (error) {
@@ -89,17 +96,17 @@ interface Listed {
 
 const mimeType = 'application/json'
 
-export function readableKind(serving: Serving, kind: string): ResourceKind | undefined {
-  return readable(serving).find(([name]) => name === kind)?.[1]
+export function readableKind(dependencies: Dependencies, kind: string): ResourceKind | undefined {
+  return readable(dependencies).find(([name]) => name === kind)?.[1]
 }
 
-function readable(serving: Serving) {
-  return kindEntries.filter(([, { read, list }]) => mayCall(serving, read) && mayCall(serving, list))
+function readable(dependencies: Dependencies) {
+  return kindEntries.filter(([, { read, list }]) => mayCall(dependencies, read) && mayCall(dependencies, list))
 }
 
 /** In words of fixed lists, but for one text, which is somebody's: quoted and short. */
-async function newest(serving: Serving, kind: string, found: ResourceKind): Promise<Resource[]> {
-  return (await newestIds(serving, found, listedOfEach)).map(({ id, attributes }) => {
+async function newest(dependencies: Dependencies, kind: string, found: ResourceKind): Promise<Resource[]> {
+  return (await newestIds(dependencies, found, listedOfEach)).map(({ id, attributes }) => {
     const status = /^\w{1,40}$/.test(String(attributes?.status)) ? `, ${attributes?.status}` : ''
     const amount = valueAt(attributes, found.told.amount)
     const text = valueAt(attributes, found.told.text)
@@ -123,13 +130,13 @@ function linesOf(value: unknown, path = ''): string[] {
   return Object.entries(value).flatMap(([name, inner]) => linesOf(inner, path === '' ? name : `${path}.${name}`))
 }
 
-function readingOf(serving: Serving, uri: string) {
+function readingOf(dependencies: Dependencies, uri: string) {
   const { kind, id, customerPartyId } = (uri.length > longestAddress ? undefined : parseAddress(uri)) ?? {}
   const acting = customerPartyId === undefined ? {} : { customerPartyId }
-  if (kind === 'activity' && mayCall(serving, listActivity)) {
+  if (kind === 'activity' && mayCall(dependencies, listActivity)) {
     return [listActivity as OperationDefinition, { instanceId: id, limit: 100, ...acting }] as const
   }
-  const found = kind === undefined ? undefined : readableKind(serving, kind)
+  const found = kind === undefined ? undefined : readableKind(dependencies, kind)
   if (found === undefined) throw new ResourceNotFoundError(uri)
   return [found.read, { [found.id]: id, ...acting }] as const
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { wrongArguments } from '../../client/input.ts'
 import { show } from '../../core/errors.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
-import type { Serving } from '../serving.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { clearableOf, shapeOf, toolArguments } from './inputs.ts'
 import { WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
 
@@ -24,7 +24,7 @@ const hostArguments: ReadonlySet<string> = new Set(['wait_for_previous'])
  * a read goes on without what it does not know. A change does not: a misspelt `customerPartyId` would pay from the wrong
  * wallet. @throws {WrongArguments} naming all that is wrong
  */
-export function takeArguments(serving: Serving, operation: OperationDefinition, given: Values): Taken {
+export function takeArguments(dependencies: Dependencies, operation: OperationDefinition, given: Values): Taken {
   const shape = shapeOf(operation)
   const { idempotencyKey, clear, ...rest } = toolArguments(operation, given)
   const beside = {
@@ -40,7 +40,7 @@ export function takeArguments(serving: Serving, operation: OperationDefinition, 
   const taken: Values = { ...(read(z.object(shape), input) as Values), ...cleared(operation, clear, input) }
   const wrong = wrongArguments(operation, taken)
   const [first, ...others] = wrong
-  if (first !== undefined) throw wrongArgumentsOf(serving, operation, [first, ...others], argumentNames(operation))
+  if (first !== undefined) throw wrongArgumentsOf(dependencies, operation, [first, ...others], argumentNames(operation))
   return {
     input: taken,
     idempotencyKey: takesKey(operation) ? uniqueKey(idempotencyKey) : undefined,

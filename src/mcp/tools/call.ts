@@ -11,16 +11,16 @@ import type { Log } from '../../client/client.ts'
 import type { AttemptProgress } from '../../client/retry.ts'
 import { Failure } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
+import { failure, success } from '../answers/results.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { showMasked } from '../people/card.ts'
 import { decide, type ToolCall } from '../people/decide.ts'
 import type { AskedState } from '../people/elicitation.ts'
 import { withVerification } from '../people/verification.ts'
 import { announceChanges } from '../resources/changes.ts'
-import type { Serving } from '../serving.ts'
 import { takeArguments } from './arguments.ts'
 import { operationNamed } from './definitions.ts'
 import { notOffered } from './not-offered.ts'
-import { failure, success } from './results.ts'
 
 export { toolPage } from './page.ts'
 
@@ -31,48 +31,53 @@ interface CallParameters {
 
 /** Calls the operation that a tool is. What it refuses is a result that says what to do, not a protocol error. */
 export async function callTool(
-  serving: Serving,
+  dependencies: Dependencies,
   params: CallParameters,
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const operation = operationNamed(serving, params.name)
+  const operation = operationNamed(dependencies, params.name)
   if (operation === undefined) {
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, notOffered(serving, params.name))
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, notOffered(dependencies, params.name))
   }
-  const { log } = serving
+  const { log } = dependencies
   try {
-    if (serving.allows?.(operation) === false) throw new Failure('forbidden', { detail: notGranted(operation) })
-    const { ignored, ...taken } = takeArguments(serving, operation, params.arguments ?? {})
-    return await carryOut(serving, { operation, ...taken }, ignored, context)
+    if (dependencies.allows?.(operation) === false) throw new Failure('forbidden', { detail: notGranted(operation) })
+    const { ignored, ...taken } = takeArguments(dependencies, operation, params.arguments ?? {})
+    return await carryOut(dependencies, { operation, ...taken }, ignored, context)
   } catch (error) {
-    if (error instanceof Failure || error instanceof ApiError) return failure({ error, operation, serving })
+    if (error instanceof Failure || error instanceof ApiError) return failure({ error, operation, dependencies })
     if (error instanceof ProtocolError) throw error
     // The SDK sends nothing for a cancelled request; this only keeps the cancellation out of the log.
     if (!context.mcpReq.signal.aborted) log.error({ err: error, tool: operation.name }, 'tool call failed unexpectedly')
     const failed = new Failure('server_error', { detail: 'The MCP server failed unexpectedly.' })
-    return failure({ error: failed, operation, serving })
+    return failure({ error: failed, operation, dependencies })
   }
 }
 
-async function carryOut(serving: Serving, asked: ToolCall, ignored: readonly string[], context: ServerContext) {
+async function carryOut(
+  dependencies: Dependencies,
+  asked: ToolCall,
+  ignored: readonly string[],
+  context: ServerContext,
+) {
   const { operation, input } = asked
-  const decision = await decide(serving, asked, context)
+  const decision = await decide(dependencies, asked, context)
   if (!decision.go) return decision.answer
   const { of } = decision
   const { signal } = context.mcpReq
-  const { call } = await serving.client()
-  const onAttempt = reporter(context, serving.log)
+  const { call } = await dependencies.client()
+  const onAttempt = reporter(context, dependencies.log)
   const perform = async (idempotencyKey: string | undefined) => {
     const result = await call(operation, input, { idempotencyKey, signal, onAttempt })
     // Under a key that this very call made up, a replay is the answer to its own first attempt.
     return { ...result, replayed: result.replayed && idempotencyKey !== undefined }
   }
-  const outcome = await withVerification(serving, { ...decision, perform }, context)
+  const outcome = await withVerification(dependencies, { ...decision, perform }, context)
   if ('answer' in outcome) return outcome.answer
   const result = outcome.done
-  if (operation.effect !== 'read') announceChanges(serving, input, result)
-  if (serving.cardDetails === 'masked' && operation.name === getAgentCardDetails.name) {
-    return await showMasked(serving, { result, input, of }, context)
+  if (operation.effect !== 'read') announceChanges(dependencies, input, result)
+  if (dependencies.cardDetails === 'masked' && operation.name === getAgentCardDetails.name) {
+    return await showMasked(dependencies, { result, input, of }, context)
   }
   return success(result, { replayed: result.replayed, ignored })
 }

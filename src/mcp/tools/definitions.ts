@@ -3,10 +3,10 @@ import { z } from 'zod'
 import { createAgentCardDetailsPage, getAgentCardDetails } from '../../../tools/agent-cards.ts'
 import { catalogue } from '../../../tools/index.ts'
 import type { Environment, OperationDefinition } from '../../core/operation.ts'
+import { shownSchema } from '../answers/withheld.ts'
 import { maskedCardDetails } from '../people/card.ts'
 import { inputSchema, orNull } from './inputs.ts'
 import { isChosen, mayCall, onlyReads, type ToolChoice } from './offered.ts'
-import { shownSchema } from './withheld.ts'
 
 /** The operations that are tools, in the catalogue's order. */
 export function operationsOf(choice: ToolChoice): OperationDefinition[] {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { catalogue } from '../../../tools/index.ts'
 import { idPrefixOf } from '../../core/invalid-value.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
-import type { Serving } from '../serving.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { operationsOf } from './definitions.ts'
 
 const operations = Object.values<OperationDefinition>(catalogue)
@@ -14,21 +14,21 @@ export function nounOf(idPrefix: string): string | undefined {
 }
 
 /** The tool of this connection that lists what has such ids. */
-export function listerOf(serving: Serving, idPrefix: string | undefined): string | undefined {
+export function listerOf(dependencies: Dependencies, idPrefix: string | undefined): string | undefined {
   if (idPrefix === undefined) return undefined
   const lists = (operation: OperationDefinition) =>
     operation.effect === 'read' && operation.result === 'page' && answeredPrefix(operation) === idPrefix
-  return operationsOf(serving).find(lists)?.name
+  return operationsOf(dependencies).find(lists)?.name
 }
 
 /** The tool of this connection that shows how what the operation is about stands now: the resource, or the list of such. */
-export function readerOf(serving: Serving, operation: OperationDefinition): string | undefined {
+export function readerOf(dependencies: Dependencies, operation: OperationDefinition): string | undefined {
   const named = Object.entries(operation.params?.shape ?? {}).map(([name, schema]) => `${name} ${prefixOf(schema)}`)
-  const reads = operationsOf(serving).find((candidate) => {
+  const reads = operationsOf(dependencies).find((candidate) => {
     const needed = Object.entries(candidate.params?.shape ?? {}).map(([name, schema]) => `${name} ${prefixOf(schema)}`)
     return readsOne(candidate) && needed.length > 0 && needed.every((parameter) => named.includes(parameter))
   })
-  return reads?.name ?? listerOf(serving, answeredPrefix(operation))
+  return reads?.name ?? listerOf(dependencies, answeredPrefix(operation))
 }
 
 /** What ids of this argument begin with; undefined: it is no id. */

@@ -1,13 +1,13 @@
 import type { ApiError } from '../../client/api-error.ts'
 import { type Bounds, type ErrorCode, type ErrorSource, errorTable, type Failure } from '../../core/errors.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
-import type { Serving } from '../serving.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { operationNamed } from './definitions.ts'
 import { argumentPrefix, listerOf, readerOf } from './id-kinds.ts'
 
 /** A call that was refused, and what its connection offers to go on with. */
 export interface Refused {
-  serving: Serving
+  dependencies: Dependencies
   operation: OperationDefinition
   error: ApiError | Failure
 }
@@ -31,7 +31,7 @@ export function nextStep(refused: Refused): string {
   if ('tooLarge' in error && error.tooLarge && operation.effect === 'read') return afterTooLarge(situation)
   const key = keyToRepeat(error)
   if (key !== undefined) return `${beforeRepeat(situation)}${repeatWith(key)}${stillRunning(situation)}`
-  if ('unreached' in error && error.unreached) return `${refused.serving.ways.reach} Then ${again}.`
+  if ('unreached' in error && error.unreached) return `${refused.dependencies.ways.reach} Then ${again}.`
   if ('outcomeUnknown' in error && error.outcomeUnknown) {
     return `The change may have been made: ${look(situation)} before you call again.`
   }
@@ -49,17 +49,17 @@ export function callAgain({ idempotency }: OperationDefinition): string {
   return idempotency === 'required' ? 'call again without idempotencyKey' : 'call again'
 }
 
-function afterTooLarge({ operation, serving }: Situation): string {
-  return operation.result === 'page' ? 'Call again with a smaller limit.' : serving.ways.reach
+function afterTooLarge({ operation, dependencies }: Situation): string {
+  return operation.result === 'page' ? 'Call again with a smaller limit.' : dependencies.ways.reach
 }
 
 const repeatWith = (key: string) =>
   `Repeat this call unchanged with idempotencyKey ${JSON.stringify(key)}: it is safe, nothing happens twice.`
 
 /** What stands in the way of the repeat. */
-function beforeRepeat({ serving, error }: Situation): string {
-  if ('unreached' in error && error.unreached) return `${serving.ways.reach} Then: `
-  if (error.status === 401) return `${serving.ways.signIn} Then: `
+function beforeRepeat({ dependencies, error }: Situation): string {
+  if ('unreached' in error && error.unreached) return `${dependencies.ways.reach} Then: `
+  if (error.status === 401) return `${dependencies.ways.signIn} Then: `
   if (error.status === 403) return `${ask} When they did: `
   return waiting(error)
 }
@@ -78,11 +78,11 @@ function waiting({ retryAfterSeconds }: ApiError | Failure): string {
 
 /** By the error's code; each names a tool, an argument or a value, and doing it helps. */
 const steps = {
-  invalid_value: ({ operation, source, accepts, again, serving }) => {
+  invalid_value: ({ operation, source, accepts, again, dependencies }) => {
     const name = fieldOf(source)
     if (name === undefined || isHeader(source)) return `Correct the arguments and ${again}.`
     if (accepts?.maximum !== undefined && accepts.maximum < 1) {
-      return `Nothing is left for it: ${look({ serving, operation })}. Do not call again as is.`
+      return `Nothing is left for it: ${look({ dependencies, operation })}. Do not call again as is.`
     }
     return sentence([correction({ operation, name, accepts })], again)
   },
@@ -90,26 +90,26 @@ const steps = {
     'Tell the person to set PAYMENTS_INSTANCE_ID (--instance-id) to a text of 1 to 1024 characters and to start this server again.',
   'wire.beneficiary_address_required': ({ again }) =>
     `Add beneficiary.address (line1, city, state, postalCode, country) and ${again}.`,
-  unauthenticated: ({ serving, again }) => `${serving.ways.signIn} Then ${again}.`,
-  forbidden: ({ serving }) =>
-    `${ask}${offers(serving, 'whoami') ? ' whoami tells whom this connection acts as.' : ''} Do not call again before.`,
+  unauthenticated: ({ dependencies, again }) => `${dependencies.ways.signIn} Then ${again}.`,
+  forbidden: ({ dependencies }) =>
+    `${ask}${offers(dependencies, 'whoami') ? ' whoami tells whom this connection acts as.' : ''} Do not call again before.`,
   issued_cards_not_enabled: () =>
     'Tell the person that their organization has to enable issued cards. Do not call again before.',
-  not_found: ({ serving, operation, source, again }) => {
+  not_found: ({ dependencies, operation, source, again }) => {
     const name = fieldOf(source) ?? Object.keys(operation.params?.shape ?? {}).at(-1)
-    const lister = name === undefined ? undefined : listerOf(serving, argumentPrefix(operation, name))
+    const lister = name === undefined ? undefined : listerOf(dependencies, argumentPrefix(operation, name))
     const where = lister === undefined ? 'Ask the person for the right' : `Call ${lister} to find the right`
     const customer = takes(operation, 'customerPartyId') ? " (with customerPartyId if it is a customer's)" : ''
     return `${where} ${name ?? 'id'}${customer}, and ${again}.`
   },
   conflict: (situation) => {
-    const { operation, source, accepts, again, serving } = situation
+    const { operation, source, accepts, again, dependencies } = situation
     if (isHeader(source))
       return `${capital(look(situation))} for what the earlier call did. To make this one, ${again}.`
     const name = fieldOf(source)
     if (name === undefined) return `${capital(look(situation))} and decide anew. Do not call again as is.`
-    if (accepts?.maximum !== undefined) return funding(serving, name, accepts.maximum, again)
-    const lister = listerOf(serving, argumentPrefix(operation, name))
+    if (accepts?.maximum !== undefined) return funding(dependencies, name, accepts.maximum, again)
+    const lister = listerOf(dependencies, argumentPrefix(operation, name))
     return `Choose another ${name}${lister === undefined ? '' : ` (${lister})`} and ${again}.`
   },
   card_purchase_simulation_not_allowed: (situation) =>
@@ -121,7 +121,7 @@ const steps = {
     `${capital(look(situation))} to be sure that nothing was done, then ${situation.again}, once. If it fails again, tell the person the supportId.`,
   not_implemented: ({ operation }) =>
     `Use another tool: ${operation.name} is not available there. Do not call it again.`,
-  bad_gateway: ({ serving, again }) => `${serving.ways.reach} Then ${again}.`,
+  bad_gateway: ({ dependencies, again }) => `${dependencies.ways.reach} Then ${again}.`,
   service_unavailable: ({ error, again }) => `${waiting(error) || 'Wait a moment. '}Then ${again}.`,
 } as const satisfies Record<ErrorCode, (situation: Situation) => string>
 
@@ -132,8 +132,8 @@ function knownCode({ code, status }: ApiError | Failure): ErrorCode {
   return (alike as ErrorCode | undefined) ?? (status >= 500 || status === 408 ? 'service_unavailable' : 'invalid_value')
 }
 
-function funding(serving: Serving, name: string, maximum: number, again: string): string {
-  const fund = offers(serving, 'fund_sandbox_wallet')
+function funding(dependencies: Dependencies, name: string, maximum: number, again: string): string {
+  const fund = offers(dependencies, 'fund_sandbox_wallet')
     ? 'put money in with fund_sandbox_wallet (customerId: your own partyId of whoami)'
     : 'ask the person to put money in'
   if (maximum < 1) return `${capital(fund)}, then ${again}.`
@@ -161,8 +161,8 @@ export function sentence(corrections: readonly string[], again: string): string 
 }
 
 /** `call get_payment`: how a model sees how things stand. */
-function look({ serving, operation }: Pick<Situation, 'serving' | 'operation'>): string {
-  const reader = readerOf(serving, operation)
+function look({ dependencies, operation }: Pick<Situation, 'dependencies' | 'operation'>): string {
+  const reader = readerOf(dependencies, operation)
   return reader === undefined ? 'ask the person how it stands' : `call ${reader}`
 }
 
@@ -178,7 +178,7 @@ function isHeader(source: ErrorSource | undefined): boolean {
   return source !== undefined && 'header' in source
 }
 
-const offers = (serving: Serving, tool: string) => operationNamed(serving, tool) !== undefined
+const offers = (dependencies: Dependencies, tool: string) => operationNamed(dependencies, tool) !== undefined
 const takes = (operation: OperationDefinition, name: string) =>
   inputParts.some((part) => operation[part]?.shape[name] !== undefined)
 const isOptional = (operation: OperationDefinition, name: string) =>

@@ -2,21 +2,21 @@ import { catalogue } from '../../../tools/index.ts'
 import { show } from '../../core/errors.ts'
 import { mostLike } from '../../core/nearest.ts'
 import { type OperationDefinition, toolsets } from '../../core/operation.ts'
-import type { Serving } from '../serving.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { operationsOf } from './definitions.ts'
 
 /** Why a tool cannot be called: this connection does not offer it, and how one would; or there is none of this name. */
-export function notOffered(serving: Serving, name: string): string {
+export function notOffered(dependencies: Dependencies, name: string): string {
   const operation = Object.values<OperationDefinition>(catalogue).find((candidate) => candidate.name === name)
-  const others = operationsOf(serving).map((candidate) => candidate.name)
+  const others = operationsOf(dependencies).map((candidate) => candidate.name)
   if (operation === undefined) {
     return `Unknown tool: ${show(name)}. The nearest names are ${mostLike(name, others, 3).join(', ')}.`
   }
-  const { environment, readOnly, ways } = serving
+  const { environment, readOnly, ways } = dependencies
   if (!operation.environments.includes(environment)) {
     return `Unknown tool: ${name} is there in ${operation.environments.join(' and ')} only, and this is ${environment}.`
   }
-  const chosen = serving.toolsets ?? toolsets
+  const chosen = dependencies.toolsets ?? toolsets
   if (!operation.toolsets.some((toolset) => chosen.includes(toolset))) {
     const [toolset] = operation.toolsets
     const wanted = toolsets.filter((known) => chosen.includes(known) || known === toolset)

@@ -2,7 +2,7 @@ import type { WrongArgument } from '../../client/input.ts'
 import { Failure, show } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import type { Serving } from '../serving.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { argumentPrefix, listerOf, nounOf } from './id-kinds.ts'
 import { callAgain, correction, sentence } from './next-steps.ts'
 
@@ -21,14 +21,14 @@ const mostTold = 8
 
 /** @param known the names of the arguments that the tool takes */
 export function wrongArgumentsOf(
-  serving: Serving,
+  dependencies: Dependencies,
   operation: OperationDefinition,
   wrong: readonly [WrongArgument, ...WrongArgument[]],
   known: readonly string[],
 ): WrongArguments {
   const { source, status } = wrong[0]
   const first = wrong.slice(0, mostTold)
-  const details = first.map((argument) => inWords(serving, operation, argument, known))
+  const details = first.map((argument) => inWords(dependencies, operation, argument, known))
   const corrections = new Set(first.map((argument) => correctionOf(operation, argument, known)))
   return new WrongArguments({
     detail: details.join(' '),
@@ -39,7 +39,7 @@ export function wrongArgumentsOf(
 }
 
 function inWords(
-  serving: Serving,
+  dependencies: Dependencies,
   operation: OperationDefinition,
   argument: WrongArgument,
   known: readonly string[],
@@ -55,7 +55,7 @@ function inWords(
   }
   const prefix = argument.idPrefix ?? argumentPrefix(operation, name)
   if (kind === 'unknown' || prefix === undefined) return detail
-  const lister = listerOf(serving, prefix)
+  const lister = listerOf(dependencies, prefix)
   const origin = `begins with ${prefix}${lister === undefined ? '' : ` and comes from ${lister}`}`
   if (kind === 'missing') return `${name} is required: it ${origin}.`
   const noun = nounOf(/^[a-z]{3}_/.exec(String(got))?.[0] ?? '')

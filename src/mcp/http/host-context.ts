@@ -17,7 +17,7 @@ export interface Principal {
 }
 
 /** One 2025-era session, or one 2026-era request. */
-export interface McpConnection extends Surface {
+export interface HostContext extends Surface {
   /** The one of the latest request: a session outlives the tokens it is used with. */
   principal(): Principal
   /** X-Instance-ID of what is caused through it. */

@@ -1,5 +1,5 @@
 /** One HTTP response that carries server-sent events. */
-export interface EventConnection {
+export interface EventResponse {
   readonly body: ReadableStream<Uint8Array>
   /** Aborts when it has ended, by either side. */
   readonly ended: AbortSignal
@@ -22,7 +22,7 @@ const heartbeat = ': \n\n'
  * Opens one. What its reader did not read yet waits here; beyond `unreadBytes` it ends, lest somebody who never reads
  * fills the memory.
  */
-export function openConnection(unreadBytes: number): EventConnection {
+export function openEventResponse(unreadBytes: number): EventResponse {
   const ended = new AbortController()
   const delivery = Promise.withResolvers<boolean>()
   const waiting: Uint8Array[] = []
@@ -95,8 +95,8 @@ export function openConnection(unreadBytes: number): EventConnection {
 }
 
 /** What comes out of `source`, as a connection that ends with either of them. */
-export function connectionFrom(source: ReadableStream<Uint8Array>, unreadBytes: number): EventConnection {
-  const connection = openConnection(unreadBytes)
+export function eventResponseFrom(source: ReadableStream<Uint8Array>, unreadBytes: number): EventResponse {
+  const connection = openEventResponse(unreadBytes)
   const reader = source.getReader()
   const stop = () => void reader.cancel().catch(() => {})
   connection.ended.addEventListener('abort', stop, { once: true })

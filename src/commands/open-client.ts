@@ -11,20 +11,20 @@ import { newSecret, type System } from '../core/system.ts'
 import { embeddedAddress } from './addresses.ts'
 import { letYoungHeapGrow } from './start-memory.ts'
 
-export interface Connection {
+export interface OpenClient {
   client: Client
   close(): Promise<void>
 }
 
 /** A client of the configured API: a deployed one, or the embedded sandbox, which is opened meanwhile. */
-export function connect(config: Config, system: System, log: Logger): Connection {
+export function openClient(config: Config, system: System, log: Logger): OpenClient {
   const instanceId = config.instanceId ?? `run_${newSecret(system, 16)}`
   return config.baseUrl === undefined
-    ? connectEmbedded(config, instanceId, system, log)
-    : connectRemote(config, config.baseUrl, instanceId, system, log)
+    ? openEmbeddedClient(config, instanceId, system, log)
+    : openRemoteClient(config, config.baseUrl, instanceId, system, log)
 }
 
-function connectEmbedded(config: Config, instanceId: string, system: System, log: Logger): Connection {
+function openEmbeddedClient(config: Config, instanceId: string, system: System, log: Logger): OpenClient {
   const open = async () => {
     const { openEmbedded } = await import('./embedded.ts')
     const { service, close } = await openEmbedded(config, system, log)
@@ -60,7 +60,13 @@ function connectEmbedded(config: Config, instanceId: string, system: System, log
   }
 }
 
-function connectRemote(config: Config, baseUrl: string, instanceId: string, system: System, log: Logger): Connection {
+function openRemoteClient(
+  config: Config,
+  baseUrl: string,
+  instanceId: string,
+  system: System,
+  log: Logger,
+): OpenClient {
   letYoungHeapGrow()
   const remote = createRemoteFetch()
   const { fetch, close } = remote

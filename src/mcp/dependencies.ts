@@ -53,7 +53,7 @@ interface AppViews {
 export const longestAddress = 4_096
 
 /** What the requests of one connection are answered with. */
-export interface Serving extends McpServerOptions {
+export interface Dependencies extends McpServerOptions {
   server: Server
   confirm: ConfirmSettings
   system: Pick<System, 'randomBytes' | 'sleep' | 'now'>

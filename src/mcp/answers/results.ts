@@ -1,9 +1,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { CallResult } from '../../client/client.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import { keyToRepeat, nextStep, type Refused } from './next-steps.ts'
+import { keyToRepeat, nextStep, type Refused } from '../tools/next-steps.ts'
+import { WrongArguments } from '../tools/wrong-arguments.ts'
 import { shownToModels } from './withheld.ts'
-import { WrongArguments } from './wrong-arguments.ts'
 
 /** What a result tells besides what the service answered. */
 interface Notes {

@@ -1,5 +1,5 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
-import { show } from '../core/errors.ts'
+import { show } from '../../core/errors.ts'
 
 /** Every list of today fits in one page. */
 const longestPage = 100
