@@ -15,7 +15,7 @@ export interface Statement {
 
 /** Whom the authorizations of a database are for. */
 export interface Caller {
-  /** Of the agent key. */
+  /** The SHA-256 of the agent key. */
   secretHash: string
   partyId: string
   agentId: string

@@ -44,7 +44,7 @@ interface Kind {
   headers?: Record<string, string>
   body?: string
   count: number
-  /** Of the CPU that a request for the health takes; undefined: bounded by its body's size, or otherwise. */
+  /** The bound, as a multiple of the CPU time that a request for the health takes; undefined: the body's size bounds it, or something else. */
   atMost?: number
   millisecondsPerMegabyte?: number
 }

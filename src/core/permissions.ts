@@ -194,7 +194,7 @@ export const oauthScopes = {
 
 export type OAuthScope = keyof typeof oauthScopes
 
-/** Those that a connection asks for which asks for none. */
+/** The scopes of a connection that asks for none. */
 export const defaultOAuthScopes = ['payments:read', 'payments:write', 'cards:agent', 'customers:read'] as const
 
 /** Scopes with those that they include. */

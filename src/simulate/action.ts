@@ -20,7 +20,7 @@ export interface Action {
   subject?: string
   merchant?: string
   maximum?: number
-  /** Of a card's life. */
+  /** How long the card lives. */
   minutes?: number
   amount?: number
   /** That the sandbox clock is moved by. */

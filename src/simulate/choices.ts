@@ -33,12 +33,12 @@ type Open = AgentState['open'][number]
 interface Grounds extends Surroundings {
   agent: AgentState
   random: Random
-  /** Those whose keys the agent may repeat. */
+  /** The agents whose keys this one may repeat. */
   neighbours: readonly AgentState[]
 }
 
 const merchants = ['Books', 'Groceries', 'Train tickets', 'Garden & Home', 'Café Zürich'] as const
-/** Of all cards, the second and then one in so many: each costs the second that the MCP server waits for its repeat. */
+/** The second card is left unresolved, and then one in so many: each costs the second that the MCP server waits before it repeats. */
 const unresolvedEvery = 250
 /** Cards that one agent has in hand at a time. */
 const mostOpen = 4

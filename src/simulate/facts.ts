@@ -75,7 +75,7 @@ export interface ClockFacts {
   advancedSeconds: number
 }
 
-/** Of clock jumps and of what they are measured in: what happens in a run's own real time is lost below it. */
+/** Clock jumps and what is measured by them are multiples of this: the run's own real time is lost below it. */
 export const clockStepSeconds = 30 * 60
 
 /** Whether two answers say the same. */

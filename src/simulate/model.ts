@@ -63,7 +63,7 @@ interface State {
   wallets: Record<PartyName, Balance>
   cards: Map<string, ModelCard>
   transactions: Map<string, ModelTransaction>
-  /** Those whose hold has not ended. */
+  /** The authorizations whose hold has not ended. */
   onHold: Set<ModelTransaction>
   records: Map<string, { action: Action; facts: Facts; finishedAtMs: number }>
   /** Balances depend on the order of calls, and the order is known. */

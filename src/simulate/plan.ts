@@ -61,7 +61,7 @@ type Take = (agent: AgentState, choice: Choice) => Action
  */
 const mostStepsBetweenJumps = 400
 
-/** Of an agent's own steps: most of its cards live long enough to be used. */
+/** How many of an agent's steps move the clock: few, so that most of its cards live long enough to be used. */
 const jumpsPercent = 5
 
 function takeTurns(agents: AgentState[], random: Random, surroundings: Surroundings, take: Take): void {

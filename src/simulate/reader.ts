@@ -33,7 +33,7 @@ interface Wire {
 interface Names {
   ids: Map<string, string>
   names: Map<string, string>
-  /** Of each card, by id: its expiry, which its details must show. */
+  /** Each card's expiry, by the card's id: its details must show the same. */
   expiryMs: Map<string, number>
   cardNumber: string | undefined
   clockMs: number

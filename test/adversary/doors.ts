@@ -9,7 +9,7 @@ export interface Grounds {
   site: PersonSite
   /** Addresses, by what they open; the secret stands last in each. */
   links: Record<'checkout' | 'manage' | 'invitation' | 'invitationLink' | 'claim' | 'card' | 'challenge', string>
-  /** Of pages for whoever is signed in. */
+  /** The pages for whoever is signed in. */
   paths: Record<'approval' | 'connection', string>
   clientSecret: string
   /** Ids, names and addresses that only the owner may see. */

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** Of everything that a stranger sends, this much differs from request to request. */
+/** The part of a stranger's request that differs from one request to the next. */
 const words = (count: number) => `${count}`.padStart(6, '0').repeat(150)
 
 const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'Sec-Fetch-Site': 'same-origin' }

@@ -44,7 +44,7 @@ export interface Approver {
   approve(approvalId: string, idempotencyKey?: string): Promise<Answer>
   /** The address that the refusal of a large approval names. */
   challenge(): Promise<string>
-  /** Of their authenticator app. */
+  /** The seed in the user's authenticator app. */
   secret: string
 }
 
@@ -105,7 +105,7 @@ export async function checks(world: World): Promise<Checks> {
     cookies.set(userId, cookie)
     return { Cookie: cookie }
   }
-  /** Of the forms that were shown: a page that has changed since takes them all the same. */
+  /** The tokens of the forms that were shown: a page that has changed since then still takes them. */
   const tokens = new Map<string, string>()
   const open: Checks['open'] = async (url, userId = userIn(url)) => {
     const sheet = await fetch(new Request(url, { headers: await cookieFor(userId) }))

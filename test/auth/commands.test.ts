@@ -105,7 +105,7 @@ test('over stdio, a server without a login starts, tells what to run, and goes o
     expect((await host.listTools()).tools.length).toBeGreaterThan(0)
     const call = async () => {
       const { isError, content } = await host.callTool({ name: 'whoami', arguments: {} })
-      // Of an error, the fields stand on the last line.
+      // An error's fields stand on the last line.
       const fields = (content as { text: string }[])[0]?.text.split('\n').at(-1)
       return { isError: isError === true, ...JSON.parse(fields ?? '') }
     }

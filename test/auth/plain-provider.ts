@@ -5,7 +5,7 @@ import Provider, { type Configuration, errors, type KoaContextWithOIDC } from 'o
 import { memoryAdapters } from './memory-adapter.ts'
 
 export interface PlainProviderOptions {
-  /** Of the access tokens, seconds. */
+  /** How long an access token lives, in seconds. */
   accessTokenSeconds?: number
   /** Client id metadata documents; `fetch` brings them. */
   clientIdMetadataDocuments?: { fetch: typeof fetch }

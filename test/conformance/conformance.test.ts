@@ -6,9 +6,9 @@ import { startBearerProxy } from './bearer-proxy.ts'
 import { everythingServer } from './everything-server.ts'
 import { conformance, expectedFailures } from './run.ts'
 
-// Of a server that hangs up in the midst of a call, for the host to come back: this one never does.
+// A server hangs up in the midst of a call there, for the host to come back: this one never does.
 const polling = 'server-sse-polling'
-// Of the tasks extension, which the server does not offer.
+// The server does not offer the tasks extension.
 const tasks = 'tasks-status-notifications'
 
 const runs = [

@@ -54,7 +54,7 @@ export function everythingServer(notify: (event: ServerEvent) => void, { era }: 
     return find(prompts, params.name, 'prompt').get(params.arguments ?? {}, context)
   })
   server.setRequestHandler('completion/complete', () => ({ completion: { values: [], total: 0, hasMore: false } }))
-  // Of this one the SDK's entry of the 2026 era knows the parameters that travel in headers.
+  // The SDK's entry of the 2026 era knows this server's parameters that travel in headers.
   return era === 'modern' ? (everything as unknown as Server) : server
 }
 

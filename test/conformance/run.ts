@@ -24,9 +24,9 @@ export interface Outcome {
   printed: string
   /** How many scenarios ran. */
   count: number
-  /** Those in which something failed, or should be better. */
+  /** The scenarios in which something failed, or should be better. */
   failed: string[]
-  /** Those that neither failed nor saw anything work. */
+  /** The scenarios that neither failed nor saw anything work. */
   silent: string[]
 }
 

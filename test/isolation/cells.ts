@@ -11,7 +11,7 @@ export interface Cell {
   sample: Sample
   credential: CredentialKind
   target: Target
-  /** Of a list: the name of the made id by which it is narrowed. */
+  /** The name of the made id that narrows a list. */
   filter?: string
   expected: number
 }

@@ -96,7 +96,7 @@ export const transactionAndWallet: Maker = async (on, place) => ({
   walletId: place.walletId,
 })
 
-/** Of what the party itself asked for, so that its agent may decide too. */
+/** An approval of what the party itself asked for, so that its agent may decide too. */
 export const approval: Maker = async (on, place) => {
   const { id } = await payShop(on, place, reviewedCents)
   const { data } = (await on.world.get('/approvals?limit=100', { key: place.apiKey })).json
@@ -104,7 +104,7 @@ export const approval: Maker = async (on, place) => {
   return { approvalId: found.id }
 }
 
-/** Of what the place's agent asked to pay for a customer of its own; of the two customers' places, of their own. */
+/** An approval of a payment that the place's agent asked for on behalf of its customer; the two customers' places ask for themselves. */
 export const askedOfCustomer: Maker = async (on, place) => {
   if (place.name !== 'own' && place.name !== 'stranger') return approval(on, place)
   const { world, shop } = on

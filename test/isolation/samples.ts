@@ -20,9 +20,9 @@ export interface Sample {
   attributes?: (ids: Ids, on: Grounds) => object
   /** What an application must have been allowed to ask a customer for what the request asks for. */
   gives?: OAuthScope
-  /** Of a list: the made ids that narrow it. */
+  /** The made ids that narrow a list. */
   filters?: readonly string[]
-  /** Of a list: what the own one shows of what was made; all of it unless it is said. */
+  /** What the own list shows of what was made; all of it unless this says otherwise. */
   shown?: readonly string[]
   /** What a permitted request answers, where that is not 200. */
   permitted?: number
@@ -158,7 +158,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listSubscriptions: acting('payments.read', make.pending),
   listSubscriptionPayments: acting('payments.read', make.active, { shown: ['subscriptionId'] }),
   cancelSubscription: acting('payments.create', make.pending, { attributes: () => ({}) }),
-  // Of one that does not need attention: what is asked of its state is asked after who may ask.
+  // This subscription needs no attention: its state is looked at only after it is clear who may ask.
   resumeSubscription: acting('payments.create', make.active, { attributes: () => ({}), permitted: 409 }),
   markSubscriptionPaymentPaid: acting('payments.create', make.active, { attributes: () => ({}) }),
   simulateSubscriptionCheckout: acting('payments.create', make.pending, { attributes: () => ({ card: 'approves' }) }),

@@ -69,7 +69,7 @@ export interface Step {
   by: 'agent' | 'party'
   /** Undefined: no body. */
   attributes?: object
-  /** Of the one request that names a relationship. */
+  /** The relationships, for the one request that names some. */
   relationships?: object
   expected: number
   // biome-ignore lint/suspicious/noExplicitAny: the answer's parts are read by name.

@@ -10,7 +10,7 @@ let browser: TestBrowser
 let world: World
 let self: Payer
 let other: OtherParty
-/** Of somebody who works with a key of the party. */
+/** The host of somebody who works with a key of the party. */
 let host: TestHost
 
 beforeAll(async () => {

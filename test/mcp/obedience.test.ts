@@ -13,7 +13,7 @@ type Values = Record<string, unknown>
 interface Ending {
   /** `done`: the call succeeded. `looked`: it was sent to read. `person`: it has to tell its person. */
   how: 'done' | 'looked' | 'person'
-  /** Of the refusals on the way. */
+  /** The codes of the refusals on the way. */
   codes: string[]
   /** All that it was told. */
   told: string[]

@@ -1,6 +1,6 @@
 import type { World } from '../support/world.ts'
 
-/** Of a service that is called without a network. */
+/** The address of a service that is called without a network. */
 export const address = 'http://127.0.0.1:4010'
 
 /** A service, called directly or through its listener. */

@@ -6,7 +6,7 @@ type Signing = { alg: string; key: Parameters<SignJWT['sign']>[0] }
 
 /** Makes tokens as somebody would who knows the service's claims, and some of its keys. */
 export interface Forger {
-  /** Of a token that works. */
+  /** The claims of a token that works. */
   claims: JWTPayload
   /** The service's own key, as it is in the database. */
   own: JWK & { kid: string }

@@ -1,7 +1,7 @@
 import * as client from 'openid-client'
 import { redirectUri, type Side } from './sides.ts'
 
-/** Of a request's parameters; null leaves one out. */
+/** A change to a request's parameters; null leaves one out. */
 export type Change = Record<string, string | null>
 
 export const scope = 'cards:agent offline_access'

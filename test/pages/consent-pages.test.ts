@@ -308,7 +308,7 @@ describe('what an application says of itself', () => {
       'Without an approval it pays up to $5.00 per transaction, $20.00 per day (UTC). The whole account pays up to $5,000.00 per month (UTC). Its wallet has $2,500.00.'
     const { text } = await pageFor({})
     expect(text).toContain(told)
-    // Of an agent that would be created.
+    // The agent is yet to be created.
     expect(text).toContain('No limit of its own. The whole account')
   })
 })

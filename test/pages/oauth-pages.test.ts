@@ -161,7 +161,7 @@ describe('signing in', () => {
     expect(await visitor.send('/sign-out')).toMatchObject({ status: 303, location: '/sign-in' })
     expect([...visitor.cookies]).toEqual([])
     expect(await site.signIn.of(session)).toBeUndefined()
-    // Of a double click.
+    // A double click sends it twice.
     expect(await visitor.send('/sign-out')).toMatchObject({ status: 303, location: '/sign-in' })
     expect(await other.open('/connections')).toMatchObject({ status: 200 })
   })

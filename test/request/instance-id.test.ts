@@ -61,7 +61,7 @@ describe.each(databases)('X-Instance-ID on $name', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** Of nothing that exists: who needs no instance id gets as far as being told so. */
+  /** Nothing that it names exists: a caller that needs no instance id gets as far as being told so. */
   const send = ({ method, path }: OperationDefinition, key: string) =>
     world.send(method, path.replaceAll(/\{\w+\}/g, 'missing'), { key, instanceId: null })
 

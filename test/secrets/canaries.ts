@@ -44,7 +44,7 @@ export function createCanaries(): Canaries {
   }
 }
 
-/** Of an address, what can't be guessed: the end of its path, or what its query carries. */
+/** The part of an address that can't be guessed: the end of its path, or what its query carries. */
 function secretPart(value: string): string {
   if (!/^https?:/.test(value)) return value
   const { pathname, searchParams } = new URL(value)

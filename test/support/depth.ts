@@ -1,4 +1,4 @@
-/** Of what a property is tried, or a load lasts: all of it where `.ci/run` asks for it, else a part that finds most. */
+/** Whether properties are tried in full and loads last long, as `.ci/run` asks for; otherwise a part of it, which finds most. */
 export const isDeep = process.env.TEST_DEPTH === 'deep'
 
 /** How often a property is tried: `deep` times in the deep run, a fifth of that otherwise. */

@@ -40,14 +40,14 @@ export interface Answer {
 /** A service on a real database with the seeded world, and a caller for its public door. */
 export interface World {
   store: Store
-  /** Of the database. */
+  /** The address of the database. */
   url: string
   service: Service
   system: FakeSystem
   agentKey: string
   apiKey: string
   logged: string[]
-  /** Those of the logged lines that are above info. */
+  /** The logged lines above the level info. */
   alarms: string[]
   send(method: string, path: string, sent?: Sent): Promise<Answer>
   /** POST with attributes, by the seeded agent unless told otherwise. */
