@@ -1,6 +1,8 @@
 import { type SettingKey, settings } from '../src/config/settings.ts'
+import { errorTable } from '../src/core/errors.ts'
 import type { OperationDefinition } from '../src/core/operation.ts'
 import { defaultOAuthScopes, oauthScopes, permissions } from '../src/core/permissions.ts'
+import { declineDetails } from '../src/service/rules/agent-cards.ts'
 import { catalogue } from '../tools/index.ts'
 
 /** The part of package.json that other documents repeat. */
@@ -15,14 +17,23 @@ export interface PackageFacts {
   keywords: string[]
 }
 
-/** README.md with its tables written anew between `<!-- name:start -->` and `<!-- name:end -->`. */
-export function readme(text: string): string {
-  const tables = { tools: toolsTable(), settings: settingsTable(), scopes: scopesTable() }
-  return Object.entries(tables).reduce((whole, [name, table]) => {
+/** The tables that documents take from the code, by the document. */
+const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  'docs/configuration.md': { settings: settingsTable },
+  'docs/hosts.md': { scopes: scopesTable },
+  'docs/service.md': { errors: errorsTable, declines: declinesTable },
+  'docs/tools.md': { tools: toolsTable },
+}
+
+export const documentsWithTables = Object.keys(tables)
+
+/** A document with its tables written anew between `<!-- name:start -->` and `<!-- name:end -->`. */
+export function withTables(path: string, text: string): string {
+  return Object.entries(tables[path] ?? {}).reduce((whole, [name, rows]) => {
     const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`]
     const [from, to] = [whole.indexOf(start), whole.indexOf(end)]
-    if (from < 0 || to < from) throw new Error(`README.md has no ${start} … ${end}`)
-    return `${whole.slice(0, from + start.length)}\n\n${table}\n\n${whole.slice(to)}`
+    if (from < 0 || to < from) throw new Error(`${path} has no ${start} … ${end}`)
+    return `${whole.slice(0, from + start.length)}\n\n${rows()}\n\n${whole.slice(to)}`
   }, text)
 }
 
@@ -146,12 +157,14 @@ function describe({ meaning, accepts, shown }: Pick<(typeof settings)[number], '
 }
 
 function toolsTable(): string {
-  const rows = operations.map(({ name, method, path, description, environments }) => [
+  const rows = operations.map(({ name, method, path, description, environments, idempotency, toolsets }) => [
     `\`${name}\``,
     description + (environments.includes('production') ? '' : ' Sandbox only.'),
     `\`${method} ${path}\``,
+    idempotency === 'required' ? 'yes' : '',
+    toolsets.join(', '),
   ])
-  return table(['Tool', 'What it does', 'REST'], rows)
+  return table(['Tool', 'What it does', 'REST', 'Key', 'Toolsets'], rows)
 }
 
 function settingsTable(): string {
@@ -173,6 +186,20 @@ function scopesTable(): string {
     (defaultOAuthScopes as readonly string[]).includes(scope) ? 'yes' : '',
   ])
   return table(['Scope', 'What the page says', 'Includes', 'Asked for by default'], rows)
+}
+
+function errorsTable(): string {
+  const rows = Object.entries(errorTable).map(([code, { status, detail }]) => [
+    String(status),
+    `\`${code}\``,
+    detail.replace('<', '\\<'),
+  ])
+  return table(['Status', 'Code', 'What it says'], rows)
+}
+
+function declinesTable(): string {
+  const rows = Object.entries(declineDetails).map(([code, detail]) => [`\`${code}\``, detail])
+  return table(['`decline.code`', 'What it says'], rows)
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

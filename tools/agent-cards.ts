@@ -15,7 +15,7 @@ import {
   toOne,
 } from './schemas.ts'
 
-/** A single-purchase card that an agent requested for one merchant (spec: Agent card). Amounts in cents. */
+/** A single-purchase card that an agent requested for one merchant (docs/service.md#agent-card). Amounts in cents. */
 export const AgentCard = resource(
   'agentCard',
   Id('pcd'),
@@ -32,7 +32,7 @@ export const AgentCard = resource(
   { party: toOne('party', 'pty'), wallet: toOne('wallet', 'wal'), agent: toOne('agent', 'agt') },
 )
 
-/** The only place where a card number appears (spec: Agent card, Card details). */
+/** The only place where a card number appears (docs/service.md#card-details). */
 export const AgentCardDetails = resource('agentCardDetails', Id('pcd'), {
   number: secret(z.string()),
   cvv: secret(z.string()),

@@ -17,7 +17,7 @@ const attributes = {
 const relationships = { party: toOne('party', 'pty'), agent: toOne('agent', 'agt') }
 const key = z.string().describe('Secret, shown once')
 
-/** A key that acts as one agent (spec: Agent keys). */
+/** A key that acts as one agent (docs/service.md#agent-keys). */
 export const AgentKey = resource('agentKey', Id('agk'), attributes, relationships)
 /** With the whole key, which no other answer has. */
 export const CreatedAgentKey = resource('agentKey', Id('agk'), { ...attributes, agentKey: secret(key) }, relationships)
@@ -30,7 +30,7 @@ export const RotatedAgentKey = resource(
 )
 
 const keyParams = z.strictObject({ keyId: Id('agk') })
-/** A day (spec: Limits). */
+/** A day (docs/service.md#agent-key-rotation). */
 const longestGraceSeconds = 86_400
 
 const shared = {

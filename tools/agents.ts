@@ -7,7 +7,7 @@ const window = CentsOrZero.nullable().optional()
 /** Caps on what an agent starts on its owner's party, cents; null or left out: no limit. Days and months are UTC. */
 export const AgentLimits = z.strictObject({ perTransaction: window, perDay: window, perMonth: window })
 
-/** A software actor bound to a party (spec: Agent). */
+/** A software actor bound to a party (docs/service.md#agent). */
 export const Agent = resource(
   'agent',
   Id('agt'),

@@ -19,7 +19,7 @@ const attributes = {
 }
 const relationships = { party: toOne('party', 'pty') }
 
-/** A key that acts as its party (spec: API keys). */
+/** A key that acts as its party (docs/service.md#api-keys). */
 export const ApiKey = resource('apiKey', Id('apy'), attributes, relationships)
 /** With the whole key, which no other answer has. */
 export const CreatedApiKey = resource(

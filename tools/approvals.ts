@@ -13,7 +13,7 @@ export function approvalPagePath(approvalId: string): string {
 
 const amount = z.object({ amount: Cents, currency: Currency })
 
-/** A payment or transfer that waits for somebody's decision (spec: Approval). Amounts in cents. */
+/** A payment or transfer that waits for somebody's decision (docs/service.md#approval). Amounts in cents. */
 export const Approval = resource('approval', Id('apr'), {
   status: z.enum(approvalStatuses),
   target: z.object({ type: z.enum(['payment', 'deposit', 'withdrawal', 'ach', 'realtime']), id: z.string() }),

@@ -31,7 +31,7 @@ export const declineCodes = [
   'insufficient_funds',
 ] as const
 
-/** A purchase or refund on an issued card (spec: Card transaction). Amounts in cents. */
+/** A purchase or refund on an issued card (docs/service.md#card-transaction-status). Amounts in cents. */
 export const CardTransaction = resource(
   'cardTransaction',
   Id('cit'),

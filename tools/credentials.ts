@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { Id, resource } from './schemas.ts'
 
-/** Whom a credential acts as (spec: GET /whoami). The id is the party's. */
+/** Whom a credential acts as (docs/service.md#who-am-i). The id is the party's. */
 export const Whoami = resource('whoami', Id('pty'), {
   actorType: z.enum(['user', 'party', 'agent']),
   partyId: Id('pty'),

@@ -38,7 +38,7 @@ export const Recipients = z
   .min(1)
   .max(50)
 
-/** Asks one recipient to delegate to one agent (spec: Agent delegation invitation). */
+/** Asks one recipient to delegate to one agent (docs/service.md#invitation). */
 export const AgentDelegationInvitation = resource(
   'agentDelegationInvitation',
   Id('adi'),

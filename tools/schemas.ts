@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Prefixes whose ids are 32 lower-case hexadecimal digits by the specification (spec: Identifier prefixes). */
+/** Prefixes whose ids clients may rely on to be 32 lower-case hexadecimal digits (docs/service.md#identifiers). */
 const fixedPrefixes = ['sub', 'pty', 'pmi', 'mdt', 'apr', 'adi', 'agt'] as const
 /** Prefixes of which only the prefix is promised. */
 const openPrefixes = [
@@ -76,7 +76,7 @@ export const TagChanges = z.record(z.string().regex(tagName), z.string().max(500
 
 export const CustomerPartyId = Id('pty').optional().describe('Connected customer to act for')
 
-/** The query of every list (spec: Pagination). */
+/** The query of every list (docs/service.md#lists). */
 export function listQuery<S extends z.ZodRawShape>(shape: S, defaultLimit = 50) {
   return z.strictObject({
     ...shape,

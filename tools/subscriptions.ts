@@ -60,7 +60,7 @@ const Terms = z.union([
   }),
 ])
 
-/** Payments by card at an interval, agreed to in a hosted checkout (spec: Subscription). Amounts in cents. */
+/** Payments by card at an interval, agreed to in a hosted checkout (docs/service.md#subscription). Amounts in cents. */
 export const Subscription = resource(
   'subscription',
   Id('sub'),

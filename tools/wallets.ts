@@ -72,7 +72,7 @@ export const getWallet = defineOperation({
 
 const walletParams = z.strictObject({ walletId: Id('wal') })
 
-/** The lifecycle of wallets, which is never an agent's (spec: Agent keys). */
+/** The lifecycle of wallets, which is never an agent's (docs/service.md#agent-policy). */
 const command = {
   method: 'POST',
   output: Wallet,

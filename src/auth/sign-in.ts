@@ -52,7 +52,7 @@ export async function keepLogin(
   )
 }
 
-/** RFC 6749 section 5.1 lets a server leave the lifetime out; the API's own is 15 minutes (spec: Limits). */
+/** A server may leave it out (RFC 6749 section 5.1); it is 15 minutes (docs/service.md#short-lived-tokens). */
 const usualLifetimeSeconds = 900
 
 /** The access token of an answer, and when it ends by this machine's clock. */

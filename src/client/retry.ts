@@ -73,8 +73,8 @@ function passingReason(answer: Answer, repeatable: boolean, unanswered: boolean)
   if (answer.status === 429) return 'status 429'
   if (!repeatable) return undefined
   if (passingStatuses.has(answer.status)) return `status ${answer.status}`
-  // An earlier attempt that got no answer can still be running, which its own key's 409 says (spec: Idempotency
-  // rules). A 409 of the operation itself is replayed on the next attempt, and ends it.
+  // An earlier attempt that got no answer can still be running, which its own key's 409 says
+  // (docs/service.md#idempotency-conflict). A 409 of the operation itself is replayed on the next attempt, and ends it.
   if (answer.status === 409 && unanswered && !answer.replayed) return 'an earlier attempt is still running'
   return undefined
 }

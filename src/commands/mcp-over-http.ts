@@ -86,7 +86,7 @@ export async function mcpOverHttp({
     const client = createClient({
       baseUrl: embeddedAddress,
       fetch,
-      // What the host sent stays here: the API gets a token of its own (spec of MCP: no token passthrough).
+      // What the host sent stays here: the API gets a token of its own (MCP's authorization forbids token passthrough).
       credential: () => exchange(caller().credential),
       instanceId,
       system,

@@ -43,7 +43,7 @@ export function createTokenExchange({
   }
 
   return async (credential) => {
-    // Keys are the API's own (spec: the same credential works everywhere).
+    // Keys are the API's own (docs/service.md#authentication).
     if (!credential.includes('.')) return credential
     const hash = sha256(credential)
     const known = kept.get(hash)

@@ -1,6 +1,6 @@
 /**
- * The one table of public errors (spec: Errors). `detail` is the default text; `next` says what the caller should do,
- * and is what an agent is told besides the detail.
+ * The one table of public errors (docs/service.md#error-codes). `detail` is the default text; `next` says what the
+ * caller should do, and is what an agent is told besides the detail.
  */
 export const errorTable = {
   invalid_value: {
@@ -92,7 +92,7 @@ export interface FailureOptions {
   status?: 400 | 422
   /** What would be accepted there, for callers that do not read the detail. */
   accepts?: Bounds
-  /** The request was accepted but is not resolved yet, or still runs: repeat it with the same key (spec: Errors, 503). */
+  /** Not resolved yet, or still running: repeat it with the same key (docs/service.md#unresolved-authorizations). */
   retryable?: true
   /** Seconds, sent as Retry-After. */
   retryAfterSeconds?: number

@@ -4,7 +4,7 @@ import type { Permission } from './permissions.ts'
 
 export type Environment = 'sandbox' | 'production'
 
-/** The segment of a credential that names its environment: `sk_ntl_{segment}_…` (spec: Credential modes). */
+/** The segment of a key that names its environment: `sk_ntl_{segment}_…` (docs/service.md#credential-modes). */
 export const environmentSegments = { sandbox: 'sandbox', production: 'prod' } as const satisfies Record<
   Environment,
   string

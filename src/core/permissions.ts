@@ -1,14 +1,15 @@
 /**
- * Who may do what (spec: Credential modes, Agent keys, Who may simulate). For each permission that an operation can
- * name: the scope an API key needs (`null`: API keys never may; `any`: every key may), whether the fixed agent policy
- * allows it, what an agent must hold besides: in a customer's grant, and for cards and subscriptions on the wallet of
- * its own party too (its policy lets it read its party's wallets anyway); and the scope an OAuth grant needs (`any`:
- * every grant may; `null`: none may, for what it made would outlive it). A user may do all that is not for agents only.
+ * Who may do what (docs/service.md#credential-modes, #agent-policy, #who-may-simulate). For each permission that an
+ * operation can name: the scope an API key needs (`null`: API keys never may; `any`: every key may), whether the fixed
+ * agent policy allows it, what an agent must hold besides: in a customer's grant, and for cards and subscriptions on the
+ * wallet of its own party too (its policy lets it read its party's wallets anyway); and the scope an OAuth grant needs
+ * (`any`: every grant may; `null`: none may, for what it made would outlive it). A user may do all that is not for
+ * agents only.
  */
 export const permissions = {
   'identity.read': { apiKeyScope: 'any', agent: true, agentHolds: null, oauthScope: 'any' },
   'wallets.read': { apiKeyScope: 'wallets.read', agent: true, agentHolds: 'wallets.read', oauthScope: 'payments:read' },
-  // The lifecycle of wallets and who may use them is never an agent's, whatever it holds (spec: Agent keys).
+  // The lifecycle of wallets and who may use them is never an agent's (docs/service.md#agent-policy).
   'wallets.create': { apiKeyScope: 'wallets.create', agent: false, agentHolds: null, oauthScope: null },
   'wallets.update': { apiKeyScope: 'wallets.update', agent: false, agentHolds: null, oauthScope: null },
   'wallet_agents.read': { apiKeyScope: 'wallets.read', agent: false, agentHolds: null, oauthScope: 'account:read' },
@@ -176,8 +177,8 @@ export const scopes = [
 export type Scope = (typeof scopes)[number]
 
 /**
- * What a person can allow an application that signs in (spec: MCP OAuth), in the words of the page that asks. One that
- * `includes` another allows what that one does.
+ * What a person can allow an application that signs in (docs/service.md#oauth-scopes), in the words of the page that
+ * asks. A scope that `includes` another allows what that one does.
  */
 export const oauthScopes = {
   'payments:read': { words: 'See wallets, balances, payments, subscriptions and what was done', includes: [] },

@@ -54,7 +54,7 @@ function pooledRandomBytes(): System['randomBytes'] {
 }
 
 /**
- * A new resource id, `prefix_` and 32 hexadecimal digits (spec: Identifier prefixes): 48 bits of time, then 80 random
+ * A new resource id, `prefix_` and 32 hexadecimal digits (docs/service.md#identifiers): 48 bits of time, then 80 random
  * bits. Ids made later sort later, so a list can page by its primary key.
  */
 export function newId(prefix: string, system: Pick<System, 'randomBytes'>, nowMs: number): string {

@@ -10,7 +10,7 @@ import type { ToolChoice } from './tools/offered.ts'
 
 export type { McpServerOptions } from './dependencies.ts'
 
-/** Whom a key acts as, which its first letters tell (spec: Credential modes); undefined for another credential. */
+/** Whom a key acts as by its first letters (docs/service.md#credential-modes); undefined for another credential. */
 export function actorOf(credential: string): ToolChoice['actor'] {
   if (credential.startsWith('ak_ntl_')) return 'agent'
   return credential.startsWith('sk_ntl_') ? 'party' : undefined

@@ -58,7 +58,7 @@ export const responseHeaders = {
   'Retry-After': { description: 'Seconds to wait before a retry.', schema: { type: 'integer', minimum: 0 } },
 }
 
-/** `meta.pagination` of a list (spec: Format conventions). */
+/** `meta.pagination` of a list (docs/service.md#lists). */
 export const paginationSchema: JsonSchema = {
   type: 'object',
   properties: {
@@ -68,7 +68,7 @@ export const paginationSchema: JsonSchema = {
   required: ['hasMore', 'nextCursor'],
 }
 
-/** One element of `errors` (spec: Errors). `retryable` is the flag that its 503 row names. */
+/** One element of `errors` (docs/service.md#error-format). `retryable` is the flag that its 503 row names. */
 export const errorSchema: JsonSchema = {
   type: 'object',
   properties: {

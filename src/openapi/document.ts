@@ -35,7 +35,7 @@ export function openApiDocument({ environment, serverUrl }: OpenApiOptions) {
     openapi: '3.1.1',
     info: {
       title: 'Payments API',
-      // The interface's version (spec: Versioning), not the package's.
+      // The interface's version (docs/service.md#versions), not the package's.
       version: '0.2.0',
       description: 'Amounts are integers in minor units (cents for USD). Timestamps are RFC 3339 in UTC.',
     },
@@ -66,7 +66,7 @@ export function errorsByStatus(operation: OperationDefinition): ReadonlyMap<numb
   if (operation.instanceId === 'agents') codes.push('missing_instance_id')
   if (operation.idempotency === 'required') codes.push('conflict')
   const pairs = [...new Set(codes)].map((code): [number, ErrorCode] => [errorTable[code].status, code])
-  // A field of the attributes that breaks its rule answers 422 with the same code (spec: Errors).
+  // A field of the attributes that breaks its rule answers 422 with the same code (docs/service.md#400-or-422).
   if (operation.attributes !== undefined) pairs.push([422, 'invalid_value'])
   const byStatus = Map.groupBy(pairs, ([status]) => status)
   const ascending = [...byStatus].sort(([a], [b]) => a - b)
@@ -145,7 +145,7 @@ function requestBody(operation: OperationDefinition, attributes: z.ZodObject): J
   }
 }
 
-/** What a request names besides its attributes (spec: POST /agent-keys); undefined where it names nothing. */
+/** What a request names besides its attributes (docs/service.md#bodies); undefined where it names nothing. */
 function relationshipsOf({ related }: OperationDefinition): JsonSchema | undefined {
   if (related === undefined) return undefined
   const ids = Object.entries(toSchema(related, 'input').properties ?? {})
@@ -186,7 +186,7 @@ function envelope(resource: JsonSchema, { result, meta }: OperationDefinition): 
   }
 }
 
-/** Gates and transient failures are never recorded, so they are never a replay (spec: Idempotency rules, 6). */
+/** Gates and passing failures are never recorded, so they are no replay (docs/service.md#idempotency-failures). */
 const unrecordedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 503])
 
 /** What operations share by `$ref`, collected on the way. */

@@ -72,7 +72,7 @@ export function argumentsOf(action: Action, { idOf, customerPartyId, keyPrefix }
   })
 }
 
-/** What makes two requests the same for an idempotency key (spec: Idempotency rules, 3 and 4). */
+/** What makes two requests the same for an idempotency key (docs/service.md#idempotency-conflict). */
 export function sameRequest(one: Action, other: Action): boolean {
   const request = ({ tool, party, subject, merchant, maximum, minutes, amount }: Action) =>
     JSON.stringify([tool, party, subject, merchant, maximum, minutes, amount])

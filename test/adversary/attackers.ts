@@ -30,7 +30,7 @@ const policyOfAgents: Attacker['refusedWith'] = (operation, { who }) =>
 
 /** What an agent must hold on a wallet is not there for another wallet's. */
 const ofAnothersWallet = (operation: OperationDefinition) => {
-  // An agent may read the wallets of its party, whichever it spends from (spec: Agent keys).
+  // An agent may read the wallets of its party, whichever it spends from (docs/service.md#agent-policy).
   const heldOnWallet = ruleOf(operation).agentHolds !== null && operation.permission !== 'wallets.read'
   return namesSomething(operation) && heldOnWallet ? [403, 404] : undefined
 }

@@ -21,7 +21,7 @@ const tables = [
 /** A gate's refusal is written down nowhere; one that looks for the resource first, in the caller's own party. */
 const writesFor = ({ partyId }: Attacker, expected: readonly number[]) => (expected.includes(404) ? partyId : undefined)
 
-/** An agent reads its party's wallets and customers, whichever are its own (spec: Agent keys). */
+/** An agent reads its party's wallets and customers, whichever are its own (docs/service.md#agent-policy). */
 const readByAllAgents = ({ permission }: OperationDefinition) =>
   permission === 'wallets.read' || permission === 'customers.read'
 

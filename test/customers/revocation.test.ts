@@ -3,7 +3,7 @@ import { databases } from '../support/databases.ts'
 import { createWorld, type Sent, type World } from '../support/world.ts'
 import { type Inviters, inviters } from './world.ts'
 
-/** DELETE /customers/invitations/{invitationId}, to the letter of the spec. */
+/** DELETE /customers/invitations/{invitationId}, to the letter of docs/service.md#revoking-an-invitation. */
 describe.each(databases)('the revocation of an invitation on $name', (database) => {
   let world: World
   let us: Inviters

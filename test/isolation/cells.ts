@@ -5,7 +5,7 @@ import { type CredentialKind, credentialKinds, limitedGrants } from './places.ts
 import { expectedStatus, type Target } from './rules.ts'
 import { type Sample, samples } from './samples.ts'
 
-/** One request of the table, and the status that the spec gives it. */
+/** One request of the table, and the status that the rules give it. */
 export interface Cell {
   operation: OperationDefinition
   sample: Sample

@@ -22,7 +22,7 @@ export const targets = [
 
 export type Target = (typeof targets)[number]
 
-/** The answer's status by the spec (Credential modes, API keys, Agent keys, Errors; a missing resource: 404). */
+/** The status by docs/service.md#credential-modes, #api-keys, #agent-policy and #nothing-of-others. */
 export function expectedStatus(
   credential: CredentialKind,
   sample: Sample,
@@ -58,7 +58,7 @@ function lacks(scopes: readonly OAuthScope[] | undefined, gives: OAuthScope | un
   return !scopes.some((scope) => scope === gives || (oauthScopes[scope].includes as readonly string[]).includes(gives))
 }
 
-/** Card operations need `cards:agent` (spec: MCP OAuth), whatever else a connection may do. */
+/** Card operations need `cards:agent` (docs/service.md#oauth-scopes), whatever else a connection may do. */
 function isAllowed(scopes: readonly string[] | undefined, { name, permission }: OperationDefinition): boolean {
   if (scopes === undefined) return true
   if (/card/.test(name) && !/subscription/.test(name)) return scopes.includes('cards:agent')

@@ -5,7 +5,7 @@ import * as make from './makers.ts'
 import type { Grounds } from './places.ts'
 
 /**
- * A request about a resource, and what the spec says of who may send it. `who`: anyone with a working credential; whoever
+ * A request about a resource, and who may send it by docs/service.md. `who`: anyone with a working credential; whoever
  * has the scope, agents and users too; agents only; or the party's own keys and users, never an agent.
  */
 export interface Sample {

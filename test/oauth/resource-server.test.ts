@@ -209,7 +209,7 @@ test('who can neither pick nor create an agent connects an application that acts
   const { attributes } = (await call('whoami')).json.result.structuredContent.data
   expect(attributes).toMatchObject({ actorType: 'user', userId, partyId, agentId: null, agentIdentitySource: null })
   expect(attributes.grantId).toMatch(/^ogr_/)
-  // User-scoped money movement needs no instance id (spec: Credential modes).
+  // User-scoped money movement needs no instance id (docs/service.md#instance-id).
   const payment = { amount: 100, currency: 'USD', counterparty: { type: 'email', value: 'somebody@example.com' } }
   const paid = await world.post('/payments', payment, { key: tokens.access_token, instanceId: null })
   expect(paid.status).toBe(200)

@@ -75,7 +75,7 @@ test('loads little before it answers', () => {
   const size = (names: Iterable<string>) =>
     [...names].reduce((sum, name) => sum + readFileSync(join(unpacked, 'server', name)).length, 0)
   const scripts = readdirSync(join(unpacked, 'server')).filter((name) => name.endsWith('.js'))
-  const start = loadedBy(['cli.js', ...scripts.filter((name) => /^(stdio|start-memory)-/.test(name))])
+  const start = loadedBy(['cli.js', ...scripts.filter((name) => /^(stdio|young-heap)-/.test(name))])
   expect(size(start)).toBeLessThan(size(scripts) / 3)
 })
 

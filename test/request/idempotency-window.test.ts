@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createService } from '../../src/service/service.ts'
+import { type Store, StoreBusyError } from '../../src/service/store/engine/store.ts'
 import { proveBooks, readBooks } from '../ledger/books.ts'
 import { databases } from '../support/databases.ts'
 import { addKey, createWorld, type World } from '../support/world.ts'
@@ -99,6 +101,44 @@ describe.each(databases)('the record of idempotency keys on $name', (database) =
       expectRefusal(answer, 'rate_limited')
       expect((await readBooks(limited.store)).keys).toBe(0)
       await limited.drop()
+    })
+
+    test('a database that is busy', async () => {
+      const { store, system } = world
+      let isBusy = true
+      const busy: Store = {
+        aside: (work) => store.aside(work),
+        dialect: store.dialect,
+        clock: store.clock,
+        close: () => store.close(),
+        read: (work) => store.read(work),
+        transaction: (work) =>
+          store.transaction(async (tx) => {
+            const result = await work(tx)
+            if (isBusy) throw new StoreBusyError('test')
+            return result
+          }),
+      }
+      const log = { debug() {}, info() {}, warn() {}, error() {} }
+      const service = createService({ store: busy, system, environment: 'sandbox', rateLimit: 10, log })
+      const headers = {
+        Authorization: `Bearer ${world.agentKey}`,
+        'Content-Type': 'application/json',
+        'X-Instance-ID': 'run 1',
+        'Idempotency-Key': newKey(),
+      }
+      const body = JSON.stringify({ data: { attributes: card } })
+      const issue = () =>
+        service.fetch(new Request('http://sandbox.test/agent-cards', { method: 'POST', headers, body }))
+      const before = await readBooks(store)
+      const refused = await issue()
+      expect(refused.status).toBe(503)
+      expect(await refused.json()).toMatchObject({ errors: [{ code: 'service_unavailable' }] })
+      expect(await readBooks(store)).toEqual(before)
+      isBusy = false
+      const answers = [await issue(), await issue()]
+      expect(answers.map(({ status }) => status)).toEqual([200, 200])
+      expect(answers.map((answer) => answer.headers.get('x-idempotency-replayed'))).toEqual([null, 'true'])
     })
 
     test('an authorization that is not resolved; its repeat resolves it, once', async () => {

@@ -6,7 +6,7 @@ import { databases } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
-/** What the specification names (Authentication, rule 3), and the operations that are of it. */
+/** What moves money (docs/service.md#instance-id), and the operations that do it. */
 const commands = {
   payments: ['create_payment', 'cancel_payment', 'simulate_payment_claim'],
   approvals: ['approve_approval', 'deny_approval', 'simulate_customer_approval', 'simulate_customer_denial'],

@@ -9,7 +9,7 @@ interface Refused {
   retryable?: true
 }
 
-/** Holds an answer against the one error format (spec: Errors), every property of it, and gives back its support id. */
+/** Holds every property of an answer to the error format (docs/service.md#error-format). @returns its support id. */
 export function expectRefusal(answer: Answer, code: ErrorCode, { status, source, retryable }: Refused = {}): string {
   const expected = status ?? errorTable[code].status
   const supportId = expect.stringMatching(/^req_[0-9a-f]{32}$/)

@@ -3,7 +3,7 @@ import type { Answer } from '../support/world.ts'
 
 export const isReplay = ({ headers }: Answer): boolean => headers.get('x-idempotency-replayed') === 'true'
 
-/** The answer is the recorded one, byte for byte, and says so (spec: Idempotency rules, 3). */
+/** The answer is the recorded one, byte for byte, and says so (docs/service.md#idempotency-replay). */
 export function expectReplay(answer: Answer | undefined, original: Answer | undefined): void {
   expect(answer && isReplay(answer)).toBe(true)
   expect(answer?.text).toBe(original?.text)

@@ -3,7 +3,7 @@ import type { OperationDefinition } from '../../core/operation.ts'
 
 /**
  * Attributes that no answer of this server has, whatever the API answers: a client secret is for the payer's browser
- * (spec: clientSecret), and what a model reads is written down by its host.
+ * (docs/service.md#client-secret), and what a model reads is written down by its host.
  */
 const withheld = ['clientSecret'] as const
 

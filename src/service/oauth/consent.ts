@@ -46,7 +46,7 @@ export interface ConsentView {
   /** The agent that this application acts as already. */
   currentAgentId: string | null
   mayCreate: boolean
-  /** There is no agent to pick and none can be created (spec: MCP OAuth). */
+  /** There is no agent to pick and none can be created (docs/service.md#sign-in). */
   actsAsUser: boolean
 }
 
@@ -69,7 +69,7 @@ export interface AllowedGrant {
   scopes: readonly OAuthScope[]
 }
 
-/** What no agent's policy ever allows (spec: Agent keys). */
+/** What no agent's policy ever allows (docs/service.md#agent-policy). */
 const usersOnly: readonly OAuthScope[] = ['account:read']
 
 export function createConsent(store: Store, system: System): Consent {

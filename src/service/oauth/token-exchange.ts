@@ -21,7 +21,7 @@ export interface TokenExchange {
   accessTokens: AccessTokens
 }
 
-/** How long a token works, in real time (spec: Limits). */
+/** How long a token works, in real time (docs/service.md#short-lived-tokens). */
 const lifetimeSeconds = 15 * 60
 /** More than are made by one request, so that ended tokens never pile up. */
 const purged = 20

@@ -14,7 +14,7 @@ import { requireCardWithinLimits } from './spending-limits.ts'
 
 export type CardDetails = z.output<typeof AgentCardDetails>['attributes']
 
-/** The sandbox's one card number and code, a well-known test number that no network accepts (spec: Card details). */
+/** The sandbox's one card number and code; no network accepts that number (docs/service.md#card-details). */
 export const sandboxTestCard = { number: '4242424242424242', cvv: '123' } as const
 
 export const issueAgentCard: Handler<'issueAgentCard'> = async (input, context) => {

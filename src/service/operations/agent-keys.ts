@@ -29,7 +29,7 @@ export const listAgentKeys: Handler<'listAgentKeys'> = async (input, context) =>
   return page(rows, list, (row) => agentKeyView(row, context))
 }
 
-/** A replacement, while the old key works on for its grace period (spec: POST /agent-keys/{keyId}/rotate). */
+/** A replacement, while the old key works on for its grace period (docs/service.md#agent-key-rotation). */
 export const rotateAgentKey: Handler<'rotateAgentKey'> = async ({ keyId, expiresInSeconds, tags }, context) => {
   const { tx, actor, nowMs } = context
   const before = await loadKey(context, keyId)

@@ -44,7 +44,7 @@ export const simulateCardAuthorization: Handler<'simulateCardAuthorization'> = a
   }
   const wallet = await loadWallet(context, card.walletId)
   const amountCents = input.amount
-  // A wallet that is frozen has nothing to spend; the specification has no decline code of its own for it.
+  // A wallet that is frozen has nothing to spend: it has no decline code of its own (docs/service.md#card-declines).
   const availableCents = wallet.status === 'active' ? wallet.availableCents : 0
   const declineCode = declineReason({ card, amountCents, availableCents, nowMs })
   const approved = declineCode === null

@@ -21,7 +21,7 @@ export interface Beneficiary {
 
 export const createWire: Handler<'createWire'> = async (input, context) => {
   const { name, accountNumber, routingNumber, address } = input.beneficiary
-  // First of all, and never recorded: whoever adds the address goes on with the same key (spec: POST /wire).
+  // First of all, and never recorded: whoever adds the address goes on with the same key (docs/service.md#wires).
   if (address === undefined) {
     fail('wire.beneficiary_address_required', { source: { pointer: '/data/attributes/beneficiary/address' } })
   }

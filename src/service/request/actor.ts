@@ -6,7 +6,7 @@ import type { Transaction } from '../store/engine/store.ts'
 import { findDelegation } from '../store/parties.ts'
 import { agentHolds } from '../store/wallets.ts'
 
-/** Whom a credential acts as (spec: Authentication). */
+/** Whom a credential acts as (docs/service.md#credential-modes). */
 export interface Actor {
   actorType: 'user' | 'party' | 'agent'
   partyId: string
@@ -22,7 +22,7 @@ export interface Actor {
   grant: Grant | null
 }
 
-/** A user's grant to an application (spec: MCP OAuth), as far as the token in hand reaches. */
+/** A user's grant to an application (docs/service.md#oauth-scopes), as far as the token in hand reaches. */
 export interface Grant {
   id: string
   userId: string
@@ -58,8 +58,8 @@ export function requirePermission(actor: Actor, operation: OperationDefinition):
 }
 
 /**
- * The agent that a request is recorded as caused by. A party's key that names one of its agents in a header (spec:
- * DELETE /customers/invitations/{invitationId}) still acts as the party: the name is a note, and gives no right.
+ * The agent that a request is recorded as caused by. A party's key that names one of its agents in a header
+ * (docs/service.md#headers) still acts as the party: the name is a note, and gives no right.
  * @throws 403 `forbidden` for what is no agent of the caller's, or another agent than the caller.
  */
 export async function resolveCause(tx: Transaction, actor: Actor, named: string | null): Promise<string | null> {

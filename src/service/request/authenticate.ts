@@ -129,7 +129,7 @@ async function findByKey(tx: Transaction, secretHash: string, { local, nowMs }: 
   return { ...row, valid: keyIsValid(row, nowMs) }
 }
 
-/** A token outlives its key (spec: Agent keys), but not its agent. */
+/** A token outlives its key (docs/service.md#short-lived-tokens), but not its agent. */
 async function findByToken(tx: Transaction, tokenHash: string, { realNowMs }: Authority): Promise<Found> {
   const row = await findExchanged(tx, tokenHash)
   if (row === undefined || !equalSecrets(row.tokenHash, tokenHash)) return undefined

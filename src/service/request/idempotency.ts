@@ -7,7 +7,7 @@ import type { Times } from './due.ts'
 import type { Reply } from './reply.ts'
 
 const hourMs = 60 * 60 * 1000
-/** How long a finished operation's answer is replayed (spec: Idempotency rules, 7). */
+/** How long a finished operation's answer is replayed (docs/service.md#idempotency-window). */
 const replayWindowMs = 48 * hourMs
 /** How much longer it is kept: clocks that are wrong by less let no key be forgotten, once they are right again. */
 const keptLongerMs = 7 * 24 * hourMs
@@ -48,7 +48,7 @@ export async function claim(tx: Transaction, mine: Claim, { earliestMs }: Pick<T
   return { replay: { status: record.status, body, headers: { 'X-Idempotency-Replayed': 'true' } } }
 }
 
-/** Failures that a retry runs again (spec: Idempotency rules, 6); everything else is recorded. */
+/** Failures that a retry runs again (docs/service.md#idempotency-failures); everything else is recorded. */
 const notRecorded: readonly number[] = [408, 429, 503]
 
 /** The one failure by its code that a retry runs again: whoever adds the address goes on with the same key. */

@@ -56,7 +56,7 @@ type Relationships = Record<string, { data: { id: string } } | undefined>
 const longestKey = 255
 const longestInstanceId = 1024
 
-/** Reads the headers that commands carry (spec: Common headers). @throws 400 naming the header. */
+/** Reads the headers that commands carry (docs/service.md#headers). @throws 400 naming the header. */
 export function readHeaders(operation: OperationDefinition, headers: Headers, isAgent: boolean): RequestHeaders {
   const instanceId = headers.get('x-instance-id') || null
   if (instanceId !== null && instanceId.length > longestInstanceId) {
@@ -175,7 +175,7 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
   return { ...parseAttributes(operation, attributes), ...relatedIds(operation, relationships) }
 }
 
-/** Requests carry no relationships but where the operation names them (spec: POST /agent-keys). */
+/** Requests carry no relationships but where the operation names them (docs/service.md#bodies). */
 function envelopeOf({ related }: OperationDefinition): z.ZodObject {
   if (related === undefined) return envelope
   const shape = Object.entries(related.shape).map(([field, id]) => {

@@ -6,7 +6,7 @@ import type { Page } from './reply.ts'
 /** A list and all that narrows it, so that a cursor of another list, filter or account is told from its own. */
 export type ListIdentity = Readonly<Record<string, string | null | undefined>>
 
-/** Reads `limit` and `cursor` (spec: Pagination). @throws 400 `invalid_value` for a cursor that is not of this list. */
+/** Reads `limit` and `cursor` (docs/service.md#lists). @throws 400 `invalid_value` for a cursor of another list. */
 export function pageRequest(input: { limit: number; cursor?: string | undefined }, list: ListIdentity): PageRequest {
   if (input.cursor === undefined) return { limit: input.limit, beforeId: null }
   const text = /^cur_([\w-]+)$/.exec(input.cursor)?.[1] ?? ''

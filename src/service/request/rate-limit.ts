@@ -11,7 +11,7 @@ export interface RateLimit {
 
 const windowSeconds = 60
 
-/** Counts each credential's requests in windows of a minute of real time (spec: Rate limiting). */
+/** Counts each credential's requests in windows of a minute of real time (docs/service.md#rate-limiting). */
 export function createRateLimiter(requestsPerMinute: number, system: System): (keyId: string) => Promise<RateLimit> {
   const limiter = new RateLimiterMemory({ points: requestsPerMinute, duration: windowSeconds })
   return async (keyId) => {

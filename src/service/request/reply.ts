@@ -40,7 +40,7 @@ export function requestId(supportId: string): Record<string, string> {
   return { 'X-Request-Id': supportId }
 }
 
-/** Renders a refusal in the uniform format (spec: Errors). */
+/** Renders a refusal in the uniform format (docs/service.md#error-format). */
 export function refusal(failure: Failure, supportId: string): Reply {
   const { code, message, status, source, accepts, retryable, retryAfterSeconds } = failure
   const meta = { supportId, ...(retryable ? { retryable } : {}), ...accepts }

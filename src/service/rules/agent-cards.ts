@@ -1,4 +1,4 @@
-/** What decides whether a single-purchase card can be used; amounts in cents, instants in ms (spec: Agent card). */
+/** What decides whether a single-purchase card can be used; cents, instants in ms (docs/service.md#agent-card). */
 export interface SingleUseCard {
   maximumAmountCents: number
   expiresAtMs: number
@@ -21,7 +21,7 @@ interface Attempt {
   nowMs: number
 }
 
-/** The rules that decline an authorization, the first that applies wins (spec: Sandbox decline codes). */
+/** The rules that decline an authorization, the first that applies wins (docs/service.md#card-declines). */
 const declineRules = {
   single_use_card_expired: ({ card, nowMs }) => nowMs >= card.expiresAtMs,
   single_use_card_used: ({ card }) => card.usedAtMs !== null,

@@ -43,9 +43,9 @@ interface UsersDecision {
 }
 
 /**
- * A user approves a large amount only with a recent second factor. The refusal is recorded under the request's key:
- * rule 6 of the spec's idempotency rules names all failures that are not, and this is none of them. So approving after
- * the check is a new operation with a new key (rule 5), which the detail says.
+ * A user approves a large amount only with a recent second factor (docs/service.md#second-factor). The refusal is
+ * recorded under the request's key, for docs/service.md#idempotency-failures does not except it. So approving after the
+ * check is a new operation with a new key, which the detail says.
  * @throws 428 `mfa_required`.
  */
 export function requireRecentMfa({ amountCents, verifiedAtMs, nowMs, verifyAt }: UsersDecision): void {

@@ -1,7 +1,7 @@
 import { fail, failAttribute } from '../../core/errors.ts'
 import { next, type Transitions } from './transitions.ts'
 
-/** What a card transaction's state consists of; amounts in cents (spec: Card transaction status). */
+/** What a card transaction's state consists of; amounts in cents (docs/service.md#card-transaction-status). */
 export interface CardMovement {
   status: 'authorized' | 'declined' | 'captured' | 'partially_captured' | 'reversed' | 'refunded'
   amountCents: number
@@ -16,7 +16,7 @@ export type PurchaseStatus = CardMovement['status']
 export type PurchaseAction = 'capture' | 'reverse' | 'expire' | 'refund'
 type PurchaseEvent = PurchaseAction | 'capture_part'
 
-/** The specification's table of card transaction states; what it does not list is refused. */
+/** The states of card transactions; what the table does not list is refused. */
 export const purchaseTransitions = {
   authorized: { capture: 'captured', capture_part: 'partially_captured', reverse: 'reversed', expire: 'reversed' },
   captured: { refund: 'captured' },

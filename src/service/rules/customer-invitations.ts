@@ -13,7 +13,7 @@ export type InvitationEvent =
   | 'developer_retired'
   | 'connected'
 
-/** Only a pending invitation changes (spec: Agent delegation invitation). */
+/** Only a pending invitation changes (docs/service.md#invitation-status). */
 export const invitationTransitions = {
   PENDING: {
     accept: 'ACCEPTED',

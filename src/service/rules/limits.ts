@@ -11,7 +11,7 @@ export interface Spent {
   monthCents: number
 }
 
-/** Which limit was hit, how high it is, and what it would have become (spec: Approval, reasons). */
+/** Which limit was hit, how high it is, and what it would have become (docs/service.md#approval). */
 export interface LimitReason {
   type: 'limitExceeded'
   limitType: 'perTransactionAmount' | 'dailyAmount' | 'monthlyAmount'

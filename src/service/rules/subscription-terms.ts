@@ -13,7 +13,7 @@ interface CommonTerms {
   taxAmount: number
 }
 
-/** Terms frozen when the subscription was created, in the wire's form (spec: Subscription, terms). */
+/** Terms frozen when the subscription was created, in the wire's form (docs/service.md#subscription-terms). */
 export type Terms =
   | (CommonTerms & { amount: number; paymentCount: null })
   | (CommonTerms & { totalAmount: number; paymentCount: number; payments: readonly PaymentAmount[] })
@@ -28,7 +28,7 @@ export interface ProposedTerms {
   paymentCount?: number | null | undefined
 }
 
-/** A card payment is at least this much (spec: Limits). */
+/** A card payment is at least this much (docs/service.md#subscription-terms). */
 const leastPaymentCents = 50
 /** No card payment is larger; it also keeps every sum of them exact. */
 const mostPaymentCents = 99_999_999

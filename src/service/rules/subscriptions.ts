@@ -13,7 +13,7 @@ import {
 
 export type SubscriptionStatus = 'pending' | 'active' | 'past_due' | 'needs_attention' | 'canceled' | 'completed'
 
-/** The states in which each command is possible; in any other it is refused with 409 (spec: Subscription status). */
+/** The states in which each command is possible; others refuse it with 409 (docs/service.md#subscription-status). */
 export const possibleIn = {
   checkout: ['pending'],
   cancel: ['pending', 'active', 'past_due', 'needs_attention', 'canceled'],

@@ -9,7 +9,7 @@ type Of = Pick<SubscriptionRecord, 'id' | 'paymentIntentId'>
  * subscription's id. They are derived from the root key and the record; nothing of them is stored.
  */
 export interface CheckoutSecrets {
-  /** Pays payment 1: for the payer's browser (spec: clientSecret). */
+  /** Pays payment 1: for the payer's browser (docs/service.md#client-secret). */
   clientSecret(of: Of): string
   /** Stands in the address of the checkout's page, after the id. */
   pageToken(of: Of): string

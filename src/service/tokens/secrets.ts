@@ -2,7 +2,7 @@ import { type Environment, environmentSegments } from '../../core/operation.ts'
 import { newSecret, type System, sha256 } from '../../core/system.ts'
 import type { CredentialRow } from '../store/schema/tables.ts'
 
-/** The first letters of each kind; those of keys are the specification's (spec: Credential modes). */
+/** The first letters of each kind; callers know those of keys (docs/service.md#credential-modes). */
 const letters = { api_key: 'sk', agent_key: 'ak', user_token: 'ut', exchanged_token: 'xt' } as const satisfies Record<
   CredentialRow['kind'] | 'exchanged_token',
   string

@@ -14,7 +14,7 @@ interface CardRoutes extends SessionPages {
   cardPages: CardPages
 }
 
-/** The page that shows a person the number of a card, which the model doesn't see (spec: Card details). */
+/** The page that shows a person the number of a card, which the model doesn't see (docs/service.md#card-details). */
 export function mountCardPages(app: Hono, pages: CardRoutes): void {
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   app.get('/cards/:token', (c) => orFailure(c, pages, () => openPage(c, pages)))

@@ -27,7 +27,7 @@ export interface OAuthRecordRow {
   createdAtMs: number
 }
 
-/** What a user allowed an application, acting as an agent or as the user (spec: MCP OAuth). */
+/** What a user allowed an application, acting as an agent or as the user (docs/service.md#oauth-scopes). */
 export interface OAuthGrantRow {
   id: string
   userId: string

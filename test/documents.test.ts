@@ -1,0 +1,153 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+/** The documents and the code name each other. Each check proves on a bad sample that it can fail. */
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const read = (path: string) => readFileSync(root + path, 'utf8')
+
+const rulesPath = 'docs/service.md'
+/** Written by hand for people; the changelog tells of files as they were. */
+const documents = [
+  ...readdirSync(root).filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md'),
+  ...readdirSync(`${root}docs`).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
+]
+
+describe('the rules of docs/service.md', () => {
+  const rules = rulesOf(read(rulesPath))
+  const titles = new Map<string, string>()
+  const testText = (file: string) => {
+    const known = titles.get(file) ?? (existsSync(root + file) ? read(file) : '')
+    titles.set(file, known)
+    return known
+  }
+
+  it('are held by tests that exist', () => {
+    expect(rules.length).toBeGreaterThan(50)
+    expect(rules.flatMap((rule) => unheld(rule, testText))).toEqual([])
+  })
+
+  it('are found by who follows a reference in the code', () => {
+    const anchors = new Set(rules.map(({ anchor }) => anchor))
+    const code = ['src', 'tools', 'test', 'bench', 'scripts']
+      .flatMap(filesBelow)
+      .filter((path) => !path.includes('.snap'))
+    const faults = code.flatMap((path) => lostReferences(read(path), anchors).map((fault) => `${path} ${fault}`))
+    expect(faults).toEqual([])
+  })
+
+  it('can fail', () => {
+    const [held, bare, wrong] = rulesOf(
+      [
+        ...['### Held rule', '> Held by `a/b`: “works”.', '### Bare rule', 'Text.'],
+        ...['### Wrong', '> Held by `a/b`: “works”, “fails”; `a/none`.'],
+      ].join('\n'),
+    )
+    const texts = (file: string) => (file === 'test/a/b.test.ts' ? "it('works', () => {})" : '')
+    expect(held && [held.anchor, unheld(held, texts)]).toEqual(['held-rule', []])
+    expect(bare && unheld(bare, texts)).toEqual(['#bare-rule is held by no test'])
+    expect(wrong && unheld(wrong, texts)).toEqual([
+      '#wrong names a test “fails” that test/a/b.test.ts does not have',
+      '#wrong names test/a/none.test.ts, which does not exist',
+    ])
+    const anchors = new Set(['held-rule'])
+    const document = ['docs', 'service.md'].join('/')
+    expect(lostReferences(`(${document}#held-rule)`, anchors)).toEqual([])
+    expect(lostReferences(`(${document}#held-rule and #other)`, anchors)).toEqual([
+      'names the rule #other, which does not exist',
+    ])
+    expect(lostReferences(`(sp${'ec'}: Errors)`, anchors)).toEqual(['names a text that is not in this repository'])
+  })
+})
+
+describe('what documents name', () => {
+  it('exists', () => {
+    expect(documents.flatMap((path) => lost(read(path), path, exists).map((fault) => `${path} ${fault}`))).toEqual([])
+  })
+
+  it('can fail', () => {
+    const there = (path: string) => ['src/cli.ts', 'docs/time.md'].includes(path)
+    const text =
+      'See `src/cli.ts`, `src/gone.ts`, [time](time.md), [more](more.md) and [here](#a-heading).\n\n## A heading\n'
+    expect(lost(text, 'docs/a.md', there)).toEqual(['names src/gone.ts', 'links to docs/more.md'])
+    expect(lost('[away](#nowhere)', 'docs/a.md', there)).toEqual(['links to #nowhere'])
+  })
+})
+
+interface Rule {
+  /** As GitHub makes it of the heading. */
+  anchor: string
+  /** The lines that name its tests. */
+  held: string
+}
+
+function rulesOf(text: string): Rule[] {
+  return text
+    .split(/^### /m)
+    .slice(1)
+    .map((section) => ({
+      anchor: anchorOf(section.slice(0, section.indexOf('\n'))),
+      held: [...section.matchAll(/^> Held by (.*)$/gm)].map(([, tests]) => tests).join('; '),
+    }))
+}
+
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
+}
+
+function unheld({ anchor, held }: Rule, textOf: (file: string) => string): string[] {
+  let file = ''
+  const faults: string[] = []
+  for (const [, name, title] of held.matchAll(/`([\w/-]+)`|“([^”]+)”/g)) {
+    if (name !== undefined) {
+      file = `test/${name}.test.ts`
+      if (textOf(file) === '') faults.push(`#${anchor} names ${file}, which does not exist`)
+    } else if (!["'", '"', '`'].some((quote) => textOf(file).includes(`${quote}${title}${quote}`))) {
+      faults.push(`#${anchor} names a test “${title}” that ${file} does not have`)
+    }
+  }
+  return file === '' ? [`#${anchor} is held by no test`] : faults
+}
+
+function lostReferences(text: string, anchors: ReadonlySet<string>): string[] {
+  return [
+    ...[...text.matchAll(/docs\/service\.md(#[\w-]+(?:(?:, | and )#[\w-]+)*)/g)]
+      .flatMap(([, named = '']) => named.match(/[\w-]{4,}/g) ?? [])
+      .flatMap((anchor) => (anchors.has(anchor) ? [] : [`names the rule #${anchor}, which does not exist`])),
+    ...(/[(]spec\b/.test(text) ? ['names a text that is not in this repository'] : []),
+  ]
+}
+
+/** The paths in backticks and the relative links of a document that lead nowhere. */
+function lost(text: string, path: string, there: (path: string) => boolean): string[] {
+  const named = [...text.matchAll(/`((?:src|tools|test|docs|scripts|bench)\/[\w./-]+)`/g)].map(([, name = '']) => name)
+  const links = [...text.matchAll(/\]\((?!\w+:)([^)\s]*)\)/g)].map(([, link = '']) => link)
+  return [
+    ...named.filter((name) => !there(name)).map((name) => `names ${name}`),
+    ...links.flatMap((link) => {
+      const [file = '', anchor] = link.split('#')
+      const target = file === '' ? path : posix.join(posix.dirname(path), file)
+      if (file !== '' && !there(target)) return [`links to ${target}`]
+      const targetText = file === '' ? text : target.endsWith('.md') && exists(target) ? read(target) : undefined
+      const headings = targetText?.matchAll(/^#+ (.*)$/gm).map(([, heading = '']) => anchorOf(heading))
+      return anchor === undefined || headings?.some((heading) => heading === anchor) ? [] : [`links to ${link}`]
+    }),
+  ]
+}
+
+function exists(path: string): boolean {
+  return existsSync(root + path)
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(root + folder, { withFileTypes: true }).flatMap((entry) => {
+    if (entry.name === 'node_modules') return []
+    const path = `${folder}/${entry.name}`
+    return entry.isDirectory() ? filesBelow(path) : [path]
+  })
+}
