@@ -1,7 +1,7 @@
 import type { Environment } from '../core/operation.ts'
 import { delegable, scopes } from '../core/permissions.ts'
 import { newId, newSecret, type System, sha256 } from '../core/system.ts'
-import { readTimes } from './request/due.ts'
+import { readTimes } from './store/clock.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
 import {
   createAgent,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
-import { readTimes } from '../../src/service/request/due.ts'
+import { readTimes } from '../../src/service/store/clock.ts'
 import { proveBooks, readBooks } from '../ledger/books.ts'
 import { expectFirst, expectReplay } from '../request/replays.ts'
 import { databases, postgres, sqlite } from '../support/databases.ts'

@@ -1,6 +1,7 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider'
 import { type System, sha256 } from '../../core/system.ts'
-import { realNow, settledNow } from '../request/due.ts'
+import { settledNow } from '../request/due.ts'
+import { realNow } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 import { findGrant, grantIsLive, revokeGrant, updateGrant } from '../store/oauth-grants.ts'
 import {

@@ -1,5 +1,5 @@
 import { newId, type System } from '../../core/system.ts'
-import { realNow } from '../request/due.ts'
+import { realNow } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 import { countClients, purgeUnusedClients } from '../store/oauth-records.ts'
 import { type StrangerBound, strangerLimit } from './stranger-limit.ts'

@@ -2,8 +2,9 @@ import { fail } from '../../core/errors.ts'
 import { type OAuthScope, oauthScopes } from '../../core/permissions.ts'
 import type { System } from '../../core/system.ts'
 import { recordUsersAct } from '../request/activity.ts'
-import { readTimes, realNow, settledNow } from '../request/due.ts'
+import { settledNow } from '../request/due.ts'
 import { findAgent } from '../store/agents.ts'
+import { readTimes, realNow } from '../store/clock.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import {
   findGrant,

@@ -1,5 +1,5 @@
 import { newId, type System, sha256 } from '../../core/system.ts'
-import { realNow } from '../request/due.ts'
+import { realNow } from '../store/clock.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import type { UserRow } from '../store/schema/tables.ts'
 import {

@@ -8,7 +8,7 @@ import {
   sha256,
 } from '../../core/system.ts'
 import { recordUsersAct } from '../request/activity.ts'
-import { readTimes, realNow } from '../request/due.ts'
+import { readTimes, realNow } from '../store/clock.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import type { UserRow } from '../store/schema/tables.ts'
 import { findUser } from '../store/second-factors.ts'

@@ -1,11 +1,11 @@
 import { bearerOf } from '../../core/bearer.ts'
 import type { Environment } from '../../core/operation.ts'
 import type { System } from '../../core/system.ts'
+import { readTimes } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 import { type AccessTokenClaims, type AccessTokens, looksSigned } from '../tokens/access-tokens.ts'
 import type { Actor } from './actor.ts'
 import { authenticate, type LocalCredentials } from './authenticate.ts'
-import { readTimes } from './due.ts'
 
 export interface Admission {
   store: Store

@@ -1,9 +1,9 @@
 import { type ErrorCode, fail } from '../../core/errors.ts'
 import { type System, seal, sha256, unseal } from '../../core/system.ts'
+import type { Times } from '../store/clock.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { deleteIdempotencyRecords, findIdempotencyRecord, putIdempotencyRecord } from '../store/idempotency-records.ts'
 import { rootKeys } from '../store/root-keys.ts'
-import type { Times } from './due.ts'
 import type { Reply } from './reply.ts'
 
 const hourMs = 60 * 60 * 1000

@@ -1,8 +1,7 @@
 import type { Logger } from '../../config/log.ts'
 import { deadline } from '../../core/system.ts'
-import { keepHighest } from '../store/clock.ts'
+import { keepHighest, readTimes } from '../store/clock.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
-import { readTimes } from './due.ts'
 import { purgeAnswers } from './idempotency.ts'
 
 /** What the service does by itself, beside all requests and within none. */

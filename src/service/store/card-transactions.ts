@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { CardScope } from './agent-cards.ts'
+import type { NextAt } from './clock.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { StaleWriteError, type Transaction } from './engine/store.ts'
@@ -83,6 +84,13 @@ const replace = prepared((db, row: CardTransactionRow & { nextVersion: number })
     .where('id', '=', row.id)
     .where('version', '=', row.version),
 )
+
+/** When the next hold lapses. */
+export const nextLapse: NextAt = (db) =>
+  db
+    .selectFrom('cardTransactions')
+    .select((row) => row.fn.min('holdExpiresAtMs').as('atMs'))
+    .where('holdExpiresAtMs', 'is not', null)
 
 /** Authorizations whose hold has lapsed, the oldest first. */
 export async function lapsedAuthorizations(

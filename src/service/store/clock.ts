@@ -1,59 +1,81 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { prepared } from './engine/prepared.ts'
-import type { TimeReading } from './engine/real-clock.ts'
 import type { Transaction } from './engine/store.ts'
+import type { Tables } from './schema/tables.ts'
 
-export interface ClockReading extends TimeReading {
-  /** How far the sandbox's clock is ahead of real time. */
-  offsetMs: number
-  /** When the next hold lapses, if there is one. */
-  nextHoldExpiresAtMs: number | null
-  /** When something happens next to a subscription by itself, if anything does. */
-  nextSubscriptionEventAtMs: number | null
-  /** When the next invitation expires, if one is pending. */
-  nextInvitationExpiresAtMs: number | null
-  /** When the last operation finished whose key is remembered, by the service's clock. */
-  lastFinishedAtMs: number | null
+/** The time of a request. Whatever is stored is judged by these, never by the clock of the machine that happens to ask. */
+export interface Times {
+  /** The service's time, which the sandbox moves: what the API's records live by. */
+  nowMs: number
+  /** Real time, which no sandbox moves: what tokens, sessions, grants and codes live by. */
+  realNowMs: number
+  /**
+   * The service's time by whichever clock at hand is furthest behind. An answer is forgotten by it: that one clock runs
+   * ahead for a while lets no request be carried out twice.
+   */
+  earliestMs: number
 }
 
-/** The clock, and in the same query whether anything that time brings about may be due. */
-export async function readClock(tx: Transaction): Promise<ClockReading> {
-  const [reading] = (await (tx.clock.shared ? readShared : readOwn)(tx, {})).rows
-  if (reading === undefined) throw new Error('Bug: the clock has no row.')
-  return reading
+/** The time, for what does not look at records that change by themselves. */
+export async function readTimes(tx: Transaction): Promise<Times> {
+  return (await readClock(tx)).times
 }
 
-/** Not the time that the transaction began at, which may have waited since. */
-const readShared = reading(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`)
-const readOwn = reading(sql<null>`null`)
+/** Real time: the database's where it has one, and never earlier than anybody saw. */
+export async function realNow(tx: Transaction): Promise<number> {
+  return (await readTimes(tx)).realNowMs
+}
 
-function reading(databaseNow: RawBuilder<number | null>) {
+/** Selects, as `atMs`, when something happens next by itself to the records of a table; null where nothing will. */
+export type NextAt = (db: Kysely<Tables>) => SelectQueryBuilder<Tables, keyof Tables, { atMs: number | null }>
+
+/** What a reading of the clock tells: the time, and when the first of the moments that were asked for comes. */
+interface TimesAndNext {
+  times: Times
+  nextAtMs: number | null
+}
+
+/** Makes what reads the time and, in the same query, when the first of these moments comes. */
+export function timesAndNext(...nextAts: readonly NextAt[]): (tx: Transaction) => Promise<TimesAndNext> {
+  // Not the time that the transaction began at, which may have waited since.
+  const readShared = reading(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`, nextAts)
+  const readOwn = reading(sql<null>`null`, nextAts)
+  return async (tx) => {
+    const [row] = (await (tx.clock.shared ? readShared : readOwn)(tx, {})).rows
+    if (row === undefined) throw new Error('Bug: the clock has no row.')
+    const { offsetMs, lastFinishedAtMs, nextAtMs, ...read } = row
+    // What was recorded at some time was recorded by somebody who had seen that time.
+    const highestMs = Math.max(read.highestMs, (lastFinishedAtMs ?? 0) - offsetMs)
+    const { realNowMs, earliestMs } = tx.clock.read({ ...read, highestMs })
+    return { times: { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs }, nextAtMs }
+  }
+}
+
+const readClock = timesAndNext()
+
+/** @param databaseNow What the database says the time is; null: it is a file and says nothing. */
+function reading(databaseNow: RawBuilder<number | null>, nextAts: readonly NextAt[]) {
   return prepared((db, _none: object) =>
     db.selectFrom('clock').select((select) => [
+      // How far the sandbox's clock is ahead of real time.
       'offsetMs',
       'highestMs',
       'epoch',
       databaseNow.as('databaseNowMs'),
-      select
-        .selectFrom('cardTransactions')
-        .select((row) => row.fn.min('holdExpiresAtMs').as('min'))
-        .where('holdExpiresAtMs', 'is not', null)
-        .as('nextHoldExpiresAtMs'),
-      select
-        .selectFrom('subscriptions')
-        .select((row) => row.fn.min('nextEventAtMs').as('min'))
-        .as('nextSubscriptionEventAtMs'),
-      select
-        .selectFrom('customerInvitations')
-        .select((row) => row.fn.min('pendingUntilMs').as('min'))
-        .where('pendingUntilMs', 'is not', null)
-        .as('nextInvitationExpiresAtMs'),
+      // When the last operation finished whose key is remembered, by the service's clock.
       select
         .selectFrom('idempotencyRecords')
         .select((row) => row.fn.max('finishedAtMs').as('max'))
         .as('lastFinishedAtMs'),
+      earliest(db, nextAts).as('nextAtMs'),
     ]),
   )
+}
+
+function earliest(db: Kysely<Tables>, [first, ...others]: readonly NextAt[]): RawBuilder<number | null> {
+  if (first === undefined) return sql`null`
+  const moments = others.reduce((all, nextAt) => all.unionAll(nextAt(db)), first(db))
+  return sql`${db.selectFrom(moments.as('moments')).select((moment) => moment.fn.min('atMs').as('atMs'))}`
 }
 
 export async function moveClock(tx: Transaction, byMs: number): Promise<void> {

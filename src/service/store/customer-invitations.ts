@@ -6,6 +6,7 @@ import {
   type InvitationStatus,
   type Recipient,
 } from '../rules/customer-invitations.ts'
+import type { NextAt } from './clock.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { StaleWriteError, type Transaction } from './engine/store.ts'
@@ -108,6 +109,13 @@ const update = prepared((db, { id, version, nextVersion, ...row }: Update) =>
     .where('id', '=', id)
     .where('version', '=', version),
 )
+
+/** When the next invitation expires. */
+export const nextInvitationExpiry: NextAt = (db) =>
+  db
+    .selectFrom('customerInvitations')
+    .select((row) => row.fn.min('pendingUntilMs').as('atMs'))
+    .where('pendingUntilMs', 'is not', null)
 
 /** Invitations that should have been answered by `nowMs`, the longest overdue first. */
 export async function expiredInvitations(

@@ -2,6 +2,7 @@ import { newId, type System } from '../../core/system.ts'
 import { subscriptionPaid } from '../rules/ledger.ts'
 import type { Terms } from '../rules/subscription-terms.ts'
 import { type Billed, type Billing, nextEventAtMs } from '../rules/subscriptions.ts'
+import type { NextAt } from './clock.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { StaleWriteError, type Transaction } from './engine/store.ts'
@@ -72,6 +73,10 @@ export async function insertSubscription(tx: Transaction, record: SubscriptionRe
 }
 
 const insert = prepared((db, row: SubscriptionRow) => db.insertInto('subscriptions').values(row))
+
+/** When something happens next to a subscription by itself. */
+export const nextSubscriptionEvent: NextAt = (db) =>
+  db.selectFrom('subscriptions').select((row) => row.fn.min('nextEventAtMs').as('atMs'))
 
 /** Subscriptions of which something is due by `nowMs`, the longest due first. */
 export async function dueSubscriptions(tx: Transaction, nowMs: number, limit: number): Promise<SubscriptionRecord[]> {

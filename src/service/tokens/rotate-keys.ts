@@ -1,5 +1,5 @@
 import type { System } from '../../core/system.ts'
-import { realNow } from '../request/due.ts'
+import { realNow } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 import { addRootKey } from '../store/root-keys.ts'
 import { addSigningKey } from './signing-keys.ts'

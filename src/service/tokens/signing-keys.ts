@@ -1,5 +1,5 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose'
-import { realNow } from '../request/due.ts'
+import { realNow } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 import type { SigningKeyRow } from '../store/schema/oauth-schema.ts'
 import { deleteSigningKey, insertSigningKey, signingKeys } from '../store/sign-ins.ts'
