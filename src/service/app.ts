@@ -1,9 +1,9 @@
 import { type Context, Hono } from 'hono'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { Failure } from '../core/errors.ts'
+import type { OperationDefinition } from '../core/operation.ts'
 import { newId } from '../core/system.ts'
-import { mountOAuth } from './oauth/mount.ts'
-import { handlers } from './operations/index.ts'
+import { mountOAuth, type OAuthDependencies } from './oauth/mount.ts'
 import { createApprovalReviews } from './pages/approval/review.ts'
 import { mountApprovalPages } from './pages/approval/routes.ts'
 import { createCardPages } from './pages/card/card-page.ts'
@@ -23,20 +23,21 @@ import { settledNow } from './request/due.ts'
 import { mountHealth } from './request/health.ts'
 import { counted, type Incoming, type Unread, withBody } from './request/incoming.ts'
 import { mountOpenApi } from './request/openapi-route.ts'
-import { answer, type Dependencies, type Endpoint } from './request/pipeline.ts'
+import { answer, type Dependencies as RequestDependencies } from './request/pipeline.ts'
 import { type Reply, refusal, requestId } from './request/reply.ts'
 import { StoreBusyError } from './store/engine/store.ts'
+
+/** What the service's parts are given at the start. */
+export interface Dependencies extends RequestDependencies, OAuthDependencies {}
 
 /** The REST API of an environment as a fetch function: a route for each of its operations, and what is not a resource. */
 export function createApp(dependencies: Dependencies): Hono {
   const app = new Hono()
   for (const key of Object.keys(catalogue) as OperationKey[]) {
-    const endpoint: Endpoint = { operation: catalogue[key], handler: handlers[key] as Endpoint['handler'] }
-    if (!endpoint.operation.environments.includes(dependencies.environment)) continue
-    const path = endpoint.operation.path.replace(/\{(\w+)\}/g, ':$1')
-    app.on(endpoint.operation.method, path, async (c) => {
-      return respond(await answer(dependencies, endpoint, await incoming(c)))
-    })
+    const operation: OperationDefinition = catalogue[key]
+    if (!operation.environments.includes(dependencies.environment)) continue
+    const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
+    app.on(operation.method, path, async (c) => respond(await answer(dependencies, key, await incoming(c))))
   }
   const { store, system } = dependencies
   const now = () => store.transaction((tx) => settledNow(tx, system))

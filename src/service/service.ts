@@ -6,6 +6,7 @@ import { newSecret, type System, sha256 } from '../core/system.ts'
 import { createApp } from './app.ts'
 import { createPublicFetch } from './oauth/public-fetch.ts'
 import { createSignIn } from './oauth/sign-in.ts'
+import { handlers } from './operations/index.ts'
 import type { Actor } from './request/actor.ts'
 import { actorNow } from './request/admission.ts'
 import type { Caller } from './request/client-address.ts'
@@ -81,6 +82,7 @@ export function createService({
   const limit = createRateLimiter(rateLimit, system)
   const app = createApp({
     ...admission,
+    handlers,
     signIn,
     publicFetch,
     clientMetadata,

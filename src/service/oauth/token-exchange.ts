@@ -9,9 +9,10 @@ import type { Times } from '../store/clock.ts'
 import { type Store, StoreBusyError, type Transaction } from '../store/engine/store.ts'
 import { findGrant, grantIsLive, insertGrantToken, purgeGrantTokens } from '../store/oauth-grants.ts'
 import { findCredential } from '../store/parties.ts'
-import { type AccessTokenClaims, type AccessTokens, isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
+import { type AccessTokens, isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
 import { signInGrants, tokenExchangeGrant } from '../tokens/resources.ts'
 import { credentialPrefix, newCredential } from '../tokens/secrets.ts'
+import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 
 export interface TokenExchange {
   store: Store

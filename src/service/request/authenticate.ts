@@ -7,8 +7,9 @@ import type { Transaction } from '../store/engine/store.ts'
 import { findGrant, findGrantToken, grantIsLive } from '../store/oauth-grants.ts'
 import { findCredential } from '../store/parties.ts'
 import type { CredentialRow } from '../store/schema/tables.ts'
-import { type AccessTokenClaims, isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
+import { isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
 import { credentialPrefix } from '../tokens/secrets.ts'
+import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import type { Actor } from './actor.ts'
 
 /** What a credential is held against. */

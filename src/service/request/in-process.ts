@@ -1,16 +1,10 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import { newId } from '../../core/system.ts'
-import { handlers } from '../operations/index.ts'
 import type { UserRow } from '../store/schema/tables.ts'
 import type { Actor } from './actor.ts'
 import { withBody } from './incoming.ts'
-import { answer, type Dependencies, type Endpoint } from './pipeline.ts'
+import { answer, type Dependencies } from './pipeline.ts'
 import type { Reply } from './reply.ts'
-
-interface Asked {
-  params: Record<string, string>
-  attributes?: object
-}
 
 /**
  * Carries out an operation for a user who is signed in at a page. It goes the way of every request, so that it is
@@ -20,7 +14,7 @@ export function asUser(
   dependencies: Dependencies,
   user: Pick<UserRow, 'id' | 'partyId'>,
   key: OperationKey,
-  { params, attributes }: Asked,
+  { params, attributes }: { params: Record<string, string>; attributes?: object },
 ): Promise<Reply> {
   const { system } = dependencies
   const operation = catalogue[key]
@@ -33,8 +27,7 @@ export function asUser(
   })
   const query = new URLSearchParams()
   const incoming = withBody({ method: operation.method, path, params, query, headers }, body)
-  const endpoint: Endpoint = { operation, handler: handlers[key] as Endpoint['handler'] }
-  return answer(dependencies, endpoint, incoming, actorOf(user))
+  return answer(dependencies, key, incoming, actorOf(user))
 }
 
 /** What a user may who calls with a token of their own. The user stands for the credential, which there is none of. */

@@ -2,24 +2,14 @@ import type { createLocalJWKSet } from 'jose'
 import { keepNewest } from '../../core/bounded-map.ts'
 import { type System, sha256 } from '../../core/system.ts'
 import type { Store } from '../store/engine/store.ts'
-
-/** What a valid access token says. Whether its grant still lives is another question, asked with each request. */
-export interface AccessTokenClaims {
-  grantId: string
-  userId: string
-  clientId: string
-  /** The one of our names that it is for. */
-  audience: string
-  scopes: readonly string[]
-  expiresAtMs: number
-}
+import type { AccessTokenClaims } from './signed-tokens.ts'
 
 export interface AccessTokens {
   /** The claims of a token of this service's that is whole, current and for this service; undefined for any other. */
   verify(token: string): Promise<AccessTokenClaims | undefined>
 }
 
-interface Grounds {
+interface Dependencies {
   store: Store
   system: System
   publicUrl: () => string
@@ -34,7 +24,7 @@ const keysForMs = 60_000
  * Verifies JWT access tokens (RFC 9068). A signature is checked once; the token's end each time. What that takes is
  * loaded by the first token.
  */
-export function createAccessTokens({ store, system, publicUrl }: Grounds): AccessTokens {
+export function createAccessTokens({ store, system, publicUrl }: Dependencies): AccessTokens {
   const known = new Map<string, AccessTokenClaims>()
   let keys: { set: ReturnType<typeof createLocalJWKSet>; kids: readonly string[]; readAtMs: number } | undefined
   const keysFor = async (kid: string | undefined) => {

@@ -1,9 +1,19 @@
 import { createLocalJWKSet, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
 import type { Store } from '../store/engine/store.ts'
-import type { AccessTokenClaims } from './access-tokens.ts'
 import { lifetimes } from './lifetimes.ts'
 import { audiences } from './resources.ts'
 import { currentSigningKeys, signingAlgorithm } from './signing-keys.ts'
+
+/** What a valid access token says. Whether its grant still lives is another question, asked with each request. */
+export interface AccessTokenClaims {
+  grantId: string
+  userId: string
+  clientId: string
+  /** The one of our names that it is for. */
+  audience: string
+  scopes: readonly string[]
+  expiresAtMs: number
+}
 
 /** How far another process's clock may be ahead of this one's, seconds. */
 const clockTolerance = 5

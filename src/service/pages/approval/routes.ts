@@ -8,14 +8,14 @@ import type { Dependencies } from '../../request/pipeline.ts'
 import type { Reply } from '../../request/reply.ts'
 import { hasFormToken, leadTo, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from '../frame/answers.ts'
 import { shortText } from '../frame/application-words.ts'
-import { signedInAt } from '../frame/browser-session.ts'
+import { type SessionPages, signedInAt } from '../frame/browser-session.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { notYoursPage } from '../frame/not-yours-page.ts'
 import type { ApprovalReview, ApprovalReviews } from './review.ts'
 import { approvalPage, longestReason } from './view.ts'
 import { approvalWords } from './words.ts'
 
-interface ApprovalRoutes extends Dependencies {
+interface ApprovalRoutes extends Dependencies, SessionPages {
   reviews: ApprovalReviews
 }
 
