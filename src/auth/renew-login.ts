@@ -3,16 +3,15 @@ import { Failure } from '../core/errors.ts'
 import { openAuthorizationServer } from './authorization-server.ts'
 import { oauthErrorCode, oauthFailure } from './oauth-failure.ts'
 import type { Fetch } from './resource-metadata.ts'
-import { lifeOf } from './sign-in.ts'
-import { type StoredCredentialOptions, signInNeeded } from './stored-credential.ts'
-import type { Login, Logins } from './token-store.ts'
+import { lifeOf, type SignInOptions } from './sign-in.ts'
+import { type Login, type Logins, signInNeeded } from './token-store.ts'
 
 /**
  * Renews the stored login unless another process has done so meanwhile, and answers its access token. A refresh token
  * works once, and a second use ends the whole grant (OAuth 2.1 section 4.3.1): whoever renews keeps the others out.
  */
 export async function renewLogin(
-  { baseUrl, store, system, fetch }: StoredCredentialOptions,
+  { baseUrl, store, system, fetch }: SignInOptions,
   isDue: (login: Login) => boolean,
 ): Promise<string> {
   return await store.exclusively(async (stored, write) => {

@@ -1,10 +1,10 @@
 import type { Log } from '../client/client.ts'
 import { Failure } from '../core/errors.ts'
 import type { SignInOptions } from './sign-in.ts'
-import type { Login } from './token-store.ts'
+import { type Login, signInNeeded } from './token-store.ts'
 
 /** Of a sign-in, and of using what came of it. */
-export interface StoredCredentialOptions extends SignInOptions {
+interface StoredCredentialOptions extends SignInOptions {
   log?: Log | undefined
 }
 
@@ -62,11 +62,4 @@ export function createStoredCredential(options: StoredCredentialOptions): Stored
     refused = accessToken
   }
   return Object.assign(credential, { refused: refuse })
-}
-
-/** Tells what to run: nothing here opens a browser by itself. */
-export function signInNeeded(baseUrl: string, why: string): Failure {
-  return new Failure('unauthenticated', {
-    detail: `${why} at ${baseUrl}: run payments-mcp login --base-url ${baseUrl}, or set PAYMENTS_KEY to an API key or agent key and start again.`,
-  })
 }

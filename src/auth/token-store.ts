@@ -127,3 +127,10 @@ async function readable<T>(path: string, work: () => Promise<T>): Promise<T> {
     })
   }
 }
+
+/** Tells what to run: nothing here opens a browser by itself. */
+export function signInNeeded(baseUrl: string, why: string): Failure {
+  return new Failure('unauthenticated', {
+    detail: `${why} at ${baseUrl}: run payments-mcp login --base-url ${baseUrl}, or set PAYMENTS_KEY to an API key or agent key and start again.`,
+  })
+}

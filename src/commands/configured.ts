@@ -1,6 +1,8 @@
-import { configFor } from '../config/load.ts'
+import { type ConfigSources, configFor } from '../config/load.ts'
 import type { CommandName, Config } from '../config/settings.ts'
-import type { Flags } from './main.ts'
+
+/** What stands behind the command on the command line. */
+export type Flags = NonNullable<ConfigSources['flags']>
 
 /** The settings of the command that this process runs. What it does not read, the person at the terminal is told. */
 export function configured(command: CommandName, flags: Flags): Config {

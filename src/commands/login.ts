@@ -1,8 +1,7 @@
 import { signInWithBrowser } from '../auth/browser-sign-in.ts'
 import { signInWithDevice } from '../auth/device-sign-in.ts'
-import { configured } from './configured.ts'
+import { configured, type Flags } from './configured.ts'
 import { orExplainFailure } from './explain-failure.ts'
-import type { Flags } from './main.ts'
 import { openBrowser } from './open-browser.ts'
 import { atSignInPlace } from './sign-in-place.ts'
 

@@ -1,7 +1,6 @@
 import { signOut } from '../auth/sign-out.ts'
-import { configured } from './configured.ts'
+import { configured, type Flags } from './configured.ts'
 import { orExplainFailure } from './explain-failure.ts'
-import type { Flags } from './main.ts'
 import { atSignInPlace } from './sign-in-place.ts'
 
 /** Ends the login at a payments API. */

@@ -1,10 +1,8 @@
 import { Command, Option } from 'commander'
-import type { ConfigSources } from '../config/load.ts'
 import { type CommandName, settings } from '../config/settings.ts'
 import { simulateHelp, simulateOptions } from '../simulate/options.ts'
+import type { Flags } from './configured.ts'
 import { version } from './version.ts'
-
-export type Flags = NonNullable<ConfigSources['flags']>
 
 /** The command line: `payments-mcp [serve | simulate | login | logout | whoami]` with a flag for every variable. */
 export async function main(argv: readonly string[]): Promise<void> {

@@ -1,10 +1,9 @@
 import { ConfigError } from '../config/load.ts'
 import { createLogger } from '../config/log.ts'
 import { realSystem } from '../core/system.ts'
-import { configured } from './configured.ts'
+import { configured, type Flags } from './configured.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
-import type { Flags } from './main.ts'
 
 /** Makes new keys in the configured database, for the processes that run on it too. */
 export async function rotateKeys(flags: Flags): Promise<void> {

@@ -5,10 +5,9 @@ import type { Config } from '../config/settings.ts'
 import { realSystem } from '../core/system.ts'
 import { listen } from '../service/listen.ts'
 import type { SeededCredentials } from '../service/seed.ts'
-import { configured } from './configured.ts'
+import { configured, type Flags } from './configured.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
-import type { Flags } from './main.ts'
 import { createSite, type Site } from './site.ts'
 
 /** The service as one HTTP process, until SIGINT or SIGTERM. */

@@ -10,9 +10,8 @@ import { realSystem } from '../core/system.ts'
 import { connectOverStdio } from '../simulate/mcp-caller.ts'
 import { simulate as runSimulation } from '../simulate/simulate.ts'
 import type { Target } from '../simulate/world.ts'
-import { configured } from './configured.ts'
+import { configured, type Flags } from './configured.ts'
 import { orExplain } from './explain.ts'
-import type { Flags } from './main.ts'
 
 type SimulateFlags = Flags & {
   agents: string

@@ -5,9 +5,8 @@ import { dataDirectory } from '../config/load.ts'
 import { createLogger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { realSystem } from '../core/system.ts'
-import { configured } from './configured.ts'
+import { configured, type Flags } from './configured.ts'
 import { orExplainFailure } from './explain-failure.ts'
-import type { Flags } from './main.ts'
 import { openClient } from './open-client.ts'
 
 type Identity = z.infer<typeof Whoami>

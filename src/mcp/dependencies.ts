@@ -1,9 +1,23 @@
 import type { Resource, Server, ServerContext } from '@modelcontextprotocol/server'
 import type { Client, Log } from '../client/client.ts'
-import type { Toolset } from '../core/operation.ts'
+import type { Environment, OperationDefinition, Toolset } from '../core/operation.ts'
+import { permissions } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
-import type { ConfirmSettings } from './people/confirm-settings.ts'
-import type { ToolChoice } from './tools/offered.ts'
+
+/** Which operations are offered as tools, and how. */
+export interface ToolChoice {
+  environment: Environment
+  /** All of them when it is left out. */
+  toolsets?: readonly Toolset[] | undefined
+  /** Whom the credential acts as, where that is known: tools that its policy never allows are not offered. */
+  actor?: 'agent' | 'party' | 'user' | undefined
+  /** Offers no tool that changes anything. */
+  readOnly?: boolean | undefined
+  /** What the credential allows besides (the scopes of a token); asked anew for each list and call. */
+  allows?: ((operation: Pick<OperationDefinition, 'permission'>) => boolean) | undefined
+  /** Whether card numbers are answered, or shown to the person only. `reveal` when it is left out. */
+  cardDetails?: 'reveal' | 'masked' | undefined
+}
 
 export interface McpServerOptions extends ToolChoice {
   /** Gives the client; first asked for when the tools are listed or called. */
@@ -31,6 +45,13 @@ export interface McpServerOptions extends ToolChoice {
   /** How people change what this connection is; undefined: in words that fit any. */
   ways?: Ways | undefined
   system?: Pick<System, 'randomBytes' | 'sleep' | 'now'>
+}
+
+/** When a person is asked before a call is carried out. */
+export interface ConfirmSettings {
+  mode: 'always' | 'production' | 'never'
+  /** Payments and cards above it ask, cents. */
+  aboveCents: number
 }
 
 /** What a model tells its person to do where no call helps. Each is a sentence. */
@@ -67,4 +88,43 @@ export interface Dependencies extends McpServerOptions {
 export interface RequestStates {
   mint(state: unknown, context: ServerContext): Promise<string>
   verify(text: string, context: ServerContext): Promise<unknown>
+}
+
+/** What of an operation decides whether it is offered. */
+export type Offerable = Pick<OperationDefinition, 'environments' | 'permission' | 'effect' | 'reveals' | 'toolsets'>
+
+/** Whether the connection can get the operation's answer at all, as a tool or otherwise. */
+export function mayCall(
+  { environment, actor, allows }: Pick<ToolChoice, 'environment' | 'actor' | 'allows'>,
+  operation: Offerable,
+): boolean {
+  return operation.environments.includes(environment) && mayEver(operation, actor) && (allows?.(operation) ?? true)
+}
+
+/** Whether it is among the tools that were asked for. */
+export function isChosen(
+  { toolsets, readOnly }: Pick<ToolChoice, 'toolsets' | 'readOnly'>,
+  operation: Offerable,
+): boolean {
+  return (
+    (toolsets?.some((toolset) => operation.toolsets.includes(toolset)) ?? true) &&
+    (readOnly !== true || onlyReads(operation))
+  )
+}
+
+/** Whether a host may call it unasked. */
+export const onlyReads = ({ effect, reveals }: Pick<OperationDefinition, 'effect' | 'reveals'>) =>
+  effect === 'read' && reveals !== true
+
+/** Whether the policy of such a credential can allow it; an API key may have any scopes, which are not known here. */
+function mayEver({ permission }: Offerable, actor: ToolChoice['actor']): boolean {
+  const { agent, apiKeyScope } = permissions[permission]
+  if (actor === undefined) return true
+  // A user may do all that is not for agents only.
+  return actor === 'agent' ? agent : apiKeyScope !== null
+}
+
+/** Whether anything asks a person in this environment. */
+export function asksPeople({ mode }: ConfirmSettings, environment: Environment): boolean {
+  return mode === 'always' || (mode === 'production' && environment === 'production')
 }

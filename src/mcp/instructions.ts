@@ -1,5 +1,4 @@
-import type { McpServerOptions } from './dependencies.ts'
-import { isChosen, mayCall, type Offerable, type ToolChoice } from './tools/offered.ts'
+import { isChosen, type McpServerOptions, mayCall, type Offerable, type ToolChoice } from './dependencies.ts'
 
 /**
  * What makes a model use the tools right, in a few lines. Fixed text, of which nothing that anybody stored is part; it

@@ -11,8 +11,7 @@ import { simulateCardAuthorization } from '../../tools/card-transactions.ts'
 import { show } from '../core/errors.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { pageOf } from './answers/list-page.ts'
-import type { Dependencies } from './dependencies.ts'
-import { mayCall } from './tools/offered.ts'
+import { type Dependencies, mayCall } from './dependencies.ts'
 
 /** The prompts whose tools the connection has. */
 export function listPrompts(dependencies: Dependencies, cursor: string | undefined): ListPromptsResult {

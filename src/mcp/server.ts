@@ -1,12 +1,20 @@
 import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server'
 import type { Environment } from '../core/operation.ts'
 import { realSystem } from '../core/system.ts'
-import { type Dependencies, longestAddress, type McpServerOptions, type Ways } from './dependencies.ts'
+import {
+  asksPeople,
+  type Dependencies,
+  longestAddress,
+  type McpServerOptions,
+  type ToolChoice,
+  type Ways,
+} from './dependencies.ts'
 import { instructionsFor } from './instructions.ts'
-import { asksPeople, confirmByDefault } from './people/confirm-settings.ts'
+
+const confirmByDefault = { mode: 'production', aboveCents: 10_000 } as const
+
 import { createRequestStates } from './people/request-states.ts'
 import { serverIcons } from './tools/icons.ts'
-import type { ToolChoice } from './tools/offered.ts'
 
 export type { McpServerOptions } from './dependencies.ts'
 
@@ -78,18 +86,13 @@ class IdentifiedServer extends Server {
 
 function answerTools(dependencies: Dependencies): void {
   const { server, client, log } = dependencies
-  let loading: Promise<typeof import('./tools/call.ts')> | undefined
-  const load = () => {
-    loading ??= import('./tools/call.ts')
-    return loading
-  }
   server.setRequestHandler('tools/list', async ({ params }) => {
     // A host that lists the tools is about to call them. What fails here fails again, and is told, at the call.
     client().catch((error: unknown) => log.warn({ err: error }, 'the client is not ready'))
-    return (await load()).toolPage(dependencies, params?.cursor)
+    return (await import('./tools/definitions.ts')).toolPage(dependencies, params?.cursor)
   })
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    return (await load()).callTool(dependencies, params, context)
+    return (await import('./tools/call.ts')).callTool(dependencies, params, context)
   })
 }
 

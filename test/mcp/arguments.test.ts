@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { instructionsFor, namedTools } from '../../src/mcp/instructions.ts'
-import { operationsOf } from '../../src/mcp/tools/definitions.ts'
+import { operationsOf } from '../../src/mcp/tools/offered.ts'
 import { catalogue } from '../../tools/index.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'

@@ -3,7 +3,8 @@ import { encode } from 'gpt-tokenizer'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Environment, inputParts, type OperationDefinition } from '../../src/core/operation.ts'
-import { operationsOf, toolList } from '../../src/mcp/tools/definitions.ts'
+import { toolList } from '../../src/mcp/tools/definitions.ts'
+import { operationsOf } from '../../src/mcp/tools/offered.ts'
 import { catalogue } from '../../tools/index.ts'
 
 const environments: Environment[] = ['sandbox', 'production']

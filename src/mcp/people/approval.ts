@@ -5,11 +5,21 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { approvalPagePath, approveApproval, getApproval } from '../../../tools/approvals.ts'
-import { askNoMore, notShown, refused, success } from '../answers/results.ts'
+import { failed, success } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { announceChanges } from '../resources/changes.ts'
-import { answerTo, type Fingerprint, fingerprint, isNotShown, seal, stateOf } from './elicitation.ts'
-import { mostRounds, waitsMs } from './waits.ts'
+import {
+  answerTo,
+  askNoMore,
+  type Fingerprint,
+  fingerprint,
+  isNotShown,
+  mostRounds,
+  notShown,
+  seal,
+  stateOf,
+  waitsMs,
+} from './elicitation.ts'
 
 /** The page where a person decides on what the tool would do; undefined where there is none. */
 export function pageFor({ publicUrl }: Dependencies, tool: string, input: Record<string, unknown>): string | undefined {
@@ -46,7 +56,7 @@ export async function afterPage(
   if (state === undefined) return undefined
   const answer = answerTo(context, 'page')
   if (answer.action !== 'accept') {
-    return isNotShown(dependencies, state, answer) ? notShown(`at ${url}`) : refused('confirmation_declined', notOpened)
+    return isNotShown(dependencies, state, answer) ? notShown(`at ${url}`) : failed(notOpened)
   }
   const { signal } = context.mcpReq
   const { call } = await dependencies.client()
@@ -59,7 +69,7 @@ export async function afterPage(
   }
   const { round = mostRounds } = state
   if (round < mostRounds) return await offerPage(dependencies, url, input, context, round + 1)
-  return refused('confirmation_pending', undecided)
+  return failed(undecided)
 }
 
 /** The page shows the person what there is to decide, and takes their decision: only the call has to be the same. */
@@ -68,11 +78,13 @@ function ofPage(input: Record<string, unknown>): Fingerprint {
 }
 
 const notOpened = {
+  code: 'confirmation_declined',
   detail: 'The person did not open the page. Nothing was done.',
   next: askNoMore,
 }
 
 const undecided = {
+  code: 'confirmation_pending',
   detail: 'The person has not decided on the page yet. Nothing was done by this call.',
   next: 'Read the approval (get_approval) when they say that they decided.',
 }

@@ -4,22 +4,14 @@ import {
   inputRequired,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { AgentCardDetails, createAgentCardDetailsPage } from '../../../tools/agent-cards.ts'
+import { createAgentCardDetailsPage } from '../../../tools/agent-cards.ts'
 import { ApiError } from '../../client/api-error.ts'
 import type { CallResult } from '../../client/client.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
+import { maskedCard } from '../answers/masked-card.ts'
 import { success } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { dashboardOf } from './decide.ts'
-import { answerTo, type Fingerprint, isNotShown, modesOf, seal, stateOf } from './elicitation.ts'
-
-/** How the tool that reveals a card's number is told where it does not. */
-export const maskedCardDetails = {
-  title: 'Show a card to the person',
-  description:
-    "Shows a card's number to the person on a page that opens once, to pay its merchant. You get its last four digits and expiration.",
-  output: AgentCardDetails.extend({ attributes: AgentCardDetails.shape.attributes.omit({ cvv: true }) }),
-} as const satisfies Partial<OperationDefinition>
+import { answerTo, dashboardOf, type Fingerprint, isNotShown, modesOf, seal, stateOf } from './elicitation.ts'
 
 interface CardRequest {
   result: CallResult<OperationDefinition>
@@ -90,10 +82,5 @@ function inDashboard(dependencies: Dependencies): string {
 }
 
 function masked({ data, meta }: CardRequest['result'], next: string): CallToolResult {
-  const { type, id, attributes } = data as { type: string; id: string; attributes: Record<string, unknown> }
-  const { number, expirationMonth, expirationYear } = attributes
-  const lastFour = /\d{4}$/.exec(String(number))?.[0] ?? '????'
-  // Named one by one: what else a deployed service may send stays here.
-  const shown = { type, id, attributes: { number: `•••• ${lastFour}`, expirationMonth, expirationYear } }
-  return success({ data: shown, meta: { ...meta, next } } as unknown as CardRequest['result'])
+  return success({ data: maskedCard(data), meta: { ...meta, next } })
 }

@@ -6,18 +6,20 @@ import {
 } from '@modelcontextprotocol/server'
 import { prepare } from '../../client/input.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import { newSecret } from '../../core/system.ts'
-import { askNoMore, notShown, refused } from '../answers/results.ts'
-import type { Dependencies } from '../dependencies.ts'
+import { failed } from '../answers/results.ts'
+import { asksPeople, type Dependencies } from '../dependencies.ts'
 import { afterPage, offerPage, pageFor } from './approval.ts'
-import { asksPeople } from './confirm-settings.ts'
 import {
   answerTo,
+  askNoMore,
+  dashboardOf,
   decisionForm,
   type Fingerprint,
   fingerprint,
   isNotShown,
   modesOf,
+  newKey,
+  notShown,
   seal,
   stateOf,
 } from './elicitation.ts'
@@ -56,7 +58,7 @@ export async function decide(dependencies: Dependencies, call: ToolCall, context
     const unseen = isNotShown(dependencies, state, { action, confirmed })
     return {
       go: false,
-      answer: unseen ? notShown(whereToDecide(dependencies, page)) : refused('confirmation_declined', declined),
+      answer: unseen ? notShown(whereToDecide(dependencies, page)) : failed(declined),
     }
   }
   const modes = modesOf(dependencies.server, context)
@@ -77,16 +79,6 @@ export async function decide(dependencies: Dependencies, call: ToolCall, context
     go: false,
     answer: inputRequired({ inputRequests: { decision: decisionForm(shown, question.tick) }, requestState }),
   }
-}
-
-/** Of a call that is sealed: whoever answers twice repeats it. */
-export function newKey({ system }: Dependencies): string {
-  return `idk_${newSecret(system, 16)}`
-}
-
-/** Where a person does what a host cannot ask them. */
-export function dashboardOf({ publicUrl }: Dependencies): string {
-  return publicUrl === undefined ? 'the dashboard of the payments account' : `the dashboard at ${publicUrl}`
 }
 
 function whereToDecide(dependencies: Dependencies, page: string | undefined): string {
@@ -111,12 +103,14 @@ function messageOf({ facts, effect }: Question): string {
 }
 
 const declined = {
+  code: 'confirmation_declined',
   detail: 'The person did not agree. Nothing was done.',
   next: askNoMore,
 }
 
 function cannotAsk(dependencies: Dependencies, page: string | undefined): CallToolResult {
-  return refused('confirmation_unavailable', {
+  return failed({
+    code: 'confirmation_unavailable',
     detail: 'A person has to decide this, and this host has no way to ask them (MCP elicitation). Nothing was done.',
     next: `Tell them: they can do it ${whereToDecide(dependencies, page)}, or use a host that supports elicitation. Whoever starts this server decides with PAYMENTS_CONFIRM (--confirm) when a person is asked. What you were told in the conversation does not count.`,
   })

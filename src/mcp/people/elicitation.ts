@@ -1,4 +1,5 @@
 import {
+  type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
   type InputRequest,
@@ -7,7 +8,8 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { sha256 } from '../../core/system.ts'
+import { newSecret, sha256 } from '../../core/system.ts'
+import { failed } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 
 /** What a call waits for: the person's decision, here or on a page; that they verified; that they saw a card. */
@@ -99,4 +101,35 @@ function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   const entries = Object.entries(value).map(([name, inner]) => [name, sorted(inner)] as const)
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/**
+ * Waits before each look at what a person does on a page, milliseconds. Together less than the minute that hosts give a
+ * request; who takes longer is asked again.
+ */
+export const waitsMs = [0, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000]
+
+/** How often a page is offered for one call. */
+export const mostRounds = 3
+
+/** What a model does after a person said no. */
+export const askNoMore = 'Tell them so. Do not call again unless they ask for it.'
+
+/** Nobody decided, because nobody saw the question: people find it where they are told to look. */
+export function notShown(where: string): CallToolResult {
+  return failed({
+    code: 'confirmation_not_shown',
+    detail: 'The host did not show the question to the person, or they closed it unanswered. Nothing was done.',
+    next: `Tell them: they can do it ${where}. Do not call again unless they ask for it.`,
+  })
+}
+
+/** Of a call that is sealed: whoever answers twice repeats it. */
+export function newKey({ system }: Dependencies): string {
+  return `idk_${newSecret(system, 16)}`
+}
+
+/** Where a person does what a host cannot ask them. */
+export function dashboardOf({ publicUrl }: Dependencies): string {
+  return publicUrl === undefined ? 'the dashboard of the payments account' : `the dashboard at ${publicUrl}`
 }

@@ -6,11 +6,22 @@ import {
 } from '@modelcontextprotocol/server'
 import { ApiError } from '../../client/api-error.ts'
 import { parseBaseUrl } from '../../config/values.ts'
-import { askNoMore, notShown, refused } from '../answers/results.ts'
+import { failed } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { newKey } from './decide.ts'
-import { type AskedState, answerTo, type Fingerprint, isNotShown, modesOf, seal, stateOf } from './elicitation.ts'
-import { mostRounds, waitsMs } from './waits.ts'
+import {
+  type AskedState,
+  answerTo,
+  askNoMore,
+  type Fingerprint,
+  isNotShown,
+  modesOf,
+  mostRounds,
+  newKey,
+  notShown,
+  seal,
+  stateOf,
+  waitsMs,
+} from './elicitation.ts'
 
 interface Attempt<T> {
   /** Of the call, as it is to come back. */
@@ -35,7 +46,7 @@ export async function withVerification<T>(
   const answer = answerTo(context, 'verification')
   if (state !== undefined && answer.action !== 'accept') {
     const unseen = state.page !== undefined && isNotShown(dependencies, state, answer)
-    return { answer: unseen ? notShown(`at ${state.page}`) : refused('verification_declined', notVerified) }
+    return { answer: unseen ? notShown(`at ${state.page}`) : failed(notVerified) }
   }
   try {
     return {
@@ -92,6 +103,7 @@ function pageIn(error: unknown): string | undefined {
 }
 
 const notVerified = {
+  code: 'verification_declined',
   detail: 'The person did not open the page to verify. Nothing was done.',
   next: askNoMore,
 }

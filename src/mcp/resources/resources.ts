@@ -14,8 +14,7 @@ import type { OperationDefinition, SentInput } from '../../core/operation.ts'
 import { pageOf } from '../answers/list-page.ts'
 import { money, quoted } from '../answers/shown-text.ts'
 import { shownToModels } from '../answers/withheld.ts'
-import { type Dependencies, longestAddress } from '../dependencies.ts'
-import { mayCall } from '../tools/offered.ts'
+import { type Dependencies, longestAddress, mayCall } from '../dependencies.ts'
 import { activityTemplate, addressOf, kindEntries, parseAddress, type ResourceKind, templateOf } from './kinds.ts'
 
 /** How many of each kind are listed: the newest. Older ones are read by their address. */

@@ -11,7 +11,7 @@ import type { Log } from '../../client/client.ts'
 import type { AttemptProgress } from '../../client/retry.ts'
 import { Failure } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import { failure, success } from '../answers/results.ts'
+import { failed, success } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { showMasked } from '../people/card.ts'
 import { decide, type ToolCall } from '../people/decide.ts'
@@ -19,10 +19,10 @@ import type { AskedState } from '../people/elicitation.ts'
 import { withVerification } from '../people/verification.ts'
 import { announceChanges } from '../resources/changes.ts'
 import { takeArguments } from './arguments.ts'
-import { operationNamed } from './definitions.ts'
+import { keyToRepeat, nextStep, type Refused } from './next-steps.ts'
 import { notOffered } from './not-offered.ts'
-
-export { toolPage } from './page.ts'
+import { operationNamed } from './offered.ts'
+import { WrongArguments } from './wrong-arguments.ts'
 
 interface CallParameters {
   name: string
@@ -49,8 +49,8 @@ export async function callTool(
     if (error instanceof ProtocolError) throw error
     // The SDK sends nothing for a cancelled request; this only keeps the cancellation out of the log.
     if (!context.mcpReq.signal.aborted) log.error({ err: error, tool: operation.name }, 'tool call failed unexpectedly')
-    const failed = new Failure('server_error', { detail: 'The MCP server failed unexpectedly.' })
-    return failure({ error: failed, operation, dependencies })
+    const unexpected = new Failure('server_error', { detail: 'The MCP server failed unexpectedly.' })
+    return failure({ error: unexpected, operation, dependencies })
   }
 }
 
@@ -80,6 +80,16 @@ async function carryOut(
     return await showMasked(dependencies, { result, input, of }, context)
   }
   return success(result, { replayed: result.replayed, ignored })
+}
+
+/** A failed call as the model sees it. */
+function failure({ error, ...call }: Refused): CallToolResult {
+  const { code, status, source } = error
+  const detail = error.message
+  if (error instanceof WrongArguments) return failed({ code, status, detail, source, next: error.next })
+  const supportId = 'supportId' in error ? error.supportId : undefined
+  const next = nextStep({ error, ...call })
+  return failed({ code, status, detail, supportId, source, next, idempotencyKey: keyToRepeat(error) })
 }
 
 const notGranted = ({ name }: OperationDefinition) =>

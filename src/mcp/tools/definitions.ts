@@ -1,64 +1,49 @@
-import type { Tool } from '@modelcontextprotocol/server'
+import type { ListToolsResult, Tool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { createAgentCardDetailsPage, getAgentCardDetails } from '../../../tools/agent-cards.ts'
-import { catalogue } from '../../../tools/index.ts'
+import { getAgentCardDetails } from '../../../tools/agent-cards.ts'
 import type { Environment, OperationDefinition } from '../../core/operation.ts'
+import { pageOf } from '../answers/list-page.ts'
+import { maskedCardDetails } from '../answers/masked-card.ts'
 import { shownSchema } from '../answers/withheld.ts'
-import { maskedCardDetails } from '../people/card.ts'
+import { type Dependencies, onlyReads, type ToolChoice } from '../dependencies.ts'
+import { toolsetIcons } from './icons.ts'
 import { inputSchema, orNull } from './inputs.ts'
-import { isChosen, mayCall, onlyReads, type ToolChoice } from './offered.ts'
+import { offeredBy, operationNamed } from './offered.ts'
 
-/** The operations that are tools, in the catalogue's order. */
-export function operationsOf(choice: ToolChoice): OperationDefinition[] {
-  return Object.values<OperationDefinition>(catalogue).filter(
-    (operation) => mayCall(choice, operation) && isChosen(choice, operation) && !isForPeople(choice, operation),
-  )
+/** A page of the tools, with what a host shows a person beside them: an icon, and the view of the results if there is one. */
+export function toolPage(dependencies: Dependencies, cursor: string | undefined): ListToolsResult {
+  const { page, ...next } = pageOf(toolList(dependencies), ({ name }) => name, cursor)
+  return { tools: page.map((tool) => dressed(dependencies, tool)), ...next }
 }
 
-/** Where numbers are for the person only, the address of a page that shows one is not for the model either. */
-function isForPeople({ cardDetails }: ToolChoice, { name }: OperationDefinition): boolean {
-  return cardDetails === 'masked' && name === createAgentCardDetailsPage.name
+function dressed(dependencies: Dependencies, tool: Tool): Tool {
+  const icons = toolsetIcons[operationNamed(dependencies, tool.name)?.toolsets[0] ?? 'default']
+  const _meta = dependencies.ui?.toolMeta(tool.name)
+  return _meta === undefined ? { ...tool, icons } : { ...tool, icons, _meta }
 }
 
 /** The tool list of a choice. */
 export function toolList(choice: ToolChoice): Tool[] {
-  const { tools, byName } = surfaceOf(choice)
+  const operations = offeredBy(choice)
+  let tools = kept.get(operations)
+  if (tools === undefined) {
+    const { environment, cardDetails } = choice
+    tools = [...operations.values()].map((operation) => toolOf(described(operation, cardDetails), environment))
+    kept.set(operations, tools)
+  }
   const { allows } = choice
   if (allows === undefined) return tools
   return tools.filter(({ name }) => {
-    const operation = byName.get(name)
+    const operation = operations.get(name)
     return operation !== undefined && allows(operation)
   })
 }
 
-/** The operation that is the tool of this name; undefined when the choice has none, whatever the credential allows. */
-export function operationNamed(choice: ToolChoice, name: string): OperationDefinition | undefined {
-  return surfaceOf(choice).byName.get(name)
-}
-
-interface Surface {
-  tools: Tool[]
-  byName: ReadonlyMap<string, OperationDefinition>
-}
-
-const surfaces = new Map<string, Surface>()
-
-/** Made when first asked for and kept: but for what a credential allows, what a choice offers never changes. */
-function surfaceOf(choice: ToolChoice): Surface {
-  const { environment, toolsets, actor, readOnly = false, cardDetails = 'reveal' } = choice
-  const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails}`
-  let surface = surfaces.get(key)
-  if (surface === undefined) {
-    const operations = operationsOf({ environment, toolsets, actor, readOnly, cardDetails })
-    const tools = operations.map((operation) => toolOf(offered(operation, cardDetails), environment))
-    surface = { tools, byName: new Map(operations.map((operation) => [operation.name, operation])) }
-    surfaces.set(key, surface)
-  }
-  return surface
-}
+/** Made once for the same operations. */
+const kept = new WeakMap<ReadonlyMap<string, OperationDefinition>, Tool[]>()
 
 /** The operation as the tool says it: a masked card has another description and no cvv. */
-function offered(operation: OperationDefinition, cardDetails: ToolChoice['cardDetails']): OperationDefinition {
+function described(operation: OperationDefinition, cardDetails: ToolChoice['cardDetails']): OperationDefinition {
   if (cardDetails !== 'masked' || operation.name !== getAgentCardDetails.name) return operation
   return { ...operation, ...maskedCardDetails }
 }
@@ -117,7 +102,7 @@ function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputS
 const replayed = { type: 'boolean', description: 'This is the answer of an earlier call with this idempotencyKey' }
 
 /** What is kept of a schema of a response. */
-const described = ['type', 'const', 'description'] as const
+const keptWords = ['type', 'const', 'description'] as const
 
 function lenient(schema: Json): Json {
   const either = schema.anyOf as Json[] | undefined
@@ -126,7 +111,7 @@ function lenient(schema: Json): Json {
     return orNull(variants) ?? { anyOf: variants }
   }
   const kept: Json = {}
-  for (const word of described) if (schema[word] !== undefined) kept[word] = schema[word]
+  for (const word of keptWords) if (schema[word] !== undefined) kept[word] = schema[word]
   if (schema.items !== undefined) kept.items = lenient(schema.items as Json)
   if (schema.properties !== undefined) {
     const properties = Object.entries(schema.properties as Record<string, Json>)

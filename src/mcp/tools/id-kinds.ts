@@ -3,7 +3,7 @@ import { catalogue } from '../../../tools/index.ts'
 import { idPrefixOf } from '../../core/invalid-value.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { operationsOf } from './definitions.ts'
+import { operationsOf } from './offered.ts'
 
 const operations = Object.values<OperationDefinition>(catalogue)
 

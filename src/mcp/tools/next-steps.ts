@@ -2,8 +2,8 @@ import type { ApiError } from '../../client/api-error.ts'
 import { type Bounds, type ErrorCode, type ErrorSource, errorTable, type Failure } from '../../core/errors.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { operationNamed } from './definitions.ts'
 import { argumentPrefix, listerOf, readerOf } from './id-kinds.ts'
+import { operationNamed } from './offered.ts'
 
 /** A call that was refused, and what its connection offers to go on with. */
 export interface Refused {

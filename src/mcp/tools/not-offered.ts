@@ -3,7 +3,7 @@ import { show } from '../../core/errors.ts'
 import { mostLike } from '../../core/nearest.ts'
 import { type OperationDefinition, toolsets } from '../../core/operation.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { operationsOf } from './definitions.ts'
+import { operationsOf } from './offered.ts'
 
 /** Why a tool cannot be called: this connection does not offer it, and how one would; or there is none of this name. */
 export function notOffered(dependencies: Dependencies, name: string): string {

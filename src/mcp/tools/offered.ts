@@ -1,46 +1,40 @@
-import type { Environment, OperationDefinition, Toolset } from '../../core/operation.ts'
-import { permissions } from '../../core/permissions.ts'
+import { createAgentCardDetailsPage } from '../../../tools/agent-cards.ts'
+import { catalogue } from '../../../tools/index.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import { isChosen, mayCall, type ToolChoice } from '../dependencies.ts'
 
-/** Which operations are offered as tools, and how. */
-export interface ToolChoice {
-  environment: Environment
-  /** All of them when it is left out. */
-  toolsets?: readonly Toolset[] | undefined
-  /** Whom the credential acts as, where that is known: tools that its policy never allows are not offered. */
-  actor?: 'agent' | 'party' | 'user' | undefined
-  /** Offers no tool that changes anything. */
-  readOnly?: boolean | undefined
-  /** What the credential allows besides (the scopes of a token); asked anew for each list and call. */
-  allows?: ((operation: Pick<OperationDefinition, 'permission'>) => boolean) | undefined
-  /** Whether card numbers are answered, or shown to the person only. `reveal` when it is left out. */
-  cardDetails?: 'reveal' | 'masked' | undefined
+/** The operations that are tools, in the catalogue's order. */
+export function operationsOf(choice: ToolChoice): OperationDefinition[] {
+  const { allows } = choice
+  const offered = [...offeredBy(choice).values()]
+  return allows === undefined ? offered : offered.filter(allows)
 }
 
-/** What of an operation decides whether it is offered. */
-export type Offerable = Pick<OperationDefinition, 'environments' | 'permission' | 'effect' | 'reveals' | 'toolsets'>
-
-/** Whether the connection can get the operation's answer at all, as a tool or otherwise. */
-export function mayCall({ environment, actor, allows }: ToolChoice, operation: Offerable): boolean {
-  return operation.environments.includes(environment) && mayEver(operation, actor) && (allows?.(operation) ?? true)
+/** The operation that is the tool of this name; undefined when the choice has none, whatever the credential allows. */
+export function operationNamed(choice: ToolChoice, name: string): OperationDefinition | undefined {
+  return offeredBy(choice).get(name)
 }
 
-/** Whether it is among the tools that were asked for. */
-export function isChosen(choice: ToolChoice, operation: Offerable): boolean {
-  const { toolsets, readOnly } = choice
-  return (
-    (toolsets?.some((toolset) => operation.toolsets.includes(toolset)) ?? true) &&
-    (readOnly !== true || onlyReads(operation))
-  )
+/** The operations by the names of their tools, whatever the credential allows. The same choice has the same map. */
+export function offeredBy(choice: ToolChoice): ReadonlyMap<string, OperationDefinition> {
+  const { environment, toolsets, actor, readOnly = false, cardDetails = 'reveal' } = choice
+  const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails}`
+  let offered = kept.get(key)
+  if (offered === undefined) {
+    const operations = Object.values<OperationDefinition>(catalogue).filter(
+      (operation) =>
+        mayCall({ environment, actor }, operation) &&
+        isChosen({ toolsets, readOnly }, operation) &&
+        !(cardDetails === 'masked' && isForPeople(operation)),
+    )
+    offered = new Map(operations.map((operation) => [operation.name, operation]))
+    kept.set(key, offered)
+  }
+  return offered
 }
 
-/** Whether a host may call it unasked. */
-export const onlyReads = ({ effect, reveals }: Pick<OperationDefinition, 'effect' | 'reveals'>) =>
-  effect === 'read' && reveals !== true
+/** Made when first asked for and kept: but for what a credential allows, what a choice offers never changes. */
+const kept = new Map<string, ReadonlyMap<string, OperationDefinition>>()
 
-/** Whether the policy of such a credential can allow it; an API key may have any scopes, which are not known here. */
-function mayEver({ permission }: Offerable, actor: ToolChoice['actor']): boolean {
-  const { agent, apiKeyScope } = permissions[permission]
-  if (actor === undefined) return true
-  // A user may do all that is not for agents only.
-  return actor === 'agent' ? agent : apiKeyScope !== null
-}
+/** Where numbers are for the person only, the address of a page that shows one is not for the model either. */
+const isForPeople = ({ name }: OperationDefinition) => name === createAgentCardDetailsPage.name
