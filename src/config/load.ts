@@ -3,7 +3,15 @@ import { maskSecrets } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { type Environment, environmentSegments } from '../core/operation.ts'
 import { directoryOf } from './data-directory.ts'
-import { type CommandName, type Config, names, type Setting, type SettingKey, settings, table } from './settings.ts'
+import {
+  type CommandName,
+  type Config,
+  type KnownSetting,
+  names,
+  type SettingKey,
+  type Start,
+  settings,
+} from './settings.ts'
 import { describeText, keyPattern } from './values.ts'
 
 /** One line for the person who starts the program; the cli prints it and exits 2. */
@@ -24,17 +32,15 @@ export interface ConfigSources {
 /** Reads and checks every setting: a flag wins over its variable, an empty variable counts as unset. Throws ConfigError. */
 export function loadConfig(sources: ConfigSources = {}): Config {
   const { env = process.env, flags = {}, platform = process.platform, home = homedir() } = sources
-  const environment = read('environment', env, flags, 'sandbox') ?? 'sandbox'
-  const values = Object.fromEntries(settings.map(({ key }) => [key, read(key, env, flags, environment)]))
-  const config = values as unknown as Config
+  const { file: dataFile } = dataDirectory({ env, platform, home })
+  const read = (setting: KnownSetting, environment: Environment) =>
+    settingValue(setting, flags[setting.key] ?? (env[setting.variable] || undefined), { environment, dataFile })
+  // What the others accept and default to depends on the environment, which is a setting itself.
+  const environment = read(settingOf('environment'), 'sandbox') as Environment
+  const values = Object.fromEntries(settings.map((setting) => [setting.key, read(setting, environment)]))
+  const config = Object.freeze(values) as unknown as Config
   refuseOtherEnvironment(config.key, environment)
-  return Object.freeze({
-    ...config,
-    allowedOrigins: config.allowedOrigins ?? [],
-    trustedProxies: config.trustedProxies ?? [],
-    cardDetails: config.cardDetails ?? (environment === 'sandbox' ? 'reveal' : 'masked'),
-    databaseUrl: config.databaseUrl ?? `sqlite:${dataDirectory({ env, platform, home }).file(`${environment}.sqlite`)}`,
-  })
+  return config
 }
 
 /** The settings of a command. Throws ConfigError for a flag that it does not read, and tells of such variables. */
@@ -84,18 +90,18 @@ export function outgoingProxy({ env = process.env }: Pick<ConfigSources, 'env'> 
   return { httpsProxy: given('HTTPS_PROXY'), noProxy: given('NO_PROXY') }
 }
 
-function read<K extends SettingKey>(
-  key: K,
-  env: Readonly<Record<string, string | undefined>>,
-  flags: NonNullable<ConfigSources['flags']>,
-  environment: Environment,
-): Config[K] | undefined {
-  const setting: Setting<Config[K]> = table[key] as unknown as Setting<Config[K]>
-  const fallback = 'text' in setting.default ? setting.default.text : undefined
-  const text = flags[key] ?? (env[names(key).variable] || fallback)
-  if (text === undefined) return undefined
-  const value = setting.parse(text, environment)
-  if (value === undefined) throw refusal(key, describeText(text, setting.secret ?? false), setting.accepts)
+function settingOf(key: SettingKey): KnownSetting {
+  const setting = settings.find((known) => known.key === key)
+  if (setting === undefined) throw new Error(`Bug: ${key} is no setting.`)
+  return setting
+}
+
+function settingValue(setting: KnownSetting, given: string | undefined, start: Start): unknown {
+  const { key, default: fallback, secret, accepts } = setting
+  const text = given ?? ('text' in fallback ? fallback.text : undefined)
+  if (text === undefined) return 'value' in fallback ? fallback.value?.(start) : undefined
+  const value = setting.parse(text, start.environment)
+  if (value === undefined) throw refusal(key, describeText(text, secret), accepts)
   return value
 }
 

@@ -1,6 +1,7 @@
-import { type Environment, type Toolset, toolsets } from '../core/operation.ts'
+import { type Environment, toolsets } from '../core/operation.ts'
 import {
   keyPattern,
+  oneOf,
   originOf,
   parseBaseUrl,
   parseDatabaseUrl,
@@ -13,51 +14,6 @@ import {
   parseTrustedProxies,
 } from './values.ts'
 
-/** Everything that can be set from the outside, validated. Frozen; read once, in the composition root. */
-export interface Config {
-  environment: Environment
-  /** Address of a deployed payments API, without a slash at its end; undefined: the embedded sandbox. */
-  baseUrl: string | undefined
-  /** The whole credential, `sk_ntl_…` or `ak_ntl_…`. */
-  key: string | undefined
-  /** X-Instance-ID of this connection; undefined: one is generated. */
-  instanceId: string | undefined
-  /** `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
-  databaseUrl: string
-  /** What the keys in the database are wrapped with, the present one first. */
-  secret: readonly string[] | undefined
-  toolsets: readonly Toolset[]
-  port: number
-  /** Without the brackets of an IPv6 address. */
-  host: string
-  /** The secret part only. */
-  sandboxApiKey: string | undefined
-  sandboxAgentKey: string | undefined
-  /** Requests per minute per credential. */
-  rateLimit: number
-  /** The secret part only: the seeded owner's password. */
-  sandboxPassword: string | undefined
-  /** Where people and hosts reach `serve`, without a slash at its end; undefined: where it listens. */
-  publicUrl: string | undefined
-  /** Origins of the web pages that may use the MCP endpoint and sign in from a browser, besides those of this machine. */
-  allowedOrigins: readonly string[]
-  /** Addresses and ranges of the proxies whose X-Forwarded-For tells who the client is. */
-  trustedProxies: readonly string[]
-  /** Whether applications may describe themselves by a document that they publish, instead of registering. */
-  clientMetadata: 'auto' | 'on' | 'off'
-  /** No tool that changes anything is offered. */
-  readOnly: boolean
-  /** When a person is asked before a tool call is carried out. */
-  confirm: 'always' | 'production' | 'never'
-  /** Cents: payments and cards above it ask the person, where `confirm` lets anything ask. */
-  confirmAbove: number
-  /** Whether card numbers are answered to the model, or shown to the person only. */
-  cardDetails: 'reveal' | 'masked'
-  logLevel: LogLevel
-}
-
-export type SettingKey = keyof Config
-
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
@@ -66,32 +22,56 @@ export type CommandName = 'stdio' | 'serve' | 'simulate' | 'rotate-keys' | 'logi
 
 const everyCommand: readonly CommandName[] = ['stdio', 'serve', 'simulate', 'rotate-keys', 'login', 'logout', 'whoami']
 
-export interface Setting<T> {
+interface Setting {
   /** Stands for the value in the help: `--port <number>`. */
   placeholder: string
   meaning: string
   /** Completes "it accepts …". */
   accepts: string
-  /** The text that counts as given when nothing is; or, where there is no such text, what happens then. */
-  default: { text: string } | { otherwise: string }
+  /**
+   * The text that counts as given when nothing is. Where there is no such text: what happens then, in words, and the
+   * value that makes it happen; without one it is undefined.
+   */
+  default: { text: string } | { otherwise: string; value?: (start: Start) => unknown }
   secret?: boolean
   /** The commands that it means something to; the others refuse its flag. */
   readBy: readonly CommandName[]
   /** undefined: the text is not accepted. */
-  parse(text: string, environment: Environment): T | undefined
+  parse(text: string, environment: Environment): unknown
 }
+
+/** What a default may depend on. */
+export interface Start {
+  environment: Environment
+  /** The path of a file in this user's data directory. */
+  dataFile(name: string): string
+}
+
+/** Everything that can be set from the outside, validated. Frozen; read once, in the composition root. */
+export type Config = { readonly [K in SettingKey]: Parsed<(typeof table)[K]> | Fallback<(typeof table)[K]> }
+
+export type SettingKey = keyof typeof table
+
+type Parsed<S extends Setting> = Exclude<ReturnType<S['parse']>, undefined>
+
+type Fallback<S extends Setting> = S['default'] extends { text: string }
+  ? never
+  : S['default'] extends { value: (start: Start) => infer Value }
+    ? Value
+    : undefined
 
 const secretCharacters = '24 to 128 characters of A-Za-z0-9_-'
 
-export const table = {
+const table = {
   environment: {
     placeholder: 'name',
     meaning: 'The environment of the payments API',
     accepts: 'sandbox or production',
     default: { text: 'sandbox' },
     readBy: everyCommand,
-    parse: (text) => (text === 'sandbox' || text === 'production' ? text : undefined),
+    parse: oneOf('sandbox', 'production'),
   },
+  /** Address of a deployed payments API, without a slash at its end; undefined: the embedded sandbox. */
   baseUrl: {
     placeholder: 'url',
     meaning: 'Address of a deployed payments API',
@@ -100,6 +80,7 @@ export const table = {
     readBy: ['stdio', 'simulate', 'login', 'logout', 'whoami'],
     parse: parseBaseUrl,
   },
+  /** The whole credential, `sk_ntl_…` or `ak_ntl_…`. */
   key: {
     placeholder: 'key',
     meaning: 'API key or agent key of that environment',
@@ -109,6 +90,7 @@ export const table = {
     readBy: ['stdio', 'simulate', 'whoami'],
     parse: (text) => (keyPattern.test(text) ? text : undefined),
   },
+  /** X-Instance-ID of this connection; undefined: one is generated. */
   instanceId: {
     placeholder: 'id',
     meaning: 'X-Instance-ID of this connection',
@@ -117,14 +99,19 @@ export const table = {
     readBy: ['stdio', 'whoami'],
     parse: (text) => (/^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined),
   },
+  /** `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
   databaseUrl: {
     placeholder: 'url',
     meaning: 'Where the embedded sandbox keeps its data',
     accepts: 'sqlite:PATH, sqlite::memory:, postgres://… or postgresql://…',
-    default: { otherwise: "a file in the user's data directory" },
+    default: {
+      otherwise: "a file in the user's data directory",
+      value: ({ environment, dataFile }) => `sqlite:${dataFile(`${environment}.sqlite`)}`,
+    },
     readBy: ['stdio', 'serve', 'simulate', 'rotate-keys', 'whoami'],
     parse: parseDatabaseUrl,
   },
+  /** What the keys in the database are wrapped with, the present one first. */
   secret: {
     placeholder: 'secret',
     meaning: 'Wraps the keys in the database; to change it: the new one, a comma, the old one',
@@ -150,6 +137,7 @@ export const table = {
     readBy: ['stdio', 'serve', 'login', 'logout'],
     parse: (text) => parseInteger(text, 0, 65_535),
   },
+  /** Without the brackets of an IPv6 address. */
   host: {
     placeholder: 'host',
     meaning: 'Host name or address that serve listens on',
@@ -158,6 +146,7 @@ export const table = {
     readBy: ['stdio', 'serve', 'login', 'logout'],
     parse: parseHost,
   },
+  /** The secret part only. */
   sandboxApiKey: {
     placeholder: 'secret',
     meaning: 'Secret of the API key that the sandbox is seeded with',
@@ -176,6 +165,7 @@ export const table = {
     readBy: ['serve'],
     parse: (text, environment) => parseSecret(text, 'ak', environment),
   },
+  /** Requests per minute per credential. */
   rateLimit: {
     placeholder: 'number',
     meaning: 'Requests per minute per credential in the embedded sandbox',
@@ -184,6 +174,7 @@ export const table = {
     readBy: ['stdio', 'serve'],
     parse: (text) => parseInteger(text, 1, 1_000_000_000),
   },
+  /** The secret part only: the seeded owner's password. */
   sandboxPassword: {
     placeholder: 'password',
     meaning: "Password of the sandbox's seeded owner, to sign in with in a browser",
@@ -193,6 +184,7 @@ export const table = {
     readBy: ['serve'],
     parse: (text) => (/^[\P{Cc}]{12,128}$/u.test(text) ? text : undefined),
   },
+  /** Where people and hosts reach `serve`, without a slash at its end; undefined: where it listens. */
   publicUrl: {
     placeholder: 'url',
     meaning: 'Address that people and AI hosts reach serve at',
@@ -201,30 +193,34 @@ export const table = {
     readBy: ['stdio', 'serve', 'login', 'logout'],
     parse: (text) => originOf(parseBaseUrl(text)),
   },
+  /** Origins of the web pages that may use the MCP endpoint and sign in from a browser, besides those of this machine. */
   allowedOrigins: {
     placeholder: 'list',
     meaning: 'Origins of web pages that may use the MCP endpoint of serve',
     accepts: 'a comma list of origins such as https://host.example',
-    default: { otherwise: "those of this machine's loopback addresses" },
+    default: { otherwise: "those of this machine's loopback addresses", value: (): readonly string[] => [] },
     readBy: ['serve'],
     parse: parseOrigins,
   },
+  /** Addresses and ranges of the proxies whose X-Forwarded-For tells who the client is. */
   trustedProxies: {
     placeholder: 'list',
     meaning: 'Proxies in front of serve whose X-Forwarded-For tells who the client is',
     accepts: 'a comma list of IP addresses and ranges such as 10.0.0.0/8 or 2001:db8::/32',
-    default: { otherwise: 'none: the address of the connection counts' },
+    default: { otherwise: 'none: the address of the connection counts', value: (): readonly string[] => [] },
     readBy: ['serve'],
     parse: parseTrustedProxies,
   },
+  /** Whether applications may describe themselves by a document that they publish, instead of registering. */
   clientMetadata: {
     placeholder: 'when',
     meaning: 'Whether AI hosts may sign in with a client id metadata document, which serve then fetches',
     accepts: 'auto (announced unless the public address is of this machine), on or off',
     default: { text: 'auto' },
     readBy: ['serve'],
-    parse: (text) => (['auto', 'on', 'off'] as const).find((when) => when === text),
+    parse: oneOf('auto', 'on', 'off'),
   },
+  /** No tool that changes anything is offered. */
   readOnly: {
     placeholder: 'boolean',
     meaning: 'Offer only the tools that change nothing',
@@ -233,14 +229,16 @@ export const table = {
     readBy: ['stdio', 'serve'],
     parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
   },
+  /** When a person is asked before a tool call is carried out. */
   confirm: {
     placeholder: 'when',
     meaning: 'When a person confirms approvals, cancellations, revocations and large amounts',
     accepts: 'always, production or never',
     default: { text: 'production' },
     readBy: ['stdio', 'serve'],
-    parse: (text) => (['always', 'production', 'never'] as const).find((mode) => mode === text),
+    parse: oneOf('always', 'production', 'never'),
   },
+  /** Cents: payments and cards above it ask the person, where `confirm` lets anything ask. */
   confirmAbove: {
     placeholder: 'cents',
     meaning: 'Payments and cards above it are confirmed by a person',
@@ -249,13 +247,17 @@ export const table = {
     readBy: ['stdio', 'serve'],
     parse: (text) => parseInteger(text, 0, 1_000_000_000),
   },
+  /** Whether card numbers are answered to the model, or shown to the person only. */
   cardDetails: {
     placeholder: 'how',
     meaning: 'Whether card numbers are answered to the model (reveal) or shown to the person only (masked)',
     accepts: 'reveal or masked',
-    default: { otherwise: 'reveal in the sandbox, masked in production' },
+    default: {
+      otherwise: 'reveal in the sandbox, masked in production',
+      value: ({ environment }) => (environment === 'sandbox' ? 'reveal' : 'masked'),
+    },
     readBy: ['stdio', 'serve'],
-    parse: (text) => (text === 'reveal' || text === 'masked' ? text : undefined),
+    parse: oneOf('reveal', 'masked'),
   },
   logLevel: {
     placeholder: 'level',
@@ -263,9 +265,9 @@ export const table = {
     accepts: logLevels.join(', '),
     default: { text: 'info' },
     readBy: ['stdio', 'serve', 'simulate'],
-    parse: (text) => logLevels.find((level) => level === text),
+    parse: oneOf(...logLevels),
   },
-} as const satisfies { [K in SettingKey]: Setting<Config[K]> }
+} as const satisfies Record<string, Setting>
 
 /**
  * Every setting in the order of the documents, with its names: `PAYMENTS_BASE_URL`, and `--base-url <url>` (commander
@@ -273,11 +275,13 @@ export const table = {
  */
 export const settings = Object.freeze(
   (Object.keys(table) as SettingKey[]).map((key) => {
-    const { placeholder, meaning, accepts, default: fallback, secret = false, readBy }: Setting<unknown> = table[key]
-    const shown = 'text' in fallback ? fallback.text : fallback.otherwise
-    return Object.freeze({ key, ...names(key), placeholder, meaning, accepts, shown, secret, readBy })
+    const setting: Setting = table[key]
+    const shown = 'text' in setting.default ? setting.default.text : setting.default.otherwise
+    return Object.freeze({ ...setting, key, ...names(key), shown, secret: setting.secret ?? false })
   }),
 )
+
+export type KnownSetting = (typeof settings)[number]
 
 export function names(key: SettingKey) {
   const words = key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()

@@ -6,6 +6,10 @@ export const keyPattern = /^(sk|ak)_ntl_(sandbox|prod)_[A-Za-z0-9_-]{16,}$/
 
 // The readers of settings' texts: undefined is what the setting does not accept.
 
+export function oneOf<const Word extends string>(...words: readonly Word[]): (text: string) => Word | undefined {
+  return (text) => words.find((word) => word === text)
+}
+
 export function parseBaseUrl(text: string): string | undefined {
   if (/[\s?#\p{Cc}]/u.test(text)) return undefined
   const url = URL.parse(text)
