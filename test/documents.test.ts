@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { catalogue } from '../tools/index.ts'
 
 /** The documents and the code name each other. Each check proves on a bad sample that it can fail. */
 
@@ -67,12 +68,29 @@ describe('what documents name', () => {
     expect(documents.flatMap((path) => lost(read(path), path, exists).map((fault) => `${path} ${fault}`))).toEqual([])
   })
 
+  it('is in the package, where README.md links to it', () => {
+    const { files } = JSON.parse(read('package.json')) as { files: string[] }
+    const linked = [...read('README.md').matchAll(/\]\((?!\w+:)([^)#]+)/g)].map(([, path = '']) => path)
+    expect(linked.length).toBeGreaterThan(5)
+    expect(linked.filter((path) => !files.includes(path.split('/')[0] ?? ''))).toEqual([])
+  })
+
   it('can fail', () => {
     const there = (path: string) => ['src/cli.ts', 'docs/time.md'].includes(path)
     const text =
       'See `src/cli.ts`, `src/gone.ts`, [time](time.md), [more](more.md) and [here](#a-heading).\n\n## A heading\n'
     expect(lost(text, 'docs/a.md', there)).toEqual(['names src/gone.ts', 'links to docs/more.md'])
     expect(lost('[away](#nowhere)', 'docs/a.md', there)).toEqual(['links to #nowhere'])
+  })
+
+  it('README.md has at most 150 lines', () => {
+    expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150)
+  })
+
+  it('CHANGELOG.md names every tool', () => {
+    const changelog = read('CHANGELOG.md')
+    const names = Object.values(catalogue).map(({ name }) => name)
+    expect(names.filter((name) => !changelog.includes(`\`${name}\``))).toEqual([])
   })
 })
 

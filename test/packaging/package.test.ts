@@ -7,12 +7,13 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
+import { commandsOf, configurations, exampleAddress, type Launch, type Remote } from './host-configurations.ts'
 import { type Installed, installPackage, root } from './installed.ts'
-import { commandsOf, configurations, exampleAddress, type Launch, type Remote } from './readme-configurations.ts'
 import { type Served, serve } from './served.ts'
 
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const found = configurations(readme)
+const read = (name: string) => readFileSync(join(root, name), 'utf8')
+const hosts = read('docs/hosts.md')
+const found = configurations(hosts)
 const key = 'ak_ntl_sandbox_given-secret-0123456789abcdef'
 
 let installed: Installed
@@ -20,8 +21,8 @@ let served: Served
 
 beforeAll(async () => {
   installed = installPackage()
-  // Started as the README says, at a port of its own.
-  const [, , , ...flags] = commandsOf(readme, 'npm', 'start', '--')[0] ?? []
+  // Started as the document says, at a port of its own.
+  const [, , , ...flags] = commandsOf(hosts, 'npm', 'start', '--')[0] ?? []
   const cli = join(installed.folder, 'node_modules/payments-mcp/dist/src/cli.js')
   served = await serve([cli, 'serve', ...flags], {
     ...installed.env,
@@ -45,10 +46,12 @@ test('the packed file holds what was compiled, the files beside it, and nothing 
   const readByCode = ['src/service/pages/frame/assets', 'src/mcp/ui/views'].flatMap((folder) =>
     readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
   )
-  const atTheTop = ['CHANGELOG.md', 'LICENSE', 'README.md', 'manifest.json', 'package.json', 'server.json']
+  const documents = readdirSync(root).filter((name) => name.endsWith('.md'))
+  const atTheTop = [...documents, 'LICENSE', 'manifest.json', 'package.json', 'server.json']
   expect(installed.files.toSorted()).toEqual(
     [
       ...atTheTop,
+      ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
       'dist/package.json',
       ...compiled.flatMap((path) => [`dist/${path}.js`, `dist/${path}.d.ts`]),
       ...readByCode.map((path) => `dist/${path}`),
@@ -65,18 +68,24 @@ test('what the package exports can be imported', () => {
   expect(answers).toBe(names.map(() => 'true\n').join(''))
 })
 
-describe('the README configures', () => {
+describe('docs/hosts.md configures', () => {
   test('every host, over stdio and over HTTP', () => {
-    const hosts = (kind: string) => [
+    const named = (kind: string) => [
       ...new Set(found.filter(({ start }) => start.kind === kind).map(({ host }) => host)),
     ]
-    expect(hosts('launch')).toEqual(['Claude Desktop', 'Claude Code', 'Cursor', 'VS Code', 'When it is published'])
+    expect(named('launch')).toEqual(['Claude Desktop', 'Claude Code', 'Cursor', 'VS Code', 'When it is published'])
     const published = found.filter(({ start }) => start.kind === 'launch' && start.command === 'npx')
     expect(published.map(({ host }) => host)).toEqual(['When it is published'])
-    expect(readme.match(/npx -y payments-mcp/g)).toBeNull()
-    expect(hosts('remote')).toEqual(['Claude Code', 'Cursor', 'VS Code'])
-    expect(readme).toMatch(/^### ChatGPT/m)
-    expect(commandsOf(readme, 'npx', '-y', '@modelcontextprotocol/inspector')).toHaveLength(3)
+    expect(hosts.match(/npx -y payments-mcp/g)).toBeNull()
+    expect(named('remote')).toEqual(['Claude Code', 'Cursor', 'VS Code'])
+    expect(hosts).toMatch(/^### ChatGPT/m)
+    expect(commandsOf(hosts, 'npx', '-y', '@modelcontextprotocol/inspector')).toHaveLength(3)
+  })
+
+  test('what README.md configures', () => {
+    const shown = configurations(read('README.md')).map(({ start }) => start)
+    expect(shown).toHaveLength(1)
+    expect(found.map(({ start }) => start)).toEqual(expect.arrayContaining(shown))
   })
 
   const launches = distinct(found.flatMap(({ start }) => (start.kind === 'launch' ? [start] : [])))
@@ -117,7 +126,7 @@ describe('the README configures', () => {
     expect(identity).toMatchObject({ actorType: 'agent' })
   })
 
-  const inspections = commandsOf(readme, 'npx', '-y', '@modelcontextprotocol/inspector')
+  const inspections = commandsOf(hosts, 'npx', '-y', '@modelcontextprotocol/inspector')
   test.each(inspections.filter((words) => words.includes('--cli')))('the inspector: %s %s %s %s %s', (...words) => {
     const inspector = join(root, 'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js')
     const answer = execFileSync(process.execPath, [inspector, ...words.slice(3).map(filledInText)], {

@@ -1,4 +1,4 @@
-/** What the README tells people to paste into an AI host. */
+/** What docs/hosts.md and README.md tell people to paste into an AI host. */
 export interface Configuration {
   /** The heading it stands under. */
   host: string
@@ -18,27 +18,27 @@ export interface Remote {
   headers: Record<string, string>
 }
 
-/** Stands in the README for the place of a payments API. */
+/** Stands in the documents for the place of a payments API. */
 export const exampleAddress = 'https://payments.example'
 
 /** Every server that a block or a command of the part about AI hosts configures. */
-export function configurations(readme: string): Configuration[] {
-  return blocks(readme).flatMap(({ host, language, text }) => {
+export function configurations(document: string): Configuration[] {
+  return blocks(document).flatMap(({ host, language, text }) => {
     const starts = language === 'json' ? serversOf(JSON.parse(text)) : commandsIn(text).flatMap(addedBy)
     return starts.map((start) => ({ host, start }))
   })
 }
 
 /** The commands of the part about AI hosts that start with these words, each as its words. */
-export function commandsOf(readme: string, ...first: string[]): string[][] {
-  return blocks(readme)
+export function commandsOf(document: string, ...first: string[]): string[][] {
+  return blocks(document)
     .filter(({ language }) => language === 'sh')
     .flatMap(({ text }) => commandsIn(text))
     .filter((words) => first.every((word, index) => words[index] === word))
 }
 
-function blocks(readme: string): { host: string; language: string; text: string }[] {
-  const part = /^## In an AI host\n([\s\S]*?)^## /m.exec(readme)?.[1] ?? ''
+function blocks(document: string): { host: string; language: string; text: string }[] {
+  const part = /^## In an AI host\n([\s\S]*?)^## /m.exec(document)?.[1] ?? ''
   return part.split(/^### /m).flatMap((section) => {
     const host = section.slice(0, section.indexOf('\n'))
     const fences = [...section.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)]
