@@ -27,29 +27,31 @@ export const Activity = resource(
   { party: toOne('party', 'pty'), customerParty: toOne('party', 'pty') },
 )
 
-export const listActivity = defineOperation({
-  name: 'list_activity',
-  title: 'List activity',
-  description: 'Lists who changed what: agent, run, key, resources and result, newest first.',
-  method: 'GET',
-  path: '/activity',
-  query: listQuery({
-    instanceId: z.string().min(1).max(1024).optional(),
-    agentId: Id('agt').optional(),
-    resourceId: z
-      .string()
-      .regex(/^[a-z]{3}_[0-9A-Za-z_-]{1,100}$/)
-      .optional()
-      .describe('Any id'),
+export const activity = {
+  listActivity: defineOperation({
+    name: 'list_activity',
+    title: 'List activity',
+    description: 'Lists who changed what: agent, run, key, resources and result, newest first.',
+    method: 'GET',
+    path: '/activity',
+    query: listQuery({
+      instanceId: z.string().min(1).max(1024).optional(),
+      agentId: Id('agt').optional(),
+      resourceId: z
+        .string()
+        .regex(/^[a-z]{3}_[0-9A-Za-z_-]{1,100}$/)
+        .optional()
+        .describe('Any id'),
+    }),
+    output: Activity,
+    result: 'page',
+    environments: ['sandbox', 'production'],
+    permission: 'activity.read',
+    idempotency: 'ignored',
+    instanceId: 'optional',
+    effect: 'read',
+    toolsets: ['agents'],
+    errors: [],
+    extension: true,
   }),
-  output: Activity,
-  result: 'page',
-  environments: ['sandbox', 'production'],
-  permission: 'activity.read',
-  idempotency: 'ignored',
-  instanceId: 'optional',
-  effect: 'read',
-  toolsets: ['agents'],
-  errors: [],
-  extension: true,
-})
+} as const

@@ -39,69 +39,71 @@ const shared = {
   toolsets: ['credentials'],
 } as const
 
-export const createApiKey = defineOperation({
-  ...shared,
-  name: 'create_api_key',
-  title: 'Create an API key',
-  description: 'Creates a key that acts as your party. Its secret is shown only now: store it safely.',
-  method: 'POST',
-  path: '/api-keys',
-  attributes: z.strictObject({
-    name: Text(100),
-    scopes: z
-      .array(z.enum(scopes))
-      .max(scopes.length)
-      .optional()
-      .describe('Such as payments.read; at most your own, which is the default'),
-    tags: Tags.optional(),
+export const apiKeys = {
+  createApiKey: defineOperation({
+    ...shared,
+    name: 'create_api_key',
+    title: 'Create an API key',
+    description: 'Creates a key that acts as your party. Its secret is shown only now: store it safely.',
+    method: 'POST',
+    path: '/api-keys',
+    attributes: z.strictObject({
+      name: Text(100),
+      scopes: z
+        .array(z.enum(scopes))
+        .max(scopes.length)
+        .optional()
+        .describe('Such as payments.read; at most your own, which is the default'),
+      tags: Tags.optional(),
+    }),
+    output: CreatedApiKey,
+    permission: 'api_keys.create',
+    idempotency: 'ignored',
+    effect: 'write',
+    errors: [],
   }),
-  output: CreatedApiKey,
-  permission: 'api_keys.create',
-  idempotency: 'ignored',
-  effect: 'write',
-  errors: [],
-})
 
-export const listApiKeys = defineOperation({
-  ...shared,
-  name: 'list_api_keys',
-  title: 'List API keys',
-  description: 'Lists the API keys of your party, newest first, without their secrets.',
-  method: 'GET',
-  path: '/api-keys',
-  query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).optional() }),
-  result: 'page',
-  permission: 'api_keys.read',
-  idempotency: 'ignored',
-  effect: 'read',
-  errors: [],
-})
+  listApiKeys: defineOperation({
+    ...shared,
+    name: 'list_api_keys',
+    title: 'List API keys',
+    description: 'Lists the API keys of your party, newest first, without their secrets.',
+    method: 'GET',
+    path: '/api-keys',
+    query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).optional() }),
+    result: 'page',
+    permission: 'api_keys.read',
+    idempotency: 'ignored',
+    effect: 'read',
+    errors: [],
+  }),
 
-export const getApiKey = defineOperation({
-  ...shared,
-  name: 'get_api_key',
-  title: 'Read an API key',
-  description: 'Reads an API key: its scopes and last use, without its secret.',
-  method: 'GET',
-  path: '/api-keys/{keyId}',
-  params: keyParams,
-  permission: 'api_keys.read',
-  idempotency: 'ignored',
-  effect: 'read',
-  errors: ['not_found'],
-})
+  getApiKey: defineOperation({
+    ...shared,
+    name: 'get_api_key',
+    title: 'Read an API key',
+    description: 'Reads an API key: its scopes and last use, without its secret.',
+    method: 'GET',
+    path: '/api-keys/{keyId}',
+    params: keyParams,
+    permission: 'api_keys.read',
+    idempotency: 'ignored',
+    effect: 'read',
+    errors: ['not_found'],
+  }),
 
-export const revokeApiKey = defineOperation({
-  ...shared,
-  name: 'revoke_api_key',
-  title: 'Revoke an API key',
-  description: 'Ends an API key at once and for good.',
-  method: 'DELETE',
-  path: '/api-keys/{keyId}',
-  params: keyParams,
-  meta: z.object({ deleted: z.literal(true) }),
-  permission: 'api_keys.delete',
-  idempotency: 'required',
-  effect: 'destructive',
-  errors: ['not_found'],
-})
+  revokeApiKey: defineOperation({
+    ...shared,
+    name: 'revoke_api_key',
+    title: 'Revoke an API key',
+    description: 'Ends an API key at once and for good.',
+    method: 'DELETE',
+    path: '/api-keys/{keyId}',
+    params: keyParams,
+    meta: z.object({ deleted: z.literal(true) }),
+    permission: 'api_keys.delete',
+    idempotency: 'required',
+    effect: 'destructive',
+    errors: ['not_found'],
+  }),
+} as const

@@ -75,50 +75,6 @@ const decision = {
   errors: ['not_found', 'conflict'],
 } as const
 
-export const listApprovals = defineOperation({
-  ...read,
-  name: 'list_approvals',
-  title: 'List approvals',
-  description: 'Lists payments and wires that were put in review, newest first.',
-  path: '/approvals',
-  query: listQuery({ status: z.enum(approvalStatuses).optional(), ...actingParty }),
-  result: 'page',
-  errors: [],
-})
-
-export const getApproval = defineOperation({
-  ...read,
-  name: 'get_approval',
-  title: 'Read an approval',
-  description: 'Reads a review: its status, the limits that were hit, who asked.',
-  path: '/approvals/{approvalId}',
-  params: approvalParams,
-  query: z.strictObject(actingParty),
-  result: 'one',
-  errors: ['not_found'],
-})
-
-export const approveApproval = defineOperation({
-  ...decision,
-  name: 'approve_approval',
-  title: 'Approve a payment',
-  description: 'Lets a payment in review go on: the money moves now. Agents cannot approve what an agent asked for.',
-  path: '/approvals/{approvalId}/approve',
-  effect: 'destructive',
-  errors: ['not_found', 'conflict', 'mfa_required'],
-})
-
-export const denyApproval = defineOperation({
-  ...decision,
-  name: 'deny_approval',
-  title: 'Deny a payment',
-  description: 'Refuses a payment in review for good.',
-  path: '/approvals/{approvalId}/deny',
-  attributes: z.strictObject({ reason: Text(500).optional() }),
-  bodyOptional: true,
-  effect: 'destructive',
-})
-
 const customersDecision = {
   ...decision,
   environments: ['sandbox'],
@@ -128,20 +84,66 @@ const customersDecision = {
   extension: true,
 } as const
 
-export const simulateCustomerApproval = defineOperation({
-  ...customersDecision,
-  name: 'simulate_customer_approval',
-  title: 'Approve as the customer',
-  description: "The customer approves what your agent asked to pay from the customer's wallet: the money moves now.",
-  path: '/simulations/approvals/{approvalId}/approve',
-})
+export const approvals = {
+  listApprovals: defineOperation({
+    ...read,
+    name: 'list_approvals',
+    title: 'List approvals',
+    description: 'Lists payments and wires that were put in review, newest first.',
+    path: '/approvals',
+    query: listQuery({ status: z.enum(approvalStatuses).optional(), ...actingParty }),
+    result: 'page',
+    errors: [],
+  }),
 
-export const simulateCustomerDenial = defineOperation({
-  ...customersDecision,
-  name: 'simulate_customer_denial',
-  title: 'Deny as the customer',
-  description: "The customer refuses what your agent asked to pay from the customer's wallet, for good.",
-  path: '/simulations/approvals/{approvalId}/deny',
-  attributes: z.strictObject({ reason: Text(500).optional() }),
-  bodyOptional: true,
-})
+  getApproval: defineOperation({
+    ...read,
+    name: 'get_approval',
+    title: 'Read an approval',
+    description: 'Reads a review: its status, the limits that were hit, who asked.',
+    path: '/approvals/{approvalId}',
+    params: approvalParams,
+    query: z.strictObject(actingParty),
+    result: 'one',
+    errors: ['not_found'],
+  }),
+
+  approveApproval: defineOperation({
+    ...decision,
+    name: 'approve_approval',
+    title: 'Approve a payment',
+    description: 'Lets a payment in review go on: the money moves now. Agents cannot approve what an agent asked for.',
+    path: '/approvals/{approvalId}/approve',
+    effect: 'destructive',
+    errors: ['not_found', 'conflict', 'mfa_required'],
+  }),
+
+  denyApproval: defineOperation({
+    ...decision,
+    name: 'deny_approval',
+    title: 'Deny a payment',
+    description: 'Refuses a payment in review for good.',
+    path: '/approvals/{approvalId}/deny',
+    attributes: z.strictObject({ reason: Text(500).optional() }),
+    bodyOptional: true,
+    effect: 'destructive',
+  }),
+
+  simulateCustomerApproval: defineOperation({
+    ...customersDecision,
+    name: 'simulate_customer_approval',
+    title: 'Approve as the customer',
+    description: "The customer approves what your agent asked to pay from the customer's wallet: the money moves now.",
+    path: '/simulations/approvals/{approvalId}/approve',
+  }),
+
+  simulateCustomerDenial: defineOperation({
+    ...customersDecision,
+    name: 'simulate_customer_denial',
+    title: 'Deny as the customer',
+    description: "The customer refuses what your agent asked to pay from the customer's wallet, for good.",
+    path: '/simulations/approvals/{approvalId}/deny',
+    attributes: z.strictObject({ reason: Text(500).optional() }),
+    bodyOptional: true,
+  }),
+} as const

@@ -89,91 +89,93 @@ const simulation = {
   toolsets: ['default'],
 } as const
 
-export const getCardTransaction = defineOperation({
-  ...read,
-  name: 'get_card_transaction',
-  title: 'Read a card transaction',
-  description: 'Reads a purchase or refund: its status, held, captured and refunded cents, and why it was declined.',
-  path: '/card-transactions/{cardTransactionId}',
-  params: transactionParams,
-  query: nothing,
-  result: 'one',
-  errors: ['not_found'],
-})
-
-export const listCardTransactions = defineOperation({
-  ...read,
-  name: 'list_card_transactions',
-  title: 'List card transactions',
-  description: 'Lists purchases and refunds, newest first.',
-  path: '/card-transactions',
-  query: listQuery({
-    cardId: Id('pcd').optional(),
-    status: z.enum(cardTransactionStatuses).optional(),
-    customerPartyId: CustomerPartyId,
+export const cardTransactions = {
+  getCardTransaction: defineOperation({
+    ...read,
+    name: 'get_card_transaction',
+    title: 'Read a card transaction',
+    description: 'Reads a purchase or refund: its status, held, captured and refunded cents, and why it was declined.',
+    path: '/card-transactions/{cardTransactionId}',
+    params: transactionParams,
+    query: nothing,
+    result: 'one',
+    errors: ['not_found'],
   }),
-  result: 'page',
-  errors: [],
-  extension: true,
-})
 
-export const simulateCardAuthorization = defineOperation({
-  ...simulation,
-  name: 'simulate_card_authorization',
-  title: 'Authorize a card purchase',
-  description:
-    'Rehearses the merchant authorizing a purchase: holds the amount, or answers declined with decline.code. Next: capture, reverse or expire it.',
-  path: '/simulations/agent-cards/{cardId}/authorize',
-  params: z.strictObject({ cardId: Id('pcd') }),
-  attributes: z.strictObject({
-    amount: RequestedCents.describe('Cents'),
-    currency: Currency,
-    merchant: Merchant,
-    customerPartyId: CustomerPartyId,
+  listCardTransactions: defineOperation({
+    ...read,
+    name: 'list_card_transactions',
+    title: 'List card transactions',
+    description: 'Lists purchases and refunds, newest first.',
+    path: '/card-transactions',
+    query: listQuery({
+      cardId: Id('pcd').optional(),
+      status: z.enum(cardTransactionStatuses).optional(),
+      customerPartyId: CustomerPartyId,
+    }),
+    result: 'page',
+    errors: [],
+    extension: true,
   }),
-  errors: ['not_found', 'service_unavailable'],
-})
 
-export const simulateCardCapture = defineOperation({
-  ...simulation,
-  name: 'simulate_card_capture',
-  title: 'Capture a card purchase',
-  description: 'Collects all or part of an authorized purchase; the rest of the hold is released. Then only refunds.',
-  path: '/simulations/card-transactions/{cardTransactionId}/capture',
-  params: transactionParams,
-  attributes: amount,
-  errors: ['not_found', 'card_purchase_simulation_not_allowed'],
-})
+  simulateCardAuthorization: defineOperation({
+    ...simulation,
+    name: 'simulate_card_authorization',
+    title: 'Authorize a card purchase',
+    description:
+      'Rehearses the merchant authorizing a purchase: holds the amount, or answers declined with decline.code. Next: capture, reverse or expire it.',
+    path: '/simulations/agent-cards/{cardId}/authorize',
+    params: z.strictObject({ cardId: Id('pcd') }),
+    attributes: z.strictObject({
+      amount: RequestedCents.describe('Cents'),
+      currency: Currency,
+      merchant: Merchant,
+      customerPartyId: CustomerPartyId,
+    }),
+    errors: ['not_found', 'service_unavailable'],
+  }),
 
-export const simulateCardReversal = defineOperation({
-  ...simulation,
-  name: 'simulate_card_reversal',
-  title: 'Reverse a card purchase',
-  description: 'The merchant cancels an authorized purchase; the hold is released.',
-  path: '/simulations/card-transactions/{cardTransactionId}/reverse',
-  params: transactionParams,
-  attributes: nothing,
-  errors: ['not_found', 'card_purchase_simulation_not_allowed'],
-})
+  simulateCardCapture: defineOperation({
+    ...simulation,
+    name: 'simulate_card_capture',
+    title: 'Capture a card purchase',
+    description: 'Collects all or part of an authorized purchase; the rest of the hold is released. Then only refunds.',
+    path: '/simulations/card-transactions/{cardTransactionId}/capture',
+    params: transactionParams,
+    attributes: amount,
+    errors: ['not_found', 'card_purchase_simulation_not_allowed'],
+  }),
 
-export const simulateCardExpiration = defineOperation({
-  ...simulation,
-  name: 'simulate_card_expiration',
-  title: 'Expire a card authorization',
-  description: 'An authorized purchase that is never captured expires now; the hold is released.',
-  path: '/simulations/card-transactions/{cardTransactionId}/expire',
-  params: transactionParams,
-  attributes: nothing,
-  errors: ['not_found', 'card_purchase_simulation_not_allowed'],
-})
+  simulateCardReversal: defineOperation({
+    ...simulation,
+    name: 'simulate_card_reversal',
+    title: 'Reverse a card purchase',
+    description: 'The merchant cancels an authorized purchase; the hold is released.',
+    path: '/simulations/card-transactions/{cardTransactionId}/reverse',
+    params: transactionParams,
+    attributes: nothing,
+    errors: ['not_found', 'card_purchase_simulation_not_allowed'],
+  }),
 
-export const simulateCardRefund = defineOperation({
-  ...simulation,
-  name: 'simulate_card_refund',
-  title: 'Refund a card purchase',
-  description: 'Returns captured cents in a new card transaction; repeatable up to the captured amount.',
-  path: '/simulations/card-transactions/{cardTransactionId}/refund',
-  params: transactionParams,
-  attributes: amount,
-  errors: ['not_found', 'card_purchase_simulation_not_allowed'],
-})
+  simulateCardExpiration: defineOperation({
+    ...simulation,
+    name: 'simulate_card_expiration',
+    title: 'Expire a card authorization',
+    description: 'An authorized purchase that is never captured expires now; the hold is released.',
+    path: '/simulations/card-transactions/{cardTransactionId}/expire',
+    params: transactionParams,
+    attributes: nothing,
+    errors: ['not_found', 'card_purchase_simulation_not_allowed'],
+  }),
+
+  simulateCardRefund: defineOperation({
+    ...simulation,
+    name: 'simulate_card_refund',
+    title: 'Refund a card purchase',
+    description: 'Returns captured cents in a new card transaction; repeatable up to the captured amount.',
+    path: '/simulations/card-transactions/{cardTransactionId}/refund',
+    params: transactionParams,
+    attributes: amount,
+    errors: ['not_found', 'card_purchase_simulation_not_allowed'],
+  }),
+} as const

@@ -14,19 +14,21 @@ export const Whoami = resource('whoami', Id('pty'), {
   grantId: z.string().nullable(),
 })
 
-export const whoami = defineOperation({
-  name: 'whoami',
-  title: 'Who am I',
-  description: 'Tells which party, agent and key this connection acts as.',
-  method: 'GET',
-  path: '/whoami',
-  output: Whoami,
-  result: 'one',
-  environments: ['sandbox', 'production'],
-  permission: 'identity.read',
-  idempotency: 'ignored',
-  instanceId: 'optional',
-  effect: 'read',
-  toolsets: ['default'],
-  errors: [],
-})
+export const credentials = {
+  whoami: defineOperation({
+    name: 'whoami',
+    title: 'Who am I',
+    description: 'Tells which party, agent and key this connection acts as.',
+    method: 'GET',
+    path: '/whoami',
+    output: Whoami,
+    result: 'one',
+    environments: ['sandbox', 'production'],
+    permission: 'identity.read',
+    idempotency: 'ignored',
+    instanceId: 'optional',
+    effect: 'read',
+    toolsets: ['default'],
+    errors: [],
+  }),
+} as const

@@ -97,122 +97,69 @@ const invitation = {
   toolsets: ['customers'],
 } as const
 
-export const createCustomerInvitation = defineOperation({
-  ...invitation,
-  name: 'create_customer_invitation',
-  title: 'Invite customers',
-  description:
-    'Asks each recipient to grant permissions to each agent. Send the person url: there they accept or decline. meta tells whom it could not ask, and who is connected already.',
-  method: 'POST',
-  path: '/customers/invitations',
-  attributes: z.strictObject({
-    recipients: Recipients,
-    agents: z
-      .array(z.strictObject({ agentId: Id('agt'), permissions: Permissions, limits: SentLimits.nullable().optional() }))
-      .min(1)
-      .max(20),
-    expiresAt: Timestamp.optional().describe('Default in 30 days, at most 90'),
-    message: Text(500).optional().describe('Shown to the person'),
-    tags: Tags.optional(),
-    disableNotifications: z.boolean().optional(),
+export const customerInvitations = {
+  createCustomerInvitation: defineOperation({
+    ...invitation,
+    name: 'create_customer_invitation',
+    title: 'Invite customers',
+    description:
+      'Asks each recipient to grant permissions to each agent. Send the person url: there they accept or decline. meta tells whom it could not ask, and who is connected already.',
+    method: 'POST',
+    path: '/customers/invitations',
+    attributes: z.strictObject({
+      recipients: Recipients,
+      agents: z
+        .array(
+          z.strictObject({ agentId: Id('agt'), permissions: Permissions, limits: SentLimits.nullable().optional() }),
+        )
+        .min(1)
+        .max(20),
+      expiresAt: Timestamp.optional().describe('Default in 30 days, at most 90'),
+      message: Text(500).optional().describe('Shown to the person'),
+      tags: Tags.optional(),
+      disableNotifications: z.boolean().optional(),
+    }),
+    output: AgentDelegationInvitation,
+    result: 'several',
+    meta: z.object({
+      failedRecipients: z.array(z.object({ recipient: Recipient, reason: z.string() })),
+      alreadyConnected: z.array(z.object({ recipient: Recipient, agentId: Id('agt'), agentDelegationId: Id('dlg') })),
+    }),
+    permission: 'customers.invite',
+    effect: 'write',
+    errors: ['not_found'],
   }),
-  output: AgentDelegationInvitation,
-  result: 'several',
-  meta: z.object({
-    failedRecipients: z.array(z.object({ recipient: Recipient, reason: z.string() })),
-    alreadyConnected: z.array(z.object({ recipient: Recipient, agentId: Id('agt'), agentDelegationId: Id('dlg') })),
+
+  listCustomerInvitations: defineOperation({
+    ...invitation,
+    name: 'list_customer_invitations',
+    title: 'List pending invitations',
+    description: 'Lists the invitations that nobody answered yet, by recipient.',
+    method: 'GET',
+    path: '/customers/invitations',
+    query: listQuery({}),
+    output: CustomerInvitationGroup,
+    result: 'page',
+    permission: 'customers.read',
+    effect: 'read',
+    errors: [],
   }),
-  permission: 'customers.invite',
-  effect: 'write',
-  errors: ['not_found'],
-})
 
-export const listCustomerInvitations = defineOperation({
-  ...invitation,
-  name: 'list_customer_invitations',
-  title: 'List pending invitations',
-  description: 'Lists the invitations that nobody answered yet, by recipient.',
-  method: 'GET',
-  path: '/customers/invitations',
-  query: listQuery({}),
-  output: CustomerInvitationGroup,
-  result: 'page',
-  permission: 'customers.read',
-  effect: 'read',
-  errors: [],
-})
-
-export const revokeCustomerInvitation = defineOperation({
-  ...invitation,
-  name: 'revoke_customer_invitation',
-  title: 'Revoke an invitation',
-  description: 'Takes back a pending invitation, so that it can no longer be accepted.',
-  method: 'DELETE',
-  path: '/customers/invitations/{invitationId}',
-  params: z.strictObject({ invitationId: Id('adi') }),
-  output: AgentDelegationInvitation,
-  result: 'one',
-  meta: z.object({ deleted: z.literal(true) }),
-  permission: 'invitations.revoke',
-  effect: 'destructive',
-  toolsets: ['default', 'customers'],
-  agentHeader: true,
-  errors: ['not_found', 'conflict'],
-})
-
-const simulation = {
-  method: 'POST',
-  output: AgentDelegationInvitation,
-  environments: ['sandbox'],
-  permission: 'customers.simulate',
-  idempotency: 'required',
-  instanceId: 'optional',
-  effect: 'write',
-  toolsets: ['customers'],
+  revokeCustomerInvitation: defineOperation({
+    ...invitation,
+    name: 'revoke_customer_invitation',
+    title: 'Revoke an invitation',
+    description: 'Takes back a pending invitation, so that it can no longer be accepted.',
+    method: 'DELETE',
+    path: '/customers/invitations/{invitationId}',
+    params: z.strictObject({ invitationId: Id('adi') }),
+    output: AgentDelegationInvitation,
+    result: 'one',
+    meta: z.object({ deleted: z.literal(true) }),
+    permission: 'invitations.revoke',
+    effect: 'destructive',
+    toolsets: ['default', 'customers'],
+    agentHeader: true,
+    errors: ['not_found', 'conflict'],
+  }),
 } as const
-
-export const simulateCustomerInvitation = defineOperation({
-  ...simulation,
-  name: 'simulate_customer_invitation',
-  title: 'Invite a test customer',
-  description: 'Makes a test customer (meta.customer) with a pending invitation to each agent.',
-  path: '/simulations/invite-customer',
-  attributes: z.strictObject({
-    agentIds: z.array(Id('agt')).min(1).max(20),
-    permissions: Permissions.optional(),
-    type: z.enum(['PERSON', 'ORG']).default('PERSON'),
-    message: Text(500).optional(),
-  }),
-  result: 'several',
-  meta: z.object({
-    customer: z.object({ partyId: Id('pty'), handle: z.string(), partyType: z.enum(['PERSON', 'ORG']) }),
-  }),
-  errors: ['not_found'],
-})
-
-const answer = {
-  ...simulation,
-  params: z.strictObject({ invitationId: Id('adi') }),
-  attributes: z.strictObject({
-    partyId: Id('pty').optional().describe('The invited party; omit for whoever has the email address or phone number'),
-  }),
-  bodyOptional: true,
-  result: 'one',
-  errors: ['not_found', 'conflict'],
-} as const
-
-export const simulateInvitationAcceptance = defineOperation({
-  ...answer,
-  name: 'simulate_invitation_acceptance',
-  title: 'Accept an invitation as the customer',
-  description: 'The invited customer accepts: the agent gets the permissions and limits, and its id to act for.',
-  path: '/simulations/customer-invitations/{invitationId}/accept',
-})
-
-export const simulateInvitationDecline = defineOperation({
-  ...answer,
-  name: 'simulate_invitation_decline',
-  title: 'Decline an invitation as the customer',
-  description: 'The invited customer declines.',
-  path: '/simulations/customer-invitations/{invitationId}/decline',
-})

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { Id, listQuery, resource, Timestamp } from './schemas.ts'
+import { AgentDelegationInvitation, Permissions } from './customer-invitations.ts'
+import { Id, listQuery, resource, Text, Timestamp } from './schemas.ts'
 
 const delegationStatuses = ['ACTIVE', 'REVOKED', 'EXPIRED', 'SUSPENDED'] as const
 
@@ -40,42 +41,6 @@ const Ended = z.object({ deleted: z.literal(true) })
 
 const params = z.strictObject({ customerId: Id('pty') })
 
-export const listCustomers = defineOperation({
-  name: 'list_customers',
-  title: 'List connected customers',
-  description: 'Lists customers who connected to you; an id here is a customerPartyId elsewhere.',
-  method: 'GET',
-  path: '/customers',
-  query: listQuery({ status: z.enum(['active', 'revoked', 'all']).default('active') }, 20),
-  output: Customer,
-  result: 'page',
-  environments: ['sandbox', 'production'],
-  permission: 'customers.read',
-  idempotency: 'ignored',
-  instanceId: 'optional',
-  effect: 'read',
-  toolsets: ['default', 'customers'],
-  errors: [],
-})
-
-export const getCustomer = defineOperation({
-  name: 'get_customer',
-  title: 'Read a customer',
-  description: 'Reads a customer: its grant to each of your agents, with permissions and limits; a former one too.',
-  method: 'GET',
-  path: '/customers/{customerId}',
-  params,
-  output: Customer,
-  result: 'one',
-  environments: ['sandbox', 'production'],
-  permission: 'customers.read',
-  idempotency: 'ignored',
-  instanceId: 'optional',
-  effect: 'read',
-  toolsets: ['customers'],
-  errors: ['not_found'],
-})
-
 const removal = {
   method: 'DELETE',
   output: Customer,
@@ -88,28 +53,6 @@ const removal = {
   errors: ['not_found'],
 } as const
 
-export const removeCustomer = defineOperation({
-  ...removal,
-  name: 'remove_customer',
-  title: 'Remove a customer',
-  description: 'Ends what a customer granted to all of your agents. Only a new invitation connects it again.',
-  path: '/customers/{customerId}',
-  params,
-  meta: Ended,
-  idempotency: 'required',
-})
-
-export const removeCustomerAgent = defineOperation({
-  ...removal,
-  name: 'remove_customer_agent',
-  title: 'Remove an agent from a customer',
-  description: 'Ends what a customer granted to one of your agents. meta.deleted: it was the last one.',
-  path: '/customers/{customerId}/agents/{agentId}',
-  params: z.strictObject({ customerId: Id('pty'), agentId: Id('agt') }),
-  meta: Ended.partial(),
-  idempotency: 'ignored',
-})
-
 const simulation = {
   ...removal,
   method: 'POST',
@@ -117,23 +60,140 @@ const simulation = {
   idempotency: 'required',
 } as const
 
-export const simulateAgentRevocation = defineOperation({
-  ...simulation,
-  name: 'simulate_agent_revocation',
-  title: 'Revoke an agent as the customer',
-  description: 'The customer ends what it granted to one of your agents. meta.deleted: it was the last one.',
-  path: '/simulations/customers/{customerId}/agents/{agentId}/revoke',
-  params: z.strictObject({ customerId: Id('pty'), agentId: Id('agt') }),
-  meta: Ended.partial(),
+const invitationSimulation = {
+  method: 'POST',
+  output: AgentDelegationInvitation,
+  environments: ['sandbox'],
   permission: 'customers.simulate',
-})
+  idempotency: 'required',
+  instanceId: 'optional',
+  effect: 'write',
+  toolsets: ['customers'],
+} as const
 
-export const simulateCustomerDisconnection = defineOperation({
-  ...simulation,
-  name: 'simulate_customer_disconnection',
-  title: 'Disconnect as the customer',
-  description: 'The customer ends what it granted to all of your agents.',
-  path: '/simulations/customers/{customerId}/disconnect',
-  params,
-  meta: Ended,
-})
+const invitationAnswer = {
+  ...invitationSimulation,
+  params: z.strictObject({ invitationId: Id('adi') }),
+  attributes: z.strictObject({
+    partyId: Id('pty').optional().describe('The invited party; omit for whoever has the email address or phone number'),
+  }),
+  bodyOptional: true,
+  result: 'one',
+  errors: ['not_found', 'conflict'],
+} as const
+
+export const customers = {
+  listCustomers: defineOperation({
+    name: 'list_customers',
+    title: 'List connected customers',
+    description: 'Lists customers who connected to you; an id here is a customerPartyId elsewhere.',
+    method: 'GET',
+    path: '/customers',
+    query: listQuery({ status: z.enum(['active', 'revoked', 'all']).default('active') }, 20),
+    output: Customer,
+    result: 'page',
+    environments: ['sandbox', 'production'],
+    permission: 'customers.read',
+    idempotency: 'ignored',
+    instanceId: 'optional',
+    effect: 'read',
+    toolsets: ['default', 'customers'],
+    errors: [],
+  }),
+
+  getCustomer: defineOperation({
+    name: 'get_customer',
+    title: 'Read a customer',
+    description: 'Reads a customer: its grant to each of your agents, with permissions and limits; a former one too.',
+    method: 'GET',
+    path: '/customers/{customerId}',
+    params,
+    output: Customer,
+    result: 'one',
+    environments: ['sandbox', 'production'],
+    permission: 'customers.read',
+    idempotency: 'ignored',
+    instanceId: 'optional',
+    effect: 'read',
+    toolsets: ['customers'],
+    errors: ['not_found'],
+  }),
+
+  removeCustomer: defineOperation({
+    ...removal,
+    name: 'remove_customer',
+    title: 'Remove a customer',
+    description: 'Ends what a customer granted to all of your agents. Only a new invitation connects it again.',
+    path: '/customers/{customerId}',
+    params,
+    meta: Ended,
+    idempotency: 'required',
+  }),
+
+  removeCustomerAgent: defineOperation({
+    ...removal,
+    name: 'remove_customer_agent',
+    title: 'Remove an agent from a customer',
+    description: 'Ends what a customer granted to one of your agents. meta.deleted: it was the last one.',
+    path: '/customers/{customerId}/agents/{agentId}',
+    params: z.strictObject({ customerId: Id('pty'), agentId: Id('agt') }),
+    meta: Ended.partial(),
+    idempotency: 'ignored',
+  }),
+
+  simulateCustomerInvitation: defineOperation({
+    ...invitationSimulation,
+    name: 'simulate_customer_invitation',
+    title: 'Invite a test customer',
+    description: 'Makes a test customer (meta.customer) with a pending invitation to each agent.',
+    path: '/simulations/invite-customer',
+    attributes: z.strictObject({
+      agentIds: z.array(Id('agt')).min(1).max(20),
+      permissions: Permissions.optional(),
+      type: z.enum(['PERSON', 'ORG']).default('PERSON'),
+      message: Text(500).optional(),
+    }),
+    result: 'several',
+    meta: z.object({
+      customer: z.object({ partyId: Id('pty'), handle: z.string(), partyType: z.enum(['PERSON', 'ORG']) }),
+    }),
+    errors: ['not_found'],
+  }),
+
+  simulateInvitationAcceptance: defineOperation({
+    ...invitationAnswer,
+    name: 'simulate_invitation_acceptance',
+    title: 'Accept an invitation as the customer',
+    description: 'The invited customer accepts: the agent gets the permissions and limits, and its id to act for.',
+    path: '/simulations/customer-invitations/{invitationId}/accept',
+  }),
+
+  simulateInvitationDecline: defineOperation({
+    ...invitationAnswer,
+    name: 'simulate_invitation_decline',
+    title: 'Decline an invitation as the customer',
+    description: 'The invited customer declines.',
+    path: '/simulations/customer-invitations/{invitationId}/decline',
+  }),
+
+  simulateAgentRevocation: defineOperation({
+    ...simulation,
+    name: 'simulate_agent_revocation',
+    title: 'Revoke an agent as the customer',
+    description: 'The customer ends what it granted to one of your agents. meta.deleted: it was the last one.',
+    path: '/simulations/customers/{customerId}/agents/{agentId}/revoke',
+    params: z.strictObject({ customerId: Id('pty'), agentId: Id('agt') }),
+    meta: Ended.partial(),
+    permission: 'customers.simulate',
+  }),
+
+  simulateCustomerDisconnection: defineOperation({
+    ...simulation,
+    name: 'simulate_customer_disconnection',
+    title: 'Disconnect as the customer',
+    description: 'The customer ends what it granted to all of your agents.',
+    path: '/simulations/customers/{customerId}/disconnect',
+    params,
+    meta: Ended,
+  }),
+} as const

@@ -1,179 +1,49 @@
-import { listActivity } from './activity.ts'
-import {
-  createAgentCardDetailsPage,
-  getAgentCard,
-  getAgentCardDetails,
-  issueAgentCard,
-  listAgentCards,
-} from './agent-cards.ts'
-import {
-  createAgentCustomerInvitation,
-  listAgentCustomers,
-  listAgentInvitations,
-  removeAgentCustomer,
-  revokeAgentInvitation,
-} from './agent-customers.ts'
-import { createAgentKey, listAgentKeys, revokeAgentKey, rotateAgentKey } from './agent-keys.ts'
-import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from './agents.ts'
-import { createApiKey, getApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
-import {
-  approveApproval,
-  denyApproval,
-  getApproval,
-  listApprovals,
-  simulateCustomerApproval,
-  simulateCustomerDenial,
-} from './approvals.ts'
-import {
-  getCardTransaction,
-  listCardTransactions,
-  simulateCardAuthorization,
-  simulateCardCapture,
-  simulateCardExpiration,
-  simulateCardRefund,
-  simulateCardReversal,
-} from './card-transactions.ts'
-import { whoami } from './credentials.ts'
-import {
-  createCustomerInvitation,
-  listCustomerInvitations,
-  revokeCustomerInvitation,
-  simulateCustomerInvitation,
-  simulateInvitationAcceptance,
-  simulateInvitationDecline,
-} from './customer-invitations.ts'
-import {
-  getCustomer,
-  listCustomers,
-  removeCustomer,
-  removeCustomerAgent,
-  simulateAgentRevocation,
-  simulateCustomerDisconnection,
-} from './customers.ts'
-import {
-  createInvitationLink,
-  getInvitationLink,
-  listInvitationLinks,
-  revokeInvitationLink,
-} from './invitation-links.ts'
-import { cancelPayment, createPayment, getPayment, listPayments, simulatePaymentClaim } from './payments.ts'
-import { advanceSandboxClock, getSandboxClock } from './sandbox-clock.ts'
-import {
-  cancelSubscription,
-  createSubscription,
-  getSubscription,
-  listSubscriptionPayments,
-  listSubscriptions,
-  markSubscriptionPaymentPaid,
-  resumeSubscription,
-  simulateSubscriptionCard,
-  simulateSubscriptionCheckout,
-} from './subscriptions.ts'
-import { getTransaction, listTransactions } from './transactions.ts'
-import { createInternalTransfer, createWire, fundSandboxWallet, getTransfer, listTransfers } from './transfers.ts'
-import { attachWalletAgent, detachWalletAgent, listWalletAgents, setAgentDefaultWallet } from './wallet-agents.ts'
-import {
-  createWallet,
-  freezeWallet,
-  getWallet,
-  listWallets,
-  setDefaultWallet,
-  unfreezeWallet,
-  updateWallet,
-} from './wallets.ts'
+import { activity } from './activity.ts'
+import { agentCards } from './agent-cards.ts'
+import { agentCustomers } from './agent-customers.ts'
+import { agentKeys } from './agent-keys.ts'
+import { agents } from './agents.ts'
+import { apiKeys } from './api-keys.ts'
+import { approvals } from './approvals.ts'
+import { cardTransactions } from './card-transactions.ts'
+import { credentials } from './credentials.ts'
+import { customerInvitations } from './customer-invitations.ts'
+import { customers } from './customers.ts'
+import { invitationLinks } from './invitation-links.ts'
+import { payments } from './payments.ts'
+import { sandboxClock } from './sandbox-clock.ts'
+import { subscriptions } from './subscriptions.ts'
+import { transactions } from './transactions.ts'
+import { transfers } from './transfers.ts'
+import { walletAgents } from './wallet-agents.ts'
+import { wallets } from './wallets.ts'
+
+/** The routes with literal segments come before those with {customerId}. */
+const { listCustomers, ...customersById } = customers
 
 /** Every operation, in the order of the documents. */
 export const catalogue = {
-  whoami,
-  listWallets,
-  getWallet,
-  createWallet,
-  updateWallet,
-  setDefaultWallet,
-  freezeWallet,
-  unfreezeWallet,
-  listWalletAgents,
-  attachWalletAgent,
-  setAgentDefaultWallet,
-  detachWalletAgent,
-  createPayment,
-  getPayment,
-  listPayments,
-  cancelPayment,
-  simulatePaymentClaim,
-  createWire,
-  createInternalTransfer,
-  listTransfers,
-  getTransfer,
-  fundSandboxWallet,
-  listTransactions,
-  getTransaction,
-  listApprovals,
-  getApproval,
-  approveApproval,
-  denyApproval,
-  simulateCustomerApproval,
-  simulateCustomerDenial,
+  ...credentials,
+  ...wallets,
+  ...walletAgents,
+  ...payments,
+  ...transfers,
+  ...transactions,
+  ...approvals,
   listCustomers,
-  // Their literal segments come before {customerId}.
-  createCustomerInvitation,
-  listCustomerInvitations,
-  revokeCustomerInvitation,
-  listInvitationLinks,
-  createInvitationLink,
-  getInvitationLink,
-  revokeInvitationLink,
-  getCustomer,
-  removeCustomer,
-  removeCustomerAgent,
-  simulateCustomerInvitation,
-  simulateInvitationAcceptance,
-  simulateInvitationDecline,
-  simulateAgentRevocation,
-  simulateCustomerDisconnection,
-  issueAgentCard,
-  getAgentCard,
-  listAgentCards,
-  getAgentCardDetails,
-  createAgentCardDetailsPage,
-  getCardTransaction,
-  listCardTransactions,
-  simulateCardAuthorization,
-  simulateCardCapture,
-  simulateCardReversal,
-  simulateCardExpiration,
-  simulateCardRefund,
-  createSubscription,
-  getSubscription,
-  listSubscriptions,
-  listSubscriptionPayments,
-  cancelSubscription,
-  resumeSubscription,
-  markSubscriptionPaymentPaid,
-  simulateSubscriptionCheckout,
-  simulateSubscriptionCard,
-  // Its literal segment comes before {agentId}.
-  listAgentInvitations,
-  revokeAgentInvitation,
-  listAgentCustomers,
-  createAgentCustomerInvitation,
-  removeAgentCustomer,
-  listAgents,
-  createAgent,
-  getAgent,
-  updateAgent,
-  deleteAgent,
-  createApiKey,
-  listApiKeys,
-  getApiKey,
-  revokeApiKey,
-  createAgentKey,
-  listAgentKeys,
-  rotateAgentKey,
-  revokeAgentKey,
-  listActivity,
-  getSandboxClock,
-  advanceSandboxClock,
+  ...customerInvitations,
+  ...invitationLinks,
+  ...customersById,
+  ...agentCards,
+  ...cardTransactions,
+  ...subscriptions,
+  // The routes with literal segments come before those with {agentId}.
+  ...agentCustomers,
+  ...agents,
+  ...apiKeys,
+  ...agentKeys,
+  ...activity,
+  ...sandboxClock,
 } as const
 
 export type Catalogue = typeof catalogue

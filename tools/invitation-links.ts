@@ -48,64 +48,68 @@ const shared = {
 
 const linkParams = z.strictObject({ linkId: Id('ivl') })
 
-export const createInvitationLink = defineOperation({
-  ...shared,
-  name: 'create_invitation_link',
-  title: 'Create an invitation link',
-  description: 'Makes a link by which anyone who opens it can connect your agents. Its url is shown only now.',
-  method: 'POST',
-  path: '/customers/invitation-links',
-  attributes: z.strictObject({
-    name: Text(100),
-    proposedAgents: z
-      .array(z.strictObject({ agentId: Id('agt'), permissions: Permissions, limits: SentLimits.nullable().optional() }))
-      .min(1)
-      .max(20),
-    expiresAt: Timestamp.optional().describe('Default never'),
-    tags: Tags.optional(),
+export const invitationLinks = {
+  listInvitationLinks: defineOperation({
+    ...shared,
+    name: 'list_invitation_links',
+    title: 'List invitation links',
+    description: 'Lists the invitation links of your party, newest first, without their tokens.',
+    method: 'GET',
+    path: '/customers/invitation-links',
+    query: listQuery({ statusFilter: z.enum(linkStatuses).optional() }),
+    result: 'page',
+    permission: 'invitation_links.read',
+    effect: 'read',
+    errors: [],
   }),
-  output: CreatedInvitationLink,
-  permission: 'invitation_links.create',
-  effect: 'write',
-  errors: ['not_found', 'conflict'],
-})
 
-export const listInvitationLinks = defineOperation({
-  ...shared,
-  name: 'list_invitation_links',
-  title: 'List invitation links',
-  description: 'Lists the invitation links of your party, newest first, without their tokens.',
-  method: 'GET',
-  path: '/customers/invitation-links',
-  query: listQuery({ statusFilter: z.enum(linkStatuses).optional() }),
-  result: 'page',
-  permission: 'invitation_links.read',
-  effect: 'read',
-  errors: [],
-})
+  createInvitationLink: defineOperation({
+    ...shared,
+    name: 'create_invitation_link',
+    title: 'Create an invitation link',
+    description: 'Makes a link by which anyone who opens it can connect your agents. Its url is shown only now.',
+    method: 'POST',
+    path: '/customers/invitation-links',
+    attributes: z.strictObject({
+      name: Text(100),
+      proposedAgents: z
+        .array(
+          z.strictObject({ agentId: Id('agt'), permissions: Permissions, limits: SentLimits.nullable().optional() }),
+        )
+        .min(1)
+        .max(20),
+      expiresAt: Timestamp.optional().describe('Default never'),
+      tags: Tags.optional(),
+    }),
+    output: CreatedInvitationLink,
+    permission: 'invitation_links.create',
+    effect: 'write',
+    errors: ['not_found', 'conflict'],
+  }),
 
-export const getInvitationLink = defineOperation({
-  ...shared,
-  name: 'get_invitation_link',
-  title: 'Read an invitation link',
-  description: 'Reads an invitation link, without its token.',
-  method: 'GET',
-  path: '/customers/invitation-links/{linkId}',
-  params: linkParams,
-  permission: 'invitation_links.read',
-  effect: 'read',
-  errors: ['not_found'],
-})
+  getInvitationLink: defineOperation({
+    ...shared,
+    name: 'get_invitation_link',
+    title: 'Read an invitation link',
+    description: 'Reads an invitation link, without its token.',
+    method: 'GET',
+    path: '/customers/invitation-links/{linkId}',
+    params: linkParams,
+    permission: 'invitation_links.read',
+    effect: 'read',
+    errors: ['not_found'],
+  }),
 
-export const revokeInvitationLink = defineOperation({
-  ...shared,
-  name: 'revoke_invitation_link',
-  title: 'Revoke an invitation link',
-  description: 'Ends an invitation link for good. Customers who joined by it stay connected.',
-  method: 'POST',
-  path: '/customers/invitation-links/{linkId}/revoke',
-  params: linkParams,
-  permission: 'invitation_links.revoke',
-  effect: 'destructive',
-  errors: ['not_found', 'conflict'],
-})
+  revokeInvitationLink: defineOperation({
+    ...shared,
+    name: 'revoke_invitation_link',
+    title: 'Revoke an invitation link',
+    description: 'Ends an invitation link for good. Customers who joined by it stay connected.',
+    method: 'POST',
+    path: '/customers/invitation-links/{linkId}/revoke',
+    params: linkParams,
+    permission: 'invitation_links.revoke',
+    effect: 'destructive',
+    errors: ['not_found', 'conflict'],
+  }),
+} as const

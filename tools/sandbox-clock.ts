@@ -19,28 +19,31 @@ const clock = {
   extension: true,
 } as const
 
-export const getSandboxClock = defineOperation({
-  ...clock,
-  name: 'get_sandbox_clock',
-  title: 'Read the sandbox clock',
-  description: "Reads the sandbox's time.",
-  method: 'GET',
-  path: '/simulations/clock',
-  effect: 'read',
-  errors: [],
-})
-
-export const advanceSandboxClock = defineOperation({
-  ...clock,
-  name: 'advance_sandbox_clock',
-  title: 'Advance the sandbox clock',
-  description: "Moves the sandbox's time forward by seconds or to a time (one of the two): cards expire, holds lapse.",
-  method: 'POST',
-  path: '/simulations/clock/advance',
-  attributes: z.strictObject({
-    seconds: z.int().positive().max(longestAdvanceSeconds).optional(),
-    to: Timestamp.optional(),
+export const sandboxClock = {
+  getSandboxClock: defineOperation({
+    ...clock,
+    name: 'get_sandbox_clock',
+    title: 'Read the sandbox clock',
+    description: "Reads the sandbox's time.",
+    method: 'GET',
+    path: '/simulations/clock',
+    effect: 'read',
+    errors: [],
   }),
-  effect: 'destructive',
-  errors: [],
-})
+
+  advanceSandboxClock: defineOperation({
+    ...clock,
+    name: 'advance_sandbox_clock',
+    title: 'Advance the sandbox clock',
+    description:
+      "Moves the sandbox's time forward by seconds or to a time (one of the two): cards expire, holds lapse.",
+    method: 'POST',
+    path: '/simulations/clock/advance',
+    attributes: z.strictObject({
+      seconds: z.int().positive().max(longestAdvanceSeconds).optional(),
+      to: Timestamp.optional(),
+    }),
+    effect: 'destructive',
+    errors: [],
+  }),
+} as const

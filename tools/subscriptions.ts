@@ -133,133 +133,136 @@ const command = {
   toolsets: ['payments'],
 } as const
 
-export const createSubscription = defineOperation({
-  ...command,
-  name: 'create_subscription',
-  title: 'Create a subscription',
-  description:
-    'Asks a payer for card payments at an interval: amount each without end, or totalAmount in paymentCount parts. Then send the payer checkoutUrl.',
-  path: '/subscriptions',
-  attributes: z.strictObject({
-    description: Description(200).describe('What the payer pays for'),
-    every: Every.describe('1 to 25 weeks or 1 to 5 months'),
-    amount: RequestedCents.optional().describe('Cents a payment, tax included'),
-    totalAmount: RequestedCents.optional().describe('Cents in all'),
-    taxAmount: CentsOrZero.describe('Part that is tax'),
-    paymentCount: z.int().min(2).max(4).nullable().optional().describe('With totalAmount'),
-    expiresInMinutes: z
-      .int()
-      .min(5)
-      .max(43_200)
-      .nullable()
-      .default(1440)
-      .describe('Of the checkout; null (over MCP: in clear): never'),
-    customerPartyId: CustomerPartyId,
-  }),
-  errors: [],
-  extension: true,
-})
-
-export const getSubscription = defineOperation({
-  ...read,
-  name: 'get_subscription',
-  title: 'Read a subscription',
-  description: 'Reads a subscription: its status, next and missed payments, and why it needs attention.',
-  path: '/subscriptions/{subscriptionId}',
-  params,
-  query: acting,
-  result: 'one',
-  errors: ['not_found'],
-})
-
-export const listSubscriptions = defineOperation({
-  ...read,
-  name: 'list_subscriptions',
-  title: 'List subscriptions',
-  description: 'Lists subscriptions, newest first.',
-  path: '/subscriptions',
-  query: listQuery({ status: z.enum(subscriptionStatuses).optional(), customerPartyId: CustomerPartyId }),
-  result: 'page',
-  errors: [],
-})
-
-export const listSubscriptionPayments = defineOperation({
-  ...read,
-  name: 'list_subscription_payments',
-  title: 'List the payments of a subscription',
-  description: 'Lists what was paid, missed and comes next, the last payment first; each charge with its transaction.',
-  path: '/subscriptions/{subscriptionId}/payments',
-  params,
-  query: listQuery({ customerPartyId: CustomerPartyId }),
-  output: SubscriptionPayment,
-  result: 'page',
-  toolsets: ['payments'],
-  errors: ['not_found'],
-})
-
-export const cancelSubscription = defineOperation({
-  ...command,
-  name: 'cancel_subscription',
-  title: 'Cancel a subscription',
-  description: 'Stops every future payment for good, or ends the checkout of a pending one. Ask the person first.',
-  path: '/subscriptions/{subscriptionId}/cancel',
-  params,
-  attributes: acting,
-  instanceId: 'optional',
-  effect: 'destructive',
-  toolsets: ['default'],
-  errors: ['not_found'],
-})
-
-export const resumeSubscription = defineOperation({
-  ...command,
-  name: 'resume_subscription',
-  title: 'Resume a subscription',
-  description: 'Collects again on a subscription that needs_attention; what is due is charged at once.',
-  path: '/subscriptions/{subscriptionId}/resume',
-  params,
-  attributes: acting,
-  errors: ['not_found'],
-  extension: true,
-})
-
-export const markSubscriptionPaymentPaid = defineOperation({
-  ...command,
-  name: 'mark_subscription_payment_paid',
-  title: 'Mark a payment as paid',
-  description: 'Records that a missed payment, or the next one, was paid another way; it is never charged.',
-  path: '/subscriptions/{subscriptionId}/payments/{paymentNumber}/mark-paid',
-  params: z.strictObject({ subscriptionId: Id('sub'), paymentNumber: Digits(z.int().positive()) }),
-  attributes: acting,
-  errors: ['not_found'],
-  extension: true,
-})
-
 const simulation = { ...command, environments: ['sandbox'], extension: true } as const
 
-export const simulateSubscriptionCheckout = defineOperation({
-  ...simulation,
-  name: 'simulate_subscription_checkout',
-  title: 'Pay a checkout',
-  description:
-    'The payer agrees and pays payment 1 with a test card, without a browser. A declined card leaves it pending.',
-  path: '/simulations/subscriptions/{subscriptionId}/checkout',
-  params,
-  attributes: z.strictObject({ card: z.enum(cardBehaviors), customerPartyId: CustomerPartyId }),
-  errors: ['not_found'],
-})
-
-export const simulateSubscriptionCard = defineOperation({
-  ...simulation,
-  name: 'simulate_subscription_card',
-  title: "Change how a payer's card behaves",
-  description: "Sets how the payer's card answers later payments. Then advance_sandbox_clock.",
-  path: '/simulations/subscriptions/{subscriptionId}/card',
-  params,
-  attributes: z.strictObject({
-    behavior: z.enum(cardBehaviors),
-    fromPaymentNumber: z.int().positive().optional().describe('Default: the next payment'),
-    customerPartyId: CustomerPartyId,
+export const subscriptions = {
+  createSubscription: defineOperation({
+    ...command,
+    name: 'create_subscription',
+    title: 'Create a subscription',
+    description:
+      'Asks a payer for card payments at an interval: amount each without end, or totalAmount in paymentCount parts. Then send the payer checkoutUrl.',
+    path: '/subscriptions',
+    attributes: z.strictObject({
+      description: Description(200).describe('What the payer pays for'),
+      every: Every.describe('1 to 25 weeks or 1 to 5 months'),
+      amount: RequestedCents.optional().describe('Cents a payment, tax included'),
+      totalAmount: RequestedCents.optional().describe('Cents in all'),
+      taxAmount: CentsOrZero.describe('Part that is tax'),
+      paymentCount: z.int().min(2).max(4).nullable().optional().describe('With totalAmount'),
+      expiresInMinutes: z
+        .int()
+        .min(5)
+        .max(43_200)
+        .nullable()
+        .default(1440)
+        .describe('Of the checkout; null (over MCP: in clear): never'),
+      customerPartyId: CustomerPartyId,
+    }),
+    errors: [],
+    extension: true,
   }),
-  errors: ['not_found'],
-})
+
+  getSubscription: defineOperation({
+    ...read,
+    name: 'get_subscription',
+    title: 'Read a subscription',
+    description: 'Reads a subscription: its status, next and missed payments, and why it needs attention.',
+    path: '/subscriptions/{subscriptionId}',
+    params,
+    query: acting,
+    result: 'one',
+    errors: ['not_found'],
+  }),
+
+  listSubscriptions: defineOperation({
+    ...read,
+    name: 'list_subscriptions',
+    title: 'List subscriptions',
+    description: 'Lists subscriptions, newest first.',
+    path: '/subscriptions',
+    query: listQuery({ status: z.enum(subscriptionStatuses).optional(), customerPartyId: CustomerPartyId }),
+    result: 'page',
+    errors: [],
+  }),
+
+  listSubscriptionPayments: defineOperation({
+    ...read,
+    name: 'list_subscription_payments',
+    title: 'List the payments of a subscription',
+    description:
+      'Lists what was paid, missed and comes next, the last payment first; each charge with its transaction.',
+    path: '/subscriptions/{subscriptionId}/payments',
+    params,
+    query: listQuery({ customerPartyId: CustomerPartyId }),
+    output: SubscriptionPayment,
+    result: 'page',
+    toolsets: ['payments'],
+    errors: ['not_found'],
+  }),
+
+  cancelSubscription: defineOperation({
+    ...command,
+    name: 'cancel_subscription',
+    title: 'Cancel a subscription',
+    description: 'Stops every future payment for good, or ends the checkout of a pending one. Ask the person first.',
+    path: '/subscriptions/{subscriptionId}/cancel',
+    params,
+    attributes: acting,
+    instanceId: 'optional',
+    effect: 'destructive',
+    toolsets: ['default'],
+    errors: ['not_found'],
+  }),
+
+  resumeSubscription: defineOperation({
+    ...command,
+    name: 'resume_subscription',
+    title: 'Resume a subscription',
+    description: 'Collects again on a subscription that needs_attention; what is due is charged at once.',
+    path: '/subscriptions/{subscriptionId}/resume',
+    params,
+    attributes: acting,
+    errors: ['not_found'],
+    extension: true,
+  }),
+
+  markSubscriptionPaymentPaid: defineOperation({
+    ...command,
+    name: 'mark_subscription_payment_paid',
+    title: 'Mark a payment as paid',
+    description: 'Records that a missed payment, or the next one, was paid another way; it is never charged.',
+    path: '/subscriptions/{subscriptionId}/payments/{paymentNumber}/mark-paid',
+    params: z.strictObject({ subscriptionId: Id('sub'), paymentNumber: Digits(z.int().positive()) }),
+    attributes: acting,
+    errors: ['not_found'],
+    extension: true,
+  }),
+
+  simulateSubscriptionCheckout: defineOperation({
+    ...simulation,
+    name: 'simulate_subscription_checkout',
+    title: 'Pay a checkout',
+    description:
+      'The payer agrees and pays payment 1 with a test card, without a browser. A declined card leaves it pending.',
+    path: '/simulations/subscriptions/{subscriptionId}/checkout',
+    params,
+    attributes: z.strictObject({ card: z.enum(cardBehaviors), customerPartyId: CustomerPartyId }),
+    errors: ['not_found'],
+  }),
+
+  simulateSubscriptionCard: defineOperation({
+    ...simulation,
+    name: 'simulate_subscription_card',
+    title: "Change how a payer's card behaves",
+    description: "Sets how the payer's card answers later payments. Then advance_sandbox_clock.",
+    path: '/simulations/subscriptions/{subscriptionId}/card',
+    params,
+    attributes: z.strictObject({
+      behavior: z.enum(cardBehaviors),
+      fromPaymentNumber: z.int().positive().optional().describe('Default: the next payment'),
+      customerPartyId: CustomerPartyId,
+    }),
+    errors: ['not_found'],
+  }),
+} as const

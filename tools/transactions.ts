@@ -38,31 +38,33 @@ const read = {
   toolsets: ['payments'],
 } as const
 
-export const listTransactions = defineOperation({
-  ...read,
-  name: 'list_transactions',
-  title: 'List transactions',
-  description: 'Lists money in and out of the wallets, newest first. Card purchases are in list_card_transactions.',
-  path: '/transactions',
-  query: listQuery({
-    type: z.enum(['payment', 'transfer', 'all']).default('all'),
-    counterpartyPartyId: Id('pty').optional(),
-    walletId: Id('wal').optional(),
-    delegated: z.enum(['true', 'false']).optional(),
-    customerPartyId: CustomerPartyId,
+export const transactions = {
+  listTransactions: defineOperation({
+    ...read,
+    name: 'list_transactions',
+    title: 'List transactions',
+    description: 'Lists money in and out of the wallets, newest first. Card purchases are in list_card_transactions.',
+    path: '/transactions',
+    query: listQuery({
+      type: z.enum(['payment', 'transfer', 'all']).default('all'),
+      counterpartyPartyId: Id('pty').optional(),
+      walletId: Id('wal').optional(),
+      delegated: z.enum(['true', 'false']).optional(),
+      customerPartyId: CustomerPartyId,
+    }),
+    result: 'page',
+    errors: [],
   }),
-  result: 'page',
-  errors: [],
-})
 
-export const getTransaction = defineOperation({
-  ...read,
-  name: 'get_transaction',
-  title: 'Read a transaction',
-  description: 'Reads one movement of money.',
-  path: '/transactions/{transactionId}',
-  params: z.strictObject({ transactionId: Id('txn') }),
-  query: z.strictObject(actingParty),
-  result: 'one',
-  errors: ['not_found'],
-})
+  getTransaction: defineOperation({
+    ...read,
+    name: 'get_transaction',
+    title: 'Read a transaction',
+    description: 'Reads one movement of money.',
+    path: '/transactions/{transactionId}',
+    params: z.strictObject({ transactionId: Id('txn') }),
+    query: z.strictObject(actingParty),
+    result: 'one',
+    errors: ['not_found'],
+  }),
+} as const

@@ -20,55 +20,57 @@ const shared = {
 
 const command = { ...shared, permission: 'wallet_agents.manage', idempotency: 'required', effect: 'write' } as const
 
-export const listWalletAgents = defineOperation({
-  ...shared,
-  name: 'list_wallet_agents',
-  title: 'List the agents of a wallet',
-  description: 'Lists the agents that may use a wallet, newest first.',
-  method: 'GET',
-  path: '/wallets/{walletId}/agents',
-  params: z.strictObject({ walletId: Id('wal') }),
-  query: listQuery({}),
-  result: 'page',
-  permission: 'wallet_agents.read',
-  idempotency: 'ignored',
-  effect: 'read',
-  errors: ['not_found'],
-})
+export const walletAgents = {
+  listWalletAgents: defineOperation({
+    ...shared,
+    name: 'list_wallet_agents',
+    title: 'List the agents of a wallet',
+    description: 'Lists the agents that may use a wallet, newest first.',
+    method: 'GET',
+    path: '/wallets/{walletId}/agents',
+    params: z.strictObject({ walletId: Id('wal') }),
+    query: listQuery({}),
+    result: 'page',
+    permission: 'wallet_agents.read',
+    idempotency: 'ignored',
+    effect: 'read',
+    errors: ['not_found'],
+  }),
 
-export const attachWalletAgent = defineOperation({
-  ...command,
-  name: 'attach_wallet_agent',
-  title: 'Attach an agent to a wallet',
-  description: 'Lets an agent use a wallet. Its first wallet becomes the one it pays from.',
-  method: 'POST',
-  path: '/wallets/{walletId}/agents',
-  params: z.strictObject({ walletId: Id('wal') }),
-  attributes: z.strictObject({ agentId: Id('agt') }),
-  errors: ['not_found', 'conflict'],
-})
+  attachWalletAgent: defineOperation({
+    ...command,
+    name: 'attach_wallet_agent',
+    title: 'Attach an agent to a wallet',
+    description: 'Lets an agent use a wallet. Its first wallet becomes the one it pays from.',
+    method: 'POST',
+    path: '/wallets/{walletId}/agents',
+    params: z.strictObject({ walletId: Id('wal') }),
+    attributes: z.strictObject({ agentId: Id('agt') }),
+    errors: ['not_found', 'conflict'],
+  }),
 
-export const setAgentDefaultWallet = defineOperation({
-  ...command,
-  name: 'set_agent_default_wallet',
-  title: "Set an agent's default wallet",
-  description: 'Makes an attached wallet the one the agent pays from.',
-  method: 'POST',
-  path: '/wallets/{walletId}/agents/{agentId}/default',
-  params: pair,
-  errors: ['not_found'],
-})
+  setAgentDefaultWallet: defineOperation({
+    ...command,
+    name: 'set_agent_default_wallet',
+    title: "Set an agent's default wallet",
+    description: 'Makes an attached wallet the one the agent pays from.',
+    method: 'POST',
+    path: '/wallets/{walletId}/agents/{agentId}/default',
+    params: pair,
+    errors: ['not_found'],
+  }),
 
-export const detachWalletAgent = defineOperation({
-  ...command,
-  name: 'detach_wallet_agent',
-  title: 'Detach an agent from a wallet',
-  description: 'Ends all an agent may do with a wallet and the cards on it.',
-  method: 'DELETE',
-  path: '/wallets/{walletId}/agents/{agentId}',
-  params: pair,
-  output: z.object({ type: z.literal('agent'), id: Id('agt') }),
-  meta: z.object({ deleted: z.literal(true) }),
-  effect: 'destructive',
-  errors: ['not_found'],
-})
+  detachWalletAgent: defineOperation({
+    ...command,
+    name: 'detach_wallet_agent',
+    title: 'Detach an agent from a wallet',
+    description: 'Ends all an agent may do with a wallet and the cards on it.',
+    method: 'DELETE',
+    path: '/wallets/{walletId}/agents/{agentId}',
+    params: pair,
+    output: z.object({ type: z.literal('agent'), id: Id('agt') }),
+    meta: z.object({ deleted: z.literal(true) }),
+    effect: 'destructive',
+    errors: ['not_found'],
+  }),
+} as const

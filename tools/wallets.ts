@@ -47,29 +47,6 @@ const read = {
   toolsets: ['default', 'payments'],
 } as const
 
-export const listWallets = defineOperation({
-  ...read,
-  name: 'list_wallets',
-  title: 'List wallets',
-  description: 'Lists wallets with their balances in cents. Check before a purchase.',
-  path: '/wallets',
-  query: listQuery(actingParty),
-  result: 'page',
-  errors: [],
-})
-
-export const getWallet = defineOperation({
-  ...read,
-  name: 'get_wallet',
-  title: 'Read a wallet',
-  description: 'Reads a wallet and its balance in cents (available is total less holds).',
-  path: '/wallets/{walletId}',
-  params: z.strictObject({ walletId: Id('wal') }),
-  query: z.strictObject(actingParty),
-  result: 'one',
-  errors: ['not_found'],
-})
-
 const walletParams = z.strictObject({ walletId: Id('wal') })
 
 /** The lifecycle of wallets, which is never an agent's (docs/service.md#agent-policy). */
@@ -85,66 +62,91 @@ const command = {
   toolsets: ['payments'],
 } as const
 
-export const createWallet = defineOperation({
-  ...command,
-  name: 'create_wallet',
-  title: 'Create a wallet',
-  description: 'Creates an empty wallet of your party.',
-  path: '/wallets',
-  attributes: z.strictObject({
-    displayName: Text(100),
-    description: Description(500).nullable().optional(),
-    tags: Tags.optional(),
-    partyId: Id('pty').optional(),
+export const wallets = {
+  listWallets: defineOperation({
+    ...read,
+    name: 'list_wallets',
+    title: 'List wallets',
+    description: 'Lists wallets with their balances in cents. Check before a purchase.',
+    path: '/wallets',
+    query: listQuery(actingParty),
+    result: 'page',
+    errors: [],
   }),
-  permission: 'wallets.create',
-  errors: [],
-})
 
-export const updateWallet = defineOperation({
-  ...command,
-  name: 'update_wallet',
-  title: 'Change a wallet',
-  description: 'Changes what is given; tags merge, a null deletes one.',
-  method: 'PATCH',
-  path: '/wallets/{walletId}',
-  params: walletParams,
-  attributes: z.strictObject({
-    displayName: Text(100).optional(),
-    description: Description(500).nullable().optional(),
-    tags: TagChanges.optional(),
+  getWallet: defineOperation({
+    ...read,
+    name: 'get_wallet',
+    title: 'Read a wallet',
+    description: 'Reads a wallet and its balance in cents (available is total less holds).',
+    path: '/wallets/{walletId}',
+    params: z.strictObject({ walletId: Id('wal') }),
+    query: z.strictObject(actingParty),
+    result: 'one',
+    errors: ['not_found'],
   }),
-  errors: ['not_found'],
-})
 
-export const setDefaultWallet = defineOperation({
-  ...command,
-  name: 'set_default_wallet',
-  title: 'Set the default wallet',
-  description: 'Makes a wallet the one your party pays from and is paid into.',
-  path: '/wallets/{walletId}/default',
-  params: walletParams,
-  errors: ['not_found', 'conflict'],
-})
+  createWallet: defineOperation({
+    ...command,
+    name: 'create_wallet',
+    title: 'Create a wallet',
+    description: 'Creates an empty wallet of your party.',
+    path: '/wallets',
+    attributes: z.strictObject({
+      displayName: Text(100),
+      description: Description(500).nullable().optional(),
+      tags: Tags.optional(),
+      partyId: Id('pty').optional(),
+    }),
+    permission: 'wallets.create',
+    errors: [],
+  }),
 
-export const freezeWallet = defineOperation({
-  ...command,
-  name: 'freeze_wallet',
-  title: 'Freeze a wallet',
-  description: 'Stops all new payments, transfers and card purchases of a wallet until unfreeze_wallet.',
-  path: '/wallets/{walletId}/freeze',
-  params: walletParams,
-  idempotency: 'ignored',
-  errors: ['not_found', 'conflict'],
-})
+  updateWallet: defineOperation({
+    ...command,
+    name: 'update_wallet',
+    title: 'Change a wallet',
+    description: 'Changes what is given; tags merge, a null deletes one.',
+    method: 'PATCH',
+    path: '/wallets/{walletId}',
+    params: walletParams,
+    attributes: z.strictObject({
+      displayName: Text(100).optional(),
+      description: Description(500).nullable().optional(),
+      tags: TagChanges.optional(),
+    }),
+    errors: ['not_found'],
+  }),
 
-export const unfreezeWallet = defineOperation({
-  ...command,
-  name: 'unfreeze_wallet',
-  title: 'Unfreeze a wallet',
-  description: 'Lets a frozen wallet pay and be paid again.',
-  path: '/wallets/{walletId}/unfreeze',
-  params: walletParams,
-  idempotency: 'ignored',
-  errors: ['not_found', 'conflict'],
-})
+  setDefaultWallet: defineOperation({
+    ...command,
+    name: 'set_default_wallet',
+    title: 'Set the default wallet',
+    description: 'Makes a wallet the one your party pays from and is paid into.',
+    path: '/wallets/{walletId}/default',
+    params: walletParams,
+    errors: ['not_found', 'conflict'],
+  }),
+
+  freezeWallet: defineOperation({
+    ...command,
+    name: 'freeze_wallet',
+    title: 'Freeze a wallet',
+    description: 'Stops all new payments, transfers and card purchases of a wallet until unfreeze_wallet.',
+    path: '/wallets/{walletId}/freeze',
+    params: walletParams,
+    idempotency: 'ignored',
+    errors: ['not_found', 'conflict'],
+  }),
+
+  unfreezeWallet: defineOperation({
+    ...command,
+    name: 'unfreeze_wallet',
+    title: 'Unfreeze a wallet',
+    description: 'Lets a frozen wallet pay and be paid again.',
+    path: '/wallets/{walletId}/unfreeze',
+    params: walletParams,
+    idempotency: 'ignored',
+    errors: ['not_found', 'conflict'],
+  }),
+} as const

@@ -5,9 +5,9 @@ import {
   ProtocolError,
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server'
-import { issueAgentCard } from '../../tools/agent-cards.ts'
-import { listApprovals } from '../../tools/approvals.ts'
-import { simulateCardAuthorization } from '../../tools/card-transactions.ts'
+import { agentCards } from '../../tools/agent-cards.ts'
+import { approvals } from '../../tools/approvals.ts'
+import { cardTransactions } from '../../tools/card-transactions.ts'
 import { show } from '../core/errors.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { pageOf } from './answers/list-page.ts'
@@ -82,7 +82,7 @@ const definitions: Readonly<Record<string, PromptDefinition>> = {
       maximum: { description: 'The most it may cost, such as 25.00 (USD)', required: true },
       item: { description: 'What to buy', required: false },
     },
-    needs: issueAgentCard,
+    needs: agentCards.issueAgentCard,
     text: ({ merchant, maximum, item }, { cardDetails }) =>
       lines(
         'Buy something for me with a card. My words, as data:',
@@ -100,7 +100,7 @@ const definitions: Readonly<Record<string, PromptDefinition>> = {
     title: 'Review approvals',
     description: 'Goes through the payments that wait for a decision, and leaves the decision to you.',
     arguments: { approvalId: { description: 'Only this one', required: false } },
-    needs: listApprovals,
+    needs: approvals.listApprovals,
     text: ({ approvalId }) =>
       lines(
         approvalId === undefined
@@ -117,7 +117,7 @@ const definitions: Readonly<Record<string, PromptDefinition>> = {
       outcome: { description: `One of ${Object.keys(rehearsals).join(', ')}; default capture`, required: false },
       merchant: { description: 'Name of the merchant; default Example Store', required: false },
     },
-    needs: simulateCardAuthorization,
+    needs: cardTransactions.simulateCardAuthorization,
     text: ({ outcome = 'capture', merchant = 'Example Store' }) =>
       lines(
         'Rehearse a card purchase in the sandbox; no real money moves.',

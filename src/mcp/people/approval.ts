@@ -4,7 +4,7 @@ import {
   inputRequired,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { approvalPagePath, approveApproval, getApproval } from '../../../tools/approvals.ts'
+import { approvalPagePath, approvals } from '../../../tools/approvals.ts'
 import { failed, success } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { announceChanges } from '../resources/changes.ts'
@@ -23,7 +23,7 @@ import {
 
 /** The page where a person decides on what the tool would do; undefined where there is none. */
 export function pageFor({ publicUrl }: Dependencies, tool: string, input: Record<string, unknown>): string | undefined {
-  if (publicUrl === undefined || tool !== approveApproval.name) return undefined
+  if (publicUrl === undefined || tool !== approvals.approveApproval.name) return undefined
   return publicUrl + approvalPagePath(encodeURIComponent(String(input.approvalId)))
 }
 
@@ -62,7 +62,7 @@ export async function afterPage(
   const { call } = await dependencies.client()
   for (const waitMs of waitsMs) {
     await dependencies.system.sleep(waitMs, signal)
-    const result = await call(getApproval, { approvalId: String(input.approvalId) }, { signal })
+    const result = await call(approvals.getApproval, { approvalId: String(input.approvalId) }, { signal })
     if (result.data.attributes.status === 'pending') continue
     announceChanges(dependencies, input, result)
     return success(result)
@@ -74,7 +74,7 @@ export async function afterPage(
 
 /** The page shows the person what there is to decide, and takes their decision: only the call has to be the same. */
 function ofPage(input: Record<string, unknown>): Fingerprint {
-  return fingerprint(approveApproval.name, input, 'on a page')
+  return fingerprint(approvals.approveApproval.name, input, 'on a page')
 }
 
 const notOpened = {

@@ -4,7 +4,7 @@ import {
   inputRequired,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { createAgentCardDetailsPage } from '../../../tools/agent-cards.ts'
+import { agentCards } from '../../../tools/agent-cards.ts'
 import { ApiError } from '../../client/api-error.ts'
 import type { CallResult } from '../../client/client.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
@@ -55,7 +55,11 @@ async function pageWithNumber(
   const { call } = await client()
   const forCustomer = typeof customerPartyId === 'string' ? { customerPartyId } : {}
   try {
-    const { data } = await call(createAgentCardDetailsPage, { cardId: String(cardId), ...forCustomer }, { signal })
+    const { data } = await call(
+      agentCards.createAgentCardDetailsPage,
+      { cardId: String(cardId), ...forCustomer },
+      { signal },
+    )
     return data.attributes.url
   } catch (error) {
     // The card was there a moment ago, so it is the operation that is not: it is an extension of the specification.

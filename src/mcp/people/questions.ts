@@ -1,12 +1,12 @@
 import type { z } from 'zod'
-import { listAgentKeys } from '../../../tools/agent-keys.ts'
-import { getAgent } from '../../../tools/agents.ts'
-import { getApiKey } from '../../../tools/api-keys.ts'
-import { type Approval, getApproval } from '../../../tools/approvals.ts'
-import { getCustomer } from '../../../tools/customers.ts'
-import { getPayment } from '../../../tools/payments.ts'
-import { getSubscription, type Subscription } from '../../../tools/subscriptions.ts'
-import { getWallet } from '../../../tools/wallets.ts'
+import { agentKeys } from '../../../tools/agent-keys.ts'
+import { agents } from '../../../tools/agents.ts'
+import { apiKeys } from '../../../tools/api-keys.ts'
+import { type Approval, approvals } from '../../../tools/approvals.ts'
+import { customers } from '../../../tools/customers.ts'
+import { payments } from '../../../tools/payments.ts'
+import { type Subscription, subscriptions } from '../../../tools/subscriptions.ts'
+import { wallets } from '../../../tools/wallets.ts'
 import { ApiError } from '../../client/api-error.ts'
 import type { Client } from '../../client/client.ts'
 import { money, quoted, quotedWhole, word } from '../answers/shown-text.ts'
@@ -53,7 +53,7 @@ export const questions: Readonly<Record<string, QuestionRule>> = {
 }
 
 async function approving({ approvalId }: Arguments, read: Read): Promise<Question | undefined> {
-  const { data } = await read(getApproval, { approvalId })
+  const { data } = await read(approvals.getApproval, { approvalId })
   const { status, payment, wire, customer, initiator, reasons } = data.attributes
   // Decided already: the service says so.
   if (status !== 'pending') return undefined
@@ -81,7 +81,7 @@ async function approving({ approvalId }: Arguments, read: Read): Promise<Questio
 async function payee({ attributes: { target, customer } }: z.output<typeof Approval>, read: Read) {
   if (target.type !== 'payment') return `Transfer: ${word(target.id)}`
   const acting = customer === null ? {} : { customerPartyId: customer.id }
-  const found = await optional(read(getPayment, { paymentId: target.id, ...acting }))
+  const found = await optional(read(payments.getPayment, { paymentId: target.id, ...acting }))
   if (found === undefined) return `To: not told, see payment ${word(target.id)}`
   const to = related(found.data, 'recipientAgent') ?? related(found.data, 'recipient')
   const whom = to === undefined ? 'whoever claims it' : `${word(to.type)} ${word(to.id)}`
@@ -93,7 +93,7 @@ function asker({ actorType, agent }: NonNullable<z.output<typeof Approval>['attr
 }
 
 async function canceling({ subscriptionId, ...acting }: Arguments, read: Read): Promise<Question | undefined> {
-  const { data } = await read(getSubscription, { subscriptionId, ...acting })
+  const { data } = await read(subscriptions.getSubscription, { subscriptionId, ...acting })
   const { status, terms, currency, nextPayment } = data.attributes
   if (status === 'canceled' || status === 'completed') return undefined
   return {
@@ -117,7 +117,7 @@ function price(terms: z.output<typeof Subscription>['attributes']['terms'], curr
 }
 
 async function removing({ customerId, agentId }: Arguments, read: Read): Promise<Question> {
-  const { data } = await read(getCustomer, { customerId })
+  const { data } = await read(customers.getCustomer, { customerId })
   const customer = `the customer ${quoted(data.attributes.name)} (${word(customerId)})`
   return {
     facts: [agentId === undefined ? `Remove ${customer}` : `Remove the agent ${word(agentId)} from ${customer}`],
@@ -127,7 +127,7 @@ async function removing({ customerId, agentId }: Arguments, read: Read): Promise
 }
 
 async function revokingApiKey({ keyId }: Arguments, read: Read): Promise<Question> {
-  const { name, apiKeyPrefix, lastUsedAt } = (await read(getApiKey, { keyId })).data.attributes
+  const { name, apiKeyPrefix, lastUsedAt } = (await read(apiKeys.getApiKey, { keyId })).data.attributes
   return {
     facts: [`Revoke the API key ${quoted(name)} (${shownKey(apiKeyPrefix, keyId)})`, lastUse(lastUsedAt)],
     effect: 'Whatever uses it stops working, at once and for good.',
@@ -137,7 +137,7 @@ async function revokingApiKey({ keyId }: Arguments, read: Read): Promise<Questio
 
 async function endingAgentKey({ keyId, expiresInSeconds }: Arguments, read: Read, what: string): Promise<Question> {
   // No operation reads one key; beyond the newest hundred it is shown by its id alone.
-  const { data } = await read(listAgentKeys, { limit: 100 })
+  const { data } = await read(agentKeys.listAgentKeys, { limit: 100 })
   const key = data.find(({ id }) => id === keyId)
   const agentId = key === undefined ? undefined : related(key, 'agent')?.id
   const grace = typeof expiresInSeconds === 'number' ? `in ${expiresInSeconds} s` : 'at once'
@@ -153,7 +153,7 @@ async function endingAgentKey({ keyId, expiresInSeconds }: Arguments, read: Read
 }
 
 async function deletingAgent({ agentId }: Arguments, read: Read): Promise<Question> {
-  const { name } = (await read(getAgent, { agentId })).data.attributes
+  const { name } = (await read(agents.getAgent, { agentId })).data.attributes
   return {
     facts: [`Delete the agent ${quoted(name)} (${word(agentId)})`],
     effect: 'Its keys, what customers granted it and its pending invitations end at once, for good.',
@@ -164,7 +164,7 @@ async function deletingAgent({ agentId }: Arguments, read: Read): Promise<Questi
 /** A name may change unasked; what an agent may spend is the person's to say. */
 async function changingLimits({ agentId, limits }: Arguments, read: Read): Promise<Question | undefined> {
   if (limits === undefined) return undefined
-  const { name } = (await read(getAgent, { agentId })).data.attributes
+  const { name } = (await read(agents.getAgent, { agentId })).data.attributes
   const windows = Object.entries((limits ?? {}) as Record<string, unknown>).map(
     ([window, cents]) => `${word(window)} ${typeof cents === 'number' ? money(cents, 'USD') : 'without a limit'}`,
   )
@@ -188,7 +188,7 @@ async function makingApiKey({ name, scopes }: Arguments): Promise<Question> {
 }
 
 async function makingAgentKey({ agentId }: Arguments, read: Read): Promise<Question> {
-  const { name } = (await read(getAgent, { agentId })).data.attributes
+  const { name } = (await read(agents.getAgent, { agentId })).data.attributes
   return {
     facts: [`Make a key of the agent ${quoted(name)} (${word(agentId)})`],
     effect: 'The model gets the key. Whoever has it acts as the agent without asking you, until it is revoked.',
@@ -258,7 +258,7 @@ async function from(walletId: string | undefined, acting: Arguments, read: Read)
 }
 
 async function wallet(walletId: string, { customerPartyId, partyId }: Arguments, read: Read): Promise<string> {
-  const found = await optional(read(getWallet, { walletId, ...present({ customerPartyId, partyId }) }))
+  const found = await optional(read(wallets.getWallet, { walletId, ...present({ customerPartyId, partyId }) }))
   return found === undefined
     ? word(walletId)
     : `${quoted(found.data.attributes.displayName ?? 'a wallet')} (${word(walletId)})`
@@ -267,7 +267,7 @@ async function wallet(walletId: string, { customerPartyId, partyId }: Arguments,
 async function onBehalf({ customerPartyId, partyId }: Arguments, read: Read): Promise<string | undefined> {
   const customerId = customerPartyId ?? partyId
   if (customerId === undefined) return undefined
-  const found = await optional(read(getCustomer, { customerId }))
+  const found = await optional(read(customers.getCustomer, { customerId }))
   return `On behalf of: ${found === undefined ? word(customerId) : `${quoted(found.data.attributes.name)} (${word(customerId)})`}`
 }
 

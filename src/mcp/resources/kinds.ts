@@ -1,8 +1,8 @@
-import { getAgentCard, listAgentCards } from '../../../tools/agent-cards.ts'
-import { getApproval, listApprovals } from '../../../tools/approvals.ts'
-import { getCardTransaction, listCardTransactions } from '../../../tools/card-transactions.ts'
-import { getSubscription, listSubscriptions } from '../../../tools/subscriptions.ts'
-import { getTransaction, listTransactions } from '../../../tools/transactions.ts'
+import { agentCards } from '../../../tools/agent-cards.ts'
+import { approvals } from '../../../tools/approvals.ts'
+import { cardTransactions } from '../../../tools/card-transactions.ts'
+import { subscriptions } from '../../../tools/subscriptions.ts'
+import { transactions } from '../../../tools/transactions.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 
 /** What can be read, listed and watched by its address, `payments://{kind}/{id}`. */
@@ -23,41 +23,41 @@ export const resourceKinds = {
     title: 'Card',
     told: { amount: ['maximumAmount'], text: ['merchant', 'name'] },
     type: 'agentCard',
-    read: getAgentCard,
+    read: agentCards.getAgentCard,
     id: 'cardId',
-    list: listAgentCards,
+    list: agentCards.listAgentCards,
   },
   'card-transactions': {
     title: 'Card transaction',
     told: { amount: ['amount'], text: ['merchant', 'name'] },
     type: 'cardTransaction',
-    read: getCardTransaction,
+    read: cardTransactions.getCardTransaction,
     id: 'cardTransactionId',
-    list: listCardTransactions,
+    list: cardTransactions.listCardTransactions,
   },
   transactions: {
     title: 'Transaction',
     told: { amount: ['amount'], text: ['description'] },
     type: 'transaction',
-    read: getTransaction,
+    read: transactions.getTransaction,
     id: 'transactionId',
-    list: listTransactions,
+    list: transactions.listTransactions,
   },
   subscriptions: {
     title: 'Subscription',
     told: { amount: ['terms', 'amount'], text: ['terms', 'description'] },
     type: 'subscription',
-    read: getSubscription,
+    read: subscriptions.getSubscription,
     id: 'subscriptionId',
-    list: listSubscriptions,
+    list: subscriptions.listSubscriptions,
   },
   approvals: {
     title: 'Approval',
     told: { amount: ['payment', 'amount'], text: ['customer', 'name'] },
     type: 'approval',
-    read: getApproval,
+    read: approvals.getApproval,
     id: 'approvalId',
-    list: listApprovals,
+    list: approvals.listApprovals,
   },
 } as const satisfies Record<string, ResourceKind>
 

@@ -7,7 +7,7 @@ import {
   type Resource,
   ResourceNotFoundError,
 } from '@modelcontextprotocol/server'
-import { listActivity } from '../../../tools/activity.ts'
+import { activity } from '../../../tools/activity.ts'
 import { ApiError } from '../../client/api-error.ts'
 import { Failure } from '../../core/errors.ts'
 import type { OperationDefinition, SentInput } from '../../core/operation.ts'
@@ -27,12 +27,12 @@ export async function listResources(
 ): Promise<ListResourcesResult> {
   const { ui, instanceId } = dependencies
   const views = (ui?.resources ?? []).map(({ read: _, ...listed }): Resource => listed)
-  const activity: Resource[] =
-    instanceId === undefined || !mayCall(dependencies, listActivity)
+  const ownActivity: Resource[] =
+    instanceId === undefined || !mayCall(dependencies, activity.listActivity)
       ? []
       : [{ uri: addressOf('activity', instanceId), name: 'activity', title: 'Activity of this run', mimeType }]
   const recent = await Promise.all(readable(dependencies).map(([kind, found]) => newest(dependencies, kind, found)))
-  const { page, ...next } = pageOf([...views, ...activity, ...recent.flat()], ({ uri }) => uri, cursor)
+  const { page, ...next } = pageOf([...views, ...ownActivity, ...recent.flat()], ({ uri }) => uri, cursor)
   return { resources: page, ...next }
 }
 
@@ -44,7 +44,7 @@ export function listTemplates(dependencies: Dependencies, cursor: string | undef
     description: read.description,
     mimeType,
   }))
-  if (mayCall(dependencies, listActivity)) {
+  if (mayCall(dependencies, activity.listActivity)) {
     const description = 'What one run did, newest first: who, which resources, with which result.'
     templates.push({ uriTemplate: activityTemplate, name: 'activity', title: 'Activity', description, mimeType })
   }
@@ -132,8 +132,8 @@ function linesOf(value: unknown, path = ''): string[] {
 function readingOf(dependencies: Dependencies, uri: string) {
   const { kind, id, customerPartyId } = (uri.length > longestAddress ? undefined : parseAddress(uri)) ?? {}
   const acting = customerPartyId === undefined ? {} : { customerPartyId }
-  if (kind === 'activity' && mayCall(dependencies, listActivity)) {
-    return [listActivity as OperationDefinition, { instanceId: id, limit: 100, ...acting }] as const
+  if (kind === 'activity' && mayCall(dependencies, activity.listActivity)) {
+    return [activity.listActivity as OperationDefinition, { instanceId: id, limit: 100, ...acting }] as const
   }
   const found = kind === undefined ? undefined : readableKind(dependencies, kind)
   if (found === undefined) throw new ResourceNotFoundError(uri)

@@ -5,7 +5,7 @@ import {
   ProtocolErrorCode,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { getAgentCardDetails } from '../../../tools/agent-cards.ts'
+import { agentCards } from '../../../tools/agent-cards.ts'
 import { ApiError } from '../../client/api-error.ts'
 import type { Log } from '../../client/client.ts'
 import type { AttemptProgress } from '../../client/retry.ts'
@@ -76,7 +76,7 @@ async function carryOut(
   if ('answer' in outcome) return outcome.answer
   const result = outcome.done
   if (operation.effect !== 'read') announceChanges(dependencies, input, result)
-  if (dependencies.cardDetails === 'masked' && operation.name === getAgentCardDetails.name) {
+  if (dependencies.cardDetails === 'masked' && operation.name === agentCards.getAgentCardDetails.name) {
     return await showMasked(dependencies, { result, input, of }, context)
   }
   return success(result, { replayed: result.replayed, ignored })

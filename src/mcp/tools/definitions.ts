@@ -1,6 +1,6 @@
 import type { ListToolsResult, Tool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { getAgentCardDetails } from '../../../tools/agent-cards.ts'
+import { agentCards } from '../../../tools/agent-cards.ts'
 import type { Environment, OperationDefinition } from '../../core/operation.ts'
 import { pageOf } from '../answers/list-page.ts'
 import { maskedCardDetails } from '../answers/masked-card.ts'
@@ -44,7 +44,7 @@ const kept = new WeakMap<ReadonlyMap<string, OperationDefinition>, Tool[]>()
 
 /** The operation as the tool says it: a masked card has another description and no cvv. */
 function described(operation: OperationDefinition, cardDetails: ToolChoice['cardDetails']): OperationDefinition {
-  if (cardDetails !== 'masked' || operation.name !== getAgentCardDetails.name) return operation
+  if (cardDetails !== 'masked' || operation.name !== agentCards.getAgentCardDetails.name) return operation
   return { ...operation, ...maskedCardDetails }
 }
 

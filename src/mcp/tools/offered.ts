@@ -1,4 +1,4 @@
-import { createAgentCardDetailsPage } from '../../../tools/agent-cards.ts'
+import { agentCards } from '../../../tools/agent-cards.ts'
 import { catalogue } from '../../../tools/index.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { isChosen, mayCall, type ToolChoice } from '../dependencies.ts'
@@ -37,4 +37,4 @@ export function offeredBy(choice: ToolChoice): ReadonlyMap<string, OperationDefi
 const kept = new Map<string, ReadonlyMap<string, OperationDefinition>>()
 
 /** Where numbers are for the person only, the address of a page that shows one is not for the model either. */
-const isForPeople = ({ name }: OperationDefinition) => name === createAgentCardDetailsPage.name
+const isForPeople = ({ name }: OperationDefinition) => name === agentCards.createAgentCardDetailsPage.name

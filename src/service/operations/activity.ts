@@ -1,18 +1,20 @@
 import type { z } from 'zod'
-import type { Activity } from '../../../tools/activity.ts'
+import type { Activity, activity } from '../../../tools/activity.ts'
 import { timestamp } from '../../core/system.ts'
-import type { Handler } from '../request/handler.ts'
+import type { HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import { listActivity as activityOf } from '../store/activity.ts'
+import { listActivity } from '../store/activity.ts'
 import type { ActivityRow } from '../store/schema/credential-tables.ts'
 
-/** What the party's credentials did, for whomever; an agent sees what it did itself. */
-export const listActivity: Handler<'listActivity'> = async (input, { tx, actor }) => {
-  const { instanceId = null, agentId = null, resourceId = null } = input
-  const scope = { partyId: actor.partyId, agentId, instanceId, resourceId, ownAgentId: actor.agentId }
-  const list = { list: 'activity', ...scope }
-  return page(await activityOf(tx, scope, pageRequest(input, list)), list, activityView)
-}
+export const activityHandlers = {
+  /** What the party's credentials did, for whomever; an agent sees what it did itself. */
+  listActivity: async (input, { tx, actor }) => {
+    const { instanceId = null, agentId = null, resourceId = null } = input
+    const scope = { partyId: actor.partyId, agentId, instanceId, resourceId, ownAgentId: actor.agentId }
+    const list = { list: 'activity', ...scope }
+    return page(await listActivity(tx, scope, pageRequest(input, list)), list, activityView)
+  },
+} satisfies HandlersOf<typeof activity>
 
 function activityView(row: ActivityRow): z.output<typeof Activity> {
   const { customerPartyId } = row

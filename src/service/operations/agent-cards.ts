@@ -1,12 +1,14 @@
 import type { z } from 'zod'
-import type { AgentCard, AgentCardDetails } from '../../../tools/agent-cards.ts'
+import type { AgentCard, AgentCardDetails, agentCards } from '../../../tools/agent-cards.ts'
 import { fail } from '../../core/errors.ts'
-import { monthAndYear, newId, timestamp } from '../../core/system.ts'
+import { monthAndYear, newId, newSecret, sha256, timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
-import { type Context, cardScope, type Handler, walletListScope } from '../request/handler.ts'
+import { type Context, cardScope, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { cardStatus } from '../rules/agent-cards.ts'
-import { listAgentCards as cardsOf, findAgentCard, insertAgentCard } from '../store/agent-cards.ts'
+import { findAgentCard, insertAgentCard, listAgentCards } from '../store/agent-cards.ts'
+import { insertCardPage } from '../store/card-pages.ts'
+import { findAgent } from '../store/counterparties.ts'
 import { findParty } from '../store/parties.ts'
 import type { AgentCardRow, WalletRow } from '../store/schema/tables.ts'
 import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
@@ -17,46 +19,73 @@ export type CardDetails = z.output<typeof AgentCardDetails>['attributes']
 /** The sandbox's one card number and code; no network accepts that number (docs/service.md#card-details). */
 export const sandboxTestCard = { number: '4242424242424242', cvv: '123' } as const
 
-export const issueAgentCard: Handler<'issueAgentCard'> = async (input, context) => {
-  const { tx, actor, partyId, instanceId, nowMs, system } = context
-  if (actor.agentId === null) throw new Error('Bug: only agents pass the gate of issue_agent_card.')
-  const party = await findParty(tx, partyId)
-  if (party?.issuedCardsEnabled !== 1) fail('issued_cards_not_enabled')
-  const wallet = await payingWallet(context)
-  await requireCardWithinLimits(tx, { partyId, agentId: actor.agentId }, input.maximumAmount)
-  const row: AgentCardRow = {
-    id: newId('pcd', system, nowMs),
-    partyId,
-    walletId: wallet.id,
-    agentId: actor.agentId,
-    instanceId,
-    merchantName: input.merchant.name,
-    maximumAmountCents: input.maximumAmount,
-    currency: input.currency,
-    expiresAtMs: nowMs + input.expiresInMinutes * 60_000,
-    usedAtMs: null,
-    version: 1,
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
-  }
-  await insertAgentCard(tx, row)
-  return cardView(row, nowMs)
-}
+/** How long the page's address works, by the service's time. */
+const pageLifetimeMs = 10 * 60_000
 
-export const getAgentCard: Handler<'getAgentCard'> = async ({ cardId }, context) =>
-  cardView(await loadCard(context, cardId), context.nowMs)
+export const agentCardHandlers = {
+  issueAgentCard: async (input, context) => {
+    const { tx, actor, partyId, instanceId, nowMs, system } = context
+    if (actor.agentId === null) throw new Error('Bug: only agents pass the gate of issue_agent_card.')
+    const party = await findParty(tx, partyId)
+    if (party?.issuedCardsEnabled !== 1) fail('issued_cards_not_enabled')
+    const wallet = await payingWallet(context)
+    await requireCardWithinLimits(tx, { partyId, agentId: actor.agentId }, input.maximumAmount)
+    const row: AgentCardRow = {
+      id: newId('pcd', system, nowMs),
+      partyId,
+      walletId: wallet.id,
+      agentId: actor.agentId,
+      instanceId,
+      merchantName: input.merchant.name,
+      maximumAmountCents: input.maximumAmount,
+      currency: input.currency,
+      expiresAtMs: nowMs + input.expiresInMinutes * 60_000,
+      usedAtMs: null,
+      version: 1,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    }
+    await insertAgentCard(tx, row)
+    return cardView(row, nowMs)
+  },
 
-export const listAgentCards: Handler<'listAgentCards'> = async (input, context) => {
-  const scope = walletListScope(context)
-  const list = { list: 'agentCards', ...scope }
-  const rows = await cardsOf(context.tx, scope, pageRequest(input, list))
-  return page(rows, list, (row) => cardView(row, context.nowMs))
-}
+  getAgentCard: async ({ cardId }, context) => cardView(await loadCard(context, cardId), context.nowMs),
 
-export const getAgentCardDetails: Handler<'getAgentCardDetails'> = async ({ cardId }, context) => {
-  const card = await loadCard(context, cardId)
-  return { type: 'agentCardDetails', id: card.id, attributes: cardDetails(card) }
-}
+  listAgentCards: async (input, context) => {
+    const scope = walletListScope(context)
+    const list = { list: 'agentCards', ...scope }
+    const rows = await listAgentCards(context.tx, scope, pageRequest(input, list))
+    return page(rows, list, (row) => cardView(row, context.nowMs))
+  },
+
+  getAgentCardDetails: async ({ cardId }, context) => {
+    const card = await loadCard(context, cardId)
+    return { type: 'agentCardDetails', id: card.id, attributes: cardDetails(card) }
+  },
+
+  createAgentCardDetailsPage: async ({ cardId }, context) => {
+    const { tx, system, nowMs, publicUrl } = context
+    const card = await loadCard(context, cardId)
+    const agent = await findAgent(tx, { id: card.agentId })
+    if (agent === undefined) throw new Error(`Bug: the agent of the card ${card.id} is gone.`)
+    const token = newSecret(system)
+    const expiresAtMs = nowMs + pageLifetimeMs
+    await insertCardPage(tx, {
+      tokenHash: sha256(token),
+      cardId: card.id,
+      partyId: card.partyId,
+      agentPartyId: agent.partyId,
+      createdAtMs: nowMs,
+      expiresAtMs,
+      shownAtMs: null,
+    })
+    return {
+      type: 'agentCardDetailsPage',
+      id: card.id,
+      attributes: { url: `${publicUrl()}/cards/${token}`, expiresAt: timestamp(expiresAtMs) },
+    }
+  },
+} satisfies HandlersOf<typeof agentCards>
 
 /** What pays with the card. */
 export function cardDetails({ expiresAtMs }: AgentCardRow): CardDetails {

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
-import type { AgentCustomer, AgentCustomerInvite } from '../../../tools/agent-customers.ts'
+import type { AgentCustomer, AgentCustomerInvite, agentCustomers } from '../../../tools/agent-customers.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { timestamp } from '../../core/system.ts'
-import type { Context, Handler } from '../request/handler.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { agentInvitationDays } from '../rules/customer-invitations.ts'
 import { findAgent } from '../store/agents.ts'
@@ -14,78 +14,80 @@ import { revoke, viewsOf } from './customer-invitations.ts'
 import { invitationUrls } from './invitation-answers.ts'
 import { expiry, inviteAll, loadAgents, uniqueRecipients } from './inviting.ts'
 
-export const listAgentInvitations: Handler<'listAgentInvitations'> = async (input, context) => {
-  const { tx, actor } = context
-  const statuses = input.status === undefined ? [] : [input.status].flat().toSorted()
-  const filter = { statuses, recipient: input.customerEmail?.trim().toLowerCase(), agentId: input.agentId }
-  const scope = { partyId: actor.partyId, agentId: actor.agentId }
-  const list = {
-    list: 'agentInvitations',
-    ...scope,
-    ...{ statuses: statuses.join(), recipient: filter.recipient, of: filter.agentId },
-  }
-  const rows = await listInvitations(tx, scope, filter, pageRequest(input, list))
-  const viewOf = await viewsOf(context)
-  return page(rows, list, viewOf)
-}
+export const agentCustomerHandlers = {
+  listAgentInvitations: async (input, context) => {
+    const { tx, actor } = context
+    const statuses = input.status === undefined ? [] : [input.status].flat().toSorted()
+    const filter = { statuses, recipient: input.customerEmail?.trim().toLowerCase(), agentId: input.agentId }
+    const scope = { partyId: actor.partyId, agentId: actor.agentId }
+    const list = {
+      list: 'agentInvitations',
+      ...scope,
+      ...{ statuses: statuses.join(), recipient: filter.recipient, of: filter.agentId },
+    }
+    const rows = await listInvitations(tx, scope, filter, pageRequest(input, list))
+    const viewOf = await viewsOf(context)
+    return page(rows, list, viewOf)
+  },
 
-export const revokeAgentInvitation: Handler<'revokeAgentInvitation'> = async ({ invitationId }, context) => ({
-  data: await revoke(context, invitationId),
-  meta: { deleted: true },
-})
+  revokeAgentInvitation: async ({ invitationId }, context) => ({
+    data: await revoke(context, invitationId),
+    meta: { deleted: true },
+  }),
 
-/** Grants come first: their ids, dlg_…, sort after those of invitations, adi_…, and both newest first. */
-export const listAgentCustomers: Handler<'listAgentCustomers'> = async (input, context) => {
-  const { tx } = context
-  const agent = await loadAgent(context, input.agentId)
-  const list = { list: 'agentCustomers', agentId: agent.id, viewer: context.actor.agentId }
-  const request = pageRequest(input, list)
-  const grants = await listAgentGrants(tx, agent.id, request)
-  const room = request.limit - grants.rows.length
-  if (grants.lastId !== null) return page(grants, list, (row) => grantView(row, agent))
-  // One more than fits tells whether there is another page, also where nothing fits.
-  const asked = await listUnacceptedInvitations(tx, agent.id, { ...request, limit: Math.max(room, 1) })
-  const shown = asked.rows.slice(0, room)
-  const more = asked.lastId !== null || asked.rows.length > room
-  const rows = [
-    ...grants.rows.map((row) => ({ id: row.id, view: grantView(row, agent) })),
-    ...shown.map((row) => ({ id: row.id, view: askedView(row, agent) })),
-  ]
-  const found: PageOf<(typeof rows)[number]> = { rows, lastId: more ? (rows.at(-1)?.id ?? null) : null }
-  return page(found, list, ({ view }) => view)
-}
+  /** Grants come first: their ids, dlg_…, sort after those of invitations, adi_…, and both newest first. */
+  listAgentCustomers: async (input, context) => {
+    const { tx } = context
+    const agent = await loadAgent(context, input.agentId)
+    const list = { list: 'agentCustomers', agentId: agent.id, viewer: context.actor.agentId }
+    const request = pageRequest(input, list)
+    const grants = await listAgentGrants(tx, agent.id, request)
+    const room = request.limit - grants.rows.length
+    if (grants.lastId !== null) return page(grants, list, (row) => grantView(row, agent))
+    // One more than fits tells whether there is another page, also where nothing fits.
+    const asked = await listUnacceptedInvitations(tx, agent.id, { ...request, limit: Math.max(room, 1) })
+    const shown = asked.rows.slice(0, room)
+    const more = asked.lastId !== null || asked.rows.length > room
+    const rows = [
+      ...grants.rows.map((row) => ({ id: row.id, view: grantView(row, agent) })),
+      ...shown.map((row) => ({ id: row.id, view: askedView(row, agent) })),
+    ]
+    const found: PageOf<(typeof rows)[number]> = { rows, lastId: more ? (rows.at(-1)?.id ?? null) : null }
+    return page(found, list, ({ view }) => view)
+  },
 
-export const createAgentCustomerInvitation: Handler<'createAgentCustomerInvitation'> = async (input, context) => {
-  const { tx, publicUrl, nowMs } = context
-  await loadAgent(context, input.agentId)
-  const [agent] = await loadAgents(context, [input.agentId], () => 'agentId')
-  if (agent === undefined) throw new Error('Bug: an agent that was loaded is missing.')
-  const { permissions, limits, tags } = input
-  const recipients = uniqueRecipients(input.recipients)
-  const terms = { tags, expiresAtMs: expiry(input.expiresAt, nowMs, agentInvitationDays) }
-  const made = await inviteAll(context, recipients, [{ agent, permissions, limits }], terms)
-  const [failed] = made.failedRecipients
-  // The answer has no place for them, so that nothing is done rather than something untold.
-  if (failed !== undefined) failAttribute('recipients', `${failed.recipient.value}: ${failed.reason}`)
-  const urlOf = await invitationUrls(tx, publicUrl)
-  return {
-    data: made.invitations.map((row) => inviteView(row, agent, urlOf(row))),
-    meta: { emailFailures: [], alreadyConnected: made.alreadyConnected },
-  }
-}
+  createAgentCustomerInvitation: async (input, context) => {
+    const { tx, publicUrl, nowMs } = context
+    await loadAgent(context, input.agentId)
+    const [agent] = await loadAgents(context, [input.agentId], () => 'agentId')
+    if (agent === undefined) throw new Error('Bug: an agent that was loaded is missing.')
+    const { permissions, limits, tags } = input
+    const recipients = uniqueRecipients(input.recipients)
+    const terms = { tags, expiresAtMs: expiry(input.expiresAt, nowMs, agentInvitationDays) }
+    const made = await inviteAll(context, recipients, [{ agent, permissions, limits }], terms)
+    const [failed] = made.failedRecipients
+    // The answer has no place for them, so that nothing is done rather than something untold.
+    if (failed !== undefined) failAttribute('recipients', `${failed.recipient.value}: ${failed.reason}`)
+    const urlOf = await invitationUrls(tx, publicUrl)
+    return {
+      data: made.invitations.map((row) => inviteView(row, agent, urlOf(row))),
+      meta: { emailFailures: [], alreadyConnected: made.alreadyConnected },
+    }
+  },
 
-export const removeAgentCustomer: Handler<'removeAgentCustomer'> = async ({ agentId, customerId }, context) => {
-  const { tx, actor, nowMs } = context
-  const agent = await loadAgent(context, agentId)
-  const load = async () => {
-    const grant = await findAgentGrant(tx, agentId, customerId)
-    if (grant === undefined) fail('not_found', { detail: `The agent has no customer ${customerId}.` })
-    return grant
-  }
-  await load()
-  await revokeDelegations(tx, { agentPartyId: actor.partyId, customerPartyId: customerId, agentId }, nowMs)
-  return { data: grantView(await load(), agent), meta: { deleted: true } }
-}
+  removeAgentCustomer: async ({ agentId, customerId }, context) => {
+    const { tx, actor, nowMs } = context
+    const agent = await loadAgent(context, agentId)
+    const load = async () => {
+      const grant = await findAgentGrant(tx, agentId, customerId)
+      if (grant === undefined) fail('not_found', { detail: `The agent has no customer ${customerId}.` })
+      return grant
+    }
+    await load()
+    await revokeDelegations(tx, { agentPartyId: actor.partyId, customerPartyId: customerId, agentId }, nowMs)
+    return { data: grantView(await load(), agent), meta: { deleted: true } }
+  },
+} satisfies HandlersOf<typeof agentCustomers>
 
 /** An agent of the caller's party; to an agent, the others do not exist. @throws 404. */
 async function loadAgent({ tx, actor }: Context, agentId: string): Promise<AgentRow> {

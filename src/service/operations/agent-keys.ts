@@ -1,9 +1,9 @@
 import type { z } from 'zod'
-import type { AgentKey } from '../../../tools/agent-keys.ts'
+import type { AgentKey, agentKeys } from '../../../tools/agent-keys.ts'
 import { fail } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
 import { given, requireMayGive } from '../request/authority.ts'
-import type { Context, Handler } from '../request/handler.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { endKey, findKey, listKeys } from '../store/credentials.ts'
 import { createCredential } from '../store/provision.ts'
@@ -11,56 +11,58 @@ import type { CredentialRow } from '../store/schema/tables.ts'
 import { newCredential } from '../tokens/secrets.ts'
 import { loadAgent } from './agents.ts'
 
-export const createAgentKey: Handler<'createAgentKey'> = async ({ agentId, tags = {} }, context) => {
-  // An agent that is deleted meanwhile takes this key with it: both change what the party has.
-  await context.tx.lock(`party ${context.partyId}`)
-  const agent = await loadAgent(context, agentId)
-  if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; it cannot have keys.' })
-  const { row, credential } = await insertKey(context, agentId, JSON.stringify(tags))
-  const { attributes, ...view } = agentKeyView(row, context)
-  return { ...view, attributes: { ...attributes, agentKey: credential } }
-}
+export const agentKeyHandlers = {
+  createAgentKey: async ({ agentId, tags = {} }, context) => {
+    // An agent that is deleted meanwhile takes this key with it: both change what the party has.
+    await context.tx.lock(`party ${context.partyId}`)
+    const agent = await loadAgent(context, agentId)
+    if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; it cannot have keys.' })
+    const { row, credential } = await insertKey(context, agentId, JSON.stringify(tags))
+    const { attributes, ...view } = agentKeyView(row, context)
+    return { ...view, attributes: { ...attributes, agentKey: credential } }
+  },
 
-export const listAgentKeys: Handler<'listAgentKeys'> = async (input, context) => {
-  const { tx, partyId } = context
-  const scope = { partyId, agentId: input.agentId }
-  const list = { list: 'agentKeys', ...scope }
-  const rows = await listKeys(tx, { ...scope, kind: 'agent_key' }, pageRequest(input, list))
-  return page(rows, list, (row) => agentKeyView(row, context))
-}
+  listAgentKeys: async (input, context) => {
+    const { tx, partyId } = context
+    const scope = { partyId, agentId: input.agentId }
+    const list = { list: 'agentKeys', ...scope }
+    const rows = await listKeys(tx, { ...scope, kind: 'agent_key' }, pageRequest(input, list))
+    return page(rows, list, (row) => agentKeyView(row, context))
+  },
 
-/** A replacement, while the old key works on for its grace period (docs/service.md#agent-key-rotation). */
-export const rotateAgentKey: Handler<'rotateAgentKey'> = async ({ keyId, expiresInSeconds, tags }, context) => {
-  const { tx, actor, nowMs } = context
-  const before = await loadKey(context, keyId)
-  if (endedAtMs(before, nowMs) !== null) fail('conflict', { detail: 'The key was revoked or has expired.' })
-  if (before.expiresAtMs !== null) {
-    fail('conflict', { detail: 'The key was rotated before. Rotate the key that replaced it.' })
-  }
-  const expiresAtMs = nowMs + expiresInSeconds * 1000
-  const atOnce = expiresInSeconds === 0
-  const revocation = atOnce ? { revokedAtMs: nowMs, revokedBy: actor.userId } : { revokedAtMs: null, revokedBy: null }
-  await endKey(tx, before, { ...revocation, expiresAtMs })
-  const { row, credential } = await insertKey(
-    context,
-    before.agentId ?? '',
-    tags === undefined ? before.tags : JSON.stringify(tags),
-  )
-  const { attributes, ...view } = agentKeyView(row, context)
-  const previousKeyExpiresAt = atOnce ? null : timestamp(expiresAtMs)
-  return { ...view, attributes: { ...attributes, agentKey: credential, previousKeyExpiresAt } }
-}
+  /** A replacement, while the old key works on for its grace period (docs/service.md#agent-key-rotation). */
+  rotateAgentKey: async ({ keyId, expiresInSeconds, tags }, context) => {
+    const { tx, actor, nowMs } = context
+    const before = await loadKey(context, keyId)
+    if (endedAtMs(before, nowMs) !== null) fail('conflict', { detail: 'The key was revoked or has expired.' })
+    if (before.expiresAtMs !== null) {
+      fail('conflict', { detail: 'The key was rotated before. Rotate the key that replaced it.' })
+    }
+    const expiresAtMs = nowMs + expiresInSeconds * 1000
+    const atOnce = expiresInSeconds === 0
+    const revocation = atOnce ? { revokedAtMs: nowMs, revokedBy: actor.userId } : { revokedAtMs: null, revokedBy: null }
+    await endKey(tx, before, { ...revocation, expiresAtMs })
+    const { row, credential } = await insertKey(
+      context,
+      before.agentId ?? '',
+      tags === undefined ? before.tags : JSON.stringify(tags),
+    )
+    const { attributes, ...view } = agentKeyView(row, context)
+    const previousKeyExpiresAt = atOnce ? null : timestamp(expiresAtMs)
+    return { ...view, attributes: { ...attributes, agentKey: credential, previousKeyExpiresAt } }
+  },
 
-/** Revoking a key that has ended answers it as it is. */
-export const revokeAgentKey: Handler<'revokeAgentKey'> = async ({ keyId }, context) => {
-  const { tx, actor, nowMs } = context
-  const before = await loadKey(context, keyId)
-  const meta = { deleted: true } as const
-  if (endedAtMs(before, nowMs) !== null) return { data: agentKeyView(before, context), meta }
-  const ending = { revokedAtMs: nowMs, revokedBy: actor.userId, expiresAtMs: before.expiresAtMs }
-  await endKey(tx, before, ending)
-  return { data: agentKeyView({ ...before, ...ending }, context), meta }
-}
+  /** Revoking a key that has ended answers it as it is. */
+  revokeAgentKey: async ({ keyId }, context) => {
+    const { tx, actor, nowMs } = context
+    const before = await loadKey(context, keyId)
+    const meta = { deleted: true } as const
+    if (endedAtMs(before, nowMs) !== null) return { data: agentKeyView(before, context), meta }
+    const ending = { revokedAtMs: nowMs, revokedBy: actor.userId, expiresAtMs: before.expiresAtMs }
+    await endKey(tx, before, ending)
+    return { data: agentKeyView({ ...before, ...ending }, context), meta }
+  },
+} satisfies HandlersOf<typeof agentKeys>
 
 async function loadKey({ tx, partyId }: Context, keyId: string): Promise<CredentialRow> {
   const key = await findKey(tx, partyId, 'agent_key', keyId)

@@ -1,105 +1,106 @@
 import type { z } from 'zod'
-import type { Agent, AgentLimits } from '../../../tools/agents.ts'
+import type { Agent, AgentLimits, agents } from '../../../tools/agents.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { delegable } from '../../core/permissions.ts'
 import { newId, timestamp } from '../../core/system.ts'
 import { given, has, requireMayGive } from '../request/authority.ts'
-import type { Context, Handler } from '../request/handler.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { isWider } from '../rules/limits.ts'
 import { mergedTags } from '../rules/tags.ts'
 import { expireUnusedCards } from '../store/agent-cards.ts'
-import { listAgents as agentsOf, findAgent, findAgentByHandle, updateAgent as update } from '../store/agents.ts'
+import { findAgent, findAgentByHandle, listAgents, updateAgent } from '../store/agents.ts'
 import { revokeKeysOfAgent } from '../store/credentials.ts'
 import { cancelInvitationsOfAgent } from '../store/customer-invitations.ts'
 import { revokeDelegations } from '../store/delegations.ts'
 import { findParty } from '../store/parties.ts'
-import { createAgent as insertAgent } from '../store/provision.ts'
+import { createAgent } from '../store/provision.ts'
 import type { AgentRow } from '../store/schema/tables.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
 
 type Tags = Record<string, string>
 type Limits = z.output<typeof AgentLimits>
 
-export const listAgents: Handler<'listAgents'> = async (input, { tx, partyId }) => {
-  const scope = { partyId, status: input.status }
-  const list = { list: 'agents', ...scope }
-  return page(await agentsOf(tx, scope, pageRequest(input, list)), list, agentView)
-}
+export const agentHandlers = {
+  listAgents: async (input, { tx, partyId }) => {
+    const scope = { partyId, status: input.status }
+    const list = { list: 'agents', ...scope }
+    return page(await listAgents(tx, scope, pageRequest(input, list)), list, agentView)
+  },
 
-export const createAgent: Handler<'createAgent'> = async (input, context) => {
-  const { tx, actor, partyId, nowMs, system } = context
-  const { walletId, slug = null } = input
-  const wallet = await (walletId === undefined ? defaultWallet(tx, partyId) : findWallet(tx, partyId, walletId))
-  if (wallet === undefined) {
-    const source = { pointer: '/data/attributes/walletId' }
-    fail('not_found', {
-      detail: walletId === undefined ? 'There is no default wallet.' : `There is no wallet ${walletId}.`,
-      source,
-    })
-  }
-  const row: AgentRow = {
-    id: newId('agt', system, nowMs),
-    partyId,
-    name: input.name,
-    description: input.description ?? null,
-    tags: JSON.stringify(input.tags ?? {}),
-    slug,
-    handle: slug === null ? null : await freeHandle(context, slug, null),
-    limits: limitsColumn(input.limits ?? null),
-    status: 'ACTIVE',
-    createdBy: actor.userId,
-    updatedBy: null,
-    createdAtMs: nowMs,
-    updatedAtMs: null,
-    lastActiveAtMs: null,
-  }
-  // The agent holds on its wallet what its creator has: the rest is given by whoever attaches it with more.
-  const holdings = delegable.filter((permission) => given.holdings([permission]).every((one) => has(actor, one)))
-  await insertAgent(tx, row, wallet.id, holdings)
-  return agentView(row)
-}
+  createAgent: async (input, context) => {
+    const { tx, actor, partyId, nowMs, system } = context
+    const { walletId, slug = null } = input
+    const wallet = await (walletId === undefined ? defaultWallet(tx, partyId) : findWallet(tx, partyId, walletId))
+    if (wallet === undefined) {
+      const source = { pointer: '/data/attributes/walletId' }
+      fail('not_found', {
+        detail: walletId === undefined ? 'There is no default wallet.' : `There is no wallet ${walletId}.`,
+        source,
+      })
+    }
+    const row: AgentRow = {
+      id: newId('agt', system, nowMs),
+      partyId,
+      name: input.name,
+      description: input.description ?? null,
+      tags: JSON.stringify(input.tags ?? {}),
+      slug,
+      handle: slug === null ? null : await freeHandle(context, slug, null),
+      limits: limitsColumn(input.limits ?? null),
+      status: 'ACTIVE',
+      createdBy: actor.userId,
+      updatedBy: null,
+      createdAtMs: nowMs,
+      updatedAtMs: null,
+      lastActiveAtMs: null,
+    }
+    // The agent holds on its wallet what its creator has: the rest is given by whoever attaches it with more.
+    const holdings = delegable.filter((permission) => given.holdings([permission]).every((one) => has(actor, one)))
+    await createAgent(tx, row, wallet.id, holdings)
+    return agentView(row)
+  },
 
-export const getAgent: Handler<'getAgent'> = async ({ agentId }, context) =>
-  agentView(await loadAgent(context, agentId))
+  getAgent: async ({ agentId }, context) => agentView(await loadAgent(context, agentId)),
 
-export const updateAgent: Handler<'updateAgent'> = async ({ agentId, ...input }, context) => {
-  const { tx, actor, nowMs } = context
-  const before = await loadAgent(context, agentId)
-  if (before.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; it cannot be changed.' })
-  const { name, description, tags, slug, limits } = input
-  if (limits !== undefined && isWider(limits, parsedLimits(before))) {
-    requireMayGive(actor, given.higherLimits(), { pointer: '/data/attributes/limits' })
-  }
-  const renamed = slug !== undefined && slug !== before.slug
-  const change = {
-    // The published client may send null, which a name cannot be: it is as if it were left out.
-    ...(name === undefined || name === null ? {} : { name }),
-    ...(description === undefined ? {} : { description }),
-    ...(tags === undefined ? {} : { tags: mergedTags(before.tags, tags) }),
-    ...(renamed ? { slug, handle: await freeHandle(context, slug, agentId) } : {}),
-    ...(limits === undefined ? {} : { limits: limitsColumn(limits) }),
-  }
-  const after: AgentRow = { ...before, ...change, updatedBy: actor.userId, updatedAtMs: nowMs }
-  await update(tx, agentId, { ...change, updatedBy: actor.userId, updatedAtMs: nowMs })
-  return agentView(after)
-}
+  updateAgent: async ({ agentId, ...input }, context) => {
+    const { tx, actor, nowMs } = context
+    const before = await loadAgent(context, agentId)
+    if (before.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; it cannot be changed.' })
+    const { name, description, tags, slug, limits } = input
+    if (limits !== undefined && isWider(limits, parsedLimits(before))) {
+      requireMayGive(actor, given.higherLimits(), { pointer: '/data/attributes/limits' })
+    }
+    const renamed = slug !== undefined && slug !== before.slug
+    const change = {
+      // The published client may send null, which a name cannot be: it is as if it were left out.
+      ...(name === undefined || name === null ? {} : { name }),
+      ...(description === undefined ? {} : { description }),
+      ...(tags === undefined ? {} : { tags: mergedTags(before.tags, tags) }),
+      ...(renamed ? { slug, handle: await freeHandle(context, slug, agentId) } : {}),
+      ...(limits === undefined ? {} : { limits: limitsColumn(limits) }),
+    }
+    const after: AgentRow = { ...before, ...change, updatedBy: actor.userId, updatedAtMs: nowMs }
+    await updateAgent(tx, agentId, { ...change, updatedBy: actor.userId, updatedAtMs: nowMs })
+    return agentView(after)
+  },
 
-/** Deleting a deleted agent answers it as it is. */
-export const deleteAgent: Handler<'deleteAgent'> = async ({ agentId }, context) => {
-  const { tx, actor, nowMs } = context
-  const before = await loadAgent(context, agentId)
-  const meta = { deleted: true } as const
-  if (before.status === 'REVOKED') return { data: agentView(before), meta }
-  // Its handle is free for another agent from now on.
-  const change = { status: 'REVOKED', slug: null, handle: null, updatedBy: actor.userId, updatedAtMs: nowMs } as const
-  await update(tx, agentId, change)
-  await revokeKeysOfAgent(tx, agentId, { revokedAtMs: nowMs, revokedBy: actor.userId })
-  await expireUnusedCards(tx, { agentId }, nowMs)
-  await revokeDelegations(tx, { agentPartyId: before.partyId, agentId }, nowMs)
-  await cancelInvitationsOfAgent(tx, agentId, nowMs)
-  return { data: agentView({ ...before, ...change }), meta }
-}
+  /** Deleting a deleted agent answers it as it is. */
+  deleteAgent: async ({ agentId }, context) => {
+    const { tx, actor, nowMs } = context
+    const before = await loadAgent(context, agentId)
+    const meta = { deleted: true } as const
+    if (before.status === 'REVOKED') return { data: agentView(before), meta }
+    // Its handle is free for another agent from now on.
+    const change = { status: 'REVOKED', slug: null, handle: null, updatedBy: actor.userId, updatedAtMs: nowMs } as const
+    await updateAgent(tx, agentId, change)
+    await revokeKeysOfAgent(tx, agentId, { revokedAtMs: nowMs, revokedBy: actor.userId })
+    await expireUnusedCards(tx, { agentId }, nowMs)
+    await revokeDelegations(tx, { agentPartyId: before.partyId, agentId }, nowMs)
+    await cancelInvitationsOfAgent(tx, agentId, nowMs)
+    return { data: agentView({ ...before, ...change }), meta }
+  },
+} satisfies HandlersOf<typeof agents>
 
 /** An agent of the caller's party. @throws 404 for any other. */
 export async function loadAgent({ tx, partyId }: Context, agentId: string): Promise<AgentRow> {

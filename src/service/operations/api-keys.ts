@@ -1,62 +1,63 @@
 import type { z } from 'zod'
-import type { ApiKey } from '../../../tools/api-keys.ts'
+import type { ApiKey, apiKeys } from '../../../tools/api-keys.ts'
 import { fail } from '../../core/errors.ts'
 import { environmentSegments } from '../../core/operation.ts'
 import { scopes } from '../../core/permissions.ts'
 import { newId, timestamp } from '../../core/system.ts'
 import { given, has, requireMayGive } from '../request/authority.ts'
-import type { Context, Handler } from '../request/handler.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { endKey, findKey, listKeys } from '../store/credentials.ts'
 import { createCredential } from '../store/provision.ts'
 import type { CredentialRow } from '../store/schema/tables.ts'
 import { newCredential } from '../tokens/secrets.ts'
 
-export const createApiKey: Handler<'createApiKey'> = async ({ name, scopes: asked, tags = {} }, context) => {
-  const { tx, actor, partyId, environment, nowMs, system } = context
-  const giving = given.scopesOf(asked ?? scopes.filter((scope) => has(actor, scope)))
-  requireMayGive(actor, giving, { pointer: '/data/attributes/scopes' })
-  const { credential, stored } = newCredential('api_key', environment, system)
-  const row = await createCredential(tx, {
-    ...stored,
-    id: newId('apy', system, nowMs),
-    kind: 'api_key',
-    partyId,
-    agentId: null,
-    name,
-    scopes: JSON.stringify(scopes.filter((scope) => giving.includes(scope))),
-    tags: JSON.stringify(tags),
-    seeded: 0,
-    createdBy: actor.userId,
-    revokedAtMs: null,
-    expiresAtMs: null,
-    createdAtMs: nowMs,
-  })
-  const { attributes, ...view } = apiKeyView(row, context)
-  return { ...view, attributes: { ...attributes, apiKey: credential } }
-}
+export const apiKeyHandlers = {
+  createApiKey: async ({ name, scopes: asked, tags = {} }, context) => {
+    const { tx, actor, partyId, environment, nowMs, system } = context
+    const giving = given.scopesOf(asked ?? scopes.filter((scope) => has(actor, scope)))
+    requireMayGive(actor, giving, { pointer: '/data/attributes/scopes' })
+    const { credential, stored } = newCredential('api_key', environment, system)
+    const row = await createCredential(tx, {
+      ...stored,
+      id: newId('apy', system, nowMs),
+      kind: 'api_key',
+      partyId,
+      agentId: null,
+      name,
+      scopes: JSON.stringify(scopes.filter((scope) => giving.includes(scope))),
+      tags: JSON.stringify(tags),
+      seeded: 0,
+      createdBy: actor.userId,
+      revokedAtMs: null,
+      expiresAtMs: null,
+      createdAtMs: nowMs,
+    })
+    const { attributes, ...view } = apiKeyView(row, context)
+    return { ...view, attributes: { ...attributes, apiKey: credential } }
+  },
 
-export const listApiKeys: Handler<'listApiKeys'> = async (input, context) => {
-  const { tx, partyId } = context
-  const list = { list: 'apiKeys', partyId, status: input.status }
-  const revoked = input.status === undefined ? undefined : input.status === 'REVOKED'
-  const rows = await listKeys(tx, { partyId, kind: 'api_key', revoked }, pageRequest(input, list))
-  return page(rows, list, (row) => apiKeyView(row, context))
-}
+  listApiKeys: async (input, context) => {
+    const { tx, partyId } = context
+    const list = { list: 'apiKeys', partyId, status: input.status }
+    const revoked = input.status === undefined ? undefined : input.status === 'REVOKED'
+    const rows = await listKeys(tx, { partyId, kind: 'api_key', revoked }, pageRequest(input, list))
+    return page(rows, list, (row) => apiKeyView(row, context))
+  },
 
-export const getApiKey: Handler<'getApiKey'> = async ({ keyId }, context) =>
-  apiKeyView(await loadKey(context, keyId), context)
+  getApiKey: async ({ keyId }, context) => apiKeyView(await loadKey(context, keyId), context),
 
-/** Revoking a revoked key answers it as it is. */
-export const revokeApiKey: Handler<'revokeApiKey'> = async ({ keyId }, context) => {
-  const { tx, actor, nowMs } = context
-  const before = await loadKey(context, keyId)
-  const meta = { deleted: true } as const
-  if (before.revokedAtMs !== null) return { data: apiKeyView(before, context), meta }
-  const ending = { revokedAtMs: nowMs, revokedBy: actor.userId, expiresAtMs: before.expiresAtMs }
-  await endKey(tx, before, ending)
-  return { data: apiKeyView({ ...before, ...ending }, context), meta }
-}
+  /** Revoking a revoked key answers it as it is. */
+  revokeApiKey: async ({ keyId }, context) => {
+    const { tx, actor, nowMs } = context
+    const before = await loadKey(context, keyId)
+    const meta = { deleted: true } as const
+    if (before.revokedAtMs !== null) return { data: apiKeyView(before, context), meta }
+    const ending = { revokedAtMs: nowMs, revokedBy: actor.userId, expiresAtMs: before.expiresAtMs }
+    await endKey(tx, before, ending)
+    return { data: apiKeyView({ ...before, ...ending }, context), meta }
+  },
+} satisfies HandlersOf<typeof apiKeys>
 
 async function loadKey({ tx, partyId }: Context, keyId: string): Promise<CredentialRow> {
   const key = await findKey(tx, partyId, 'api_key', keyId)

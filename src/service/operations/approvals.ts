@@ -1,20 +1,14 @@
 import type { z } from 'zod'
-import type { Approval } from '../../../tools/approvals.ts'
+import type { Approval, approvals } from '../../../tools/approvals.ts'
 import { fail } from '../../core/errors.ts'
 import { timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
-import { type Context, type Handler, walletListScope } from '../request/handler.ts'
+import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { nextApprovalStatus, requireMayDecide, requireRecentMfa } from '../rules/approvals.ts'
 import type { LimitReason } from '../rules/limits.ts'
 import { nextPaymentStatus } from '../rules/payments.ts'
-import {
-  listApprovals as approvalsOf,
-  findApproval,
-  findDelegatedApproval,
-  recentMfa,
-  resolveApproval,
-} from '../store/approvals.ts'
+import { findApproval, findDelegatedApproval, listApprovals, recentMfa, resolveApproval } from '../store/approvals.ts'
 import { findAgent } from '../store/counterparties.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { findParty } from '../store/parties.ts'
@@ -28,43 +22,43 @@ import { accountMask, type Beneficiary } from './transfers.ts'
 
 type ApprovalResource = z.output<typeof Approval>
 
-export const listApprovals: Handler<'listApprovals'> = async (input, context) => {
-  const scope = walletListScope(context)
-  const { status } = input
-  const list = { list: 'approvals', ...scope, status }
-  const rows = await approvalsOf(context.tx, scope, status, pageRequest(input, list))
-  const views: ApprovalResource[] = []
-  for (const row of rows.rows) views.push(await view(context.tx, row))
-  return page({ rows: views, lastId: rows.lastId }, list, (approval) => approval)
-}
+export const approvalHandlers = {
+  listApprovals: async (input, context) => {
+    const scope = walletListScope(context)
+    const { status } = input
+    const list = { list: 'approvals', ...scope, status }
+    const rows = await listApprovals(context.tx, scope, status, pageRequest(input, list))
+    const views: ApprovalResource[] = []
+    for (const row of rows.rows) views.push(await view(context.tx, row))
+    return page({ rows: views, lastId: rows.lastId }, list, (approval) => approval)
+  },
 
-export const getApproval: Handler<'getApproval'> = async ({ approvalId }, context) =>
-  view(context.tx, (await load(context, approvalId)).approval)
+  getApproval: async ({ approvalId }, context) => view(context.tx, (await load(context, approvalId)).approval),
 
-export const approveApproval: Handler<'approveApproval'> = async ({ approvalId }, context) => {
-  const { tx, actor, nowMs } = context
-  const { approval, payment, wallet } = await load(context, approvalId)
-  requireMayDecide(actor.actorType, payment.actorType)
-  const status = nextApprovalStatus(approval.status, 'approve')
-  if (actor.userId !== null) {
-    const verifiedAtMs = await recentMfa(tx, actor.userId)
-    const verifyAt = await verifyAddress(context, actor.userId)
-    requireRecentMfa({ amountCents: payment.amountCents, verifiedAtMs, nowMs, verifyAt })
-  }
-  return approve(context, { approval, payment, wallet }, status)
-}
+  approveApproval: async ({ approvalId }, context) => {
+    const { tx, actor, nowMs } = context
+    const { approval, payment, wallet } = await load(context, approvalId)
+    requireMayDecide(actor.actorType, payment.actorType)
+    const status = nextApprovalStatus(approval.status, 'approve')
+    if (actor.userId !== null) {
+      const verifiedAtMs = await recentMfa(tx, actor.userId)
+      const verifyAt = await verifyAddress(context, actor.userId)
+      requireRecentMfa({ amountCents: payment.amountCents, verifiedAtMs, nowMs, verifyAt })
+    }
+    return approve(context, { approval, payment, wallet }, status)
+  },
 
-export const denyApproval: Handler<'denyApproval'> = async ({ approvalId, reason }, context) =>
-  deny(context, await load(context, approvalId), reason)
+  denyApproval: async ({ approvalId, reason }, context) => deny(context, await load(context, approvalId), reason),
 
-/** The sandbox's customers have no credentials: whoever's agent asked decides in the customer's place. */
-export const simulateCustomerApproval: Handler<'simulateCustomerApproval'> = async ({ approvalId }, context) => {
-  const asked = await loadAsked(context, approvalId)
-  return approve(context, asked, nextApprovalStatus(asked.approval.status, 'approve'))
-}
+  /** The sandbox's customers have no credentials: whoever's agent asked decides in the customer's place. */
+  simulateCustomerApproval: async ({ approvalId }, context) => {
+    const asked = await loadAsked(context, approvalId)
+    return approve(context, asked, nextApprovalStatus(asked.approval.status, 'approve'))
+  },
 
-export const simulateCustomerDenial: Handler<'simulateCustomerDenial'> = async ({ approvalId, reason }, context) =>
-  deny(context, await loadAsked(context, approvalId), reason)
+  simulateCustomerDenial: async ({ approvalId, reason }, context) =>
+    deny(context, await loadAsked(context, approvalId), reason),
+} satisfies HandlersOf<typeof approvals>
 
 interface Decided {
   approval: ApprovalRow

@@ -1,9 +1,9 @@
 import type { z } from 'zod'
-import type { CardTransaction } from '../../../tools/card-transactions.ts'
+import type { CardTransaction, cardTransactions } from '../../../tools/card-transactions.ts'
 import { fail } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
-import { type Context, cardScope, type Handler, walletListScope } from '../request/handler.ts'
+import { type Context, cardScope, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { type DeclineCode, declineDetails, declineReason } from '../rules/agent-cards.ts'
 import { capture, holdLifetimeMs, refund, release } from '../rules/card-purchases.ts'
@@ -12,8 +12,8 @@ import { markAgentCardUsed } from '../store/agent-cards.ts'
 import {
   findCardTransaction,
   insertCardTransaction,
+  listCardTransactions,
   replaceCardTransaction,
-  listCardTransactions as transactionsOf,
 } from '../store/card-transactions.ts'
 import type { CardTransactionRow, WalletRow } from '../store/schema/tables.ts'
 import { findWallet, post } from '../store/wallets.ts'
@@ -23,103 +23,105 @@ import { requirePurchaseWithinLimits } from './spending-limits.ts'
 /** The merchant at which an authorization is accepted first and resolved only when it is repeated. */
 const unresolvedMerchant = 'Sandbox Unresolved'
 
-export const getCardTransaction: Handler<'getCardTransaction'> = async ({ cardTransactionId }, context) =>
-  transactionView((await loadTransaction(context, cardTransactionId)).transaction)
+export const cardTransactionHandlers = {
+  getCardTransaction: async ({ cardTransactionId }, context) =>
+    transactionView((await loadTransaction(context, cardTransactionId)).transaction),
 
-export const listCardTransactions: Handler<'listCardTransactions'> = async (input, context) => {
-  const scope = walletListScope(context)
-  const filter = { cardId: input.cardId, status: input.status }
-  const list = { list: 'cardTransactions', ...scope, ...filter }
-  return page(await transactionsOf(context.tx, scope, filter, pageRequest(input, list)), list, transactionView)
-}
+  listCardTransactions: async (input, context) => {
+    const scope = walletListScope(context)
+    const filter = { cardId: input.cardId, status: input.status }
+    const list = { list: 'cardTransactions', ...scope, ...filter }
+    return page(await listCardTransactions(context.tx, scope, filter, pageRequest(input, list)), list, transactionView)
+  },
 
-export const simulateCardAuthorization: Handler<'simulateCardAuthorization'> = async (input, context) => {
-  const { tx, actor, instanceId, nowMs, system, attempt } = context
-  const card = await loadCard(context, input.cardId)
-  if (input.merchant.name === unresolvedMerchant && attempt === 'first') {
-    const detail =
-      'The simulation was accepted but is not resolved yet. Repeat the request with the same Idempotency-Key.'
-    fail('service_unavailable', { detail, retryable: true })
-  }
-  const wallet = await loadWallet(context, card.walletId)
-  const amountCents = input.amount
-  // A wallet that is frozen has nothing to spend: it has no decline code of its own (docs/service.md#card-declines).
-  const availableCents = wallet.status === 'active' ? wallet.availableCents : 0
-  const declineCode = declineReason({ card, amountCents, availableCents, nowMs })
-  const approved = declineCode === null
-  if (approved) await requirePurchaseWithinLimits(tx, card, amountCents, nowMs)
-  const row: CardTransactionRow = {
-    id: newId('cit', system, nowMs),
-    partyId: card.partyId,
-    walletId: card.walletId,
-    cardId: card.id,
-    kind: 'purchase',
-    purchaseId: null,
-    merchantName: input.merchant.name,
-    amountCents,
-    currency: input.currency,
-    status: approved ? 'authorized' : 'declined',
-    declineCode,
-    heldCents: approved ? amountCents : 0,
-    capturedCents: 0,
-    refundedCents: 0,
-    holdExpiresAtMs: approved ? nowMs + holdLifetimeMs : null,
-    agentId: actor.agentId,
-    instanceId,
-    version: 1,
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
-  }
-  await insertCardTransaction(tx, row)
-  if (approved) {
-    await markAgentCardUsed(tx, card, nowMs)
-    await post(tx, system, wallet, authorized(wallet.id, amountCents), { nowMs, sourceId: row.id })
-  }
-  return transactionView(row)
-}
+  simulateCardAuthorization: async (input, context) => {
+    const { tx, actor, instanceId, nowMs, system, attempt } = context
+    const card = await loadCard(context, input.cardId)
+    if (input.merchant.name === unresolvedMerchant && attempt === 'first') {
+      const detail =
+        'The simulation was accepted but is not resolved yet. Repeat the request with the same Idempotency-Key.'
+      fail('service_unavailable', { detail, retryable: true })
+    }
+    const wallet = await loadWallet(context, card.walletId)
+    const amountCents = input.amount
+    // A wallet that is frozen has nothing to spend: it has no decline code of its own (docs/service.md#card-declines).
+    const availableCents = wallet.status === 'active' ? wallet.availableCents : 0
+    const declineCode = declineReason({ card, amountCents, availableCents, nowMs })
+    const approved = declineCode === null
+    if (approved) await requirePurchaseWithinLimits(tx, card, amountCents, nowMs)
+    const row: CardTransactionRow = {
+      id: newId('cit', system, nowMs),
+      partyId: card.partyId,
+      walletId: card.walletId,
+      cardId: card.id,
+      kind: 'purchase',
+      purchaseId: null,
+      merchantName: input.merchant.name,
+      amountCents,
+      currency: input.currency,
+      status: approved ? 'authorized' : 'declined',
+      declineCode,
+      heldCents: approved ? amountCents : 0,
+      capturedCents: 0,
+      refundedCents: 0,
+      holdExpiresAtMs: approved ? nowMs + holdLifetimeMs : null,
+      agentId: actor.agentId,
+      instanceId,
+      version: 1,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    }
+    await insertCardTransaction(tx, row)
+    if (approved) {
+      await markAgentCardUsed(tx, card, nowMs)
+      await post(tx, system, wallet, authorized(wallet.id, amountCents), { nowMs, sourceId: row.id })
+    }
+    return transactionView(row)
+  },
 
-export const simulateCardCapture: Handler<'simulateCardCapture'> = async (input, context) => {
-  const { transaction, wallet } = await loadTransaction(context, input.cardTransactionId)
-  const after = capture(transaction, input.amount)
-  return save(context, wallet, transaction, after, captured(wallet.id, transaction.heldCents, after.capturedCents))
-}
+  simulateCardCapture: async (input, context) => {
+    const { transaction, wallet } = await loadTransaction(context, input.cardTransactionId)
+    const after = capture(transaction, input.amount)
+    return save(context, wallet, transaction, after, captured(wallet.id, transaction.heldCents, after.capturedCents))
+  },
 
-export const simulateCardReversal: Handler<'simulateCardReversal'> = async ({ cardTransactionId }, context) => {
-  const { transaction, wallet } = await loadTransaction(context, cardTransactionId)
-  const after = release(transaction, 'reverse')
-  return save(context, wallet, transaction, after, released(wallet.id, transaction.heldCents))
-}
+  simulateCardReversal: async ({ cardTransactionId }, context) => {
+    const { transaction, wallet } = await loadTransaction(context, cardTransactionId)
+    const after = release(transaction, 'reverse')
+    return save(context, wallet, transaction, after, released(wallet.id, transaction.heldCents))
+  },
 
-export const simulateCardExpiration: Handler<'simulateCardExpiration'> = async ({ cardTransactionId }, context) => {
-  const { transaction, wallet } = await loadTransaction(context, cardTransactionId)
-  const after = release(transaction, 'expire')
-  return save(context, wallet, transaction, after, released(wallet.id, transaction.heldCents))
-}
+  simulateCardExpiration: async ({ cardTransactionId }, context) => {
+    const { transaction, wallet } = await loadTransaction(context, cardTransactionId)
+    const after = release(transaction, 'expire')
+    return save(context, wallet, transaction, after, released(wallet.id, transaction.heldCents))
+  },
 
-export const simulateCardRefund: Handler<'simulateCardRefund'> = async (input, context) => {
-  const { tx, actor, instanceId, nowMs, system } = context
-  const { transaction, wallet } = await loadTransaction(context, input.cardTransactionId)
-  const after = refund(transaction, input.amount)
-  const row: CardTransactionRow = {
-    ...transaction,
-    id: newId('cit', system, nowMs),
-    kind: 'refund',
-    purchaseId: transaction.id,
-    amountCents: input.amount,
-    status: 'refunded',
-    capturedCents: 0,
-    refundedCents: 0,
-    agentId: actor.agentId,
-    instanceId,
-    version: 1,
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
-  }
-  await insertCardTransaction(tx, row)
-  await replaceCardTransaction(tx, transaction, { ...after, updatedAtMs: nowMs })
-  await post(tx, system, wallet, refunded(wallet.id, input.amount), { nowMs, sourceId: row.id })
-  return transactionView(row)
-}
+  simulateCardRefund: async (input, context) => {
+    const { tx, actor, instanceId, nowMs, system } = context
+    const { transaction, wallet } = await loadTransaction(context, input.cardTransactionId)
+    const after = refund(transaction, input.amount)
+    const row: CardTransactionRow = {
+      ...transaction,
+      id: newId('cit', system, nowMs),
+      kind: 'refund',
+      purchaseId: transaction.id,
+      amountCents: input.amount,
+      status: 'refunded',
+      capturedCents: 0,
+      refundedCents: 0,
+      agentId: actor.agentId,
+      instanceId,
+      version: 1,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    }
+    await insertCardTransaction(tx, row)
+    await replaceCardTransaction(tx, transaction, { ...after, updatedAtMs: nowMs })
+    await post(tx, system, wallet, refunded(wallet.id, input.amount), { nowMs, sourceId: row.id })
+    return transactionView(row)
+  },
+} satisfies HandlersOf<typeof cardTransactions>
 
 /** Writes a purchase's new state and the posting that goes with it. */
 async function save(

@@ -1,8 +1,12 @@
 import type { z } from 'zod'
-import type { AgentDelegationInvitation, CustomerInvitationGroup } from '../../../tools/customer-invitations.ts'
+import type {
+  AgentDelegationInvitation,
+  CustomerInvitationGroup,
+  customerInvitations,
+} from '../../../tools/customer-invitations.ts'
 import { fail } from '../../core/errors.ts'
 import { timestamp } from '../../core/system.ts'
-import type { Context, Handler } from '../request/handler.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { defaultInvitationDays } from '../rules/customer-invitations.ts'
 import {
@@ -17,35 +21,37 @@ import type { PartyRow } from '../store/schema/tables.ts'
 import { invitationUrls } from './invitation-answers.ts'
 import { expiry, inviteAll, loadAgents, uniqueRecipients } from './inviting.ts'
 
-export const createCustomerInvitation: Handler<'createCustomerInvitation'> = async (input, context) => {
-  const ids = input.agents.map(({ agentId }) => agentId)
-  const agents = await loadAgents(context, ids, (index) => `agents/${index}/agentId`)
-  const asked = agents.map((agent, index) => {
-    const { permissions = [], limits } = input.agents[index] ?? {}
-    return { agent, permissions, limits }
-  })
-  const recipients = uniqueRecipients(input.recipients)
-  const { message, tags } = input
-  const expiresAtMs = expiry(input.expiresAt, context.nowMs, defaultInvitationDays)
-  const { invitations, ...meta } = await inviteAll(context, recipients, asked, { message, tags, expiresAtMs })
-  return { data: await invitationViews(context, invitations), meta }
-}
+export const customerInvitationHandlers = {
+  createCustomerInvitation: async (input, context) => {
+    const ids = input.agents.map(({ agentId }) => agentId)
+    const agents = await loadAgents(context, ids, (index) => `agents/${index}/agentId`)
+    const asked = agents.map((agent, index) => {
+      const { permissions = [], limits } = input.agents[index] ?? {}
+      return { agent, permissions, limits }
+    })
+    const recipients = uniqueRecipients(input.recipients)
+    const { message, tags } = input
+    const expiresAtMs = expiry(input.expiresAt, context.nowMs, defaultInvitationDays)
+    const { invitations, ...meta } = await inviteAll(context, recipients, asked, { message, tags, expiresAtMs })
+    return { data: await invitationViews(context, invitations), meta }
+  },
 
-export const listCustomerInvitations: Handler<'listCustomerInvitations'> = async (input, context) => {
-  const { tx, actor, publicUrl } = context
-  const scope = { partyId: actor.partyId, agentId: actor.agentId }
-  const list = { list: 'customerInvitations', ...scope }
-  const groups = await listInvitationGroups(tx, scope, pageRequest(input, list))
-  const recipients = groups.rows.map((group) => firstOf(group).recipient)
-  const customers = await customersAmong(tx, scope, recipients)
-  const urlOf = await invitationUrls(tx, publicUrl)
-  return page(groups, list, (group) => groupView(group, customers, urlOf))
-}
+  listCustomerInvitations: async (input, context) => {
+    const { tx, actor, publicUrl } = context
+    const scope = { partyId: actor.partyId, agentId: actor.agentId }
+    const list = { list: 'customerInvitations', ...scope }
+    const groups = await listInvitationGroups(tx, scope, pageRequest(input, list))
+    const recipients = groups.rows.map((group) => firstOf(group).recipient)
+    const customers = await customersAmong(tx, scope, recipients)
+    const urlOf = await invitationUrls(tx, publicUrl)
+    return page(groups, list, (group) => groupView(group, customers, urlOf))
+  },
 
-export const revokeCustomerInvitation: Handler<'revokeCustomerInvitation'> = async ({ invitationId }, context) => ({
-  data: await revoke(context, invitationId),
-  meta: { deleted: true },
-})
+  revokeCustomerInvitation: async ({ invitationId }, context) => ({
+    data: await revoke(context, invitationId),
+    meta: { deleted: true },
+  }),
+} satisfies HandlersOf<typeof customerInvitations>
 
 /** Takes back a pending invitation. @throws 404, 409. */
 export async function revoke(context: Context, invitationId: string) {

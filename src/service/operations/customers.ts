@@ -1,40 +1,76 @@
 import type { z } from 'zod'
-import type { Customer } from '../../../tools/customers.ts'
-import { fail } from '../../core/errors.ts'
-import { timestamp } from '../../core/system.ts'
-import type { Context, Handler } from '../request/handler.ts'
+import type { Customer, customers } from '../../../tools/customers.ts'
+import { fail, failAttribute } from '../../core/errors.ts'
+import { newId, timestamp } from '../../core/system.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import { revokeDelegations } from '../store/delegations.ts'
-import { type CustomerRecord, listCustomers as customersOf, findCustomer } from '../store/parties.ts'
+import { defaultInvitationDays } from '../rules/customer-invitations.ts'
+import type { InvitationRecord } from '../store/customer-invitations.ts'
+import { partyOfRecipient, revokeDelegations } from '../store/delegations.ts'
+import { type CustomerRecord, findCustomer, listCustomers } from '../store/parties.ts'
+import { invitationView, invitationViews, loadInvitation } from './customer-invitations.ts'
+import {
+  acceptInvitation,
+  declineInvitation,
+  invitedParty,
+  joinAsTestCustomer,
+  recipientOf,
+} from './invitation-answers.ts'
+import { expiry, inviteAll, loadAgents } from './inviting.ts'
 
 type CustomerResource = z.output<typeof Customer>
 type Limits = CustomerResource['attributes']['agents'][number]['limits']
 
-export const listCustomers: Handler<'listCustomers'> = async (input, { tx, actor }) => {
-  const scope = { partyId: actor.partyId, agentId: actor.agentId, status: input.status }
-  const list = { list: 'customers', ...scope }
-  return page(await customersOf(tx, scope, pageRequest(input, list)), list, customerView)
-}
+/** Send and view payments, view wallets: what a test customer is asked for unless it is said. */
+const usualPermissions = ['payments.create', 'payments.read', 'wallets.read'] as const
 
-export const getCustomer: Handler<'getCustomer'> = async ({ customerId }, context) =>
-  customerView(await loadCustomer(context, customerId))
+export const customerHandlers = {
+  listCustomers: async (input, { tx, actor }) => {
+    const scope = { partyId: actor.partyId, agentId: actor.agentId, status: input.status }
+    const list = { list: 'customers', ...scope }
+    return page(await listCustomers(tx, scope, pageRequest(input, list)), list, customerView)
+  },
 
-export const removeCustomer: Handler<'removeCustomer'> = async ({ customerId }, context) => ({
-  data: await disconnect(context, customerId),
-  meta: { deleted: true },
-})
+  getCustomer: async ({ customerId }, context) => customerView(await loadCustomer(context, customerId)),
 
-export const removeCustomerAgent: Handler<'removeCustomerAgent'> = async (input, context) =>
-  dropAgent(context, input.customerId, input.agentId)
+  removeCustomer: async ({ customerId }, context) => ({
+    data: await disconnect(context, customerId),
+    meta: { deleted: true },
+  }),
 
-/** The customer does by itself what the developer can do too; to the agent it is the same. */
-export const simulateAgentRevocation: Handler<'simulateAgentRevocation'> = async (input, context) =>
-  dropAgent(context, input.customerId, input.agentId)
+  removeCustomerAgent: async (input, context) => dropAgent(context, input.customerId, input.agentId),
 
-export const simulateCustomerDisconnection: Handler<'simulateCustomerDisconnection'> = async (input, context) => ({
-  data: await disconnect(context, input.customerId),
-  meta: { deleted: true },
-})
+  simulateCustomerInvitation: async (input, context) => {
+    const { system, nowMs } = context
+    const agents = await loadAgents(context, input.agentIds, (index) => `agentIds/${index}`)
+    const partyId = newId('pty', system, nowMs)
+    const { handle, email } = await joinAsTestCustomer(context, partyId, input.type)
+    const asked = agents.map((agent) => ({ agent, permissions: input.permissions ?? usualPermissions }))
+    const terms = { message: input.message, expiresAtMs: expiry(undefined, nowMs, defaultInvitationDays) }
+    const { invitations } = await inviteAll(context, [{ type: 'email', value: email }], asked, terms)
+    return {
+      data: await invitationViews(context, invitations),
+      meta: { customer: { partyId, handle: `@${handle}`, partyType: input.type } },
+    }
+  },
+
+  simulateInvitationAcceptance: async (input, context) => {
+    const invitation = await loadAddressed(context, input)
+    const customer = await invitedParty(context, invitation)
+    return invitationView(context, await acceptInvitation(context, invitation, customer))
+  },
+
+  simulateInvitationDecline: async (input, context) =>
+    invitationView(context, await declineInvitation(context, await loadAddressed(context, input))),
+
+  /** The customer does by itself what the developer can do too; to the agent it is the same. */
+  simulateAgentRevocation: async (input, context) => dropAgent(context, input.customerId, input.agentId),
+
+  simulateCustomerDisconnection: async (input, context) => ({
+    data: await disconnect(context, input.customerId),
+    meta: { deleted: true },
+  }),
+} satisfies HandlersOf<typeof customers>
 
 /** A customer that is disconnected already is answered as it is. */
 async function disconnect(context: Context, customerId: string): Promise<CustomerResource> {
@@ -96,4 +132,17 @@ function customerView({ party, delegations }: CustomerRecord): CustomerResource 
       })),
     },
   }
+}
+
+/** The invitation, if it is to the party that is to answer it; whether another one exists is not told. */
+async function loadAddressed(
+  context: Context,
+  { invitationId, partyId }: { invitationId: string; partyId?: string | undefined },
+): Promise<InvitationRecord> {
+  const invitation = await loadInvitation(context, invitationId)
+  if (partyId === undefined) return invitation
+  const invited = await partyOfRecipient(context.tx, recipientOf(invitation))
+  if (invited?.id !== partyId)
+    failAttribute('partyId', 'partyId must be the party that the invitation is addressed to.')
+  return invitation
 }

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
-import type { InvitationLink } from '../../../tools/invitation-links.ts'
+import type { InvitationLink, invitationLinks } from '../../../tools/invitation-links.ts'
 import { fail, failAttribute, show } from '../../core/errors.ts'
 import { newId, newSecret, parseTimestamp, timestamp } from '../../core/system.ts'
-import type { Context, Handler } from '../request/handler.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { type ProposedAgent, revokedLink } from '../rules/invitation-links.ts'
 import { changeLinkStatus, findLink, insertLink, listLinks } from '../store/invitation-links.ts'
@@ -10,55 +10,56 @@ import type { InvitationLinkRow } from '../store/schema/invitation-links-schema.
 import { hashOfToken } from './invitation-answers.ts'
 import { loadAgents, requireMayAskFor } from './inviting.ts'
 
-export const createInvitationLink: Handler<'createInvitationLink'> = async (input, context) => {
-  const { tx, partyId, system, nowMs, publicUrl } = context
-  const ids = input.proposedAgents.map(({ agentId }) => agentId)
-  await loadAgents(context, ids, (index) => `proposedAgents/${index}/agentId`)
-  requireMayAskFor(context, input.proposedAgents)
-  const proposedAgents = input.proposedAgents.map(
-    ({ agentId, permissions, limits = null }): ProposedAgent => ({
-      agentId,
-      permissions: [...new Set(permissions)],
-      limits,
-    }),
-  )
-  const token = newSecret(system)
-  const row = {
-    id: newId('ivl', system, nowMs),
-    partyId,
-    name: input.name,
-    proposedAgents: JSON.stringify(proposedAgents),
-    status: 'ACTIVE',
-    tags: JSON.stringify(input.tags ?? {}),
-    tokenHash: hashOfToken(token),
-    maskedToken: `${token.slice(0, 4)}…${token.slice(-4)}`,
-    version: 1,
-    expiresAtMs: expiry(input.expiresAt, nowMs),
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
-  } as const
-  await insertLink(tx, row)
-  const { attributes, ...view } = linkView(row)
-  const { maskedToken, ...rest } = attributes
-  return { ...view, attributes: { ...rest, token, url: `${publicUrl()}/connect/links/${token}` } }
-}
+export const invitationLinkHandlers = {
+  listInvitationLinks: async (input, { tx, partyId }) => {
+    const scope = { partyId, status: input.statusFilter }
+    const list = { list: 'invitationLinks', ...scope }
+    return page(await listLinks(tx, scope, pageRequest(input, list)), list, linkView)
+  },
 
-export const listInvitationLinks: Handler<'listInvitationLinks'> = async (input, { tx, partyId }) => {
-  const scope = { partyId, status: input.statusFilter }
-  const list = { list: 'invitationLinks', ...scope }
-  return page(await listLinks(tx, scope, pageRequest(input, list)), list, linkView)
-}
+  createInvitationLink: async (input, context) => {
+    const { tx, partyId, system, nowMs, publicUrl } = context
+    const ids = input.proposedAgents.map(({ agentId }) => agentId)
+    await loadAgents(context, ids, (index) => `proposedAgents/${index}/agentId`)
+    requireMayAskFor(context, input.proposedAgents)
+    const proposedAgents = input.proposedAgents.map(
+      ({ agentId, permissions, limits = null }): ProposedAgent => ({
+        agentId,
+        permissions: [...new Set(permissions)],
+        limits,
+      }),
+    )
+    const token = newSecret(system)
+    const row = {
+      id: newId('ivl', system, nowMs),
+      partyId,
+      name: input.name,
+      proposedAgents: JSON.stringify(proposedAgents),
+      status: 'ACTIVE',
+      tags: JSON.stringify(input.tags ?? {}),
+      tokenHash: hashOfToken(token),
+      maskedToken: `${token.slice(0, 4)}…${token.slice(-4)}`,
+      version: 1,
+      expiresAtMs: expiry(input.expiresAt, nowMs),
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    } as const
+    await insertLink(tx, row)
+    const { attributes, ...view } = linkView(row)
+    const { maskedToken, ...rest } = attributes
+    return { ...view, attributes: { ...rest, token, url: `${publicUrl()}/connect/links/${token}` } }
+  },
 
-export const getInvitationLink: Handler<'getInvitationLink'> = async ({ linkId }, context) =>
-  linkView(await loadLink(context, linkId))
+  getInvitationLink: async ({ linkId }, context) => linkView(await loadLink(context, linkId)),
 
-export const revokeInvitationLink: Handler<'revokeInvitationLink'> = async ({ linkId }, context) => {
-  const { tx, partyId, nowMs } = context
-  // Whoever is joining by it at the moment either did so before, or finds it revoked.
-  await tx.lock(`party ${partyId}`)
-  const before = await loadLink(context, linkId)
-  return linkView(await changeLinkStatus(tx, before, revokedLink(before.status), nowMs))
-}
+  revokeInvitationLink: async ({ linkId }, context) => {
+    const { tx, partyId, nowMs } = context
+    // Whoever is joining by it at the moment either did so before, or finds it revoked.
+    await tx.lock(`party ${partyId}`)
+    const before = await loadLink(context, linkId)
+    return linkView(await changeLinkStatus(tx, before, revokedLink(before.status), nowMs))
+  },
+} satisfies HandlersOf<typeof invitationLinks>
 
 async function loadLink({ tx, partyId }: Context, id: string): Promise<InvitationLinkRow> {
   const link = await findLink(tx, partyId, id)

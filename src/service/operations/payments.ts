@@ -1,70 +1,96 @@
 import type { z } from 'zod'
-import type { Payment } from '../../../tools/payments.ts'
+import type { Payment, payments } from '../../../tools/payments.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
-import { newSecret, sha256, timestamp } from '../../core/system.ts'
+import { newId, newSecret, sha256, timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
-import { type Context, type Handler, walletListScope } from '../request/handler.ts'
+import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { nextApprovalStatus } from '../rules/approvals.ts'
-import { released } from '../rules/ledger.ts'
+import { claimed, released } from '../rules/ledger.ts'
 import { nextPaymentStatus } from '../rules/payments.ts'
 import { findApprovalOf, resolveApproval } from '../store/approvals.ts'
-import { findPayment, listPayments as paymentsOf, replacePayment } from '../store/payments.ts'
+import { findPartyByAddress } from '../store/counterparties.ts'
+import { findPayment, listPayments, replacePayment } from '../store/payments.ts'
+import { createParty } from '../store/provision.ts'
 import type { PaymentRow } from '../store/schema/payment-tables.ts'
+import type { WalletRow } from '../store/schema/tables.ts'
 import { findTransaction } from '../store/transactions.ts'
-import { findWallet, post } from '../store/wallets.ts'
+import { defaultWallet, findWallet, post, postBetween } from '../store/wallets.ts'
 import { resolveCounterparty } from './counterparty.ts'
-import { payingWallet, send } from './money-movement.ts'
+import { arrived, payingWallet, send } from './money-movement.ts'
 
-export const createPayment: Handler<'createPayment'> = async (input, context) => {
-  const { tx, partyId, system, publicUrl } = context
-  const wallet = await payingWallet(context, input.walletId)
-  const recipient = await resolveCounterparty(tx, input.counterparty)
-  if (recipient.recipientPartyId === partyId) {
-    failAttribute('counterparty/value', 'counterparty.value is the account that pays: it cannot pay itself.')
-  }
-  const token = recipient.claimant === null ? null : newSecret(system)
-  const payment = await send(context, wallet, {
-    kind: 'payment',
-    amountCents: input.amount,
-    currency: input.currency,
-    description: input.description ?? null,
-    tags: JSON.stringify(input.tags ?? {}),
-    claimTokenHash: token === null ? null : sha256(token),
-    ...recipient,
-  })
-  const view = paymentView(payment, partyId)
-  const claimLink = token === null ? null : `${publicUrl()}/claim/${token}`
-  return { ...view, attributes: { ...view.attributes, claimLink } }
-}
+export const paymentHandlers = {
+  createPayment: async (input, context) => {
+    const { tx, partyId, system, publicUrl } = context
+    const wallet = await payingWallet(context, input.walletId)
+    const recipient = await resolveCounterparty(tx, input.counterparty)
+    if (recipient.recipientPartyId === partyId) {
+      failAttribute('counterparty/value', 'counterparty.value is the account that pays: it cannot pay itself.')
+    }
+    const token = recipient.claimant === null ? null : newSecret(system)
+    const payment = await send(context, wallet, {
+      kind: 'payment',
+      amountCents: input.amount,
+      currency: input.currency,
+      description: input.description ?? null,
+      tags: JSON.stringify(input.tags ?? {}),
+      claimTokenHash: token === null ? null : sha256(token),
+      ...recipient,
+    })
+    const view = paymentView(payment, partyId)
+    const claimLink = token === null ? null : `${publicUrl()}/claim/${token}`
+    return { ...view, attributes: { ...view.attributes, claimLink } }
+  },
 
-export const getPayment: Handler<'getPayment'> = async ({ paymentId }, context) =>
-  paymentView((await loadReceived(context, paymentId)) ?? (await loadSent(context, paymentId)), context.partyId)
+  getPayment: async ({ paymentId }, context) =>
+    paymentView((await loadReceived(context, paymentId)) ?? (await loadSent(context, paymentId)), context.partyId),
 
-export const listPayments: Handler<'listPayments'> = async (input, context) => {
-  const scope = walletListScope(context)
-  const list = { list: 'payments', ...scope }
-  const rows = await paymentsOf(context.tx, scope, pageRequest(input, list))
-  return page(rows, list, (row) => paymentView(row, context.partyId))
-}
+  listPayments: async (input, context) => {
+    const scope = walletListScope(context)
+    const list = { list: 'payments', ...scope }
+    const rows = await listPayments(context.tx, scope, pageRequest(input, list))
+    return page(rows, list, (row) => paymentView(row, context.partyId))
+  },
 
-export const cancelPayment: Handler<'cancelPayment'> = async ({ paymentId }, context) => {
-  const { tx, system, partyId, nowMs } = context
-  const before = await loadSent(context, paymentId)
-  const status = nextPaymentStatus(before.status, 'cancel')
-  if (before.heldCents > 0) {
-    const wallet = await findWallet(tx, partyId, before.walletId)
-    if (wallet === undefined) throw new Error(`Bug: the wallet ${before.walletId} of a payment is gone.`)
-    await post(tx, system, wallet, released(wallet.id, before.heldCents), { nowMs, sourceId: before.id })
-  }
-  const approval = await findApprovalOf(tx, before.id)
-  if (approval?.status === 'pending') {
-    const canceled = nextApprovalStatus(approval.status, 'cancel')
-    await resolveApproval(tx, approval, { status: canceled, denialReason: null, nowMs })
-  }
-  const after = await replacePayment(tx, before, { ...before, status, heldCents: 0, updatedAtMs: nowMs })
-  return paymentView(after, partyId)
-}
+  cancelPayment: async ({ paymentId }, context) => {
+    const { tx, system, partyId, nowMs } = context
+    const before = await loadSent(context, paymentId)
+    const status = nextPaymentStatus(before.status, 'cancel')
+    if (before.heldCents > 0) {
+      const wallet = await findWallet(tx, partyId, before.walletId)
+      if (wallet === undefined) throw new Error(`Bug: the wallet ${before.walletId} of a payment is gone.`)
+      await post(tx, system, wallet, released(wallet.id, before.heldCents), { nowMs, sourceId: before.id })
+    }
+    const approval = await findApprovalOf(tx, before.id)
+    if (approval?.status === 'pending') {
+      const canceled = nextApprovalStatus(approval.status, 'cancel')
+      await resolveApproval(tx, approval, { status: canceled, denialReason: null, nowMs })
+    }
+    const after = await replacePayment(tx, before, { ...before, status, heldCents: 0, updatedAtMs: nowMs })
+    return paymentView(after, partyId)
+  },
+
+  /** The recipient joins, unless somebody with that address has meanwhile, and takes what was put aside. */
+  simulatePaymentClaim: async ({ paymentId }, context) => {
+    const { tx, system, nowMs } = context
+    const before = await loadSentBy(context, paymentId)
+    const status = nextPaymentStatus(before.status, 'claim')
+    const from = await findWallet(tx, before.partyId, before.walletId)
+    if (from === undefined) throw new Error(`Bug: the wallet ${before.walletId} of a payment is gone.`)
+    const to = await claimantsWallet(context, before)
+    const posting = claimed(from.id, to.id, before.heldCents)
+    await postBetween(tx, system, [from, to], [{ posting, nowMs, sourceId: before.id }])
+    const after = await replacePayment(tx, before, {
+      ...before,
+      status,
+      heldCents: 0,
+      recipientPartyId: to.partyId,
+      transactionId: await arrived(context, before, to),
+      updatedAtMs: nowMs,
+    })
+    return paymentView(after, before.partyId)
+  },
+} satisfies HandlersOf<typeof payments>
 
 /** A payment as one of its parties sees it: the recipient is not told what the sender noted, or in which run. */
 export function paymentView(row: PaymentRow, viewerPartyId: string): z.output<typeof Payment> {
@@ -116,4 +142,29 @@ async function loadReceived(context: Context, id: string): Promise<PaymentRow | 
   if (typeof walletId !== 'string') throw new Error(`Bug: the payment ${id} arrived nowhere.`)
   await requireHeldOnWallet(tx, actor, operation, { id: walletId, partyId })
   return payment
+}
+
+/** The party's own, or an agent's own on behalf of a customer. */
+async function loadSentBy({ tx, actor }: Context, id: string): Promise<PaymentRow> {
+  const payment = await findPayment(tx, id)
+  const own = payment?.partyId === actor.partyId || (actor.agentId !== null && payment?.agentId === actor.agentId)
+  if (payment?.kind !== 'payment' || !own) fail('not_found', { detail: `There is no payment ${id}.` })
+  return payment
+}
+
+async function claimantsWallet({ tx, system, nowMs }: Context, payment: PaymentRow): Promise<WalletRow> {
+  const { claimant } = payment
+  if (claimant === null) throw new Error(`Bug: the payment ${payment.id} waits for nobody.`)
+  // Two payments to one address that are claimed at once make one party.
+  await tx.lock(`claimant ${claimant}`)
+  const type = claimant.includes('@') ? 'email' : 'phone'
+  const known = await findPartyByAddress(tx, type, claimant)
+  if (known === undefined) {
+    const address = type === 'email' ? { email: claimant } : { email: null, phone: claimant }
+    const party = { partyType: 'PERSON', displayName: claimant, issuedCardsEnabled: 1, createdAtMs: nowMs } as const
+    return createParty(tx, system, { ...party, ...address, id: newId('pty', system, nowMs) }, 0)
+  }
+  const wallet = known.id === payment.partyId ? undefined : await defaultWallet(tx, known.id)
+  if (wallet?.status !== 'active') fail('conflict', { detail: 'The recipient cannot be paid now.' })
+  return wallet
 }

@@ -1,22 +1,25 @@
+import type { sandboxClock } from '../../../tools/sandbox-clock.ts'
 import { failAttribute, show } from '../../core/errors.ts'
 import { parseTimestamp, timestamp } from '../../core/system.ts'
 import { settle, settledNow } from '../request/due.ts'
-import type { Handler } from '../request/handler.ts'
+import type { HandlersOf } from '../request/handler.ts'
 import { moveClock } from '../store/clock.ts'
 
-export const getSandboxClock: Handler<'getSandboxClock'> = async (_input, { nowMs }) => clockView(nowMs)
+export const sandboxClockHandlers = {
+  getSandboxClock: async (_input, { nowMs }) => clockView(nowMs),
 
-export const advanceSandboxClock: Handler<'advanceSandboxClock'> = async ({ seconds, to }, { tx, system }) => {
-  // Two advances at once move the clock one after the other.
-  await tx.lock('clock')
-  const nowMs = await settledNow(tx, system)
-  const targetMs = target(nowMs, seconds, to)
-  if (targetMs > lastMs)
-    failAttribute(to === undefined ? 'seconds' : 'to', "The sandbox's clock ends with the year 9995.")
-  await moveClock(tx, targetMs - nowMs)
-  await settle(tx, system, targetMs)
-  return clockView(targetMs)
-}
+  advanceSandboxClock: async ({ seconds, to }, { tx, system }) => {
+    // Two advances at once move the clock one after the other.
+    await tx.lock('clock')
+    const nowMs = await settledNow(tx, system)
+    const targetMs = target(nowMs, seconds, to)
+    if (targetMs > lastMs)
+      failAttribute(to === undefined ? 'seconds' : 'to', "The sandbox's clock ends with the year 9995.")
+    await moveClock(tx, targetMs - nowMs)
+    await settle(tx, system, targetMs)
+    return clockView(targetMs)
+  },
+} satisfies HandlersOf<typeof sandboxClock>
 
 /** Ten years, as far as `seconds` goes too: a bound on what one call can make due. */
 const longestMs = 316_224_000_000

@@ -1,11 +1,12 @@
 import type { z } from 'zod'
-import type { Subscription } from '../../../tools/subscriptions.ts'
+import type { Subscription, subscriptions } from '../../../tools/subscriptions.ts'
 import { fail } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
 import { isAllowedOn, requireHeldOnWallet } from '../request/actor.ts'
-import { type Context, type Handler, walletListScope } from '../request/handler.ts'
+import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { dateOf } from '../rules/calendar.ts'
+import { lastToldPayment, paymentState } from '../rules/subscription-payments.ts'
 import { freezeTerms } from '../rules/subscription-terms.ts'
 import {
   type Billed,
@@ -19,80 +20,112 @@ import {
   resume,
   startBilling,
 } from '../rules/subscriptions.ts'
+import { pageOf } from '../store/engine/page.ts'
+import { chargedPayments } from '../store/subscription-payments.ts'
 import {
   findSubscription,
   insertSubscription,
+  listSubscriptions,
   type SubscriptionRecord,
   saveBilling,
-  listSubscriptions as subscriptionsOf,
 } from '../store/subscriptions.ts'
 import { defaultWallet } from '../store/wallets.ts'
 import { checkoutSecrets } from '../tokens/checkout-secrets.ts'
 
 type SubscriptionResource = z.output<typeof Subscription>
 
-export const createSubscription: Handler<'createSubscription'> = async (input, context) => {
-  const { tx, actor, partyId, operation, instanceId, nowMs, system } = context
-  const terms = freezeTerms(input)
-  const wallet = await defaultWallet(tx, partyId)
-  if (wallet === undefined) fail('conflict', { detail: 'The account has no wallet to be paid into.' })
-  await requireHeldOnWallet(tx, actor, operation, wallet)
-  const { expiresInMinutes: minutes } = input
-  const billing = startBilling(nowMs, minutes === null ? null : nowMs + minutes * 60_000)
-  const record: SubscriptionRecord = {
-    id: newId('sub', system, nowMs),
-    partyId,
-    walletId: wallet.id,
-    paymentIntentId: newId('pmi', system, nowMs),
-    mandateId: null,
-    agentId: actor.agentId,
-    instanceId,
-    status: billing.status,
-    terms,
-    billing,
-    currency: 'USD',
-    nextEventAtMs: nextEventAtMs(terms, billing),
-    version: 1,
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
-  }
-  await insertSubscription(tx, record)
-  return view(context, record)
-}
+export const subscriptionHandlers = {
+  createSubscription: async (input, context) => {
+    const { tx, actor, partyId, operation, instanceId, nowMs, system } = context
+    const terms = freezeTerms(input)
+    const wallet = await defaultWallet(tx, partyId)
+    if (wallet === undefined) fail('conflict', { detail: 'The account has no wallet to be paid into.' })
+    await requireHeldOnWallet(tx, actor, operation, wallet)
+    const { expiresInMinutes: minutes } = input
+    const billing = startBilling(nowMs, minutes === null ? null : nowMs + minutes * 60_000)
+    const record: SubscriptionRecord = {
+      id: newId('sub', system, nowMs),
+      partyId,
+      walletId: wallet.id,
+      paymentIntentId: newId('pmi', system, nowMs),
+      mandateId: null,
+      agentId: actor.agentId,
+      instanceId,
+      status: billing.status,
+      terms,
+      billing,
+      currency: 'USD',
+      nextEventAtMs: nextEventAtMs(terms, billing),
+      version: 1,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    }
+    await insertSubscription(tx, record)
+    return view(context, record)
+  },
 
-export const getSubscription: Handler<'getSubscription'> = async ({ subscriptionId }, context) =>
-  view(context, await loadSubscription(context, subscriptionId))
+  getSubscription: async ({ subscriptionId }, context) =>
+    view(context, await loadSubscription(context, subscriptionId)),
 
-export const listSubscriptions: Handler<'listSubscriptions'> = async (input, context) => {
-  const { tx, partyId } = context
-  const list = { list: 'subscriptions', partyId, status: input.status }
-  const rows = await subscriptionsOf(tx, walletListScope(context), input.status, pageRequest(input, list))
-  return page(rows, list, await viewer(context, rows.rows))
-}
+  listSubscriptions: async (input, context) => {
+    const { tx, partyId } = context
+    const list = { list: 'subscriptions', partyId, status: input.status }
+    const rows = await listSubscriptions(tx, walletListScope(context), input.status, pageRequest(input, list))
+    return page(rows, list, await viewer(context, rows.rows))
+  },
 
-export const cancelSubscription: Handler<'cancelSubscription'> = (input, context) =>
-  change(context, input.subscriptionId, (_terms, billing) => unpaid(cancel(billing, context.nowMs)))
+  /** The last payment first, as other lists are; their numbers stand in the cursor, in the form of an id. */
+  listSubscriptionPayments: async (input, context) => {
+    const { id, terms, billing } = await loadSubscription(context, input.subscriptionId)
+    const list = { list: 'subscriptionPayments', subscriptionId: id }
+    const { limit, beforeId } = pageRequest(input, list)
+    const last = beforeId === null ? lastToldPayment(terms, billing) : numberIn(beforeId) - 1
+    const first = Math.max(1, last - limit)
+    const charges = await chargedPayments(context.tx, { subscriptionId: id, first, last })
+    const numbers = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => last - index)
+    return page(pageOf(numbers, limit, idOf), list, (paymentNumber) => {
+      const charge = charges.find((one) => one.paymentNumber === paymentNumber)
+      const { dueMs, ...state } = paymentState(terms, billing, paymentNumber, charge !== undefined)
+      return {
+        type: 'subscriptionPayment',
+        id: `${id}-${paymentNumber}`,
+        attributes: {
+          ...state,
+          dueDate: dueMs === null ? null : dateOf(dueMs),
+          currency: 'USD',
+          paidAt: charge === undefined ? null : timestamp(charge.chargedAtMs),
+        },
+        relationships: {
+          transaction: { data: charge === undefined ? null : { type: 'transaction', id: charge.transactionId } },
+        },
+      }
+    })
+  },
 
-export const resumeSubscription: Handler<'resumeSubscription'> = (input, context) =>
-  change(context, input.subscriptionId, (terms, billing) => resume(terms, billing, context.nowMs))
+  cancelSubscription: (input, context) =>
+    change(context, input.subscriptionId, (_terms, billing) => unpaid(cancel(billing, context.nowMs))),
 
-export const markSubscriptionPaymentPaid: Handler<'markSubscriptionPaymentPaid'> = (input, context) =>
-  change(context, input.subscriptionId, (terms, billing) =>
-    unpaid(markPaid(terms, billing, input.paymentNumber, context.nowMs)),
-  )
+  resumeSubscription: (input, context) =>
+    change(context, input.subscriptionId, (terms, billing) => resume(terms, billing, context.nowMs)),
 
-export const simulateSubscriptionCheckout: Handler<'simulateSubscriptionCheckout'> = async (input, context) => {
-  const { system, nowMs } = context
-  return change(context, input.subscriptionId, (terms, billing) => {
-    const { result, ...billed } = payInCheckout(terms, billing, input.card, nowMs)
-    return { ...billed, ...(result === 'paid' ? { mandateId: newId('mdt', system, nowMs) } : {}) }
-  })
-}
+  markSubscriptionPaymentPaid: (input, context) =>
+    change(context, input.subscriptionId, (terms, billing) =>
+      unpaid(markPaid(terms, billing, input.paymentNumber, context.nowMs)),
+    ),
 
-export const simulateSubscriptionCard: Handler<'simulateSubscriptionCard'> = (input, context) =>
-  change(context, input.subscriptionId, (_terms, billing) =>
-    unpaid(changeCard(billing, input.behavior, input.fromPaymentNumber, context.nowMs)),
-  )
+  simulateSubscriptionCheckout: async (input, context) => {
+    const { system, nowMs } = context
+    return change(context, input.subscriptionId, (terms, billing) => {
+      const { result, ...billed } = payInCheckout(terms, billing, input.card, nowMs)
+      return { ...billed, ...(result === 'paid' ? { mandateId: newId('mdt', system, nowMs) } : {}) }
+    })
+  },
+
+  simulateSubscriptionCard: (input, context) =>
+    change(context, input.subscriptionId, (_terms, billing) =>
+      unpaid(changeCard(billing, input.behavior, input.fromPaymentNumber, context.nowMs)),
+    ),
+} satisfies HandlersOf<typeof subscriptions>
 
 type Decision = (terms: SubscriptionRecord['terms'], billing: Billing) => Billed & { mandateId?: string }
 
@@ -167,3 +200,6 @@ async function viewer(context: Context, records: readonly SubscriptionRecord[]) 
 async function mayAskForPayments({ tx, actor, partyId }: Context, walletId: string): Promise<boolean> {
   return isAllowedOn(tx, actor, 'subscriptions.manage', { id: walletId, partyId })
 }
+
+const idOf = (paymentNumber: number) => `pmt_${paymentNumber.toString(16).padStart(32, '0')}`
+const numberIn = (id: string) => Number.parseInt(id.slice(4), 16)

@@ -1,33 +1,35 @@
 import type { z } from 'zod'
-import type { Transaction } from '../../../tools/transactions.ts'
+import type { Transaction, transactions } from '../../../tools/transactions.ts'
 import { fail } from '../../core/errors.ts'
 import { timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
-import { type Handler, walletListScope } from '../request/handler.ts'
+import { type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import type { TransactionRow } from '../store/schema/payment-tables.ts'
-import { findTransaction, listTransactions as transactionsOf } from '../store/transactions.ts'
+import { findTransaction, listTransactions } from '../store/transactions.ts'
 
-export const listTransactions: Handler<'listTransactions'> = async (input, context) => {
-  const scope = walletListScope(context)
-  const { type, counterpartyPartyId, walletId } = input
-  const list = { list: 'transactions', ...scope, type, counterpartyPartyId, walletId, delegated: input.delegated }
-  const delegated = input.delegated === undefined ? undefined : input.delegated === 'true'
-  const filter = { type, counterpartyPartyId, walletId, delegated }
-  const rows = await transactionsOf(context.tx, scope, filter, pageRequest(input, list))
-  return page(rows, list, (row) => transactionView(row, context.partyId))
-}
+export const transactionHandlers = {
+  listTransactions: async (input, context) => {
+    const scope = walletListScope(context)
+    const { type, counterpartyPartyId, walletId } = input
+    const list = { list: 'transactions', ...scope, type, counterpartyPartyId, walletId, delegated: input.delegated }
+    const delegated = input.delegated === undefined ? undefined : input.delegated === 'true'
+    const filter = { type, counterpartyPartyId, walletId, delegated }
+    const rows = await listTransactions(context.tx, scope, filter, pageRequest(input, list))
+    return page(rows, list, (row) => transactionView(row, context.partyId))
+  },
 
-export const getTransaction: Handler<'getTransaction'> = async ({ transactionId }, context) => {
-  const { tx, actor, operation, partyId } = context
-  const row = await findTransaction(tx, partyId, transactionId)
-  const walletId = row?.sourcePartyId === partyId ? row.sourceWalletId : row?.destinationWalletId
-  if (row === undefined || typeof walletId !== 'string') {
-    fail('not_found', { detail: `There is no transaction ${transactionId}.` })
-  }
-  await requireHeldOnWallet(tx, actor, operation, { id: walletId, partyId })
-  return transactionView(row, partyId)
-}
+  getTransaction: async ({ transactionId }, context) => {
+    const { tx, actor, operation, partyId } = context
+    const row = await findTransaction(tx, partyId, transactionId)
+    const walletId = row?.sourcePartyId === partyId ? row.sourceWalletId : row?.destinationWalletId
+    if (row === undefined || typeof walletId !== 'string') {
+      fail('not_found', { detail: `There is no transaction ${transactionId}.` })
+    }
+    await requireHeldOnWallet(tx, actor, operation, { id: walletId, partyId })
+    return transactionView(row, partyId)
+  },
+} satisfies HandlersOf<typeof transactions>
 
 function transactionView(row: TransactionRow, viewerPartyId: string): z.output<typeof Transaction> {
   const { subscriptionId } = row

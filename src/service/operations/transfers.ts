@@ -1,15 +1,17 @@
 import type { z } from 'zod'
-import type { Transfer } from '../../../tools/transfers.ts'
+import type { Transfer, transfers } from '../../../tools/transfers.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
-import { timestamp } from '../../core/system.ts'
+import { newId, timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
-import { type Context, type Handler, walletListScope } from '../request/handler.ts'
+import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import { findPayment, listTransfers as transfersOf } from '../store/payments.ts'
+import { funded } from '../rules/ledger.ts'
+import { isConnected } from '../store/counterparties.ts'
+import { findPayment, insertPayment, listTransfers } from '../store/payments.ts'
 import type { PaymentRow } from '../store/schema/payment-tables.ts'
 import type { WalletRow } from '../store/schema/tables.ts'
-import { findWallet } from '../store/wallets.ts'
-import { moveWithin, payingWallet, send } from './money-movement.ts'
+import { defaultWallet, findWallet, post } from '../store/wallets.ts'
+import { arrived, moveWithin, payingWallet, send } from './money-movement.ts'
 
 /** Where a wire goes, as it is kept: the account number is cut down to what people recognize it by. */
 export interface Beneficiary {
@@ -19,53 +21,96 @@ export interface Beneficiary {
   address: object
 }
 
-export const createWire: Handler<'createWire'> = async (input, context) => {
-  const { name, accountNumber, routingNumber, address } = input.beneficiary
-  // First of all, and never recorded: whoever adds the address goes on with the same key (docs/service.md#wires).
-  if (address === undefined) {
-    fail('wire.beneficiary_address_required', { source: { pointer: '/data/attributes/beneficiary/address' } })
-  }
-  const beneficiary: Beneficiary = { name, accountLastFour: accountNumber.slice(-4), routingNumber, address }
-  const wallet = await payingWallet(context)
-  const wire = await send(context, wallet, {
-    kind: 'wire',
-    amountCents: input.amount,
-    currency: input.currency,
-    description: input.description ?? null,
-    tags: '{}',
-    beneficiary: JSON.stringify(beneficiary),
-  })
-  return transferView(wire)
-}
+export const transferHandlers = {
+  createWire: async (input, context) => {
+    const { name, accountNumber, routingNumber, address } = input.beneficiary
+    // First of all, and never recorded: whoever adds the address goes on with the same key (docs/service.md#wires).
+    if (address === undefined) {
+      fail('wire.beneficiary_address_required', { source: { pointer: '/data/attributes/beneficiary/address' } })
+    }
+    const beneficiary: Beneficiary = { name, accountLastFour: accountNumber.slice(-4), routingNumber, address }
+    const wallet = await payingWallet(context)
+    const wire = await send(context, wallet, {
+      kind: 'wire',
+      amountCents: input.amount,
+      currency: input.currency,
+      description: input.description ?? null,
+      tags: '{}',
+      beneficiary: JSON.stringify(beneficiary),
+    })
+    return transferView(wire)
+  },
 
-export const createInternalTransfer: Handler<'createInternalTransfer'> = async (input, context) => {
-  const from = await loadNamed(context, 'sourceWalletId', input.sourceWalletId)
-  const to = await loadNamed(context, 'destWalletId', input.destWalletId)
-  if (from.id === to.id) failAttribute('destWalletId', 'destWalletId must be another wallet than sourceWalletId.')
-  const transfer = await moveWithin(context, [from, to], {
-    amountCents: input.amount,
-    currency: from.currency,
-    description: input.description ?? null,
-    tags: JSON.stringify(input.tags ?? {}),
-  })
-  return transferView(transfer)
-}
+  createInternalTransfer: async (input, context) => {
+    const from = await loadNamed(context, 'sourceWalletId', input.sourceWalletId)
+    const to = await loadNamed(context, 'destWalletId', input.destWalletId)
+    if (from.id === to.id) failAttribute('destWalletId', 'destWalletId must be another wallet than sourceWalletId.')
+    const transfer = await moveWithin(context, [from, to], {
+      amountCents: input.amount,
+      currency: from.currency,
+      description: input.description ?? null,
+      tags: JSON.stringify(input.tags ?? {}),
+    })
+    return transferView(transfer)
+  },
 
-export const listTransfers: Handler<'listTransfers'> = async (input, context) => {
-  const scope = walletListScope(context)
-  const list = { list: 'transfers', ...scope }
-  return page(await transfersOf(context.tx, scope, pageRequest(input, list)), list, transferView)
-}
+  listTransfers: async (input, context) => {
+    const scope = walletListScope(context)
+    const list = { list: 'transfers', ...scope }
+    return page(await listTransfers(context.tx, scope, pageRequest(input, list)), list, transferView)
+  },
 
-export const getTransfer: Handler<'getTransfer'> = async ({ transferId }, context) => {
-  const { tx, actor, operation, partyId } = context
-  const row = await findPayment(tx, transferId)
-  if (row === undefined || row.kind === 'payment' || row.partyId !== partyId) {
-    fail('not_found', { detail: `There is no transfer ${transferId}.` })
-  }
-  await requireHeldOnWallet(tx, actor, operation, { id: row.walletId, partyId })
-  return transferView(row)
-}
+  getTransfer: async ({ transferId }, context) => {
+    const { tx, actor, operation, partyId } = context
+    const row = await findPayment(tx, transferId)
+    if (row === undefined || row.kind === 'payment' || row.partyId !== partyId) {
+      fail('not_found', { detail: `There is no transfer ${transferId}.` })
+    }
+    await requireHeldOnWallet(tx, actor, operation, { id: row.walletId, partyId })
+    return transferView(row)
+  },
+
+  fundSandboxWallet: async (input, context) => {
+    const { tx, system, nowMs, actor, instanceId } = context
+    await requireConnected(context, input.customerId)
+    const { customerId: partyId, walletId } = input
+    const wallet = walletId === undefined ? await defaultWallet(tx, partyId) : await findWallet(tx, partyId, walletId)
+    if (wallet === undefined) {
+      const source = walletId === undefined ? {} : { source: { pointer: '/data/attributes/walletId' } }
+      fail('not_found', { detail: `There is no wallet ${walletId ?? 'to deposit in'}.`, ...source })
+    }
+    if (wallet.status !== 'active') fail('conflict', { detail: `The wallet ${wallet.id} is ${wallet.status}.` })
+    const deposit: PaymentRow = {
+      id: newId('tfr', system, nowMs),
+      kind: 'deposit',
+      partyId,
+      walletId: wallet.id,
+      delegated: partyId === actor.partyId ? 0 : 1,
+      actorType: actor.actorType === 'party' ? 'api' : actor.actorType,
+      agentId: actor.agentId,
+      instanceId,
+      amountCents: input.amount,
+      currency: input.currency,
+      status: 'COMPLETED',
+      description: 'Sandbox deposit',
+      tags: '{}',
+      recipientPartyId: null,
+      recipientAgentId: null,
+      claimant: null,
+      claimTokenHash: null,
+      heldCents: 0,
+      beneficiary: null,
+      transactionId: null,
+      version: 1,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    }
+    const row = { ...deposit, transactionId: await arrived(context, deposit, wallet) }
+    await insertPayment(tx, row)
+    await post(tx, system, wallet, funded(wallet.id, input.amount), { nowMs, sourceId: row.id })
+    return transferView(row)
+  },
+} satisfies HandlersOf<typeof transfers>
 
 /** A wallet of the party that an attribute names, on which an agent holds the permission. @throws 404, 403. */
 async function loadNamed(context: Context, attribute: string, walletId: string): Promise<WalletRow> {
@@ -123,4 +168,11 @@ export function transferView(row: PaymentRow): z.output<typeof Transfer> {
       transaction: { data: row.transactionId === null ? null : { type: 'transaction', id: row.transactionId } },
     },
   }
+}
+
+/** Money can be put in one's own wallets and in those of customers who are connected. @throws 404 else. */
+async function requireConnected({ tx, actor }: Context, partyId: string): Promise<void> {
+  if (partyId === actor.partyId) return
+  if (await isConnected(tx, actor, partyId)) return
+  fail('not_found', { detail: `There is no connected customer ${partyId}.` })
 }

@@ -1,8 +1,9 @@
+import type { walletAgents } from '../../../tools/wallet-agents.ts'
 import { fail } from '../../core/errors.ts'
 import { delegable } from '../../core/permissions.ts'
 import { timestamp } from '../../core/system.ts'
 import { given, requireMayGive } from '../request/authority.ts'
-import type { Context, Handler } from '../request/handler.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { findAgent } from '../store/agents.ts'
 import {
@@ -17,42 +18,44 @@ import { agentDefaultWallet } from '../store/wallets.ts'
 import { agentView } from './agents.ts'
 import { loadWallet } from './wallets.ts'
 
-export const listWalletAgents: Handler<'listWalletAgents'> = async (input, context) => {
-  const { id: walletId } = await loadWallet(context, input.walletId)
-  const list = { list: 'walletAgents', walletId }
-  return page(await listAttachedAgents(context.tx, walletId, pageRequest(input, list)), list, attachedView)
-}
+export const walletAgentHandlers = {
+  listWalletAgents: async (input, context) => {
+    const { id: walletId } = await loadWallet(context, input.walletId)
+    const list = { list: 'walletAgents', walletId }
+    return page(await listAttachedAgents(context.tx, walletId, pageRequest(input, list)), list, attachedView)
+  },
 
-/** Attaching an agent that is attached answers it as it is. */
-export const attachWalletAgent: Handler<'attachWalletAgent'> = async ({ agentId, ...input }, context) => {
-  const { tx, actor, partyId, nowMs } = context
-  const wallet = await loadWallet(context, input.walletId)
-  if (wallet.status === 'closed') fail('conflict', { detail: `The wallet ${wallet.id} is closed.` })
-  const agent = await findAgent(tx, partyId, agentId)
-  const source = { pointer: '/data/attributes/agentId' }
-  if (agent === undefined) fail('not_found', { detail: `There is no agent ${agentId}.`, source })
-  if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted.', source })
-  const before = await findAttachedAgent(tx, wallet.id, agentId)
-  if (before !== undefined) return attachedView(before)
-  requireMayGive(actor, given.holdings(delegable))
-  const isDefault = (await agentDefaultWallet(tx, agentId)) === undefined ? 1 : 0
-  const attachment = { walletId: wallet.id, agentId, isDefault, attachedAtMs: nowMs } as const
-  await attachAgent(tx, attachment, delegable)
-  return attachedView({ ...agent, isDefault, attachedAtMs: nowMs })
-}
+  /** Attaching an agent that is attached answers it as it is. */
+  attachWalletAgent: async ({ agentId, ...input }, context) => {
+    const { tx, actor, partyId, nowMs } = context
+    const wallet = await loadWallet(context, input.walletId)
+    if (wallet.status === 'closed') fail('conflict', { detail: `The wallet ${wallet.id} is closed.` })
+    const agent = await findAgent(tx, partyId, agentId)
+    const source = { pointer: '/data/attributes/agentId' }
+    if (agent === undefined) fail('not_found', { detail: `There is no agent ${agentId}.`, source })
+    if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted.', source })
+    const before = await findAttachedAgent(tx, wallet.id, agentId)
+    if (before !== undefined) return attachedView(before)
+    requireMayGive(actor, given.holdings(delegable))
+    const isDefault = (await agentDefaultWallet(tx, agentId)) === undefined ? 1 : 0
+    const attachment = { walletId: wallet.id, agentId, isDefault, attachedAtMs: nowMs } as const
+    await attachAgent(tx, attachment, delegable)
+    return attachedView({ ...agent, isDefault, attachedAtMs: nowMs })
+  },
 
-export const setAgentDefaultWallet: Handler<'setAgentDefaultWallet'> = async (input, context) => {
-  const attached = await loadAttached(context, input)
-  await setAgentDefault(context.tx, input.walletId, attached.id)
-  return attachedView({ ...attached, isDefault: 1 })
-}
+  setAgentDefaultWallet: async (input, context) => {
+    const attached = await loadAttached(context, input)
+    await setAgentDefault(context.tx, input.walletId, attached.id)
+    return attachedView({ ...attached, isDefault: 1 })
+  },
 
-/** No other wallet takes the place of a default that is gone: the owner decides what an agent pays from. */
-export const detachWalletAgent: Handler<'detachWalletAgent'> = async (input, context) => {
-  const { id } = await loadAttached(context, input)
-  await detachAgent(context.tx, input.walletId, id, context.nowMs)
-  return { data: { type: 'agent', id }, meta: { deleted: true } }
-}
+  /** No other wallet takes the place of a default that is gone: the owner decides what an agent pays from. */
+  detachWalletAgent: async (input, context) => {
+    const { id } = await loadAttached(context, input)
+    await detachAgent(context.tx, input.walletId, id, context.nowMs)
+    return { data: { type: 'agent', id }, meta: { deleted: true } }
+  },
+} satisfies HandlersOf<typeof walletAgents>
 
 /** @throws 404 for a wallet that is not the party's, and for an agent that is not attached to it. */
 async function loadAttached(context: Context, ids: { walletId: string; agentId: string }): Promise<AttachedAgent> {

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
-import type { Wallet } from '../../../tools/wallets.ts'
+import type { Wallet, wallets } from '../../../tools/wallets.ts'
 import { fail } from '../../core/errors.ts'
 import { newId, sha256, timestamp } from '../../core/system.ts'
-import type { Context, Handler } from '../request/handler.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { mergedTags } from '../rules/tags.ts'
 import type { Transaction } from '../store/engine/store.ts'
@@ -10,66 +10,61 @@ import { findParty } from '../store/parties.ts'
 import { type Claims, claimsFor } from '../store/payments.ts'
 import { newWallet } from '../store/provision.ts'
 import type { WalletRow } from '../store/schema/tables.ts'
-import {
-  defaultWallet,
-  findWallet,
-  insertWallet,
-  updateWallet as update,
-  listWallets as walletsOf,
-} from '../store/wallets.ts'
+import { defaultWallet, findWallet, insertWallet, listWallets, updateWallet } from '../store/wallets.ts'
 
-export const listWallets: Handler<'listWallets'> = async (input, { tx, partyId }) => {
-  const list = { list: 'wallets', partyId }
-  const rows = await walletsOf(tx, partyId, pageRequest(input, list))
-  const claims = await claimsOf(tx, partyId)
-  return page(rows, list, (wallet) => walletView(wallet, claims))
-}
+export const walletHandlers = {
+  listWallets: async (input, { tx, partyId }) => {
+    const list = { list: 'wallets', partyId }
+    const rows = await listWallets(tx, partyId, pageRequest(input, list))
+    const claims = await claimsOf(tx, partyId)
+    return page(rows, list, (wallet) => walletView(wallet, claims))
+  },
 
-export const getWallet: Handler<'getWallet'> = async ({ walletId }, context) => {
-  const view = await changedView(context, await loadWallet(context, walletId))
-  return { ...view, attributes: { ...view.attributes, depositInstructions: depositInstructions(walletId) } }
-}
+  getWallet: async ({ walletId }, context) => {
+    const view = await changedView(context, await loadWallet(context, walletId))
+    return { ...view, attributes: { ...view.attributes, depositInstructions: depositInstructions(walletId) } }
+  },
 
-export const createWallet: Handler<'createWallet'> = async (input, context) => {
-  const { tx, partyId, nowMs, system } = context
-  if (input.partyId !== undefined && input.partyId !== partyId) {
-    const source = { pointer: '/data/attributes/partyId' }
-    fail('forbidden', { detail: 'Wallets are made for your own party only.', source })
-  }
-  const { displayName, description = null, tags = {} } = input
-  const of = { id: newId('wal', system, nowMs), partyId, createdAtMs: nowMs }
-  const wallet: WalletRow = { ...newWallet, ...of, displayName, description, tags: JSON.stringify(tags) }
-  await insertWallet(tx, wallet)
-  return changedView(context, wallet)
-}
+  createWallet: async (input, context) => {
+    const { tx, partyId, nowMs, system } = context
+    if (input.partyId !== undefined && input.partyId !== partyId) {
+      const source = { pointer: '/data/attributes/partyId' }
+      fail('forbidden', { detail: 'Wallets are made for your own party only.', source })
+    }
+    const { displayName, description = null, tags = {} } = input
+    const of = { id: newId('wal', system, nowMs), partyId, createdAtMs: nowMs }
+    const wallet: WalletRow = { ...newWallet, ...of, displayName, description, tags: JSON.stringify(tags) }
+    await insertWallet(tx, wallet)
+    return changedView(context, wallet)
+  },
 
-export const updateWallet: Handler<'updateWallet'> = async ({ walletId, ...input }, context) => {
-  const before = await loadWallet(context, walletId)
-  const { displayName, description, tags } = input
-  const change = {
-    ...(displayName === undefined ? {} : { displayName }),
-    ...(description === undefined ? {} : { description }),
-    ...(tags === undefined ? {} : { tags: mergedTags(before.tags, tags) }),
-  }
-  return changedView(context, await update(context.tx, before, change))
-}
+  updateWallet: async ({ walletId, ...input }, context) => {
+    const before = await loadWallet(context, walletId)
+    const { displayName, description, tags } = input
+    const change = {
+      ...(displayName === undefined ? {} : { displayName }),
+      ...(description === undefined ? {} : { description }),
+      ...(tags === undefined ? {} : { tags: mergedTags(before.tags, tags) }),
+    }
+    return changedView(context, await updateWallet(context.tx, before, change))
+  },
 
-export const setDefaultWallet: Handler<'setDefaultWallet'> = async ({ walletId }, context) => {
-  const { tx, partyId } = context
-  const next = await loadWallet(context, walletId)
-  if (next.status !== 'active') fail('conflict', { detail: `The wallet ${walletId} is ${next.status}.` })
-  const before = await defaultWallet(tx, partyId)
-  if (next.isDefault === 1) return changedView(context, next)
-  // In the order of the ids, like all who change several wallets.
-  const wallets = [next, ...(before === undefined ? [] : [before])].sort((a, b) => (a.id < b.id ? -1 : 1))
-  for (const wallet of wallets) await update(tx, wallet, { isDefault: wallet.id === walletId ? 1 : 0 })
-  return changedView(context, { ...next, isDefault: 1 })
-}
+  setDefaultWallet: async ({ walletId }, context) => {
+    const { tx, partyId } = context
+    const next = await loadWallet(context, walletId)
+    if (next.status !== 'active') fail('conflict', { detail: `The wallet ${walletId} is ${next.status}.` })
+    const before = await defaultWallet(tx, partyId)
+    if (next.isDefault === 1) return changedView(context, next)
+    // In the order of the ids, like all who change several wallets.
+    const wallets = [next, ...(before === undefined ? [] : [before])].sort((a, b) => (a.id < b.id ? -1 : 1))
+    for (const wallet of wallets) await updateWallet(tx, wallet, { isDefault: wallet.id === walletId ? 1 : 0 })
+    return changedView(context, { ...next, isDefault: 1 })
+  },
 
-export const freezeWallet: Handler<'freezeWallet'> = ({ walletId }, context) => setStatus(context, walletId, 'frozen')
+  freezeWallet: ({ walletId }, context) => setStatus(context, walletId, 'frozen'),
 
-export const unfreezeWallet: Handler<'unfreezeWallet'> = ({ walletId }, context) =>
-  setStatus(context, walletId, 'active')
+  unfreezeWallet: ({ walletId }, context) => setStatus(context, walletId, 'active'),
+} satisfies HandlersOf<typeof wallets>
 
 /** What was held before goes on: captures, claims and releases. Setting the status that it has changes nothing. */
 async function setStatus(context: Context, walletId: string, status: 'active' | 'frozen') {
@@ -77,7 +72,7 @@ async function setStatus(context: Context, walletId: string, status: 'active' | 
   await context.tx.lock(`party ${context.partyId}`)
   const before = await loadWallet(context, walletId)
   if (before.status === 'closed') fail('conflict', { detail: `The wallet ${walletId} is closed.` })
-  return changedView(context, before.status === status ? before : await update(context.tx, before, { status }))
+  return changedView(context, before.status === status ? before : await updateWallet(context.tx, before, { status }))
 }
 
 /** A wallet of the party acted on. @throws 404 for any other. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Catalogue, OperationKey } from '../../../tools/index.ts'
+import type { Catalogue } from '../../../tools/index.ts'
 import type { Environment, Input, Meta, OperationDefinition, Resource } from '../../core/operation.ts'
 import { permissions } from '../../core/permissions.ts'
 import type { System } from '../../core/system.ts'
@@ -29,21 +29,24 @@ export interface Context {
   publicUrl: () => string
 }
 
-type Data<K extends OperationKey> = Catalogue[K]['result'] extends 'page'
-  ? Page<Resource<Catalogue[K]>>
-  : Catalogue[K]['result'] extends 'several'
-    ? Resource<Catalogue[K]>[]
-    : Resource<Catalogue[K]>
+type Data<D extends OperationDefinition> = D['result'] extends 'page'
+  ? Page<Resource<D>>
+  : D['result'] extends 'several'
+    ? Resource<D>[]
+    : Resource<D>
 
-type Result<K extends OperationKey> = Catalogue[K] extends { meta: z.ZodObject }
-  ? WithMeta<Data<K>, Meta<Catalogue[K]>>
-  : Data<K>
+type Result<D extends OperationDefinition> = D extends { meta: z.ZodObject } ? WithMeta<Data<D>, Meta<D>> : Data<D>
 
 /** Load, decide, save, return: what an operation does, in the request's transaction. */
-export type Handler<K extends OperationKey> = (input: Input<Catalogue[K]>, context: Context) => Promise<Result<K>>
+type Handler<D extends OperationDefinition> = (input: Input<D>, context: Context) => Promise<Result<D>>
 
-/** One handler per operation: a missing one does not compile. */
-export type Handlers = { readonly [K in OperationKey]: Handler<K> }
+/** A handler for each operation of a record: a missing one does not compile, nor does one that no operation has. */
+export type HandlersOf<R extends Readonly<Record<string, OperationDefinition>>> = {
+  readonly [K in keyof R]: Handler<R[K]>
+}
+
+/** What carries out each operation of the catalogue. */
+export type Handlers = HandlersOf<Catalogue>
 
 /** What a list is confined to: what an agent lacks the permission on the wallet to read is not listed to it either. */
 export function walletListScope({ actor, partyId, operation }: Context) {
