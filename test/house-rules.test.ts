@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
-/** The rules of the house (design: Style), held by reading the files. Each rule proves on a bad sample that it can fail. */
+/** The rules of the house (CONTRIBUTING.md), held by reading the files. Each rule proves on a bad sample that it can fail. */
 
 interface Rule {
   name: string

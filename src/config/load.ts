@@ -22,20 +22,22 @@ export class ConfigError extends Error {
 /** What a start is configured by. Tests pass their own; the defaults are this process's. */
 export interface ConfigSources {
   env?: Readonly<Record<string, string | undefined>>
-  /** By the setting's key, as commander's `opts()` has them; others are ignored. */
+  /** The flags by the setting's key, as commander's `opts()` has them; other properties are ignored. */
   flags?: { readonly [K in SettingKey]?: string | undefined }
   platform?: NodeJS.Platform
   /** The user's home directory. */
   home?: string
 }
 
-/** Reads and checks every setting: a flag wins over its variable, an empty variable counts as unset. Throws ConfigError. */
+/**
+ * Reads and checks every setting: a flag wins over its variable, an empty variable counts as unset. Throws ConfigError.
+ */
 export function loadConfig(sources: ConfigSources = {}): Config {
   const { env = process.env, flags = {}, platform = process.platform, home = homedir() } = sources
   const { file: dataFile } = dataDirectory({ env, platform, home })
   const read = (setting: KnownSetting, environment: Environment) =>
     settingValue(setting, flags[setting.key] ?? (env[setting.variable] || undefined), { environment, dataFile })
-  // What the others accept and default to depends on the environment, which is a setting itself.
+  // The other settings' parsers and defaults depend on the environment, which is a setting itself.
   const environment = read(settingOf('environment'), 'sandbox') as Environment
   const values = Object.fromEntries(settings.map((setting) => [setting.key, read(setting, environment)]))
   const config = Object.freeze(values) as unknown as Config
@@ -68,7 +70,7 @@ function ownPart(variable: string): string {
 }
 
 function unknownVariable(variable: string): string {
-  // The beginning that all have in common makes none of them alike.
+  // All variables begin alike, so that beginning says nothing about which one was meant.
   const known = new Map(settings.map((setting) => [ownPart(setting.variable), setting.variable]))
   const meant = known.get(nearest(ownPart(variable), [...known.keys()]) ?? '')
   const advice = meant === undefined ? 'payments-mcp --help lists the settings' : `did you mean ${meant}?`

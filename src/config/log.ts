@@ -31,7 +31,7 @@ export function createLogger({ level }: { level: LogLevel }): ProcessLogger {
   }
 
   function write(severity: Severity, fields: LogFields, message: string) {
-    // Cleaned at once: a line tells what was true when it was logged.
+    // The line is cleaned at once, so that it tells what was true when it was logged.
     const line = { severity, fields: cleanFields(fields), message: maskSecrets(message) }
     if (pino !== undefined) return pino[severity](line.fields, line.message)
     if (waiting.length < waitingLimit) waiting.push(line)
@@ -55,7 +55,9 @@ const ranks = { trace: 0, debug: 1, info: 2, warn: 3, error: 4, fatal: 5, silent
   number
 >
 
-/** Loading takes tens of milliseconds; more lines than this in that time is a flood. */
+/**
+ * How many lines wait while pino loads, which takes tens of milliseconds; the lines after them are counted, not kept.
+ */
 const waitingLimit = 1_000
 
 /** Field names, in any spelling of case, `-` and `_`, whose value is never written. */
@@ -105,7 +107,7 @@ async function openPino(level: LogLevel): Promise<Pino> {
   )
 }
 
-/** Deeper than this, and more entries than this, a value is cut: a log line is not a dump. */
+/** A value is cut below this depth and after this many entries: a log line is not a dump. */
 const depthLimit = 6
 const entriesLimit = 100
 

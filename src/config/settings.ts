@@ -17,13 +17,13 @@ import {
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** What can be started; `stdio` is the one without a name. */
+/** The commands that can be started; `stdio` is the one without a name on the command line. */
 export type CommandName = 'stdio' | 'serve' | 'simulate' | 'rotate-keys' | 'login' | 'logout' | 'whoami'
 
 const everyCommand: readonly CommandName[] = ['stdio', 'serve', 'simulate', 'rotate-keys', 'login', 'logout', 'whoami']
 
 interface Setting {
-  /** Stands for the value in the help: `--port <number>`. */
+  /** The word that stands for the value in the help: `--port <number>`. */
   placeholder: string
   meaning: string
   /** Completes "it accepts …". */
@@ -34,13 +34,13 @@ interface Setting {
    */
   default: { text: string } | { otherwise: string; value?: (start: Start) => unknown }
   secret?: boolean
-  /** The commands that it means something to; the others refuse its flag. */
+  /** The commands that read the setting; the others refuse its flag. */
   readBy: readonly CommandName[]
-  /** undefined: the text is not accepted. */
+  /** The value that the text means; undefined: the setting does not accept the text. */
   parse(text: string, environment: Environment): unknown
 }
 
-/** What a default may depend on. */
+/** The facts of the start that a default may depend on. */
 export interface Start {
   environment: Environment
   /** The path of a file in this user's data directory. */
@@ -90,7 +90,7 @@ const table = {
     readBy: ['stdio', 'simulate', 'whoami'],
     parse: (text) => (keyPattern.test(text) ? text : undefined),
   },
-  /** X-Instance-ID of this connection; undefined: one is generated. */
+  /** The X-Instance-ID of this connection; undefined: the client generates one. */
   instanceId: {
     placeholder: 'id',
     meaning: 'X-Instance-ID of this connection',
@@ -99,7 +99,7 @@ const table = {
     readBy: ['stdio', 'whoami'],
     parse: (text) => (/^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined),
   },
-  /** `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
+  /** The database's address: `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
   databaseUrl: {
     placeholder: 'url',
     meaning: 'Where the embedded sandbox keeps its data',
@@ -111,7 +111,7 @@ const table = {
     readBy: ['stdio', 'serve', 'simulate', 'rotate-keys', 'whoami'],
     parse: parseDatabaseUrl,
   },
-  /** What the keys in the database are wrapped with, the present one first. */
+  /** The secrets that the keys in the database are wrapped with, the present one first. */
   secret: {
     placeholder: 'secret',
     meaning: 'Wraps the keys in the database; to change it: the new one, a comma, the old one',
@@ -137,7 +137,7 @@ const table = {
     readBy: ['stdio', 'serve', 'login', 'logout'],
     parse: (text) => parseInteger(text, 0, 65_535),
   },
-  /** Without the brackets of an IPv6 address. */
+  /** The host is kept without the brackets of an IPv6 address. */
   host: {
     placeholder: 'host',
     meaning: 'Host name or address that serve listens on',
@@ -146,7 +146,7 @@ const table = {
     readBy: ['stdio', 'serve', 'login', 'logout'],
     parse: parseHost,
   },
-  /** The secret part only. */
+  /** Only the secret part of the key is kept. */
   sandboxApiKey: {
     placeholder: 'secret',
     meaning: 'Secret of the API key that the sandbox is seeded with',
@@ -174,7 +174,7 @@ const table = {
     readBy: ['stdio', 'serve'],
     parse: (text) => parseInteger(text, 1, 1_000_000_000),
   },
-  /** The secret part only: the seeded owner's password. */
+  /** The seeded owner's password. */
   sandboxPassword: {
     placeholder: 'password',
     meaning: "Password of the sandbox's seeded owner, to sign in with in a browser",
@@ -193,7 +193,9 @@ const table = {
     readBy: ['stdio', 'serve', 'login', 'logout'],
     parse: (text) => originOf(parseBaseUrl(text)),
   },
-  /** Origins of the web pages that may use the MCP endpoint and sign in from a browser, besides those of this machine. */
+  /**
+   * Origins of the web pages that may use the MCP endpoint and sign in from a browser, besides those of this machine.
+   */
   allowedOrigins: {
     placeholder: 'list',
     meaning: 'Origins of web pages that may use the MCP endpoint of serve',
@@ -238,7 +240,7 @@ const table = {
     readBy: ['stdio', 'serve'],
     parse: oneOf('always', 'production', 'never'),
   },
-  /** Cents: payments and cards above it ask the person, where `confirm` lets anything ask. */
+  /** In cents: a payment or card above it is confirmed by a person, where `confirm` lets anything ask. */
   confirmAbove: {
     placeholder: 'cents',
     meaning: 'Payments and cards above it are confirmed by a person',

@@ -4,7 +4,7 @@ import { type Environment, environmentSegments, type Toolset, toolsets } from '.
 
 export const keyPattern = /^(sk|ak)_ntl_(sandbox|prod)_[A-Za-z0-9_-]{16,}$/
 
-// The readers of settings' texts: undefined is what the setting does not accept.
+// Each of these reads the text of a setting and gives undefined for a text that the setting does not accept.
 
 export function oneOf<const Word extends string>(...words: readonly Word[]): (text: string) => Word | undefined {
   return (text) => words.find((word) => word === text)
@@ -19,7 +19,7 @@ export function parseBaseUrl(text: string): string | undefined {
   return url.href.replace(/\/+$/, '')
 }
 
-/** The address when it is nothing but an origin. */
+/** The address, where it is nothing but an origin; otherwise undefined. */
 export function originOf(text: string | undefined): string | undefined {
   return text !== undefined && new URL(text).origin === text ? text : undefined
 }
@@ -65,7 +65,10 @@ export function parseSecrets(text: string): readonly string[] | undefined {
   return good ? Object.freeze(secrets) : undefined
 }
 
-/** What was got, fit for a terminal or a log: a secret not at all, an address without its credentials and query. */
+/**
+ * The text that a setting got, as a terminal or a log may show it: a secret is not shown at all, an address without its
+ * credentials and query.
+ */
 export function describeText(text: string, secret: boolean): string {
   if (secret) return `a value of ${text.length} characters (not shown)`
   return show(text.replace(/\/\/.*@/s, '//[masked]@').replace(/\?.*$/s, '?[masked]'))

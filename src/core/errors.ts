@@ -88,19 +88,25 @@ export type ErrorSource = { pointer: string } | { parameter: string } | { header
 export interface FailureOptions {
   detail?: string
   source?: ErrorSource
-  /** Only `invalid_value` has two: 400 for the request's form, 422 for an attribute that breaks its rule. */
+  /**
+   * The HTTP status. Only `invalid_value` has two: 400 for the request's form, 422 for an attribute that breaks its
+   * rule.
+   */
   status?: 400 | 422
-  /** What would be accepted there, for callers that do not read the detail. */
+  /** The values that would be accepted there, for callers that do not read the detail. */
   accepts?: Bounds
-  /** Not resolved yet, or still running: repeat it with the same key (docs/service.md#unresolved-authorizations). */
+  /**
+   * True where the outcome is not known yet or the request still runs: the caller repeats it with the same key
+   * (docs/service.md#unresolved-authorizations).
+   */
   retryable?: true
-  /** Seconds, sent as Retry-After. */
+  /** The seconds that are sent as Retry-After. */
   retryAfterSeconds?: number
   /** The OAuth scopes that would allow it, where the credential is a token that lacks some (RFC 6750 section 3.1). */
   scopes?: readonly string[]
 }
 
-/** What the invalid value may be at the least and at the most, inclusive. */
+/** The least and the greatest value that is accepted, both included. */
 export interface Bounds {
   minimum?: number
   maximum?: number

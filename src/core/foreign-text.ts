@@ -23,7 +23,10 @@ export function shortForeignText(text: string, most: number): string {
 
 const mark = '\ufffd'
 
-/** Joiners and variants that pictographs are composed of. Left out, they change how such a one looks, and nothing else. */
+/**
+ * Joiners and variants that pictographs are composed of. Leaving them out changes how a pictograph looks, and nothing
+ * else.
+ */
 const emojiParts = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)[\ufe0e\ufe0f\u200d]+/gu
 
 /** What a screen shows as nothing, or as something about the letters around it: control, direction, filler. */

@@ -5,13 +5,13 @@ type Issue = z.core.$ZodIssue
 
 /** What is wrong with a value, in words: the field, what it accepts, what it got. */
 export interface InvalidValue {
-  /** From the root of the parsed value to the field. */
+  /** The path from the root of the parsed value to the field. */
   path: string[]
   detail: string
   /** A field that does not exist, a value that is not there, or one that breaks its rule. */
   kind: 'unknown' | 'missing' | 'wrong'
   accepts: Bounds | undefined
-  /** What ids of this field begin with; undefined: it is no id. */
+  /** The prefix of this field's ids; undefined: the field is no id. */
   idPrefix: string | undefined
   got: unknown
 }
@@ -55,7 +55,7 @@ function wrongValue(issue: Issue, input: unknown): InvalidValue {
   }
 }
 
-/** The bounds of a number; those of a text are told in the detail alone. */
+/** The bounds of a number; the bounds of a text are told in the detail alone. */
 function boundsOf(issue: Issue): Bounds | undefined {
   if (issue.code !== 'too_small' && issue.code !== 'too_big') return undefined
   if ((issue.origin !== 'number' && issue.origin !== 'int') || issue.inclusive === false) return undefined
@@ -66,7 +66,7 @@ function idPrefixIn(issue: Issue): string | undefined {
   return issue.code === 'invalid_format' ? idPrefixOf(issue.pattern) : undefined
 }
 
-/** What ids of this pattern begin with; zod gives a pattern with its slashes, JSON Schema without. */
+/** The prefix of the ids that match this pattern; zod gives a pattern with its slashes, JSON Schema without. */
 export function idPrefixOf(pattern: unknown): string | undefined {
   return /^\/?\^([a-z]{3}_)/.exec(String(pattern))?.[1]
 }

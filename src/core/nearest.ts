@@ -5,7 +5,7 @@ export function mostLike(text: string, words: readonly string[], count: number):
     .map(({ word }) => word)
 }
 
-/** The word that was probably meant: at most a third of the letters differ. undefined where all are others. */
+/** The word that was probably meant: at most a third of its letters differ; undefined where no word is that near. */
 export function nearest(text: string, words: readonly string[]): string | undefined {
   const [first] = ranked(text, words)
   return first !== undefined && first.distance <= Math.max(1, plain(text).length / 3) ? first.word : undefined
@@ -18,12 +18,15 @@ function ranked(text: string, words: readonly string[]) {
     .sort((one, other) => one.distance - other.distance)
 }
 
-/** What is longer is like none of our words, and would take long to compare. */
+/** A longer text resembles none of our words, and would take long to compare. */
 const longest = 80
 
 const plain = (text: string) => text.slice(0, longest).replace(/[-_ ]/g, '').toLowerCase()
 
-/** Letters to insert, remove, replace or swap with the next until one is the other (optimal string alignment). */
+/**
+ * How many letters must be inserted, removed, replaced or swapped with the next to make one text the other (optimal
+ * string alignment).
+ */
 function distanceOf(one: string, other: string): number {
   let before: number[] = []
   let row = Array.from({ length: other.length + 1 }, (_, index) => index)

@@ -19,22 +19,22 @@ export interface OperationDefinition {
   /** `verb_noun`, the MCP tool's name; in camel case the client's method and the OpenAPI operationId. */
   name: string
   title: string
-  /** For a model: what it does, when to use it, what to do next. */
+  /** Tells a model what the operation does, when to use it and what to do next. */
   description: string
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Relative to the base address, with `{parameter}` segments named in `params`. */
+  /** The path below the base address, with `{parameter}` segments named in `params`. */
   path: string
   params?: z.ZodObject
   query?: z.ZodObject
-  /** The body's `data.attributes`. Absent: the operation takes no body. */
+  /** The body's `data.attributes`; undefined: the operation takes no body. */
   attributes?: z.ZodObject
-  /** The attributes may be left out together with the body. */
+  /** Whether the attributes may be left out together with the body. */
   bodyOptional?: true
   /** Ids of related resources, `agentId` being the body's `data.relationships.agent`; most requests send none. */
   related?: z.ZodObject
-  /** The resource answered, or of which a list is answered. */
+  /** The resource that is answered, or that a list is answered of. */
   output: z.ZodObject
-  /** One resource, a page of a list, or as many as the request made. */
+  /** Whether one resource is answered, a page of a list, or as many resources as the request made. */
   result: 'one' | 'page' | 'several'
   /** What the answer's `meta` tells besides the pagination of a page. */
   meta?: z.ZodObject
@@ -44,21 +44,23 @@ export interface OperationDefinition {
   idempotency: 'required' | 'ignored'
   /** `agents`: an agent must send X-Instance-ID. `optional`: nobody must. */
   instanceId: 'agents' | 'optional'
-  /** A party API key may attribute the request to one of its agents by X-Agent-ID. */
+  /** Whether a party API key may attribute the request to one of its agents by X-Agent-ID. */
   agentHeader?: true
   /** Whether it only reads, changes something, or changes something that cannot be taken back. */
   effect: 'read' | 'write' | 'destructive'
-  /** It only reads, but what a host must not show unasked: no hint says so, and no read-only offer has it. */
+  /**
+   * Whether it reads what a host must not show unasked: then no hint calls it read-only, and no read-only offer has it.
+   */
   reveals?: true
-  /** The sets of tools it is part of. */
+  /** The sets of tools that it is part of. */
   toolsets: readonly Toolset[]
-  /** The codes it can answer besides those every operation can. */
+  /** The error codes that it can answer besides those that every operation can. */
   errors: readonly ErrorCode[]
-  /** Neither the specification nor its published client has it. */
+  /** True for an extension: neither the service's specification nor its published client has the operation. */
   extension?: true
 }
 
-/** Declares an operation. The identity function: it fixes the literal types and freezes the object. */
+/** Declares an operation: fixes the literal types and freezes the object. */
 export function defineOperation<const D extends OperationDefinition>(definition: D): Readonly<D> {
   return Object.freeze(definition)
 }
@@ -68,12 +70,12 @@ type InferSent<S> = S extends z.ZodType ? z.input<S> : unknown
 type Field<D, K extends string> = D extends Record<K, infer S> ? S : undefined
 type Flat<T> = { [K in keyof T]: T[K] } & {}
 
-/** What a handler gets: path and query parameters and attributes side by side, parsed. */
+/** The input as a handler gets it: path and query parameters and attributes side by side, parsed. */
 export type Input<D extends OperationDefinition> = Flat<
   Infer<Field<D, 'params'>> & Infer<Field<D, 'query'>> & Infer<Field<D, 'attributes'>> & Infer<Field<D, 'related'>>
 >
 
-/** What a caller passes: the same, before defaults are filled in. */
+/** The input as a caller passes it, before defaults are filled in. */
 export type SentInput<D extends OperationDefinition> = Flat<
   InferSent<Field<D, 'params'>> &
     InferSent<Field<D, 'query'>> &

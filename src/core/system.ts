@@ -25,7 +25,7 @@ export interface System {
   elapsed(): number
   /** Milliseconds that the machine has been up, its sleep included; setting the machine's clock does not move it. */
   uptime(): number
-  /** What the clock of a shared database says, in milliseconds since the epoch, of which it told `toldMs`. */
+  /** The time on the clock of a shared database, in milliseconds since the epoch, given that it said `toldMs`. */
   databaseNow(toldMs: number): number
 }
 
@@ -38,7 +38,10 @@ export const realSystem: System = {
   databaseNow: (toldMs) => toldMs,
 }
 
-/** Asking the operating system for each id costs more than making the rest of it, so what is asked for is a pool. */
+/**
+ * Random bytes are asked for by the pool: asking the operating system for each id would cost more than making the rest
+ * of it.
+ */
 function pooledRandomBytes(): System['randomBytes'] {
   const poolLength = 8192
   let pool = Buffer.alloc(0)
@@ -46,7 +49,7 @@ function pooledRandomBytes(): System['randomBytes'] {
     if (length > poolLength) return randomBytes(length)
     if (length > pool.length) pool = randomBytes(poolLength)
     const bytes = Buffer.from(pool.subarray(0, length))
-    // Handed out once: nothing of it stays in memory here.
+    // The bytes are handed out once: nothing of them stays in memory here.
     pool.fill(0, 0, length)
     pool = pool.subarray(length)
     return bytes
@@ -93,7 +96,7 @@ export function hmac(key: string, text: string): string {
   return createHmac('sha256', key).update(text).digest('hex')
 }
 
-/** What AES-256-GCM takes besides the key: a nonce of 96 bits, and a tag of 128 (NIST SP 800-38D). */
+/** The lengths in bytes of the nonce and the tag of AES-256-GCM (NIST SP 800-38D). */
 const cipher = { name: 'aes-256-gcm', nonceBytes: 12, tagBytes: 16 } as const
 
 /** A text that only `key`, 64 hexadecimal digits, opens again, and that cannot be changed; in base64url. */
@@ -104,7 +107,7 @@ export function seal(system: Pick<System, 'randomBytes'>, key: string, text: str
   return Buffer.concat([nonce, sealing.getAuthTag(), sealed]).toString('base64url')
 }
 
-/** The text that `seal` was given; undefined for another key and for what is not whole. */
+/** The text that `seal` was given; undefined for another key and for a sealed text that was changed or cut. */
 export function unseal(key: string, sealed: string): string | undefined {
   const { nonceBytes, tagBytes } = cipher
   const bytes = Buffer.from(sealed, 'base64url')
@@ -116,7 +119,7 @@ export function unseal(key: string, sealed: string): string | undefined {
   try {
     return Buffer.concat([opening.update(bytes.subarray(nonceBytes + tagBytes)), opening.final()]).toString('utf8')
   } catch {
-    // The one thing that can be wrong: the tag does not fit the key, the nonce and the text.
+    // Only one thing can be wrong here: the tag does not fit the key, the nonce and the text.
     return undefined
   }
 }
@@ -146,7 +149,7 @@ export function equalSecrets(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/** Resolves in the next turn of the event loop, when whatever came in meanwhile has been handed over. */
+/** Resolves in the next turn of the event loop, after everything that came in meanwhile was handed over. */
 export function nextTurn(): Promise<void> {
   return immediate()
 }

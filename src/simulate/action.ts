@@ -10,7 +10,7 @@ export type PartyName = 'own' | 'customer'
  * means the same in every run, and still does when actions before it are left out. Amounts in cents.
  */
 export interface Action {
-  /** Its number in the whole history, from 1. */
+  /** The action's number in the whole history, from 1. */
   step: number
   /** The connection that makes the call, from 1. */
   agent: number
@@ -23,7 +23,7 @@ export interface Action {
   /** How long the card lives. */
   minutes?: number
   amount?: number
-  /** That the sandbox clock is moved by. */
+  /** How many seconds the sandbox clock is moved by. */
   seconds?: number
   /** The idempotency key the caller chose; without one the MCP server makes one. */
   key?: string
@@ -31,7 +31,9 @@ export interface Action {
   makes?: string
 }
 
-/** An authorization there is accepted first and resolved when it is repeated, which the MCP server does by itself. */
+/**
+ * The merchant whose authorizations are accepted first and resolved when repeated, which the MCP server does by itself.
+ */
 export const unresolvedMerchant = 'Sandbox Unresolved'
 
 /** Which argument of a tool the subject is. */
@@ -50,7 +52,7 @@ const subjectArguments: Partial<Record<Tool, string>> = {
 export interface ArgumentSources {
   idOf: (name: string) => string
   customerPartyId: string | undefined
-  /** Set before every key, so that a later run on the same database does not replay this one's answers. */
+  /** The prefix of every key, so that a later run on the same database does not replay this run's answers. */
   keyPrefix: string
 }
 

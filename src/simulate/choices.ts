@@ -6,16 +6,16 @@ import type { Random } from './random.ts'
 /** An action without its place in the history. */
 export type Choice = Omit<Action, 'step' | 'agent'>
 
-/** What a simulated agent has in mind. */
+/** What a simulated agent remembers and plans. */
 export interface AgentState {
   number: number
   /** How many cards it has issued. */
   issued: number
-  /** Cards it still means to do something with. */
+  /** The cards that it still means to do something with. */
   open: { card: string; purchase: string | undefined; unresolved: boolean; steps: number }[]
-  /** Names of cards and card transactions it is done with. */
+  /** The names of the cards and card transactions that it is done with. */
   closed: string[]
-  /** Calls that it made with a key of its own. */
+  /** The calls that it made with a key of its own. */
   keyed: Action[]
 }
 
@@ -24,7 +24,7 @@ export interface Surroundings {
   /** The next name of a kind: `card-1`, `card-2`, … */
   names: (kind: 'card' | 'purchase' | 'refund' | 'key') => string
   options: PlanOptions
-  /** Cents, of what an average purchase may cost. */
+  /** The cost of an average purchase, in cents. */
   budget: Record<PartyName, number>
 }
 
@@ -38,7 +38,10 @@ interface Grounds extends Surroundings {
 }
 
 const merchants = ['Books', 'Groceries', 'Train tickets', 'Garden & Home', 'Café Zürich'] as const
-/** The second card is left unresolved, and then one in so many: each costs the second that the MCP server waits before it repeats. */
+/**
+ * The second card is left unresolved, and then one in so many: each costs the second that the MCP server waits before
+ * it repeats.
+ */
 const unresolvedEvery = 250
 /** Cards that one agent has in hand at a time. */
 const mostOpen = 4
@@ -68,7 +71,7 @@ function issue({ agent, random, names, budget, options }: Grounds): Choice {
   const card = names('card')
   const unresolved = Number(card.replace('card-', '')) % unresolvedEvery === 2
   agent.open.push({ card, purchase: undefined, unresolved, steps: 0 })
-  // Above everything there is, and will be: an authorization of it can only be declined for want of funds.
+  // More than all the money there ever is: an authorization of it can only be declined for want of funds.
   const huge = random.chance(8)
   const maximum = huge ? balanceOf(options, party) * 2 + random.int(1, 1000) : random.int(1, budget[party])
   const lives = options.clockJumps && options.ordered ? [5, 30, 60, 61, 90, 1439, 1440] : [60, 90, 1440]
@@ -143,7 +146,7 @@ function settle(grounds: Grounds, open: Open, card: ModelCard, purchase: ModelTr
   if (random.chance(6)) return authorize(grounds, card, amountFor(grounds, card), true)
   const left = purchase.captured - purchase.refunded
   if (purchase.status === 'authorized') {
-    // A purchase of nearly everything is not kept: the others could buy nothing any more.
+    // A purchase that takes nearly all the money is not kept: the other agents could buy nothing any more.
     const large = amount > grounds.budget[party] * 2
     const what = random.weighted({
       all: large ? 0 : 30,
@@ -191,7 +194,7 @@ const moves = [
   'simulate_card_refund',
 ] as const
 
-/** Any of the four, whatever the state: most are not allowed. */
+/** One of the four simulations, whatever the card's state: most of them are refused. */
 function wrongMove(grounds: Grounds, transaction: ModelTransaction): Choice {
   const { random } = grounds
   const tool = random.pick(moves)
@@ -204,7 +207,7 @@ function look({ random }: Grounds, card: ModelCard, transaction: string): Choice
   return { tool, party: card.party, subject: tool === 'get_card_transaction' ? transaction : card.name }
 }
 
-/** Something besides the purchases in hand; undefined where there is nothing to do it with. */
+/** An action besides the purchases in hand; undefined where there is nothing to act on. */
 function lookAside(grounds: Grounds): Choice | undefined {
   const { random, agent, model, neighbours, options } = grounds
   const what = random.weighted({ repeat: 45, conflict: 10, wallets: 20, old: 15, stranger: 10 })
@@ -232,7 +235,10 @@ function lookAside(grounds: Grounds): Choice | undefined {
   return options.start.customer === undefined ? undefined : { tool, party, subject: name }
 }
 
-/** The same call with the same key. Where its record is gone by now it is a new call, so it needs a new name. */
+/**
+ * The same call with the same key. Where the record of the first is gone by now this is a new call, so what it makes
+ * needs a new name.
+ */
 function repeated({ names }: Grounds, earlier: Choice): Choice {
   if (earlier.makes === undefined) return earlier
   return { ...earlier, makes: names(earlier.makes.replace(/-\d+$/, '') as 'card') }

@@ -18,19 +18,19 @@ export interface CardFacts {
   merchant: string
   maximum: number
   currency: string
-  /** From creation to expiry. */
+  /** The span from creation to expiry. */
   minutes: number
   wallet: string
 }
 
-/** Never the number itself: facts are logged. */
+/** What is told of a card number; never the number itself, for facts are logged. */
 export interface DetailsFacts {
   type: 'agentCardDetails'
   name: string
-  /** 12 to 19 digits with the right check digit, and the same for every card. */
+  /** Whether it has 12 to 19 digits and the right check digit. */
   validNumber: boolean
   validCvv: boolean
-  /** Month and year are those of the card's own expiry. */
+  /** Whether month and year are those of the card's own expiry. */
   ownExpiration: boolean
 }
 
@@ -46,7 +46,7 @@ export interface TransactionFacts {
   captured: number
   refunded: number
   decline: string | null
-  /** From creation to the end of the hold; null when nothing is on hold. */
+  /** The span from creation to the end of the hold; null when nothing is on hold. */
   holdHours: number | null
   card: string
   /** The purchase that is refunded. */
@@ -57,7 +57,7 @@ export interface TransactionFacts {
 export interface WalletFacts {
   type: 'wallet'
   name: string
-  /** Absent where the order of calls is open: then only `0 ≤ available ≤ total` is known. */
+  /** The balances; absent where the order of calls is open, for then only `0 ≤ available ≤ total` is known. */
   available?: number
   total?: number
   sound: boolean
@@ -65,13 +65,13 @@ export interface WalletFacts {
 
 export interface PageFacts {
   type: 'page'
-  /** In the order of their names: within one millisecond the service's own order is open. */
+  /** The records in the order of their names: within one millisecond the service's own order is open. */
   items: Facts[]
 }
 
 export interface ClockFacts {
   type: 'clock'
-  /** Since it was last read or moved; real time that passed besides does not count. */
+  /** How far the clock was moved since it was last read; real time that passed besides does not count. */
   advancedSeconds: number
 }
 

@@ -20,7 +20,7 @@ export async function compareEnd(
   const parties: PartyName[] = situation.start.customer === undefined ? ['own'] : ['own', 'customer']
   for (const party of parties) {
     const found = await readParty(caller, party, situation)
-    // On a database of others there is more than this run made.
+    // A database that others use too holds more than this run made.
     if (target.isolated && found.strangers > 0) {
       return difference('Records that no action made.', '0', String(found.strangers))
     }

@@ -7,7 +7,7 @@ import type { Caller } from './world.ts'
 export interface ServerProcess {
   command: string
   args: readonly string[]
-  /** Besides what every process gets, such as PATH. */
+  /** The environment's variables besides those that every process gets, such as PATH. */
   env: Record<string, string>
 }
 
@@ -23,7 +23,7 @@ export async function connectCaller(transport: Transport, agent: number): Promis
   const options = { versionNegotiation: { mode }, jsonSchemaValidator: resultSchemas } as const
   const client = new Client({ name: `simulated-agent-${agent}`, version: '1' }, options)
   await client.connect(transport)
-  // Hosts begin with it; it also lets the client check every result against the tool's output schema.
+  // Hosts begin with listing the tools; it also lets the client check every result against the tool's output schema.
   await client.listTools()
   return {
     call: async (name, input) => {
@@ -36,7 +36,7 @@ export async function connectCaller(transport: Transport, agent: number): Promis
   }
 }
 
-/** What the service answered: that it was a replay is the server's note, and no part of the identical answer. */
+/** The service's answer without the server's note that it was a replay, which is no part of the identical answer. */
 function withoutNotes(content: unknown): unknown {
   const { replayed: _, ...answered } = (content ?? {}) as Record<string, unknown>
   return answered

@@ -52,7 +52,7 @@ export interface Model {
 }
 
 const hourMs = 60 * 60 * 1000
-/** Spec: Limits. */
+/** How long an answer is replayed (docs/service.md#idempotency-window). */
 const replayWindowMs = 48 * hourMs
 /** How long an authorization waits for its capture. */
 const holdHours = 7 * 24
@@ -97,7 +97,7 @@ export function createModel(start: Start, ordered = true): Model {
 function apply(state: State, action: Action): Prediction | undefined {
   const { subject, key, party } = action
   if (subject !== undefined && !state.cards.has(subject) && !state.transactions.has(subject)) return undefined
-  // Spec: Idempotency rules, 2: a key belongs to the party acted on.
+  // A key belongs to the party acted on (docs/service.md#idempotency-scope).
   const recordKey = key === undefined ? undefined : `${party} ${key}`
   const record = recordKey === undefined ? undefined : state.records.get(recordKey)
   if (record !== undefined && state.nowMs < record.finishedAtMs + replayWindowMs) {
@@ -184,7 +184,7 @@ function authorize(state: State, action: Action, card: ModelCard): Facts {
   return transactionFacts(purchase)
 }
 
-/** Spec: Sandbox decline codes; the first that applies. */
+/** The first reason to decline that applies (docs/service.md#card-declines). */
 function declineOf(card: ModelCard, amount: number, available: number, nowMs: number): string | null {
   if (nowMs >= card.expiresAtMs) return 'single_use_card_expired'
   if (card.used) return 'single_use_card_used'

@@ -48,7 +48,8 @@ export function planHistory(options: PlanOptions): Action[] {
 
 /** What one purchase may cost on average, so that the money lasts for all of them. */
 function budgets({ agents, purchases, ordered, start }: PlanOptions): Surroundings['budget'] {
-  // Captures are partly refunded, and some purchases are reversed: in turns, the money lasts for thrice as much.
+  // Captures are partly refunded and some purchases reversed: where agents take turns, the money lasts for three times
+  // as much.
   const share = (available: number) => Math.floor((available * (ordered ? 3 : 1)) / (agents * purchases))
   return { own: Math.max(1, share(start.own.available)), customer: Math.max(1, share(start.customer?.available ?? 0)) }
 }
@@ -97,7 +98,7 @@ function isDone({ issued, open }: AgentState, { purchases }: PlanOptions): boole
   return issued >= purchases && open.length === 0
 }
 
-/** Later repeats are of recent calls and old ones alike; this bounds what is kept. */
+/** How many calls are kept to be repeated later, recent ones and old ones alike. */
 const mostKeyed = 50
 
 function remember(agent: AgentState, action: Action): void {

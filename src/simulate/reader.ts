@@ -5,14 +5,14 @@ import { clockStepSeconds, type Facts } from './facts.ts'
 /** What a tool call answered. */
 export interface ToolAnswer {
   isError: boolean
-  /** The structured content, or of an error the JSON of its text. */
+  /** The structured content, or the JSON in the text of an error. */
   content: unknown
 }
 
 export interface Reader {
-  /** What the answer says. Learns the id of what the action makes. */
+  /** The facts of an answer. It also learns the id of what the action made. */
   read(action: Action, answer: ToolAnswer): Facts
-  /** What a resource says; it gets no new name. */
+  /** The facts of a resource, which gets no new name. */
   readResource(resource: unknown): Facts
   /** The id that a name stands for. */
   idOf(name: string): string

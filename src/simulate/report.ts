@@ -19,7 +19,7 @@ export interface Shrunk {
   again: 'yes' | 'no' | 'untried' | 'impossible'
 }
 
-/** What a run came to. The lines of speed differ between two runs; all others are the same for the same seed. */
+/** The result of a run. The lines about speed differ between two runs; all others are the same for the same seed. */
 export function reportText(result: RunResult, options: ReportOptions): string {
   const { agents, purchases, seed, concurrency, where, logSha256 } = options
   const { elapsedMs } = result

@@ -8,20 +8,20 @@ import { type Caller, inspect, type Situation, seededStart, type Target, type Wo
 
 /** Where the service and the model disagree first. */
 export interface Mismatch {
-  /** Undefined: found after the last action, when everything is read once more. */
+  /** The action; undefined where the mismatch was found after the last one, when everything is read once more. */
   action: Action | undefined
   /** What is wrong, where the two lines alone do not show it. */
   what: string
   expected: string
   actual: string
-  /** The names it is about, where the action does not tell. */
+  /** The names that it is about, where the action does not tell. */
   about: string[]
 }
 
 export interface RunOptions {
   target: Target
   system: System
-  /** How many agents may have a call outstanding. From 2 on, the history must be one planned for any order. */
+  /** How many agents may have a call outstanding. From 2 on, the history must have been planned for any order. */
   concurrency: number
   signal?: AbortSignal | undefined
   /** Called after each action. */
@@ -32,7 +32,7 @@ export interface RunResult {
   mismatch: Mismatch | undefined
   /** The actions that were carried out, in the order of the history. */
   done: Action[]
-  /** One line for each of them: the same in every run of the same history. */
+  /** One line for each of these actions: the same in every run of the same history. */
   log: string[]
   /** How often each tool had each outcome: `tool`, then `outcome`. */
   outcomes: Map<string, Map<string, number>>
@@ -77,7 +77,10 @@ async function connectAndCarryOut(
   return await carryOut(plan(situation), { callers, first, situation, options })
 }
 
-/** Ctrl+C reaches the servers too, and may reach them before this process: then a broken connection is no fault. */
+/**
+ * Whether the run was interrupted. Ctrl+C reaches the servers too, perhaps before this process: then a broken
+ * connection is no fault.
+ */
 async function isInterrupted({ system, signal }: RunOptions): Promise<boolean> {
   await system.sleep(100)
   return signal?.aborted === true
@@ -169,7 +172,7 @@ async function step(action: Action, progress: Progress, grounds: Grounds): Promi
   const { situation, options, callers } = grounds
   const { system } = options
   const prediction = progress.model.apply(action)
-  // What it acts on was left out of this history.
+  // The action that made its subject was left out of this history.
   if (prediction === undefined) return
   const sources = {
     idOf: situation.reader.idOf,
@@ -230,7 +233,7 @@ function judge(
   if (action.key === undefined) return undefined
   const [key, text] = [`${action.party} ${action.key}`, JSON.stringify(answer.content)]
   if (prediction.recorded) answers.set(key, text)
-  // Other parts than those the model looks at differ, such as an id, a timestamp or a support id.
+  // The parts that differ are none that the model looks at, such as an id, a timestamp or a support id.
   if (prediction.replayed && answers.get(key) !== text) {
     return { action, what: 'The same key did not bring the identical answer.', expected, actual, about: [] }
   }

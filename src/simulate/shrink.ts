@@ -56,7 +56,7 @@ async function leaveOutOne(
   size: number,
   attempt: (history: readonly Action[]) => Promise<boolean>,
 ): Promise<boolean> {
-  // From the front: what stands last is what failed.
+  // Actions are left out from the front: the last one is the one that failed.
   for (let from = 0; from < history.length; from += size) {
     if (await attempt([...history.slice(0, from), ...history.slice(from + size)])) return true
   }

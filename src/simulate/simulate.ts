@@ -75,7 +75,7 @@ function planFor(
   return planHistory({ seed, agents, purchases, clockJumps: clockJumps && ordered, ordered, start })
 }
 
-/** What was found is told even where it cannot be looked into: the disk may be full, or the service gone. */
+/** A mismatch is reported even where no further run is possible: the disk may be full, or the service gone. */
 async function shortenIfPossible(options: SimulationOptions, result: RunResult, mismatch: Mismatch): Promise<Shrunk> {
   try {
     return await shorten(options, result, mismatch)

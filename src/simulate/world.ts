@@ -14,7 +14,7 @@ export interface Caller {
 export interface World {
   /** @param agent from 1 */
   connect(agent: number): Promise<Caller>
-  /** Once every caller is closed. */
+  /** Closes the world, after every caller was closed. */
   close(): Promise<void>
 }
 
@@ -24,14 +24,14 @@ export interface Target {
   isolated: boolean
 }
 
-/** What a run finds before its first action. */
+/** The state that a run finds before its first action. */
 export interface Situation {
   start: Start
   customerPartyId: string | undefined
   reader: Reader
 }
 
-/** What a new sandbox has (design: Command line and environment). */
+/** The money and the customer that a new sandbox has. */
 export const seededStart: Start = {
   own: { available: 250_000, total: 250_000 },
   customer: { available: 100_000, total: 100_000 },

@@ -6,7 +6,7 @@ const whoCalled = ['lastUsedAtMs', 'lastActiveAtMs']
 
 /**
  * Where a request that came past the gates is written down, refused or not: under its key, and in its own party's
- * activity (design: Idempotency).
+ * activity (docs/service.md#idempotency-failures).
  */
 const writtenDown = /^(idempotencyRecords|activity\w*)$/
 

@@ -57,7 +57,7 @@ const actions: Record<string, Partial<Action> & { tool: Tool }> = {
   'refund too much': { tool: 'simulate_card_refund', amount: 201 },
 }
 
-/** Spec: Card transaction status. What is not listed is 409. In cents: what the wallet has then. */
+/** docs/service.md#card-transaction-status: an action that is not listed is 409. The wallet's balances are in cents. */
 const allowed: Record<string, { becomes: string; available: number; total: number }> = {
   'authorized, capture all': { becomes: 'captured', available: 800, total: 800 },
   'authorized, capture part': { becomes: 'partially_captured', available: 999, total: 999 },
