@@ -96,6 +96,33 @@ const rules: readonly Rule[] = [
     },
   },
   {
+    name: 'a page imports its own folder and the frame of all pages, and no other page',
+    covers: (path) => product(path) && path.startsWith('src/service/') && pageOf(path) !== 'mount.ts',
+    faults: (text, path) =>
+      importsOf(text, path)
+        .filter(({ file }) => {
+          const [importer, imported] = [pageOf(path), file && pageOf(file)]
+          if (imported === undefined || path === 'src/service/app.ts') return false
+          return importer === undefined || ![importer, 'frame'].includes(imported)
+        })
+        .map(({ file }) => `imports ${file}`),
+    bad: { path: 'src/service/pages/frame/forms.ts', text: "import { words } from '../card/words.ts'" },
+    good: { path: 'src/service/pages/card/view.ts', text: "import { formPage } from '../frame/form-page.ts'" },
+  },
+  {
+    name: 'what a page shows it is given: only its back room reads the store',
+    covers: (path) => /^src\/service\/pages\/(frame\/|.*\b(routes|view|words)\.ts$)/.test(path),
+    faults: (text, path) =>
+      importsOf(text, path)
+        .filter(({ file }) => file !== undefined && inside('src/service/store', 'src/service/tokens')(file))
+        .map(({ file }) => `imports ${file}`),
+    bad: {
+      path: 'src/service/pages/connect/link-routes.ts',
+      text: "import { findParty } from '../../store/parties.ts'",
+    },
+    good: { path: 'src/service/pages/connect/link.ts', text: "import { findParty } from '../../store/parties.ts'" },
+  },
+  {
     name: 'only the store imports a database',
     covers: (path) => product(path) && !path.startsWith('src/service/store/'),
     faults: (text, path) => packageFaults(text, path, /^(kysely|pg|node:sqlite|sqlite)(\/|$)/),
@@ -263,6 +290,11 @@ function importsOf(text: string, path: string): Import[] {
     const file = from.startsWith('.') ? posix.join(posix.dirname(path), from) : undefined
     return { from, file, typeOnly: named?.type !== undefined }
   })
+}
+
+/** The folder of the page that the file belongs to, or its name where it belongs to none. */
+function pageOf(path: string): string | undefined {
+  return path.match(/^src\/service\/pages\/([^/]+)/)?.[1]
 }
 
 function packageFaults(text: string, path: string, banned: RegExp): string[] {

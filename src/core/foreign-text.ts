@@ -14,12 +14,20 @@ export function foreignText(text: string): string {
   return seen.test(line) ? line : ''
 }
 
-/** The same, cut to at most so many characters: a longer one would push what matters off the page. */
-export function shortForeignText(text: string, most: number): string {
+/** A foreign text that names somebody or something; `otherwise` where nothing of it is to be seen. */
+export function foreignName(text: string, otherwise: string, most = mostOfName): string {
+  return shortForeignText(text, most) || otherwise
+}
+
+/** A foreign text cut to at most so many characters: a longer one would push what matters off the page. */
+export function shortForeignText(text: string, most = mostOfName): string {
   // Marks and what is not shown take no place, so some more is looked at than is shown.
   const characters = [...foreignText(text.slice(0, most * 8))]
   return characters.length <= most ? characters.join('') : `${characters.slice(0, most - 1).join('')}…`
 }
+
+/** Longer ones do not fit a heading. */
+const mostOfName = 80
 
 const mark = '\ufffd'
 

@@ -4,31 +4,19 @@ import { Failure } from '../core/errors.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { newId } from '../core/system.ts'
 import { mountOAuth, type OAuthDependencies } from './oauth/mount.ts'
-import { createApprovalReviews } from './pages/approval/review.ts'
-import { mountApprovalPages } from './pages/approval/routes.ts'
-import { createCardPages } from './pages/card/card-page.ts'
-import { mountCardPages } from './pages/card/routes.ts'
-import { createCheckout } from './pages/checkout/checkout.ts'
-import { mountCheckout } from './pages/checkout/routes.ts'
-import { mountClaims } from './pages/connect/claim-routes.ts'
-import { createConnect } from './pages/connect/invitation.ts'
-import { createConnectLinks } from './pages/connect/link.ts'
-import { mountLinks } from './pages/connect/link-routes.ts'
-import { mountConnect } from './pages/connect/routes.ts'
-import { mountVerify } from './pages/verify/routes.ts'
-import { createSecondFactor } from './pages/verify/second-factor.ts'
+import { devicePages } from './pages/consent/device-view.ts'
+import type { PageDependencies } from './pages/frame/dependencies.ts'
+import { mountPages } from './pages/mount.ts'
 import { actorNow } from './request/admission.ts'
 import { hasLeft, isSmallBody, readBody } from './request/body.ts'
-import { settledNow } from './request/due.ts'
 import { mountHealth } from './request/health.ts'
 import { counted, type Incoming, type Unread, withBody } from './request/incoming.ts'
 import { mountOpenApi } from './request/openapi-route.ts'
-import { answer, type Dependencies as RequestDependencies } from './request/pipeline.ts'
-import { type Reply, refusal, requestId } from './request/reply.ts'
-import { StoreBusyError } from './store/engine/store.ts'
+import { answer } from './request/pipeline.ts'
+import { failureOf, type Reply, refusal, requestId } from './request/reply.ts'
 
 /** What the service's parts are given at the start. */
-export interface Dependencies extends RequestDependencies, OAuthDependencies {}
+export interface Dependencies extends OAuthDependencies, PageDependencies {}
 
 /** The REST API of an environment as a fetch function: a route for each of its operations, and what is not a resource. */
 export function createApp(dependencies: Dependencies): Hono {
@@ -39,16 +27,8 @@ export function createApp(dependencies: Dependencies): Hono {
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
     app.on(operation.method, path, async (c) => respond(await answer(dependencies, key, await incoming(c))))
   }
-  const { store, system } = dependencies
-  const now = () => store.transaction((tx) => settledNow(tx, system))
-  mountCheckout(app, { ...dependencies, checkout: createCheckout(store, system), now })
-  mountConnect(app, { ...dependencies, connect: createConnect(store, system) })
-  mountLinks(app, { ...dependencies, connectLinks: createConnectLinks(store, system) })
-  mountClaims(app, dependencies)
-  mountVerify(app, { ...dependencies, secondFactor: createSecondFactor(store, system, dependencies.environment) })
-  mountOAuth(app, dependencies)
-  mountCardPages(app, { ...dependencies, cardPages: createCardPages(store, system) })
-  mountApprovalPages(app, { ...dependencies, reviews: createApprovalReviews(store, system) })
+  const interactions = mountOAuth(app, { ...dependencies, devicePages })
+  mountPages(app, { ...dependencies, interactions })
   mountHealth(app, dependencies)
   mountOpenApi(app, dependencies)
   app.notFound(async (c) => respond(await noSuchOperation(dependencies, c)))
@@ -93,15 +73,15 @@ function failed(dependencies: Dependencies, { req }: Context, error: unknown): R
   const { system, log } = dependencies
   if (error instanceof Failure) return refuse(dependencies, error)
   const supportId = newId('req', system, system.now())
-  if (error instanceof StoreBusyError) {
-    log.warn({ supportId, err: error }, 'the database could not take the request')
-    return named(refusal(new Failure('service_unavailable'), supportId), supportId)
-  }
+  const failure = failureOf(error)
   // Nobody is there to be answered, and nothing is wrong here.
   if (hasLeft(req.raw)) log.info({ supportId, reason: String(error) }, 'a client left before its request was read')
+  else if (failure.code === 'service_unavailable') log.warn({ supportId, err: error }, busy)
   else log.error({ supportId, err: error }, 'a request failed outside the pipeline')
-  return named(refusal(new Failure('server_error'), supportId), supportId)
+  return named(refusal(failure, supportId), supportId)
 }
+
+const busy = 'the database could not take the request'
 
 /** The answer to a request that does not reach the pipeline. */
 function refuse({ system, log }: Dependencies, failure: Failure): Reply {

@@ -65,7 +65,7 @@ describe.each(databases)('the connect page on $name', (database) => {
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('referrer-policy')).toBe('same-origin')
     expect(response.headers.get('x-frame-options')).toBe('DENY')
-    const style = await world.service.fetch(new Request(`${origin}/connect/style.css`))
+    const style = await world.service.fetch(new Request(`${origin}/styles/forms.css`))
     expect([style.status, style.headers.get('content-type')]).toStrictEqual([200, 'text/css; charset=utf-8'])
   })
 

@@ -87,7 +87,7 @@ test('serves the API, its pages and their files, signing in, and the views', asy
     PAYMENTS_SANDBOX_AGENT_KEY: key,
   })
   try {
-    const style = await fetch(`${server.url}/oauth/style.css`)
+    const style = await fetch(`${server.url}/styles/base.css`)
     expect(style.headers.get('Content-Type')).toMatch(/^text\/css/)
     const metadata = await fetch(`${server.url}/.well-known/oauth-authorization-server`)
     expect(await metadata.json()).toMatchObject({ code_challenge_methods_supported: ['S256'] })

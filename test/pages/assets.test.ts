@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { copyPageAssets } from '../../scripts/page-assets.ts'
 import { assets } from '../../src/service/pages/frame/assets.ts'
@@ -8,6 +8,10 @@ import { assets } from '../../src/service/pages/frame/assets.ts'
 test('what the build and the bundle ship is what the pages load', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'payments-mcp-assets-'))
   copyPageAssets(folder)
-  expect((await readdir(join(folder, 'assets'))).sort()).toEqual(Object.keys(assets).sort())
+  expect((await readdir(join(folder, 'assets'))).sort()).toEqual(
+    Object.keys(assets)
+      .map((path) => basename(path))
+      .sort(),
+  )
   await rm(folder, { recursive: true })
 })

@@ -89,13 +89,15 @@ describe('the checkout over HTTP', () => {
   })
 
   test.each([
-    ['library.js', 'text/javascript; charset=utf-8', 'cross-origin'],
-    ['page.js', 'text/javascript; charset=utf-8', 'same-origin'],
-    ['form.js', 'text/javascript; charset=utf-8', 'same-origin'],
-    ['requests.js', 'text/javascript; charset=utf-8', 'same-origin'],
-    ['style.css', 'text/css; charset=utf-8', 'same-origin'],
+    ['checkout/library.js', 'text/javascript; charset=utf-8', 'cross-origin'],
+    ['checkout/page.js', 'text/javascript; charset=utf-8', 'same-origin'],
+    ['checkout/form.js', 'text/javascript; charset=utf-8', 'same-origin'],
+    ['checkout/requests.js', 'text/javascript; charset=utf-8', 'same-origin'],
+    ['styles/base.css', 'text/css; charset=utf-8', 'same-origin'],
+    ['styles/checkout.css', 'text/css; charset=utf-8', 'same-origin'],
+    ['styles/forms.css', 'text/css; charset=utf-8', 'same-origin'],
   ])('serves %s', async (name, type, policy) => {
-    const { response, text } = await get(world, `/checkout/${name}`)
+    const { response, text } = await get(world, `/${name}`)
     expect(response.status).toBe(200)
     expect(text.length).toBeGreaterThan(100)
     expect(response.headers.get('content-type')).toBe(type)

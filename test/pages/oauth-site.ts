@@ -1,13 +1,13 @@
 import { Hono } from 'hono'
 import type { Environment } from '../../src/core/operation.ts'
 import { newId, sha256 } from '../../src/core/system.ts'
-import { createConnections } from '../../src/service/oauth/connections.ts'
-import { type ConsentRequest, createConsent } from '../../src/service/oauth/consent.ts'
+import type { ConsentRequest } from '../../src/service/oauth/consent.ts'
 import type { Interactions } from '../../src/service/oauth/interactions.ts'
 import { createSignIn, type SignIn } from '../../src/service/oauth/sign-in.ts'
-import { createConnect } from '../../src/service/pages/connect/invitation.ts'
-import { mountConnect } from '../../src/service/pages/connect/routes.ts'
-import { mountOAuthPages } from '../../src/service/pages/oauth-routes.ts'
+import { mountConnections } from '../../src/service/pages/connections/routes.ts'
+import { mountConsent } from '../../src/service/pages/consent/routes.ts'
+import { mountAssets } from '../../src/service/pages/frame/assets.ts'
+import { mountSignIn } from '../../src/service/pages/sign-in/routes.ts'
 import { createUser } from '../../src/service/store/provision.ts'
 import type { UserRow } from '../../src/service/store/schema/tables.ts'
 import { insertSession } from '../../src/service/store/sign-ins.ts'
@@ -48,15 +48,12 @@ export async function createOAuthSite(database: TestDatabase): Promise<OAuthSite
     app: ({ publicUrl = () => address, environment = 'sandbox' } = {}) => {
       const app = new Hono()
       const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
-      const grounds = { environment, publicUrl, system, log: { debug: line, info: line, warn: line, error: line } }
-      mountConnect(app, { ...grounds, connect: createConnect(store, system) })
-      mountOAuthPages(app, {
-        ...grounds,
-        signIn,
-        consent: createConsent(store, system),
-        connections: createConnections(store, system),
-        interactions: interactionsOf(site),
-      })
+      const log = { debug: line, info: line, warn: line, error: line }
+      const dependencies = { environment, publicUrl, store, system, log, signIn }
+      mountAssets(app)
+      mountSignIn(app, dependencies)
+      mountConsent(app, { ...dependencies, interactions: interactionsOf(site) })
+      mountConnections(app, dependencies)
       return app
     },
     addUser: async (change = {}) => {

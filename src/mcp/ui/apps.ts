@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Environment } from '../../core/operation.ts'
+import { paletteByPage } from '../../core/palette.ts'
 
 /** A page that a host shows beside the result of a tool (MCP Apps, 2026-01-26): one document, which loads nothing. */
 interface AppResource {
@@ -108,7 +109,7 @@ async function documentOf(name: ViewName, environment: Environment): Promise<str
 <meta name="color-scheme" content="light dark">
 <title>${views[name].title}</title>
 <style>
-${style}</style>
+${paletteByPage}${style}</style>
 </head>
 <body>
 ${body}<script type="module">

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
-import { type ErrorSource, type Failure, maskSecrets } from '../../core/errors.ts'
+import { type ErrorSource, Failure, maskSecrets } from '../../core/errors.ts'
 import type { OperationDefinition, Pagination } from '../../core/operation.ts'
+import { StoreBusyError } from '../store/engine/store.ts'
 
 /** An answer, its body already text: it is recorded, and replayed byte for byte. */
 export interface Reply {
@@ -38,6 +39,12 @@ function dataOf({ output, result }: OperationDefinition, data: unknown): unknown
 /** Names a request to whoever asks about it, as its lines in the log do; in an error it is `meta.supportId` too. */
 export function requestId(supportId: string): Record<string, string> {
   return { 'X-Request-Id': supportId }
+}
+
+/** The refusal that an error amounts to: what went wrong inside is told to nobody. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error
+  return new Failure(error instanceof StoreBusyError ? 'service_unavailable' : 'server_error')
 }
 
 /** Renders a refusal in the uniform format (docs/service.md#error-format). */

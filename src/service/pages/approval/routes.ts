@@ -1,21 +1,29 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { approvalPagePath } from '../../../../tools/approvals.ts'
-import { foreignText } from '../../../core/foreign-text.ts'
+import { foreignName, foreignText } from '../../../core/foreign-text.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { asUser } from '../../request/in-process.ts'
 import type { Dependencies } from '../../request/pipeline.ts'
 import type { Reply } from '../../request/reply.ts'
-import { hasFormToken, leadTo, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from '../frame/answers.ts'
-import { shortText } from '../frame/application-words.ts'
-import { type SessionPages, signedInAt } from '../frame/browser-session.ts'
+import { notYoursPage } from '../frame/account.ts'
+import {
+  forSignedIn,
+  leadTo,
+  notFromHere,
+  orFailure,
+  ownForm,
+  type Show,
+  type Take,
+  tooLong,
+} from '../frame/answers.ts'
+import type { PageDependencies } from '../frame/dependencies.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
-import { notYoursPage } from '../frame/not-yours-page.ts'
-import type { ApprovalReview, ApprovalReviews } from './review.ts'
+import { type ApprovalReview, type ApprovalReviews, createApprovalReviews } from './review.ts'
 import { approvalPage, longestReason } from './view.ts'
 import { approvalWords } from './words.ts'
 
-interface ApprovalRoutes extends Dependencies, SessionPages {
+interface ApprovalDependencies extends Dependencies, PageDependencies {
   reviews: ApprovalReviews
 }
 
@@ -23,25 +31,22 @@ interface ApprovalRoutes extends Dependencies, SessionPages {
 const mostBytes = 8 * 1024
 
 /** The page where a person decides on a payment in review, instead of a model. */
-export function mountApprovalPages(app: Hono, pages: ApprovalRoutes): void {
+export function mountApprovalPages(app: Hono, dependencies: Dependencies & PageDependencies): void {
+  const { store, system } = dependencies
+  const pages: ApprovalDependencies = { ...dependencies, reviews: createApprovalReviews(store, system) }
   const address = approvalPagePath(':approvalId')
   const limit = bodyLimit({ maxSize: mostBytes, onError: tooLong })
-  app.get(address, (c) => orFailure(c, pages, () => openReview(c, pages)))
-  app.post(address, limit, (c) => orFailure(c, pages, () => takeDecision(c, pages)))
+  const takeForm = ownForm(purposeOf, takeDecision)
+  app.get(address, (c) => orFailure(c, pages, () => forSignedIn(c, pages, openReview)))
+  app.post(address, limit, (c) => orFailure(c, pages, () => forSignedIn(c, pages, takeForm)))
 }
 
-async function openReview(c: Context, pages: ApprovalRoutes): Promise<Response> {
-  const signedIn = await signedInAt(c, pages)
-  if (signedIn === undefined) return leadToSignIn(c, c.req.path)
+const openReview: Show<ApprovalDependencies> = async (c, pages, signedIn) => {
   const review = await reviewOf(c, pages, signedIn)
   return review === undefined ? notFound(c, signedIn) : show(c, pages, { signedIn, review })
 }
 
-async function takeDecision(c: Context, pages: ApprovalRoutes): Promise<Response> {
-  const signedIn = await signedInAt(c, pages)
-  if (signedIn === undefined) return leadToSignIn(c, c.req.path)
-  const sent = await ownFields(c, pages)
-  if (sent === undefined || !hasFormToken(signedIn, purposeOf(c), sent)) return notFromHere(c, c.req.path)
+const takeDecision: Take<ApprovalDependencies> = async (c, pages, signedIn, sent) => {
   const review = await reviewOf(c, pages, signedIn)
   if (review === undefined) return notFound(c, signedIn)
   const decision = sent.get('decision')
@@ -60,7 +65,7 @@ async function takeDecision(c: Context, pages: ApprovalRoutes): Promise<Response
 }
 
 function decide(
-  pages: ApprovalRoutes,
+  pages: ApprovalDependencies,
   { user }: SignedIn,
   { id, decision, reason }: { id: string; decision: Decision; reason: string },
 ): Promise<Reply> {
@@ -81,7 +86,7 @@ interface Refused {
 const states = { approve: 'approved', deny: 'denied' } as const satisfies Record<Decision, ApprovalReview['status']>
 
 /** Somebody may have decided before, and the person themselves by a double click. */
-async function refused(c: Context, pages: ApprovalRoutes, { signedIn, decision, reason, reply }: Refused) {
+async function refused(c: Context, pages: ApprovalDependencies, { signedIn, decision, reason, reply }: Refused) {
   const review = await reviewOf(c, pages, signedIn)
   if (review === undefined) return notFound(c, signedIn)
   if (review.status === states[decision]) return leadTo(c, c.req.path)
@@ -112,10 +117,15 @@ interface Shown {
   status?: 200 | 403 | 409 | 422 | 429 | 500 | 503
 }
 
-function show(c: Context, { environment }: ApprovalRoutes, shown: Shown) {
+function show(c: Context, { environment }: ApprovalDependencies, shown: Shown) {
   const { signedIn, review, reason = '', problem = null, wrongReason = false, status = 200 } = shown
   const { user, formToken } = signedIn
-  const form = { action: c.req.path, token: formToken(purposeOf(c)), user: shortText(user.name), reason }
+  const form = {
+    action: c.req.path,
+    token: formToken(purposeOf(c)),
+    user: foreignName(user.name, 'A user without a name'),
+    reason,
+  }
   const sandbox = environment === 'sandbox'
   return c.html(approvalPage(approvalWords(review), { form, problem, wrongReason, sandbox }), status, headers)
 }
@@ -129,7 +139,7 @@ function purposeOf(c: Context): string {
   return `approval ${c.req.param('approvalId')}`
 }
 
-async function reviewOf(c: Context, { reviews }: ApprovalRoutes, { user }: SignedIn) {
+async function reviewOf(c: Context, { reviews }: ApprovalDependencies, { user }: SignedIn) {
   const id = c.req.param('approvalId') ?? ''
   return /^apr_[0-9a-f]{32}$/.test(id) ? reviews.open(id, user) : undefined
 }

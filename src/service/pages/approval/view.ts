@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
-import { type Html, type PageForm, sandboxBanner } from '../frame/document.ts'
-import { oauthDocument } from '../sign-in/view.ts'
+import type { Html, PageForm } from '../frame/document.ts'
+import { formPage, titleOf } from '../frame/form-page.ts'
 import type { ApprovalWords, Part } from './words.ts'
 
 /** As the service accepts it. */
@@ -25,18 +25,13 @@ interface Shown {
 /** The page where a person approves or denies a payment. It has no script: the browser sends the form. */
 export function approvalPage(words: ApprovalWords, { form, problem, wrongReason, sandbox }: Shown): Html {
   const { heading, outcome, asks, check } = words
-  return oauthDocument(
-    problem === null ? heading : `Error: ${heading}`,
-    html`${sandboxBanner(sandbox)}
-<main>
-<h1>${heading}</h1>
+  const main = html`<h1>${heading}</h1>
 ${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem}</p>`}
 ${outcome.length === 0 ? '' : html`<div role="status">${outcome.map((line) => html`<p>${line}</p>`)}</div>`}
 ${facts(words)}
 ${check === null ? '' : html`<p class="done">${check}</p>`}
-${asks ? decisionForm(form, wrongReason) : ''}
-</main>`,
-  )
+${asks ? decisionForm(form, wrongReason) : ''}`
+  return formPage({ title: titleOf(heading, problem), main, sandbox })
 }
 
 function facts({ amount, payee, description, initiator, reasons, asked, denialReason, asks }: ApprovalWords): Html {

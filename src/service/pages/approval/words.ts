@@ -1,6 +1,6 @@
+import { foreignName, shortForeignText } from '../../../core/foreign-text.ts'
 import { mfaThresholdCents } from '../../rules/approvals.ts'
 import type { LimitReason } from '../../rules/limits.ts'
-import { shortText } from '../frame/application-words.ts'
 import { dollars, momentOf } from '../frame/texts.ts'
 import type { ApprovalReview } from './review.ts'
 
@@ -41,11 +41,11 @@ export function approvalWords(review: ApprovalReview): ApprovalWords {
     asks: status === 'pending',
     amount: dollars(review.amountCents),
     payee: payeeWords(review.payee),
-    description: description === null ? null : shortText(description, longest),
+    description: description === null ? null : shortForeignText(description, longest),
     initiator: initiatorWords(review.initiator),
     reasons: reasons.map(reasonWords),
     asked: momentOf(review.createdAtMs),
-    denialReason: denialReason === null ? null : shortText(denialReason, longest),
+    denialReason: denialReason === null ? null : shortForeignText(denialReason, longest),
     check: status === 'pending' ? checkWords(review.check) : null,
   }
 }
@@ -100,5 +100,5 @@ function own(text: string): Part {
 }
 
 function foreign(text: string): Part {
-  return { text: shortText(text) || 'Without a name', foreign: true }
+  return { text: foreignName(text, 'Without a name'), foreign: true }
 }

@@ -66,9 +66,9 @@ interface Opened {
 }
 
 /** The number was seen: who saw it stands where the card's party looks, and its user's. */
-async function recordShown({ user, row, card, ...grounds }: Opened): Promise<void> {
+async function recordShown({ user, row, card, ...context }: Opened): Promise<void> {
   const customerPartyId = row.partyId === user.partyId ? null : row.partyId
-  await recordUsersAct(grounds, user, { operation: 'show_agent_card', resourceIds: [card.id], customerPartyId })
+  await recordUsersAct(context, user, { operation: 'show_agent_card', resourceIds: [card.id], customerPartyId })
 }
 
 async function cardOf(tx: Transaction, { partyId, cardId }: CardPageRow) {

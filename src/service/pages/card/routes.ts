@@ -1,38 +1,35 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type { SignedIn } from '../../oauth/sign-in.ts'
-import { hasFormToken, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from '../frame/answers.ts'
-import { type SessionPages, signedInAt } from '../frame/browser-session.ts'
+import { notYoursPage } from '../frame/account.ts'
+import { forSignedIn, orFailure, ownForm, type Show, type Take, tooLong } from '../frame/answers.ts'
+import type { PageDependencies } from '../frame/dependencies.ts'
 import { mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
-import { notYoursPage } from '../frame/not-yours-page.ts'
-import type { CardPage, CardPages } from './card-page.ts'
+import { type CardPage, type CardPages, createCardPages } from './card-page.ts'
 import { cardDetailsPage, cardPage } from './view.ts'
 import { cardWords, detailsWords } from './words.ts'
 
-interface CardRoutes extends SessionPages {
+interface CardDependencies extends PageDependencies {
   cardPages: CardPages
 }
 
 /** The page that shows a person the number of a card, which the model doesn't see (docs/service.md#card-details). */
-export function mountCardPages(app: Hono, pages: CardRoutes): void {
+export function mountCardPages(app: Hono, dependencies: PageDependencies): void {
+  const { store, system } = dependencies
+  const pages: CardDependencies = { ...dependencies, cardPages: createCardPages(store, system) }
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
-  app.get('/cards/:token', (c) => orFailure(c, pages, () => openPage(c, pages)))
-  app.post('/cards/:token', limit, (c) => orFailure(c, pages, () => showNumber(c, pages)))
+  const takeForm = ownForm(purposeOf, showNumber)
+  app.get('/cards/:token', (c) => orFailure(c, pages, () => forSignedIn(c, pages, openPage)))
+  app.post('/cards/:token', limit, (c) => orFailure(c, pages, () => forSignedIn(c, pages, takeForm)))
 }
 
-async function openPage(c: Context, pages: CardRoutes): Promise<Response> {
-  const signedIn = await signedInAt(c, pages)
-  if (signedIn === undefined) return leadToSignIn(c, c.req.path)
+const openPage: Show<CardDependencies> = async (c, pages, signedIn) => {
   const page = await whenToken(c, (token) => pages.cardPages.open(token, signedIn.user))
   return page === undefined ? notFound(c, signedIn) : answer(c, pages, signedIn, page)
 }
 
-async function showNumber(c: Context, pages: CardRoutes): Promise<Response> {
-  const signedIn = await signedInAt(c, pages)
-  if (signedIn === undefined) return leadToSignIn(c, c.req.path)
-  const sent = await ownFields(c, pages)
-  if (sent === undefined || !hasFormToken(signedIn, purposeOf(c), sent)) return notFromHere(c, c.req.path)
+const showNumber: Take<CardDependencies> = async (c, pages, signedIn) => {
   const shown = await whenToken(c, (token) => pages.cardPages.show(token, signedIn.user))
   if (shown === undefined) return notFound(c, signedIn)
   const { page, details } = shown
@@ -42,7 +39,7 @@ async function showNumber(c: Context, pages: CardRoutes): Promise<Response> {
   return c.html(cardDetailsPage(cardWords(page), detailsWords(details), isSandbox(pages)), 200, headers)
 }
 
-function answer(c: Context, pages: CardRoutes, { formToken }: SignedIn, page: CardPage) {
+function answer(c: Context, pages: CardDependencies, { formToken }: SignedIn, page: CardPage) {
   const form = { action: c.req.path, token: formToken(purposeOf(c)) }
   return c.html(cardPage(cardWords(page), form, isSandbox(pages)), page.state === 'ready' ? 200 : 410, headers)
 }
@@ -56,7 +53,7 @@ function purposeOf(c: Context): string {
   return `card page ${c.req.param('token')}`
 }
 
-function isSandbox({ environment }: SessionPages): boolean {
+function isSandbox({ environment }: PageDependencies): boolean {
   return environment === 'sandbox'
 }
 

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
-import { type Html, type PageForm, sandboxBanner } from '../frame/document.ts'
-import { oauthDocument } from '../sign-in/view.ts'
+import type { Html, PageForm } from '../frame/document.ts'
+import { formPage } from '../frame/form-page.ts'
 import type { CardWords, DetailsWords } from './words.ts'
 
 /** The page before it shows the number, and after. It has no script: the browser sends the form. */
@@ -53,12 +53,5 @@ function facts({ merchant, maximum, status, agent, expires }: CardWords): Html {
 }
 
 function page(heading: string, sandbox: boolean, content: Html): Html {
-  return oauthDocument(
-    heading,
-    html`${sandboxBanner(sandbox)}
-<main>
-<h1>${heading}</h1>
-${content}
-</main>`,
-  )
+  return formPage({ title: heading, main: html`<h1>${heading}</h1>\n${content}`, sandbox })
 }

@@ -1,5 +1,5 @@
+import { foreignName } from '../../../core/foreign-text.ts'
 import type { CardDetails } from '../../operations/agent-cards.ts'
-import { shortText } from '../frame/application-words.ts'
 import { dollars, momentOf } from '../frame/texts.ts'
 import type { CardPage } from './card-page.ts'
 
@@ -20,10 +20,10 @@ export function cardWords({ state, expiresAtMs, card }: CardPage): CardWords {
   return {
     ...states[state](momentOf(expiresAtMs)),
     asks: state === 'ready',
-    merchant: shortText(card.merchant),
+    merchant: foreignName(card.merchant, 'A merchant without a name'),
     maximum: dollars(card.maximumAmountCents),
     status: statuses[card.status],
-    agent: shortText(card.agent),
+    agent: foreignName(card.agent, 'An agent without a name'),
     expires: momentOf(card.expiresAtMs),
   }
 }

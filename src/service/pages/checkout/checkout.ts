@@ -45,6 +45,8 @@ export type Opener = { clientSecret: string } | { manageToken: string }
 
 /** The payer's side of a subscription, opened with secrets of its own instead of a credential. */
 export interface Checkout {
+  /** The service's time. */
+  now(): Promise<number>
   /** The page at the merchant's address for the payer; `clientSecret` is null when there is nothing to pay any more. */
   open(subscriptionId: string, pageToken: string): Promise<OpenedCheckout | undefined>
   /** The page of who paid. */
@@ -81,6 +83,7 @@ export function createCheckout(store: Store, system: System): Checkout {
     })
   const required = async <T>(...by: Parameters<typeof opened<T>>) => (await opened(...by)) ?? fail('not_found', unknown)
   return {
+    now: () => store.transaction((tx) => settledNow(tx, system)),
     open: (id, pageToken) =>
       opened(
         async (tx) => ((await opensPage(tx, id, pageToken)) ? findPublicSubscription(tx, id) : undefined),

@@ -1,32 +1,22 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import type { Logger } from '../../../config/log.ts'
 import { Failure } from '../../../core/errors.ts'
-import type { Environment } from '../../../core/operation.ts'
-import { newId, type System } from '../../../core/system.ts'
+import { newId } from '../../../core/system.ts'
 import { hasLeft } from '../../request/body.ts'
 import { callerOf } from '../../request/client-address.ts'
-import { refusal } from '../../request/reply.ts'
-import { StoreBusyError } from '../../store/engine/store.ts'
-import { checkoutAssets, createAssets } from '../frame/assets.ts'
+import { failureOf, refusal } from '../../request/reply.ts'
+import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
+import { messagePage } from '../frame/form-page.ts'
 import { dataHeaders, frameHeaders, pageHeaders } from '../frame/headers.ts'
-import type { Checkout, CheckoutSession } from './checkout.ts'
+import { type Checkout, type CheckoutSession, createCheckout } from './checkout.ts'
 import { DeclinesByAddress } from './declines-by-address.ts'
 import { type CheckoutAction, checkoutAttributes, mostCheckoutBytes, parseCheckout } from './requests.ts'
-import { checkoutPage, formPage, messagePage } from './view.ts'
+import { cardFormPage, checkoutPage } from './view.ts'
 import { checkoutWords } from './words.ts'
 
-interface CheckoutPages {
+interface CheckoutDependencies extends PageDependencies {
   checkout: Checkout
-  /** The service's time. */
-  now: () => Promise<number>
-  environment: Environment
-  system: System
-  log: Logger
-}
-
-interface Answering extends CheckoutPages {
   declines: DeclinesByAddress
 }
 
@@ -35,15 +25,14 @@ interface Answering extends CheckoutPages {
  * and what their scripts ask for. Whoever holds a checkout's client secret may pay it, and who paid holds another secret
  * to manage the payments with; there are no cookies.
  */
-export function mountCheckout(app: Hono, pages: CheckoutPages): void {
-  const sandbox = pages.environment === 'sandbox'
-  const asset = createAssets()
-  const answering = { ...pages, declines: new DeclinesByAddress(pages.system) }
-  for (const name of checkoutAssets) app.get(`/checkout/${name}`, () => asset(name))
-  app.get('/checkout/form', (c) => c.html(formPage(sandbox), 200, frameHeaders))
+export function mountCheckout(app: Hono, dependencies: PageDependencies): void {
+  const { store, system, environment } = dependencies
+  const [checkout, declines] = [createCheckout(store, system), new DeclinesByAddress(system)]
+  const pages: CheckoutDependencies = { ...dependencies, checkout, declines }
+  app.get('/checkout/form', (c) => c.html(cardFormPage(environment === 'sandbox'), 200, frameHeaders))
   const limit = bodyLimit({ maxSize: mostCheckoutBytes, onError: (c) => refuse(c, pages, tooLong()) })
   for (const action of Object.keys(checkoutAttributes) as CheckoutAction[]) {
-    app.post(`/checkout/${action}`, limit, (c) => answer(c, answering, action))
+    app.post(`/checkout/${action}`, limit, (c) => answer(c, pages, action))
   }
   app.get('/checkout/manage/:manageToken', (c) => orFailure(c, pages, () => showManagePage(c, pages)))
   app.get('/checkout/:subscriptionId/:pageToken', (c) => orFailure(c, pages, () => showPage(c, pages)))
@@ -51,21 +40,21 @@ export function mountCheckout(app: Hono, pages: CheckoutPages): void {
   app.get('/checkout/:subscriptionId', (c) => notFound(c))
 }
 
-const orFailure = failingAs({ page: 'a checkout page', message: messagePage, headers: pageHeaders })
+const orFailure = failingAs({ page: 'a checkout page', headers: pageHeaders })
 
-async function showPage(c: Context, { checkout, now, environment }: CheckoutPages): Promise<Response> {
+async function showPage(c: Context, { checkout, environment }: CheckoutDependencies): Promise<Response> {
   const opened = await checkout.open(c.req.param('subscriptionId') ?? '', c.req.param('pageToken') ?? '')
   if (opened === undefined) return notFound(c)
   const { session, clientSecret } = opened
-  const words = checkoutWords(session, await now())
+  const words = checkoutWords(session, await checkout.now())
   return c.html(checkoutPage(words, { clientSecret }, environment === 'sandbox'), 200, pageHeaders)
 }
 
-async function showManagePage(c: Context, { checkout, now, environment }: CheckoutPages): Promise<Response> {
+async function showManagePage(c: Context, { checkout, environment }: CheckoutDependencies): Promise<Response> {
   const manageToken = c.req.param('manageToken') ?? ''
   const session = await checkout.manage(manageToken)
   if (session === undefined) return notFound(c)
-  const words = checkoutWords(session, await now())
+  const words = checkoutWords(session, await checkout.now())
   return c.html(checkoutPage(words, { manageToken }, environment === 'sandbox'), 200, pageHeaders)
 }
 
@@ -74,7 +63,7 @@ function notFound(c: Context): Response | Promise<Response> {
   return c.html(messagePage('Not found', text), 404, pageHeaders)
 }
 
-async function answer(c: Context, pages: Answering, action: CheckoutAction): Promise<Response> {
+async function answer(c: Context, pages: CheckoutDependencies, action: CheckoutAction): Promise<Response> {
   try {
     const sent = { contentType: c.req.header('content-type'), body: await c.req.text(), address: callerOf(c)?.address }
     const attributes = await actions[action](pages, sent)
@@ -105,14 +94,14 @@ const actions = {
 } as const satisfies Record<
   CheckoutAction,
   (
-    pages: Answering,
+    pages: CheckoutDependencies,
     sent: { contentType: string | undefined; body: string; address: string | undefined },
   ) => Promise<object>
 >
 
 /** Cards that are tried out are told once an episode: of a checkout, and of an address. */
 function warnOfTries(
-  { declines, log }: Answering,
+  { declines, log }: CheckoutDependencies,
   { address, waits }: { address: string | undefined; waits: string | null },
 ) {
   if (waits !== null) log.warn({ subscriptionId: waits, address }, 'a checkout waits: too many cards were declined')
@@ -120,23 +109,19 @@ function warnOfTries(
 }
 
 /** A checkout as data, and as the page and the form word it. */
-async function view({ now }: CheckoutPages, session: CheckoutSession) {
-  return { ...session, words: checkoutWords(session, await now()) }
+async function view({ checkout }: CheckoutDependencies, session: CheckoutSession) {
+  return { ...session, words: checkoutWords(session, await checkout.now()) }
 }
 
-function refuse(c: Context, { system, log }: CheckoutPages, error: unknown): Response {
+function refuse(c: Context, { system, log }: CheckoutDependencies, error: unknown): Response {
   const supportId = newId('req', system, system.now())
-  const failure = error instanceof Failure ? error : new Failure(unexpected(error))
+  const failure = failureOf(error)
   const { status, body, headers } = refusal(failure, supportId)
   const fields = { path: c.req.path, status, supportId }
   if (error === failure) log.info(fields, 'refused')
   else if (hasLeft(c.req.raw)) log.info(fields, 'a client left before its request was read')
   else log.error({ ...fields, err: error }, 'a checkout request failed')
   return new Response(body, { status, headers: { ...headers, ...dataHeaders } })
-}
-
-function unexpected(error: unknown): 'service_unavailable' | 'server_error' {
-  return error instanceof StoreBusyError ? 'service_unavailable' : 'server_error'
 }
 
 function tooLong(): Failure {

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { testCards } from '../../rules/test-cards.ts'
-import { type Html, pageDocument, sandboxBanner } from '../frame/document.ts'
+import { type Html, pageDocument } from '../frame/document.ts'
 import { type CheckoutWords, testCardWords } from './words.ts'
 
 /** What the page's script asks with: a client secret while there is something to pay, a token of who paid. */
@@ -13,13 +13,8 @@ export interface CheckoutHolds {
 export function checkoutPage(words: CheckoutWords, holds: CheckoutHolds, sandbox: boolean): Html {
   const { clientSecret = null, manageToken = null } = holds
   const { state, title, merchant, description, price, tax, schedule, expires, outcome, mayStop } = words
-  return page(
-    {
-      title,
-      scripts: html`<script src="/checkout/library.js" defer></script><script src="/checkout/page.js" type="module"></script>`,
-    },
-    html`${sandboxBanner(sandbox)}
-<main class="checkout"${clientSecret === null ? '' : html` data-client-secret="${clientSecret}"`}${manageToken === null ? '' : html` data-manage-token="${manageToken}"`}>
+  const scripts = html`<script src="/checkout/library.js" defer></script><script src="/checkout/page.js" type="module"></script>`
+  const body = html`<main class="checkout"${clientSecret === null ? '' : html` data-client-secret="${clientSecret}"`}${manageToken === null ? '' : html` data-manage-token="${manageToken}"`}>
 <header>
 <h1><span class="paid-to">Payment to</span> <bdi>${merchant}</bdi></h1>
 <p class="description"><bdi>${description}</bdi></p>
@@ -49,15 +44,14 @@ ${
 <button id="stop-yes" class="danger" type="button">Stop them</button>
 </div>
 </dialog>
-</main>`,
-  )
+</main>`
+  return pageDocument({ title, styles, scripts, sandbox, body })
 }
 
 /** What the library frames: it says itself what is paid, so that the page around it can't mislead about that. */
-export function formPage(sandbox: boolean): Html {
-  return page(
-    { title: 'Card payment', scripts: html`<script src="/checkout/form.js" type="module"></script>` },
-    html`<main class="form">
+export function cardFormPage(sandbox: boolean): Html {
+  const scripts = html`<script src="/checkout/form.js" type="module"></script>`
+  const body = html`<main class="form">
 <p id="waiting" role="status">Loading the payment form…</p>
 <section id="summary" aria-label="What you pay" hidden>
 <p><strong class="price" id="price"></strong> <span class="aside" id="tax"></span></p>
@@ -77,21 +71,12 @@ ${field({ id: 'cvv', label: 'Security code', autocomplete: 'cc-csc', placeholder
 <button id="pay" type="submit" aria-describedby="agreement"></button>
 ${sandbox ? testCardList() : ''}
 </form>
-</main>`,
-  )
+</main>`
+  // The page around the frame says that it is the sandbox's; what the frame says stands beside the price.
+  return pageDocument({ title: 'Card payment', styles, scripts, sandbox: false, body })
 }
 
-/** A page that says one thing. */
-export function messagePage(heading: string, text: string): Html {
-  return page(
-    { title: heading, scripts: html`` },
-    html`<main class="checkout"><h1>${heading}</h1><p>${text}</p></main>`,
-  )
-}
-
-function page({ title, scripts }: { title: string; scripts: Html }, body: Html): Html {
-  return pageDocument({ title, styles: ['/checkout/style.css'], scripts, body })
-}
+const styles = ['/styles/base.css', '/styles/checkout.css'] as const
 
 /** Without a name: were the script missing, the browser had nothing to send. */
 function field(of: { id: string; label: string; autocomplete: string; placeholder: string }): Html {

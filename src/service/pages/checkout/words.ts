@@ -1,4 +1,4 @@
-import { foreignText } from '../../../core/foreign-text.ts'
+import { foreignName } from '../../../core/foreign-text.ts'
 import { parseTimestamp } from '../../../core/system.ts'
 import type { Interval } from '../../rules/calendar.ts'
 import type { CardBehavior } from '../../rules/card-behaviors.ts'
@@ -31,8 +31,8 @@ export interface CheckoutWords {
 /** `nowMs` is the service's time: payment 1 is on this day when the payer pays now. */
 export function checkoutWords(session: CheckoutSession, nowMs: number): CheckoutWords {
   const { status, terms } = session
-  const merchant = foreignText(session.merchant) || 'A merchant without a name'
-  const description = foreignText(terms.description) || 'Without a description'
+  const merchant = foreignName(session.merchant, 'A merchant without a name', 200)
+  const description = foreignName(terms.description, 'Without a description', 200)
   const price = dollars(session.amount)
   const state = status === 'pending' ? 'open' : status === 'canceled' || status === 'completed' ? 'over' : 'paid'
   const outcome = outcomes[status](session, isolated(merchant))

@@ -13,7 +13,7 @@ import type { CancelReason, InvitationStatus } from '../../rules/customer-invita
 import { findInvitationByToken, type InvitationRecord } from '../../store/customer-invitations.ts'
 import { partyOfRecipient } from '../../store/delegations.ts'
 import type { Store, Transaction } from '../../store/engine/store.ts'
-import { rootKeys } from '../../store/root-keys.ts'
+import { looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
 
 /** What an invited person sees: who asks, for what, until when. */
 export interface Invitation {
@@ -39,48 +39,54 @@ export type Decision = 'accept' | 'decline'
 export interface Connect {
   open(token: string): Promise<Invitation | undefined>
   /**
-   * Answers an invitation. Of a double click and of two tabs the first counts, and the others see what it did.
+   * Answers an invitation. The first click of a double click or of two tabs counts; the others see what it did.
    * @throws 403 `forbidden` when the form was not the page's, 409 `conflict` for an invitation of one's own.
    */
   answer(token: string, formToken: string, decision: Decision): Promise<Invitation | undefined>
 }
 
 export function createConnect(store: Store, system: System): Connect {
+  const withInvitation = async <T>(token: string, use: (context: Context, record: InvitationRecord) => Promise<T>) => {
+    if (!looksLikeSignature(token)) return undefined
+    return store.transaction(async (tx) => {
+      const nowMs = await settledNow(tx, system)
+      const record = await findInvitationByToken(tx, hashOfToken(token))
+      return record && use({ tx, system, nowMs }, record)
+    })
+  }
   return {
-    open: (token) =>
-      store.transaction(async (tx) => {
-        await settledNow(tx, system)
-        const record = await findInvitationByToken(tx, hashOfToken(token))
-        return record && viewOf(tx, record)
-      }),
+    open: (token) => withInvitation(token, ({ tx }, record) => viewOf(tx, record)),
     answer: (token, formToken, decision) =>
-      store.transaction(async (tx) => {
-        const nowMs = await settledNow(tx, system)
-        const found = await findInvitationByToken(tx, hashOfToken(token))
-        if (found === undefined) return undefined
-        // What else is done with the developer's agents and customers waits: an agent that is deleted meanwhile is gone.
-        await tx.lock(`party ${found.partyId}`)
-        const record = await findInvitationByToken(tx, hashOfToken(token))
-        if (record?.status !== 'PENDING') return record && viewOf(tx, record)
-        if (!(await rootKeys(tx)).verify(formText(record), formToken)) {
-          fail('forbidden', { detail: 'The page is out of date. Open the invitation again.' })
-        }
-        const grounds = { tx, system, nowMs }
-        const after = await decide(grounds, record, decision)
-        const { customerPartyId } = after
-        await recordVisitorsAct(grounds, after, { operation: `${decision}_customer_invitation`, customerPartyId })
-        return viewOf(tx, after)
-      }),
+      withInvitation(token, (context, record) => answer(context, record, { formToken, decision })),
   }
 }
 
-async function decide(
-  grounds: { tx: Transaction; system: System; nowMs: number },
-  record: InvitationRecord,
-  decision: Decision,
-): Promise<InvitationRecord> {
-  if (decision === 'decline') return declineInvitation(grounds, record)
-  return acceptInvitation(grounds, record, await invitedParty(grounds, record))
+interface Context {
+  tx: Transaction
+  system: System
+  nowMs: number
+}
+
+async function answer(
+  context: Context,
+  { partyId, tokenHash }: InvitationRecord,
+  { formToken, decision }: { formToken: string; decision: Decision },
+): Promise<Invitation | undefined> {
+  const { tx } = context
+  // What else is done with the developer's agents and customers waits: an agent that is deleted meanwhile is gone.
+  await tx.lock(`party ${partyId}`)
+  const record = await findInvitationByToken(tx, tokenHash)
+  if (record?.status !== 'PENDING') return record && viewOf(tx, record)
+  if (!(await rootKeys(tx)).verify(formText(record), formToken)) {
+    fail('forbidden', { detail: 'The page is out of date. Open the invitation again.' })
+  }
+  const after =
+    decision === 'decline'
+      ? await declineInvitation(context, record)
+      : await acceptInvitation(context, record, await invitedParty(context, record))
+  const { customerPartyId } = after
+  await recordVisitorsAct(context, after, { operation: `${decision}_customer_invitation`, customerPartyId })
+  return viewOf(tx, after)
 }
 
 function formText({ id, version }: InvitationRecord): string {

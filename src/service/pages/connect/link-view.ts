@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { foreignText } from '../../../core/foreign-text.ts'
+import { foreignName } from '../../../core/foreign-text.ts'
 import { isolated, momentOf } from '../frame/texts.ts'
 import type { OpenedLink } from './link.ts'
 import { askingPage } from './view.ts'
@@ -10,7 +10,7 @@ import { limitWords, permissionText } from './words.ts'
  * can read what is asked, and not answer here.
  */
 export function linkPage(link: OpenedLink, action: string | null, sandbox: boolean) {
-  const developer = foreignText(link.developer) || 'Somebody without a name'
+  const developer = foreignName(link.developer, 'Somebody without a name', 200)
   const outcome = outcomes[link.state](isolated(developer))
   const title = outcome === null ? `Connect to ${developer}` : `${outcome.heading} – ${developer}`
   const facts = html`<div><dt>Asked of</dt><dd>Whoever has this link</dd></div>`
@@ -21,7 +21,7 @@ function request(link: OpenedLink, developer: string, action: string | null) {
   const { agents, expiresAtMs, formToken } = link
   return html`${agents.map(
     (one, index) => html`<section aria-labelledby="agent-${index}">
-<h2 id="agent-${index}">If you accept, <bdi>${foreignText(one.agent) || 'an agent without a name'}</bdi> may</h2>
+<h2 id="agent-${index}">If you accept, <bdi>${foreignName(one.agent, 'an agent without a name', 200)}</bdi> may</h2>
 <ul>
 ${one.permissions.map((name) => html`<li>${permissionText(name)}</li>`)}
 </ul>

@@ -17,7 +17,7 @@ export interface OpenedLink {
   state: 'open' | 'joined' | 'empty' | 'revoked' | 'expired'
   /** Who asks. */
   developer: string
-  /** Those that are still there. `perTransactionCents` is null without a limit. */
+  /** The agents that are still there. `perTransactionCents` is null without a limit. */
   agents: { agent: string; permissions: string[]; perTransactionCents: number | null }[]
   expiresAtMs: number | null
   /**
@@ -36,44 +36,50 @@ export interface ConnectLinks {
 }
 
 export function createConnectLinks(store: Store, system: System): ConnectLinks {
+  const withLink = async <T>(token: string, use: (context: Context, link: InvitationLinkRecord) => Promise<T>) => {
+    if (!/^[\w-]{43}$/.test(token)) return undefined
+    return store.transaction(async (tx) => {
+      const nowMs = await settledNow(tx, system)
+      const link = await findLinkByToken(tx, hashOfToken(token))
+      return link && use({ tx, system, nowMs }, link)
+    })
+  }
   return {
-    open: (token, formToken) =>
-      store.transaction(async (tx) => {
-        const nowMs = await settledNow(tx, system)
-        const link = await findLinkByToken(tx, hashOfToken(token))
-        return link && viewOf({ tx, system, nowMs }, link, formToken ?? '')
-      }),
-    join: (token, formToken) =>
-      store.transaction(async (tx) => {
-        const grounds = { tx, system, nowMs: await settledNow(tx, system) }
-        const found = await findLinkByToken(tx, hashOfToken(token))
-        if (found === undefined) return undefined
-        // A link that is revoked and an agent that is deleted meanwhile are gone; so is the second of two clicks.
-        await tx.lock(`party ${found.partyId}`)
-        const link = await findLinkByToken(tx, hashOfToken(token))
-        if (link === undefined) return undefined
-        const customerPartyId = await customerOf(grounds, link, formToken)
-        if (customerPartyId === undefined) {
-          fail('forbidden', { detail: 'The page is out of date. Open the invitation again.' })
-        }
-        const view = await viewOf(grounds, link, formToken)
-        if (view.state !== 'open') return view
-        await connect(grounds, link, customerPartyId)
-        await recordVisitorsAct(grounds, link, { operation: 'join_invitation_link', customerPartyId })
-        return viewOf(grounds, link, formToken)
-      }),
+    open: (token, formToken) => withLink(token, (context, link) => viewOf(context, link, formToken ?? '')),
+    join: (token, formToken) => withLink(token, (context, link) => join(context, link, formToken)),
   }
 }
 
-interface Grounds {
+interface Context {
   tx: Transaction
   system: System
   nowMs: number
 }
 
-async function connect(grounds: Grounds, link: InvitationLinkRecord, customerPartyId: string): Promise<void> {
-  const { tx, system, nowMs } = grounds
-  await joinAsTestCustomer(grounds, customerPartyId, 'PERSON')
+async function join(
+  context: Context,
+  { partyId, tokenHash }: InvitationLinkRecord,
+  formToken: string,
+): Promise<OpenedLink | undefined> {
+  const { tx } = context
+  // A link that is revoked and an agent that is deleted meanwhile are gone; so is the second of two clicks.
+  await tx.lock(`party ${partyId}`)
+  const link = await findLinkByToken(tx, tokenHash)
+  if (link === undefined) return undefined
+  const customerPartyId = await customerOf(context, link, formToken)
+  if (customerPartyId === undefined) {
+    fail('forbidden', { detail: 'The page is out of date. Open the invitation again.' })
+  }
+  const view = await viewOf(context, link, formToken)
+  if (view.state !== 'open') return view
+  await connect(context, link, customerPartyId)
+  await recordVisitorsAct(context, link, { operation: 'join_invitation_link', customerPartyId })
+  return viewOf(context, link, formToken)
+}
+
+async function connect(context: Context, link: InvitationLinkRecord, customerPartyId: string): Promise<void> {
+  const { tx, system, nowMs } = context
+  await joinAsTestCustomer(context, customerPartyId, 'PERSON')
   for (const { proposed } of await remainingAgents(tx, link)) {
     const { agentId, permissions, limits } = proposed
     const parties = { customerPartyId, agentPartyId: link.partyId, agentId }
@@ -82,10 +88,10 @@ async function connect(grounds: Grounds, link: InvitationLinkRecord, customerPar
   }
 }
 
-async function viewOf(grounds: Grounds, link: InvitationLinkRecord, formToken: string): Promise<OpenedLink> {
-  const { tx, system, nowMs } = grounds
+async function viewOf(context: Context, link: InvitationLinkRecord, formToken: string): Promise<OpenedLink> {
+  const { tx, system, nowMs } = context
   const agents = await remainingAgents(tx, link)
-  const customerPartyId = await customerOf(grounds, link, formToken)
+  const customerPartyId = await customerOf(context, link, formToken)
   const joined = customerPartyId !== undefined && (await findParty(tx, customerPartyId)) !== undefined
   const state = linkState(link, nowMs)
   return {
@@ -119,7 +125,7 @@ function formText({ id }: InvitationLinkRecord, partyId: string): string {
 }
 
 /** The customer that a form of this link's page is to make; undefined when it is no such form. */
-async function customerOf({ tx }: Grounds, link: InvitationLinkRecord, formToken: string) {
+async function customerOf({ tx }: Context, link: InvitationLinkRecord, formToken: string) {
   const [partyId = '', signature = '', ...more] = formToken.split('.')
   const isItsOwn = more.length === 0 && (await rootKeys(tx)).verify(formText(link, partyId), signature)
   return isItsOwn ? partyId : undefined

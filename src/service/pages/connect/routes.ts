@@ -1,96 +1,76 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import type { Logger } from '../../../config/log.ts'
 import { Failure } from '../../../core/errors.ts'
-import { isLoopback } from '../../../core/loopback.ts'
-import type { Environment } from '../../../core/operation.ts'
-import { newId, type System } from '../../../core/system.ts'
-import { callerOf } from '../../request/client-address.ts'
-import { looksLikeSignature } from '../../store/root-keys.ts'
-import { createAssets } from '../frame/assets.ts'
+import { newId } from '../../../core/system.ts'
+import { mayBeAnybody } from '../frame/browser-session.ts'
+import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
+import { messagePage } from '../frame/form-page.ts'
 import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
-import type { Connect, Decision, Invitation } from './invitation.ts'
-import { connectMessage, connectPage } from './view.ts'
+import { type Connect, createConnect, type Decision } from './invitation.ts'
+import { connectPage } from './view.ts'
 import { connectWords } from './words.ts'
 
-/** What the pages need besides their own part of the service. */
-export interface ConnectGrounds {
-  environment: Environment
-  publicUrl: () => string
-  system: System
-  log: Logger
-}
-
-interface ConnectPages extends ConnectGrounds {
+interface ConnectDependencies extends PageDependencies {
   connect: Connect
 }
 
 /** The invited person's side: the page at an invitation's `url`, and the answer that its form sends. */
-export function mountConnect(app: Hono, pages: ConnectPages): void {
-  const asset = createAssets()
-  app.get('/connect/style.css', () => asset('connect.css'))
+export function mountConnect(app: Hono, dependencies: PageDependencies): void {
+  const { store, system } = dependencies
+  const pages: ConnectDependencies = { ...dependencies, connect: createConnect(store, system) }
   app.get('/connect/:token', (c) => orFailure(c, pages, () => showPage(c, pages)))
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
   app.post('/connect/:token', limit, (c) => orFailure(c, pages, () => takeAnswer(c, pages)))
 }
 
-async function showPage(c: Context, { connect, environment }: ConnectPages): Promise<Response> {
-  const invitation = await whenToken(c, (token) => connect.open(token))
+async function showPage(c: Context, pages: ConnectDependencies): Promise<Response> {
+  const invitation = await pages.connect.open(tokenOf(c))
   if (invitation === undefined) return notFound(c)
-  const form = mayAnswer(c, environment) ? { action: c.req.path, token: invitation.formToken } : null
-  return c.html(connectPage(connectWords(invitation), form, environment === 'sandbox'), 200, headers)
+  const form = mayBeAnybody(c, pages) ? { action: c.req.path, token: invitation.formToken } : null
+  return c.html(connectPage(connectWords(invitation), form, pages.environment === 'sandbox'), 200, headers)
 }
 
-async function takeAnswer(c: Context, { connect, environment, publicUrl, log }: ConnectPages): Promise<Response> {
-  if (!mayAnswer(c, environment)) return refused(c, 403, 'Sign in to your account to answer.')
-  if (!isOwnForm(c, publicUrl())) return refused(c, 403, 'The answer did not come from this page.')
+async function takeAnswer(c: Context, pages: ConnectDependencies): Promise<Response> {
+  if (!mayBeAnybody(c, pages)) return refused(c, 403, 'Sign in to your account to answer.')
+  if (!isOwnForm(c, pages.publicUrl())) return refused(c, 403, 'The answer did not come from this page.')
   const sent = new URLSearchParams(await c.req.text())
   const decision = sent.get('decision')
   if (!isForm(c) || (decision !== 'accept' && decision !== 'decline')) {
     return refused(c, 400, 'The form has to say whether you accept or decline.')
   }
-  const answered = await whenToken(c, (token) => connect.answer(token, sent.get('formToken') ?? '', decision))
+  const answered = await pages.connect.answer(tokenOf(c), sent.get('formToken') ?? '', decision)
   if (answered === undefined) return notFound(c)
-  log.debug({ connect: decision satisfies Decision, invitation: answered.status }, 'answered')
+  pages.log.debug({ connect: decision satisfies Decision, invitation: answered.status }, 'answered')
   // To the page by GET: a reload repeats nothing.
   return c.body(null, 303, { ...headers, Location: c.req.path })
 }
 
-function whenToken(c: Context, use: (token: string) => Promise<Invitation | undefined>) {
-  const token = c.req.param('token') ?? ''
-  return looksLikeSignature(token) ? use(token) : undefined
-}
-
-/**
- * The sandbox has no accounts of customers: at this machine whoever has the link is the invited person. Who is at it the
- * listener tells; the address that the browser used must be of this machine as well.
- */
-export function mayAnswer(c: Context, environment: Environment): boolean {
-  return environment === 'sandbox' && callerOf(c)?.local !== false && isLoopback(c.req.url)
+export function tokenOf(c: Context): string {
+  return c.req.param('token') ?? ''
 }
 
 export function notFound(c: Context) {
   const text = 'There is no invitation at this address. Check the link, or ask for a new one.'
-  return c.html(connectMessage('Not found', text), 404, headers)
+  return c.html(messagePage('Not found', text), 404, headers)
 }
 
 export function refused(c: Context, status: 400 | 403 | 409, text: string) {
   const retry = { href: c.req.path, text: 'Open the invitation' }
-  return c.html(connectMessage('Not answered', text, retry), status, headers)
+  return c.html(messagePage('Not answered', text, retry), status, headers)
 }
 
-const orFailed = failingAs({ page: 'a connect page', message: connectMessage, headers })
+const orFailed = failingAs({ page: 'a connect page', headers })
 
 /** A refusal of the service's is told; any other failure only that it is one. */
-export function orFailure(c: Context, grounds: ConnectGrounds, show: () => Promise<Response>): Promise<Response> {
-  return orFailed(c, grounds, async () => {
+export function orFailure(c: Context, pages: PageDependencies, show: () => Promise<Response>): Promise<Response> {
+  return orFailed(c, pages, async () => {
     try {
       return await show()
     } catch (error) {
       if (!(error instanceof Failure) || (error.status !== 403 && error.status !== 409)) throw error
-      const { system, log } = grounds
+      const { system, log } = pages
       log.info({ supportId: newId('req', system, system.now()), status: error.status }, 'refused')
       return refused(c, error.status, error.message)
     }

@@ -1,5 +1,6 @@
 import { html } from 'hono/html'
-import { type Html, messageBody, type PageForm, pageDocument, sandboxBanner } from '../frame/document.ts'
+import type { Html, PageForm } from '../frame/document.ts'
+import { formPage } from '../frame/form-page.ts'
 import type { ConnectWords } from './words.ts'
 
 /**
@@ -25,24 +26,14 @@ interface Asking {
 
 /** A page where a developer asks a person to connect. */
 export function askingPage({ title, developer, outcome, facts, request }: Asking, sandbox: boolean): Html {
-  return connectDocument(
-    title,
-    html`${sandboxBanner(sandbox)}
-<main>
-<h1>${outcome === null ? html`<bdi>${developer}</bdi> asks to connect` : outcome.heading}</h1>
+  const main = html`<h1>${outcome === null ? html`<bdi>${developer}</bdi> asks to connect` : outcome.heading}</h1>
 ${outcome === null ? '' : html`<p role="status">${outcome.line}</p>`}
 <dl>
 <div><dt>Asked by</dt><dd><bdi>${developer}</bdi></dd></div>
 ${facts}
 </dl>
-${outcome === null ? request : ''}
-</main>`,
-  )
-}
-
-/** A page that says one thing. */
-export function connectMessage(heading: string, text: string, retry?: { href: string; text: string }): Html {
-  return connectDocument(heading, messageBody(heading, text, retry))
+${outcome === null ? request : ''}`
+  return formPage({ title, main, sandbox })
 }
 
 function request(words: ConnectWords, form: PageForm | null): Html {
@@ -69,8 +60,4 @@ function answerForm({ invited }: ConnectWords, { action, token }: PageForm): Htm
 <button type="submit" name="decision" value="decline" class="quiet" aria-describedby="as">Decline</button>
 </div>
 </form>`
-}
-
-function connectDocument(title: string, body: Html): Html {
-  return pageDocument({ title, styles: ['/connect/style.css'], body })
 }

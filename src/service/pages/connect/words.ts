@@ -1,4 +1,4 @@
-import { foreignText } from '../../../core/foreign-text.ts'
+import { foreignName, foreignText } from '../../../core/foreign-text.ts'
 import type { Delegable } from '../../../core/permissions.ts'
 import { dollars, isolated, momentOf } from '../frame/texts.ts'
 import type { Invitation } from './invitation.ts'
@@ -42,8 +42,8 @@ export interface ConnectWords {
 
 export function connectWords(invitation: Invitation): ConnectWords {
   const [developer, agent] = [
-    foreignText(invitation.developer) || 'Somebody without a name',
-    foreignText(invitation.agent) || 'an agent without a name',
+    foreignName(invitation.developer, 'Somebody without a name', 200),
+    foreignName(invitation.agent, 'an agent without a name', 200),
   ]
   const outcome = outcomeOf(invitation, isolated(developer), isolated(agent))
   return {

@@ -1,31 +1,42 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { Failure } from '../../../core/errors.ts'
-import type { Connections } from '../../oauth/connections.ts'
-import { hasFormToken, leadTo, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from '../frame/answers.ts'
-import { type SessionPages, signedInAt } from '../frame/browser-session.ts'
+import { type Connections, createConnections } from '../../oauth/connections.ts'
+import { accountOf } from '../frame/account.ts'
+import {
+  forSignedIn,
+  leadTo,
+  notFromHere,
+  orFailure,
+  ownForm,
+  type Show,
+  type Take,
+  tooLong,
+} from '../frame/answers.ts'
+import type { PageDependencies } from '../frame/dependencies.ts'
+import { messagePage } from '../frame/form-page.ts'
 import { mostFormBytes } from '../frame/forms.ts'
 import { oauthPageHeaders } from '../frame/oauth-headers.ts'
-import { accountOf, oauthMessage } from '../sign-in/view.ts'
 import { connectionsPage } from './view.ts'
 import { connectionWords, type Done, isDone, statusWords } from './words.ts'
 
-export interface ConnectionsPages extends SessionPages {
+interface ConnectionsDependencies extends PageDependencies {
   connections: Connections
 }
 
 const address = '/connections'
 
 /** The page of the applications that a person connected: what each may do, and what takes that away. */
-export function mountConnections(app: Hono, pages: ConnectionsPages): void {
+export function mountConnections(app: Hono, dependencies: PageDependencies): void {
+  const { store, system } = dependencies
+  const pages: ConnectionsDependencies = { ...dependencies, connections: createConnections(store, system) }
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
-  app.get(address, (c) => orFailure(c, pages, () => showConnections(c, pages)))
-  app.post(`${address}/:grantId`, limit, (c) => orFailure(c, pages, () => takeChange(c, pages)))
+  const takeForm = ownForm((c) => purposeOf(grantIdOf(c)), takeChange, address)
+  app.get(address, (c) => orFailure(c, pages, () => forSignedIn(c, pages, showConnections)))
+  app.post(`${address}/:grantId`, limit, (c) => orFailure(c, pages, () => forSignedIn(c, pages, takeForm, address)))
 }
 
-async function showConnections(c: Context, pages: ConnectionsPages): Promise<Response> {
-  const signedIn = await signedInAt(c, pages)
-  if (signedIn === undefined) return leadToSignIn(c, address)
+const showConnections: Show<ConnectionsDependencies> = async (c, pages, signedIn) => {
   const { user, formToken } = signedIn
   const done = c.req.query('done')
   const page = connectionsPage({
@@ -40,12 +51,8 @@ async function showConnections(c: Context, pages: ConnectionsPages): Promise<Res
   return c.html(page, 200, oauthPageHeaders)
 }
 
-async function takeChange(c: Context, pages: ConnectionsPages): Promise<Response> {
-  const signedIn = await signedInAt(c, pages)
-  if (signedIn === undefined) return leadToSignIn(c, address)
-  const grantId = c.req.param('grantId') ?? ''
-  const sent = await ownFields(c, pages)
-  if (sent === undefined || !hasFormToken(signedIn, purposeOf(grantId), sent)) return notFromHere(c, address)
+const takeChange: Take<ConnectionsDependencies> = async (c, pages, signedIn, sent) => {
+  const grantId = grantIdOf(c)
   const action = sent.get('action')
   if (action !== 'narrow' && action !== 'revoke') return notFromHere(c, address)
   const scopes = sent.getAll('scope')
@@ -61,6 +68,10 @@ async function takeChange(c: Context, pages: ConnectionsPages): Promise<Response
   return leadTo(c, placeOf(action === 'narrow' ? 'narrowed' : 'revoked'))
 }
 
+function grantIdOf(c: Context): string {
+  return c.req.param('grantId') ?? ''
+}
+
 function purposeOf(grantId: string): string {
   return `connection ${grantId}`
 }
@@ -71,5 +82,5 @@ function placeOf(done: Done): string {
 
 function notThere(c: Context) {
   const link = { href: address, text: 'See your connected applications' }
-  return c.html(oauthMessage('Not found', 'There is no such connection of yours.', link), 404, oauthPageHeaders)
+  return c.html(messagePage('Not found', 'There is no such connection of yours.', link), 404, oauthPageHeaders)
 }

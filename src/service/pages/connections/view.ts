@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
-import { type Html, sandboxBanner } from '../frame/document.ts'
-import { type Account, accountSection, oauthDocument } from '../sign-in/view.ts'
+import { type Account, accountSection } from '../frame/account.ts'
+import type { Html } from '../frame/document.ts'
+import { formPage } from '../frame/form-page.ts'
 import type { ConnectionWords, StatusWords } from './words.ts'
 
 interface ConnectionsShown {
@@ -15,16 +16,11 @@ interface ConnectionsShown {
 export function connectionsPage(shown: ConnectionsShown): Html {
   const { connections, account, status, sandbox } = shown
   const heading = 'Connected applications'
-  return oauthDocument(
-    status === null ? heading : `${status.title} – ${heading}`,
-    html`${sandboxBanner(sandbox)}
-<main>
-<h1>${heading}</h1>
+  const main = html`<h1>${heading}</h1>
 ${status === null ? '' : html`<p class="${status.isProblem ? 'warning' : 'done'}" role="${status.isProblem ? 'alert' : 'status'}">${status.text}</p>`}
 ${connections.length === 0 ? html`<p>None. To connect an application, add this service to it and sign in when it asks you to; it appears here then.</p>` : connections.map(connectionSection)}
-${accountSection(account, 'Sign out')}
-</main>`,
-  )
+${accountSection(account, 'Sign out')}`
+  return formPage({ title: status === null ? heading : `${status.title} – ${heading}`, main, sandbox })
 }
 
 function connectionSection(connection: ConnectionsShown['connections'][number], index: number): Html {

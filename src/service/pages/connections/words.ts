@@ -1,5 +1,6 @@
+import { foreignName } from '../../../core/foreign-text.ts'
 import type { Connection } from '../../oauth/connections.ts'
-import { type ApplicationWords, applicationWords, shortText } from '../frame/application-words.ts'
+import { type ApplicationWords, applicationWords } from '../frame/application-words.ts'
 import { spendingWords } from '../frame/spending-words.ts'
 import { momentOf } from '../frame/texts.ts'
 
@@ -21,7 +22,7 @@ export function connectionWords(connection: Connection): ConnectionWords {
   return {
     grantId,
     application: applicationWords({ id: clientId, name: clientName }),
-    actsAs: agentName === null ? null : shortText(agentName, 100),
+    actsAs: agentName === null ? null : foreignName(agentName, 'An agent without a name', 100),
     spending: spending === null ? null : spendingWords(spending),
     permissions,
     since: momentOf(createdAtMs),

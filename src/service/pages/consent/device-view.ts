@@ -1,9 +1,9 @@
 import { html } from 'hono/html'
+import { foreignName, shortForeignText } from '../../../core/foreign-text.ts'
 import type { DevicePages } from '../../oauth/provider.ts'
-import { shortText } from '../frame/application-words.ts'
 import type { Html, PageForm } from '../frame/document.ts'
+import { formPage, titleOf } from '../frame/form-page.ts'
 import { formPageHeaders } from '../frame/headers.ts'
-import { oauthDocument } from '../sign-in/view.ts'
 import { codeProblem, failureWords } from './device-words.ts'
 
 /** The pages where a person connects a device that has no browser (RFC 8628), and the one for errors. */
@@ -22,7 +22,7 @@ function whole(document: Html): string {
 }
 
 function nameOf({ name }: { name: string }): string {
-  return shortText(name) || 'an application without a name'
+  return foreignName(name, 'an application without a name')
 }
 
 /** With what people put between its letters. */
@@ -33,10 +33,7 @@ function enterCode({ action, token }: PageForm, error: string | undefined, hint:
   const problem = error === undefined ? null : codeProblem(error)
   const isError = problem?.isError === true
   const wrong = isError ? html`aria-invalid="true" aria-describedby="problem hint"` : html`aria-describedby="hint"`
-  return oauthDocument(
-    isError ? `Error: ${heading}` : heading,
-    html`<main>
-<h1>${heading}</h1>
+  const main = html`<h1>${heading}</h1>
 ${problem === null ? '' : html`<p class="${isError ? 'problem' : 'done'}" id="problem" role="${isError ? 'alert' : 'status'}">${problem.text}</p>`}
 <form method="post" action="${action}" novalidate>
 <input type="hidden" name="xsrf" value="${token}">
@@ -46,17 +43,13 @@ ${problem === null ? '' : html`<p class="${isError ? 'problem' : 'done'}" id="pr
 <input id="code" class="code" name="user_code" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="${longestCode}" value="${hint}" required ${wrong} ${isError ? html`autofocus` : ''}>
 </div>
 <button type="submit">Continue</button>
-</form>
-</main>`,
-  )
+</form>`
+  return formPage({ title: titleOf(heading, isError ? problem.text : null), main })
 }
 
 function confirmCode({ action, token }: PageForm, name: string, code: string): Html {
   const heading = 'Is this your device?'
-  return oauthDocument(
-    heading,
-    html`<main>
-<h1>${heading}</h1>
+  const main = html`<h1>${heading}</h1>
 <dl>
 <div><dt>Application</dt><dd>It calls itself <bdi>${name}</bdi></dd></div>
 <div><dt>Code</dt><dd><strong class="code">${code}</strong></dd></div>
@@ -69,44 +62,31 @@ function confirmCode({ action, token }: PageForm, name: string, code: string): H
 <button type="submit" name="confirm" value="yes" aria-describedby="warning">Continue</button>
 <button type="submit" name="abort" value="yes" class="quiet">Stop</button>
 </div>
-</form>
-</main>`,
-  )
+</form>`
+  return formPage({ title: heading, main })
 }
 
 function done(name: string): Html {
   const heading = 'Connected'
-  return oauthDocument(
-    heading,
-    html`<main>
-<h1>${heading}</h1>
+  const main = html`<h1>${heading}</h1>
 <p role="status"><bdi>${name}</bdi> is connected. Go back to your device; you can close this page.</p>
-<p><a href="/connections">See your connected applications</a></p>
-</main>`,
-  )
+<p><a href="/connections">See your connected applications</a></p>`
+  return formPage({ title: heading, main })
 }
 
 function failed(code: string, description: string): Html {
   const heading = 'This did not work'
-  const detail = shortText(description, 300)
-  return oauthDocument(
-    heading,
-    html`<main>
-<h1>${heading}</h1>
+  const detail = shortForeignText(description, 300)
+  const main = html`<h1>${heading}</h1>
 <p>${failureWords(code)}</p>
-<p class="aside">For the application’s maker: <code>${shortText(code)}</code>${detail === '' ? '' : html` (<bdi>${detail}</bdi>)`}</p>
-</main>`,
-  )
+<p class="aside">For the application’s maker: <code>${shortForeignText(code)}</code>${detail === '' ? '' : html` (<bdi>${detail}</bdi>)`}</p>`
+  return formPage({ title: heading, main })
 }
 
 function unreachable({ address, reason }: { address: string; reason: string }): Html {
   const heading = 'The application could not be looked up'
-  return oauthDocument(
-    heading,
-    html`<main>
-<h1>${heading}</h1>
-<p>It describes itself at <bdi>${shortText(address, 300)}</bdi>. This service could not read that: ${shortText(reason, 200)}.</p>
-<p>Whoever runs this service can let it reach that address (through a proxy with <code>HTTPS_PROXY</code>), or start it with <code>PAYMENTS_CLIENT_METADATA=off</code>: applications then register instead. After that, connect again from the application.</p>
-</main>`,
-  )
+  const main = html`<h1>${heading}</h1>
+<p>It describes itself at <bdi>${shortForeignText(address, 300)}</bdi>. This service could not read that: ${shortForeignText(reason, 200)}.</p>
+<p>Whoever runs this service can let it reach that address (through a proxy with <code>HTTPS_PROXY</code>), or start it with <code>PAYMENTS_CLIENT_METADATA=off</code>: applications then register instead. After that, connect again from the application.</p>`
+  return formPage({ title: heading, main })
 }

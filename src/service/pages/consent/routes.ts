@@ -1,26 +1,33 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { Failure } from '../../../core/errors.ts'
-import type { Consent, ConsentRequest, ConsentView } from '../../oauth/consent.ts'
+import { type Consent, type ConsentRequest, type ConsentView, createConsent } from '../../oauth/consent.ts'
 import type { Interactions } from '../../oauth/interactions.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
+import { accountOf } from '../frame/account.ts'
 import { hasFormToken, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from '../frame/answers.ts'
-import { type SessionPages, signedInAt } from '../frame/browser-session.ts'
+import { signedInAt } from '../frame/browser-session.ts'
+import type { PageDependencies } from '../frame/dependencies.ts'
+import { messagePage } from '../frame/form-page.ts'
 import { consentHeaders, oauthPageHeaders } from '../frame/oauth-headers.ts'
-import { accountOf, oauthMessage } from '../sign-in/view.ts'
 import { consentPage } from './view.ts'
 import { type ConsentEntry, type ConsentProblem, choiceOf, consentWords, firstEntry } from './words.ts'
 
-export interface ConsentPages extends SessionPages {
-  consent: Consent
+interface ConsentDependencies extends PageDependencies {
   interactions: Interactions
+}
+
+interface ConsentPages extends ConsentDependencies {
+  consent: Consent
 }
 
 /** Each character of the longest description may take twelve bytes of the form. */
 const mostConsentBytes = 16 * 1024
 
 /** The page that an application's request leads to, and the decision that its form sends. */
-export function mountConsent(app: Hono, pages: ConsentPages): void {
+export function mountConsent(app: Hono, dependencies: ConsentDependencies): void {
+  const { store, system } = dependencies
+  const pages = { ...dependencies, consent: createConsent(store, system) }
   const limit = bodyLimit({ maxSize: mostConsentBytes, onError: tooLong })
   app.get('/oauth/consent/:uid', (c) => orFailure(c, pages, () => showConsent(c, pages)))
   app.post('/oauth/consent/:uid', limit, (c) => orFailure(c, pages, () => takeDecision(c, pages)))
@@ -116,5 +123,5 @@ function withHeaders(response: Response): Response {
 function ended(c: Context) {
   const text =
     'This request was answered already, or it has expired. Go back to the application; if it isn’t connected, start again there.'
-  return c.html(oauthMessage('Nothing to answer', text), 400, oauthPageHeaders)
+  return c.html(messagePage('Nothing to answer', text), 400, oauthPageHeaders)
 }

@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
-import { type Html, sandboxBanner } from '../frame/document.ts'
-import { type Account, oauthDocument, signOutForm } from '../sign-in/view.ts'
+import { type Account, signOutForm } from '../frame/account.ts'
+import type { Html } from '../frame/document.ts'
+import { formPage, titleOf } from '../frame/form-page.ts'
 import {
   type ConsentEntry,
   type ConsentProblem,
@@ -25,20 +26,15 @@ interface ConsentShown {
 export function consentPage(shown: ConsentShown): Html {
   const { words, action, account, problem, sandbox } = shown
   const { name, host } = words.application
-  return oauthDocument(
-    `${problem === null ? '' : 'Error: '}Connect ${name}`,
-    html`${sandboxBanner(sandbox)}
-<main>
-<h1><bdi>${name}</bdi> asks to connect</h1>
+  const main = html`<h1><bdi>${name}</bdi> asks to connect</h1>
 <dl>
 <div><dt>Application</dt><dd>${host === null ? 'The name is what it calls itself. Nobody has verified it.' : html`Of <strong>${host}</strong>. This address is verified; the name is its own choice.`}</dd></div>
 <div><dt>The answer goes to</dt><dd>${words.answerGoesTo}</dd></div>
 <div><dt>Signed in as</dt><dd><bdi>${account.user}</bdi> (<bdi>${account.email}</bdi>) ${signOutForm(account.signOutToken, 'Not you?', action)}</dd></div>
 </dl>
 ${permissions(words)}
-${answerForm(shown)}
-</main>`,
-  )
+${answerForm(shown)}`
+  return formPage({ title: titleOf(`Connect ${name}`, problem === null ? null : problem.text), main, sandbox })
 }
 
 function permissions({ permissions: texts, actsAsUser }: ConsentWords): Html {

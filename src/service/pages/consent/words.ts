@@ -1,6 +1,6 @@
-import { foreignText } from '../../../core/foreign-text.ts'
+import { foreignName, foreignText } from '../../../core/foreign-text.ts'
 import type { AgentChoice, ConsentRequest, ConsentView } from '../../oauth/consent.ts'
-import { type ApplicationWords, applicationWords, destinationWords, shortText } from '../frame/application-words.ts'
+import { type ApplicationWords, applicationWords, destinationWords } from '../frame/application-words.ts'
 import { spendingWords } from '../frame/spending-words.ts'
 import { momentOf } from '../frame/texts.ts'
 
@@ -37,7 +37,7 @@ export function consentWords({ client }: ConsentRequest, view: ConsentView): Con
     newAgentSpending: spendingWords(view.newAgentSpending),
     agents: view.agents.map(({ id, name, description, lastActiveAtMs, spending }) => ({
       id,
-      name: shortText(name, 100) || id,
+      name: foreignName(name, id, 100),
       description: description === null ? null : foreignText(description),
       spending: spendingWords(spending),
       use: lastActiveAtMs === null ? 'Never used' : `Last used ${momentOf(lastActiveAtMs)}`,

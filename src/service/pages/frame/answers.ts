@@ -1,17 +1,48 @@
 import type { Context } from 'hono'
 import { equalSecrets } from '../../../core/system.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
-import { oauthMessage } from '../sign-in/view.ts'
-import type { SessionPages } from './browser-session.ts'
+import { signedInAt } from './browser-session.ts'
+import type { PageDependencies } from './dependencies.ts'
 import { failingAs } from './failure.ts'
+import { messagePage } from './form-page.ts'
 import { isForm, isOwnForm } from './forms.ts'
 import { oauthPageHeaders } from './oauth-headers.ts'
 
-export const orFailure = failingAs({
-  page: 'a page of signing in or connecting',
-  message: oauthMessage,
-  headers: oauthPageHeaders,
-})
+export const orFailure = failingAs({ page: 'a page of signing in or connecting', headers: oauthPageHeaders })
+
+/** What answers somebody who is signed in. */
+export type Show<Pages> = (c: Context, pages: Pages, signedIn: SignedIn) => Response | Promise<Response>
+/** What takes a form that somebody sent who is signed in. */
+export type Take<Pages> = (
+  c: Context,
+  pages: Pages,
+  signedIn: SignedIn,
+  sent: URLSearchParams,
+) => Response | Promise<Response>
+
+/** Answers whoever is signed in; anybody else signs in first and is led back. */
+export async function forSignedIn<Pages extends PageDependencies>(
+  c: Context,
+  pages: Pages,
+  show: Show<Pages>,
+  back = c.req.path,
+): Promise<Response> {
+  const signedIn = await signedInAt(c, pages)
+  return signedIn === undefined ? leadToSignIn(c, back) : show(c, pages, signedIn)
+}
+
+/** Takes the form only that a page of this site showed to this person, for this purpose. */
+export function ownForm<Pages extends PageDependencies>(
+  purposeOf: (c: Context) => string,
+  take: Take<Pages>,
+  back?: string,
+): Show<Pages> {
+  return async (c, pages, signedIn) => {
+    const sent = await ownFields(c, pages)
+    const isShown = sent !== undefined && hasFormToken(signedIn, purposeOf(c), sent)
+    return isShown ? take(c, pages, signedIn, sent) : notFromHere(c, back ?? c.req.path)
+  }
+}
 
 /** Leads to a page by GET: a reload repeats nothing. */
 export function leadTo(c: Context, path: string): Response {
@@ -23,7 +54,7 @@ export function leadToSignIn(c: Context, next: string): Response {
 }
 
 /** The fields of a form that a page of this site sent; undefined: it is not one. */
-export async function ownFields(c: Context, { publicUrl }: SessionPages): Promise<URLSearchParams | undefined> {
+export async function ownFields(c: Context, { publicUrl }: PageDependencies): Promise<URLSearchParams | undefined> {
   if (!isOwnForm(c, publicUrl()) || !isForm(c)) return undefined
   return new URLSearchParams(await c.req.text())
 }
@@ -37,9 +68,9 @@ export function hasFormToken(signedIn: SignedIn, purpose: string, sent: URLSearc
 export function notFromHere(c: Context, back: string) {
   const text = 'The answer did not come from this page, or you signed in as somebody else since. Nothing was changed.'
   const link = { href: back, text: 'Open the page again' }
-  return c.html(oauthMessage('Nothing was changed', text, link), 403, oauthPageHeaders)
+  return c.html(messagePage('Nothing was changed', text, link), 403, oauthPageHeaders)
 }
 
 export function tooLong(c: Context) {
-  return c.html(oauthMessage('Nothing was changed', 'The form is too long.'), 400, oauthPageHeaders)
+  return c.html(messagePage('Nothing was changed', 'The form is too long.'), 400, oauthPageHeaders)
 }

@@ -1,4 +1,4 @@
-import { shortForeignText } from '../../../core/foreign-text.ts'
+import { foreignName, shortForeignText } from '../../../core/foreign-text.ts'
 import { isLoopback } from '../../../core/loopback.ts'
 
 /** An application in the words of a page. Texts, not HTML. */
@@ -8,28 +8,20 @@ export interface ApplicationWords {
   host: string | null
 }
 
-/** Longer names push what matters off the page. */
-const mostOfName = 80
-
 /** @param id A client id that is an address is where the application's description was read, so its host is certain. */
 export function applicationWords({ id, name }: { id: string; name: string }): ApplicationWords {
   const address = URL.parse(id)
   const host = address?.protocol === 'https:' ? address.host : null
-  return { name: shortText(name) || host || `An application without a name (${shortText(id)})`, host }
+  return { name: foreignName(name, host ?? `An application without a name (${shortForeignText(id)})`), host }
 }
 
 /** Where the browser goes with the answer, in words. */
 export function destinationWords(redirectUri: string | null): string {
   if (redirectUri === null) return 'The device that showed you the code'
   const address = URL.parse(redirectUri)
-  if (address === null) return shortText(redirectUri)
+  if (address === null) return shortForeignText(redirectUri)
   if (isLoopback(redirectUri)) return 'This computer'
   if (!/^https?:$/.test(address.protocol))
-    return `This computer: the app that opens ${shortText(address.protocol)} addresses`
+    return `This computer: the app that opens ${shortForeignText(address.protocol)} addresses`
   return address.host
-}
-
-/** A foreign text on one line, cut to what fits a heading. */
-export function shortText(text: string, most = mostOfName): string {
-  return shortForeignText(text, most)
 }

@@ -1,32 +1,38 @@
 import { readFile } from 'node:fs/promises'
+import type { Hono } from 'hono'
+import { paletteByBrowser } from '../../../core/palette.ts'
 import { ownFileHeaders, sharedFileHeaders } from './headers.ts'
 
-const javaScript = { 'Content-Type': 'text/javascript; charset=utf-8' }
-const css = { 'Content-Type': 'text/css; charset=utf-8' }
+const javaScript = { 'Content-Type': 'text/javascript; charset=utf-8', ...ownFileHeaders } as const
+const css = { 'Content-Type': 'text/css; charset=utf-8', ...ownFileHeaders } as const
 
-/** The files that browsers load, each with its headers. They lie beside this file, in `dist` and in the bundle too. */
+/** The files that browsers load, by their addresses, each with its headers. */
 export const assets = {
-  'library.js': { ...javaScript, ...sharedFileHeaders },
-  'page.js': { ...javaScript, ...ownFileHeaders },
-  'form.js': { ...javaScript, ...ownFileHeaders },
-  'requests.js': { ...javaScript, ...ownFileHeaders },
-  'style.css': { ...css, ...ownFileHeaders },
-  'connect.css': { ...css, ...ownFileHeaders },
-  'verify.css': { ...css, ...ownFileHeaders },
-  'oauth.css': { ...css, ...ownFileHeaders },
+  '/checkout/library.js': { ...javaScript, ...sharedFileHeaders },
+  '/checkout/page.js': javaScript,
+  '/checkout/form.js': javaScript,
+  '/checkout/requests.js': javaScript,
+  '/styles/base.css': css,
+  '/styles/checkout.css': css,
+  '/styles/forms.css': css,
 } as const satisfies Record<string, Record<string, string>>
 
-type AssetName = keyof typeof assets
+export type AssetPath = keyof typeof assets
 
-/** Those of the checkout. */
-export const checkoutAssets = ['library.js', 'page.js', 'form.js', 'requests.js', 'style.css'] as const
-
-/** Reads each file once, when it is first asked for. */
-export function createAssets(): (name: AssetName) => Promise<Response> {
-  const texts = new Map<AssetName, Promise<string>>()
-  return async (name) => {
-    const text = texts.get(name) ?? readFile(new URL(`./assets/${name}`, import.meta.url), 'utf8')
-    texts.set(name, text)
-    return new Response(await text, { headers: assets[name] })
+/** Each is read once, when it is first asked for. */
+export function mountAssets(app: Hono): void {
+  const texts = new Map<AssetPath, Promise<string>>()
+  for (const path of Object.keys(assets) as AssetPath[]) {
+    app.get(path, async (c) => {
+      const text = texts.get(path) ?? textOf(path)
+      texts.set(path, text)
+      return c.body(await text, 200, assets[path])
+    })
   }
+}
+
+/** The files lie beside this one, in `dist` and in the bundle too. The sheet that all pages have begins with the palette. */
+async function textOf(path: AssetPath): Promise<string> {
+  const text = await readFile(new URL(`./assets/${path.split('/').at(-1)}`, import.meta.url), 'utf8')
+  return path === '/styles/base.css' ? `${paletteByBrowser}\n${text}` : text
 }

@@ -1,4 +1,5 @@
 import { html } from 'hono/html'
+import type { AssetPath } from './assets.ts'
 
 export type Html = ReturnType<typeof html>
 
@@ -13,24 +14,16 @@ export interface PageForm {
 interface PageDocument {
   title: string
   /** Addresses of the style sheets, in their order. */
-  styles: readonly string[]
+  styles: readonly AssetPath[]
   /** Script elements. */
   scripts?: Html
+  /** Whether it says that no real money moves. */
+  sandbox: boolean
   body: Html
 }
 
-/** The body of a page that says one thing. */
-export function messageBody(heading: string, text: string, link?: { href: string; text: string }): Html {
-  const more = link === undefined ? '' : html`<p><a href="${link.href}">${link.text}</a></p>`
-  return html`<main><h1>${heading}</h1><p>${text}</p>${more}</main>`
-}
-
-export function sandboxBanner(isSandbox: boolean): Html {
-  return isSandbox ? html`<header class="sandbox">Sandbox: no real money</header>` : html``
-}
-
 /** The frame that every hosted page has. */
-export function pageDocument({ title, styles, scripts = html``, body }: PageDocument): Html {
+export function pageDocument({ title, styles, scripts = html``, sandbox, body }: PageDocument): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -39,10 +32,11 @@ export function pageDocument({ title, styles, scripts = html``, body }: PageDocu
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${title}</title>
-${styles.map((href) => html`<link rel="stylesheet" href="${href}">`)}
+${styles.map((path) => html`<link rel="stylesheet" href="${path}">`)}
 ${scripts}
 </head>
 <body>
+${sandbox ? html`<header class="sandbox">Sandbox: no real money</header>` : ''}
 ${body}
 </body>
 </html>

@@ -1,25 +1,20 @@
 import type { Context } from 'hono'
-import type { Logger } from '../../../config/log.ts'
-import { newId, type System } from '../../../core/system.ts'
+import { newId } from '../../../core/system.ts'
 import { hasLeft } from '../../request/body.ts'
-import { StoreBusyError } from '../../store/engine/store.ts'
-import type { Html } from './document.ts'
+import { failureOf } from '../../request/reply.ts'
+import type { PageDependencies } from './dependencies.ts'
+import { messagePage } from './form-page.ts'
 
 interface Looks {
   /** What failed, in the log. */
   page: string
-  message(heading: string, text: string): Html
   headers: Readonly<Record<string, string>>
 }
 
-type OrFailure = (
-  c: Context,
-  grounds: { system: System; log: Logger },
-  answer: () => Promise<Response>,
-) => Promise<Response>
+type OrFailure = (c: Context, pages: PageDependencies, answer: () => Promise<Response>) => Promise<Response>
 
-/** Answers, or says that it failed: also to somebody at a browser, what went wrong inside is not told. */
-export function failingAs({ page, message, headers }: Looks): OrFailure {
+/** Answers, or says that it failed; what went wrong inside is told to nobody, not to somebody at a browser either. */
+export function failingAs({ page, headers }: Looks): OrFailure {
   return async (c, { system, log }, answer) => {
     try {
       return await answer()
@@ -28,7 +23,8 @@ export function failingAs({ page, message, headers }: Looks): OrFailure {
       if (hasLeft(c.req.raw)) log.info({ supportId }, 'a client left before its request was read')
       else log.error({ supportId, err: error }, `${page} failed`)
       const text = `The page can’t be shown right now. Try again in a moment. (${supportId})`
-      return c.html(message('Something went wrong', text), error instanceof StoreBusyError ? 503 : 500, headers)
+      const status = failureOf(error).code === 'service_unavailable' ? 503 : 500
+      return c.html(messagePage('Something went wrong', text), status, headers)
     }
   }
 }

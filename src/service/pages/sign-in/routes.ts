@@ -1,34 +1,28 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { foreignName } from '../../../core/foreign-text.ts'
 import { hasFormToken, leadTo, leadToSignIn, notFromHere, orFailure, ownFields, tooLong } from '../frame/answers.ts'
-import { shortText } from '../frame/application-words.ts'
-import {
-  endSession,
-  mayBeOwner,
-  placeOf,
-  type SessionPages,
-  signedInAt,
-  startSession,
-} from '../frame/browser-session.ts'
+import { endSession, mayBeOwner, placeOf, signedInAt, startSession } from '../frame/browser-session.ts'
+import type { PageDependencies } from '../frame/dependencies.ts'
 import { mostFormBytes } from '../frame/forms.ts'
 import { oauthPageHeaders } from '../frame/oauth-headers.ts'
 import { signInPage } from './view.ts'
 
 /** The page where a person signs in, and what ends that. */
-export function mountSignIn(app: Hono, pages: SessionPages): void {
+export function mountSignIn(app: Hono, pages: PageDependencies): void {
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   app.get('/sign-in', (c) => orFailure(c, pages, () => showSignIn(c, pages)))
   app.post('/sign-in', limit, (c) => orFailure(c, pages, () => takeSignIn(c, pages)))
   app.post('/sign-out', limit, (c) => orFailure(c, pages, () => takeSignOut(c, pages)))
 }
 
-async function showSignIn(c: Context, pages: SessionPages): Promise<Response> {
+async function showSignIn(c: Context, pages: PageDependencies): Promise<Response> {
   const next = safeNext(c.req.query('next'))
   if ((await signedInAt(c, pages)) !== undefined) return leadTo(c, next)
   return show(c, pages, { next, email: '', problem: null }, 200)
 }
 
-async function takeSignIn(c: Context, pages: SessionPages): Promise<Response> {
+async function takeSignIn(c: Context, pages: PageDependencies): Promise<Response> {
   const sent = await ownFields(c, pages)
   const next = safeNext(sent?.get('next'))
   // Nobody is to be signed in as somebody else by a form of another site.
@@ -50,11 +44,11 @@ async function takeSignIn(c: Context, pages: SessionPages): Promise<Response> {
   return leadTo(c, next)
 }
 
-async function takeSignOut(c: Context, pages: SessionPages): Promise<Response> {
+async function takeSignOut(c: Context, pages: PageDependencies): Promise<Response> {
   const signedIn = await signedInAt(c, pages)
   const sent = await ownFields(c, pages)
   if (sent === undefined) return notFromHere(c, '/connections')
-  // Of a double click the second finds nobody signed in.
+  // The second click of a double click finds nobody signed in.
   if (signedIn !== undefined && !hasFormToken(signedIn, 'sign out', sent)) return notFromHere(c, '/connections')
   await endSession(c, pages)
   const next = sent.get('next')
@@ -77,9 +71,9 @@ interface Shown {
   problem: string | null
 }
 
-async function show(c: Context, pages: SessionPages, shown: Shown, status: 200 | 401 | 403 | 409 | 422 | 429) {
+async function show(c: Context, pages: PageDependencies, shown: Shown, status: 200 | 401 | 403 | 409 | 422 | 429) {
   const user = mayBeOwner(c, pages) ? await pages.signIn.owner() : undefined
-  const owner = user === undefined ? null : shortText(user.name)
+  const owner = user === undefined ? null : foreignName(user.name, 'the owner')
   const sandbox = pages.environment === 'sandbox'
   return c.html(signInPage({ ...shown, owner, sandbox }), status, oauthPageHeaders)
 }

@@ -1,7 +1,6 @@
 import { html } from 'hono/html'
-import type { SignedIn } from '../../oauth/sign-in.ts'
-import { shortText } from '../frame/application-words.ts'
-import { type Html, messageBody, pageDocument, sandboxBanner } from '../frame/document.ts'
+import type { Html } from '../frame/document.ts'
+import { formPage, titleOf } from '../frame/form-page.ts'
 
 interface SignInShown {
   /** Where the person goes then, a path of this site. */
@@ -16,52 +15,10 @@ interface SignInShown {
 /** The page where a person signs in. It has no script: the browser sends the form. */
 export function signInPage({ next, email, problem, owner, sandbox }: SignInShown): Html {
   const heading = 'Sign in'
-  return oauthDocument(
-    problem === null ? heading : `Error: ${heading}`,
-    html`${sandboxBanner(sandbox)}
-<main>
-<h1>${heading}</h1>
+  const main = html`<h1>${heading}</h1>
 ${owner === null ? '' : ownerForm(next, owner)}
-${passwordForm(next, email, problem)}
-</main>`,
-  )
-}
-
-/** A page that says one thing. */
-export function oauthMessage(heading: string, text: string, link?: { href: string; text: string }): Html {
-  return oauthDocument(heading, messageBody(heading, text, link))
-}
-
-export function oauthDocument(title: string, body: Html): Html {
-  return pageDocument({ title, styles: ['/connect/style.css', '/oauth/style.css'], body })
-}
-
-/** Who is signed in, in words, and what their form to sign out carries. */
-export interface Account {
-  user: string
-  email: string
-  signOutToken: string
-}
-
-export function accountOf({ user: { name, email }, formToken }: SignedIn): Account {
-  return { user: shortText(name), email: shortText(email, 254), signOutToken: formToken('sign out') }
-}
-
-export function accountSection({ user, email, signOutToken }: Account, signOut: string, next?: string): Html {
-  return html`<section class="account" aria-labelledby="account">
-<h2 id="account">Your account</h2>
-<p>Signed in as <bdi>${user}</bdi> (<bdi>${email}</bdi>)</p>
-${signOutForm(signOutToken, signOut, next)}
-</section>`
-}
-
-/** Ends the session; the person goes on to `next` as whom they sign in then. */
-export function signOutForm(token: string, text: string, next?: string): Html {
-  return html`<form method="post" action="/sign-out">
-<input type="hidden" name="formToken" value="${token}">
-${next === undefined ? '' : html`<input type="hidden" name="next" value="${next}">`}
-<button type="submit" class="link">${text}</button>
-</form>`
+${passwordForm(next, email, problem)}`
+  return formPage({ title: titleOf(heading, problem), main, sandbox })
 }
 
 function ownerForm(next: string, owner: string): Html {

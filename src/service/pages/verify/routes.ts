@@ -1,49 +1,41 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { foreignName } from '../../../core/foreign-text.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
-import { hasFormToken, leadToSignIn } from '../frame/answers.ts'
-import { shortText } from '../frame/application-words.ts'
-import { createAssets } from '../frame/assets.ts'
-import { type SessionPages, signedInAt } from '../frame/browser-session.ts'
+import { notYoursPage } from '../frame/account.ts'
+import { forSignedIn, hasFormToken, type Show, type Take } from '../frame/answers.ts'
+import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
+import { messagePage } from '../frame/form-page.ts'
 import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
-import { notYoursPage } from '../frame/not-yours-page.ts'
-import type { CodeResult, SecondFactor, Verification } from './second-factor.ts'
-import { enrolmentPage, verifyMessage, verifyPage } from './view.ts'
+import { type CodeResult, createSecondFactor, type SecondFactor, type Verification } from './second-factor.ts'
+import { enrolmentPage, verifyPage } from './view.ts'
 import { codeProblem, verifyWords } from './words.ts'
 
-interface VerifyPages extends SessionPages {
+interface VerifyDependencies extends PageDependencies {
   secondFactor: SecondFactor
 }
 
-const orFailure = failingAs({ page: 'a verification page', message: verifyMessage, headers })
+const orFailure = failingAs({ page: 'a verification page', headers })
 
 /** The page that a 428 names, which takes a code of the user's authenticator app, and the one where the app is set up. */
-export function mountVerify(app: Hono, pages: VerifyPages): void {
-  const asset = createAssets()
-  app.get('/verify/style.css', () => asset('verify.css'))
-  const tooLong = (c: Context) => c.html(verifyMessage('Not verified', 'The form is too long.'), 400, headers)
+export function mountVerify(app: Hono, dependencies: PageDependencies): void {
+  const { store, system, environment } = dependencies
+  const pages = { ...dependencies, secondFactor: createSecondFactor(store, system, environment) }
+  const tooLong = (c: Context) => c.html(messagePage('Not verified', 'The form is too long.'), 400, headers)
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   for (const [path, show, take] of [
     ['/verify/:challenge', showCheck, takeCode],
     ['/second-factor', showEnrolment, takeEnrolment],
   ] as const) {
-    app.get(path, (c) => orFailure(c, pages, () => signedIn(c, pages, show)))
-    app.post(path, limit, (c) => orFailure(c, pages, () => signedIn(c, pages, ownForm(take))))
+    // Whoever has an address only, and no session of its user's, gets no further: no code of theirs is judged.
+    app.get(path, (c) => orFailure(c, pages, () => forSignedIn(c, pages, show, addressOf(c))))
+    app.post(path, limit, (c) => orFailure(c, pages, () => forSignedIn(c, pages, ownForm(take), addressOf(c))))
   }
 }
 
-type Show = (c: Context, pages: VerifyPages, person: SignedIn) => Promise<Response>
-type Take = (c: Context, pages: VerifyPages, person: SignedIn, sent: URLSearchParams) => Promise<Response>
-
-/** Whoever has an address only, and no session of its user's, gets no further: no code of theirs is judged. */
-async function signedIn(c: Context, pages: VerifyPages, show: Show): Promise<Response> {
-  const person = await signedInAt(c, pages)
-  return person === undefined ? leadToSignIn(c, addressOf(c)) : show(c, pages, person)
-}
-
-function ownForm(take: Take): Show {
+function ownForm(take: Take<VerifyDependencies>): Show<VerifyDependencies> {
   return async (c, pages, person) => {
     if (!isOwnForm(c, pages.publicUrl())) return refused(c, 403, 'The code did not come from this page.')
     if (!isForm(c)) return refused(c, 400, 'The form has to send a code.')
@@ -53,7 +45,7 @@ function ownForm(take: Take): Show {
   }
 }
 
-const showCheck: Show = async (c, pages, person) => {
+const showCheck: Show<VerifyDependencies> = async (c, pages, person) => {
   const verification = await pages.secondFactor.open(challengeOf(c), person.user)
   if (verification === undefined) return notFound(c, person)
   const isOver = verification.expired || verification.verifiedUntilMs !== null
@@ -62,7 +54,7 @@ const showCheck: Show = async (c, pages, person) => {
   return showVerification(c, pages, person, verification, null, status)
 }
 
-const takeCode: Take = async (c, pages, person, sent) => {
+const takeCode: Take<VerifyDependencies> = async (c, pages, person, sent) => {
   const checked = await pages.secondFactor.verify(challengeOf(c), person.user, sent.get('code') ?? '')
   if (checked === undefined) return notFound(c, person)
   const { result, after } = checked
@@ -71,12 +63,12 @@ const takeCode: Take = async (c, pages, person, sent) => {
   return showVerification(c, pages, person, after, result, refusedStatus(c, result))
 }
 
-const showEnrolment: Show = async (c, pages, person) => {
+const showEnrolment: Show<VerifyDependencies> = async (c, pages, person) => {
   const enrolment = await pages.secondFactor.enrolment(person.user)
   return enrolment === 'enrolled' ? enrolled(c) : showApp(c, pages, person, { begun: enrolment === 'begun' })
 }
 
-const takeEnrolment: Take = async (c, pages, person, sent) => {
+const takeEnrolment: Take<VerifyDependencies> = async (c, pages, person, sent) => {
   const { secondFactor, log } = pages
   if (sent.get('step') === 'begin') {
     const secret = await secondFactor.begin(person.user)
@@ -106,7 +98,7 @@ function refusedStatus(c: Context, result: CodeResult) {
 
 function showVerification(
   c: Context,
-  pages: VerifyPages,
+  pages: VerifyDependencies,
   person: SignedIn,
   verification: Verification,
   result: CodeResult | null,
@@ -122,21 +114,26 @@ interface AppShown {
   result?: CodeResult
 }
 
-function showApp(c: Context, pages: VerifyPages, person: SignedIn, { begun, secret = null, result }: AppShown) {
+function showApp(c: Context, pages: VerifyDependencies, person: SignedIn, { begun, secret = null, result }: AppShown) {
   const problem = result === undefined ? null : codeProblem(result)
   const status = result === undefined ? 200 : refusedStatus(c, result)
   return c.html(enrolmentPage({ ...shownTo(c, pages, person), begun, secret, problem }), status, headers)
 }
 
-function shownTo(c: Context, { environment }: VerifyPages, { user, formToken }: SignedIn) {
+function shownTo(c: Context, { environment }: VerifyDependencies, { user, formToken }: SignedIn) {
   const sandbox = environment === 'sandbox'
-  return { name: shortText(user.name), sandbox, action: addressOf(c), token: formToken(c.req.path) }
+  return {
+    name: foreignName(user.name, 'A user without a name'),
+    sandbox,
+    action: addressOf(c),
+    token: formToken(c.req.path),
+  }
 }
 
 function enrolled(c: Context) {
   const next = nextOf(c)
   const link = next === null ? undefined : { href: next, text: 'Go on to the check' }
-  return c.html(verifyMessage('Your app is set up', 'Its codes confirm large payments.', link), 200, headers)
+  return c.html(messagePage('Your app is set up', 'Its codes confirm large payments.', link), 200, headers)
 }
 
 function challengeOf(c: Context): string {
@@ -178,7 +175,7 @@ function notFound(c: Context, person: SignedIn) {
 
 function refused(c: Context, status: 400 | 403, text: string) {
   return c.html(
-    verifyMessage('Not verified', `${text} Open the address again and enter the code there.`),
+    messagePage('Not verified', `${text} Open the address again and enter the code there.`),
     status,
     headers,
   )

@@ -1,16 +1,11 @@
 import { html } from 'hono/html'
-import { type Html, messageBody, pageDocument, sandboxBanner } from '../frame/document.ts'
-import { qrCode, qrPath } from './qr-code.ts'
+import type { Html, PageForm } from '../frame/document.ts'
+import { formPage, titleOf } from '../frame/form-page.ts'
+import { qrImage } from './qr-code.ts'
 import type { AppSecret } from './second-factor.ts'
 import type { VerifyWords } from './words.ts'
 
-/** Where a form goes, and that it was shown to this user. */
-export interface FormTarget {
-  action: string
-  token: string
-}
-
-interface Shown extends FormTarget {
+interface Shown extends PageForm {
   /** Whose check it is. */
   name: string
   sandbox: boolean
@@ -18,22 +13,12 @@ interface Shown extends FormTarget {
 
 /** The page of a multi-factor check. It has no script: the browser sends the form. */
 export function verifyPage(words: VerifyWords, { name, sandbox, ...target }: Shown): Html {
-  return page(
-    words.title,
-    html`${sandboxBanner(sandbox)}
-<main>
-<h1>${words.heading}</h1>
+  const main = html`<h1>${words.heading}</h1>
 <div ${words.asks ? '' : html`role="status"`}>
 ${words.lines.map((line) => html`<p>${line}</p>`)}
 </div>
-${words.asks ? codeForm({ ...target, name, problem: words.problem, button: 'Verify' }) : ''}
-</main>`,
-  )
-}
-
-/** A page that says one thing. */
-export function verifyMessage(heading: string, text: string, link?: { href: string; text: string }): Html {
-  return page(heading, messageBody(heading, text, link))
+${words.asks ? codeForm({ ...target, name, problem: words.problem, button: 'Verify' }) : ''}`
+  return formPage({ title: words.title, main, sandbox })
 }
 
 interface EnrolmentShown extends Shown {
@@ -46,11 +31,7 @@ interface EnrolmentShown extends Shown {
 /** The page where a user sets up an authenticator app. The secret is on it once. */
 export function enrolmentPage({ secret, begun, name, problem, sandbox, ...target }: EnrolmentShown): Html {
   const heading = 'Set up an authenticator app'
-  return page(
-    problem === null ? heading : `Error: ${heading}`,
-    html`${sandboxBanner(sandbox)}
-<main>
-<h1>${heading}</h1>
+  const main = html`<h1>${heading}</h1>
 <p>Approving a large payment needs a code of an app on your own device. The app is set up once.</p>
 ${secret === null ? '' : secretSection(secret)}
 ${begun ? codeForm({ ...target, name, problem, button: 'Confirm' }) : ''}
@@ -58,9 +39,8 @@ ${begun ? codeForm({ ...target, name, problem, button: 'Confirm' }) : ''}
 <input type="hidden" name="formToken" value="${target.token}">
 ${begun ? html`<p class="aside">The secret is shown once. Whoever lost it starts again and gets another.</p>` : ''}
 <button type="submit" name="step" value="begin"${begun ? html` class="quiet"` : ''}>${begun ? 'Start again' : 'Show the secret'}</button>
-</form>
-</main>`,
-  )
+</form>`
+  return formPage({ title: titleOf(heading, problem), main, sandbox })
 }
 
 function secretSection({ base32, address }: AppSecret): Html {
@@ -75,18 +55,7 @@ ${qrImage(address)}
 </section>`
 }
 
-/** Black on white also where the page is dark: cameras expect it. An address too long for one is there as text. */
-function qrImage(address: string): Html {
-  const code = qrCode(address)
-  if (code === undefined) return html``
-  const { size, path } = qrPath(code)
-  return html`<svg class="qr" role="img" aria-label="QR code of the address for the app" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges">
-<rect width="${size}" height="${size}" fill="#fff"/>
-<path d="${path}" fill="#000"/>
-</svg>`
-}
-
-interface CodeForm extends FormTarget {
+interface CodeForm extends PageForm {
   name: string
   problem: string | null
   button: string
@@ -98,12 +67,8 @@ function codeForm({ action, token, name, problem, button }: CodeForm): Html {
 <input type="hidden" name="formToken" value="${token}">
 <p class="aside">Verifying <bdi>${name}</bdi></p>
 <label for="code">6-digit code</label>
-<input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="12" spellcheck="false" required aria-describedby="problem" ${invalid}>
+<input id="code" class="code" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="12" spellcheck="false" required aria-describedby="problem" ${invalid}>
 <p class="problem" id="problem">${problem ?? ''}</p>
 <button type="submit">${button}</button>
 </form>`
-}
-
-function page(title: string, body: Html): Html {
-  return pageDocument({ title, styles: ['/connect/style.css', '/verify/style.css'], body })
 }

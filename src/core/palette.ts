@@ -1,0 +1,30 @@
+/** The colors of everything that people see, by what they are for: in the light, and in the dark. */
+const palette = {
+  page: ['#f3f4f6', '#101216'],
+  surface: ['#ffffff', '#1a1d23'],
+  text: ['#16181d', '#eceef2'],
+  quiet: ['#565b66', '#a9afbb'],
+  line: ['#8a909c', '#767d8a'],
+  faint: ['#e3e5e9', '#2e323a'],
+  accent: ['#1d4ed8', '#8fb4ff'],
+  'on-accent': ['#ffffff', '#0c1a3a'],
+  good: ['#166534', '#86efac'],
+  open: ['#92400e', '#fcd34d'],
+  problem: ['#b3161b', '#ff9d9d'],
+  sandbox: ['#fdf0c8', '#3d3212'],
+  'on-sandbox': ['#5c4400', '#f6dd97'],
+} as const satisfies Record<string, readonly [light: string, dark: string]>
+
+/** Where a page around the view may ask for the light or the dark whatever the browser is set to. */
+export const paletteByPage = root((light, dark) => `light-dark(${light}, ${dark})`)
+
+/** As the browser is set, for browsers also that are too old to know `light-dark`. */
+export const paletteByBrowser = `${root((light) => light)}
+@media (prefers-color-scheme: dark) {
+${root((_, dark) => dark)}}
+`
+
+function root(colorOf: (light: string, dark: string) => string): string {
+  const colors = Object.entries(palette).map(([name, [light, dark]]) => `  --${name}: ${colorOf(light, dark)};\n`)
+  return `:root {\n  color-scheme: light dark;\n${colors.join('')}}\n`
+}

@@ -1,0 +1,25 @@
+import { type System, sha256 } from '../../../core/system.ts'
+import { settledNow } from '../../request/due.ts'
+import type { Store } from '../../store/engine/store.ts'
+import { findParty } from '../../store/parties.ts'
+import { findClaimablePayment } from '../../store/payments.ts'
+import type { PaymentRow } from '../../store/schema/payment-tables.ts'
+
+/** A payment to somebody without an account, as whoever has its link sees it. */
+export interface Claim {
+  /** Who sends it. */
+  sender: string
+  amountCents: number
+  status: PaymentRow['status']
+}
+
+/** The payment whose `claimLink` has the token; undefined: there is none. */
+export async function openClaim(store: Store, system: System, token: string): Promise<Claim | undefined> {
+  return store.transaction(async (tx) => {
+    await settledNow(tx, system)
+    const payment = await findClaimablePayment(tx, sha256(token))
+    if (payment === undefined) return undefined
+    const sender = (await findParty(tx, payment.partyId))?.displayName ?? ''
+    return { sender, amountCents: payment.amountCents, status: payment.status }
+  })
+}

@@ -1,0 +1,35 @@
+import type { Hono } from 'hono'
+import type { Interactions } from '../oauth/interactions.ts'
+import type { Dependencies } from '../request/pipeline.ts'
+import { mountApprovalPages } from './approval/routes.ts'
+import { mountCardPages } from './card/routes.ts'
+import { mountCheckout } from './checkout/routes.ts'
+import { mountClaims } from './connect/claim-routes.ts'
+import { mountLinks } from './connect/link-routes.ts'
+import { mountConnect } from './connect/routes.ts'
+import { mountConnections } from './connections/routes.ts'
+import { mountConsent } from './consent/routes.ts'
+import { mountAssets } from './frame/assets.ts'
+import type { PageDependencies } from './frame/dependencies.ts'
+import { mountSignIn } from './sign-in/routes.ts'
+import { mountVerify } from './verify/routes.ts'
+
+interface PagesDependencies extends Dependencies, PageDependencies {
+  /** The requests of applications that wait for a person. */
+  interactions: Interactions
+}
+
+/** Everything that people see of the service. */
+export function mountPages(app: Hono, dependencies: PagesDependencies): void {
+  mountAssets(app)
+  mountCheckout(app, dependencies)
+  mountConnect(app, dependencies)
+  mountLinks(app, dependencies)
+  mountClaims(app, dependencies)
+  mountVerify(app, dependencies)
+  mountSignIn(app, dependencies)
+  mountConsent(app, dependencies)
+  mountConnections(app, dependencies)
+  mountCardPages(app, dependencies)
+  mountApprovalPages(app, dependencies)
+}
