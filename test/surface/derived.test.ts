@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { toolList } from '../../src/mcp/tools/definitions.ts'
+import { catalogue } from '../../tools/index.ts'
+import { contentOf, documentOf, follow, operationIn, type Response } from './document.ts'
+import { fieldLine, fieldsOf, type Schema } from './fields.ts'
+
+const operations = Object.values<OperationDefinition>(catalogue)
+const document = documentOf('sandbox')
+const sandbox = new Map(toolList({ environment: 'sandbox' }).map((tool) => [tool.name, tool]))
+
+test('a tool of production is that of the sandbox, but that it reaches somebody and moves real money', () => {
+  const production = toolList({ environment: 'production' })
+  for (const { name, effect } of operations.filter(({ environments }) => environments.includes('production'))) {
+    const { description = '', annotations, ...same } = sandbox.get(name) ?? {}
+    expect(production.find((tool) => tool.name === name)).toEqual({
+      ...same,
+      description: description.replace(/ Sandbox: no real money\.$/, ' Real money.'),
+      annotations: { ...annotations, openWorldHint: effect !== 'read' },
+    })
+  }
+})
+
+describe('the output of a tool', () => {
+  test.each(operations.map((operation) => [operation.name, operation] as const))(
+    '%s is what the service answers',
+    (name, operation) => {
+      const { data = {}, ...beside } = (sandbox.get(name)?.outputSchema?.properties ?? {}) as Record<string, Schema>
+      const answered =
+        contentOf(operationIn(document, operation).responses['200'] as Response).schema.properties?.data ?? {}
+      expect(Object.keys(data).includes('items')).toBe(Object.keys(answered).includes('items'))
+      const withheld = /^attributes\.clientSecret\? /
+      const served = outline(follow(answered.items ?? answered, document)).filter((line) => !withheld.test(line))
+      expect(outline(data.items ?? data)).toEqual(served)
+      expect(Object.keys(beside)).toEqual(['meta', ...(operation.idempotency === 'required' ? ['replayed'] : [])])
+    },
+  )
+})
+
+/** The fields of an answer and their types: what demands more would lose the answer of a service that tells more. */
+function outline(schema: Schema): string[] {
+  return fieldsOf(bare(schema)).map(fieldLine)
+}
+
+function bare({ type, const: value, properties, items, anyOf }: Schema): Schema {
+  const kept = { type, const: value, items: items && bare(items), anyOf: anyOf?.map(bare) }
+  const named = Object.entries(properties ?? {}).map(([name, property]) => [name, bare(property)])
+  // What is undefined is left out.
+  return JSON.parse(JSON.stringify({ ...kept, properties: properties && Object.fromEntries(named) }))
+}

@@ -1,0 +1,119 @@
+/** JSON Schema, as far as it is read here; what is not read is shown as it is. */
+export interface Schema {
+  [keyword: string]: unknown
+  type?: string | string[]
+  description?: string | undefined
+  anyOf?: Schema[]
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  additionalProperties?: boolean | Schema
+}
+
+/** One field of a schema, however deep it lies. */
+export interface Field {
+  /** The names that lead to it: `merchant.name`, `reasons[].type`. */
+  path: string
+  optional: boolean
+  /** Its type or its only value: `string|null`. */
+  kind: string
+  /** Its bounds, its words, its form and its default, in short. */
+  rules: string[]
+  description: string | undefined
+}
+
+/** Every field of a schema, in its order. */
+export function fieldsOf(schema: Schema, path = '', optional = false): Field[] {
+  const { type, const: value, description, anyOf, properties, required = [], items, ...others } = unwrapped(schema)
+  const kind = value === undefined ? [type ?? []].flat().join('|') : JSON.stringify(value)
+  const related = relatedOf(schema)
+  if (related !== undefined) return [{ path, optional, kind: related.kind, rules: related.rules, description }]
+  const own = { path, optional, kind, rules: rulesOf(others), description }
+  const named = Object.entries(properties ?? {}).flatMap(([name, property]) =>
+    fieldsOf(property, path === '' ? name : `${path}.${name}`, !required.includes(name)),
+  )
+  const listed = items === undefined ? [] : fieldsOf(items, `${path}[]`)
+  const either = (anyOf ?? []).flatMap((variant, index) => fieldsOf(variant, `${path}/${index + 1}`))
+  const inner = [...named, ...listed, ...either]
+  if (inner.length > 0 && path === '') return inner
+  // An object that is always there and of which nothing is said is seen by its fields.
+  if (named.length > 0 && !optional && kind === 'object' && !description && own.rules.length === 0) return inner
+  const [only, ...more] = [...named, ...listed]
+  if (only === undefined || more.length > 0 || either.length > 0) return [own, ...inner]
+  return [{ ...own, ...together(own, only) }]
+}
+
+/** A list of plain values, or an object of one field, is told in one line. */
+function together(own: Field, inner: Field): Partial<Field> {
+  if (!inner.path.endsWith('[]')) {
+    const name = inner.path.slice(own.path.length + 1)
+    return { rules: [...own.rules, `{${fieldLine({ ...inner, path: name, description: undefined })}}`] }
+  }
+  const descriptions = [own.description, inner.description].filter((text) => text !== undefined)
+  return {
+    kind: `${own.kind} of ${inner.kind}`,
+    rules: [...own.rules, ...inner.rules],
+    description: descriptions.length === 0 ? undefined : descriptions.join('; '),
+  }
+}
+
+/** All that is known of a field. */
+export function fieldLine({ path, optional, kind, rules, description }: Field): string {
+  const words = [`${path}${optional ? '?' : ''}`, kind, ...rules, description === undefined ? '' : `“${description}”`]
+  return words.filter((word) => word !== '').join(' ')
+}
+
+/** `anyOf: [X, null]` as X with null among its types. */
+function unwrapped(schema: Schema): Schema {
+  const [value, nothing] = schema.anyOf ?? []
+  if (schema.anyOf?.length !== 2 || value === undefined || nothing?.type !== 'null') return schema
+  const { anyOf: _, ...beside } = schema
+  return { ...unwrapped(value), ...beside, type: [value.type ?? [], 'null'].flat() }
+}
+
+/** `{data: {type, id}}` as one field: `→ wallet`. */
+function relatedOf(schema: Schema): Pick<Field, 'kind' | 'rules'> | undefined {
+  const { data, ...more } = schema.properties ?? {}
+  if (data === undefined || Object.keys(more).length > 0) return undefined
+  const { type, properties: { type: named, id, ...others } = {} } = unwrapped(data)
+  if (named === undefined || id === undefined || Object.keys(others).length > 0) return undefined
+  const words = fieldsOf(named, 'type').concat(fieldsOf(id, 'id'))
+  const [kind] = words.map((word) => word.kind)
+  return {
+    kind: `→ ${kind}${[type].flat().includes('null') ? '|null' : ''}`,
+    rules: words.flatMap(({ rules }) => rules),
+  }
+}
+
+function rulesOf(schema: Schema): string[] {
+  const { additionalProperties, propertyNames, format, pattern, enum: words, default: given, ...others } = schema
+  const { minimum, exclusiveMinimum, maximum, minLength, maxLength, minItems, maxItems, ...unread } = others
+  const least = exclusiveMinimum === undefined ? minimum : Number(exclusiveMinimum) + 1
+  const rules = [
+    words === undefined ? '' : (words as unknown[]).join('|'),
+    format ?? '',
+    range(least, maximum, ''),
+    range(minLength, maxLength, ' characters'),
+    range(minItems, maxItems, ' entries'),
+    // A form has a pattern of its own.
+    pattern === undefined || format !== undefined ? '' : `/${pattern}/`,
+    given === undefined ? '' : `= ${JSON.stringify(given)}`,
+    wordsOf('of', additionalProperties),
+    wordsOf('by', propertyNames),
+    ...Object.entries(unread).map(([keyword, value]) => `${keyword} ${JSON.stringify(value)}`),
+  ]
+  return rules.map(String).filter((rule) => rule !== '')
+}
+
+/** A bound that every integer has says nothing. */
+function range(least: unknown, most: unknown, unit: string): string {
+  const [from, to] = [least, most].map((bound) => (Math.abs(Number(bound)) < Number.MAX_SAFE_INTEGER ? bound : ''))
+  return from === '' && to === '' ? '' : `${from ?? ''}..${to ?? ''}${unit}`
+}
+
+function wordsOf(title: string, schema: unknown): string {
+  if (typeof schema !== 'object' || schema === null) return ''
+  return fieldsOf(schema as Schema, title)
+    .map(fieldLine)
+    .join(', ')
+}

@@ -1,0 +1,122 @@
+import { readdirSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { errorTable } from '../../src/core/errors.ts'
+import { type OperationDefinition, toolsets } from '../../src/core/operation.ts'
+import { toolList } from '../../src/mcp/tools/definitions.ts'
+import type { ToolChoice } from '../../src/mcp/tools/offered.ts'
+import { catalogue } from '../../tools/index.ts'
+import { documentOf, errorsOf, operationIn, type Parameter } from './document.ts'
+import { fieldLine, fieldsOf, type Schema } from './fields.ts'
+import { digest, operationText, textOf } from './text.ts'
+
+const operations = Object.values<OperationDefinition>(catalogue)
+const document = documentOf('sandbox')
+const tools = new Map(toolList({ environment: 'sandbox' }).map((tool) => [tool.name, tool]))
+const [first = [], ...others] = operations.map((operation) => errorsOf(operationIn(document, operation), document))
+const usual = first.filter((error) => others.every((errors) => errors.includes(error)))
+
+/** The text of each operation and of each resource, by the file of tools/ that declares the operation. */
+const texts = await textsByFile()
+
+describe('what agents and API clients see changes on purpose only', () => {
+  test.each([...texts.keys()])('%s', async (file) => {
+    await expect(`${texts.get(file)?.join('\n\n')}\n`).toMatchFileSnapshot(`${file}.txt`)
+  })
+
+  test('everywhere', async () => {
+    await expect(`${everywhere().join('\n\n')}\n`).toMatchFileSnapshot('everywhere.txt')
+  })
+
+  test('and is told in at most 20 lines an operation', () => {
+    const all = [...texts.values(), everywhere()].flat().map((text) => text.split('\n'))
+    const long = all.filter(([title = '', ...lines]) => title.includes('  ') && lines.length > 19)
+    expect(long.map(([title]) => title)).toEqual([])
+    expect(all.flat().length).toBeLessThan(20 * operations.length)
+  })
+
+  test('and no text is left of what is gone', () => {
+    const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.txt'))
+    expect(files).toEqual([...texts.keys(), 'everywhere'].map((name) => `${name}.txt`).toSorted())
+  })
+})
+
+async function textsByFile(): Promise<Map<string, string[]>> {
+  const resources = new Map(Object.entries(document.components.schemas))
+  const byFile = new Map<string, string[]>()
+  for (const file of readdirSync(new URL('../../tools', import.meta.url)).toSorted()) {
+    const name = file.replace('.ts', '')
+    const declared = new Set(Object.values(await import(`../../tools/${name}.ts`)))
+    const own = operations.filter((operation) => declared.has(operation))
+    const texts = own.flatMap((operation) => {
+      const tool = tools.get(operation.name)
+      if (tool === undefined) throw new Error(`Bug: ${operation.name} is no tool`)
+      const text = operationText(operation, { tool, document, usual })
+      const answer = /→ (?:\w+ of )?(\w+)/.exec(text)?.[1] ?? ''
+      const resource = resources.get(answer)
+      // It stands once, in the first file that answers it.
+      resources.delete(answer)
+      return resource === undefined ? [text] : [resourceText(answer, resource), text]
+    })
+    if (texts.length > 0) byFile.set(name, texts)
+  }
+  return byFile
+}
+
+function resourceText(name: string, schema: Schema): string {
+  const fields = fieldsOf(schema).map((field) => fieldLine({ ...field, path: field.path.replace(/^attributes\./, '') }))
+  return textOf(`${name} · ${digest(schema)}`, fields)
+}
+
+/** What belongs to no operation alone, and which tools are offered to whom. */
+function everywhere(): string[] {
+  const { paths: _, components, ...about } = document
+  const { parameters, headers, securitySchemes, schemas } = components
+  const header = ({ name, required, schema, description = '' }: Omit<Parameter, 'in'>) =>
+    fieldsOf({ ...schema, description }, name, !required).map(fieldLine)
+  const answered = Object.entries(headers).map(([name, rest]) => header({ name, required: true, ...rest }))
+  const all = names({ environment: 'sandbox' })
+  const except = (choice: ToolChoice) => {
+    const offered = names(choice)
+    return all.filter((name) => !offered.includes(name)).join(', ')
+  }
+  return [
+    textOf(
+      'The document',
+      Object.entries({ ...about, ...securitySchemes }).map(([name, value]) => `${name} ${JSON.stringify(value)}`),
+    ),
+    textOf('Headers of requests', Object.values(parameters).flatMap(header)),
+    textOf('Headers of answers', answered.flat()),
+    resourceText('Error', schemas.Error ?? {}),
+    resourceText('Pagination', schemas.Pagination ?? {}),
+    textOf('The usual errors', usual),
+    textOf(
+      `Errors · ${digest(components.responses)}`,
+      Object.entries(errorTable).map(([code, { status, detail, next }]) => `${status} ${code}: ${detail} ${next}`),
+    ),
+    textOf('Tools', [
+      `all: ${all.join(', ')}`,
+      ...toolsets.map((set) => `${set}: ${names({ environment: 'sandbox', toolsets: [set] }).join(', ')}`),
+      `that only read: ${names({ environment: 'sandbox', readOnly: true }).join(', ')}`,
+      `not in production: ${except({ environment: 'production' })}`,
+      ...(['agent', 'party', 'user'] as const).map(
+        (actor) => `to no ${actor}: ${except({ environment: 'sandbox', actor })}`,
+      ),
+      `where cards are masked, not: ${except({ environment: 'sandbox', cardDetails: 'masked' })}`,
+    ]),
+    ...masked(),
+  ]
+}
+
+const names = (choice: ToolChoice) => toolList(choice).map(({ name }) => name)
+
+/** The tools that are others where cards are masked. */
+function masked(): string[] {
+  return toolList({ environment: 'sandbox', cardDetails: 'masked' })
+    .filter((tool) => digest(tool) !== digest(tools.get(tool.name)))
+    .map((tool) =>
+      textOf(`${tool.name} where cards are masked · ${digest(tool)}`, [
+        `${tool.title}. ${tool.description}`,
+        ...fieldsOf(tool.outputSchema as Schema).map(fieldLine),
+      ]),
+    )
+}

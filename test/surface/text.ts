@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import type { Tool } from '@modelcontextprotocol/server'
+import { encode } from 'gpt-tokenizer'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import {
+  bodyOf,
+  contentOf,
+  type Described,
+  type Document,
+  errorsOf,
+  follow,
+  operationIn,
+  type Response,
+} from './document.ts'
+import { type Field, fieldLine, fieldsOf, type Schema } from './fields.ts'
+
+interface Seen {
+  tool: Tool
+  document: Document
+  /** The errors that every operation has. */
+  usual: readonly string[]
+}
+
+/** What agents and API clients see of an operation. Its first line changes with whatever the others do not say. */
+export function operationText(operation: OperationDefinition, { tool, document, usual }: Seen): string {
+  const { name, method, path, effect, permission, toolsets, environments } = operation
+  const { title, description, inputSchema } = tool
+  const described = operationIn(document, operation)
+  const tokens = encode(JSON.stringify({ name, description, inputSchema })).length
+  const errors = errorsOf(described, document).filter((error) => !usual.includes(error))
+  const facts = [effect, permission, toolsets.join(' '), environments.join(' ')]
+  return textOf(`${name}  ${method} ${path} · ${tokens} tokens · tool ${digest(tool)} · REST ${digest(described)}`, [
+    `${title}. ${description}`,
+    [...facts, ...headersOf(described, document), ...errors].join(' · '),
+    ...inputLines(inputsOf(described), fieldsOf(tool.inputSchema as Schema)),
+    `→ ${answerOf(described)}`,
+  ])
+}
+
+/** A title, and what belongs to it below. */
+export function textOf(title: string, lines: readonly string[]): string {
+  return [title, ...lines.map((line) => `  ${line}`)].join('\n')
+}
+
+/** What changes with anything within. */
+export function digest(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 8)
+}
+
+function headersOf({ parameters }: Described, document: Document): string[] {
+  return parameters
+    .map((parameter) => follow(parameter, document))
+    .filter((parameter) => parameter.in === 'header')
+    .map(({ name, required }) => `${name}${required ? '' : '?'}`)
+}
+
+/** The arguments of the service: those of the path, of the query and of the body side by side. */
+function inputsOf(described: Described): Field[] {
+  const places = described.parameters.filter((parameter) => 'schema' in parameter)
+  return [
+    ...places.flatMap(({ name, required, description, schema }) =>
+      fieldsOf({ ...schema, ...(description === undefined ? {} : { description }) }, name, !required),
+    ),
+    ...fieldsOf(bodyOf(described) ?? {}).map((field) => ({ ...field, path: field.path.replace('attributes.', '') })),
+  ].filter(({ path }) => path !== '' && path !== 'attributes')
+}
+
+/** The service's fields, each with the words that a model reads, and what only one of the two takes. */
+function inputLines(served: readonly Field[], offered: readonly Field[]): string[] {
+  const byPath = new Map(offered.map((field) => [field.path, field]))
+  const known = new Set(served.map(({ path }) => path))
+  // An object of free keys is a list of {key, value} over MCP.
+  const toolOnly = offered.filter(({ path }) => path !== '' && !known.has(path) && !/\[\]\.(key|value)$/.test(path))
+  return [
+    ...served
+      .filter(({ path }) => byPath.has(path))
+      .map((field) => fieldLine({ ...field, description: byPath.get(field.path)?.description })),
+    ...together(
+      'REST only',
+      served.filter(({ path }) => !byPath.has(path)),
+    ),
+    ...together('tool only', toolOnly),
+  ]
+}
+
+function together(title: string, fields: readonly Field[]): string[] {
+  return fields.length === 0 ? [] : [`${title}: ${fields.map(fieldLine).join(', ')}`]
+}
+
+function answerOf({ responses }: Described): string {
+  const { data, meta, ...more } = contentOf(responses['200'] as Response).schema.properties ?? {}
+  const { pagination, ...told } = meta?.properties ?? {}
+  const resource = String((data?.items ?? data)?.$ref)
+    .split('/')
+    .at(-1)
+  const some = pagination === undefined ? 'list of' : 'page of'
+  const beside = [
+    ...fieldsOf({ properties: told, required: meta?.required ?? [] }).map((field) => ({
+      ...field,
+      path: `meta.${field.path}`,
+    })),
+    ...fieldsOf({ properties: more }),
+  ].filter(({ kind }) => kind !== '')
+  return [data?.items === undefined ? resource : `${some} ${resource}`, ...beside.map(fieldLine)].join(', ')
+}
