@@ -257,7 +257,7 @@ const outcomes: Readonly<Record<string, { attributes: object; relationships?: ob
 }
 
 interface Place {
-  /** Of the value that is made. */
+  /** The name of the field that the value is made for. */
   field: string
   /** Optional fields that are left out. */
   skip: ReadonlySet<string>

@@ -1,7 +1,21 @@
 import { type Action, type PartyName, type Tool, unresolvedMerchant } from './action.ts'
-import type { Model, ModelCard, ModelTransaction } from './model.ts'
-import type { PlanOptions } from './plan.ts'
+import type { Model, ModelCard, ModelTransaction, Start } from './model.ts'
 import type { Random } from './random.ts'
+
+export interface PlanOptions {
+  seed: string
+  agents: number
+  /** Cards that each agent issues. */
+  purchases: number
+  clockJumps: boolean
+  /**
+   * true: agents take turns, in an order that the seed decides; what one does may change what the next one is answered.
+   * false: the calls of different agents may arrive in any order. So that every answer can still be predicted, each
+   * keeps to its own cards and keys, and all purchases together stay within the money there is; the clock stands.
+   */
+  ordered: boolean
+  start: Start
+}
 
 /** An action without its place in the history. */
 export type Choice = Omit<Action, 'step' | 'agent'>

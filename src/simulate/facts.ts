@@ -1,3 +1,5 @@
+import type { Action } from './action.ts'
+
 /**
  * What an answer says, in a form that is the same in every run: names instead of ids, spans instead of instants. The
  * model predicts facts, the reader makes them of what the service answered, and the two must be equal.
@@ -77,6 +79,18 @@ export interface ClockFacts {
 
 /** Clock jumps and what is measured by them are multiples of this: the run's own real time is lost below it. */
 export const clockStepSeconds = 30 * 60
+
+/** Where the service and the model disagree first. */
+export interface Mismatch {
+  /** The action; undefined where the mismatch was found after the last one, when everything is read once more. */
+  action: Action | undefined
+  /** What is wrong, where the two lines alone do not show it. */
+  what: string
+  expected: string
+  actual: string
+  /** The names that it is about, where the action does not tell. */
+  about: string[]
+}
 
 /** Whether two answers say the same. */
 export function equalFacts(one: Facts, other: Facts): boolean {

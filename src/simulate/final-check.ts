@@ -1,8 +1,7 @@
 import type { PartyName } from './action.ts'
-import { describeFacts, equalFacts, type Facts, type TransactionFacts } from './facts.ts'
+import { describeFacts, equalFacts, type Facts, type Mismatch, type TransactionFacts } from './facts.ts'
 import type { Balance, Model } from './model.ts'
-import type { Mismatch, RunOptions } from './run.ts'
-import type { Caller, Situation } from './world.ts'
+import type { Caller, RunOptions, Situation } from './world.ts'
 
 /** A list that never ends is a fault: 100 records a page. */
 const maximumPages = 10_000

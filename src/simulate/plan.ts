@@ -1,23 +1,8 @@
 import type { Action } from './action.ts'
-import { type AgentState, type Choice, chooseAction, type Surroundings } from './choices.ts'
+import { type AgentState, type Choice, chooseAction, type PlanOptions, type Surroundings } from './choices.ts'
 import { clockStepSeconds } from './facts.ts'
-import { createModel, type Start } from './model.ts'
+import { createModel } from './model.ts'
 import { type Random, randomFrom } from './random.ts'
-
-export interface PlanOptions {
-  seed: string
-  agents: number
-  /** Cards that each agent issues. */
-  purchases: number
-  clockJumps: boolean
-  /**
-   * true: agents take turns, in an order that the seed decides; what one does may change what the next one is answered.
-   * false: the calls of different agents may arrive in any order. So that every answer can still be predicted, each
-   * keeps to its own cards and keys, and all purchases together stay within the money there is; the clock stands.
-   */
-  ordered: boolean
-  start: Start
-}
 
 /**
  * The whole history of a run, decided before its first call by the seed and the model alone: the service's answers must

@@ -1,5 +1,6 @@
 import { type Action, describeAction } from './action.ts'
-import type { Mismatch, RunResult } from './run.ts'
+import type { Mismatch } from './facts.ts'
+import type { RunResult } from './run.ts'
 
 export interface ReportOptions {
   agents: number

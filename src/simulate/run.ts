@@ -1,32 +1,9 @@
-import type { System } from '../core/system.ts'
 import { type Action, argumentsOf, describeAction } from './action.ts'
-import { describeFacts, equalFacts, type Facts, outcomeOf } from './facts.ts'
+import { describeFacts, equalFacts, type Facts, type Mismatch, outcomeOf } from './facts.ts'
 import { compareEnd } from './final-check.ts'
 import { createModel, type Model, type Prediction, type Start } from './model.ts'
 import type { ToolAnswer } from './reader.ts'
-import { type Caller, inspect, type Situation, seededStart, type Target, type World } from './world.ts'
-
-/** Where the service and the model disagree first. */
-export interface Mismatch {
-  /** The action; undefined where the mismatch was found after the last one, when everything is read once more. */
-  action: Action | undefined
-  /** What is wrong, where the two lines alone do not show it. */
-  what: string
-  expected: string
-  actual: string
-  /** The names that it is about, where the action does not tell. */
-  about: string[]
-}
-
-export interface RunOptions {
-  target: Target
-  system: System
-  /** How many agents may have a call outstanding. From 2 on, the history must have been planned for any order. */
-  concurrency: number
-  signal?: AbortSignal | undefined
-  /** Called after each action. */
-  onStep?: ((done: number) => void) | undefined
-}
+import { type Caller, inspect, type RunOptions, type Situation, seededStart, type World } from './world.ts'
 
 export interface RunResult {
   mismatch: Mismatch | undefined
@@ -111,7 +88,8 @@ async function connectAll(world: World, agents: readonly number[], callers: Map<
   }
 }
 
-interface Grounds {
+/** A run between its first connection and its end. */
+interface Connected {
   callers: Map<number, Caller>
   first: Caller
   situation: Situation
@@ -126,8 +104,8 @@ interface Progress extends RunResult {
   lines: Map<number, string>
 }
 
-async function carryOut(history: readonly Action[], grounds: Grounds): Promise<RunResult> {
-  const { options, situation, first } = grounds
+async function carryOut(history: readonly Action[], run: Connected): Promise<RunResult> {
+  const { options, situation, first } = run
   const { system, concurrency, signal } = options
   const progress: Progress = {
     model: createModel(situation.start, concurrency === 1),
@@ -144,7 +122,7 @@ async function carryOut(history: readonly Action[], grounds: Grounds): Promise<R
     for (let queue = waiting.shift(); queue !== undefined; queue = waiting.shift()) {
       for (const action of queue) {
         if (progress.mismatch !== undefined || signal?.aborted === true) return
-        await step(action, progress, grounds)
+        await step(action, progress, run)
       }
     }
   }
@@ -168,8 +146,8 @@ function perAgent(history: readonly Action[]): readonly Action[][] {
   return [...Map.groupBy(history, ({ agent }) => agent).values()]
 }
 
-async function step(action: Action, progress: Progress, grounds: Grounds): Promise<void> {
-  const { situation, options, callers } = grounds
+async function step(action: Action, progress: Progress, run: Connected): Promise<void> {
+  const { situation, options, callers } = run
   const { system } = options
   const prediction = progress.model.apply(action)
   // The action that made its subject was left out of this history.

@@ -1,9 +1,10 @@
 import { ConfigError } from '../config/load.ts'
 import { type System, sha256 } from '../core/system.ts'
 import type { Action } from './action.ts'
+import type { Mismatch } from './facts.ts'
 import { planHistory } from './plan.ts'
 import { failureText, reportText, type Shrunk } from './report.ts'
-import { type Mismatch, type Plan, type RunResult, runHistory } from './run.ts'
+import { type Plan, type RunResult, runHistory } from './run.ts'
 import { type Attempt, shrink } from './shrink.ts'
 import type { Situation, Target } from './world.ts'
 

@@ -1,5 +1,5 @@
 import { ConfigError } from '../config/load.ts'
-import { parseTimestamp } from '../core/system.ts'
+import { parseTimestamp, type System } from '../core/system.ts'
 import { type Balance, type Start, walletName } from './model.ts'
 import { createReader, type Reader, type ToolAnswer } from './reader.ts'
 
@@ -22,6 +22,16 @@ export interface Target {
   open(): Promise<World>
   /** Each opened world is new: seeded, used by nobody else, and gone afterwards. */
   isolated: boolean
+}
+
+export interface RunOptions {
+  target: Target
+  system: System
+  /** How many agents may have a call outstanding. From 2 on, the history must have been planned for any order. */
+  concurrency: number
+  signal?: AbortSignal | undefined
+  /** Called after each action. */
+  onStep?: ((done: number) => void) | undefined
 }
 
 /** The state that a run finds before its first action. */
