@@ -1,19 +1,14 @@
 import type { Environment } from '../core/operation.ts'
 import { delegable, scopes } from '../core/permissions.ts'
 import { newId, newSecret, type System, sha256 } from '../core/system.ts'
+import { createAgent } from './store/agents.ts'
 import { readTimes } from './store/clock.ts'
+import { createCredential, type NewCredential, replaceSecret, seededCredentials } from './store/credentials.ts'
+import { createDelegation } from './store/delegations.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
-import {
-  createAgent,
-  createCredential,
-  createDelegation,
-  createParty,
-  createUser,
-  type NewCredential,
-  replaceSecret,
-  seededCredentials,
-} from './store/provision.ts'
+import { createParty } from './store/parties.ts'
 import type { CredentialRow } from './store/schema/tables.ts'
+import { createUser } from './store/users.ts'
 import { credentialPrefix, displayPrefix } from './tokens/secrets.ts'
 
 /** Secrets for the seeded keys that the start was given; a key that never had one gets a random one. */

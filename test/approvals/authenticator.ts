@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { newId, sha256 } from '../../src/core/system.ts'
-import { insertSession } from '../../src/service/store/sign-ins.ts'
+import { insertSession } from '../../src/service/store/browser-sessions.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
 import { created, type Payer, payer } from '../payments/payer.ts'
 import type { FakeSystem } from '../support/fake-system.ts'

@@ -1,7 +1,8 @@
 import { delegable, type OAuthScope, oauthScopes, scopes } from '../../src/core/permissions.ts'
 import { newId, sha256 } from '../../src/core/system.ts'
-import { insertGrant, insertGrantToken, revokeGrant } from '../../src/service/store/oauth-grants.ts'
-import { createCredential } from '../../src/service/store/provision.ts'
+import { insertGrantToken } from '../../src/service/store/access-tokens.ts'
+import { createCredential } from '../../src/service/store/credentials.ts'
+import { insertGrant, revokeGrant } from '../../src/service/store/oauth-grants.ts'
 import { exchanged } from '../credentials/requests.ts'
 import type { databases } from '../support/databases.ts'
 import {

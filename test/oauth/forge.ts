@@ -1,5 +1,5 @@
 import { decodeJwt, exportJWK, generateKeyPair, importJWK, type JWK, type JWTPayload, SignJWT } from 'jose'
-import { signingKeys } from '../../src/service/store/sign-ins.ts'
+import { signingKeys } from '../../src/service/store/signing-keys.ts'
 import type { World } from '../support/world.ts'
 
 type Signing = { alg: string; key: Parameters<SignJWT['sign']>[0] }

@@ -3,16 +3,14 @@ import type { Environment } from '../../src/core/operation.ts'
 import { delegable, scopes } from '../../src/core/permissions.ts'
 import { newId, sha256 } from '../../src/core/system.ts'
 import { createService, type Service } from '../../src/service/service.ts'
+import { createAgent } from '../../src/service/store/agents.ts'
+import { createCredential } from '../../src/service/store/credentials.ts'
+import { createDelegation } from '../../src/service/store/delegations.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
-import {
-  createAgent,
-  createCredential,
-  createDelegation,
-  createParty,
-  createUser,
-} from '../../src/service/store/provision.ts'
+import { createParty } from '../../src/service/store/parties.ts'
 import type { DelegationRow, PartyRow } from '../../src/service/store/schema/tables.ts'
+import { createUser } from '../../src/service/store/users.ts'
 import type { databases } from './databases.ts'
 import { type FakeSystem, fakeSystem } from './fake-system.ts'
 

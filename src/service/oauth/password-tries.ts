@@ -1,15 +1,15 @@
 import { newId, type System, sha256 } from '../../core/system.ts'
+import { findKnownBrowser } from '../store/browser-sessions.ts'
 import { realNow } from '../store/clock.ts'
 import type { Transaction } from '../store/engine/store.ts'
-import type { UserRow } from '../store/schema/tables.ts'
 import {
   browserSource,
   countRefusedPasswords,
-  findKnownBrowser,
   forgetRefusedPasswords,
   insertRefusedPassword,
   isBrowser,
-} from '../store/sign-in-bounds.ts'
+} from '../store/passwords.ts'
+import type { UserRow } from '../store/schema/tables.ts'
 import { strangerLimit } from './stranger-limit.ts'
 
 /** Where somebody signs in. */

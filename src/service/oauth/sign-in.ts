@@ -8,21 +8,19 @@ import {
   sha256,
 } from '../../core/system.ts'
 import { recordUsersAct } from '../request/activity.ts'
-import { readTimes, realNow } from '../store/clock.ts'
-import type { Store, Transaction } from '../store/engine/store.ts'
-import type { UserRow } from '../store/schema/tables.ts'
-import { findUser } from '../store/second-factors.ts'
-import { deleteKnownBrowsersOf, replaceKnownBrowser } from '../store/sign-in-bounds.ts'
 import {
+  deleteKnownBrowsersOf,
   deleteSession,
   deleteSessionsOf,
-  findPassword,
   findSession,
-  findUserByEmail,
-  firstOwner,
   insertSession,
-  savePassword,
-} from '../store/sign-ins.ts'
+  replaceKnownBrowser,
+} from '../store/browser-sessions.ts'
+import { readTimes, realNow } from '../store/clock.ts'
+import type { Store, Transaction } from '../store/engine/store.ts'
+import { findPassword, savePassword } from '../store/passwords.ts'
+import type { UserRow } from '../store/schema/tables.ts'
+import { findUser, findUserByEmail, firstOwner } from '../store/users.ts'
 import { createPasswordTries, type SignInPlace } from './password-tries.ts'
 
 /** A user who is signed in, and the text that forms of this session carry. */

@@ -4,11 +4,11 @@ import { keyIsValid } from '../request/authenticate.ts'
 import { settledTimes } from '../request/due.ts'
 import type { LastUses } from '../request/last-use.ts'
 import type { RateLimit } from '../request/rate-limit.ts'
-import { insertAccessToken, purgeAccessTokens } from '../store/access-tokens.ts'
+import { insertAccessToken, insertGrantToken, purgeTokens } from '../store/access-tokens.ts'
 import type { Times } from '../store/clock.ts'
+import { findCredential } from '../store/credentials.ts'
 import { type Store, StoreBusyError, type Transaction } from '../store/engine/store.ts'
-import { findGrant, grantIsLive, insertGrantToken, purgeGrantTokens } from '../store/oauth-grants.ts'
-import { findCredential } from '../store/parties.ts'
+import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
 import { type AccessTokens, isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
 import { signInGrants, tokenExchangeGrant } from '../tokens/resources.ts'
 import { credentialPrefix, newCredential } from '../tokens/secrets.ts'
@@ -164,7 +164,7 @@ async function mintFromKey(
   if (key === undefined || !keyIsValid(key, nowMs)) throw notASubject()
   await count(key.id)
   lastUses.note(key.id, key.agentId, nowMs)
-  await purgeAccessTokens(tx, realNowMs, purged)
+  await purgeTokens(tx, 'accessTokens', realNowMs, purged)
   await insertAccessToken(tx, { id: newId('xtk', system, realNowMs), credentialId: key.id, ...ending })
 }
 
@@ -181,7 +181,7 @@ async function mintFromGrant(
   if (grant === undefined || !grantIsLive(grant, realNowMs) || !isOfGrant(claims, grant)) throw notASubject()
   await count(grant.id)
   lastUses.note(grant.id, grant.agentId, nowMs)
-  await purgeGrantTokens(tx, realNowMs, purged)
+  await purgeTokens(tx, 'grantTokens', realNowMs, purged)
   await insertGrantToken(tx, { id: newId('xtk', system, realNowMs), grantId, scopes: scopes.join(' '), ...ending })
 }
 

@@ -7,8 +7,8 @@ import { type Context, cardScope, type HandlersOf, walletListScope } from '../re
 import { page, pageRequest } from '../request/pagination.ts'
 import { cardStatus } from '../rules/agent-cards.ts'
 import { findAgentCard, insertAgentCard, listAgentCards } from '../store/agent-cards.ts'
+import { findAgentOfAnyParty } from '../store/agents.ts'
 import { insertCardPage } from '../store/card-pages.ts'
-import { findAgent } from '../store/counterparties.ts'
 import { findParty } from '../store/parties.ts'
 import type { AgentCardRow, WalletRow } from '../store/schema/tables.ts'
 import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
@@ -66,7 +66,7 @@ export const agentCardHandlers = {
   createAgentCardDetailsPage: async ({ cardId }, context) => {
     const { tx, system, nowMs, publicUrl } = context
     const card = await loadCard(context, cardId)
-    const agent = await findAgent(tx, { id: card.agentId })
+    const agent = await findAgentOfAnyParty(tx, { id: card.agentId })
     if (agent === undefined) throw new Error(`Bug: the agent of the card ${card.id} is gone.`)
     const token = newSecret(system)
     const expiresAtMs = nowMs + pageLifetimeMs

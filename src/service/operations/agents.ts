@@ -9,12 +9,11 @@ import { page, pageRequest } from '../request/pagination.ts'
 import { isWider } from '../rules/limits.ts'
 import { mergedTags } from '../rules/tags.ts'
 import { expireUnusedCards } from '../store/agent-cards.ts'
-import { findAgent, findAgentByHandle, listAgents, updateAgent } from '../store/agents.ts'
+import { createAgent, findAgent, findAgentOfAnyParty, listAgents, updateAgent } from '../store/agents.ts'
 import { revokeKeysOfAgent } from '../store/credentials.ts'
 import { cancelInvitationsOfAgent } from '../store/customer-invitations.ts'
 import { revokeDelegations } from '../store/delegations.ts'
 import { findParty } from '../store/parties.ts'
-import { createAgent } from '../store/provision.ts'
 import type { AgentRow } from '../store/schema/tables.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
 
@@ -118,7 +117,7 @@ async function freeHandle({ tx, partyId }: Context, slug: string, agentId: strin
   const handle = `@${party.handle}-${slug}`
   // Two parties' handles can make the same one: `a` with `b-c` and `a-b` with `c`.
   await tx.lock(`handle ${handle}`)
-  const taken = await findAgentByHandle(tx, handle)
+  const taken = await findAgentOfAnyParty(tx, { handle })
   if (taken !== undefined && taken.id !== agentId) {
     fail('conflict', { detail: `The handle ${handle} is taken.`, source: { pointer: '/data/attributes/slug' } })
   }

@@ -8,13 +8,14 @@ import { page, pageRequest } from '../request/pagination.ts'
 import { nextApprovalStatus, requireMayDecide, requireRecentMfa } from '../rules/approvals.ts'
 import type { LimitReason } from '../rules/limits.ts'
 import { nextPaymentStatus } from '../rules/payments.ts'
-import { findApproval, findDelegatedApproval, listApprovals, recentMfa, resolveApproval } from '../store/approvals.ts'
-import { findAgent } from '../store/counterparties.ts'
+import { findAgentOfAnyParty } from '../store/agents.ts'
+import { findApproval, findDelegatedApproval, listApprovals, resolveApproval } from '../store/approvals.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { findParty } from '../store/parties.ts'
-import { findPayment, replacePayment } from '../store/payments.ts'
+import { findPaymentOfAnyParty, replacePayment } from '../store/payments.ts'
 import type { ApprovalRow, PaymentRow } from '../store/schema/payment-tables.ts'
 import type { WalletRow } from '../store/schema/tables.ts'
+import { findUser } from '../store/users.ts'
 import { findWallet } from '../store/wallets.ts'
 import { newChallenge } from './mfa-challenge.ts'
 import { move } from './money-movement.ts'
@@ -41,7 +42,7 @@ export const approvalHandlers = {
     requireMayDecide(actor.actorType, payment.actorType)
     const status = nextApprovalStatus(approval.status, 'approve')
     if (actor.userId !== null) {
-      const verifiedAtMs = await recentMfa(tx, actor.userId)
+      const verifiedAtMs = (await findUser(tx, actor.userId))?.mfaVerifiedAtMs ?? null
       const verifyAt = await verifyAddress(context, actor.userId)
       requireRecentMfa({ amountCents: payment.amountCents, verifiedAtMs, nowMs, verifyAt })
     }
@@ -106,7 +107,7 @@ async function verifyAddress({ tx, system, nowMs, publicUrl }: Context, userId: 
 }
 
 async function paymentOf(tx: Transaction, approval: ApprovalRow): Promise<PaymentRow> {
-  const payment = await findPayment(tx, approval.paymentId)
+  const payment = await findPaymentOfAnyParty(tx, approval.paymentId)
   if (payment === undefined) throw new Error(`Bug: the approval ${approval.id} is of no payment.`)
   return payment
 }
@@ -140,7 +141,7 @@ async function customerOf(tx: Transaction, id: string) {
 }
 
 async function agentOf(tx: Transaction, id: string | null) {
-  const agent = id === null ? undefined : await findAgent(tx, { id })
+  const agent = id === null ? undefined : await findAgentOfAnyParty(tx, { id })
   if (agent === undefined) return null
   const owner = await findParty(tx, agent.partyId)
   return {

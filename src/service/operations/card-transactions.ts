@@ -15,8 +15,9 @@ import {
   listCardTransactions,
   replaceCardTransaction,
 } from '../store/card-transactions.ts'
+import { post } from '../store/ledger.ts'
 import type { CardTransactionRow, WalletRow } from '../store/schema/tables.ts'
-import { findWallet, post } from '../store/wallets.ts'
+import { findWallet } from '../store/wallets.ts'
 import { loadCard } from './agent-cards.ts'
 import { requirePurchaseWithinLimits } from './spending-limits.ts'
 

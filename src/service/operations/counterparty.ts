@@ -1,7 +1,7 @@
 import { failAttribute, show } from '../../core/errors.ts'
-import { findAgent, findPartyByAddress, findPartyByHandle } from '../store/counterparties.ts'
+import { findAgentOfAnyParty } from '../store/agents.ts'
 import type { Transaction } from '../store/engine/store.ts'
-import { findParty } from '../store/parties.ts'
+import { findParty, findPartyByAddress, findPartyByHandle } from '../store/parties.ts'
 
 /** Who is paid: a party, perhaps by one of its agents, or whoever claims what was sent to an address. */
 export interface Recipient {
@@ -48,7 +48,7 @@ async function byAddress(tx: Transaction, type: 'email' | 'phone', value: string
 }
 
 async function byAgent(tx: Transaction, by: { id: string } | { handle: string }, value: string): Promise<Recipient> {
-  const agent = await findAgent(tx, by)
+  const agent = await findAgentOfAnyParty(tx, by)
   if (agent?.status !== 'ACTIVE') return nobody(value)
   return { recipientPartyId: agent.partyId, recipientAgentId: agent.id, claimant: null }
 }

@@ -6,8 +6,8 @@ import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { defaultInvitationDays } from '../rules/customer-invitations.ts'
 import type { InvitationRecord } from '../store/customer-invitations.ts'
-import { partyOfRecipient, revokeDelegations } from '../store/delegations.ts'
-import { type CustomerRecord, findCustomer, listCustomers } from '../store/parties.ts'
+import { type CustomerRecord, findCustomer, listCustomers, revokeDelegations } from '../store/delegations.ts'
+import { partyOfRecipient } from '../store/parties.ts'
 import { invitationView, invitationViews, loadInvitation } from './customer-invitations.ts'
 import {
   acceptInvitation,

@@ -11,8 +11,8 @@ import {
 } from '../rules/customer-invitations.ts'
 import { findAgent } from '../store/agents.ts'
 import { type InvitationRecord, insertInvitation } from '../store/customer-invitations.ts'
-import { partyOfRecipient } from '../store/delegations.ts'
-import { findDelegation, findParty } from '../store/parties.ts'
+import { findDelegation } from '../store/delegations.ts'
+import { findParty, partyOfRecipient } from '../store/parties.ts'
 import type { AgentRow, PartyRow } from '../store/schema/tables.ts'
 import { hashOfToken, invitationToken } from './invitation-answers.ts'
 

@@ -5,11 +5,12 @@ import type { Context } from '../request/handler.ts'
 import { paid, reserved, transferred, wired } from '../rules/ledger.ts'
 import { nextPaymentStatus, requireFunds } from '../rules/payments.ts'
 import { insertApproval } from '../store/approvals.ts'
+import { post, postBetween } from '../store/ledger.ts'
 import { insertPayment } from '../store/payments.ts'
 import type { PaymentRow } from '../store/schema/payment-tables.ts'
 import type { WalletRow } from '../store/schema/tables.ts'
 import { insertTransaction } from '../store/transactions.ts'
-import { agentDefaultWallet, defaultWallet, findWallet, post, postBetween } from '../store/wallets.ts'
+import { agentDefaultWallet, defaultWallet, findWallet } from '../store/wallets.ts'
 import { limitsPassed } from './spending-limits.ts'
 
 /** What a new payment or wire says of itself; the rest follows from who asks for it. */

@@ -9,13 +9,13 @@ import { nextApprovalStatus } from '../rules/approvals.ts'
 import { claimed, released } from '../rules/ledger.ts'
 import { nextPaymentStatus } from '../rules/payments.ts'
 import { findApprovalOf, resolveApproval } from '../store/approvals.ts'
-import { findPartyByAddress } from '../store/counterparties.ts'
-import { findPayment, listPayments, replacePayment } from '../store/payments.ts'
-import { createParty } from '../store/provision.ts'
+import { post, postBetween } from '../store/ledger.ts'
+import { createParty, findPartyByAddress } from '../store/parties.ts'
+import { findPaymentOfAnyParty, listPayments, replacePayment } from '../store/payments.ts'
 import type { PaymentRow } from '../store/schema/payment-tables.ts'
 import type { WalletRow } from '../store/schema/tables.ts'
 import { findTransaction } from '../store/transactions.ts'
-import { defaultWallet, findWallet, post, postBetween } from '../store/wallets.ts'
+import { defaultWallet, findWallet } from '../store/wallets.ts'
 import { resolveCounterparty } from './counterparty.ts'
 import { arrived, payingWallet, send } from './money-movement.ts'
 
@@ -124,7 +124,7 @@ export function paymentView(row: PaymentRow, viewerPartyId: string): z.output<ty
 }
 
 async function loadSent({ tx, actor, operation, partyId }: Context, id: string): Promise<PaymentRow> {
-  const payment = await findPayment(tx, id)
+  const payment = await findPaymentOfAnyParty(tx, id)
   if (payment?.kind !== 'payment' || payment.partyId !== partyId) {
     fail('not_found', { detail: `There is no payment ${id}.` })
   }
@@ -135,7 +135,7 @@ async function loadSent({ tx, actor, operation, partyId }: Context, id: string):
 /** A payment that the party received; what has not arrived yet is the sender's only. */
 async function loadReceived(context: Context, id: string): Promise<PaymentRow | undefined> {
   const { tx, actor, operation, partyId } = context
-  const payment = await findPayment(tx, id)
+  const payment = await findPaymentOfAnyParty(tx, id)
   if (payment?.recipientPartyId !== partyId || payment.transactionId === null) return undefined
   const transaction = await findTransaction(tx, partyId, payment.transactionId)
   const walletId = transaction?.destinationWalletId
@@ -146,7 +146,7 @@ async function loadReceived(context: Context, id: string): Promise<PaymentRow | 
 
 /** The party's own, or an agent's own on behalf of a customer. */
 async function loadSentBy({ tx, actor }: Context, id: string): Promise<PaymentRow> {
-  const payment = await findPayment(tx, id)
+  const payment = await findPaymentOfAnyParty(tx, id)
   const own = payment?.partyId === actor.partyId || (actor.agentId !== null && payment?.agentId === actor.agentId)
   if (payment?.kind !== 'payment' || !own) fail('not_found', { detail: `There is no payment ${id}.` })
   return payment

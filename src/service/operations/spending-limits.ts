@@ -1,9 +1,10 @@
 import { fail, failAttribute } from '../../core/errors.ts'
 import { startOfDayAndMonth } from '../rules/calendar.ts'
 import { type LimitReason, type Limits, limitsHit, limitWords } from '../rules/limits.ts'
-import { findAgent } from '../store/counterparties.ts'
+import { findAgentOfAnyParty } from '../store/agents.ts'
+import { findDelegation } from '../store/delegations.ts'
 import type { Transaction } from '../store/engine/store.ts'
-import { findDelegation, findParty } from '../store/parties.ts'
+import { findParty } from '../store/parties.ts'
 import { type Spender, spentSince } from '../store/spending.ts'
 
 /** Limits, and whose spending they cap. */
@@ -81,7 +82,7 @@ async function reasonsOf(
 async function agentCap(tx: Transaction, spender: Spender): Promise<Cap[]> {
   const { agentId, partyId } = spender
   if (agentId === null) return []
-  const agent = await findAgent(tx, { id: agentId })
+  const agent = await findAgentOfAnyParty(tx, { id: agentId })
   const own = agent?.partyId === partyId
   return capOf(own ? agent.limits : ((await findDelegation(tx, agentId, partyId))?.limits ?? null), spender)
 }

@@ -6,11 +6,12 @@ import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { funded } from '../rules/ledger.ts'
-import { isConnected } from '../store/counterparties.ts'
-import { findPayment, insertPayment, listTransfers } from '../store/payments.ts'
+import { isConnected } from '../store/delegations.ts'
+import { post } from '../store/ledger.ts'
+import { findPaymentOfAnyParty, insertPayment, listTransfers } from '../store/payments.ts'
 import type { PaymentRow } from '../store/schema/payment-tables.ts'
 import type { WalletRow } from '../store/schema/tables.ts'
-import { defaultWallet, findWallet, post } from '../store/wallets.ts'
+import { defaultWallet, findWallet } from '../store/wallets.ts'
 import { arrived, moveWithin, payingWallet, send } from './money-movement.ts'
 
 /** Where a wire goes, as it is kept: the account number is cut down to what people recognize it by. */
@@ -62,7 +63,7 @@ export const transferHandlers = {
 
   getTransfer: async ({ transferId }, context) => {
     const { tx, actor, operation, partyId } = context
-    const row = await findPayment(tx, transferId)
+    const row = await findPaymentOfAnyParty(tx, transferId)
     if (row === undefined || row.kind === 'payment' || row.partyId !== partyId) {
       fail('not_found', { detail: `There is no transfer ${transferId}.` })
     }

@@ -8,9 +8,8 @@ import { mergedTags } from '../rules/tags.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { findParty } from '../store/parties.ts'
 import { type Claims, claimsFor } from '../store/payments.ts'
-import { newWallet } from '../store/provision.ts'
 import type { WalletRow } from '../store/schema/tables.ts'
-import { defaultWallet, findWallet, insertWallet, listWallets, updateWallet } from '../store/wallets.ts'
+import { defaultWallet, findWallet, insertWallet, listWallets, newWallet, updateWallet } from '../store/wallets.ts'
 
 export const walletHandlers = {
   listWallets: async (input, { tx, partyId }) => {

@@ -1,8 +1,14 @@
 import type { ErrorCode } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { newId, type System, sha256 } from '../../core/system.ts'
-import { activityAfter, insertActivity, lastSequence } from '../store/activity.ts'
-import { activityHead, headIsSealed, sealActivityHead } from '../store/activity-heads.ts'
+import {
+  activityAfter,
+  activityHead,
+  headIsSealed,
+  insertActivity,
+  lastSequence,
+  sealActivityHead,
+} from '../store/activity.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import type { ActivityRow } from '../store/schema/credential-tables.ts'
 import type { UserRow } from '../store/schema/tables.ts'

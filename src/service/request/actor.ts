@@ -2,9 +2,9 @@ import { fail } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { type Permission, permissions, scopesAllow } from '../../core/permissions.ts'
 import { findAgent } from '../store/agents.ts'
+import { findDelegation } from '../store/delegations.ts'
 import type { Transaction } from '../store/engine/store.ts'
-import { findDelegation } from '../store/parties.ts'
-import { agentHolds } from '../store/wallets.ts'
+import { agentHolds } from '../store/wallet-permissions.ts'
 
 /** Whom a credential acts as (docs/service.md#credential-modes). */
 export interface Actor {

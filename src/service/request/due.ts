@@ -6,8 +6,9 @@ import { lapsedAuthorizations, nextLapse, replaceCardTransaction } from '../stor
 import { type NextAt, type Times, timesAndNext } from '../store/clock.ts'
 import { changeInvitation, expiredInvitations, nextInvitationExpiry } from '../store/customer-invitations.ts'
 import type { Transaction } from '../store/engine/store.ts'
+import { post } from '../store/ledger.ts'
 import { dueSubscriptions, nextSubscriptionEvent, saveBillings } from '../store/subscriptions.ts'
-import { findWallet, post } from '../store/wallets.ts'
+import { findWallet } from '../store/wallets.ts'
 
 const batch = 100
 /** What one request settles at the most; the next request goes on. */

@@ -1,6 +1,8 @@
 import { keepNewest } from '../../core/bounded-map.ts'
-import { noteLastUse } from '../store/credentials.ts'
+import { noteAgentUse } from '../store/agents.ts'
+import { noteKeyUse } from '../store/credentials.ts'
 import type { Transaction } from '../store/engine/store.ts'
+import { noteGrantUse } from '../store/oauth-grants.ts'
 
 /** A key is written at most this often. */
 const intervalMs = 60_000
@@ -56,7 +58,8 @@ export function createLastUses() {
         write: async (tx) => {
           // In one order, so that two requests never wait for each other's rows.
           for (const [keyId, use] of [...taken].sort(([a], [b]) => (a < b ? -1 : 1))) {
-            await noteLastUse(tx, { keyId, agentId: use.agentId, usedAtMs: use.usedAtMs })
+            await (keyId.startsWith('ogr_') ? noteGrantUse : noteKeyUse)(tx, keyId, use.usedAtMs)
+            if (use.agentId !== null) await noteAgentUse(tx, use.agentId, use.usedAtMs)
           }
         },
         settle: (durable) => {

@@ -1,6 +1,7 @@
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { AccessTokenRow } from './schema/credential-tables.ts'
+import type { GrantTokenRow } from './schema/oauth-schema.ts'
 import type { AgentRow, CredentialRow } from './schema/tables.ts'
 
 /** The key that a token was made from, with the token's own hash and end. */
@@ -34,16 +35,25 @@ export async function insertAccessToken(tx: Transaction, row: AccessTokenRow): P
 
 const insert = prepared((db, row: AccessTokenRow) => db.insertInto('accessTokens').values(row))
 
-/** Forgets at most `limit` tokens that ended by then. */
-export async function purgeAccessTokens(tx: Transaction, endedByMs: number, limit: number): Promise<void> {
-  const ended = await tx.db
-    .selectFrom('accessTokens')
-    .select('id')
-    .where('expiresAtMs', '<=', endedByMs)
-    .orderBy('expiresAtMs')
-    .limit(limit)
-    .execute()
-  if (ended.length === 0) return
-  const ids = ended.map(({ id }) => id)
-  await tx.db.deleteFrom('accessTokens').where('id', 'in', ids).execute()
+export async function findGrantToken(tx: Transaction, secretHash: string): Promise<GrantTokenRow | undefined> {
+  return (await grantTokenByHash(tx, { secretHash })).rows[0]
+}
+
+const grantTokenByHash = prepared((db, by: { secretHash: string }) =>
+  db.selectFrom('grantTokens').selectAll().where('secretHash', '=', by.secretHash),
+)
+
+export async function insertGrantToken(tx: Transaction, row: GrantTokenRow): Promise<void> {
+  await tx.db.insertInto('grantTokens').values(row).execute()
+}
+
+/** Forgets at most `limit` tokens of that kind that ended by then. */
+export async function purgeTokens(
+  tx: Transaction,
+  kind: 'accessTokens' | 'grantTokens',
+  endedByMs: number,
+  limit: number,
+): Promise<void> {
+  const ended = tx.db.selectFrom(kind).select('id').where('expiresAtMs', '<=', endedByMs).orderBy('expiresAtMs')
+  await tx.db.deleteFrom(kind).where('id', 'in', ended.limit(limit)).execute()
 }

@@ -1,9 +1,9 @@
-import type { SelectQueryBuilder } from 'kysely'
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { StaleWriteError, type Transaction } from './engine/store.ts'
 import type { AgentCardRow, Tables } from './schema/tables.ts'
-import { type ListScope, walletsHeld } from './wallets.ts'
+import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
 /** Whose cards are meant: those on a party's wallets, for an agent only those issued to it. */
 export interface CardScope {
@@ -83,3 +83,12 @@ const markUsed = prepared((db, card: { id: string; version: number; nowMs: numbe
     .where('id', '=', card.id)
     .where('version', '=', card.version),
 )
+
+/** The card that a column of another table names, where it was issued to the agent: for the narrowing of that table. */
+export function cardIssuedTo(db: Kysely<Tables>, agentId: string, column: 'cardTransactions.cardId') {
+  return db
+    .selectFrom('agentCards')
+    .select('agentCards.id')
+    .where('agentCards.id', '=', sql.ref<string>(column))
+    .where('agentCards.agentId', '=', agentId)
+}

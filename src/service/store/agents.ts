@@ -1,7 +1,9 @@
+import type { New } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/tables.ts'
+import { attachAgent } from './wallet-agents.ts'
 
 /** An agent of the party's, whatever its status. */
 export async function findAgent(tx: Transaction, partyId: string, id: string): Promise<AgentRow | undefined> {
@@ -12,10 +14,19 @@ const agentById = prepared((db, by: { id: string; partyId: string }) =>
   db.selectFrom('agents').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
 )
 
-/** The agent that has the handle, whosever it is. */
-export async function findAgentByHandle(tx: Transaction, handle: string): Promise<AgentRow | undefined> {
-  return tx.db.selectFrom('agents').selectAll().where('handle', '=', handle).executeTakeFirst()
+/** An agent by its id or its whole handle (`@party-slug`): what it does may be told to whoever deals with it. */
+export async function findAgentOfAnyParty(
+  tx: Transaction,
+  by: { id: string } | { handle: string },
+): Promise<AgentRow | undefined> {
+  return (await ('id' in by ? anyAgentById(tx, by) : anyAgentByHandle(tx, by))).rows[0]
 }
+
+const anyAgentById = prepared((db, by: { id: string }) => db.selectFrom('agents').selectAll().where('id', '=', by.id))
+
+const anyAgentByHandle = prepared((db, by: { handle: string }) =>
+  db.selectFrom('agents').selectAll().where('handle', '=', by.handle),
+)
 
 export async function listAgents(
   tx: Transaction,
@@ -40,3 +51,50 @@ export async function updateAgent(
 ): Promise<void> {
   await tx.db.updateTable('agents').set(change).where('id', '=', id).execute()
 }
+
+/** More than a person can choose from by eye. */
+const mostAgents = 100
+
+/** A party's agents that work, the one used last first. */
+export async function activeAgents(tx: Transaction, partyId: string): Promise<AgentRow[]> {
+  const rows = await tx.db
+    .selectFrom('agents')
+    .selectAll()
+    .where('partyId', '=', partyId)
+    .where('status', '=', 'ACTIVE')
+    .orderBy('id', 'desc')
+    .limit(mostAgents)
+    .execute()
+  return rows.sort((a, b) => (b.lastActiveAtMs ?? 0) - (a.lastActiveAtMs ?? 0))
+}
+
+export type NewAgent = New<AgentRow, 'tags' | 'slug' | 'limits' | 'updatedBy' | 'updatedAtMs' | 'lastActiveAtMs'>
+
+const newAgent = { slug: null, limits: null, updatedBy: null, updatedAtMs: null, lastActiveAtMs: null } as const
+
+/** An agent that pays from a wallet of its party's, on which it holds the permissions. */
+export async function createAgent(
+  tx: Transaction,
+  agent: NewAgent,
+  walletId: string,
+  permissions: readonly string[],
+): Promise<void> {
+  await tx.db
+    .insertInto('agents')
+    .values({ ...newAgent, tags: '{}', ...agent })
+    .execute()
+  await attachAgent(tx, { walletId, agentId: agent.id, isDefault: 1, attachedAtMs: agent.createdAtMs }, permissions)
+}
+
+/** Notes that a credential of the agent was used; a later use that is already noted stays. */
+export async function noteAgentUse(tx: Transaction, id: string, usedAtMs: number): Promise<void> {
+  await noteUse(tx, { id, usedAtMs })
+}
+
+const noteUse = prepared((db, use: { id: string; usedAtMs: number }) =>
+  db
+    .updateTable('agents')
+    .set({ lastActiveAtMs: use.usedAtMs })
+    .where('id', '=', use.id)
+    .where((row) => row.or([row('lastActiveAtMs', 'is', null), row('lastActiveAtMs', '<', use.usedAtMs)])),
+)

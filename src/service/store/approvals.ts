@@ -1,9 +1,8 @@
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { StaleWriteError, type Transaction } from './engine/store.ts'
-import type { PaymentListScope } from './payments.ts'
 import type { ApprovalRow } from './schema/payment-tables.ts'
-import { walletsHeld } from './wallets.ts'
+import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
 export async function findApproval(tx: Transaction, partyId: string, id: string): Promise<ApprovalRow | undefined> {
   return (await approvalById(tx, { id, partyId })).rows[0]
@@ -42,7 +41,7 @@ const delegatedApproval = prepared((db, by: { id: string; agentPartyId: string }
 
 export async function listApprovals(
   tx: Transaction,
-  { partyId, agentId, mustHold }: PaymentListScope,
+  { partyId, agentId, mustHold }: ListScope,
   status: ApprovalRow['status'] | undefined,
   page: PageRequest,
 ): Promise<PageOf<ApprovalRow>> {
@@ -89,13 +88,4 @@ const update = prepared((db, { id, version, next, ...change }: ApprovalChange & 
     .set({ ...change, version: next })
     .where('id', '=', id)
     .where('version', '=', version),
-)
-
-/** When a user last proved a second factor; null when it is unknown or too long ago to matter. */
-export async function recentMfa(tx: Transaction, userId: string): Promise<number | null> {
-  return (await userById(tx, { id: userId })).rows[0]?.mfaVerifiedAtMs ?? null
-}
-
-const userById = prepared((db, by: { id: string }) =>
-  db.selectFrom('users').select('mfaVerifiedAtMs').where('id', '=', by.id),
 )

@@ -1,11 +1,11 @@
 import type { Kysely } from 'kysely'
-import type { CardScope } from './agent-cards.ts'
+import { type CardScope, cardIssuedTo } from './agent-cards.ts'
 import type { NextAt } from './clock.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { StaleWriteError, type Transaction } from './engine/store.ts'
 import type { CardTransactionRow, CardTransactionStatus, Tables } from './schema/tables.ts'
-import { type ListScope, walletsHeld } from './wallets.ts'
+import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
 export interface CardTransactionFilter {
   cardId?: string | undefined
@@ -115,13 +115,22 @@ function inScope(db: Kysely<Tables>, scope: CardScope) {
     .where('cardTransactions.partyId', '=', scope.partyId)
   const { agentId } = scope
   if (agentId === null) return query
-  return query.where((where) =>
-    where.exists(
-      where
-        .selectFrom('agentCards')
-        .select('agentCards.id')
-        .whereRef('agentCards.id', '=', 'cardTransactions.cardId')
-        .where('agentCards.agentId', '=', agentId),
-    ),
-  )
+  return query.where((where) => where.exists(cardIssuedTo(db, agentId, 'cardTransactions.cardId')))
+}
+
+/**
+ * What purchases since then hold or captured: a part of the query that sums what was spent. A purchase is of the agent
+ * that its card was issued to, whoever rehearsed it.
+ */
+export function boughtSince(
+  db: Kysely<Tables>,
+  scope: CardScope,
+  sinceMs: number,
+  part: 'heldCents' | 'capturedCents',
+) {
+  return inScope(db, scope)
+    .clearSelect()
+    .select((row) => row.fn.sum(`cardTransactions.${part}`).as('cents'))
+    .where('cardTransactions.createdAtMs', '>=', sinceMs)
+    .where('cardTransactions.kind', '=', 'purchase')
 }

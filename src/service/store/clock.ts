@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
+import { lastFinished } from './idempotency-records.ts'
 import type { Tables } from './schema/tables.ts'
 
 /** The time of a request. Whatever is stored is judged by these, never by the clock of the machine that happens to ask. */
@@ -56,17 +57,13 @@ const readClock = timesAndNext()
 /** @param databaseNow What the database says the time is; null: it is a file and says nothing. */
 function reading(databaseNow: RawBuilder<number | null>, nextAts: readonly NextAt[]) {
   return prepared((db, _none: object) =>
-    db.selectFrom('clock').select((select) => [
+    db.selectFrom('clock').select([
       // How far the sandbox's clock is ahead of real time.
       'offsetMs',
       'highestMs',
       'epoch',
       databaseNow.as('databaseNowMs'),
-      // When the last operation finished whose key is remembered, by the service's clock.
-      select
-        .selectFrom('idempotencyRecords')
-        .select((row) => row.fn.max('finishedAtMs').as('max'))
-        .as('lastFinishedAtMs'),
+      lastFinished(db).as('lastFinishedAtMs'),
       earliest(db, nextAts).as('nextAtMs'),
     ]),
   )

@@ -1,8 +1,9 @@
+import type { Kysely } from 'kysely'
+import type { New } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { StaleWriteError, type Transaction } from './engine/store.ts'
-import { noteGrantUse } from './oauth-grants.ts'
-import type { CredentialRow } from './schema/tables.ts'
+import type { AgentRow, CredentialRow, Tables } from './schema/tables.ts'
 
 type Kind = CredentialRow['kind']
 
@@ -77,28 +78,60 @@ export async function revokeKeysOfAgent(
     .execute()
 }
 
-/** Notes the last use of a key or a grant, and of the agent that it acts as; a later one that is already noted stays. */
-export async function noteLastUse(
+/** The credential with that hash or id, with the status of the agent it acts as. */
+export async function findCredential(
   tx: Transaction,
-  { keyId, agentId, usedAtMs }: { keyId: string; agentId: string | null; usedAtMs: number },
-): Promise<void> {
-  if (keyId.startsWith('ogr_')) await noteGrantUse(tx, keyId, usedAtMs)
-  else await noteKey(tx, { keyId, usedAtMs })
-  if (agentId !== null) await noteAgent(tx, { agentId, usedAtMs })
+  by: { secretHash: string } | { id: string },
+): Promise<(CredentialRow & { agentStatus: AgentRow['status'] | null }) | undefined> {
+  return (await ('id' in by ? credentialById(tx, by) : credentialByHash(tx, by))).rows[0]
 }
 
-const noteKey = prepared((db, use: { keyId: string; usedAtMs: number }) =>
+const credentialById = prepared((db, by: { id: string }) => credentials(db).where('credentials.id', '=', by.id))
+
+const credentialByHash = prepared((db, by: { secretHash: string }) =>
+  credentials(db).where('secretHash', '=', by.secretHash),
+)
+
+function credentials(db: Kysely<Tables>) {
+  return db
+    .selectFrom('credentials')
+    .leftJoin('agents', 'agents.id', 'credentials.agentId')
+    .selectAll('credentials')
+    .select('agents.status as agentStatus')
+}
+
+export type NewCredential = New<CredentialRow, 'userId' | 'tags' | 'createdBy' | 'revokedBy' | 'lastUsedAtMs'>
+
+const newCredential = { userId: null, createdBy: null, revokedBy: null, lastUsedAtMs: null } as const
+
+export async function createCredential(tx: Transaction, credential: NewCredential): Promise<CredentialRow> {
+  const row: CredentialRow = { ...newCredential, tags: '{}', ...credential }
+  await tx.db.insertInto('credentials').values(row).execute()
+  return row
+}
+
+export async function seededCredentials(tx: Transaction): Promise<CredentialRow[]> {
+  return tx.db.selectFrom('credentials').selectAll().where('seeded', '=', 1).execute()
+}
+
+/** Gives a credential another secret; the one it had stops working. */
+export async function replaceSecret(
+  tx: Transaction,
+  id: string,
+  { secretHash, displayPrefix }: Pick<CredentialRow, 'secretHash' | 'displayPrefix'>,
+): Promise<void> {
+  await tx.db.updateTable('credentials').set({ secretHash, displayPrefix }).where('id', '=', id).execute()
+}
+
+/** Notes the last use of a key; a later one that is already noted stays. */
+export async function noteKeyUse(tx: Transaction, id: string, usedAtMs: number): Promise<void> {
+  await noteUse(tx, { id, usedAtMs })
+}
+
+const noteUse = prepared((db, use: { id: string; usedAtMs: number }) =>
   db
     .updateTable('credentials')
     .set({ lastUsedAtMs: use.usedAtMs })
-    .where('id', '=', use.keyId)
+    .where('id', '=', use.id)
     .where((row) => row.or([row('lastUsedAtMs', 'is', null), row('lastUsedAtMs', '<', use.usedAtMs)])),
-)
-
-const noteAgent = prepared((db, use: { agentId: string; usedAtMs: number }) =>
-  db
-    .updateTable('agents')
-    .set({ lastActiveAtMs: use.usedAtMs })
-    .where('id', '=', use.agentId)
-    .where((row) => row.or([row('lastActiveAtMs', 'is', null), row('lastActiveAtMs', '<', use.usedAtMs)])),
 )

@@ -1,17 +1,10 @@
 import { newId, type System } from '../../core/system.ts'
-import type { Recipient } from '../rules/customer-invitations.ts'
 import { expireUnusedCards } from './agent-cards.ts'
-import { findPartyByAddress } from './counterparties.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { findDelegation, findParty } from './parties.ts'
-import { createDelegation } from './provision.ts'
+import { findParties } from './parties.ts'
 import type { DelegationRow, PartyRow } from './schema/tables.ts'
-
-/** The party that a recipient is; undefined for somebody who has none yet. */
-export async function partyOfRecipient(tx: Transaction, { type, value }: Recipient): Promise<PartyRow | undefined> {
-  return type === 'party_id' ? findParty(tx, value) : findPartyByAddress(tx, type, value)
-}
 
 /** A customer's grant to an agent: a new one, or the one there was with what it allows now. */
 export async function grant(
@@ -66,16 +59,20 @@ export async function customersAmong(
   recipients: readonly string[],
 ): Promise<PartyRow[]> {
   if (recipients.length === 0) return []
-  let known = tx.db.selectFrom('delegations').select('customerPartyId').where('agentPartyId', '=', scope.partyId)
-  if (scope.agentId !== null) known = known.where('agentId', '=', scope.agentId)
-  return tx.db
-    .selectFrom('parties')
-    .selectAll()
-    .where('id', 'in', known)
+  let customers = tx.db
+    .selectFrom('delegations')
+    .innerJoin('parties', 'parties.id', 'delegations.customerPartyId')
+    .selectAll('parties')
+    .distinct()
+    .where('delegations.agentPartyId', '=', scope.partyId)
+  if (scope.agentId !== null) customers = customers.where('delegations.agentId', '=', scope.agentId)
+  return customers
     .where((row) =>
-      row.or([row('email', 'in', recipients), row('phone', 'in', recipients), row('id', 'in', recipients)]),
+      row.or(
+        (['parties.email', 'parties.phone', 'parties.id'] as const).map((column) => row(column, 'in', recipients)),
+      ),
     )
-    .orderBy('id')
+    .orderBy('parties.id')
     .execute()
 }
 
@@ -115,4 +112,113 @@ function grants(tx: Transaction, agentId: string) {
     .selectAll('delegations')
     .select(['parties.displayName as customerName', 'parties.email as customerEmail'])
     .where('delegations.agentId', '=', agentId)
+}
+
+/** A customer's grant to an agent, whatever its status. */
+export async function findDelegation(
+  tx: Transaction,
+  agentId: string,
+  customerPartyId: string,
+): Promise<DelegationRow | undefined> {
+  return (await delegation(tx, { agentId, customerPartyId })).rows[0]
+}
+
+const delegation = prepared((db, by: { agentId: string; customerPartyId: string }) =>
+  db
+    .selectFrom('delegations')
+    .selectAll()
+    .where('agentId', '=', by.agentId)
+    .where('customerPartyId', '=', by.customerPartyId),
+)
+
+/** Whether a customer's grant to an agent is in force: to this one, or for a party to any of its own. */
+export async function isConnected(
+  tx: Transaction,
+  to: { partyId: string; agentId: string | null },
+  customerPartyId: string,
+): Promise<boolean> {
+  const { rows } = await grantsOf(tx, { partyId: to.partyId, customerPartyId })
+  return rows.some(({ agentId }) => to.agentId === null || to.agentId === agentId)
+}
+
+const grantsOf = prepared((db, by: { partyId: string; customerPartyId: string }) =>
+  db
+    .selectFrom('delegations')
+    .select('agentId')
+    .where('agentPartyId', '=', by.partyId)
+    .where('customerPartyId', '=', by.customerPartyId)
+    .where('status', '=', 'ACTIVE'),
+)
+
+export async function createDelegation(tx: Transaction, delegation: DelegationRow): Promise<void> {
+  await tx.db.insertInto('delegations').values(delegation).execute()
+}
+
+/** Whose customers are meant: a party's, for an agent only those that granted something to it. */
+export interface CustomerScope {
+  partyId: string
+  agentId: string | null
+  status: 'active' | 'revoked' | 'all'
+}
+
+/** A connected party with its grants to the agents in the scope, the oldest first. */
+export interface CustomerRecord {
+  party: PartyRow
+  delegations: (DelegationRow & { agentName: string; agentHandle: string | null })[]
+}
+
+export async function listCustomers(
+  tx: Transaction,
+  scope: CustomerScope,
+  page: PageRequest,
+): Promise<PageOf<CustomerRecord>> {
+  let ids = delegationsInScope(tx, scope).select('customerPartyId').distinct()
+  if (page.beforeId !== null) ids = ids.where('customerPartyId', '<', page.beforeId)
+  const found = await ids
+    .orderBy('customerPartyId', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  const { rows, lastId } = pageOf(found, page.limit, (row) => row.customerPartyId)
+  if (rows.length === 0) return { rows: [], lastId }
+  const customerIds = rows.map((row) => row.customerPartyId)
+  return { rows: await customerRecords(tx, scope, customerIds), lastId }
+}
+
+/** One connected party, undefined when it has no grant in the scope. */
+export async function findCustomer(
+  tx: Transaction,
+  scope: CustomerScope,
+  customerPartyId: string,
+): Promise<CustomerRecord | undefined> {
+  const ids = delegationsInScope(tx, scope).select('customerPartyId').where('customerPartyId', '=', customerPartyId)
+  const found = await ids.limit(1).execute()
+  return found.length === 0 ? undefined : (await customerRecords(tx, scope, [customerPartyId]))[0]
+}
+
+async function customerRecords(
+  tx: Transaction,
+  scope: CustomerScope,
+  customerIds: readonly string[],
+): Promise<CustomerRecord[]> {
+  const parties = await findParties(tx, customerIds)
+  const delegations = await delegationsInScope(tx, scope)
+    .innerJoin('agents', 'agents.id', 'delegations.agentId')
+    .selectAll('delegations')
+    .select(['agents.name as agentName', 'agents.handle as agentHandle'])
+    .where('customerPartyId', 'in', customerIds)
+    .orderBy('delegations.id')
+    .execute()
+  return customerIds.map((id) => {
+    const party = parties.find((row) => row.id === id)
+    if (party === undefined) throw new Error(`Bug: the customer ${id} is no party.`)
+    return { party, delegations: delegations.filter((row) => row.customerPartyId === id) }
+  })
+}
+
+function delegationsInScope(tx: Transaction, scope: CustomerScope) {
+  let query = tx.db.selectFrom('delegations').where('agentPartyId', '=', scope.partyId)
+  if (scope.agentId !== null) query = query.where('agentId', '=', scope.agentId)
+  if (scope.status === 'active') query = query.where('delegations.status', '=', 'ACTIVE')
+  if (scope.status === 'revoked') query = query.where('delegations.status', '!=', 'ACTIVE')
+  return query
 }

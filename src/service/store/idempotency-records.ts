@@ -1,6 +1,7 @@
+import type { Kysely } from 'kysely'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { IdempotencyRecordRow } from './schema/tables.ts'
+import type { IdempotencyRecordRow, Tables } from './schema/tables.ts'
 
 export async function findIdempotencyRecord(
   tx: Transaction,
@@ -53,3 +54,8 @@ const deleteOldest = prepared((db, { finishedBeforeMs, limit }: { finishedBefore
       ),
     ),
 )
+
+/** When the last operation finished whose key is remembered, by the service's clock, as a part of the query that reads the clock. */
+export function lastFinished(db: Kysely<Tables>) {
+  return db.selectFrom('idempotencyRecords').select((row) => row.fn.max('finishedAtMs').as('max'))
+}

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { newId, type System } from '../../core/system.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
 import type { McpEventRow, McpMailRow, McpSessionRow } from './schema/mcp-sessions-schema.ts'
@@ -235,3 +236,13 @@ const mailFor = prepared((db, of: { idHash: string; addressee: string }) =>
     .orderBy('sentAtMs')
     .orderBy('id'),
 )
+
+/** Writes to the database and takes it back, in one transaction: nothing is left of it, but a full disk refuses it. */
+export function probeWrite(store: Store, system: System): Promise<void> {
+  const sentAtMs = system.now()
+  const id = newId('probe', system, sentAtMs)
+  return store.aside(async ({ db }) => {
+    await db.insertInto('mcpMail').values({ id, idHash: '', addressee: '', message: '', sentAtMs }).execute()
+    await db.deleteFrom('mcpMail').where('id', '=', id).execute()
+  })
+}

@@ -1,6 +1,6 @@
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { GrantTokenRow, OAuthGrantRow } from './schema/oauth-schema.ts'
+import type { OAuthGrantRow } from './schema/oauth-schema.ts'
 import type { AgentRow } from './schema/tables.ts'
 
 /** A grant with what it needs to work: an agent that is deleted ends it. */
@@ -79,30 +79,4 @@ export async function liveGrants(
   if (clientId !== undefined) query = query.where('oauthGrants.clientId', '=', clientId)
   const rows = await query.orderBy('oauthGrants.id', 'desc').limit(mostGrants).execute()
   return rows.filter((row) => grantIsLive(row, realNowMs))
-}
-
-export async function insertGrantToken(tx: Transaction, row: GrantTokenRow): Promise<void> {
-  await tx.db.insertInto('grantTokens').values(row).execute()
-}
-
-export async function findGrantToken(tx: Transaction, secretHash: string): Promise<GrantTokenRow | undefined> {
-  return (await tokenByHash(tx, { secretHash })).rows[0]
-}
-
-const tokenByHash = prepared((db, by: { secretHash: string }) =>
-  db.selectFrom('grantTokens').selectAll().where('secretHash', '=', by.secretHash),
-)
-
-/** Forgets at most `limit` tokens that ended by then. */
-export async function purgeGrantTokens(tx: Transaction, endedByMs: number, limit: number): Promise<void> {
-  const ended = await tx.db
-    .selectFrom('grantTokens')
-    .select('id')
-    .where('expiresAtMs', '<=', endedByMs)
-    .orderBy('expiresAtMs')
-    .limit(limit)
-    .execute()
-  if (ended.length === 0) return
-  const ids = ended.map(({ id }) => id)
-  await tx.db.deleteFrom('grantTokens').where('id', 'in', ids).execute()
 }

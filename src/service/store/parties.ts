@@ -1,8 +1,12 @@
-import type { Kysely } from 'kysely'
-import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { newId, type System } from '../../core/system.ts'
+import type { Recipient } from '../rules/customer-invitations.ts'
+import { funded } from '../rules/ledger.ts'
+import type { New } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { AgentRow, CredentialRow, DelegationRow, PartyRow, Tables } from './schema/tables.ts'
+import { post } from './ledger.ts'
+import type { PartyRow, WalletRow } from './schema/tables.ts'
+import { insertWallet, newWallet } from './wallets.ts'
 
 export async function findParty(tx: Transaction, id: string): Promise<PartyRow | undefined> {
   return (await partyById(tx, { id })).rows[0]
@@ -10,110 +14,65 @@ export async function findParty(tx: Transaction, id: string): Promise<PartyRow |
 
 const partyById = prepared((db, by: { id: string }) => db.selectFrom('parties').selectAll().where('id', '=', by.id))
 
-/** The credential with that hash or id, with the status of the agent it acts as. */
-export async function findCredential(
+export function findParties(tx: Transaction, ids: readonly string[]): Promise<PartyRow[]> {
+  return tx.db.selectFrom('parties').selectAll().where('id', 'in', ids).execute()
+}
+
+/** The party with that e-mail address (lower case) or phone number (E.164); of several the oldest. */
+export async function findPartyByAddress(
   tx: Transaction,
-  by: { secretHash: string } | { id: string },
-): Promise<(CredentialRow & { agentStatus: AgentRow['status'] | null }) | undefined> {
-  return (await ('id' in by ? credentialById(tx, by) : credentialByHash(tx, by))).rows[0]
+  type: 'email' | 'phone',
+  value: string,
+): Promise<PartyRow | undefined> {
+  return (await (type === 'email' ? partyByEmail(tx, { value }) : partyByPhone(tx, { value }))).rows[0]
 }
 
-const credentialById = prepared((db, by: { id: string }) => credentials(db).where('credentials.id', '=', by.id))
-
-const credentialByHash = prepared((db, by: { secretHash: string }) =>
-  credentials(db).where('secretHash', '=', by.secretHash),
-)
-
-function credentials(db: Kysely<Tables>) {
-  return db
-    .selectFrom('credentials')
-    .leftJoin('agents', 'agents.id', 'credentials.agentId')
-    .selectAll('credentials')
-    .select('agents.status as agentStatus')
-}
-
-/** A customer's grant to an agent, whatever its status. */
-export async function findDelegation(
-  tx: Transaction,
-  agentId: string,
-  customerPartyId: string,
-): Promise<DelegationRow | undefined> {
-  return (await delegation(tx, { agentId, customerPartyId })).rows[0]
-}
-
-const delegation = prepared((db, by: { agentId: string; customerPartyId: string }) =>
+const partyByEmail = prepared((db, by: { value: string }) =>
   db
-    .selectFrom('delegations')
+    .selectFrom('parties')
     .selectAll()
-    .where('agentId', '=', by.agentId)
-    .where('customerPartyId', '=', by.customerPartyId),
+    .where((row) => row.eb(row.fn<string>('lower', ['email']), '=', by.value))
+    .orderBy('id')
+    .limit(1),
 )
 
-/** Whose customers are meant: a party's, for an agent only those that granted something to it. */
-export interface CustomerScope {
-  partyId: string
-  agentId: string | null
-  status: 'active' | 'revoked' | 'all'
+const partyByPhone = prepared((db, by: { value: string }) =>
+  db.selectFrom('parties').selectAll().where('phone', '=', by.value).orderBy('id').limit(1),
+)
+
+/** The party with that handle, which is written without `@`. */
+export async function findPartyByHandle(tx: Transaction, handle: string): Promise<PartyRow | undefined> {
+  return (await partyByHandle(tx, { handle })).rows[0]
 }
 
-/** A connected party with its grants to the agents in the scope, the oldest first. */
-export interface CustomerRecord {
-  party: PartyRow
-  delegations: (DelegationRow & { agentName: string; agentHandle: string | null })[]
+const partyByHandle = prepared((db, by: { handle: string }) =>
+  db.selectFrom('parties').selectAll().where('handle', '=', by.handle),
+)
+
+/** The party that a recipient is; undefined for somebody who has none yet. */
+export async function partyOfRecipient(tx: Transaction, { type, value }: Recipient): Promise<PartyRow | undefined> {
+  return type === 'party_id' ? findParty(tx, value) : findPartyByAddress(tx, type, value)
 }
 
-export async function listCustomers(
+export type NewParty = New<PartyRow, 'handle' | 'phone' | 'limits'>
+
+/** A party with its default wallet, which is funded from outside. */
+export async function createParty(
   tx: Transaction,
-  scope: CustomerScope,
-  page: PageRequest,
-): Promise<PageOf<CustomerRecord>> {
-  let ids = delegationsInScope(tx, scope).select('customerPartyId').distinct()
-  if (page.beforeId !== null) ids = ids.where('customerPartyId', '<', page.beforeId)
-  const found = await ids
-    .orderBy('customerPartyId', 'desc')
-    .limit(page.limit + 1)
+  system: System,
+  party: NewParty,
+  fundsCents: number,
+): Promise<WalletRow> {
+  const { id: partyId, createdAtMs } = party
+  await tx.db
+    .insertInto('parties')
+    .values({ handle: null, phone: null, limits: null, ...party })
     .execute()
-  const { rows, lastId } = pageOf(found, page.limit, (row) => row.customerPartyId)
-  if (rows.length === 0) return { rows: [], lastId }
-  const customerIds = rows.map((row) => row.customerPartyId)
-  return { rows: await customerRecords(tx, scope, customerIds), lastId }
-}
-
-/** One connected party, undefined when it has no grant in the scope. */
-export async function findCustomer(
-  tx: Transaction,
-  scope: CustomerScope,
-  customerPartyId: string,
-): Promise<CustomerRecord | undefined> {
-  const ids = delegationsInScope(tx, scope).select('customerPartyId').where('customerPartyId', '=', customerPartyId)
-  const found = await ids.limit(1).execute()
-  return found.length === 0 ? undefined : (await customerRecords(tx, scope, [customerPartyId]))[0]
-}
-
-async function customerRecords(
-  tx: Transaction,
-  scope: CustomerScope,
-  customerIds: readonly string[],
-): Promise<CustomerRecord[]> {
-  const parties = await tx.db.selectFrom('parties').selectAll().where('id', 'in', customerIds).execute()
-  const delegations = await delegationsInScope(tx, scope)
-    .innerJoin('agents', 'agents.id', 'delegations.agentId')
-    .selectAll('delegations')
-    .select(['agents.name as agentName', 'agents.handle as agentHandle'])
-    .where('customerPartyId', 'in', customerIds)
-    .orderBy('delegations.id')
-    .execute()
-  return customerIds.map((id) => {
-    const party = parties.find((row) => row.id === id)
-    if (party === undefined) throw new Error(`Bug: the customer ${id} is no party.`)
-    return { party, delegations: delegations.filter((row) => row.customerPartyId === id) }
-  })
-}
-
-function delegationsInScope(tx: Transaction, scope: CustomerScope) {
-  let query = tx.db.selectFrom('delegations').where('agentPartyId', '=', scope.partyId)
-  if (scope.agentId !== null) query = query.where('agentId', '=', scope.agentId)
-  if (scope.status === 'active') query = query.where('delegations.status', '=', 'ACTIVE')
-  if (scope.status === 'revoked') query = query.where('delegations.status', '!=', 'ACTIVE')
-  return query
+  const of = { id: newId('wal', system, createdAtMs), partyId, displayName: 'Main wallet', createdAtMs }
+  const wallet: WalletRow = { ...newWallet, ...of, isDefault: 1 }
+  await insertWallet(tx, wallet)
+  if (fundsCents > 0) {
+    await post(tx, system, wallet, funded(wallet.id, fundsCents), { nowMs: createdAtMs, sourceId: null })
+  }
+  return wallet
 }

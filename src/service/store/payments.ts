@@ -1,18 +1,13 @@
+import type { Kysely } from 'kysely'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { StaleWriteError, type Transaction } from './engine/store.ts'
 import type { PaymentRow } from './schema/payment-tables.ts'
-import { walletsHeld } from './wallets.ts'
-
-/** Whose payments a list shows; for an agent of the party's, only on wallets on which it holds the permission. */
-export interface PaymentListScope {
-  partyId: string
-  agentId: string | null
-  mustHold: string | null
-}
+import type { Tables } from './schema/tables.ts'
+import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
 /** A payment or transfer by its id alone: who may see it is for the caller to decide. */
-export async function findPayment(tx: Transaction, id: string): Promise<PaymentRow | undefined> {
+export async function findPaymentOfAnyParty(tx: Transaction, id: string): Promise<PaymentRow | undefined> {
   return (await paymentById(tx, { id })).rows[0]
 }
 
@@ -28,23 +23,19 @@ const paymentByClaim = prepared((db, by: { claimTokenHash: string }) =>
 const paymentById = prepared((db, by: { id: string }) => db.selectFrom('payments').selectAll().where('id', '=', by.id))
 
 /** The payments that a party sent, newest first. */
-export function listPayments(tx: Transaction, scope: PaymentListScope, page: PageRequest): Promise<PageOf<PaymentRow>> {
+export function listPayments(tx: Transaction, scope: ListScope, page: PageRequest): Promise<PageOf<PaymentRow>> {
   return listOfKinds(tx, ['payment'], scope, page)
 }
 
 /** A party's deposits, wires and transfers between its wallets, newest first. */
-export function listTransfers(
-  tx: Transaction,
-  scope: PaymentListScope,
-  page: PageRequest,
-): Promise<PageOf<PaymentRow>> {
+export function listTransfers(tx: Transaction, scope: ListScope, page: PageRequest): Promise<PageOf<PaymentRow>> {
   return listOfKinds(tx, ['wire', 'deposit', 'internal'], scope, page)
 }
 
 async function listOfKinds(
   tx: Transaction,
   kinds: PaymentRow['kind'][],
-  { partyId, agentId, mustHold }: PaymentListScope,
+  { partyId, agentId, mustHold }: ListScope,
   page: PageRequest,
 ): Promise<PageOf<PaymentRow>> {
   let query = tx.db.selectFrom('payments').selectAll().where('partyId', '=', partyId).where('kind', 'in', kinds)
@@ -109,4 +100,17 @@ export async function claimsFor(tx: Transaction, claimants: readonly string[]): 
     .where('status', '=', 'PENDING_CLAIM')
     .executeTakeFirstOrThrow()
   return { amount: Number(row.amount ?? 0), count: Number(row.count) }
+}
+
+/** What a party, or one agent of it, paid since then: a part of the query that sums what was spent. */
+export function paidSince(db: Kysely<Tables>, partyId: string, agentId: string | null, sinceMs: number) {
+  const ofParty = db
+    .selectFrom('payments')
+    .select((row) => row.fn.sum('amountCents').as('cents'))
+    .where('partyId', '=', partyId)
+    .where('createdAtMs', '>=', sinceMs)
+    // The kinds whose money leaves the party.
+    .where('kind', 'in', ['payment', 'wire'])
+    .where('status', 'not in', ['FAILED', 'CANCELED', 'APPROVAL_DENIED', 'IN_REVIEW'])
+  return agentId === null ? ofParty : ofParty.where('agentId', '=', agentId)
 }

@@ -1,13 +1,6 @@
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { SecondFactorRow } from './schema/second-factor-schema.ts'
-import type { UserRow } from './schema/tables.ts'
-
-export async function findUser(tx: Transaction, id: string): Promise<UserRow | undefined> {
-  return (await userById(tx, { id })).rows[0]
-}
-
-const userById = prepared((db, by: { id: string }) => db.selectFrom('users').selectAll().where('id', '=', by.id))
 
 /** To be read and saved under `lock`: two codes at once are judged one after the other. */
 export async function lockSecondFactor(tx: Transaction, userId: string): Promise<SecondFactorRow> {
@@ -37,8 +30,3 @@ const upsert = prepared((db, { userId, ...rest }: SecondFactorRow) =>
     .values({ userId, ...rest })
     .onConflict((conflict) => conflict.column('userId').doUpdateSet(rest)),
 )
-
-/** @param atMs The service's time. */
-export async function markVerified(tx: Transaction, userId: string, atMs: number): Promise<void> {
-  await tx.db.updateTable('users').set({ mfaVerifiedAtMs: atMs }).where('id', '=', userId).execute()
-}

@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely'
+import { boughtSince } from './card-transactions.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
+import { paidSince } from './payments.ts'
 import type { Tables } from './schema/tables.ts'
 
 /** Whose spending is summed: everything that left a party's wallets, or what one agent started on them. */
@@ -30,36 +32,10 @@ const spentByParty = prepared((db, by: Window) => sums(db, by, null))
 const spentByAgent = prepared((db, by: Window & { agentId: string }) => sums(db, by, by.agentId))
 
 /** Each sum by the index of party and time. */
-function sums(db: Kysely<Tables>, by: Window, agentId: string | null) {
+function sums(db: Kysely<Tables>, { partyId, sinceMs }: Window, agentId: string | null) {
   return db.selectNoFrom([
-    paidBy(db, by, agentId).as('paidCents'),
-    boughtBy(db, by, agentId, 'heldCents').as('heldCents'),
-    boughtBy(db, by, agentId, 'capturedCents').as('capturedCents'),
+    paidSince(db, partyId, agentId, sinceMs).as('paidCents'),
+    boughtSince(db, { partyId, agentId }, sinceMs, 'heldCents').as('heldCents'),
+    boughtSince(db, { partyId, agentId }, sinceMs, 'capturedCents').as('capturedCents'),
   ])
-}
-
-function paidBy(db: Kysely<Tables>, by: Window, agentId: string | null) {
-  const ofParty = db
-    .selectFrom('payments')
-    .select((row) => row.fn.sum('amountCents').as('cents'))
-    .where('partyId', '=', by.partyId)
-    .where('createdAtMs', '>=', by.sinceMs)
-    // The kinds whose money leaves the party.
-    .where('kind', 'in', ['payment', 'wire'])
-    .where('status', 'not in', ['FAILED', 'CANCELED', 'APPROVAL_DENIED', 'IN_REVIEW'])
-  return agentId === null ? ofParty : ofParty.where('agentId', '=', agentId)
-}
-
-/** A purchase is of the agent that its card was issued to, whoever rehearsed it. */
-function boughtBy(db: Kysely<Tables>, by: Window, agentId: string | null, part: 'heldCents' | 'capturedCents') {
-  const ofParty = db
-    .selectFrom('cardTransactions')
-    .select((row) => row.fn.sum(`cardTransactions.${part}`).as('cents'))
-    .where('cardTransactions.partyId', '=', by.partyId)
-    .where('cardTransactions.createdAtMs', '>=', by.sinceMs)
-    .where('cardTransactions.kind', '=', 'purchase')
-  if (agentId === null) return ofParty
-  return ofParty
-    .innerJoin('agentCards', 'agentCards.id', 'cardTransactions.cardId')
-    .where('agentCards.agentId', '=', agentId)
 }

@@ -4,6 +4,7 @@ import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { addColumns } from './schema/schema.ts'
 import type { SubscriptionPaymentRow, Tables } from './schema/tables.ts'
+import { transactionsOfPayments } from './transactions.ts'
 
 /** What a transaction of a charge names as its payment: the database allows one transaction for each. */
 export function chargeKey(subscriptionId: string, paymentNumber: number): string {
@@ -23,11 +24,7 @@ export async function chargedPayments(
   const { rows: charges } = await chargesBetween(tx, of)
   if (charges.length === 0) return []
   const keys = charges.map(({ paymentNumber }) => chargeKey(of.subscriptionId, paymentNumber))
-  const arrivals = await tx.db
-    .selectFrom('transactions')
-    .select(['id', 'paymentId'])
-    .where('paymentId', 'in', keys)
-    .execute()
+  const arrivals = await transactionsOfPayments(tx, keys)
   const idOf = new Map(arrivals.map(({ id, paymentId }) => [paymentId, id]))
   return charges.map((charge) => {
     const key = chargeKey(of.subscriptionId, charge.paymentNumber)
@@ -85,3 +82,7 @@ export async function createSubscriptionTransactions(db: Kysely<Tables>): Promis
     await db.insertInto('transactions').values(rows).execute()
   }
 }
+
+export const insertCharge = prepared((db, row: SubscriptionPaymentRow) =>
+  db.insertInto('subscriptionPayments').values(row),
+)

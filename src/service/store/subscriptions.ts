@@ -6,10 +6,12 @@ import type { NextAt } from './clock.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { StaleWriteError, type Transaction } from './engine/store.ts'
-import type { SubscriptionPaymentRow, SubscriptionRow } from './schema/tables.ts'
-import { chargeKey } from './subscription-payments.ts'
+import { postAll } from './ledger.ts'
+import type { SubscriptionRow } from './schema/tables.ts'
+import { chargeKey, insertCharge } from './subscription-payments.ts'
 import { insertTransaction } from './transactions.ts'
-import { findWallet, type ListScope, postAll, walletsHeld } from './wallets.ts'
+import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { findWallet } from './wallets.ts'
 
 /** A subscription as it is kept, its terms and billing parsed. */
 export interface SubscriptionRecord extends Omit<SubscriptionRow, 'terms' | 'billing'> {
@@ -30,21 +32,21 @@ const subscriptionOf = prepared((db, by: { id: string; partyId: string }) =>
   db.selectFrom('subscriptions').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
 )
 
-/** The subscription whose payment 1 the intent is for, whoever's it is: for the checkout, which has no credential. */
-export async function findByPaymentIntent(tx: Transaction, id: string): Promise<SubscriptionRecord | undefined> {
-  const [row] = (await subscriptionOfIntent(tx, { id })).rows
+/**
+ * A subscription whoever's it is: for the page at the unguessable address that the payer was sent, and by the intent of
+ * payment 1 for the checkout, which has no credential.
+ */
+export async function findSubscriptionOfAnyParty(
+  tx: Transaction,
+  by: { id: string } | { paymentIntentId: string },
+): Promise<SubscriptionRecord | undefined> {
+  const [row] = (await ('id' in by ? subscriptionById(tx, by) : subscriptionOfIntent(tx, by))).rows
   return row && parse(row)
 }
 
-const subscriptionOfIntent = prepared((db, by: { id: string }) =>
-  db.selectFrom('subscriptions').selectAll().where('paymentIntentId', '=', by.id),
+const subscriptionOfIntent = prepared((db, by: { paymentIntentId: string }) =>
+  db.selectFrom('subscriptions').selectAll().where('paymentIntentId', '=', by.paymentIntentId),
 )
-
-/** A subscription by its id alone, whoever's it is: for the page at the unguessable address that the payer was sent. */
-export async function findPublicSubscription(tx: Transaction, id: string): Promise<SubscriptionRecord | undefined> {
-  const [row] = (await subscriptionById(tx, { id })).rows
-  return row && parse(row)
-}
 
 const subscriptionById = prepared((db, by: { id: string }) =>
   db.selectFrom('subscriptions').selectAll().where('id', '=', by.id),
@@ -149,7 +151,7 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
   const { numAffectedRows } = await update(tx, { ...row, id, version, nextVersion: version + 1 })
   if (numAffectedRows !== 1n) throw new StaleWriteError(`subscription ${id}`)
   for (const { paymentNumber, amount, taxAmount, atMs } of charges) {
-    await insertPayment(tx, {
+    await insertCharge(tx, {
       subscriptionId: id,
       paymentNumber,
       amountCents: amount,
@@ -187,8 +189,6 @@ const update = prepared((db, { id, version, nextVersion, ...row }: Update & { ne
     .where('id', '=', id)
     .where('version', '=', version),
 )
-
-const insertPayment = prepared((db, row: SubscriptionPaymentRow) => db.insertInto('subscriptionPayments').values(row))
 
 function parse(row: SubscriptionRow): SubscriptionRecord {
   return { ...row, terms: JSON.parse(row.terms) as Terms, billing: JSON.parse(row.billing) as Billing }

@@ -1,9 +1,8 @@
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { PaymentListScope } from './payments.ts'
 import type { TransactionRow } from './schema/payment-tables.ts'
-import { walletsHeld } from './wallets.ts'
+import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
 export interface TransactionFilter {
   type: 'payment' | 'transfer' | 'all'
@@ -35,7 +34,7 @@ const transactionById = prepared((db, by: { id: string }) =>
 /** What moved in or out of a party's wallets, newest first. No movement has one party on both sides. */
 export async function listTransactions(
   tx: Transaction,
-  scope: PaymentListScope,
+  scope: ListScope,
   filter: TransactionFilter,
   page: PageRequest,
 ): Promise<PageOf<TransactionRow>> {
@@ -49,7 +48,7 @@ export async function listTransactions(
 async function side(
   tx: Transaction,
   own: 'source' | 'destination',
-  { partyId, agentId, mustHold }: PaymentListScope,
+  { partyId, agentId, mustHold }: ListScope,
   filter: TransactionFilter,
   page: PageRequest,
 ): Promise<TransactionRow[]> {
@@ -69,4 +68,12 @@ async function side(
     .orderBy('id', 'desc')
     .limit(page.limit + 1)
     .execute()
+}
+
+/** By which transaction the money of each payment arrived. */
+export function transactionsOfPayments(
+  tx: Transaction,
+  paymentIds: readonly string[],
+): Promise<Pick<TransactionRow, 'id' | 'paymentId'>[]> {
+  return tx.db.selectFrom('transactions').select(['id', 'paymentId']).where('paymentId', 'in', paymentIds).execute()
 }

@@ -2,6 +2,7 @@ import { expireUnusedCards } from './agent-cards.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import type { Transaction } from './engine/store.ts'
 import type { AgentRow, WalletAgentRow } from './schema/tables.ts'
+import { grantOnWallet, revokeOnWallet } from './wallet-permissions.ts'
 
 /** An agent with how it may use one wallet. */
 export type AttachedAgent = AgentRow & Pick<WalletAgentRow, 'isDefault' | 'attachedAtMs'>
@@ -14,16 +15,14 @@ export async function attachAgent(
 ): Promise<void> {
   const { walletId, agentId } = attachment
   await tx.db.insertInto('walletAgents').values(attachment).execute()
-  const rows = permissions.map((permission) => ({ walletId, agentId, permission }))
-  if (rows.length > 0) await tx.db.insertInto('walletPermissions').values(rows).execute()
+  await grantOnWallet(tx, walletId, agentId, permissions)
 }
 
 /** Ends all that an agent may do with a wallet, and its cards on it. */
 export async function detachAgent(tx: Transaction, walletId: string, agentId: string, nowMs: number): Promise<void> {
   await expireUnusedCards(tx, { agentId, walletId }, nowMs)
-  for (const table of ['walletPermissions', 'walletAgents'] as const) {
-    await tx.db.deleteFrom(table).where('walletId', '=', walletId).where('agentId', '=', agentId).execute()
-  }
+  await revokeOnWallet(tx, walletId, agentId)
+  await tx.db.deleteFrom('walletAgents').where('walletId', '=', walletId).where('agentId', '=', agentId).execute()
 }
 
 /** Makes an attached wallet the only default of the agent. */
@@ -65,8 +64,8 @@ export async function listAttachedAgents(
 
 function attachedTo(tx: Transaction, walletId: string) {
   return tx.db
-    .selectFrom('agents')
-    .innerJoin('walletAgents', 'walletAgents.agentId', 'agents.id')
+    .selectFrom('walletAgents')
+    .innerJoin('agents', 'agents.id', 'walletAgents.agentId')
     .selectAll('agents')
     .select(['walletAgents.isDefault', 'walletAgents.attachedAtMs'])
     .where('walletAgents.walletId', '=', walletId)

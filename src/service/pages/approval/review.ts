@@ -4,11 +4,11 @@ import { accountMask, type Beneficiary } from '../../operations/transfers.ts'
 import { settledNow } from '../../request/due.ts'
 import { mfaLifetimeMs, mfaThresholdCents } from '../../rules/approvals.ts'
 import type { LimitReason } from '../../rules/limits.ts'
+import { findAgentOfAnyParty } from '../../store/agents.ts'
 import { findApproval } from '../../store/approvals.ts'
-import { findAgent } from '../../store/counterparties.ts'
 import type { Store, Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
-import { findPayment } from '../../store/payments.ts'
+import { findPaymentOfAnyParty } from '../../store/payments.ts'
 import type { ApprovalRow, PaymentRow } from '../../store/schema/payment-tables.ts'
 import type { UserRow } from '../../store/schema/tables.ts'
 
@@ -64,7 +64,7 @@ async function viewOf(
   { mfaVerifiedAtMs }: UserRow,
   nowMs: number,
 ): Promise<ApprovalReview> {
-  const payment = await findPayment(tx, approval.paymentId)
+  const payment = await findPaymentOfAnyParty(tx, approval.paymentId)
   if (payment === undefined) throw new Error(`Bug: the approval ${approval.id} is of no payment.`)
   const untilMs = mfaVerifiedAtMs === null ? null : mfaVerifiedAtMs + mfaLifetimeMs
   const checked = { untilMs: untilMs !== null && nowMs <= untilMs ? untilMs : null }
@@ -91,12 +91,12 @@ async function payeeOf(tx: Transaction, payment: PaymentRow): Promise<Payee> {
   }
   if (recipientPartyId === null) return { kind: 'claimant', name: claimant ?? '' }
   const party = await nameOf(tx, recipientPartyId)
-  const agent = recipientAgentId === null ? undefined : await findAgent(tx, { id: recipientAgentId })
+  const agent = recipientAgentId === null ? undefined : await findAgentOfAnyParty(tx, { id: recipientAgentId })
   return agent === undefined ? { kind: 'party', name: party } : { kind: 'agent', name: agent.name, owner: party }
 }
 
 async function initiatorOf(tx: Transaction, payment: PaymentRow): Promise<ApprovalReview['initiator']> {
-  const agent = payment.agentId === null ? undefined : await findAgent(tx, { id: payment.agentId })
+  const agent = payment.agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: payment.agentId })
   const isAnothers = agent !== undefined && agent.partyId !== payment.partyId
   return {
     kind: payment.actorType,

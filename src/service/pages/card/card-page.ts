@@ -4,8 +4,8 @@ import { recordUsersAct } from '../../request/activity.ts'
 import { settledNow } from '../../request/due.ts'
 import { type CardStatus, cardStatus } from '../../rules/agent-cards.ts'
 import { findAgentCard } from '../../store/agent-cards.ts'
+import { findAgentOfAnyParty } from '../../store/agents.ts'
 import { findCardPage, markCardPageShown } from '../../store/card-pages.ts'
-import { findAgent } from '../../store/counterparties.ts'
 import type { Store, Transaction } from '../../store/engine/store.ts'
 import type { CardPageRow } from '../../store/schema/card-pages-schema.ts'
 import type { UserRow } from '../../store/schema/tables.ts'
@@ -78,7 +78,7 @@ async function cardOf(tx: Transaction, { partyId, cardId }: CardPageRow) {
 }
 
 async function viewOf({ tx, nowMs, row, card }: Opened): Promise<CardPage> {
-  const agent = await findAgent(tx, { id: card.agentId })
+  const agent = await findAgentOfAnyParty(tx, { id: card.agentId })
   const { id, merchantName, maximumAmountCents, expiresAtMs } = card
   return {
     state: row.shownAtMs !== null ? 'shown' : nowMs >= row.expiresAtMs ? 'expired' : 'ready',

@@ -7,12 +7,7 @@ import { cancel, nextPayment, payInCheckout } from '../../rules/subscriptions.ts
 import { sandboxCard } from '../../rules/test-cards.ts'
 import type { Store, Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
-import {
-  findByPaymentIntent,
-  findPublicSubscription,
-  type SubscriptionRecord,
-  saveBilling,
-} from '../../store/subscriptions.ts'
+import { findSubscriptionOfAnyParty, type SubscriptionRecord, saveBilling } from '../../store/subscriptions.ts'
 import { checkoutSecrets, intentOfSecret, opensPage, subscriptionOfToken } from '../../tokens/checkout-secrets.ts'
 
 /** What a payer sees: who is paid, for what, how much and how often. Amounts in cents. */
@@ -86,7 +81,7 @@ export function createCheckout(store: Store, system: System): Checkout {
     now: () => store.transaction((tx) => settledNow(tx, system)),
     open: (id, pageToken) =>
       opened(
-        async (tx) => ((await opensPage(tx, id, pageToken)) ? findPublicSubscription(tx, id) : undefined),
+        async (tx) => ((await opensPage(tx, id, pageToken)) ? findSubscriptionOfAnyParty(tx, { id }) : undefined),
         async (tx, record) => {
           const clientSecret = record.status === 'pending' ? (await checkoutSecrets(tx)).clientSecret(record) : null
           return { session: await sessionOf(tx, record), clientSecret }
@@ -119,10 +114,10 @@ const unknown = { detail: 'There is no such checkout. Ask the merchant for a new
 async function findBy(tx: Transaction, by: Opener): Promise<SubscriptionRecord | undefined> {
   if ('manageToken' in by) {
     const id = await subscriptionOfToken(tx, by.manageToken)
-    return id === undefined ? undefined : findPublicSubscription(tx, id)
+    return id === undefined ? undefined : findSubscriptionOfAnyParty(tx, { id })
   }
   const intent = await intentOfSecret(tx, by.clientSecret)
-  return intent === undefined ? undefined : findByPaymentIntent(tx, intent)
+  return intent === undefined ? undefined : findSubscriptionOfAnyParty(tx, { paymentIntentId: intent })
 }
 
 const resultDetails = {

@@ -11,8 +11,8 @@ import { recordVisitorsAct } from '../../request/activity.ts'
 import { settledNow } from '../../request/due.ts'
 import type { CancelReason, InvitationStatus } from '../../rules/customer-invitations.ts'
 import { findInvitationByToken, type InvitationRecord } from '../../store/customer-invitations.ts'
-import { partyOfRecipient } from '../../store/delegations.ts'
 import type { Store, Transaction } from '../../store/engine/store.ts'
+import { partyOfRecipient } from '../../store/parties.ts'
 import { looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
 
 /** What an invited person sees: who asks, for what, until when. */

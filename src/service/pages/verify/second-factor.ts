@@ -11,13 +11,8 @@ import type { Store, Transaction } from '../../store/engine/store.ts'
 import { rootKeys } from '../../store/root-keys.ts'
 import type { SecondFactorRow } from '../../store/schema/second-factor-schema.ts'
 import type { UserRow } from '../../store/schema/tables.ts'
-import {
-  findSecondFactor,
-  findUser,
-  lockSecondFactor,
-  markVerified,
-  saveSecondFactor,
-} from '../../store/second-factors.ts'
+import { findSecondFactor, lockSecondFactor, saveSecondFactor } from '../../store/second-factors.ts'
+import { findUser, markVerified } from '../../store/users.ts'
 
 /** What a user sees who was sent to verify. */
 export interface Verification {

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { hmac } from '../../../core/system.ts'
-import { sealedText } from '../activity-heads.ts'
+import { sealedText } from '../activity.ts'
 import { createTable } from './schema.ts'
 
 /** How far a party's chain of activity reaches, sealed: rows that are cut off its end are missed. */

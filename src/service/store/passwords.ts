@@ -1,5 +1,19 @@
 import type { Transaction } from './engine/store.ts'
-import type { KnownBrowserRow, RefusedPasswordRow } from './schema/sign-in-bounds-schema.ts'
+import type { PasswordRow } from './schema/oauth-schema.ts'
+import type { RefusedPasswordRow } from './schema/sign-in-bounds-schema.ts'
+
+export async function findPassword(tx: Transaction, userId: string): Promise<PasswordRow | undefined> {
+  return tx.db.selectFrom('passwords').selectAll().where('userId', '=', userId).executeTakeFirst()
+}
+
+export async function savePassword(tx: Transaction, row: PasswordRow): Promise<void> {
+  const { hash } = row
+  await tx.db
+    .insertInto('passwords')
+    .values(row)
+    .onConflict((conflict) => conflict.column('userId').doUpdateSet({ hash }))
+    .execute()
+}
 
 /** Wrong passwords of an account since then: those tried at the source, and all. To be asked under the account's lock. */
 export async function countRefusedPasswords(
@@ -40,19 +54,4 @@ export function browserSource(idHash: string): string {
 
 export function isBrowser(source: string): boolean {
   return source.startsWith(browserPrefix)
-}
-
-export async function findKnownBrowser(tx: Transaction, idHash: string): Promise<KnownBrowserRow | undefined> {
-  return tx.db.selectFrom('knownBrowsers').selectAll().where('idHash', '=', idHash).executeTakeFirst()
-}
-
-/** Keeps a browser in place of what its cookie was before, and forgets those that ended. */
-export async function replaceKnownBrowser(tx: Transaction, row: KnownBrowserRow, before: string | null): Promise<void> {
-  await tx.db.deleteFrom('knownBrowsers').where('expiresAtMs', '<=', row.createdAtMs).execute()
-  if (before !== null) await tx.db.deleteFrom('knownBrowsers').where('idHash', '=', before).execute()
-  await tx.db.insertInto('knownBrowsers').values(row).execute()
-}
-
-export async function deleteKnownBrowsersOf(tx: Transaction, userId: string): Promise<void> {
-  await tx.db.deleteFrom('knownBrowsers').where('userId', '=', userId).execute()
 }

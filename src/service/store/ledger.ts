@@ -1,0 +1,67 @@
+import { newId, type System } from '../../core/system.ts'
+import { assertBalanced, type Posting } from '../rules/ledger.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import type { LedgerEntryRow, WalletRow } from './schema/tables.ts'
+import { moveBalances } from './wallets.ts'
+
+/** A posting, when it takes effect, and the record that causes it. */
+export interface DatedPosting {
+  posting: Posting
+  nowMs: number
+  sourceId: string | null
+}
+
+/**
+ * Enters a posting and moves the wallet's balances with it.
+ * @throws StaleWriteError when the wallet changed since it was read.
+ */
+export async function post(
+  tx: Transaction,
+  system: System,
+  wallet: WalletRow,
+  posting: Posting,
+  at: Omit<DatedPosting, 'posting'>,
+): Promise<void> {
+  await postAll(tx, system, wallet, [{ ...at, posting }])
+}
+
+/** Enters postings on one wallet, whose balances move once. */
+export async function postAll(
+  tx: Transaction,
+  system: System,
+  wallet: WalletRow,
+  postings: readonly DatedPosting[],
+): Promise<void> {
+  await postBetween(tx, system, [wallet], postings)
+}
+
+/**
+ * Enters postings on several wallets. Their rows change in the order of their ids, so that two that pay each other wait
+ * for one another instead of each holding what the other needs.
+ */
+export async function postBetween(
+  tx: Transaction,
+  system: System,
+  wallets: readonly WalletRow[],
+  postings: readonly DatedPosting[],
+): Promise<void> {
+  for (const { posting } of postings) assertBalanced(posting)
+  const ordered = [...wallets].sort((a, b) => (a.id < b.id ? -1 : 1))
+  for (const wallet of ordered) {
+    await moveBalances(
+      tx,
+      wallet,
+      postings.map(({ posting }) => posting),
+    )
+  }
+  for (const { posting, nowMs, sourceId } of postings) {
+    const postingId = newId('pst', system, nowMs)
+    for (const [index, { account, walletId, amountCents }] of posting.entries.entries()) {
+      const entry = { id: `${postingId}_${index}`, postingId, account, walletId, amountCents }
+      await insertEntry(tx, { ...entry, reason: posting.reason, sourceId, createdAtMs: nowMs })
+    }
+  }
+}
+
+const insertEntry = prepared((db, row: LedgerEntryRow) => db.insertInto('ledgerEntries').values(row))
