@@ -3,7 +3,8 @@ import fc from 'fast-check'
 /** One thing that somebody does. `pick` chooses among what there is, wherever that is in its life. */
 export type Action =
   | { type: 'issue'; maximum: number }
-  | { type: 'authorize' | 'capture' | 'refund'; pick: number; amount: number }
+  | { type: 'authorize'; pick: number; amount: number }
+  | { type: 'capture' | 'refund'; pick: number; amount: number }
   | { type: 'reverse' | 'expire'; pick: number }
   | { type: 'fund'; amount: number }
   | { type: 'pay'; by: 'agent' | 'party'; amount: number; to: 'shop' | 0 | 1 }

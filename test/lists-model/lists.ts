@@ -29,13 +29,11 @@ const idAndStatus = ({ id, status }: { id: string; status: string }) => ({ id, s
 const byStatus = <T extends { status: string }>(...statuses: string[]): [Query, (one: T) => boolean][] =>
   statuses.map((status) => [{ status }, (one) => one.status === status])
 
-export function listsOf(state: State, nowMs: number): List[] {
-  return [...ofCards(state, nowMs), ...ofMoney(state), ...ofPeople(state)]
+export function listsOf(state: State): List[] {
+  return [...ofCards(state), ...ofMoney(state), ...ofPeople(state)]
 }
 
-function ofCards({ cards, cardTransactions, subscriptions }: State, nowMs: number): List[] {
-  const statusOf = ({ used, expiresAtMs }: State['cards'][number]) =>
-    used ? 'used' : nowMs >= expiresAtMs ? 'expired' : 'active'
+function ofCards({ purchases: { cards, transactions }, subscriptions }: State): List[] {
   const show = ({ id, attributes: of, relationships }: Resource) => {
     const { status, amount, held, captured, refunded, decline } = of
     const cardId = relationships.agentCard.data.id
@@ -49,16 +47,11 @@ function ofCards({ cards, cardTransactions, subscriptions }: State, nowMs: numbe
       (one) => one.cardId === cardId,
     ])
   return (['agent', 'party'] as const).flatMap((by) => [
-    ...filtered(
-      { path: '/agent-cards', by, show: withStatus },
-      cards,
-      (card) => ({ id: card.id, status: statusOf(card) }),
-      [],
-    ),
+    ...filtered({ path: '/agent-cards', by, show: withStatus }, cards, idAndStatus, []),
     ...filtered(
       { path: '/card-transactions', by, show },
-      cardTransactions,
-      ({ holdEndsAtMs: _, ...one }) => one,
+      transactions,
+      (one) => one,
       by === 'agent' ? ofCard : byStatus(...statuses),
     ),
     ...filtered(
@@ -71,8 +64,8 @@ function ofCards({ cards, cardTransactions, subscriptions }: State, nowMs: numbe
 }
 
 function ofMoney(state: State): List[] {
-  const { available, held, walletId, shopPartyId, payments, approvals, moves } = state
-  const wallet = { id: walletId, balance: { available, total: available + held, currency: 'USD' } }
+  const { purchases, walletId, shopPartyId, payments, approvals, moves } = state
+  const wallet = { id: walletId, balance: { ...purchases.balance, currency: 'USD' } }
   const showWallet = ({ id, attributes: { balance } }: Resource) => ({ id, balance })
   const showPayment = ({ id, attributes: { amount, status } }: Resource) => ({ id, amount, status })
   const showMove = ({ attributes: { amount, direction, transactionType: type }, relationships: to }: Resource) => {

@@ -1,15 +1,6 @@
+import { purchaseTools } from '../support/purchases.ts'
 import type { Action } from './actions.ts'
-import {
-  cardLifetimeMs,
-  checkoutLifetimeMs,
-  chosen,
-  holdLifetimeMs,
-  type Payment,
-  payeeOf,
-  release,
-  type State,
-  type Step,
-} from './state.ts'
+import { checkoutLifetimeMs, chosen, type Payment, payeeOf, type State, type Step } from './state.ts'
 
 export type Planner<A> = (state: State, action: A, nowMs: number) => Step | undefined
 type Of<T extends Action['type']> = Extract<Action, { type: T }>
@@ -20,83 +11,36 @@ const merchant = { name: 'Books' }
 export const agentLimit = 500
 const subscriptionAmount = 1000
 
-export const issue: Planner<Of<'issue'>> = (state, { maximum }, nowMs) => ({
+export const issue: Planner<Of<'issue'>> = ({ purchases }, { maximum }) => ({
   path: '/agent-cards',
   by: 'agent',
   attributes: { merchant, maximumAmount: maximum, ...usd },
   expected: maximum > agentLimit ? 422 : 200,
-  done: ({ id }) => state.cards.push({ id, maximum, used: false, expiresAtMs: nowMs + cardLifetimeMs }),
+  done: ({ id: makes }) => purchases.act('issue_agent_card', { maximum, makes }),
 })
 
-export const authorize: Planner<Of<'authorize'>> = (state, { pick, amount }, nowMs) => {
-  const card = chosen(state.cards, pick, ({ used }) => !used)
+export const authorize: Planner<Of<'authorize'>> = ({ purchases }, { pick, amount }) => {
+  const card = chosen(purchases.cards, pick, ({ status }) => status !== 'used')
   if (card === undefined) return undefined
-  const declines = {
-    single_use_card_expired: nowMs >= card.expiresAtMs,
-    single_use_card_used: card.used,
-    single_use_amount_over_maximum: amount > card.maximum,
-    insufficient_funds: amount > state.available,
-  }
-  const decline = Object.entries(declines).find(([, applies]) => applies)?.[0] ?? null
-  const held = decline === null ? amount : 0
   return {
     path: `/simulations/agent-cards/${card.id}/authorize`,
     by: 'agent',
     attributes: { amount, ...usd, merchant },
-    expected: 200,
-    done: ({ id }) => {
-      card.used ||= decline === null
-      state.available -= held
-      state.held += held
-      const status = decline === null ? 'authorized' : 'declined'
-      const rest = { captured: 0, refunded: 0, holdEndsAtMs: nowMs + holdLifetimeMs }
-      state.cardTransactions.push({ id, cardId: card.id, status, amount, held, decline, ...rest })
-    },
+    expected: (makes) => purchases.act('simulate_card_authorization', { subject: card.id, amount, ...makes }),
   }
 }
 
-export const capture: Planner<Of<'capture'>> = (state, { pick, amount }) => {
-  const one = chosen(state.cardTransactions, pick, ({ status }) => status === 'authorized')
+export const goOn: Planner<Of<'capture' | 'refund' | 'reverse' | 'expire'>> = ({ purchases }, action) => {
+  const { type, pick, ...sent } = action
+  const fitting = type === 'refund' ? ['captured', 'partially_captured'] : ['authorized']
+  const one = chosen(purchases.transactions, pick, ({ status }) => fitting.includes(status))
   if (one === undefined) return undefined
   return {
-    path: `/simulations/card-transactions/${one.id}/capture`,
-    by: 'party',
-    attributes: { amount, ...usd },
-    expected: one.status !== 'authorized' ? 409 : amount > one.amount ? 422 : 200,
-    done: () => {
-      state.held -= one.held
-      state.available += one.held - amount
-      const status = amount === one.amount ? 'captured' : 'partially_captured'
-      Object.assign(one, { status, held: 0, captured: amount })
-    },
+    path: `/simulations/card-transactions/${one.id}/${type}`,
+    by: type === 'capture' ? 'party' : 'agent',
+    attributes: 'amount' in sent ? { ...sent, ...usd } : {},
+    expected: (makes) => purchases.act(purchaseTools[type], { subject: one.id, ...sent, ...makes }),
   }
-}
-
-const wasCaptured = ({ status }: { status: string }) => ['captured', 'partially_captured'].includes(status)
-
-export const refund: Planner<Of<'refund'>> = (state, { pick, amount }) => {
-  const one = chosen(state.cardTransactions, pick, wasCaptured)
-  if (one === undefined) return undefined
-  return {
-    path: `/simulations/card-transactions/${one.id}/refund`,
-    by: 'agent',
-    attributes: { amount, ...usd },
-    expected: !wasCaptured(one) ? 409 : amount > one.captured - one.refunded ? 422 : 200,
-    done: ({ id }) => {
-      one.refunded += amount
-      state.available += amount
-      const rest = { held: 0, captured: 0, refunded: 0, decline: null, holdEndsAtMs: 0 }
-      state.cardTransactions.push({ id, cardId: one.cardId, status: 'refunded', amount, ...rest })
-    },
-  }
-}
-
-export const letGo: Planner<Of<'reverse' | 'expire'>> = (state, { type, pick }) => {
-  const one = chosen(state.cardTransactions, pick, ({ status }) => status === 'authorized')
-  if (one === undefined) return undefined
-  const path = `/simulations/card-transactions/${one.id}/${type}`
-  const expected = one.status === 'authorized' ? 200 : 409
-  return { path, by: 'agent', attributes: {}, expected, done: () => release(state, one) }
 }
 
 export const fund: Planner<Of<'fund'>> = (state, { amount }) => ({
@@ -105,10 +49,15 @@ export const fund: Planner<Of<'fund'>> = (state, { amount }) => ({
   attributes: { amount },
   expected: 200,
   done: ({ id }) => {
-    state.available += amount
+    receive(state, amount)
     state.moves.push({ of: id, amount, direction: 'INBOUND', type: 'transfer', toShop: false })
   },
 })
+
+function receive({ purchases: { balance } }: State, amount: number): void {
+  balance.available += amount
+  balance.total += amount
+}
 
 export const pay: Planner<Of<'pay'>> = (state, { by, amount, to }) => {
   const counterparty =
@@ -117,10 +66,10 @@ export const pay: Planner<Of<'pay'>> = (state, { by, amount, to }) => {
     path: '/payments',
     by,
     attributes: { amount, counterparty },
-    expected: amount > state.available ? 409 : 200,
+    expected: amount > state.purchases.balance.available ? 409 : 200,
     done: ({ id }) => {
       const known = to === 'shop' || state.joined.has(to)
-      const payment: Payment = { id, amount, status: 'IN_REVIEW', to, known, held: 0 }
+      const payment: Payment = { id, amount, status: 'IN_REVIEW', to, known }
       state.payments.push(payment)
       if (by === 'agent' && amount > agentLimit) state.approvals.push({ id: '', payment, status: 'pending' })
       else move(state, payment)
@@ -130,20 +79,15 @@ export const pay: Planner<Of<'pay'>> = (state, { by, amount, to }) => {
 
 /** To whom it is known, or aside for whoever is still to come. */
 function move(state: State, payment: Payment): void {
-  const { amount, known } = payment
-  state.available -= amount
-  if (known) {
-    arrive(state, payment)
-  } else {
-    state.held += amount
-    Object.assign(payment, { status: 'PENDING_CLAIM', held: amount })
-  }
+  state.purchases.balance.available -= payment.amount
+  if (payment.known) arrive(state, payment)
+  else payment.status = 'PENDING_CLAIM'
 }
 
 function arrive(state: State, payment: Payment): void {
   const { id, amount, to } = payment
-  state.held -= payment.held
-  Object.assign(payment, { status: 'COMPLETED', held: 0 })
+  state.purchases.balance.total -= amount
+  payment.status = 'COMPLETED'
   if (to === 'shop') state.shopFunds += amount
   state.moves.push({ of: id, amount, direction: 'OUTBOUND', type: 'payment', toShop: to === 'shop' })
 }
@@ -157,9 +101,8 @@ export const cancel: Planner<Of<'cancel'>> = (state, { pick }) => {
     attributes: {},
     expected: ['IN_REVIEW', 'PENDING_CLAIM'].includes(payment.status) ? 200 : 409,
     done: () => {
-      state.held -= payment.held
-      state.available += payment.held
-      Object.assign(payment, { status: 'CANCELED', held: 0 })
+      if (payment.status === 'PENDING_CLAIM') state.purchases.balance.available += payment.amount
+      payment.status = 'CANCELED'
       const approval = state.approvals.find((one) => one.payment === payment)
       if (approval?.status === 'pending') approval.status = 'canceled'
     },
@@ -181,7 +124,7 @@ export const decide: Planner<Of<'approve' | 'deny'>> = (state, { type, pick }) =
   const approval = chosen(state.approvals, pick, ({ status }) => status === 'pending')
   if (approval === undefined) return undefined
   const { payment } = approval
-  const short = type === 'approve' && payment.amount > state.available
+  const short = type === 'approve' && payment.amount > state.purchases.balance.available
   return {
     path: `/approvals/${approval.id}/${type}`,
     by: 'party',
@@ -208,7 +151,7 @@ export const checkout: Planner<Of<'checkout'>> = (state, { pick }) => {
   if (one === undefined) return undefined
   const done = () => {
     one.status = 'active'
-    state.available += subscriptionAmount
+    receive(state, subscriptionAmount)
     state.moves.push({ of: one.id, amount: subscriptionAmount, direction: 'INBOUND', type: 'payment', toShop: false })
   }
   const path = `/simulations/subscriptions/${one.id}/checkout`

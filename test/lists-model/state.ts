@@ -1,3 +1,5 @@
+import type { Purchases } from '../support/purchases.ts'
+
 /** What the service should hold for one party, told by nothing but what was done. Oldest first, cents and ms. */
 export interface State {
   /** In the addresses of this run's people. */
@@ -6,11 +8,9 @@ export interface State {
   agentId: string
   walletId: string
   shopPartyId: string
-  available: number
-  held: number
+  /** The cards and what was bought with them, and the balance that they and the payments share. */
+  purchases: Purchases
   shopFunds: number
-  cards: { id: string; maximum: number; used: boolean; expiresAtMs: number }[]
-  cardTransactions: CardTransaction[]
   payments: Payment[]
   approvals: { id: string; payment: Payment; status: 'pending' | 'approved' | 'denied' | 'canceled' }[]
   /** Money in and out, by the payment or transfer that it was. */
@@ -32,25 +32,12 @@ export interface State {
   apiKeys: { id: string; status: 'ACTIVE' | 'REVOKED' }[]
 }
 
-export interface CardTransaction {
-  id: string
-  cardId: string
-  status: string
-  amount: number
-  held: number
-  captured: number
-  refunded: number
-  decline: string | null
-  holdEndsAtMs: number
-}
-
 export interface Payment {
   id: string
   amount: number
   status: string
   to: 'shop' | 0 | 1
   known: boolean
-  held: number
 }
 
 export interface Invitation {
@@ -71,7 +58,8 @@ export interface Step {
   attributes?: object
   /** The relationships, for the one request that names some. */
   relationships?: object
-  expected: number
+  /** What tells it by the purchases makes the change in them, by the id of what the service made. */
+  expected: number | ((makes: { makes?: string }) => number)
   // biome-ignore lint/suspicious/noExplicitAny: the answer's parts are read by name.
   done?: (data: any) => void
 }
@@ -80,24 +68,14 @@ export const emailOf = ({ run }: State, person: number) => `person${person}.run$
 export const payeeOf = ({ run }: State, person: number) => `payee${person}.run${run}@example.com`
 
 const minuteMs = 60_000
-export const cardLifetimeMs = 60 * minuteMs
 export const checkoutLifetimeMs = 24 * 60 * minuteMs
-export const holdLifetimeMs = 7 * 24 * 60 * minuteMs
 export const invitationLifetimeMs = 30 * 24 * 60 * minuteMs
 
 /** What time alone has done. */
 export function settle(state: State, nowMs: number): void {
-  for (const one of state.cardTransactions)
-    if (one.status === 'authorized' && nowMs >= one.holdEndsAtMs) release(state, one)
+  state.purchases.passTo(nowMs)
   for (const one of state.subscriptions) if (one.status === 'pending' && nowMs >= one.endsAtMs) one.status = 'canceled'
   for (const one of state.invitations) if (one.status === 'PENDING' && nowMs >= one.expiresAtMs) one.status = 'EXPIRED'
-}
-
-/** The merchant gave the hold up. */
-export function release(state: State, purchase: CardTransaction): void {
-  state.held -= purchase.held
-  state.available += purchase.held
-  Object.assign(purchase, { status: 'reversed', held: 0 })
 }
 
 /** The one that a number chooses, mostly of those that fit where there are any; undefined where there is none. */

@@ -1,0 +1,56 @@
+import type { Action, Tool } from '../../src/simulate/action.ts'
+import { createModel } from '../../src/simulate/model.ts'
+
+/**
+ * The one model of card purchases that tests compare the service with: that of the simulation, which is written from
+ * the specification's text and may import nothing of the service (test/house-rules.test.ts). Names are ids here. What
+ * the model says is held against a table in test/simulate/model.test.ts.
+ */
+export class Purchases {
+  readonly #model
+  readonly #startMs: number
+
+  constructor(availableCents: number, startMs: number) {
+    this.#model = createModel({ own: { available: availableCents, total: availableCents }, customer: undefined })
+    this.#startMs = startMs
+  }
+
+  get nowMs() {
+    return this.#startMs + this.#model.nowMs()
+  }
+
+  /** What other payments of the same wallet change too. */
+  get balance() {
+    return this.#model.balance('own')
+  }
+
+  get cards() {
+    return this.#model.cards().map((card) => ({ id: card.name, status: this.#model.cardFacts(card).status }))
+  }
+
+  get transactions() {
+    return this.#model.transactions().map(({ name: id, card: cardId, ...transaction }) => {
+      const { status, amount, held, captured, refunded, decline } = transaction
+      return { id, cardId, status, amount, held, captured, refunded, decline }
+    })
+  }
+
+  passTo(nowMs: number): void {
+    this.act('advance_sandbox_clock', { seconds: (nowMs - this.nowMs) / 1000 })
+  }
+
+  /** Makes the change, and tells the HTTP status of its answer. `makes` is the id of what the service made. */
+  act(tool: Tool, { makes = 'nothing', ...fields }: Partial<Action> = {}): number {
+    const prediction = this.#model.apply({ step: 1, agent: 1, tool, party: 'own', makes, ...fields })
+    if (prediction === undefined) throw new Error(`Bug: the model has nothing that ${tool} acts on`)
+    return prediction.facts.type === 'error' ? prediction.facts.status : 200
+  }
+}
+
+/** The tool of each action on an authorized or captured purchase, which is the last segment of its path. */
+export const purchaseTools = {
+  capture: 'simulate_card_capture',
+  refund: 'simulate_card_refund',
+  reverse: 'simulate_card_reversal',
+  expire: 'simulate_card_expiration',
+} as const satisfies Record<string, Tool>
