@@ -155,5 +155,6 @@ export const agentCards = {
     toolsets: ['payments'],
     errors: ['not_found'],
     extension: true,
+    example: { attributes: { url: 'http://127.0.0.1:4010/cards/Xk3v0pQm7sJ1cY8nRw2eTz5bUa9hLd4gVf6iKo0_-xM' } },
   }),
 } as const

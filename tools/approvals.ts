@@ -84,6 +84,26 @@ const customersDecision = {
   extension: true,
 } as const
 
+const underReview = {
+  target: { type: 'payment', id: 'pay_0198a1b2c3d40123456789abcdef0123' },
+  payment: { amount: 4_250, currency: 'USD' },
+  customer: null,
+  reasons: [
+    {
+      type: 'limitExceeded',
+      limitType: 'perTransactionAmount',
+      limitAmount: 4_000,
+      actualAmount: 4_250,
+      currency: 'USD',
+    },
+  ],
+  resolvedAt: null,
+} as const
+const resolvedAt = '2026-01-02T03:04:05.678Z'
+const approved = { ...underReview, status: 'approved', resolvedAt } as const
+const denied = { ...underReview, status: 'denied', denialReason: 'Not this one.', resolvedAt } as const
+const customer = { id: 'pty_0198a1b2c3d40123456789abcdef0123', name: 'Sandbox Customer' } as const
+
 export const approvals = {
   listApprovals: defineOperation({
     ...read,
@@ -94,6 +114,7 @@ export const approvals = {
     query: listQuery({ status: z.enum(approvalStatuses).optional(), ...actingParty }),
     result: 'page',
     errors: [],
+    example: { attributes: underReview },
   }),
 
   getApproval: defineOperation({
@@ -106,6 +127,7 @@ export const approvals = {
     query: z.strictObject(actingParty),
     result: 'one',
     errors: ['not_found'],
+    example: { attributes: underReview },
   }),
 
   approveApproval: defineOperation({
@@ -116,6 +138,7 @@ export const approvals = {
     path: '/approvals/{approvalId}/approve',
     effect: 'destructive',
     errors: ['not_found', 'conflict', 'mfa_required'],
+    example: { attributes: approved },
   }),
 
   denyApproval: defineOperation({
@@ -127,6 +150,7 @@ export const approvals = {
     attributes: z.strictObject({ reason: Text(500).optional() }),
     bodyOptional: true,
     effect: 'destructive',
+    example: { attributes: denied },
   }),
 
   simulateCustomerApproval: defineOperation({
@@ -135,6 +159,7 @@ export const approvals = {
     title: 'Approve as the customer',
     description: "The customer approves what your agent asked to pay from the customer's wallet: the money moves now.",
     path: '/simulations/approvals/{approvalId}/approve',
+    example: { attributes: { ...approved, customer } },
   }),
 
   simulateCustomerDenial: defineOperation({
@@ -145,5 +170,6 @@ export const approvals = {
     path: '/simulations/approvals/{approvalId}/deny',
     attributes: z.strictObject({ reason: Text(500).optional() }),
     bodyOptional: true,
+    example: { attributes: { ...denied, customer } },
   }),
 } as const

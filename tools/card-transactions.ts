@@ -89,6 +89,9 @@ const simulation = {
   toolsets: ['default'],
 } as const
 
+const captured = { attributes: { status: 'captured', held: 0, captured: 4_250, holdExpiresAt: null } } as const
+const reversed = { attributes: { status: 'reversed', held: 0, holdExpiresAt: null } } as const
+
 export const cardTransactions = {
   getCardTransaction: defineOperation({
     ...read,
@@ -100,6 +103,7 @@ export const cardTransactions = {
     query: nothing,
     result: 'one',
     errors: ['not_found'],
+    example: captured,
   }),
 
   listCardTransactions: defineOperation({
@@ -144,6 +148,7 @@ export const cardTransactions = {
     params: transactionParams,
     attributes: amount,
     errors: ['not_found', 'card_purchase_simulation_not_allowed'],
+    example: captured,
   }),
 
   simulateCardReversal: defineOperation({
@@ -155,6 +160,7 @@ export const cardTransactions = {
     params: transactionParams,
     attributes: nothing,
     errors: ['not_found', 'card_purchase_simulation_not_allowed'],
+    example: reversed,
   }),
 
   simulateCardExpiration: defineOperation({
@@ -166,6 +172,7 @@ export const cardTransactions = {
     params: transactionParams,
     attributes: nothing,
     errors: ['not_found', 'card_purchase_simulation_not_allowed'],
+    example: reversed,
   }),
 
   simulateCardRefund: defineOperation({
@@ -177,5 +184,9 @@ export const cardTransactions = {
     params: transactionParams,
     attributes: amount,
     errors: ['not_found', 'card_purchase_simulation_not_allowed'],
+    example: {
+      attributes: { kind: 'refund', status: 'refunded', held: 0, refunded: 4_250, holdExpiresAt: null },
+      relationships: { purchase: { data: { type: 'cardTransaction', id: 'cit_0198a1b2c3d40123456789abcdef0000' } } },
+    },
   }),
 } as const

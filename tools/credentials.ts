@@ -30,5 +30,6 @@ export const credentials = {
     effect: 'read',
     toolsets: ['default'],
     errors: [],
+    example: { attributes: { actorType: 'agent', credentialKind: 'agent_key' } },
   }),
 } as const

@@ -97,6 +97,9 @@ const invitation = {
   toolsets: ['customers'],
 } as const
 
+/** Nobody has answered yet. */
+export const unanswered = { customerParty: { data: null } } as const
+
 export const customerInvitations = {
   createCustomerInvitation: defineOperation({
     ...invitation,
@@ -128,6 +131,7 @@ export const customerInvitations = {
     permission: 'customers.invite',
     effect: 'write',
     errors: ['not_found'],
+    example: { relationships: unanswered },
   }),
 
   listCustomerInvitations: defineOperation({
@@ -161,5 +165,9 @@ export const customerInvitations = {
     toolsets: ['default', 'customers'],
     agentHeader: true,
     errors: ['not_found', 'conflict'],
+    example: {
+      attributes: { status: 'CANCELED', effectiveStatus: 'CANCELED', cancelReason: 'DEVELOPER_REVOKED' },
+      relationships: unanswered,
+    },
   }),
 } as const

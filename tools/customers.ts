@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { AgentDelegationInvitation, Permissions } from './customer-invitations.ts'
+import { AgentDelegationInvitation, Permissions, unanswered } from './customer-invitations.ts'
 import { Id, listQuery, resource, Text, Timestamp } from './schemas.ts'
 
 const delegationStatuses = ['ACTIVE', 'REVOKED', 'EXPIRED', 'SUSPENDED'] as const
@@ -158,6 +158,7 @@ export const customers = {
       customer: z.object({ partyId: Id('pty'), handle: z.string(), partyType: z.enum(['PERSON', 'ORG']) }),
     }),
     errors: ['not_found'],
+    example: { relationships: unanswered },
   }),
 
   simulateInvitationAcceptance: defineOperation({
@@ -166,6 +167,14 @@ export const customers = {
     title: 'Accept an invitation as the customer',
     description: 'The invited customer accepts: the agent gets the permissions and limits, and its id to act for.',
     path: '/simulations/customer-invitations/{invitationId}/accept',
+    example: {
+      attributes: {
+        status: 'ACCEPTED',
+        effectiveStatus: 'ACCEPTED',
+        cancelReason: null,
+        acceptedAt: '2026-01-02T03:04:05.678Z',
+      },
+    },
   }),
 
   simulateInvitationDecline: defineOperation({
@@ -174,6 +183,15 @@ export const customers = {
     title: 'Decline an invitation as the customer',
     description: 'The invited customer declines.',
     path: '/simulations/customer-invitations/{invitationId}/decline',
+    example: {
+      attributes: {
+        status: 'DECLINED',
+        effectiveStatus: 'DECLINED',
+        cancelReason: null,
+        declinedAt: '2026-01-02T03:04:05.678Z',
+      },
+      relationships: unanswered,
+    },
   }),
 
   simulateAgentRevocation: defineOperation({

@@ -48,6 +48,9 @@ const shared = {
 
 const linkParams = z.strictObject({ linkId: Id('ivl') })
 
+const token = 'Xk3v0pQm7sJ1cY8nRw2eTz5bUa9hLd4gVf6iKo0_-xM'
+const active = { attributes: { status: 'ACTIVE' } } as const
+
 export const invitationLinks = {
   listInvitationLinks: defineOperation({
     ...shared,
@@ -61,6 +64,7 @@ export const invitationLinks = {
     permission: 'invitation_links.read',
     effect: 'read',
     errors: [],
+    example: active,
   }),
 
   createInvitationLink: defineOperation({
@@ -85,6 +89,7 @@ export const invitationLinks = {
     permission: 'invitation_links.create',
     effect: 'write',
     errors: ['not_found', 'conflict'],
+    example: { attributes: { status: 'ACTIVE', token, url: `http://127.0.0.1:4010/connect/links/${token}` } },
   }),
 
   getInvitationLink: defineOperation({
@@ -98,6 +103,7 @@ export const invitationLinks = {
     permission: 'invitation_links.read',
     effect: 'read',
     errors: ['not_found'],
+    example: active,
   }),
 
   revokeInvitationLink: defineOperation({
@@ -111,5 +117,6 @@ export const invitationLinks = {
     permission: 'invitation_links.revoke',
     effect: 'destructive',
     errors: ['not_found', 'conflict'],
+    example: { attributes: { status: 'REVOKED' } },
   }),
 } as const

@@ -88,6 +88,11 @@ const read = {
   toolsets: ['payments'],
 } as const
 
+const completed = {
+  attributes: { status: 'COMPLETED' },
+  relationships: { senderAgent: { data: null }, recipientAgent: { data: null }, customerParty: { data: null } },
+} as const
+
 export const payments = {
   createPayment: defineOperation({
     ...command,
@@ -108,6 +113,7 @@ export const payments = {
     }),
     output: CreatedPayment,
     errors: ['not_found', 'conflict'],
+    example: completed,
   }),
 
   getPayment: defineOperation({
@@ -120,6 +126,7 @@ export const payments = {
     query: z.strictObject(actingParty),
     result: 'one',
     errors: ['not_found'],
+    example: completed,
   }),
 
   listPayments: defineOperation({
@@ -131,6 +138,7 @@ export const payments = {
     query: listQuery(actingParty),
     result: 'page',
     errors: [],
+    example: completed,
   }),
 
   cancelPayment: defineOperation({
@@ -144,6 +152,10 @@ export const payments = {
     bodyOptional: true,
     output: Payment,
     errors: ['not_found', 'conflict'],
+    example: {
+      attributes: { status: 'CANCELED' },
+      relationships: { ...completed.relationships, recipient: { data: null }, transaction: { data: null } },
+    },
   }),
 
   simulatePaymentClaim: defineOperation({
@@ -162,5 +174,6 @@ export const payments = {
     effect: 'write',
     toolsets: ['payments'],
     errors: ['not_found', 'conflict'],
+    example: completed,
   }),
 } as const

@@ -135,6 +135,8 @@ const command = {
 
 const simulation = { ...command, environments: ['sandbox'], extension: true } as const
 
+const active = { attributes: { status: 'active', expiresAt: null } } as const
+
 export const subscriptions = {
   createSubscription: defineOperation({
     ...command,
@@ -161,6 +163,15 @@ export const subscriptions = {
     }),
     errors: [],
     extension: true,
+    example: {
+      attributes: {
+        nextPayment: { paymentNumber: 1, dueDate: null, amount: 4_250, taxAmount: 250 },
+        mandateId: null,
+        checkoutUrl:
+          'http://127.0.0.1:4010/checkout/sub_0198a1b2c3d40123456789abcdef0123/5f0c7d7c2f1b8f0e6a4d3c2b1a09f8e7d6c5b4a3928170615243f4e5d6c7b8a9',
+        clientSecret: 'pmi_0198a1b2c3d40123456789abcdef0123_secret_…',
+      },
+    },
   }),
 
   getSubscription: defineOperation({
@@ -173,6 +184,7 @@ export const subscriptions = {
     query: acting,
     result: 'one',
     errors: ['not_found'],
+    example: active,
   }),
 
   listSubscriptions: defineOperation({
@@ -184,6 +196,7 @@ export const subscriptions = {
     query: listQuery({ status: z.enum(subscriptionStatuses).optional(), customerPartyId: CustomerPartyId }),
     result: 'page',
     errors: [],
+    example: active,
   }),
 
   listSubscriptionPayments: defineOperation({
@@ -199,6 +212,7 @@ export const subscriptions = {
     result: 'page',
     toolsets: ['payments'],
     errors: ['not_found'],
+    example: { attributes: { status: 'paid' } },
   }),
 
   cancelSubscription: defineOperation({
@@ -213,6 +227,7 @@ export const subscriptions = {
     effect: 'destructive',
     toolsets: ['default'],
     errors: ['not_found'],
+    example: { attributes: { status: 'canceled', expiresAt: null, nextPayment: null } },
   }),
 
   resumeSubscription: defineOperation({
@@ -225,6 +240,7 @@ export const subscriptions = {
     attributes: acting,
     errors: ['not_found'],
     extension: true,
+    example: active,
   }),
 
   markSubscriptionPaymentPaid: defineOperation({
@@ -237,6 +253,7 @@ export const subscriptions = {
     attributes: acting,
     errors: ['not_found'],
     extension: true,
+    example: active,
   }),
 
   simulateSubscriptionCheckout: defineOperation({
@@ -249,6 +266,7 @@ export const subscriptions = {
     params,
     attributes: z.strictObject({ card: z.enum(cardBehaviors), customerPartyId: CustomerPartyId }),
     errors: ['not_found'],
+    example: active,
   }),
 
   simulateSubscriptionCard: defineOperation({
@@ -264,5 +282,6 @@ export const subscriptions = {
       customerPartyId: CustomerPartyId,
     }),
     errors: ['not_found'],
+    example: active,
   }),
 } as const

@@ -38,6 +38,11 @@ const read = {
   toolsets: ['payments'],
 } as const
 
+const outbound = {
+  attributes: { status: 'COMPLETED', direction: 'OUTBOUND' },
+  relationships: { transfer: { data: null } },
+} as const
+
 export const transactions = {
   listTransactions: defineOperation({
     ...read,
@@ -54,6 +59,7 @@ export const transactions = {
     }),
     result: 'page',
     errors: [],
+    example: outbound,
   }),
 
   getTransaction: defineOperation({
@@ -66,5 +72,6 @@ export const transactions = {
     query: z.strictObject(actingParty),
     result: 'one',
     errors: ['not_found'],
+    example: outbound,
   }),
 } as const

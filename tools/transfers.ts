@@ -71,6 +71,10 @@ const read = {
   toolsets: ['payments'],
 } as const
 
+const withdrawal = { attributes: { status: 'COMPLETED', type: 'withdrawal' } } as const
+/** Nothing outside of the service takes part. */
+const inside = { status: 'COMPLETED', rail: null, externalAccountDisplayMask: null } as const
+
 export const transfers = {
   createWire: defineOperation({
     name: 'create_wire',
@@ -99,6 +103,7 @@ export const transfers = {
     effect: 'destructive',
     toolsets: ['payments'],
     errors: ['conflict', 'wire.beneficiary_address_required'],
+    example: withdrawal,
   }),
 
   createInternalTransfer: defineOperation({
@@ -124,6 +129,13 @@ export const transfers = {
     effect: 'write',
     toolsets: ['payments'],
     errors: ['not_found', 'conflict'],
+    example: {
+      attributes: { ...inside, type: 'internal', method: null },
+      relationships: {
+        destWallet: { data: { type: 'wallet', id: 'wal_0198a1b2c3d40123456789abcdef0000' } },
+        transaction: { data: null },
+      },
+    },
   }),
 
   listTransfers: defineOperation({
@@ -135,6 +147,7 @@ export const transfers = {
     query: listQuery(actingParty),
     result: 'page',
     errors: [],
+    example: withdrawal,
   }),
 
   getTransfer: defineOperation({
@@ -147,6 +160,7 @@ export const transfers = {
     query: z.strictObject(actingParty),
     result: 'one',
     errors: ['not_found'],
+    example: withdrawal,
   }),
 
   fundSandboxWallet: defineOperation({
@@ -170,5 +184,6 @@ export const transfers = {
     effect: 'write',
     toolsets: ['payments'],
     errors: ['not_found', 'conflict'],
+    example: { attributes: { ...inside, type: 'deposit', method: 'standard' } },
   }),
 } as const

@@ -62,6 +62,10 @@ const command = {
   toolsets: ['payments'],
 } as const
 
+const receiving = {
+  depositInstructions: { bankName: 'Sandbox Bank', accountNumber: null, routingNumber: null },
+} as const
+
 export const wallets = {
   listWallets: defineOperation({
     ...read,
@@ -72,6 +76,7 @@ export const wallets = {
     query: listQuery(actingParty),
     result: 'page',
     errors: [],
+    example: { attributes: receiving },
   }),
 
   getWallet: defineOperation({
@@ -100,6 +105,7 @@ export const wallets = {
     }),
     permission: 'wallets.create',
     errors: [],
+    example: { attributes: { ...receiving, isDefault: false, balance: { available: 0, total: 0, currency: 'USD' } } },
   }),
 
   updateWallet: defineOperation({
@@ -116,6 +122,7 @@ export const wallets = {
       tags: TagChanges.optional(),
     }),
     errors: ['not_found'],
+    example: { attributes: receiving },
   }),
 
   setDefaultWallet: defineOperation({
@@ -126,6 +133,7 @@ export const wallets = {
     path: '/wallets/{walletId}/default',
     params: walletParams,
     errors: ['not_found', 'conflict'],
+    example: { attributes: receiving },
   }),
 
   freezeWallet: defineOperation({
@@ -137,6 +145,7 @@ export const wallets = {
     params: walletParams,
     idempotency: 'ignored',
     errors: ['not_found', 'conflict'],
+    example: { attributes: { ...receiving, status: 'frozen' } },
   }),
 
   unfreezeWallet: defineOperation({
@@ -148,5 +157,6 @@ export const wallets = {
     params: walletParams,
     idempotency: 'ignored',
     errors: ['not_found', 'conflict'],
+    example: { attributes: receiving },
   }),
 } as const

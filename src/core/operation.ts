@@ -58,6 +58,8 @@ export interface OperationDefinition {
   errors: readonly ErrorCode[]
   /** True for an extension: neither the service's specification nor its published client has the operation. */
   extension?: true
+  /** The values by which the example of its answer tells what it does; the others are those of src/openapi/examples.ts. */
+  example?: { attributes?: object; relationships?: object }
 }
 
 /** Declares an operation: fixes the literal types and freezes the object. */

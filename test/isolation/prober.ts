@@ -175,7 +175,7 @@ export async function send({ world, ...on }: Grounds, operation: OperationDefini
   const { key, ids, acting, idempotencyKey, word = 'customerPartyId' } = asked
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')
   const customer = acting === undefined ? {} : { [word]: acting }
-  const attributes = sample.attributes && { ...sample.attributes(ids, { world, ...on }) }
+  const attributes = operation.attributes && { ...sample.attributes?.(ids, { world, ...on }) }
   const inBody = operation.attributes?.shape.customerPartyId !== undefined
   const query = new URLSearchParams({ ...asked.query, ...(inBody ? {} : customer) })
   const relationships = operation.related && { agent: { data: { type: 'agent', id: ids.agentId } } }

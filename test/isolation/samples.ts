@@ -17,6 +17,7 @@ export interface Sample {
   reach: 'self' | 'party' | 'acting' | 'connected'
   grant?: Delegable
   make: Maker
+  /** The attributes that a request must have; none unless it is said. */
   attributes?: (ids: Ids, on: Grounds) => object
   /** What an application must have been allowed to ask a customer for what the request asks for. */
   gives?: OAuthScope
@@ -91,7 +92,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   }),
   getPayment: acting('payments.read', make.payment),
   listPayments: acting('payments.read', make.payment),
-  cancelPayment: acting('payments.create', make.unclaimed, { attributes: () => ({}) }),
+  cancelPayment: acting('payments.create', make.unclaimed),
   simulatePaymentClaim: ofParty(make.unclaimed),
   createWire: acting('payments.create', make.nothing, { attributes: () => ({ ...purchased, beneficiary }) }),
   createInternalTransfer: acting('wallets.transfer', make.walletPair, {
@@ -108,9 +109,9 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listApprovals: acting('payments.read', make.approval),
   getApproval: acting('payments.read', make.approval),
   approveApproval: ofParty(make.approval),
-  denyApproval: ofParty(make.approval, { attributes: () => ({}) }),
+  denyApproval: ofParty(make.approval),
   simulateCustomerApproval: ofParty(make.askedOfCustomer),
-  simulateCustomerDenial: ofParty(make.askedOfCustomer, { attributes: () => ({}) }),
+  simulateCustomerDenial: ofParty(make.askedOfCustomer),
   listCustomers: ofParty(make.nothing),
   createCustomerInvitation: ofParty(make.agentOf, {
     attributes: ({ agentId }) => ({ recipients: recipients(), agents: [{ agentId, permissions }] }),
@@ -134,8 +135,8 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
     gives: 'payments:write',
     otherAgent: 403,
   }),
-  simulateInvitationAcceptance: ofParty(make.invitation, { attributes: () => ({}) }),
-  simulateInvitationDecline: ofParty(make.invitation, { attributes: () => ({}) }),
+  simulateInvitationAcceptance: ofParty(make.invitation),
+  simulateInvitationDecline: ofParty(make.invitation),
   simulateAgentRevocation: connected('scoped'),
   simulateCustomerDisconnection: connected('owners'),
   issueAgentCard: acting('cards.read', make.nothing, {
@@ -145,22 +146,22 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   getAgentCard: acting('cards.read', make.card),
   listAgentCards: acting('cards.read', make.card),
   getAgentCardDetails: acting('cards.read', make.card),
-  createAgentCardDetailsPage: acting('cards.read', make.card, { attributes: () => ({}) }),
+  createAgentCardDetailsPage: acting('cards.read', make.card),
   getCardTransaction: acting('cards.read', make.purchase),
   listCardTransactions: acting('cards.read', make.cardAndPurchase, { filters: ['cardId'] }),
   simulateCardAuthorization: acting('cards.read', make.card, { attributes: () => ({ ...purchased, merchant }) }),
   simulateCardCapture: acting('cards.read', make.purchase, { attributes: () => purchased }),
-  simulateCardReversal: acting('cards.read', make.purchase, { attributes: () => ({}) }),
-  simulateCardExpiration: acting('cards.read', make.purchase, { attributes: () => ({}) }),
+  simulateCardReversal: acting('cards.read', make.purchase),
+  simulateCardExpiration: acting('cards.read', make.purchase),
   simulateCardRefund: acting('cards.read', make.captured, { attributes: () => purchased }),
   createSubscription: acting('payments.create', make.nothing, { attributes: () => terms }),
   getSubscription: acting('payments.read', make.pending),
   listSubscriptions: acting('payments.read', make.pending),
   listSubscriptionPayments: acting('payments.read', make.active, { shown: ['subscriptionId'] }),
-  cancelSubscription: acting('payments.create', make.pending, { attributes: () => ({}) }),
+  cancelSubscription: acting('payments.create', make.pending),
   // This subscription needs no attention: its state is looked at only after it is clear who may ask.
-  resumeSubscription: acting('payments.create', make.active, { attributes: () => ({}), permitted: 409 }),
-  markSubscriptionPaymentPaid: acting('payments.create', make.active, { attributes: () => ({}) }),
+  resumeSubscription: acting('payments.create', make.active, { permitted: 409 }),
+  markSubscriptionPaymentPaid: acting('payments.create', make.active),
   simulateSubscriptionCheckout: acting('payments.create', make.pending, { attributes: () => ({ card: 'approves' }) }),
   simulateSubscriptionCard: acting('payments.create', make.active, { attributes: () => ({ behavior: 'declines' }) }),
   listAgentInvitations: ofParty(make.invitation),
@@ -180,7 +181,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listApiKeys: owners(make.apiKey),
   getApiKey: owners(make.apiKey),
   revokeApiKey: owners(make.apiKey),
-  createAgentKey: owners(make.agentOf, { attributes: () => ({}) }),
+  createAgentKey: owners(make.agentOf),
   listAgentKeys: owners(make.agentKeyOfAgent, { filters: ['agentId'] }),
   rotateAgentKey: owners(make.agentKey, { attributes: () => ({ expiresInSeconds: 60 }) }),
   revokeAgentKey: owners(make.agentKey),

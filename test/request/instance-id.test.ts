@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { permissions } from '../../src/core/permissions.ts'
-import { catalogue } from '../../tools/index.ts'
-import { databases } from '../support/databases.ts'
+import { catalogue, type OperationKey } from '../../tools/index.ts'
+import { type Grounds, grounds } from '../isolation/places.ts'
+import { send } from '../isolation/prober.ts'
+import { samples } from '../isolation/samples.ts'
+import { readBooks } from '../ledger/books.ts'
+import { databases, sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
-/** What moves money (docs/service.md#instance-id), and the operations that do it. */
+/** The commands that move money (docs/service.md#instance-id). */
 const commands = {
   payments: ['create_payment', 'cancel_payment', 'simulate_payment_claim'],
   approvals: ['approve_approval', 'deny_approval', 'simulate_customer_approval', 'simulate_customer_denial'],
@@ -29,29 +33,31 @@ const commands = {
   ],
 } as const
 
-const needing: readonly string[] = Object.values(commands).flat()
-
-/** What an agent may change without one: nothing of it moves money. Cancelling a subscription names it as optional. */
-const free: readonly string[] = [
-  'cancel_subscription',
-  'create_customer_invitation',
-  'revoke_customer_invitation',
-  'simulate_customer_invitation',
-  'simulate_invitation_acceptance',
-  'simulate_invitation_decline',
-  'simulate_agent_revocation',
-  'create_agent_card_details_page',
-  'revoke_agent_invitation',
-  'create_agent_customer_invitation',
-  'advance_sandbox_clock',
-]
-
-const changes = Object.values<OperationDefinition>(catalogue).filter(
-  ({ effect, permission }) => effect !== 'read' && permissions[permission].agent,
+const changes = Object.entries<OperationDefinition>(catalogue).filter(
+  ([, { effect, permission }]) => effect !== 'read' && permissions[permission].agent,
 )
+const needing = changes.filter(([, { instanceId }]) => instanceId === 'agents')
+const free = changes.filter(([, { instanceId }]) => instanceId === 'optional')
 
-test('every change that an agent may make stands in one of the two lists', () => {
-  expect(changes.map(({ name }) => name).toSorted()).toEqual([...needing, ...free].toSorted())
+test('the commands of the rule need an instance id', () => {
+  expect(needing.map(([, { name }]) => name)).toEqual(expect.arrayContaining(Object.values(commands).flat()))
+})
+
+describe('an operation that needs no instance id moves no money', () => {
+  let on: Grounds
+  beforeAll(async () => {
+    on = await grounds(sqlite)
+  })
+  afterAll(() => on.world.drop())
+
+  test.each(free)('%s', async (key, operation) => {
+    const sample = samples[key as OperationKey]
+    const ids = await sample.make(on, sample.reach === 'connected' ? on.places.granted : on.places.own)
+    const before = await readBooks(on.world.store)
+    const answer = await send(on, operation, sample, { key: on.world.agentKey, ids })
+    expect(answer.status, answer.text).toBe(200)
+    expect((await readBooks(on.world.store)).entries).toEqual(before.entries)
+  })
 })
 
 describe.each(databases)('X-Instance-ID on $name', (database) => {
@@ -62,14 +68,14 @@ describe.each(databases)('X-Instance-ID on $name', (database) => {
   afterAll(() => world.drop())
 
   /** Nothing that it names exists: a caller that needs no instance id gets as far as being told so. */
-  const send = ({ method, path }: OperationDefinition, key: string) =>
+  const sendWithout = ({ method, path }: OperationDefinition, key: string) =>
     world.send(method, path.replaceAll(/\{\w+\}/g, 'missing'), { key, instanceId: null })
 
-  test.each(changes.map((operation) => [operation.name, operation] as const))('%s', async (name, operation) => {
-    const answer = await send(operation, world.agentKey)
-    if (needing.includes(name)) {
+  test.each(changes)('%s', async (_, operation) => {
+    const answer = await sendWithout(operation, world.agentKey)
+    if (operation.instanceId === 'agents') {
       expectRefusal(answer, 'missing_instance_id', { source: { header: 'X-Instance-ID' } })
     } else expect(answer.text).not.toContain('missing_instance_id')
-    expect((await send(operation, world.apiKey)).text).not.toContain('missing_instance_id')
+    expect((await sendWithout(operation, world.apiKey)).text).not.toContain('missing_instance_id')
   })
 })
