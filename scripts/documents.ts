@@ -2,7 +2,7 @@ import { type SettingKey, settings } from '../src/config/settings.ts'
 import { errorTable } from '../src/core/errors.ts'
 import type { OperationDefinition } from '../src/core/operation.ts'
 import { defaultOAuthScopes, oauthScopes, permissions } from '../src/core/permissions.ts'
-import { declineDetails } from '../src/service/rules/agent-cards.ts'
+import { declines } from '../tools/card-transactions.ts'
 import { catalogue } from '../tools/index.ts'
 
 /** The part of package.json that other documents repeat. */
@@ -198,7 +198,7 @@ function errorsTable(): string {
 }
 
 function declinesTable(): string {
-  const rows = Object.entries(declineDetails).map(([code, detail]) => [`\`${code}\``, detail])
+  const rows = Object.entries(declines).map(([code, detail]) => [`\`${code}\``, detail])
   return table(['`decline.code`', 'What it says'], rows)
 }
 

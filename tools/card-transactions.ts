@@ -24,12 +24,16 @@ export const cardTransactionStatuses = [
   'refunded',
 ] as const
 
-export const declineCodes = [
-  'single_use_card_expired',
-  'single_use_card_used',
-  'single_use_amount_over_maximum',
-  'insufficient_funds',
-] as const
+/** Why a purchase is declined: each code with what it says to whoever was declined (docs/service.md#card-declines). */
+export const declines = {
+  single_use_card_expired: 'The card has expired. Issue a new card.',
+  single_use_card_used: 'The card already made its one purchase. Issue a new card.',
+  single_use_amount_over_maximum:
+    "The amount is above the card's maximum. Authorize less, or issue a card with a higher maximum.",
+  insufficient_funds: 'The wallet does not have the amount available. Authorize less, or fund the wallet.',
+} as const
+
+export type DeclineCode = keyof typeof declines
 
 /** A purchase or refund on an issued card (docs/service.md#card-transaction-status). Amounts in cents. */
 export const CardTransaction = resource(
@@ -44,7 +48,7 @@ export const CardTransaction = resource(
     held: CentsOrZero.describe('Part of the amount still on hold'),
     captured: CentsOrZero,
     refunded: CentsOrZero,
-    decline: z.object({ code: z.enum(declineCodes), detail: z.string() }).nullable(),
+    decline: z.object({ code: z.enum(Object.keys(declines) as DeclineCode[]), detail: z.string() }).nullable(),
     holdExpiresAt: Timestamp.nullable(),
     ...cause,
     createdAt: Timestamp,

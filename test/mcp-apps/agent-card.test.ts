@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { declines } from '../../tools/card-transactions.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { sqlite } from '../support/databases.ts'
@@ -64,7 +65,7 @@ test('what is declined is said in words, and can be tried again with less', asyn
   await host.use('issue_agent_card', issue)
   await field().fill('50.01')
   await field().press('Enter')
-  await news().getByText('Declined. The amount is above the maximum of the card.').waitFor()
+  await news().getByText(`Declined. ${declines.single_use_amount_over_maximum}`).waitFor()
   await field().fill('50')
   await button('Authorize $50.00').waitFor()
   await field().press('Enter')

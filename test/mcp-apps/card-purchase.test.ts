@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { declines } from '../../tools/card-transactions.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { sqlite } from '../support/databases.ts'
@@ -205,8 +206,8 @@ describe('a purchase, lived through by clicking', () => {
 
 describe('what is declined', () => {
   test.each([
-    [{ maximumAmount: 4000, amount: 4250 }, 'The amount is above the maximum of the card.'],
-    [{ maximumAmount: 900_000, amount: 900_000 }, 'The wallet did not have enough available for it.'],
+    [{ maximumAmount: 4000, amount: 4250 }, declines.single_use_amount_over_maximum],
+    [{ maximumAmount: 900_000, amount: 900_000 }, declines.insufficient_funds],
   ])('says why in words', async ({ amount, ...card }, words) => {
     const cardId = await world.issueCard(card)
     const input = { cardId, amount, currency: 'USD', merchant: { name: 'Books' } }

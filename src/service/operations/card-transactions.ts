@@ -1,11 +1,16 @@
 import type { z } from 'zod'
-import type { CardTransaction, cardTransactions } from '../../../tools/card-transactions.ts'
+import {
+  type CardTransaction,
+  type cardTransactions,
+  type DeclineCode,
+  declines,
+} from '../../../tools/card-transactions.ts'
 import { fail } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, cardScope, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import { type DeclineCode, declineDetails, declineReason } from '../rules/agent-cards.ts'
+import { declineReason } from '../rules/agent-cards.ts'
 import { capture, holdLifetimeMs, refund, release } from '../rules/card-purchases.ts'
 import { authorized, captured, type Posting, refunded, released } from '../rules/ledger.ts'
 import { markAgentCardUsed } from '../store/agent-cards.ts'
@@ -166,7 +171,7 @@ function transactionView(row: CardTransactionRow): z.output<typeof CardTransacti
       held: row.heldCents,
       captured: row.capturedCents,
       refunded: row.refundedCents,
-      decline: declineCode === null ? null : { code: declineCode, detail: declineDetails[declineCode] },
+      decline: declineCode === null ? null : { code: declineCode, detail: declines[declineCode] },
       holdExpiresAt: row.holdExpiresAtMs === null ? null : timestamp(row.holdExpiresAtMs),
       agentId: row.agentId,
       instanceId: row.instanceId,

@@ -1,3 +1,5 @@
+import type { DeclineCode } from '../../../tools/card-transactions.ts'
+
 /** What decides whether a single-purchase card can be used; cents, instants in ms (docs/service.md#agent-card). */
 export interface SingleUseCard {
   maximumAmountCents: number
@@ -27,9 +29,7 @@ const declineRules = {
   single_use_card_used: ({ card }) => card.usedAtMs !== null,
   single_use_amount_over_maximum: ({ card, amountCents }) => amountCents > card.maximumAmountCents,
   insufficient_funds: ({ amountCents, availableCents }) => amountCents > availableCents,
-} as const satisfies Record<string, (attempt: Attempt) => boolean>
-
-export type DeclineCode = keyof typeof declineRules
+} as const satisfies Record<DeclineCode, (attempt: Attempt) => boolean>
 
 /** Why an authorization is declined; null when it is approved. */
 export function declineReason(attempt: Attempt): DeclineCode | null {
@@ -38,12 +38,3 @@ export function declineReason(attempt: Attempt): DeclineCode | null {
   }
   return null
 }
-
-/** What a decline says to the one who was declined. */
-export const declineDetails = {
-  single_use_card_expired: 'The card has expired. Issue a new card.',
-  single_use_card_used: 'The card already made its one purchase. Issue a new card.',
-  single_use_amount_over_maximum:
-    "The amount is above the card's maximum. Authorize less, or issue a card with a higher maximum.",
-  insufficient_funds: 'The wallet does not have the amount available. Authorize less, or fund the wallet.',
-} as const satisfies Record<DeclineCode, string>

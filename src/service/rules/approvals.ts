@@ -1,7 +1,8 @@
+import type { approvalStatuses } from '../../../tools/approvals.ts'
 import { fail } from '../../core/errors.ts'
 import { next, type Transitions } from './transitions.ts'
 
-export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'canceled'
+export type ApprovalStatus = (typeof approvalStatuses)[number]
 export type ApprovalEvent = 'approve' | 'deny' | 'cancel'
 
 /** An approval is resolved once. */

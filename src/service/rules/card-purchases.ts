@@ -1,3 +1,4 @@
+import type { cardTransactionStatuses } from '../../../tools/card-transactions.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { next, type Transitions } from './transitions.ts'
 
@@ -6,7 +7,7 @@ export const holdLifetimeMs = 7 * 24 * 60 * 60 * 1000
 
 /** What a card transaction's state consists of; amounts in cents (docs/service.md#card-transaction-status). */
 export interface CardMovement {
-  status: 'authorized' | 'declined' | 'captured' | 'partially_captured' | 'reversed' | 'refunded'
+  status: PurchaseStatus
   amountCents: number
   /** The hold: what the wallet cannot spend until it is captured or released. */
   heldCents: number
@@ -15,7 +16,7 @@ export interface CardMovement {
   holdExpiresAtMs: number | null
 }
 
-export type PurchaseStatus = CardMovement['status']
+export type PurchaseStatus = (typeof cardTransactionStatuses)[number]
 export type PurchaseAction = 'capture' | 'reverse' | 'expire' | 'refund'
 type PurchaseEvent = PurchaseAction | 'capture_part'
 

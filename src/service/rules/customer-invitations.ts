@@ -1,7 +1,8 @@
+import type { invitationStatuses } from '../../../tools/customer-invitations.ts'
 import { fail } from '../../core/errors.ts'
 import { next, type Transitions } from './transitions.ts'
 
-export type InvitationStatus = 'PENDING' | 'ACCEPTED' | 'DECLINED' | 'EXPIRED' | 'CANCELED'
+export type InvitationStatus = (typeof invitationStatuses)[number]
 
 /** What can happen to an invitation; the last five are named after what happened elsewhere. */
 export type InvitationEvent =

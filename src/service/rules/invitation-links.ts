@@ -1,7 +1,8 @@
+import type { linkStatuses } from '../../../tools/invitation-links.ts'
 import { fail } from '../../core/errors.ts'
 import { next, type Transitions } from './transitions.ts'
 
-export type LinkStatus = 'ACTIVE' | 'REVOKED'
+export type LinkStatus = (typeof linkStatuses)[number]
 type LinkEvent = 'revoke'
 
 export const linkTransitions = {

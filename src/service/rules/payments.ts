@@ -1,16 +1,8 @@
+import type { paymentStatuses } from '../../../tools/payments.ts'
 import { fail } from '../../core/errors.ts'
 import { next, type Transitions } from './transitions.ts'
 
-export type PaymentStatus =
-  | 'CREATED'
-  | 'PROCESSING'
-  | 'PENDING_CLAIM'
-  | 'IN_REVIEW'
-  | 'COMPLETED'
-  | 'FAILED'
-  | 'CANCELED'
-  | 'RETURNED'
-  | 'APPROVAL_DENIED'
+export type PaymentStatus = (typeof paymentStatuses)[number]
 
 /** `pay`: the money goes to somebody known. `reserve`: it waits for its claim. `review`: somebody has to approve. */
 export type PaymentEvent = 'pay' | 'reserve' | 'review' | 'claim' | 'cancel' | 'deny'

@@ -1,3 +1,4 @@
+import type { subscriptionStatuses } from '../../../tools/subscriptions.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { type AttentionReason, type CardBehavior, cardBehaviors } from './card-behaviors.ts'
 import { mostDeclines, requireNotWaiting, waitingUntilMs } from './checkout-tries.ts'
@@ -11,7 +12,7 @@ import {
   windowMs,
 } from './subscription-terms.ts'
 
-export type SubscriptionStatus = 'pending' | 'active' | 'past_due' | 'needs_attention' | 'canceled' | 'completed'
+export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
 
 /** The states in which each command is possible; others refuse it with 409 (docs/service.md#subscription-status). */
 export const possibleIn = {

@@ -2,7 +2,7 @@ import { hide, tell } from './actions.js'
 import { createAmount } from './amount.js'
 import { byId, make, money, replace, timeIn, write, writeFacts } from './elements.js'
 import { createFrame } from './frame.js'
-import { declineWords, purchaseState, releases } from './words.js'
+import { purchaseState, releases } from './words.js'
 
 /** @typedef {import('./words.js').Purchase} Purchase */
 /** @typedef {import('./words.js').Card} Card */
@@ -221,7 +221,7 @@ function eventsOf({ purchase: { id, attributes: purchase }, card, refunds }) {
   }
   if (purchase.decline !== null) {
     const title = `Declined: ${dollars(purchase.amount)}`
-    events.push({ title, detail: declineWords(purchase.decline), at: purchase.createdAt, tone: 'bad', cause: purchase })
+    events.push({ title, detail: purchase.decline.detail, at: purchase.createdAt, tone: 'bad', cause: purchase })
     return events
   }
   const title = `Authorized: ${dollars(purchase.amount)}`

@@ -46,21 +46,6 @@ const purchaseStates = /** @type {Record<string, { text: string, tone: Tone }>} 
   reversed: { text: 'Released', tone: 'over' },
 })
 
-/**
- * Why a purchase was declined, for a person; of a code that is not known here, in the service's words.
- * @param {{ code: string, detail: string }} decline
- */
-export function declineWords({ code, detail }) {
-  return declines[code] ?? detail
-}
-
-const declines = /** @type {Record<string, string>} */ ({
-  single_use_card_expired: 'The card had expired. A new card is needed.',
-  single_use_card_used: 'The card had already made its one purchase. A new card is needed.',
-  single_use_amount_over_maximum: 'The amount is above the maximum of the card.',
-  insufficient_funds: 'The wallet did not have enough available for it.',
-})
-
 /** How a hold can end without a capture. */
 export const releases = {
   simulate_card_reversal: 'The merchant reversed the purchase.',
@@ -74,7 +59,7 @@ export const releases = {
  */
 export function purchaseLine(purchase) {
   const { held, captured, refunded, currency, decline } = purchase
-  if (decline !== null) return `Declined. ${declineWords(decline)}`
+  if (decline !== null) return `Declined. ${decline.detail}`
   const amounts = Object.entries({ held, captured, refunded }).filter(([, cents]) => cents > 0)
   const parts = amounts.map(([word, cents]) => `${money(cents, currency)} ${word}`)
   return [`${purchaseState(purchase).text}.`, ...(parts.length === 0 ? [] : [`${parts.join(', ')}.`])].join(' ')
