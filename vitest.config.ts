@@ -5,7 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // They need hosts that are installed by `npm run test:hosts`.
     exclude: ['test/hosts/**'],
-    globalSetup: ['test/support/postgres.ts'],
+    globalSetup: ['test/support/postgres.ts', 'test/support/bundled-cli.ts'],
     // Much longer than anything takes, also where the machine has other things to do: what hangs shows all the same.
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -8,9 +8,9 @@ import { Client as ModernClient } from '@modelcontextprotocol/client'
 import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/client/stdio'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+const cli = inject('cli')
 
 const older = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })"
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Served, serveWorld } from '../oauth/served.ts'
 import { emptyHome } from './credentials.ts'
 
@@ -10,7 +10,7 @@ const inspector = new URL(
   '../../node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js',
   import.meta.url,
 )
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+const cli = inject('cli')
 
 let served: Served
 let home: string

@@ -1,15 +1,14 @@
 import { rmSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import type { Transport } from '@modelcontextprotocol/server'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Host, hosts, type ToolResult } from '../mcp/hosts.ts'
 import { transportTo } from '../mcp-http/hosting.ts'
 import { type Served, serveWorld } from '../oauth/served.ts'
 import { emptyHome, homeWithLogin, signInOfHost } from './credentials.ts'
 
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+const cli = inject('cli')
 
 /** Who the service finds to be calling. */
 const credentials = [

@@ -1,15 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import { databases } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { proveBooks } from './books.ts'
 
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+const cli = inject('cli')
 const secret = 'crash-test-agent-secret-0123456789'
 const workers = 16
 /** Acknowledgements after which a round's process is killed. */

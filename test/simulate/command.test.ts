@@ -4,8 +4,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { createLogger } from '../../src/config/log.ts'
 import { realSystem } from '../../src/core/system.ts'
 import { listen } from '../../src/service/listen.ts'
@@ -13,7 +12,7 @@ import { databases } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import type { Fault } from './in-process.ts'
 
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+const cli = inject('cli')
 
 let folder: string
 beforeEach(async () => {
