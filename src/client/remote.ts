@@ -14,9 +14,10 @@ const largestAnswerBytes = 8 * 1024 * 1024
  * goes anywhere but to the base address. undici is loaded by the first request, so an embedded start never loads it.
  */
 export function createRemoteFetch(dispatcher?: Dispatcher): RemoteFetch {
-  let loading: Promise<{ undici: typeof import('undici'); agent: Dispatcher }> | undefined
+  let loading: Promise<{ undici: typeof import('undici')['default']; agent: Dispatcher }> | undefined
   const load = async () => {
-    const undici = await import('undici')
+    // In the bundle only the default export of a package in CommonJS has its names.
+    const { default: undici } = await import('undici')
     const timeouts = { headersTimeout: 60_000, bodyTimeout: 60_000, keepAliveTimeout: 30_000 }
     const agent = new undici.Agent({ ...timeouts, connect: { timeout: 10_000 }, maxResponseSize: largestAnswerBytes })
     return { undici, agent: dispatcher ?? agent }

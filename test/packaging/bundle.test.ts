@@ -79,7 +79,7 @@ test('loads little before it answers', () => {
   expect(size(start)).toBeLessThan(size(scripts) / 3)
 })
 
-test('serves the API, its pages and their files, signing in, and the views', async () => {
+test('serves the API, its pages and their files, signing in, and the views, and reaches an API elsewhere', async () => {
   const key = 'ak_ntl_sandbox_given-secret-0123456789abcdef'
   const server = await serve([join(unpacked, 'server/cli.js'), 'serve'], {
     ...env,
@@ -97,6 +97,13 @@ test('serves the API, its pages and their files, signing in, and the views', asy
     const { contents } = await host.readResource({ uri: 'ui://payments/card-purchase' })
     expect(contents).toMatchObject([{ text: expect.stringMatching(/^<!doctype html>/) }])
     await host.close()
+    const remote = new Client({ name: 'test', version: '1' })
+    const args = [join(unpacked, 'server/cli.js')]
+    const there = { XDG_DATA_HOME: directory, PAYMENTS_BASE_URL: server.url, PAYMENTS_KEY: key }
+    await remote.connect(new StdioClientTransport({ command: process.execPath, args, env: there }))
+    const { structuredContent } = await remote.callTool({ name: 'whoami', arguments: {} })
+    expect(structuredContent).toMatchObject({ data: { attributes: { actorType: 'agent' } } })
+    await remote.close()
   } finally {
     await server.stop()
   }

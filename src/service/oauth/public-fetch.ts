@@ -30,7 +30,9 @@ export class PrivateAddressError extends Error {
 export function createPublicFetch({ httpsProxy = '', noProxy = '' }: OutgoingProxy): typeof globalThis.fetch {
   let loaded: ReturnType<typeof load> | undefined
   const load = async () => {
-    const { EnvHttpProxyAgent, fetch } = await import('undici')
+    // In the bundle only the default export of a package in CommonJS has its names.
+    const { default: undici } = await import('undici')
+    const { EnvHttpProxyAgent, fetch } = undici
     const connect = { lookup: publicLookup }
     return { fetch, dispatcher: new EnvHttpProxyAgent({ httpProxy: '', httpsProxy, noProxy, connect }) }
   }
