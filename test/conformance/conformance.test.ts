@@ -36,8 +36,7 @@ function describeConformance(
       await stop()
     })
 
-    // The tool waits some seconds for each answer, whatever else the machine does: what is wrong is so every time.
-    test.each(suites)('$release $options', { retry: 2 }, async ({ release, options, count, silent }) => {
+    test.each(suites)('$release $options', async ({ release, options, count, silent }) => {
       const outcome = await conformance(`${proxy.url}/mcp`, { release, options, expected })
       const listed = await expectedFailures(expected)
       expect(outcome.code, outcome.printed).toBe(0)
