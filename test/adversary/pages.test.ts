@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue } from '../../tools/index.ts'
 import { databases } from '../support/databases.ts'
+import { casesOn } from '../support/depth.ts'
 import { doorGrounds, type Grounds, spoilt } from './doors.ts'
 import { leftBehind, nothing } from './left-behind.ts'
 
@@ -131,7 +132,7 @@ describe.each(databases)('every page against everybody who should not get in, on
     expect([...pages].sort()).toEqual(Object.keys(doors).sort())
   })
 
-  test.each(Object.entries(doors))('%s', async (route, door) => {
+  test.each(casesOn(database, Object.entries(doors)))('%s', async (route, door) => {
     const { world, sessionOf } = on.site
     const attempts: Attempt[] =
       'public' in door

@@ -12,7 +12,7 @@ const cli = inject('cli')
 const secret = 'crash-test-agent-secret-0123456789'
 const workers = 16
 /** Acknowledgements after which a round's process is killed. */
-const rounds = isDeep ? [60, 150, 240] : [60, 150]
+const rounds = isDeep ? [60, 150, 240] : [60, 100]
 
 interface Server {
   url: string

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databases } from '../support/databases.ts'
+import { isDeep } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { proveBooks } from './books.ts'
 
-const many = 500
+/** Many more than there are connections. */
+const many = isDeep ? 500 : 100
 
 describe.each(databases)('a hot wallet on $name', (database) => {
   let world: World

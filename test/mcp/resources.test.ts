@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { addressOf, parseAddress } from '../../src/mcp/resources/kinds.ts'
 import { ok } from '../payments/payer.ts'
 import { databases, sqlite } from '../support/databases.ts'
+import { casesOn } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Connected, connected, instanceId } from './connected.ts'
 import { hosts } from './hosts.ts'
@@ -38,7 +39,7 @@ describe.each(databases)('resources, on $name', (database) => {
   })
   afterAll(() => world.drop())
 
-  describe.each(hosts)('$host', (chosen) => {
+  describe.each(casesOn(database, hosts))('$host', (chosen) => {
     test('are listed and read by their address, and never hold a card number', async () => {
       const connection = await connectedTo(world, chosen)
       const { host } = connection

@@ -143,7 +143,8 @@ describe.each(databases)('signing in on $name', (database) => {
 
   test('is closed to strangers where they tried, and to nobody elsewhere', async () => {
     const [stranger, owner] = ['192.0.2.1', '2001:db8:0:0::/64']
-    for (const who of [email, 'nobody@example.com']) {
+    // The hash that nobody has costs as much as a real one: once is enough of that.
+    for (const who of database.name === 'sqlite' ? [email, 'nobody@example.com'] : [email]) {
       const tried = []
       for (let count = 0; count < 11; count++)
         tried.push(await send('/sign-in', { email: who, password: 'x' }, { from: stranger }))

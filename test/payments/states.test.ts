@@ -13,6 +13,7 @@ import { paymentStatuses } from '../../tools/payments.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { databases } from '../support/databases.ts'
+import { casesOn } from '../support/depth.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'
 
@@ -135,7 +136,7 @@ describe.each(databases)('each action in each state on $name', (database) => {
     return id
   }
 
-  test.each(cells)('%s and %s: %s', async (status, action, result) => {
+  test.each(casesOn(database, cells))('%s and %s: %s', async (status, action, result) => {
     // Each cell anew: whoever claimed would be known afterwards.
     await world.store.transaction(async ({ db }) => {
       await db.updateTable('parties').set({ email: null }).where('email', '=', 'a@b.example').execute()
