@@ -22,8 +22,13 @@ export function foreignName(text: string, otherwise: string, most = mostOfName):
 /** A foreign text cut to at most so many characters: a longer one would push what matters off the page. */
 export function shortForeignText(text: string, most = mostOfName): string {
   // Marks and what is not shown take no place, so some more is looked at than is shown.
-  const characters = [...foreignText(text.slice(0, most * 8))]
-  return characters.length <= most ? characters.join('') : `${characters.slice(0, most - 1).join('')}…`
+  return shortened(foreignText(text.slice(0, most * 8)), most)
+}
+
+/** At most so many whole characters, the last of which says that some are missing. */
+export function shortened(text: string, most: number): string {
+  const characters = [...text]
+  return characters.length <= most ? text : `${characters.slice(0, most - 1).join('')}…`
 }
 
 /** Longer ones do not fit a heading. */

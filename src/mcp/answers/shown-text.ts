@@ -1,13 +1,12 @@
 import { maskSecrets } from '../../core/errors.ts'
-import { foreignText } from '../../core/foreign-text.ts'
+import { foreignText, shortened } from '../../core/foreign-text.ts'
 
 /**
  * A text that anybody may have written, as a message to a person may hold it: in quotation marks that it cannot close,
  * on one line, no longer than `longest`, without what a screen does not show. What is left out leaves a mark.
  */
 export function quoted(text: unknown, longest = 80): string {
-  const line = maskSecrets(visible(String(text)))
-  return `“${line.length > longest ? `${line.slice(0, longest - 1)}…` : line}”`
+  return `“${shortened(maskSecrets(visible(String(text))), longest)}”`
 }
 
 /** The same of who gets the money: whole, for a shortened or masked one could be another. */

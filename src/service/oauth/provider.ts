@@ -1,7 +1,7 @@
 import Provider, { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider'
 import type { Logger } from '../../config/log.ts'
 import type { Config } from '../../config/settings.ts'
-import { foreignText } from '../../core/foreign-text.ts'
+import { foreignName } from '../../core/foreign-text.ts'
 import type { System } from '../../core/system.ts'
 import type { Store } from '../store/engine/store.ts'
 import { rootKeys } from '../store/root-keys.ts'
@@ -171,7 +171,7 @@ function deviceFlow(pages: DevicePages): object {
     ctx.body = document
   }
   const nameOf = (ctx: KoaContextWithOIDC) => ({
-    name: foreignText(ctx.oidc.client?.clientName ?? '') || (ctx.oidc.client?.clientId ?? ''),
+    name: foreignName(ctx.oidc.client?.clientName ?? '', ctx.oidc.client?.clientId ?? ''),
   })
   return {
     charset: 'base-20',

@@ -41,11 +41,11 @@ export function approvalWords(review: ApprovalReview): ApprovalWords {
     asks: status === 'pending',
     amount: dollars(review.amountCents),
     payee: payeeWords(review.payee),
-    description: description === null ? null : shortForeignText(description, longest),
+    description: shortForeignText(description ?? '', longest) || null,
     initiator: initiatorWords(review.initiator),
     reasons: reasons.map(reasonWords),
     asked: momentOf(review.createdAtMs),
-    denialReason: denialReason === null ? null : shortForeignText(denialReason, longest),
+    denialReason: shortForeignText(denialReason ?? '', longest) || null,
     check: status === 'pending' ? checkWords(review.check) : null,
   }
 }

@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono'
 import { foreignName } from '../../../core/foreign-text.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
+import type { Html } from '../frame/document.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { dollars, isolated } from '../frame/texts.ts'
@@ -18,8 +19,12 @@ async function showPage(c: Context, { store, system, environment }: PageDependen
     const text = 'There is no payment at this address. Check the link, or ask the sender for it.'
     return c.html(messagePage('Not found', text), 404, headers)
   }
-  const heading = `${isolated(foreignName(claim.sender, 'Somebody', 200))} sends you ${dollars(claim.amountCents)}`
-  return c.html(messagePage(heading, stateWords(claim.status, environment === 'sandbox')), 200, headers)
+  return c.html(claimPage(claim, environment === 'sandbox'), 200, headers)
+}
+
+export function claimPage({ sender, amountCents, status }: Claim, sandbox: boolean): Html {
+  const heading = `${isolated(foreignName(sender, 'Somebody', 200))} sends you ${dollars(amountCents)}`
+  return messagePage(heading, stateWords(status, sandbox))
 }
 
 function stateWords(status: Claim['status'], sandbox: boolean): string {

@@ -50,8 +50,8 @@ export function connectWords(invitation: Invitation): ConnectWords {
     title: outcome === null ? `Connect to ${developer}` : `${outcome.heading} – ${developer}`,
     developer,
     agent,
-    invited: foreignText(invitation.invited),
-    message: invitation.message === null ? null : foreignText(invitation.message),
+    invited: foreignName(invitation.invited, 'Somebody without a name', 254),
+    message: foreignText(invitation.message ?? '') || null,
     permissions: invitation.permissions.map(permissionText),
     limit: limitWords(invitation),
     expires: momentOf(invitation.expiresAtMs),
@@ -60,7 +60,7 @@ export function connectWords(invitation: Invitation): ConnectWords {
 }
 
 export function permissionText(name: string): string {
-  return permissionWords[name as Delegable] ?? foreignText(name)
+  return permissionWords[name as Delegable] ?? foreignName(name, 'Something without a name')
 }
 
 export function limitWords({ perTransactionCents }: Pick<Invitation, 'perTransactionCents'>): string {

@@ -38,7 +38,7 @@ export function consentWords({ client }: ConsentRequest, view: ConsentView): Con
     agents: view.agents.map(({ id, name, description, lastActiveAtMs, spending }) => ({
       id,
       name: foreignName(name, id, 100),
-      description: description === null ? null : foreignText(description),
+      description: foreignText(description ?? '') || null,
       spending: spendingWords(spending),
       use: lastActiveAtMs === null ? 'Never used' : `Last used ${momentOf(lastActiveAtMs)}`,
       isCurrent: id === view.currentAgentId,

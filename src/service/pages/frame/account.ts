@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { foreignName, shortForeignText } from '../../../core/foreign-text.ts'
+import { foreignName } from '../../../core/foreign-text.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import type { Html } from './document.ts'
 import { formPage } from './form-page.ts'
@@ -14,7 +14,7 @@ export interface Account {
 export function accountOf({ user: { name, email }, formToken }: SignedIn): Account {
   return {
     user: foreignName(name, 'A user without a name'),
-    email: shortForeignText(email, 254),
+    email: foreignName(email, 'without an address', 254),
     signOutToken: formToken('sign out'),
   }
 }

@@ -104,8 +104,7 @@ function showVerification(
   result: CodeResult | null,
   status: 200 | 410 | 422 | 429,
 ) {
-  const shown = { ...shownTo(c, pages, person), name: verification.name }
-  return c.html(verifyPage(verifyWords(verification, result), shown), status, headers)
+  return c.html(verifyPage(verifyWords(verification, result), shownTo(c, pages, person)), status, headers)
 }
 
 interface AppShown {

@@ -16,7 +16,6 @@ import { findUser, markVerified } from '../../store/users.ts'
 
 /** What a user sees who was sent to verify. */
 export interface Verification {
-  name: string
   /** The address works no more. */
   expired: boolean
   /** Until when, by the service's time, large approvals of the user's go through; null without a recent check. */
@@ -177,10 +176,9 @@ async function totpOf({ tx, environment, user }: Check, seed: string): Promise<T
 }
 
 async function viewOf({ tx, times: { nowMs }, user }: Check, expired: boolean): Promise<Verification> {
-  const { mfaVerifiedAtMs, name } = user
+  const { mfaVerifiedAtMs } = user
   const untilMs = mfaVerifiedAtMs === null ? null : mfaVerifiedAtMs + mfaLifetimeMs
   return {
-    name,
     expired,
     verifiedUntilMs: untilMs !== null && nowMs <= untilMs ? untilMs : null,
     isEnrolled: (await findSecondFactor(tx, user.id)).seed !== null,

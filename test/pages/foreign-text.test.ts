@@ -1,0 +1,179 @@
+import fc from 'fast-check'
+import type { HtmlEscapedString } from 'hono/utils/html'
+import { describe, expect, test } from 'vitest'
+import { quoted, quotedWhole } from '../../src/mcp/answers/shown-text.ts'
+import type { SignedIn } from '../../src/service/oauth/sign-in.ts'
+import type { ApprovalReview, Payee } from '../../src/service/pages/approval/review.ts'
+import { approvalPage } from '../../src/service/pages/approval/view.ts'
+import { approvalWords } from '../../src/service/pages/approval/words.ts'
+import { cardDetailsPage, cardPage } from '../../src/service/pages/card/view.ts'
+import { cardWords } from '../../src/service/pages/card/words.ts'
+import { checkoutPage } from '../../src/service/pages/checkout/view.ts'
+import { checkoutWords } from '../../src/service/pages/checkout/words.ts'
+import { claimPage } from '../../src/service/pages/connect/claim-routes.ts'
+import { linkPage } from '../../src/service/pages/connect/link-view.ts'
+import { connectPage } from '../../src/service/pages/connect/view.ts'
+import { connectWords } from '../../src/service/pages/connect/words.ts'
+import { connectionsPage } from '../../src/service/pages/connections/view.ts'
+import { connectionWords } from '../../src/service/pages/connections/words.ts'
+import { devicePages } from '../../src/service/pages/consent/device-view.ts'
+import { consentPage } from '../../src/service/pages/consent/view.ts'
+import { consentWords } from '../../src/service/pages/consent/words.ts'
+import { accountOf, notYoursPage } from '../../src/service/pages/frame/account.ts'
+import type { Html } from '../../src/service/pages/frame/document.ts'
+import { tries } from '../support/depth.ts'
+
+const form = { action: '/here', token: 'token' }
+const atMs = Date.UTC(2026, 0, 15)
+const spending = { limits: {}, accountLimits: {}, availableCents: null } as never
+const user = (text: string) => ({ user: { name: text, email: text }, formToken: () => 'token' }) as unknown as SignedIn
+
+/** Every page that shows what somebody else wrote, with one text in each of its places. */
+const pages: Record<string, (text: string) => Html | string> = {
+  approval: (text) => approval(text, { kind: 'agent', name: text, owner: text }),
+  'payment to a claimant': (text) => approval(text, { kind: 'claimant', name: text }),
+  card: (text) => cardPage(cardWords(card(text)), form, true),
+  'card details': (text) =>
+    cardDetailsPage(cardWords(card(text)), { number: ['4242'], expires: '01 / 2030', cvv: '123' }, true),
+  checkout: (text) => checkoutPage(checkoutWords(checkout(text), atMs), { clientSecret: 'secret' }, true),
+  claim: (text) => claimPage({ sender: text, amountCents: 1, status: 'PENDING_CLAIM' }, true),
+  invitation: (text) => connectPage(connectWords(invitation(text, 'PENDING')), form, true),
+  'accepted invitation': (text) => connectPage(connectWords(invitation(text, 'ACCEPTED')), form, true),
+  'invitation link': (text) => linkPage(link(text, 'open'), '/here', true),
+  'joined invitation link': (text) => linkPage(link(text, 'joined'), '/here', true),
+  connections: (text) => {
+    const connection = { grantId: 'g', clientId: 'ocl_1', clientName: text, agentName: text, spending, permissions: [] }
+    const words = connectionWords({ ...connection, createdAtMs: atMs, lastUsedAtMs: null })
+    const connections = [{ ...words, formToken: 'token' }]
+    return connectionsPage({ connections, account: accountOf(user(text)), status: null, sandbox: true })
+  },
+  consent: (text) => {
+    const client = { id: 'ocl_1', name: text, uri: null, redirectUri: 'https://app.example/' }
+    const agent = { id: 'agt_1', name: text, description: text, lastActiveAtMs: null, spending }
+    const choice = { currentAgentId: null, mayCreate: true, actsAsUser: false, newAgentSpending: spending }
+    return consentPage({
+      words: consentWords({ uid: 'uid', client, scopes: [] }, { permissions: [], agents: [agent], ...choice }),
+      ...{ action: '/here', formToken: 'token', account: accountOf(user(text)), problem: null, sandbox: true },
+      entry: { agent: '', name: '', description: '' },
+    })
+  },
+  'device code': (text) => devicePages.confirmCode(form, { name: text }, 'ABCD-EFGH'),
+  'device done': (text) => devicePages.done({ name: text }),
+  'device failed': (text) => devicePages.failed({ code: 'invalid_request', description: text }),
+  'not yours': (text) => notYoursPage('There is nothing for you here.', user(text), '/here'),
+}
+
+function approval(text: string, payee: Payee): Html {
+  const review: ApprovalReview = {
+    ...{
+      id: 'apr_1',
+      status: 'denied',
+      amountCents: 1,
+      description: text,
+      denialReason: text,
+      reasons: [],
+      check: null,
+    },
+    ...{ payee, initiator: { kind: 'agent', agent: text, owner: text }, createdAtMs: atMs, resolvedAtMs: atMs },
+  }
+  const person = { ...form, user: accountOf(user(text)).user, reason: '' }
+  return approvalPage(approvalWords(review), { form: person, problem: null, wrongReason: false, sandbox: true })
+}
+
+const card = (text: string) => ({
+  state: 'ready' as const,
+  expiresAtMs: atMs,
+  card: {
+    id: 'crd_1',
+    status: 'active',
+    merchant: text,
+    maximumAmountCents: 1,
+    expiresAtMs: atMs,
+    agent: text,
+  } as const,
+})
+
+const checkout = (text: string) => ({
+  ...({
+    status: 'active',
+    merchant: text,
+    amount: 2000,
+    taxAmount: 0,
+    currency: 'USD',
+    expiresAt: '2026-01-16T12:00:00.000Z',
+  } as const),
+  terms: {
+    description: text,
+    every: { unit: 'month', count: 1 },
+    amount: 2000,
+    taxAmount: 0,
+    paymentCount: null,
+  } as never,
+  nextDueAt: null,
+})
+
+const invitation = (text: string, status: 'PENDING' | 'ACCEPTED') => ({
+  ...{ status, cancelReason: null, developer: text, agent: text, invited: text, message: text, permissions: [text] },
+  ...{ perTransactionCents: null, expiresAtMs: atMs, formToken: 'token' },
+})
+
+const link = (text: string, state: 'open' | 'joined') => ({
+  ...{ state, developer: text, expiresAtMs: atMs, formToken: 'token' },
+  agents: [{ agent: text, permissions: ['cards.read'], perTransactionCents: null }],
+})
+
+const nasty = [
+  '\u3164',
+  '\u2800',
+  '\u200b',
+  '\u202e',
+  '\u2066',
+  '\u2069',
+  '\u0301',
+  '\u{e0041}',
+  '\0',
+  '\ud800',
+  '\n',
+  ' ',
+]
+const foreign = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc
+    .array(fc.constantFrom(...nasty, 'a', '<b>', '&', '”', '日', '👩\u200d💻'), { maxLength: 60 })
+    .map((parts) => parts.join('')),
+)
+
+/** What a browser would show of it, its sentences' own isolates apart. */
+function textOf(document: string): string {
+  const text = document.replace(/<[^>]*>/g, '').replace(/&(\w+|#\d+);/g, '?')
+  return text.replace(/\u2068([^\u2068\u2069]*)\u2069/g, '$1')
+}
+
+const hidden = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2800]/u
+
+function expectShown(text: string): void {
+  expect(text.match(hidden)).toBeNull()
+  expect(text.match(/\p{M}{4}/u)).toBeNull()
+}
+
+describe.each(Object.entries(pages))('%s', (_, page) => {
+  test('hides nothing of a foreign text, and never shows a blank one', () => {
+    const property = fc.property(foreign, (text) => {
+      const document = String(page(text) as HtmlEscapedString)
+      expectShown(textOf(document))
+      expect(document).not.toMatch(/<(bdi|h1|h2|li|dd)>[\s\ufffd\p{M}]*<\/\1>/u)
+      expect(document).not.toContain('<b>')
+    })
+    fc.assert(property, { numRuns: tries(250) })
+  })
+})
+
+test('so do the messages of a host', () => {
+  const property = fc.property(foreign, (text) => {
+    for (const shown of [quoted(text), quotedWhole(text)]) {
+      expectShown(shown)
+      expect(shown).toMatch(/^“[^“”"]+”$/u)
+    }
+  })
+  fc.assert(property, { numRuns: tries(1000) })
+})
