@@ -1,6 +1,6 @@
+import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { AccessTokenRow } from './schema/credential-tables.ts'
 import type { GrantTokenRow } from './schema/oauth-schema.ts'
 import type { AgentRow, CredentialRow } from './schema/tables.ts'
 
@@ -29,11 +29,7 @@ const tokenByHash = prepared((db, by: { tokenHash: string }) =>
     .where('accessTokens.secretHash', '=', by.tokenHash),
 )
 
-export async function insertAccessToken(tx: Transaction, row: AccessTokenRow): Promise<void> {
-  await insert(tx, row)
-}
-
-const insert = prepared((db, row: AccessTokenRow) => db.insertInto('accessTokens').values(row))
+export const insertAccessToken = inserting('accessTokens')
 
 export async function findGrantToken(tx: Transaction, secretHash: string): Promise<GrantTokenRow | undefined> {
   return (await grantTokenByHash(tx, { secretHash })).rows[0]
@@ -43,9 +39,7 @@ const grantTokenByHash = prepared((db, by: { secretHash: string }) =>
   db.selectFrom('grantTokens').selectAll().where('secretHash', '=', by.secretHash),
 )
 
-export async function insertGrantToken(tx: Transaction, row: GrantTokenRow): Promise<void> {
-  await tx.db.insertInto('grantTokens').values(row).execute()
-}
+export const insertGrantToken = inserting('grantTokens')
 
 /** Forgets at most `limit` tokens of that kind that ended by then. */
 export async function purgeTokens(

@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
-import { StaleWriteError, type Transaction } from './engine/store.ts'
+import { mustChangeOne, type Transaction } from './engine/store.ts'
 import { rootKeys } from './root-keys.ts'
 import type { ActivityHeadRow } from './schema/activity-heads-schema.ts'
 import type { ActivityRow } from './schema/credential-tables.ts'
@@ -17,8 +17,7 @@ const last = prepared((db, by: { partyId: string }) =>
 
 /** @throws StaleWriteError when another row took its place in the chain since the head was read. */
 export async function insertActivity(tx: Transaction, row: ActivityRow): Promise<void> {
-  const { numAffectedRows } = await insert(tx, row)
-  if (numAffectedRows !== 1n) throw new StaleWriteError(`activity ${row.partyId}`)
+  mustChangeOne(await insert(tx, row), `activity ${row.partyId}`)
 }
 
 const insert = prepared((db, row: ActivityRow) =>

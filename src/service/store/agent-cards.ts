@@ -1,9 +1,10 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
-import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { inserting } from './engine/insert.ts'
+import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
-import { StaleWriteError, type Transaction } from './engine/store.ts'
+import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { AgentCardRow, Tables } from './schema/tables.ts'
-import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { heldBy, type ListScope } from './wallet-permissions.ts'
 
 /** Whose cards are meant: those on a party's wallets, for an agent only those issued to it. */
 export interface CardScope {
@@ -27,23 +28,11 @@ export async function listAgentCards(
 ): Promise<PageOf<AgentCardRow>> {
   let query = tx.db.selectFrom('agentCards').selectAll().where('partyId', '=', scope.partyId)
   if (scope.agentId !== null) query = query.where('agentId', '=', scope.agentId)
-  const { agentId, mustHold } = scope
-  if (agentId !== null && mustHold !== null) {
-    query = query.where('walletId', 'in', walletsHeld(tx.db, agentId, mustHold))
-  }
-  if (page.beforeId !== null) query = query.where('id', '<', page.beforeId)
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(rows, page.limit, (row) => row.id)
+  query = heldBy(query, scope)
+  return readPage(query, page)
 }
 
-export async function insertAgentCard(tx: Transaction, row: AgentCardRow): Promise<void> {
-  await insert(tx, row)
-}
-
-const insert = prepared((db, row: AgentCardRow) => db.insertInto('agentCards').values(row))
+export const insertAgentCard = inserting('agentCards')
 
 /**
  * Ends the unused cards of an agent whose right to pay ends: on one wallet, on the wallets of the parties that are its
@@ -72,8 +61,7 @@ export async function expireUnusedCards(
 /** Marks the card's one purchase as approved. */
 export async function markAgentCardUsed(tx: Transaction, card: AgentCardRow, nowMs: number): Promise<void> {
   const { id, version } = card
-  const { numAffectedRows } = await markUsed(tx, { id, version, nowMs, nextVersion: version + 1 })
-  if (numAffectedRows !== 1n) throw new StaleWriteError(`card ${card.id}`)
+  mustChangeOne(await markUsed(tx, { id, version, nowMs, nextVersion: version + 1 }), `card ${card.id}`)
 }
 
 const markUsed = prepared((db, card: { id: string; version: number; nowMs: number; nextVersion: number }) =>

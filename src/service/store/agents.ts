@@ -1,5 +1,5 @@
 import type { New } from './engine/insert.ts'
-import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/tables.ts'
@@ -35,12 +35,7 @@ export async function listAgents(
 ): Promise<PageOf<AgentRow>> {
   let query = tx.db.selectFrom('agents').selectAll().where('partyId', '=', scope.partyId)
   if (scope.status !== undefined) query = query.where('status', '=', scope.status)
-  if (page.beforeId !== null) query = query.where('id', '<', page.beforeId)
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(rows, page.limit, (row) => row.id)
+  return readPage(query, page)
 }
 
 /** Writes what changed. Last use is written on its own, so it is not among it. */

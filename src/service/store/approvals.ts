@@ -1,8 +1,9 @@
-import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { inserting } from './engine/insert.ts'
+import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
-import { StaleWriteError, type Transaction } from './engine/store.ts'
+import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { ApprovalRow } from './schema/payment-tables.ts'
-import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { heldBy, type ListScope } from './wallet-permissions.ts'
 
 export async function findApproval(tx: Transaction, partyId: string, id: string): Promise<ApprovalRow | undefined> {
   return (await approvalById(tx, { id, partyId })).rows[0]
@@ -41,28 +42,17 @@ const delegatedApproval = prepared((db, by: { id: string; agentPartyId: string }
 
 export async function listApprovals(
   tx: Transaction,
-  { partyId, agentId, mustHold }: ListScope,
+  scope: ListScope,
   status: ApprovalRow['status'] | undefined,
   page: PageRequest,
 ): Promise<PageOf<ApprovalRow>> {
-  let query = tx.db.selectFrom('approvals').selectAll().where('partyId', '=', partyId)
+  let query = tx.db.selectFrom('approvals').selectAll().where('partyId', '=', scope.partyId)
   if (status !== undefined) query = query.where('status', '=', status)
-  if (agentId !== null && mustHold !== null) {
-    query = query.where('walletId', 'in', walletsHeld(tx.db, agentId, mustHold))
-  }
-  if (page.beforeId !== null) query = query.where('id', '<', page.beforeId)
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(rows, page.limit, (row) => row.id)
+  query = heldBy(query, scope)
+  return readPage(query, page)
 }
 
-export async function insertApproval(tx: Transaction, row: ApprovalRow): Promise<void> {
-  await insert(tx, row)
-}
-
-const insert = prepared((db, row: ApprovalRow) => db.insertInto('approvals').values(row))
+export const insertApproval = inserting('approvals')
 
 interface Resolution {
   status: ApprovalRow['status']
@@ -75,8 +65,7 @@ export async function resolveApproval(tx: Transaction, before: ApprovalRow, to: 
   const { status, denialReason, nowMs } = to
   const change = { status, denialReason, updatedAtMs: nowMs, resolvedAtMs: nowMs }
   const { id, version } = before
-  const { numAffectedRows } = await update(tx, { ...change, id, version, next: version + 1 })
-  if (numAffectedRows !== 1n) throw new StaleWriteError(`approval ${id}`)
+  mustChangeOne(await update(tx, { ...change, id, version, next: version + 1 }), `approval ${id}`)
   return { ...before, ...change, version: version + 1 }
 }
 

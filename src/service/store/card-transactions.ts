@@ -1,11 +1,12 @@
 import type { Kysely } from 'kysely'
 import { type CardScope, cardIssuedTo } from './agent-cards.ts'
 import type { NextAt } from './clock.ts'
-import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { inserting } from './engine/insert.ts'
+import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
-import { StaleWriteError, type Transaction } from './engine/store.ts'
+import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { CardTransactionRow, CardTransactionStatus, Tables } from './schema/tables.ts'
-import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { heldBy, type ListScope } from './wallet-permissions.ts'
 
 export interface CardTransactionFilter {
   cardId?: string | undefined
@@ -38,25 +39,13 @@ export async function listCardTransactions(
   page: PageRequest,
 ): Promise<PageOf<CardTransactionRow>> {
   let query = inScope(tx.db, scope)
-  const { agentId, mustHold } = scope
-  if (agentId !== null && mustHold !== null) {
-    query = query.where('cardTransactions.walletId', 'in', walletsHeld(tx.db, agentId, mustHold))
-  }
+  query = heldBy(query, scope, 'cardTransactions.walletId')
   if (filter.cardId !== undefined) query = query.where('cardTransactions.cardId', '=', filter.cardId)
   if (filter.status !== undefined) query = query.where('cardTransactions.status', '=', filter.status)
-  if (page.beforeId !== null) query = query.where('cardTransactions.id', '<', page.beforeId)
-  const rows = await query
-    .orderBy('cardTransactions.id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(rows, page.limit, (row) => row.id)
+  return readPage(query, page, 'cardTransactions.id')
 }
 
-export async function insertCardTransaction(tx: Transaction, row: CardTransactionRow): Promise<void> {
-  await insert(tx, row)
-}
-
-const insert = prepared((db, row: CardTransactionRow) => db.insertInto('cardTransactions').values(row))
+export const insertCardTransaction = inserting('cardTransactions')
 
 /** Writes `after` over `before`, and gives it back as it now stands. */
 export async function replaceCardTransaction(
@@ -64,8 +53,10 @@ export async function replaceCardTransaction(
   before: CardTransactionRow,
   after: CardTransactionRow,
 ): Promise<CardTransactionRow> {
-  const { numAffectedRows } = await replace(tx, { ...after, version: before.version, nextVersion: before.version + 1 })
-  if (numAffectedRows !== 1n) throw new StaleWriteError(`card transaction ${before.id}`)
+  mustChangeOne(
+    await replace(tx, { ...after, version: before.version, nextVersion: before.version + 1 }),
+    `card transaction ${before.id}`,
+  )
   return { ...after, version: before.version + 1 }
 }
 

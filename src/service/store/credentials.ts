@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { New } from './engine/insert.ts'
-import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
-import { StaleWriteError, type Transaction } from './engine/store.ts'
+import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { AgentRow, CredentialRow, Tables } from './schema/tables.ts'
 
 type Kind = CredentialRow['kind']
@@ -41,12 +41,7 @@ export async function listKeys(tx: Transaction, scope: KeyScope, page: PageReque
     .where('kind', '=', scope.kind)
   if (scope.agentId !== undefined) query = query.where('agentId', '=', scope.agentId)
   if (scope.revoked !== undefined) query = query.where('revokedAtMs', scope.revoked ? 'is not' : 'is', null)
-  if (page.beforeId !== null) query = query.where('id', '<', page.beforeId)
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(rows, page.limit, (row) => row.id)
+  return readPage(query, page)
 }
 
 /** How a key ends: now, or by itself later. */
@@ -54,14 +49,14 @@ type Ending = Pick<CredentialRow, 'revokedAtMs' | 'revokedBy' | 'expiresAtMs'>
 
 /** @throws StaleWriteError when the key was ended otherwise since it was read. */
 export async function endKey(tx: Transaction, key: CredentialRow, ending: Ending): Promise<void> {
-  const { numUpdatedRows } = await tx.db
+  const result = await tx.db
     .updateTable('credentials')
     .set(ending)
     .where('id', '=', key.id)
     .where('revokedAtMs', key.revokedAtMs === null ? 'is' : '=', key.revokedAtMs)
     .where('expiresAtMs', key.expiresAtMs === null ? 'is' : '=', key.expiresAtMs)
-    .executeTakeFirst()
-  if (numUpdatedRows !== 1n) throw new StaleWriteError(`key ${key.id}`)
+    .executeTakeFirstOrThrow()
+  mustChangeOne(result, `key ${key.id}`)
 }
 
 /** Ends every key of an agent that still works. */

@@ -7,9 +7,10 @@ import {
   type Recipient,
 } from '../rules/customer-invitations.ts'
 import type { NextAt } from './clock.ts'
-import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { inserting } from './engine/insert.ts'
+import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
-import { StaleWriteError, type Transaction } from './engine/store.ts'
+import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { CustomerInvitationRow } from './schema/invitation-tables.ts'
 import type { Tables } from './schema/tables.ts'
 
@@ -27,11 +28,7 @@ export interface InvitationScope {
   agentId: string | null
 }
 
-export async function insertInvitation(tx: Transaction, row: CustomerInvitationRow): Promise<void> {
-  await insert(tx, row)
-}
-
-const insert = prepared((db, row: CustomerInvitationRow) => db.insertInto('customerInvitations').values(row))
+export const insertInvitation = inserting('customerInvitations')
 
 export async function findInvitation(
   tx: Transaction,
@@ -92,8 +89,7 @@ export async function changeInvitation<Row extends CustomerInvitationRow>(
     canceledByAgentId: canceled?.agentId ?? null,
     canceledInstanceId: canceled?.instanceId ?? null,
   }
-  const { numAffectedRows } = await update(tx, { ...rest, id, version, nextVersion: version + 1 })
-  if (numAffectedRows !== 1n) throw new StaleWriteError(`invitation ${id}`)
+  mustChangeOne(await update(tx, { ...rest, id, version, nextVersion: version + 1 }), `invitation ${id}`)
   return { ...before, ...rest, version: version + 1 }
 }
 
@@ -178,7 +174,7 @@ export async function listInvitations(
   if (filter.recipient !== undefined) {
     query = query.where('recipientType', '=', 'email').where('recipient', '=', filter.recipient)
   }
-  return newestFirst(query, page)
+  return readPage(query, page, 'customerInvitations.id')
 }
 
 /** The invitations for an agent that no grant came of, newest first. */
@@ -188,17 +184,7 @@ export async function listUnacceptedInvitations(
   page: PageRequest,
 ): Promise<PageOf<InvitationRecord>> {
   const query = records(tx.db).where('customerInvitations.agentId', '=', agentId)
-  return newestFirst(query.where('customerInvitations.status', '!=', 'ACCEPTED'), page)
-}
-
-async function newestFirst(query: ReturnType<typeof records>, page: PageRequest): Promise<PageOf<InvitationRecord>> {
-  const { beforeId, limit } = page
-  const before = beforeId === null ? query : query.where('customerInvitations.id', '<', beforeId)
-  const rows = await before
-    .orderBy('customerInvitations.id', 'desc')
-    .limit(limit + 1)
-    .execute()
-  return pageOf(rows, limit, (row) => row.id)
+  return readPage(query.where('customerInvitations.status', '!=', 'ACCEPTED'), page, 'customerInvitations.id')
 }
 
 /** The pending invitations of a recipient, the oldest first. */

@@ -1,6 +1,7 @@
 import { newId, type System } from '../../core/system.ts'
 import { expireUnusedCards } from './agent-cards.ts'
-import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { inserting } from './engine/insert.ts'
+import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { findParties } from './parties.ts'
@@ -88,13 +89,8 @@ export async function listAgentGrants(
   agentId: string,
   page: PageRequest,
 ): Promise<PageOf<AgentGrant>> {
-  let query = grants(tx, agentId)
-  if (page.beforeId !== null) query = query.where('delegations.id', '<', page.beforeId)
-  const rows = await query
-    .orderBy('delegations.id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(rows, page.limit, (row) => row.id)
+  const query = grants(tx, agentId)
+  return readPage(query, page, 'delegations.id')
 }
 
 export async function findAgentGrant(
@@ -150,9 +146,7 @@ const grantsOf = prepared((db, by: { partyId: string; customerPartyId: string })
     .where('status', '=', 'ACTIVE'),
 )
 
-export async function createDelegation(tx: Transaction, delegation: DelegationRow): Promise<void> {
-  await tx.db.insertInto('delegations').values(delegation).execute()
-}
+export const createDelegation = inserting('delegations')
 
 /** Whose customers are meant: a party's, for an agent only those that granted something to it. */
 export interface CustomerScope {
@@ -172,15 +166,10 @@ export async function listCustomers(
   scope: CustomerScope,
   page: PageRequest,
 ): Promise<PageOf<CustomerRecord>> {
-  let ids = delegationsInScope(tx, scope).select('customerPartyId').distinct()
-  if (page.beforeId !== null) ids = ids.where('customerPartyId', '<', page.beforeId)
-  const found = await ids
-    .orderBy('customerPartyId', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  const { rows, lastId } = pageOf(found, page.limit, (row) => row.customerPartyId)
+  const ids = delegationsInScope(tx, scope).select('customerPartyId as id').distinct()
+  const { rows, lastId } = await readPage(ids, page, 'customerPartyId')
   if (rows.length === 0) return { rows: [], lastId }
-  const customerIds = rows.map((row) => row.customerPartyId)
+  const customerIds = rows.map(({ id }) => id)
   return { rows: await customerRecords(tx, scope, customerIds), lastId }
 }
 

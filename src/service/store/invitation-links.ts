@@ -1,6 +1,7 @@
 import type { LinkStatus } from '../rules/invitation-links.ts'
-import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
-import { StaleWriteError, type Transaction } from './engine/store.ts'
+import { inserting } from './engine/insert.ts'
+import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
+import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { InvitationLinkRow } from './schema/invitation-links-schema.ts'
 
 /** A link with what it tells of who made it. */
@@ -8,9 +9,7 @@ export interface InvitationLinkRecord extends InvitationLinkRow {
   developerName: string
 }
 
-export async function insertLink(tx: Transaction, row: InvitationLinkRow): Promise<void> {
-  await tx.db.insertInto('invitationLinks').values(row).execute()
-}
+export const insertLink = inserting('invitationLinks')
 
 export async function findLink(tx: Transaction, partyId: string, id: string): Promise<InvitationLinkRow | undefined> {
   const links = tx.db.selectFrom('invitationLinks').selectAll()
@@ -36,12 +35,7 @@ export async function listLinks(
 ): Promise<PageOf<InvitationLinkRow>> {
   let query = tx.db.selectFrom('invitationLinks').selectAll().where('partyId', '=', scope.partyId)
   if (scope.status !== undefined) query = query.where('status', '=', scope.status)
-  if (page.beforeId !== null) query = query.where('id', '<', page.beforeId)
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(rows, page.limit, (row) => row.id)
+  return readPage(query, page)
 }
 
 export async function changeLinkStatus(
@@ -51,12 +45,12 @@ export async function changeLinkStatus(
   nowMs: number,
 ): Promise<InvitationLinkRow> {
   const change = { status, updatedAtMs: nowMs, version: before.version + 1 }
-  const { numUpdatedRows } = await tx.db
+  const result = await tx.db
     .updateTable('invitationLinks')
     .set(change)
     .where('id', '=', before.id)
     .where('version', '=', before.version)
-    .executeTakeFirst()
-  if (numUpdatedRows !== 1n) throw new StaleWriteError(`invitation link ${before.id}`)
+    .executeTakeFirstOrThrow()
+  mustChangeOne(result, `invitation link ${before.id}`)
   return { ...before, ...change }
 }

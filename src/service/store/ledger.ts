@@ -1,8 +1,8 @@
 import { newId, type System } from '../../core/system.ts'
 import { assertBalanced, type Posting } from '../rules/ledger.ts'
-import { prepared } from './engine/prepared.ts'
+import { inserting } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
-import type { LedgerEntryRow, WalletRow } from './schema/tables.ts'
+import type { WalletRow } from './schema/tables.ts'
 import { moveBalances } from './wallets.ts'
 
 /** A posting, when it takes effect, and the record that causes it. */
@@ -64,4 +64,4 @@ export async function postBetween(
   }
 }
 
-const insertEntry = prepared((db, row: LedgerEntryRow) => db.insertInto('ledgerEntries').values(row))
+const insertEntry = inserting('ledgerEntries')

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { newId, type System } from '../../core/system.ts'
+import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
 import type { McpEventRow, McpMailRow, McpSessionRow } from './schema/mcp-sessions-schema.ts'
@@ -213,9 +214,9 @@ const sessionByHash = prepared((db, by: { idHash: string }) =>
   db.selectFrom('mcpSessions').selectAll().where('idHash', '=', by.idHash),
 )
 
-const insertSession = prepared((db, row: McpSessionRow) => db.insertInto('mcpSessions').values(row))
+const insertSession = inserting('mcpSessions')
 
-const insertEvent = prepared((db, row: McpEventRow) => db.insertInto('mcpEvents').values(row))
+const insertEvent = inserting('mcpEvents')
 
 const eventsAfter = prepared((db, of: { idHash: string; streamId: string; after: number }) =>
   db

@@ -1,3 +1,4 @@
+import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { OAuthGrantRow } from './schema/oauth-schema.ts'
@@ -29,9 +30,7 @@ export function grantIsLive(grant: GrantWithAgent, realNowMs: number): boolean {
   )
 }
 
-export async function insertGrant(tx: Transaction, row: OAuthGrantRow): Promise<void> {
-  await tx.db.insertInto('oauthGrants').values(row).execute()
-}
+export const insertGrant = inserting('oauthGrants')
 
 /** Saves what changes while a grant lives. */
 export async function updateGrant(

@@ -1,10 +1,11 @@
 import type { Kysely } from 'kysely'
-import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { inserting } from './engine/insert.ts'
+import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
-import { StaleWriteError, type Transaction } from './engine/store.ts'
+import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { PaymentRow } from './schema/payment-tables.ts'
 import type { Tables } from './schema/tables.ts'
-import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { heldBy, type ListScope } from './wallet-permissions.ts'
 
 /** A payment or transfer by its id alone: who may see it is for the caller to decide. */
 export async function findPaymentOfAnyParty(tx: Transaction, id: string): Promise<PaymentRow | undefined> {
@@ -35,26 +36,15 @@ export function listTransfers(tx: Transaction, scope: ListScope, page: PageReque
 async function listOfKinds(
   tx: Transaction,
   kinds: PaymentRow['kind'][],
-  { partyId, agentId, mustHold }: ListScope,
+  scope: ListScope,
   page: PageRequest,
 ): Promise<PageOf<PaymentRow>> {
-  let query = tx.db.selectFrom('payments').selectAll().where('partyId', '=', partyId).where('kind', 'in', kinds)
-  if (agentId !== null && mustHold !== null) {
-    query = query.where('walletId', 'in', walletsHeld(tx.db, agentId, mustHold))
-  }
-  if (page.beforeId !== null) query = query.where('id', '<', page.beforeId)
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(rows, page.limit, (row) => row.id)
+  let query = tx.db.selectFrom('payments').selectAll().where('partyId', '=', scope.partyId).where('kind', 'in', kinds)
+  query = heldBy(query, scope)
+  return readPage(query, page)
 }
 
-export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<void> {
-  await insert(tx, row)
-}
-
-const insert = prepared((db, row: PaymentRow) => db.insertInto('payments').values(row))
+export const insertPayment = inserting('payments')
 
 type PaymentChange = Pick<
   PaymentRow,
@@ -66,8 +56,10 @@ export async function replacePayment(tx: Transaction, before: PaymentRow, after:
   const { status, heldCents, recipientPartyId, recipientAgentId, transactionId, updatedAtMs } = after
   const change = { status, heldCents, recipientPartyId, recipientAgentId, transactionId, updatedAtMs }
   const version = before.version + 1
-  const { numAffectedRows } = await update(tx, { ...change, id: before.id, version: before.version, next: version })
-  if (numAffectedRows !== 1n) throw new StaleWriteError(`payment ${before.id}`)
+  mustChangeOne(
+    await update(tx, { ...change, id: before.id, version: before.version, next: version }),
+    `payment ${before.id}`,
+  )
   return { ...after, version }
 }
 

@@ -3,14 +3,15 @@ import { subscriptionPaid } from '../rules/ledger.ts'
 import type { Terms } from '../rules/subscription-terms.ts'
 import { type Billed, type Billing, nextEventAtMs } from '../rules/subscriptions.ts'
 import type { NextAt } from './clock.ts'
-import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { inserting } from './engine/insert.ts'
+import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
-import { StaleWriteError, type Transaction } from './engine/store.ts'
+import { mustChangeOne, type Transaction } from './engine/store.ts'
 import { postAll } from './ledger.ts'
 import type { SubscriptionRow } from './schema/tables.ts'
 import { chargeKey, insertCharge } from './subscription-payments.ts'
 import { insertTransaction } from './transactions.ts'
-import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { heldBy, type ListScope } from './wallet-permissions.ts'
 import { findWallet } from './wallets.ts'
 
 /** A subscription as it is kept, its terms and billing parsed. */
@@ -54,27 +55,22 @@ const subscriptionById = prepared((db, by: { id: string }) =>
 
 export async function listSubscriptions(
   tx: Transaction,
-  { partyId, agentId, mustHold }: ListScope,
+  scope: ListScope,
   status: SubscriptionRow['status'] | undefined,
   page: PageRequest,
 ): Promise<PageOf<SubscriptionRecord>> {
-  let query = tx.db.selectFrom('subscriptions').selectAll().where('partyId', '=', partyId)
-  if (agentId !== null && mustHold !== null)
-    query = query.where('walletId', 'in', walletsHeld(tx.db, agentId, mustHold))
+  let query = tx.db.selectFrom('subscriptions').selectAll().where('partyId', '=', scope.partyId)
+  query = heldBy(query, scope)
   if (status !== undefined) query = query.where('status', '=', status)
-  if (page.beforeId !== null) query = query.where('id', '<', page.beforeId)
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(rows.map(parse), page.limit, (row) => row.id)
+  const { rows, lastId } = await readPage(query, page)
+  return { rows: rows.map(parse), lastId }
 }
 
 export async function insertSubscription(tx: Transaction, record: SubscriptionRecord): Promise<void> {
   await insert(tx, { ...record, terms: JSON.stringify(record.terms), billing: JSON.stringify(record.billing) })
 }
 
-const insert = prepared((db, row: SubscriptionRow) => db.insertInto('subscriptions').values(row))
+const insert = inserting('subscriptions')
 
 /** When something happens next to a subscription by itself. */
 export const nextSubscriptionEvent: NextAt = (db) =>
@@ -148,8 +144,7 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
     nextEventAtMs: nextEventAtMs(terms, billing),
     updatedAtMs: billing.updatedAtMs,
   }
-  const { numAffectedRows } = await update(tx, { ...row, id, version, nextVersion: version + 1 })
-  if (numAffectedRows !== 1n) throw new StaleWriteError(`subscription ${id}`)
+  mustChangeOne(await update(tx, { ...row, id, version, nextVersion: version + 1 }), `subscription ${id}`)
   for (const { paymentNumber, amount, taxAmount, atMs } of charges) {
     await insertCharge(tx, {
       subscriptionId: id,

@@ -1,8 +1,9 @@
-import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { inserting } from './engine/insert.ts'
+import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { TransactionRow } from './schema/payment-tables.ts'
-import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { heldBy, type ListScope } from './wallet-permissions.ts'
 
 export interface TransactionFilter {
   type: 'payment' | 'transfer' | 'all'
@@ -11,11 +12,7 @@ export interface TransactionFilter {
   delegated: boolean | undefined
 }
 
-export async function insertTransaction(tx: Transaction, row: TransactionRow): Promise<void> {
-  await insert(tx, row)
-}
-
-const insert = prepared((db, row: TransactionRow) => db.insertInto('transactions').values(row))
+export const insertTransaction = inserting('transactions')
 
 /** One movement of money that the party is on a side of. */
 export async function findTransaction(
@@ -38,36 +35,25 @@ export async function listTransactions(
   filter: TransactionFilter,
   page: PageRequest,
 ): Promise<PageOf<TransactionRow>> {
-  const sent = await side(tx, 'source', scope, filter, page)
-  const received = await side(tx, 'destination', scope, filter, page)
-  const rows = [...sent, ...received].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, page.limit + 1)
+  const more = { ...page, limit: page.limit + 1 }
+  const sent = await readPage(side(tx, 'source', scope, filter), more)
+  const received = await readPage(side(tx, 'destination', scope, filter), more)
+  const rows = [...sent.rows, ...received.rows].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, more.limit)
   return pageOf(rows, page.limit, (row) => row.id)
 }
 
 /** Each side by its own index; a page of both is at the front of the two together. */
-async function side(
-  tx: Transaction,
-  own: 'source' | 'destination',
-  { partyId, agentId, mustHold }: ListScope,
-  filter: TransactionFilter,
-  page: PageRequest,
-): Promise<TransactionRow[]> {
+function side(tx: Transaction, own: 'source' | 'destination', scope: ListScope, filter: TransactionFilter) {
   const other = own === 'source' ? 'destination' : 'source'
-  let query = tx.db.selectFrom('transactions').selectAll().where(`${own}PartyId`, '=', partyId)
+  let query = tx.db.selectFrom('transactions').selectAll().where(`${own}PartyId`, '=', scope.partyId)
   if (filter.type !== 'all') query = query.where('transactionType', '=', filter.type)
   if (filter.counterpartyPartyId !== undefined) {
     query = query.where(`${other}PartyId`, '=', filter.counterpartyPartyId)
   }
   if (filter.walletId !== undefined) query = query.where(`${own}WalletId`, '=', filter.walletId)
   if (filter.delegated !== undefined) query = query.where('delegated', '=', filter.delegated ? 1 : 0)
-  if (agentId !== null && mustHold !== null) {
-    query = query.where(`${own}WalletId`, 'in', walletsHeld(tx.db, agentId, mustHold))
-  }
-  if (page.beforeId !== null) query = query.where('id', '<', page.beforeId)
+  query = heldBy(query, scope, `${own}WalletId`)
   return query
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
 }
 
 /** By which transaction the money of each payment arrived. */

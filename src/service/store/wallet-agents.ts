@@ -1,5 +1,5 @@
 import { expireUnusedCards } from './agent-cards.ts'
-import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import type { Transaction } from './engine/store.ts'
 import type { AgentRow, WalletAgentRow } from './schema/tables.ts'
 import { grantOnWallet, revokeOnWallet } from './wallet-permissions.ts'
@@ -53,13 +53,8 @@ export async function listAttachedAgents(
   walletId: string,
   page: PageRequest,
 ): Promise<PageOf<AttachedAgent>> {
-  let query = attachedTo(tx, walletId)
-  if (page.beforeId !== null) query = query.where('agents.id', '<', page.beforeId)
-  const rows = await query
-    .orderBy('agents.id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(rows, page.limit, (row) => row.id)
+  const query = attachedTo(tx, walletId)
+  return readPage(query, page, 'agents.id')
 }
 
 function attachedTo(tx: Transaction, walletId: string) {

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { expressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { Tables } from './schema/tables.ts'
@@ -29,13 +29,19 @@ const held = prepared((db, by: { agentId: string; walletId: string; permission: 
     .where('permission', '=', by.permission),
 )
 
-/** The wallets on which an agent holds a permission, for the narrowing of a list. */
-export function walletsHeld(db: Kysely<Tables>, agentId: string, permission: string) {
-  return db
+/** Narrows a list to what its scope may see. `walletColumn` names the wallet of a row. */
+export function heldBy<Table extends keyof Tables, Row>(
+  query: SelectQueryBuilder<Tables, Table, Row>,
+  { agentId, mustHold }: ListScope,
+  walletColumn = 'walletId',
+): SelectQueryBuilder<Tables, Table, Row> {
+  if (agentId === null || mustHold === null) return query
+  const held = expressionBuilder<Tables>()
     .selectFrom('walletPermissions')
     .select('walletPermissions.walletId')
     .where('walletPermissions.agentId', '=', agentId)
-    .where('walletPermissions.permission', '=', permission)
+    .where('walletPermissions.permission', '=', mustHold)
+  return query.where(sql.ref<string>(walletColumn), 'in', held)
 }
 
 /** Gives an agent permissions on a wallet. */

@@ -1,7 +1,8 @@
 import { balanceChange, type Posting } from '../rules/ledger.ts'
-import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { inserting } from './engine/insert.ts'
+import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
-import { StaleWriteError, type Transaction } from './engine/store.ts'
+import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { WalletRow } from './schema/tables.ts'
 
 export async function findWallet(tx: Transaction, partyId: string, id: string): Promise<WalletRow | undefined> {
@@ -13,13 +14,8 @@ const walletById = prepared((db, by: { id: string; partyId: string }) =>
 )
 
 export async function listWallets(tx: Transaction, partyId: string, page: PageRequest): Promise<PageOf<WalletRow>> {
-  let query = tx.db.selectFrom('wallets').selectAll().where('partyId', '=', partyId)
-  if (page.beforeId !== null) query = query.where('id', '<', page.beforeId)
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(rows, page.limit, (row) => row.id)
+  const query = tx.db.selectFrom('wallets').selectAll().where('partyId', '=', partyId)
+  return readPage(query, page)
 }
 
 /** The wallet a party pays from unless it says otherwise. */
@@ -45,9 +41,7 @@ const defaultOfAgent = prepared((db, by: { agentId: string }) =>
     .where('walletAgents.isDefault', '=', 1),
 )
 
-export async function insertWallet(tx: Transaction, wallet: WalletRow): Promise<void> {
-  await tx.db.insertInto('wallets').values(wallet).execute()
-}
+export const insertWallet = inserting('wallets')
 
 type WalletChange = Partial<Pick<WalletRow, 'status' | 'isDefault' | 'displayName' | 'description' | 'tags'>>
 
@@ -56,8 +50,8 @@ export async function updateWallet(tx: Transaction, before: WalletRow, change: W
   const { id, version } = before
   const after = { ...change, version: version + 1 }
   const update = tx.db.updateTable('wallets').set(after).where('id', '=', id).where('version', '=', version)
-  const { numUpdatedRows } = await update.executeTakeFirstOrThrow()
-  if (numUpdatedRows !== 1n) throw new StaleWriteError(`wallet ${id}`)
+  const result = await update.executeTakeFirstOrThrow()
+  mustChangeOne(result, `wallet ${id}`)
   return { ...before, ...after }
 }
 
@@ -70,8 +64,7 @@ export async function moveBalances(tx: Transaction, wallet: WalletRow, postings:
     after.heldCents += change.heldCents
   }
   const { id, version } = wallet
-  const { numAffectedRows } = await setBalances(tx, { id, version, nextVersion: version + 1, ...after })
-  if (numAffectedRows !== 1n) throw new StaleWriteError(`wallet ${id}`)
+  mustChangeOne(await setBalances(tx, { id, version, nextVersion: version + 1, ...after }), `wallet ${id}`)
 }
 
 interface Balances {

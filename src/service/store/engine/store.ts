@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, QueryResult, UpdateResult } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 import type { RealClock } from './real-clock.ts'
 import type { Wrapping } from './wrapping.ts'
@@ -52,6 +52,12 @@ export class StaleWriteError extends Error {
     super(`${what} was changed by another transaction.`)
     this.name = 'StaleWriteError'
   }
+}
+
+/** @throws StaleWriteError where a compare-and-set did not change its one row. */
+export function mustChangeOne(result: QueryResult<unknown> | UpdateResult, what: string): void {
+  const changed = 'rows' in result ? result.numAffectedRows : result.numUpdatedRows
+  if (changed !== 1n) throw new StaleWriteError(what)
 }
 
 /** The database is locked, full, unreachable or too contended: the transaction had no effect and may be tried later. */
