@@ -57,7 +57,9 @@ async function toolCaller({ service, key }: Sandbox) {
   const { fetch } = service
   const baseUrl = 'http://sandbox.invalid'
   const client = createClient({ baseUrl, fetch, credential: () => key, instanceId: 'bench', system: realSystem })
-  const server = createMcpServer({ client: async () => client, environment: 'sandbox', version: '1', log: console })
+  const confirm = { mode: 'production', aboveCents: 10_000 } as const
+  const settings = { environment: 'sandbox', cardDetails: 'reveal', confirm } as const
+  const server = createMcpServer({ ...settings, client: async () => client, version: '1', log: console })
   const waiting = new Map<unknown, (answer: object) => void>()
   type Transport = Parameters<typeof server.connect>[0]
   const transport: Transport = {

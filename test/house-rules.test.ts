@@ -66,6 +66,24 @@ const mayImport: Record<Group, readonly Group[]> = {
   cli: groups.map(([group]) => group),
 }
 
+/** What a room of the MCP server may import of the others: arrows run down this table only. */
+const mcpRooms: Readonly<Record<string, readonly string[]>> = {
+  server: ['tools', 'people', 'resources', 'prompts', 'instructions', 'answers', 'dependencies'],
+  http: ['resources'],
+  stdio: ['lines'],
+  tools: ['people', 'resources', 'answers', 'dependencies'],
+  people: ['resources', 'answers', 'dependencies'],
+  resources: ['prompts', 'answers', 'dependencies'],
+  prompts: ['answers', 'dependencies'],
+  instructions: ['dependencies'],
+  answers: [],
+  dependencies: [],
+  lines: [],
+  ui: [],
+}
+
+const mcpRoomOf = (path: string) => /^src\/mcp\/([\w-]+)/.exec(path)?.[1]
+
 const rules: readonly Rule[] = [
   {
     name: 'imports go one way: core, tools, then client, openapi, mcp and service, then commands and cli',
@@ -121,6 +139,19 @@ const rules: readonly Rule[] = [
       text: "import { findParty } from '../../store/parties.ts'",
     },
     good: { path: 'src/service/pages/connect/link.ts', text: "import { findParty } from '../../store/parties.ts'" },
+  },
+  {
+    name: 'a room of the MCP server imports the rooms below it only',
+    covers: (path) => path.startsWith('src/mcp/') && path.endsWith('.ts'),
+    faults: (text, path) => {
+      const room = mcpRoomOf(path) ?? ''
+      const below = [room, ...(mcpRooms[room] ?? [])]
+      return importsOf(text, path)
+        .filter(({ file }) => file?.startsWith('src/mcp/') && !below.includes(mcpRoomOf(file) ?? ''))
+        .map(({ file }) => `imports ${file}`)
+    },
+    bad: { path: 'src/mcp/people/card.ts', text: "import { callTool } from '../tools/call.ts'" },
+    good: { path: 'src/mcp/tools/call.ts', text: "import { decide } from '../people/decide.ts'" },
   },
   {
     name: 'only the store imports a database',

@@ -4,7 +4,7 @@ import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { keepNewest } from '../core/bounded-map.ts'
 import type { OperationDefinition } from '../core/operation.ts'
-import { defaultOAuthScopes, permissions, scopesAllow, withIncluded } from '../core/permissions.ts'
+import { type Authority, allows, defaultOAuthScopes, permissions, withIncluded } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
 import { createMcpEndpoint, type McpEndpoint } from '../mcp/http/endpoint.ts'
 import type { HostContext, Principal } from '../mcp/http/host-context.ts'
@@ -12,7 +12,6 @@ import { isSecretMessage } from '../mcp/http/secret-messages.ts'
 import { createMcpServer } from '../mcp/server.ts'
 import { appViews } from '../mcp/ui/apps.ts'
 import { isAllowedOrigin } from '../service/listen.ts'
-import type { Actor } from '../service/request/actor.ts'
 import { counted } from '../service/request/incoming.ts'
 import type { Service } from '../service/service.ts'
 import type { Store } from '../service/store/engine/store.ts'
@@ -31,9 +30,9 @@ export interface McpOverHttp {
   log: Logger
 }
 
-/** A principal with what its credential allows. */
+/** A principal with what its credential is limited to. */
 interface Caller extends Principal {
-  allows(operation: Pick<OperationDefinition, 'permission'>): boolean
+  authority: Authority
 }
 
 /** The MCP endpoint of `serve`: a resource server that the service authorizes for, and a client of its API. */
@@ -66,7 +65,7 @@ export async function mcpOverHttp({
       scopes: allowed,
       clientId: grant?.clientId,
       credential,
-      allows: allowed === undefined ? allowsOfKey(actor) : ({ permission }) => scopesAllow(allowed, permission),
+      authority: actor,
     }
   }
 
@@ -102,7 +101,7 @@ export async function mcpOverHttp({
       toolsets: connection.toolsets ?? toolsets,
       readOnly: connection.readOnly || readOnly,
       actor,
-      allows: (operation) => caller().allows(operation),
+      allows: ({ permission }) => allows(caller().authority, permission),
       instanceId,
       confirm: { mode: confirm, aboveCents: confirmAbove },
       cardDetails,
@@ -137,14 +136,6 @@ export async function mcpOverHttp({
   })
   return endpoint
 }
-
-function allowsOfKey({ actorType, scopes }: Actor): Caller['allows'] {
-  if (actorType !== 'party') return allowsAll
-  const held: readonly (string | null)[] = scopes
-  return ({ permission }) => ['any', ...held].includes(permissions[permission].apiKeyScope)
-}
-
-const allowsAll = () => true
 
 /** Credentials of which the last known scopes are kept. */
 const mostNoted = 10_000

@@ -1,5 +1,6 @@
-import { type Environment, toolsets } from '../core/operation.ts'
+import type { Environment } from '../core/operation.ts'
 import {
+  acceptedToolsets,
   keyPattern,
   oneOf,
   originOf,
@@ -124,7 +125,7 @@ const table = {
   toolsets: {
     placeholder: 'list',
     meaning: 'Which tools the MCP server offers',
-    accepts: `a comma list of ${toolsets.join(', ')}, or all`,
+    accepts: acceptedToolsets,
     default: { text: 'default' },
     readBy: ['stdio', 'serve'],
     parse: parseToolsets,

@@ -1,5 +1,6 @@
 import { show } from '../core/errors.ts'
 import { isAddressRange } from '../core/ip-addresses.ts'
+import { isLoopbackHost } from '../core/loopback.ts'
 import { type Environment, environmentSegments, type Toolset, toolsets } from '../core/operation.ts'
 
 export const keyPattern = /^(sk|ak)_ntl_(sandbox|prod)_[A-Za-z0-9_-]{16,}$/
@@ -14,8 +15,7 @@ export function parseBaseUrl(text: string): string | undefined {
   if (/[\s?#\p{Cc}]/u.test(text)) return undefined
   const url = URL.parse(text)
   if (url === null || url.username !== '' || url.password !== '') return undefined
-  const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback)) return undefined
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackHost(url.hostname))) return undefined
   return url.href.replace(/\/+$/, '')
 }
 
@@ -73,6 +73,8 @@ export function describeText(text: string, secret: boolean): string {
   if (secret) return `a value of ${text.length} characters (not shown)`
   return show(text.replace(/\/\/.*@/s, '//[masked]@').replace(/\?.*$/s, '?[masked]'))
 }
+
+export const acceptedToolsets = `a comma list of ${toolsets.join(', ')}, or all`
 
 export function parseToolsets(text: string): readonly Toolset[] | undefined {
   const words = text.split(',').map((word) => word.trim())

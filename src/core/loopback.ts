@@ -1,7 +1,10 @@
-/** The names and addresses of the machine itself, as they stand in an address. */
-export const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
+/** Whether a host, as a URL has it, is the machine that it is opened on. */
+export function isLoopbackHost(host: string): boolean {
+  // RFC 6761 section 6.3, RFC 1122 section 3.2.1.3 (all of 127.0.0.0/8) and RFC 4291 section 2.5.3.
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)
+}
 
 /** Whether an address is of the machine that it is opened on. */
 export function isLoopback(address: string): boolean {
-  return loopbackNames.includes(URL.parse(address)?.hostname ?? '')
+  return isLoopbackHost(URL.parse(address)?.hostname ?? '')
 }

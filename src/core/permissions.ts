@@ -211,3 +211,27 @@ export function scopesAllow(granted: readonly string[], permission: Permission):
   const needed: string | null = permissions[permission].oauthScope
   return needed === 'any' || (needed !== null && withIncluded(granted).includes(needed))
 }
+
+/** What a credential acts as, and what it is limited to. */
+export interface Authority {
+  actorType: 'user' | 'party' | 'agent'
+  /** An API key's scopes; undefined: any, where only the key is known and not what it may. */
+  scopes: readonly string[] | undefined
+  /** What a user allowed the application that calls; null for keys. */
+  grant: { scopes: readonly string[] } | null
+}
+
+/** Whether the credential may do, somewhere, what the permission is for. Wallets and customers may ask for more. */
+export function allows(authority: Authority, permission: Permission): boolean {
+  return refusalOf(authority, permission) === undefined
+}
+
+/** What stands against it: the grant, the policy of agents, that only agents may, or the scopes of the key. */
+export function refusalOf({ actorType, scopes, grant }: Authority, permission: Permission) {
+  const { agent, apiKeyScope }: PermissionRule = permissions[permission]
+  if (grant !== null && !scopesAllow(grant.scopes, permission)) return 'grant'
+  if (actorType === 'agent') return agent ? undefined : 'policy'
+  if (apiKeyScope === null) return 'agentsOnly'
+  const isScoped = actorType === 'party' && apiKeyScope !== 'any' && scopes !== undefined
+  return isScoped && !scopes.includes(apiKeyScope) ? 'scope' : undefined
+}

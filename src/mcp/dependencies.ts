@@ -1,7 +1,7 @@
 import type { Resource, Server, ServerContext } from '@modelcontextprotocol/server'
 import type { Client, Log } from '../client/client.ts'
 import type { Environment, OperationDefinition, Toolset } from '../core/operation.ts'
-import { permissions } from '../core/permissions.ts'
+import { type Authority, allows as isAllowed } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
 
 /** Which operations are offered as tools, and how. */
@@ -10,13 +10,13 @@ export interface ToolChoice {
   /** All of them when it is left out. */
   toolsets?: readonly Toolset[] | undefined
   /** Whom the credential acts as, where that is known: tools that its policy never allows are not offered. */
-  actor?: 'agent' | 'party' | 'user' | undefined
+  actor?: Authority['actorType'] | undefined
   /** Offers no tool that changes anything. */
   readOnly?: boolean | undefined
   /** What the credential allows besides (the scopes of a token); asked anew for each list and call. */
   allows?: ((operation: Pick<OperationDefinition, 'permission'>) => boolean) | undefined
-  /** Whether card numbers are answered, or shown to the person only. `reveal` when it is left out. */
-  cardDetails?: 'reveal' | 'masked' | undefined
+  /** Whether card numbers are answered, or shown to the person only. */
+  cardDetails: 'reveal' | 'masked'
 }
 
 export interface McpServerOptions extends ToolChoice {
@@ -27,8 +27,7 @@ export interface McpServerOptions extends ToolChoice {
   log: Log
   /** X-Instance-ID of this connection, whose activity is a resource; undefined: that one is not listed. */
   instanceId?: string | undefined
-  /** When a person is asked before a call is carried out; undefined: in production, above USD 100.00. */
-  confirm?: ConfirmSettings | undefined
+  confirm: ConfirmSettings
   /** Where people find the hosted pages and the dashboard; undefined: not known. */
   publicUrl?: string | undefined
   /**
@@ -76,7 +75,6 @@ export const longestAddress = 4_096
 /** What the requests of one connection are answered with. */
 export interface Dependencies extends McpServerOptions {
   server: Server
-  confirm: ConfirmSettings
   system: Pick<System, 'randomBytes' | 'sleep' | 'now'>
   ways: Ways
   seal: RequestStates
@@ -116,12 +114,9 @@ export function isChosen(
 export const onlyReads = ({ effect, reveals }: Pick<OperationDefinition, 'effect' | 'reveals'>) =>
   effect === 'read' && reveals !== true
 
-/** Whether the policy of such a credential can allow it; an API key may have any scopes, which are not known here. */
+/** Whether such a credential can ever be allowed it: which scopes an API key has is not known here. */
 function mayEver({ permission }: Offerable, actor: ToolChoice['actor']): boolean {
-  const { agent, apiKeyScope } = permissions[permission]
-  if (actor === undefined) return true
-  // A user may do all that is not for agents only.
-  return actor === 'agent' ? agent : apiKeyScope !== null
+  return actor === undefined || isAllowed({ actorType: actor, scopes: undefined, grant: null }, permission)
 }
 
 /** Whether anything asks a person in this environment. */

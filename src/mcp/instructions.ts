@@ -9,7 +9,7 @@ export function instructionsFor(choice: ToolChoice, asks: boolean): string {
   const offered = new Set(
     named.filter(([, tool]) => mayCall(choice, tool) && isChosen(choice, tool)).map(([name]) => name),
   )
-  const { environment, readOnly = false, cardDetails = 'reveal' } = choice
+  const { environment, readOnly = false, cardDetails } = choice
   const lines = [
     readOnly ? 'This connection only reads.' : buying(offered, cardDetails),
     readOnly ? 'Amounts are integer cents.' : amounts,

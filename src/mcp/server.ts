@@ -11,8 +11,6 @@ import {
 } from './dependencies.ts'
 import { instructionsFor } from './instructions.ts'
 
-const confirmByDefault = { mode: 'production', aboveCents: 10_000 } as const
-
 import { createRequestStates } from './people/request-states.ts'
 import { serverIcons } from './tools/icons.ts'
 
@@ -37,13 +35,12 @@ const capabilities = Object.freeze({
  */
 export function createMcpServer(options: McpServerOptions): Server {
   const { system = realSystem, stateSecrets, principal, version, environment } = options
-  const { confirm = confirmByDefault, cardDetails = environment === 'production' ? 'masked' : 'reveal' } = options
   const seal = createRequestStates({ secrets: stateSecrets, principal, system })
   const server = new IdentifiedServer(
     { name: 'payments-mcp', title: 'Payments', version, icons: serverIcons },
     {
       capabilities,
-      instructions: instructionsFor({ ...options, cardDetails }, asksPeople(confirm, environment)),
+      instructions: instructionsFor(options, asksPeople(options.confirm, environment)),
       requestState: seal,
     },
   )
@@ -52,8 +49,6 @@ export function createMcpServer(options: McpServerOptions): Server {
     ...options,
     server,
     system,
-    confirm,
-    cardDetails,
     seal,
     ways,
     subscribed: undefined,

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import type { Logger } from '../config/log.ts'
 import { Failure } from '../core/errors.ts'
-import { isLoopback, loopbackNames } from '../core/loopback.ts'
+import { isLoopback, isLoopbackHost } from '../core/loopback.ts'
 import { deadline, newId, type System } from '../core/system.ts'
 import { type Caller, clientAddress } from './request/client-address.ts'
 import { answerEarly } from './request/early-answers.ts'
@@ -147,7 +147,7 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, allowedOrigins = [
 
 function isOwnName(name: string, boundHost: string): boolean {
   const bound = boundHost.includes(':') ? `[${boundHost}]` : boundHost.toLowerCase()
-  if (loopbackNames.includes(name) || name === bound) return true
+  if (isLoopbackHost(name) || name === bound) return true
   // Bound to every address: any of them may stand in Host, but no name, for only names can be rebound.
   return (bound === '0.0.0.0' || bound === '[::]') && (/^\d+\.\d+\.\d+\.\d+$/.test(name) || name.startsWith('['))
 }

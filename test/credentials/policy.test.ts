@@ -33,9 +33,7 @@ test('the operations on agents and keys are these', () => {
 
 test('an agent key is offered no tool that its policy never allows, nor an API key one for agents', () => {
   const names = (actor?: 'agent' | 'party') =>
-    toolList(actor === undefined ? { environment: 'sandbox' } : { environment: 'sandbox', actor }).map(
-      ({ name }) => name,
-    )
+    toolList({ environment: 'sandbox', cardDetails: 'reveal', actor }).map(({ name }) => name)
   const operations = Object.values<OperationDefinition>(catalogue)
   expect(names()).toHaveLength(operations.length)
   const barred = operations.filter(({ permission }) => !permissions[permission].agent).map(({ name }) => name)

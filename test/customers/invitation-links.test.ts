@@ -164,7 +164,7 @@ describe.each(databases)('invitation links on $name', (database) => {
     expectRefusal(await create({}, { key: world.agentKey }), 'forbidden')
     for (const rest of ['', `/${id}`]) expectRefusal(await get(rest, world.agentKey), 'forbidden')
     expectRefusal(await revoke(id, world.agentKey), 'forbidden')
-    const names = toolList({ environment: 'sandbox', actor: 'agent' }).map(({ name }) => name)
+    const names = toolList({ cardDetails: 'reveal', environment: 'sandbox', actor: 'agent' }).map(({ name }) => name)
     expect(names.filter((name) => name.includes('invitation_link'))).toEqual([])
   })
 

@@ -8,6 +8,7 @@ import { createMcpServer } from '../../src/mcp/server.ts'
 import { appResources, toolUiMeta } from '../../src/mcp/ui/apps.ts'
 import type { ToolResult } from '../mcp/hosts.ts'
 import type { TestBrowser } from '../pages/browser.ts'
+import { defaultSettings } from '../support/default-settings.ts'
 import type { World } from '../support/world.ts'
 
 /** What a host lets a view load by default: nothing but what stands in its document. */
@@ -146,7 +147,7 @@ function appServer(world: World, { key = world.agentKey, environment = 'sandbox'
   })
   return createMcpServer({
     client: async () => client,
-    environment,
+    ...defaultSettings(environment),
     version: '1',
     log,
     system: world.system,

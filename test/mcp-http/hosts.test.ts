@@ -3,6 +3,7 @@ import { createClient } from '../../src/client/client.ts'
 import { actorOf, createMcpServer } from '../../src/mcp/server.ts'
 import { hosts } from '../mcp/hosts.ts'
 import { sqlite } from '../support/databases.ts'
+import { defaultSettings } from '../support/default-settings.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { createHosting, type Hosting, transportTo } from './hosting.ts'
 import { cancelled, gate } from './test-server.ts'
@@ -25,7 +26,7 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
           log,
         })
         const actor = actorOf(principal().credential)
-        const choice = { environment: 'sandbox', toolsets, readOnly, actor } as const
+        const choice = { ...defaultSettings('sandbox'), toolsets, readOnly, actor } as const
         return createMcpServer({ ...choice, client: async () => client, instanceId, version: '1', log })
       },
     })

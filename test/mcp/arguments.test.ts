@@ -164,7 +164,7 @@ test('the instructions name only tools that are offered, and know of them what t
   for (const actor of ['agent', 'party', 'user', undefined] as const) {
     for (const toolsets of [['default'], ['payments'], ['agents'], undefined] as const) {
       for (const readOnly of [true, false]) {
-        const choice = { environment: 'sandbox', actor, toolsets, readOnly } as const
+        const choice = { environment: 'sandbox', cardDetails: 'reveal', actor, toolsets, readOnly } as const
         const offered = operationsOf(choice).map((operation) => operation.name)
         const told = instructionsFor(choice, false).match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []
         expect(told.filter((word) => names.includes(word) && !offered.includes(word))).toEqual([])

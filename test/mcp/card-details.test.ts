@@ -92,7 +92,9 @@ test('the tool says what it does, in either way; production masks unless told ot
   const masked = detailsTool({ environment: 'production', cardDetails: 'masked' })
   expect(masked?.description).toContain('last four digits')
   expect(JSON.stringify(masked?.outputSchema)).not.toContain('cvv')
-  expect(JSON.stringify(detailsTool({ environment: 'production' })?.outputSchema)).toContain('cvv')
+  expect(JSON.stringify(detailsTool({ environment: 'production', cardDetails: 'reveal' })?.outputSchema)).toContain(
+    'cvv',
+  )
   // The page's address would show the number to whoever opens it as the person: it is not for the model.
   const names = (cardDetails: 'masked' | 'reveal') =>
     toolList({ environment: 'sandbox', cardDetails }).map(({ name }) => name)

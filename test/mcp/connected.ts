@@ -4,6 +4,7 @@ import { createClient } from '../../src/client/client.ts'
 import type { System } from '../../src/core/system.ts'
 import { createMcpServer, type McpServerOptions } from '../../src/mcp/server.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
+import { defaultSettings } from '../support/default-settings.ts'
 import type { World } from '../support/world.ts'
 import type { Asked, Host, hosts, Person, PersonAnswer } from './hosts.ts'
 
@@ -53,8 +54,9 @@ export async function connected(
   const servers: Connected['server'][] = []
   const handle = serveOverStdio({
     createServer: () => {
-      const given = { client: async () => client, environment: 'sandbox', version: '1.2.3', log, instanceId } as const
-      const server = createMcpServer({ ...given, system, ...options })
+      const given = { client: async () => client, version: '1.2.3', log, instanceId, system }
+      const settings = defaultSettings(options.environment ?? 'sandbox')
+      const server = createMcpServer({ ...settings, ...given, ...options })
       servers.push(server)
       return server
     },

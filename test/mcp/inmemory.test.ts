@@ -17,6 +17,7 @@ import {
   refusing,
   scriptedClient,
 } from '../client/scripted.ts'
+import { defaultSettings } from '../support/default-settings.ts'
 import { errorOf, hosts } from './hosts.ts'
 
 type Steps = Parameters<typeof scriptedClient>[0]
@@ -39,7 +40,8 @@ async function connected(
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
   let closes = 0
   const handle = serveOverStdio({
-    createServer: () => createMcpServer({ client: async () => client, environment: 'sandbox', version: '1.2.3', log }),
+    createServer: () =>
+      createMcpServer({ client: async () => client, ...defaultSettings('sandbox'), version: '1.2.3', log }),
     onClose: () => {
       closes++
     },
@@ -66,7 +68,9 @@ describe.each(hosts)('$host', ({ open, version }) => {
     expect(host.version()).toBe(version)
     expect(host.getInstructions()).toContain('issue_agent_card')
     const { tools } = await host.listTools()
-    expect(tools.map(({ icons: _, ...tool }) => tool)).toEqual(toolList({ environment: 'sandbox' }))
+    expect(tools.map(({ icons: _, ...tool }) => tool)).toEqual(
+      toolList({ cardDetails: 'reveal', environment: 'sandbox' }),
+    )
     for (const { icons } of tools) expect(icons?.[0]?.src).toMatch(/^data:image\/svg\+xml,%3Csvg/)
     expect(host.requests.getServerVersion()).toMatchObject({ title: 'Payments' })
   })
@@ -215,7 +219,8 @@ test('an error that is no answer of the service is logged, and told without its 
   const failing = { ...client, call: () => Promise.reject(new Error('secret')) }
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
   const handle = serveOverStdio({
-    createServer: () => createMcpServer({ client: async () => failing, environment: 'sandbox', version: '1', log }),
+    createServer: () =>
+      createMcpServer({ client: async () => failing, ...defaultSettings('sandbox'), version: '1', log }),
     onClose: () => {},
     log,
     system: realSystem,
@@ -234,7 +239,7 @@ test('an error that is no answer of the service is logged, and told without its 
 test('production has no simulations to call', async () => {
   const { client } = scriptedClient([ok])
   const log: Log = { warn: () => {}, error: () => {} }
-  const server = createMcpServer({ client: async () => client, environment: 'production', version: '1', log })
+  const server = createMcpServer({ client: async () => client, ...defaultSettings('production'), version: '1', log })
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
   await server.connect(new StdioServerTransport(toServer, toHost))
   const host = hosts[0].open()

@@ -72,7 +72,7 @@ function afterwards(input: Values, next: string): Values | `look ${string}` | 'p
   return changed
 }
 
-const tools = toolList({ environment: 'sandbox' })
+const tools = toolList({ cardDetails: 'reveal', environment: 'sandbox' })
 
 function readable(_: Connected, look: string, input: Values): Values {
   const { inputSchema } = tools.find(({ name }) => `look ${name}` === look) ?? { inputSchema: { properties: {} } }

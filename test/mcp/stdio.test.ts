@@ -45,7 +45,7 @@ describe.each(hosts)('the process, driven by $host', (chosen) => {
   test('a whole purchase', async () => {
     const host = await started(chosen)
     expect(host.version()).toBe(chosen.version)
-    const choice = { environment: 'sandbox', toolsets: ['default'], actor: 'agent' } as const
+    const choice = { environment: 'sandbox', cardDetails: 'reveal', toolsets: ['default'], actor: 'agent' } as const
     expect((await host.listTools()).tools.map(({ name }) => name)).toEqual(toolList(choice).map(({ name }) => name))
 
     const cardId = await issuedCard(host)

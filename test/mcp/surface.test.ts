@@ -68,7 +68,7 @@ describe.each(hosts)('the tools that are offered, $host', (chosen) => {
     const { tools, nextCursor } = await host.listTools()
     expect(nextCursor).toBeUndefined()
     expect(tools.map(({ name }) => name)).toEqual(
-      operationsOf({ environment: 'sandbox', toolsets: ['default'] }).map(({ name }) => name),
+      operationsOf({ cardDetails: 'reveal', environment: 'sandbox', toolsets: ['default'] }).map(({ name }) => name),
     )
     await expect(host.listTools('nonsense')).rejects.toMatchObject({ code: -32602 })
   })
@@ -86,7 +86,7 @@ describe.each(hosts)('the tools that are offered, $host', (chosen) => {
 
 test('a user is offered what is not for agents only', () => {
   const names = (actor: 'agent' | 'party' | 'user') =>
-    toolList({ environment: 'sandbox', actor }).map(({ name }) => name)
+    toolList({ cardDetails: 'reveal', environment: 'sandbox', actor }).map(({ name }) => name)
   expect(names('user')).toEqual(names('party'))
   expect(names('user')).not.toContain('issue_agent_card')
   expect(names('user')).toContain('create_api_key')

@@ -22,7 +22,7 @@ type Schema = {
 const environments: Environment[] = ['sandbox', 'production']
 const operations = Object.values<OperationDefinition>(catalogue)
 const tools = environments.flatMap((environment) =>
-  toolList({ environment }).map((tool) => ({
+  toolList({ cardDetails: 'reveal', environment }).map((tool) => ({
     title: `${tool.name} in ${environment}`,
     tool,
     operation: operations.find(({ name }) => name === tool.name) as OperationDefinition,
@@ -191,7 +191,7 @@ const texts: Readonly<Record<string, string>> = {
 
 describe('what a model is told with every request', () => {
   test.each(environments)('fits into 2,950 tokens for an agent with the default tools, %s', (environment) => {
-    const costs = toolList({ environment, actor: 'agent', toolsets: ['default'] }).map(
+    const costs = toolList({ cardDetails: 'reveal', environment, actor: 'agent', toolsets: ['default'] }).map(
       ({ name, description, inputSchema }) => ({
         name,
         tokens: Buffer.byteLength(JSON.stringify({ name, description, inputSchema })) / 4,
@@ -203,7 +203,7 @@ describe('what a model is told with every request', () => {
 
   test('says beside what moves money whether the money is real', () => {
     const described = (environment: Environment, name: string) =>
-      toolList({ environment }).find((tool) => tool.name === name)?.description
+      toolList({ cardDetails: 'reveal', environment }).find((tool) => tool.name === name)?.description
     for (const name of ['issue_agent_card', 'create_payment', 'create_wire', 'create_subscription']) {
       expect(described('sandbox', name)).toMatch(/ Sandbox: no real money\.$/)
       expect(described('production', name)).toMatch(/ Real money\.$/)

@@ -16,7 +16,7 @@ const verbs =
 
 describe.each(environments)('the tools of %s', (environment) => {
   test('cost a model at most 130 tokens on average', () => {
-    const costs = toolList({ environment }).map(({ name, description, inputSchema }) => ({
+    const costs = toolList({ cardDetails: 'reveal', environment }).map(({ name, description, inputSchema }) => ({
       name,
       tokens: encode(JSON.stringify({ name, description, inputSchema })).length,
     }))
@@ -26,13 +26,13 @@ describe.each(environments)('the tools of %s', (environment) => {
 
   test('are those of the environment, in the order of the catalogue, made once', () => {
     const names = operations.filter((operation) => operation.environments.includes(environment)).map(({ name }) => name)
-    expect(toolList({ environment }).map(({ name }) => name)).toEqual(names)
-    expect(operationsOf({ environment }).map(({ name }) => name)).toEqual(names)
-    expect(toolList({ environment })).toBe(toolList({ environment }))
+    expect(toolList({ cardDetails: 'reveal', environment }).map(({ name }) => name)).toEqual(names)
+    expect(operationsOf({ cardDetails: 'reveal', environment }).map(({ name }) => name)).toEqual(names)
+    expect(toolList({ cardDetails: 'reveal', environment })).toBe(toolList({ cardDetails: 'reveal', environment }))
   })
 
   test('have schemas that a validator compiles', () => {
-    for (const { inputSchema, outputSchema } of toolList({ environment })) {
+    for (const { inputSchema, outputSchema } of toolList({ cardDetails: 'reveal', environment })) {
       expect(validator(inputSchema)({}).valid).toBeTypeOf('boolean')
       expect(validator(outputSchema)({}).valid).toBe(false)
     }
@@ -40,11 +40,13 @@ describe.each(environments)('the tools of %s', (environment) => {
 })
 
 test('nothing is simulated in production', () => {
-  expect(toolList({ environment: 'production' }).filter(({ name }) => /simulate|sandbox/.test(name))).toEqual([])
+  expect(
+    toolList({ cardDetails: 'reveal', environment: 'production' }).filter(({ name }) => /simulate|sandbox/.test(name)),
+  ).toEqual([])
 })
 
 describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (name, operation) => {
-  const tool = toolList({ environment: 'sandbox' }).find((candidate) => candidate.name === name)
+  const tool = toolList({ cardDetails: 'reveal', environment: 'sandbox' }).find((candidate) => candidate.name === name)
   const properties = Object.keys(tool?.inputSchema.properties ?? {})
 
   test('is named verb_noun, titled and described in full sentences', () => {

@@ -135,7 +135,9 @@ async function started(userConfig: Record<string, string | boolean>, work: (host
 }
 
 function offered(toolsets: Config['toolsets'], readOnly = false): string[] {
-  return toolList({ environment: 'sandbox', toolsets, actor: 'agent', readOnly }).map(({ name }) => name)
+  return toolList({ cardDetails: 'reveal', environment: 'sandbox', toolsets, actor: 'agent', readOnly }).map(
+    ({ name }) => name,
+  )
 }
 
 /** The files of the server that these import statically, and these. */

@@ -144,7 +144,7 @@ describe('docs/hosts.md configures', () => {
 type Toolsets = Parameters<typeof toolList>[0]['toolsets']
 
 function offered(toolsets: Toolsets): string[] {
-  return toolList({ environment: 'sandbox', toolsets, actor: 'agent' }).map(({ name }) => name)
+  return toolList({ cardDetails: 'reveal', environment: 'sandbox', toolsets, actor: 'agent' }).map(({ name }) => name)
 }
 
 async function visited(transport: Transport) {

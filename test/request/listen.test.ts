@@ -90,6 +90,7 @@ describe('the HTTP listener', () => {
   test.each(
     [
       ['Host: localhost:PORT'],
+      ['Host: 127.0.0.2:PORT'],
       ['Host: 127.0.0.1:PORT'],
       ['host: LOCALHOST:PORT'],
       ['Host: [::1]:PORT'],
@@ -111,7 +112,6 @@ describe('the HTTP listener', () => {
       ['Host: 127.0.0.1.evil:PORT'],
       ['Host: localhost.evil.example:PORT'],
       ['Host: evil-localhost:PORT'],
-      ['Host: 127.0.0.2:PORT'],
       ['Host: 0.0.0.0:PORT'],
       ['Host: sandbox.test'],
       ['Host: localhost:PORT', 'Origin: http://evil.example'],

@@ -8,6 +8,7 @@ import { connectCaller } from '../../src/simulate/mcp-caller.ts'
 import { type SimulationOptions, simulate } from '../../src/simulate/simulate.ts'
 import type { Target } from '../../src/simulate/world.ts'
 import { databases } from '../support/databases.ts'
+import { defaultSettings } from '../support/default-settings.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 
 export type Fetch = (request: Request) => Promise<Response>
@@ -31,7 +32,7 @@ export function inProcess(fault: Fault = (fetch) => fetch, database = databases[
       const [toServer, toHost] = [new PassThrough(), new PassThrough()]
       const server = serveOverStdio({
         createServer: () =>
-          createMcpServer({ client: async () => client, environment: 'sandbox', version: '1.2.3', log: quiet }),
+          createMcpServer({ client: async () => client, ...defaultSettings('sandbox'), version: '1.2.3', log: quiet }),
         onClose: () => {},
         log: quiet,
         system,

@@ -7,10 +7,10 @@ import { fieldLine, fieldsOf, type Schema } from './fields.ts'
 
 const operations = Object.values<OperationDefinition>(catalogue)
 const document = documentOf('sandbox')
-const sandbox = new Map(toolList({ environment: 'sandbox' }).map((tool) => [tool.name, tool]))
+const sandbox = new Map(toolList({ cardDetails: 'reveal', environment: 'sandbox' }).map((tool) => [tool.name, tool]))
 
 test('a tool of production is that of the sandbox, but that it reaches somebody and moves real money', () => {
-  const production = toolList({ environment: 'production' })
+  const production = toolList({ cardDetails: 'reveal', environment: 'production' })
   for (const { name, effect } of operations.filter(({ environments }) => environments.includes('production'))) {
     const { description = '', annotations, ...same } = sandbox.get(name) ?? {}
     expect(production.find((tool) => tool.name === name)).toEqual({

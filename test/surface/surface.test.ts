@@ -11,7 +11,7 @@ import { digest, operationText, textOf } from './text.ts'
 
 const operations = Object.values<OperationDefinition>(catalogue)
 const document = documentOf('sandbox')
-const tools = new Map(toolList({ environment: 'sandbox' }).map((tool) => [tool.name, tool]))
+const tools = new Map(toolList({ cardDetails: 'reveal', environment: 'sandbox' }).map((tool) => [tool.name, tool]))
 const [first = [], ...others] = operations.map((operation) => errorsOf(operationIn(document, operation), document))
 const usual = first.filter((error) => others.every((errors) => errors.includes(error)))
 
@@ -75,7 +75,7 @@ function everywhere(): string[] {
     fieldsOf({ ...schema, description }, name, !required).map(fieldLine)
   const answered = Object.entries(headers).map(([name, rest]) => header({ name, required: true, ...rest }))
   const all = names({ environment: 'sandbox' })
-  const except = (choice: ToolChoice) => {
+  const except = (choice: Choice) => {
     const offered = names(choice)
     return all.filter((name) => !offered.includes(name)).join(', ')
   }
@@ -107,7 +107,9 @@ function everywhere(): string[] {
   ]
 }
 
-const names = (choice: ToolChoice) => toolList(choice).map(({ name }) => name)
+type Choice = Partial<ToolChoice> & Pick<ToolChoice, 'environment'>
+
+const names = (choice: Choice) => toolList({ cardDetails: 'reveal', ...choice }).map(({ name }) => name)
 
 /** The tools that are others where cards are masked. */
 function masked(): string[] {

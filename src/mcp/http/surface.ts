@@ -1,6 +1,6 @@
+import { acceptedToolsets, parseToolsets } from '../../config/values.ts'
 import { show } from '../../core/errors.ts'
 import { mcpPath } from '../../core/mcp-path.ts'
-import { toolsets } from '../../core/operation.ts'
 import type { Surface } from './host-context.ts'
 
 /**
@@ -18,23 +18,15 @@ export function surfaceOf(path: string, headers: Headers): Surface | { status: 4
   if (readOnly !== 'true' && readOnly !== 'false') {
     return { status: 400, problem: `X-MCP-Readonly got ${show(readOnly)}; it accepts true or false.` }
   }
-  const chosen = chosenToolsets(list)
-  if (chosen === 'unknown') {
+  // A header without a word says as little as none: hosts send it for what their user left empty.
+  const isGiven = list.trim() !== ''
+  const toolsets = isGiven ? parseToolsets(decoded(list)) : undefined
+  if (isGiven && toolsets === undefined) {
     const where = inPath === undefined ? 'X-MCP-Toolsets' : 'The path'
-    const accepts = `a comma list of ${toolsets.join(', ')}, or all`
-    return { status: inPath === undefined ? 400 : 404, problem: `${where} got ${show(list)}; it accepts ${accepts}.` }
+    const problem = `${where} got ${show(list)}; it accepts ${acceptedToolsets}.`
+    return { status: inPath === undefined ? 400 : 404, problem }
   }
-  return { toolsets: chosen, readOnly: readOnly === 'true' || found.readOnly }
-}
-
-function chosenToolsets(list: string): Surface['toolsets'] | 'unknown' {
-  if (list.trim() === '') return undefined
-  const words = decoded(list)
-    .split(',')
-    .map((word) => word.trim())
-  const known = (word: string) => word === 'all' || toolsets.some((toolset) => toolset === word)
-  if (!words.every(known)) return 'unknown'
-  return toolsets.filter((toolset) => words.includes('all') || words.includes(toolset))
+  return { toolsets, readOnly: readOnly === 'true' || found.readOnly }
 }
 
 /** A comma may stand percent-encoded in a path; what is wrongly encoded is no toolset as it is. */

@@ -17,7 +17,7 @@ export function operationNamed(choice: ToolChoice, name: string): OperationDefin
 
 /** The operations by the names of their tools, whatever the credential allows. The same choice has the same map. */
 export function offeredBy(choice: ToolChoice): ReadonlyMap<string, OperationDefinition> {
-  const { environment, toolsets, actor, readOnly = false, cardDetails = 'reveal' } = choice
+  const { environment, toolsets, actor, readOnly = false, cardDetails } = choice
   const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails}`
   let offered = kept.get(key)
   if (offered === undefined) {

@@ -1,6 +1,6 @@
 import { fail } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import { type Permission, permissions, scopesAllow } from '../../core/permissions.ts'
+import { allows, type Permission, permissions, refusalOf } from '../../core/permissions.ts'
 import { findAgent } from '../store/agents.ts'
 import { findDelegation } from '../store/delegations.ts'
 import type { Transaction } from '../store/engine/store.ts'
@@ -31,30 +31,21 @@ export interface Grant {
 }
 
 /** Refuses what the credential may never do, whatever it acts on. @throws 403 `forbidden`. */
-export function requirePermission(actor: Actor, operation: OperationDefinition): void {
-  const rule = permissions[operation.permission]
-  if (actor.grant !== null && !scopesAllow(actor.grant.scopes, operation.permission)) {
-    if (rule.oauthScope === null) {
-      fail('forbidden', {
-        detail: `No connected application may ${operation.name}: manage the account with an API key, or in person.`,
-      })
-    }
-    fail('forbidden', {
-      detail: `The connection lacks the permission ${rule.oauthScope}, which ${operation.name} needs. Connect again and allow it.`,
-      scopes: [...actor.grant.scopes, rule.oauthScope],
-    })
+export function requirePermission(actor: Actor, { name, permission }: OperationDefinition): void {
+  const refusal = refusalOf(actor, permission)
+  if (refusal === undefined) return
+  const { oauthScope, apiKeyScope } = permissions[permission]
+  const details = {
+    grant:
+      oauthScope === null
+        ? `No connected application may ${name}: manage the account with an API key, or in person.`
+        : `The connection lacks the permission ${oauthScope}, which ${name} needs. Connect again and allow it.`,
+    policy: `The agent policy does not allow ${name}.`,
+    agentsOnly: `${name} is for agents: send it with an agent key.`,
+    scope: `The API key lacks the scope ${apiKeyScope}, which ${name} needs.`,
   }
-  if (actor.actorType === 'agent') {
-    if (!rule.agent) fail('forbidden', { detail: `The agent policy does not allow ${operation.name}.` })
-    return
-  }
-  if (rule.apiKeyScope === null) {
-    fail('forbidden', { detail: `${operation.name} is for agents: send it with an agent key.` })
-  }
-  if (actor.actorType === 'user') return
-  if (rule.apiKeyScope !== 'any' && !actor.scopes.includes(rule.apiKeyScope)) {
-    fail('forbidden', { detail: `The API key lacks the scope ${rule.apiKeyScope}, which ${operation.name} needs.` })
-  }
+  const scopes = refusal === 'grant' && oauthScope !== null ? [...(actor.grant?.scopes ?? []), oauthScope] : undefined
+  fail('forbidden', { detail: details[refusal], ...(scopes === undefined ? {} : { scopes }) })
 }
 
 /**
@@ -126,13 +117,9 @@ export async function isAllowedOn(
   permission: Permission,
   wallet: { id: string; partyId: string },
 ): Promise<boolean> {
-  const { agent, agentHolds: needed, apiKeyScope } = permissions[permission]
-  if (actor.grant !== null && !scopesAllow(actor.grant.scopes, permission)) return false
-  if (actor.agentId === null) {
-    if (apiKeyScope === null) return false
-    return actor.actorType === 'user' || apiKeyScope === 'any' || actor.scopes.includes(apiKeyScope)
-  }
-  if (!agent || needed === null) return agent
+  if (!allows(actor, permission)) return false
+  const needed = permissions[permission].agentHolds
+  if (needed === null || actor.agentId === null) return true
   if (wallet.partyId === actor.partyId) return agentHolds(tx, actor.agentId, wallet.id, needed)
   const grant = await findDelegation(tx, actor.agentId, wallet.partyId)
   return grant?.status === 'ACTIVE' && (JSON.parse(grant.permissions) as string[]).includes(needed)

@@ -18,7 +18,7 @@ export function audiences(publicUrl: string): readonly [api: string, mcp: string
 
 /**
  * The audience that a `resource` parameter names; undefined when it is none of ours. URL libraries end an address
- * without a path in a slash, and a service on this machine has three names.
+ * without a path in a slash, and a service on this machine has several names.
  */
 export function audienceOf(publicUrl: string, resource: string): string | undefined {
   const [named, own] = [URL.parse(resource), new URL(publicUrl)]

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { type Authority, allows, type Permission, permissions, refusalOf } from '../../src/core/permissions.ts'
+
+const allowed = (authority: Authority) =>
+  (Object.keys(permissions) as Permission[]).filter((permission) => allows(authority, permission))
+const key: Authority = { actorType: 'party', scopes: [], grant: null }
+
+test('a key may what its scopes are for, and what every key may', () => {
+  expect(allowed(key)).toEqual(['identity.read', 'clock.use'])
+  expect(allowed({ ...key, scopes: ['wallets.transfer'] })).toEqual(['identity.read', 'wallets.transfer', 'clock.use'])
+  // Where the scopes are not known, only what no key may ever do is refused.
+  expect(refusalOf({ ...key, scopes: undefined }, 'cards.issue')).toBe('agentsOnly')
+  expect(allowed({ ...key, scopes: undefined })).toEqual(allowed({ ...key, actorType: 'user' }))
+})
+
+test('an agent may what its policy allows, whatever scopes stand beside it', () => {
+  const agent: Authority = { ...key, actorType: 'agent' }
+  const policy = Object.entries(permissions).flatMap(([name, rule]) => (rule.agent ? [name] : []))
+  expect(allowed(agent)).toEqual(policy)
+  expect(refusalOf({ ...agent, scopes: ['agents.delete'] }, 'agents.delete')).toBe('policy')
+})
+
+test('an application may no more than it was granted, whomever it acts as', () => {
+  const grant = { scopes: ['cards:agent'] }
+  expect(allowed({ actorType: 'agent', scopes: [], grant })).toEqual([
+    'identity.read',
+    'cards.issue',
+    'cards.read',
+    'cards.simulate',
+    'clock.use',
+  ])
+  expect(refusalOf({ actorType: 'user', scopes: [], grant }, 'wallets.read')).toBe('grant')
+})

@@ -1,0 +1,15 @@
+import { loadConfig } from '../../src/config/load.ts'
+import type { Environment } from '../../src/core/operation.ts'
+
+/** What an MCP server is given where nothing is set. */
+export function defaultSettings(environment: Environment) {
+  const {
+    cardDetails,
+    confirm: mode,
+    confirmAbove: aboveCents,
+  } = loadConfig({
+    env: { PAYMENTS_ENVIRONMENT: environment },
+    home: '/home/nobody',
+  })
+  return { environment, cardDetails, confirm: { mode, aboveCents } }
+}
