@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newChallenge } from '../../src/service/operations/mfa-challenge.ts'
+import { newChallenge } from '../../src/service/tokens/mfa-challenges.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'

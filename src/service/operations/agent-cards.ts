@@ -12,7 +12,7 @@ import { insertCardPage } from '../store/card-pages.ts'
 import { findParty } from '../store/parties.ts'
 import type { AgentCardRow, WalletRow } from '../store/schema/tables.ts'
 import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
-import { requireCardWithinLimits } from './spending-limits.ts'
+import { requireCardWithinLimits } from './steps/check-spending-limits.ts'
 
 export type CardDetails = z.output<typeof AgentCardDetails>['attributes']
 

@@ -11,8 +11,8 @@ import { type AgentGrant, findAgentGrant, listAgentGrants, revokeDelegations } f
 import type { PageOf } from '../store/engine/page.ts'
 import type { AgentRow } from '../store/schema/tables.ts'
 import { revoke, viewsOf } from './customer-invitations.ts'
-import { invitationUrls } from './invitation-answers.ts'
-import { expiry, inviteAll, loadAgents, uniqueRecipients } from './inviting.ts'
+import { invitationUrls } from './steps/answer-invitations.ts'
+import { expiry, inviteAll, loadAgents, uniqueRecipients } from './steps/send-invitations.ts'
 
 export const agentCustomerHandlers = {
   listAgentInvitations: async (input, context) => {

@@ -17,8 +17,8 @@ import type { ApprovalRow, PaymentRow } from '../store/schema/payment-tables.ts'
 import type { WalletRow } from '../store/schema/tables.ts'
 import { findUser } from '../store/users.ts'
 import { findWallet } from '../store/wallets.ts'
-import { newChallenge } from './mfa-challenge.ts'
-import { move } from './money-movement.ts'
+import { newChallenge } from '../tokens/mfa-challenges.ts'
+import { move } from './steps/move-money.ts'
 import { accountMask, type Beneficiary } from './transfers.ts'
 
 type ApprovalResource = z.output<typeof Approval>

@@ -24,7 +24,7 @@ import { post } from '../store/ledger.ts'
 import type { CardTransactionRow, WalletRow } from '../store/schema/tables.ts'
 import { findWallet } from '../store/wallets.ts'
 import { loadCard } from './agent-cards.ts'
-import { requirePurchaseWithinLimits } from './spending-limits.ts'
+import { requirePurchaseWithinLimits } from './steps/check-spending-limits.ts'
 
 /** The merchant at which an authorization is accepted first and resolved only when it is repeated. */
 const unresolvedMerchant = 'Sandbox Unresolved'

@@ -18,8 +18,8 @@ import {
 } from '../store/customer-invitations.ts'
 import { customersAmong } from '../store/delegations.ts'
 import type { PartyRow } from '../store/schema/tables.ts'
-import { invitationUrls } from './invitation-answers.ts'
-import { expiry, inviteAll, loadAgents, uniqueRecipients } from './inviting.ts'
+import { invitationUrls } from './steps/answer-invitations.ts'
+import { expiry, inviteAll, loadAgents, uniqueRecipients } from './steps/send-invitations.ts'
 
 export const customerInvitationHandlers = {
   createCustomerInvitation: async (input, context) => {

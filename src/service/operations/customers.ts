@@ -15,8 +15,8 @@ import {
   invitedParty,
   joinAsTestCustomer,
   recipientOf,
-} from './invitation-answers.ts'
-import { expiry, inviteAll, loadAgents } from './inviting.ts'
+} from './steps/answer-invitations.ts'
+import { expiry, inviteAll, loadAgents } from './steps/send-invitations.ts'
 
 type CustomerResource = z.output<typeof Customer>
 type Limits = CustomerResource['attributes']['agents'][number]['limits']

@@ -7,8 +7,8 @@ import { page, pageRequest } from '../request/pagination.ts'
 import { type ProposedAgent, revokedLink } from '../rules/invitation-links.ts'
 import { changeLinkStatus, findLink, insertLink, listLinks } from '../store/invitation-links.ts'
 import type { InvitationLinkRow } from '../store/schema/invitation-links-schema.ts'
-import { hashOfToken } from './invitation-answers.ts'
-import { loadAgents, requireMayAskFor } from './inviting.ts'
+import { hashOfToken } from './steps/answer-invitations.ts'
+import { loadAgents, requireMayAskFor } from './steps/send-invitations.ts'
 
 export const invitationLinkHandlers = {
   listInvitationLinks: async (input, { tx, partyId }) => {

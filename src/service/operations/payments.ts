@@ -16,8 +16,8 @@ import type { PaymentRow } from '../store/schema/payment-tables.ts'
 import type { WalletRow } from '../store/schema/tables.ts'
 import { findTransaction } from '../store/transactions.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
-import { resolveCounterparty } from './counterparty.ts'
-import { arrived, payingWallet, send } from './money-movement.ts'
+import { arrived, payingWallet, send } from './steps/move-money.ts'
+import { resolveCounterparty } from './steps/resolve-counterparty.ts'
 
 export const paymentHandlers = {
   createPayment: async (input, context) => {

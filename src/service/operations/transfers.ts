@@ -12,7 +12,7 @@ import { findPaymentOfAnyParty, insertPayment, listTransfers } from '../store/pa
 import type { PaymentRow } from '../store/schema/payment-tables.ts'
 import type { WalletRow } from '../store/schema/tables.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
-import { arrived, moveWithin, payingWallet, send } from './money-movement.ts'
+import { arrived, moveWithin, payingWallet, send } from './steps/move-money.ts'
 
 /** Where a wire goes, as it is kept: the account number is cut down to what people recognize it by. */
 export interface Beneficiary {

@@ -1,5 +1,4 @@
 import type { System } from '../../../core/system.ts'
-import { newChallenge } from '../../operations/mfa-challenge.ts'
 import { accountMask, type Beneficiary } from '../../operations/transfers.ts'
 import { settledNow } from '../../request/due.ts'
 import { mfaLifetimeMs, mfaThresholdCents } from '../../rules/approvals.ts'
@@ -11,6 +10,7 @@ import { findParty } from '../../store/parties.ts'
 import { findPaymentOfAnyParty } from '../../store/payments.ts'
 import type { ApprovalRow, PaymentRow } from '../../store/schema/payment-tables.ts'
 import type { UserRow } from '../../store/schema/tables.ts'
+import { newChallenge } from '../../tokens/mfa-challenges.ts'
 
 /** A payment that waits for somebody's decision, as the person sees it who is to decide. */
 export interface ApprovalReview {

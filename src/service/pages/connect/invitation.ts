@@ -6,7 +6,7 @@ import {
   hashOfToken,
   invitedParty,
   recipientOf,
-} from '../../operations/invitation-answers.ts'
+} from '../../operations/steps/answer-invitations.ts'
 import { recordVisitorsAct } from '../../request/activity.ts'
 import { settledNow } from '../../request/due.ts'
 import type { CancelReason, InvitationStatus } from '../../rules/customer-invitations.ts'

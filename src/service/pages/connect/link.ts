@@ -1,6 +1,6 @@
 import { fail } from '../../../core/errors.ts'
 import { newId, type System } from '../../../core/system.ts'
-import { hashOfToken, joinAsTestCustomer } from '../../operations/invitation-answers.ts'
+import { hashOfToken, joinAsTestCustomer } from '../../operations/steps/answer-invitations.ts'
 import { recordVisitorsAct } from '../../request/activity.ts'
 import { settledNow } from '../../request/due.ts'
 import { linkState, type ProposedAgent } from '../../rules/invitation-links.ts'

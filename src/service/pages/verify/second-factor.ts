@@ -1,7 +1,6 @@
 import type { TOTP } from 'otpauth'
 import type { Environment } from '../../../core/operation.ts'
 import { newSecret, type System } from '../../../core/system.ts'
-import { readChallenge } from '../../operations/mfa-challenge.ts'
 import { recordUsersAct } from '../../request/activity.ts'
 import { settledTimes } from '../../request/due.ts'
 import { mfaLifetimeMs } from '../../rules/approvals.ts'
@@ -13,6 +12,7 @@ import type { SecondFactorRow } from '../../store/schema/second-factor-schema.ts
 import type { UserRow } from '../../store/schema/tables.ts'
 import { findSecondFactor, lockSecondFactor, saveSecondFactor } from '../../store/second-factors.ts'
 import { findUser, markVerified } from '../../store/users.ts'
+import { readChallenge } from '../../tokens/mfa-challenges.ts'
 
 /** What a user sees who was sent to verify. */
 export interface Verification {

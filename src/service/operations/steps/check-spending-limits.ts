@@ -1,11 +1,11 @@
-import { fail, failAttribute } from '../../core/errors.ts'
-import { startOfDayAndMonth } from '../rules/calendar.ts'
-import { type LimitReason, type Limits, limitsHit, limitWords } from '../rules/limits.ts'
-import { findAgentOfAnyParty } from '../store/agents.ts'
-import { findDelegation } from '../store/delegations.ts'
-import type { Transaction } from '../store/engine/store.ts'
-import { findParty } from '../store/parties.ts'
-import { type Spender, spentSince } from '../store/spending.ts'
+import { fail, failAttribute } from '../../../core/errors.ts'
+import { startOfDayAndMonth } from '../../rules/calendar.ts'
+import { type LimitReason, type Limits, limitsHit, limitWords } from '../../rules/limits.ts'
+import { findAgentOfAnyParty } from '../../store/agents.ts'
+import { findDelegation } from '../../store/delegations.ts'
+import type { Transaction } from '../../store/engine/store.ts'
+import { findParty } from '../../store/parties.ts'
+import { type Spender, spentSince } from '../../store/spending.ts'
 
 /** Limits, and whose spending they cap. */
 interface Cap {

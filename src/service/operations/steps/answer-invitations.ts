@@ -1,12 +1,16 @@
-import { fail } from '../../core/errors.ts'
-import { newId, type System, sha256 } from '../../core/system.ts'
-import { applyToInvitation, type Recipient } from '../rules/customer-invitations.ts'
-import { cancelConnectedInvitations, changeInvitation, type InvitationRecord } from '../store/customer-invitations.ts'
-import { grant } from '../store/delegations.ts'
-import type { Transaction } from '../store/engine/store.ts'
-import { createParty, partyOfRecipient } from '../store/parties.ts'
-import { rootKeys } from '../store/root-keys.ts'
-import type { PartyRow } from '../store/schema/tables.ts'
+import { fail } from '../../../core/errors.ts'
+import { newId, type System, sha256 } from '../../../core/system.ts'
+import { applyToInvitation, type Recipient } from '../../rules/customer-invitations.ts'
+import {
+  cancelConnectedInvitations,
+  changeInvitation,
+  type InvitationRecord,
+} from '../../store/customer-invitations.ts'
+import { grant } from '../../store/delegations.ts'
+import type { Transaction } from '../../store/engine/store.ts'
+import { createParty, partyOfRecipient } from '../../store/parties.ts'
+import { rootKeys } from '../../store/root-keys.ts'
+import type { PartyRow } from '../../store/schema/tables.ts'
 
 /** What deciding about an invitation needs. */
 interface Grounds {

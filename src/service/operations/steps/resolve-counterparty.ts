@@ -1,7 +1,7 @@
-import { failAttribute, show } from '../../core/errors.ts'
-import { findAgentOfAnyParty } from '../store/agents.ts'
-import type { Transaction } from '../store/engine/store.ts'
-import { findParty, findPartyByAddress, findPartyByHandle } from '../store/parties.ts'
+import { failAttribute, show } from '../../../core/errors.ts'
+import { findAgentOfAnyParty } from '../../store/agents.ts'
+import type { Transaction } from '../../store/engine/store.ts'
+import { findParty, findPartyByAddress, findPartyByHandle } from '../../store/parties.ts'
 
 /** Who is paid: a party, perhaps by one of its agents, or whoever claims what was sent to an address. */
 export interface Recipient {

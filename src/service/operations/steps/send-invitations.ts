@@ -1,20 +1,20 @@
-import { fail, failAttribute, show } from '../../core/errors.ts'
-import { newId, parseTimestamp } from '../../core/system.ts'
-import { given, requireMayGive } from '../request/authority.ts'
-import type { Context } from '../request/handler.ts'
+import { fail, failAttribute, show } from '../../../core/errors.ts'
+import { newId, parseTimestamp } from '../../../core/system.ts'
+import { given, requireMayGive } from '../../request/authority.ts'
+import type { Context } from '../../request/handler.ts'
 import {
   invitationExpiry,
   mostInvitationDays,
   normalRecipient,
   pendingInvitation,
   type Recipient,
-} from '../rules/customer-invitations.ts'
-import { findAgent } from '../store/agents.ts'
-import { type InvitationRecord, insertInvitation } from '../store/customer-invitations.ts'
-import { findDelegation } from '../store/delegations.ts'
-import { findParty, partyOfRecipient } from '../store/parties.ts'
-import type { AgentRow, PartyRow } from '../store/schema/tables.ts'
-import { hashOfToken, invitationToken } from './invitation-answers.ts'
+} from '../../rules/customer-invitations.ts'
+import { findAgent } from '../../store/agents.ts'
+import { type InvitationRecord, insertInvitation } from '../../store/customer-invitations.ts'
+import { findDelegation } from '../../store/delegations.ts'
+import { findParty, partyOfRecipient } from '../../store/parties.ts'
+import type { AgentRow, PartyRow } from '../../store/schema/tables.ts'
+import { hashOfToken, invitationToken } from './answer-invitations.ts'
 
 /** What one request may make: a bound on its work. */
 const mostInvitations = 100
