@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 
 /** The rules of the house (CONTRIBUTING.md), held by reading the files. Each rule proves on a bad sample that it can fail. */
 
@@ -271,6 +271,13 @@ describe.each(rules.map((rule) => [rule.name, rule] as const))('%s', (_, { cover
     expect(covers(bad.path) && faults(bad.text, bad.path)).toHaveLength(1)
     expect(covers(good.path) ? faults(good.text, good.path) : []).toEqual([])
   })
+})
+
+test('each file of tools/ has the file of operations/ that carries it out, and no other stands there', () => {
+  const nouns = (folder: string) =>
+    [...files.keys()].flatMap((path) => new RegExp(`^${folder}/([\\w-]+)\\.ts$`).exec(path)?.[1] ?? [])
+  const described = nouns('tools').filter((noun) => noun !== 'schemas')
+  expect(nouns('src/service/operations').toSorted()).toEqual(described.toSorted())
 })
 
 describe('every file is used', () => {

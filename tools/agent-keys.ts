@@ -19,7 +19,7 @@ const key = z.string().describe('Secret, shown once')
 
 /** A key that acts as one agent (docs/service.md#agent-keys). */
 export const AgentKey = resource('agentKey', Id('agk'), attributes, relationships)
-/** With the whole key, which no other answer has. */
+/** The key as its creation answers it: whole, as no other answer shows it. */
 export const CreatedAgentKey = resource('agentKey', Id('agk'), { ...attributes, agentKey: secret(key) }, relationships)
 /** The replacement. `previousKeyExpiresAt` is null where the old key ended at once. */
 export const RotatedAgentKey = resource(
@@ -30,7 +30,7 @@ export const RotatedAgentKey = resource(
 )
 
 const keyParams = z.strictObject({ keyId: Id('agk') })
-/** A day (docs/service.md#agent-key-rotation). */
+/** A rotated key works on for a day at most (docs/service.md#agent-key-rotation). */
 const longestGraceSeconds = 86_400
 
 const shared = {

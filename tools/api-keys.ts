@@ -21,7 +21,7 @@ const relationships = { party: toOne('party', 'pty') }
 
 /** A key that acts as its party (docs/service.md#api-keys). */
 export const ApiKey = resource('apiKey', Id('apy'), attributes, relationships)
-/** With the whole key, which no other answer has. */
+/** The key as its creation answers it: whole, as no other answer shows it. */
 export const CreatedApiKey = resource(
   'apiKey',
   Id('apy'),

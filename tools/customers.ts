@@ -36,7 +36,7 @@ export const Customer = resource('customer', Id('pty'), {
   ),
 })
 
-/** Only an answer after which nothing connects the two any more says so. */
+/** `deleted` stands only in an answer after which nothing connects the customer and the party any more. */
 const Ended = z.object({ deleted: z.literal(true) })
 
 const params = z.strictObject({ customerId: Id('pty') })

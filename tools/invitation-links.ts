@@ -25,7 +25,7 @@ export const InvitationLink = resource(
   { ...attributes, maskedToken: z.string() },
   relationships,
 )
-/** With its token, alone and in its address, which no other answer has. */
+/** The link as its creation answers it: with its token, alone and in its address, as no other answer shows it. */
 export const CreatedInvitationLink = resource(
   'invitationLink',
   Id('ivl'),

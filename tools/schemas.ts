@@ -46,7 +46,7 @@ export const Text = (max: number) =>
     .max(max)
     .regex(/^(?=.*\S)[^\p{Cc}\p{Cs}]+$/u, 'must be one line of text that is not blank')
 
-/** A description, which may have several lines: of the control characters, tabs and line breaks stand in texts. */
+/** A description, which may have several lines: tabs and line breaks are the only control characters in it. */
 export const Description = (max: number) =>
   z
     .string()

@@ -66,7 +66,7 @@ export const agentCustomerHandlers = {
     const terms = { tags, expiresAtMs: expiry(input.expiresAt, nowMs, agentInvitationDays) }
     const made = await inviteAll(context, recipients, [{ agent, permissions, limits }], terms)
     const [failed] = made.failedRecipients
-    // The answer has no place for them, so that nothing is done rather than something untold.
+    // The answer cannot tell who was not invited, so that one recipient who cannot be invited ends the whole request.
     if (failed !== undefined) failAttribute('recipients', `${failed.recipient.value}: ${failed.reason}`)
     const urlOf = await invitationUrls(tx, publicUrl)
     return {

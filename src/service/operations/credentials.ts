@@ -8,7 +8,7 @@ export const credentialHandlers = {
     attributes: {
       actorType: actor.actorType,
       partyId: actor.partyId,
-      // Of an agent that was connected, the user who connected it.
+      // A connected agent tells the user who connected it.
       userId: actor.userId ?? actor.grant?.userId ?? null,
       agentId: actor.agentId,
       agentIdentitySource: actor.agentId === null ? null : actor.grant === null ? 'credential' : 'oauth_grant',

@@ -144,7 +144,7 @@ async function loadReceived(context: Context, id: string): Promise<PaymentRow | 
   return payment
 }
 
-/** The party's own, or an agent's own on behalf of a customer. */
+/** A payment that the caller's party sent, or that the calling agent sent on behalf of a customer. @throws 404. */
 async function loadSentBy({ tx, actor }: Context, id: string): Promise<PaymentRow> {
   const payment = await findPaymentOfAnyParty(tx, id)
   const own = payment?.partyId === actor.partyId || (actor.agentId !== null && payment?.agentId === actor.agentId)

@@ -54,7 +54,7 @@ export const walletHandlers = {
     if (next.status !== 'active') fail('conflict', { detail: `The wallet ${walletId} is ${next.status}.` })
     const before = await defaultWallet(tx, partyId)
     if (next.isDefault === 1) return changedView(context, next)
-    // In the order of the ids, like all who change several wallets.
+    // Whoever changes several wallets takes them in the order of their ids, so that nobody waits in a circle.
     const wallets = [next, ...(before === undefined ? [] : [before])].sort((a, b) => (a.id < b.id ? -1 : 1))
     for (const wallet of wallets) await updateWallet(tx, wallet, { isDefault: wallet.id === walletId ? 1 : 0 })
     return changedView(context, { ...next, isDefault: 1 })
@@ -65,9 +65,9 @@ export const walletHandlers = {
   unfreezeWallet: ({ walletId }, context) => setStatus(context, walletId, 'active'),
 } satisfies HandlersOf<typeof wallets>
 
-/** What was held before goes on: captures, claims and releases. Setting the status that it has changes nothing. */
+/** Freezes or unfreezes. Holds from before go on: captures, claims and releases. A status that it has is no change. */
 async function setStatus(context: Context, walletId: string, status: 'active' | 'frozen') {
-  // The requests carry no idempotency key, with which they would have the party's lock already.
+  // A request with an idempotency key has the party's lock already; these requests carry none.
   await context.tx.lock(`party ${context.partyId}`)
   const before = await loadWallet(context, walletId)
   if (before.status === 'closed') fail('conflict', { detail: `The wallet ${walletId} is closed.` })

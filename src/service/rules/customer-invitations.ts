@@ -80,7 +80,7 @@ export function applyToInvitation(before: InvitationState, event: InvitationEven
 const dayMs = 24 * 60 * 60 * 1000
 export const mostInvitationDays = 90
 export const defaultInvitationDays = 30
-/** Of those made by an agent's own list of customers. */
+/** How long an invitation lasts that an agent's own list of customers makes. */
 export const agentInvitationDays = 7
 
 /** When an invitation expires; undefined when `askedMs` is not in the next 90 days. */

@@ -1,16 +1,17 @@
 import type { Kysely } from 'kysely'
+import type { PurchaseStatus } from '../rules/card-purchases.ts'
 import { type CardScope, cardIssuedTo } from './agent-cards.ts'
 import type { NextAt } from './clock.ts'
 import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
-import type { CardTransactionRow, CardTransactionStatus, Tables } from './schema/tables.ts'
+import type { CardTransactionRow, Tables } from './schema/tables.ts'
 import { heldBy, type ListScope } from './wallet-permissions.ts'
 
 export interface CardTransactionFilter {
   cardId?: string | undefined
-  status?: CardTransactionStatus | undefined
+  status?: PurchaseStatus | undefined
 }
 
 /** A transaction of a card in the scope. */

@@ -1,3 +1,5 @@
+import type { PaymentStatus } from '../../rules/payments.ts'
+
 /** Money that a party sends, and what a sandbox deposit brings in. */
 export interface PaymentRow {
   id: string
@@ -36,17 +38,6 @@ export interface PaymentRow {
   createdAtMs: number
   updatedAtMs: number
 }
-
-export type PaymentStatus =
-  | 'CREATED'
-  | 'PROCESSING'
-  | 'PENDING_CLAIM'
-  | 'IN_REVIEW'
-  | 'COMPLETED'
-  | 'FAILED'
-  | 'CANCELED'
-  | 'RETURNED'
-  | 'APPROVAL_DENIED'
 
 /** What has to be decided before a payment goes on. The database allows one for each. */
 export interface ApprovalRow {

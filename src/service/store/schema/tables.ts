@@ -1,3 +1,4 @@
+import type { PurchaseStatus } from '../../rules/card-purchases.ts'
 import type { ActivityHeadRow } from './activity-heads-schema.ts'
 import type { CardPageRow } from './card-pages-schema.ts'
 import type { ClockRow } from './clock-schema.ts'
@@ -189,14 +190,6 @@ export interface AgentCardRow {
   updatedAtMs: number
 }
 
-export type CardTransactionStatus =
-  | 'authorized'
-  | 'declined'
-  | 'captured'
-  | 'partially_captured'
-  | 'reversed'
-  | 'refunded'
-
 export interface CardTransactionRow {
   id: string
   partyId: string
@@ -208,7 +201,7 @@ export interface CardTransactionRow {
   merchantName: string
   amountCents: number
   currency: 'USD'
-  status: CardTransactionStatus
+  status: PurchaseStatus
   declineCode: string | null
   heldCents: number
   capturedCents: number
