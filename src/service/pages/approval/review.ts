@@ -22,14 +22,15 @@ export interface ApprovalReview {
   payee: Payee
   initiator: {
     kind: PaymentRow['actorType']
-    agent: string | null /** Of the agent, where it is another's. */
+    agent: string | null
+    /** Who has the agent, where that is another party. */
     owner: string | null
   }
   reasons: LimitReason[]
   createdAtMs: number
   resolvedAtMs: number | null
   denialReason: string | null
-  /** Of an amount that needs it: until when the user's check counts; null: the user is to verify. */
+  /** The user's check, where the amount needs one; `untilMs` is null until they verify. */
   check: { untilMs: number | null } | null
 }
 
@@ -38,7 +39,7 @@ export type Payee =
   | { kind: 'agent'; name: string; owner: string }
   | { kind: 'account'; name: string; account: string }
 
-/** A person's side of an approval, opened by a user of the party whose money it is. */
+/** Opens an approval for a user of the party whose money it is. */
 export interface ApprovalReviews {
   open(id: string, user: UserRow): Promise<ApprovalReview | undefined>
   /** The last part of the address where the user verifies. */

@@ -85,7 +85,7 @@ interface Refused {
 
 const states = { approve: 'approved', deny: 'denied' } as const satisfies Record<Decision, ApprovalReview['status']>
 
-/** Somebody may have decided before, and the person themselves by a double click. */
+/** Tells why nothing was done: somebody may have decided before, or the same person by a double click. */
 async function refused(c: Context, pages: ApprovalDependencies, { signedIn, decision, reason, reply }: Refused) {
   const review = await reviewOf(c, pages, signedIn)
   if (review === undefined) return notFound(c, signedIn)

@@ -3,7 +3,7 @@ import type { Html, PageForm } from '../frame/document.ts'
 import { formPage, titleOf } from '../frame/form-page.ts'
 import type { ApprovalWords, Part } from './words.ts'
 
-/** As the service accepts it. */
+/** The longest reason that the service accepts. */
 export const longestReason = 500
 
 interface ApprovalForm extends PageForm {

@@ -4,10 +4,10 @@ import type { LimitReason } from '../../rules/limits.ts'
 import { dollars, momentOf } from '../frame/texts.ts'
 import type { ApprovalReview } from './review.ts'
 
-/** A text and, where it is somebody's words, what sets it apart. */
+/** A part of a sentence. What somebody else wrote is set apart in it. */
 export interface Part {
   text: string
-  /** Somebody else wrote it: it stays a text, in a direction of its own. */
+  /** Whether somebody else wrote it: then it keeps a direction of its own. */
   foreign: boolean
 }
 
@@ -26,7 +26,7 @@ export interface ApprovalWords {
   asked: string
   /** What the person wrote who denied it. */
   denialReason: string | null
-  /** What is to be known of the second factor. */
+  /** Tells whether the person has to verify first. */
   check: string | null
 }
 

@@ -25,9 +25,9 @@ export interface CardPage {
   }
 }
 
-/** The person's side of a card, opened with the token in its address by somebody who is signed in. */
+/** Opens a card's page for somebody who is signed in and has the token in its address. */
 export interface CardPages {
-  /** Undefined for everybody but users of the card's party and of its agent's. */
+  /** Gives undefined to everybody but users of the card's party and of its agent's party. */
   open(token: string, user: UserRow): Promise<CardPage | undefined>
   /** Gives the details to the first who asks in time, and to nobody after; `page` is what it was before. */
   show(token: string, user: UserRow): Promise<{ page: CardPage; details: CardDetails | null } | undefined>
@@ -65,7 +65,7 @@ interface Opened {
   card: Awaited<ReturnType<typeof cardOf>>
 }
 
-/** The number was seen: who saw it stands where the card's party looks, and its user's. */
+/** Records who saw the number, where the card's party and the user's own party find it. */
 async function recordShown({ user, row, card, ...context }: Opened): Promise<void> {
   const customerPartyId = row.partyId === user.partyId ? null : row.partyId
   await recordUsersAct(context, user, { operation: 'show_agent_card', resourceIds: [card.id], customerPartyId })

@@ -35,7 +35,7 @@ const showNumber: Take<CardDependencies> = async (c, pages, signedIn) => {
   const { page, details } = shown
   if (details === null) return answer(c, pages, signedIn, page)
   pages.log.info({ cardId: page.card.id, userId: signedIn.user.id }, 'a person was shown the number of a card')
-  // In the answer itself: what could be opened again by its address would be shown twice.
+  // The answer itself has the number: a page with an address of its own could be opened twice.
   return c.html(cardDetailsPage(cardWords(page), detailsWords(details), isSandbox(pages)), 200, headers)
 }
 

@@ -23,7 +23,7 @@ ${
   )
 }
 
-/** The one answer that has the number. */
+/** The page with the number. It is shown once. */
 export function cardDetailsPage(words: CardWords, details: DetailsWords, sandbox: boolean): Html {
   return page(
     'Your card’s number',

@@ -48,9 +48,9 @@ const statuses = {
   expired: 'Expired: it can’t be used any more',
 } as const satisfies Record<CardPage['card']['status'], string>
 
-/** What a merchant's form asks for. */
+/** A card's details, as a merchant's form asks for them. */
 export interface DetailsWords {
-  /** In groups of four. */
+  /** The digits in groups of four. */
   number: string[]
   expires: string
   cvv: string

@@ -10,13 +10,13 @@ import { findParty } from '../../store/parties.ts'
 import { findSubscriptionOfAnyParty, type SubscriptionRecord, saveBilling } from '../../store/subscriptions.ts'
 import { checkoutSecrets, intentOfSecret, opensPage, subscriptionOfToken } from '../../tokens/checkout-secrets.ts'
 
-/** What a payer sees: who is paid, for what, how much and how often. Amounts in cents. */
+/** A checkout as the payer sees it: who is paid, for what, how much and how often. Amounts are in cents. */
 export interface CheckoutSession {
   status: SubscriptionRecord['status']
   /** Who is paid. */
   merchant: string
   terms: Terms
-  /** Payment 1. */
+  /** The price of payment 1. */
   amount: number
   taxAmount: number
   currency: 'USD'
@@ -31,20 +31,20 @@ export type PaymentResult = {
   session: CheckoutSession
   /** What the payer manages the payments with later; null for everybody else, and while nothing is paid. */
   manageToken: string | null
-  /** The subscription whose checkout takes no card now, since this one was one too many; null otherwise. */
+  /** The subscription's id where this card was one too many, so that its checkout takes none for a while; else null. */
   waits: string | null
 }
 
 /** What opens a subscription to somebody without a credential. */
 export type Opener = { clientSecret: string } | { manageToken: string }
 
-/** The payer's side of a subscription, opened with secrets of its own instead of a credential. */
+/** Opens a subscription for its payer, who has a secret of its own instead of a credential. */
 export interface Checkout {
   /** The service's time. */
   now(): Promise<number>
   /** The page at the merchant's address for the payer; `clientSecret` is null when there is nothing to pay any more. */
   open(subscriptionId: string, pageToken: string): Promise<OpenedCheckout | undefined>
-  /** The page of who paid. */
+  /** The page where whoever paid stops the payments. */
   manage(manageToken: string): Promise<CheckoutSession | undefined>
   /** @throws 404 `not_found` for a secret that is none's. */
   session(by: Opener): Promise<CheckoutSession>
@@ -59,7 +59,7 @@ interface OpenedCheckout {
   clientSecret: string | null
 }
 
-/** What the payer typed, as text. It is looked at and forgotten. */
+/** The card as the payer typed it. It is looked at and forgotten. */
 export interface CardEntry {
   number: string
   expiry: string
@@ -131,7 +131,7 @@ interface Paying {
   tx: Transaction
   system: System
   nowMs: number
-  /** What the payer's browser made up for this checkout, so that a repeat shows that it comes from who paid. */
+  /** The payer's browser makes it up for this checkout: a repeat with it comes from who paid. */
   payerKey: string | undefined
 }
 

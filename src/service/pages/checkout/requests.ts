@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { fail } from '../../../core/errors.ts'
 import { jsonPointer } from '../../../core/invalid-value.ts'
 
-/** More than a secret and a card need by far. */
+/** The limit of a request's size, bytes. A secret and a card need far less. */
 export const mostCheckoutBytes = 16 * 1024
 
 const clientSecret = z.string().max(200)
 const manageToken = z.string().max(200)
 const typed = z.string().max(100)
 
-/** What the pages' scripts send, in the API's envelope, so that its pointers name their fields. */
+/** The attributes that the pages' scripts send, in the API's envelope, so that its pointers name their fields. */
 export const checkoutAttributes = {
   session: z.strictObject({ clientSecret: clientSecret.optional(), manageToken: manageToken.optional() }),
   pay: z.strictObject({ clientSecret, number: typed, expiry: typed, cvv: typed, payerKey: typed.optional() }),

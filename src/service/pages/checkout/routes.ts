@@ -99,7 +99,7 @@ const actions = {
   ) => Promise<object>
 >
 
-/** Cards that are tried out are told once an episode: of a checkout, and of an address. */
+/** Warns once for each checkout, and once for each address, at which cards are tried out. */
 function warnOfTries(
   { declines, log }: CheckoutDependencies,
   { address, waits }: { address: string | undefined; waits: string | null },
@@ -108,7 +108,7 @@ function warnOfTries(
   if (declines.count(address)) log.warn({ address }, 'an address waits: too many of its cards were declined')
 }
 
-/** A checkout as data, and as the page and the form word it. */
+/** A checkout as data, with the words of the page and of the form. */
 async function view({ checkout }: CheckoutDependencies, session: CheckoutSession) {
   return { ...session, words: checkoutWords(session, await checkout.now()) }
 }

@@ -3,13 +3,13 @@ import { testCards } from '../../rules/test-cards.ts'
 import { type Html, pageDocument } from '../frame/document.ts'
 import { type CheckoutWords, testCardWords } from './words.ts'
 
-/** What the page's script asks with: a client secret while there is something to pay, a token of who paid. */
+/** The secrets that the page's script asks with: one while there is something to pay, one of whoever paid. */
 export interface CheckoutHolds {
   clientSecret?: string | null
   manageToken?: string
 }
 
-/** The page at `checkoutUrl`, and of who paid. Its script puts the form into `#form` and keeps `#outcome` true. */
+/** The page at `checkoutUrl`, for who pays and for who paid. Its script fills `#form` and keeps `#outcome` true. */
 export function checkoutPage(words: CheckoutWords, holds: CheckoutHolds, sandbox: boolean): Html {
   const { clientSecret = null, manageToken = null } = holds
   const { state, title, merchant, description, price, tax, schedule, expires, outcome, mayStop } = words
@@ -48,7 +48,7 @@ ${
   return pageDocument({ title, styles, scripts, sandbox, body })
 }
 
-/** What the library frames: it says itself what is paid, so that the page around it can't mislead about that. */
+/** The card form that the library frames. It says what is paid, so that the page around it can't mislead about that. */
 export function cardFormPage(sandbox: boolean): Html {
   const scripts = html`<script src="/checkout/form.js" type="module"></script>`
   const body = html`<main class="form">
@@ -78,7 +78,7 @@ ${sandbox ? testCardList() : ''}
 
 const styles = ['/styles/base.css', '/styles/checkout.css'] as const
 
-/** Without a name: were the script missing, the browser had nothing to send. */
+/** A field has no name: without the script the browser has nothing to send. */
 function field(of: { id: string; label: string; autocomplete: string; placeholder: string }): Html {
   return html`<div class="field">
 <label for="${of.id}">${of.label}</label>

@@ -99,7 +99,7 @@ function nextPaymentLine({ terms, nextDueAt }: CheckoutSession): string {
   return `The next payment${amount} is on ${dayOf(parseTimestamp(nextDueAt))}.`
 }
 
-/** With the day of the last payment where payment 1 is on the day of `firstMs`. */
+/** Tells how much is paid how often, and on which day last if payment 1 is on the day of `firstMs`. */
 function scheduleWords(terms: Terms, firstMs: number | null): string {
   const every = intervalWords(terms.every)
   if (terms.paymentCount === null) return `${dollars(terms.amount)} ${every} until you cancel`

@@ -15,7 +15,7 @@ import type { Store, Transaction } from '../../store/engine/store.ts'
 import { partyOfRecipient } from '../../store/parties.ts'
 import { looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
 
-/** What an invited person sees: who asks, for what, until when. */
+/** An invitation as the invited person sees it: who asks, for what, until when. */
 export interface Invitation {
   status: InvitationStatus
   cancelReason: CancelReason | null
@@ -29,13 +29,13 @@ export interface Invitation {
   /** The most that a payment may be, in cents; null without a limit. */
   perTransactionCents: number | null
   expiresAtMs: number
-  /** What the page's form sends back: it fits this invitation in this state only, so it counts once. */
+  /** The page's form sends it back. It fits this invitation in this state only, so the form counts once. */
   formToken: string
 }
 
 export type Decision = 'accept' | 'decline'
 
-/** The invited person's side of an invitation, opened with the token in its address instead of a credential. */
+/** Opens an invitation for the invited person, who has the token in its address instead of a credential. */
 export interface Connect {
   open(token: string): Promise<Invitation | undefined>
   /**
@@ -73,7 +73,7 @@ async function answer(
   { formToken, decision }: { formToken: string; decision: Decision },
 ): Promise<Invitation | undefined> {
   const { tx } = context
-  // What else is done with the developer's agents and customers waits: an agent that is deleted meanwhile is gone.
+  // Other changes of the developer's agents and customers wait here: an agent that was deleted meanwhile is gone.
   await tx.lock(`party ${partyId}`)
   const record = await findInvitationByToken(tx, tokenHash)
   if (record?.status !== 'PENDING') return record && viewOf(tx, record)

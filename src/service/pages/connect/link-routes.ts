@@ -39,6 +39,6 @@ async function takeAcceptance(c: Context, pages: LinkDependencies): Promise<Resp
   const answered = await pages.connectLinks.join(tokenOf(c), formToken)
   if (answered === undefined) return notFound(c)
   pages.log.debug({ invitationLink: answered.state }, 'answered')
-  // To the page by GET: a reload repeats nothing. It shows what became of this form.
+  // The browser comes back to the page by GET, which shows what became of this form: a reload repeats nothing.
   return c.body(null, 303, { ...headers, Location: `${c.req.path}?joined=${encodeURIComponent(formToken)}` })
 }

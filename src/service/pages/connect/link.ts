@@ -11,7 +11,7 @@ import { findLinkByToken, type InvitationLinkRecord } from '../../store/invitati
 import { findParty } from '../../store/parties.ts'
 import { rootKeys } from '../../store/root-keys.ts'
 
-/** What somebody who opens an invitation link sees. */
+/** An invitation link as somebody sees it who opens it. */
 export interface OpenedLink {
   /** `joined`: this visitor accepted; `empty`: none of its agents is there any more. */
   state: 'open' | 'joined' | 'empty' | 'revoked' | 'expired'
@@ -21,13 +21,13 @@ export interface OpenedLink {
   agents: { agent: string; permissions: string[]; perTransactionCents: number | null }[]
   expiresAtMs: number | null
   /**
-   * What the page's form sends back, and afterwards the address of what became of it: the id of the customer that the
-   * visitor is going to be, signed for this link. However often a form is sent, it makes one customer.
+   * The id of the customer that the visitor is going to be, signed for this link. The page's form sends it back, and the
+   * address of the outcome holds it. However often a form is sent, it makes one customer.
    */
   formToken: string
 }
 
-/** The side of whoever has an invitation link, opened with the token in its address instead of a credential. */
+/** Opens an invitation link for its visitor, who has the token in its address instead of a credential. */
 export interface ConnectLinks {
   /** `formToken` of a form that was sent shows what became of it. */
   open(token: string, formToken: string | null): Promise<OpenedLink | undefined>

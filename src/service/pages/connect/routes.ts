@@ -16,7 +16,7 @@ interface ConnectDependencies extends PageDependencies {
   connect: Connect
 }
 
-/** The invited person's side: the page at an invitation's `url`, and the answer that its form sends. */
+/** Serves the page at an invitation's `url`, and takes the answer that its form sends. */
 export function mountConnect(app: Hono, dependencies: PageDependencies): void {
   const { store, system } = dependencies
   const pages: ConnectDependencies = { ...dependencies, connect: createConnect(store, system) }
@@ -43,7 +43,7 @@ async function takeAnswer(c: Context, pages: ConnectDependencies): Promise<Respo
   const answered = await pages.connect.answer(tokenOf(c), sent.get('formToken') ?? '', decision)
   if (answered === undefined) return notFound(c)
   pages.log.debug({ connect: decision satisfies Decision, invitation: answered.status }, 'answered')
-  // To the page by GET: a reload repeats nothing.
+  // The browser comes back to the page by GET: a reload repeats nothing.
   return c.body(null, 303, { ...headers, Location: c.req.path })
 }
 
@@ -63,7 +63,7 @@ export function refused(c: Context, status: 400 | 403 | 409, text: string) {
 
 const orFailed = failingAs({ page: 'a connect page', headers })
 
-/** A refusal of the service's is told; any other failure only that it is one. */
+/** Tells why the service refused an answer. Any other failure is told only as one. */
 export function orFailure(c: Context, pages: PageDependencies, show: () => Promise<Response>): Promise<Response> {
   return orFailed(c, pages, async () => {
     try {

@@ -18,7 +18,7 @@ ${message === null ? '' : html`<div><dt>Message</dt><dd><bdi>${message}</bdi></d
 interface Asking {
   title: string
   developer: string
-  /** How it ended; null: it asks. */
+  /** How the invitation ended; null: it is open. */
   outcome: { heading: string; line: string } | null
   facts: Html
   request: Html

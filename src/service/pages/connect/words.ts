@@ -3,7 +3,7 @@ import type { Delegable } from '../../../core/permissions.ts'
 import { dollars, isolated, momentOf } from '../frame/texts.ts'
 import type { Invitation } from './invitation.ts'
 
-/** What a permission lets an agent do, to the person who grants it. */
+/** Tells the person who grants a permission what it lets an agent do. */
 export const permissionWords = {
   'payments.read': 'See your payments and subscriptions',
   'payments.create': 'Send payments from your wallet and start subscriptions for you',
@@ -36,7 +36,7 @@ export interface ConnectWords {
   permissions: string[]
   limit: string
   expires: string
-  /** How it ended; null while it can be answered. */
+  /** How the invitation ended; null: it is open. */
   outcome: { heading: string; line: string } | null
 }
 

@@ -7,7 +7,7 @@ import type { ConnectionWords, StatusWords } from './words.ts'
 interface ConnectionsShown {
   connections: readonly (ConnectionWords & { formToken: string })[]
   account: Account
-  /** What was done just now. */
+  /** Tells what the person did just now. */
   status: StatusWords | null
   sandbox: boolean
 }

@@ -8,7 +8,7 @@ import { momentOf } from '../frame/texts.ts'
 export interface ConnectionWords {
   grantId: string
   application: ApplicationWords
-  /** Null: as the user. */
+  /** The agent's name; null: it acts as the user. */
   actsAs: string | null
   /** How much that agent can spend; null: it acts as the user. */
   spending: string | null

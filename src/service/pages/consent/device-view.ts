@@ -16,7 +16,7 @@ export const devicePages: DevicePages = {
   headers: formPageHeaders,
 }
 
-/** Nothing in these documents is waited for, so they are texts already. */
+/** These documents wait for nothing, so they are texts already. */
 function whole(document: Html): string {
   return String(document)
 }
@@ -25,7 +25,7 @@ function nameOf({ name }: { name: string }): string {
   return foreignName(name, 'an application without a name')
 }
 
-/** With what people put between its letters. */
+/** The limit of a code's length, with room for what people put between its letters. */
 const longestCode = 20
 
 function enterCode({ action, token }: PageForm, error: string | undefined, hint: string): Html {

@@ -1,7 +1,7 @@
 /** What the pages say where a device is connected. Texts, not HTML. */
 interface CodeProblem {
   text: string
-  /** Whether it is something to mend, not only to know. */
+  /** Whether the person has to put something right. */
   isError: boolean
 }
 

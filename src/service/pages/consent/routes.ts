@@ -113,7 +113,7 @@ function purposeOf({ uid }: ConsentRequest): string {
   return `consent ${uid}`
 }
 
-/** What leads back to the application, with the headers of all pages here. */
+/** Gives the answer that leads back to the application the headers of all pages here. */
 function withHeaders(response: Response): Response {
   const headers = new Headers(response.headers)
   for (const [name, value] of Object.entries(oauthPageHeaders)) headers.set(name, value)

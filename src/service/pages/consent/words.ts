@@ -16,7 +16,7 @@ export interface ConsentWords {
   actsAsUser: boolean
 }
 
-/** What was entered so far. */
+/** The entries of the form so far. */
 export interface ConsentEntry {
   /** An agent's id, `new`, or nothing. */
   agent: string
@@ -54,7 +54,7 @@ export function firstEntry({ agents, currentAgentId }: ConsentView): ConsentEntr
   return { agent: current?.id ?? newAgent, name: '', description: '' }
 }
 
-/** In the form, the choice of an agent that is yet to be made. */
+/** Stands in the form for an agent that is yet to be created. */
 export const newAgent = 'new'
 
 export const longestName = 100

@@ -10,9 +10,9 @@ import { oauthPageHeaders } from './oauth-headers.ts'
 
 export const orFailure = failingAs({ page: 'a page of signing in or connecting', headers: oauthPageHeaders })
 
-/** What answers somebody who is signed in. */
+/** A function that answers somebody who is signed in. */
 export type Show<Pages> = (c: Context, pages: Pages, signedIn: SignedIn) => Response | Promise<Response>
-/** What takes a form that somebody sent who is signed in. */
+/** A function that takes a form from somebody who is signed in. */
 export type Take<Pages> = (
   c: Context,
   pages: Pages,
@@ -31,7 +31,7 @@ export async function forSignedIn<Pages extends PageDependencies>(
   return signedIn === undefined ? leadToSignIn(c, back) : show(c, pages, signedIn)
 }
 
-/** Takes the form only that a page of this site showed to this person, for this purpose. */
+/** Takes a form only if a page of this site showed it to this person, for this purpose. */
 export function ownForm<Pages extends PageDependencies>(
   purposeOf: (c: Context) => string,
   take: Take<Pages>,

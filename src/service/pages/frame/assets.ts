@@ -19,7 +19,7 @@ export const assets = {
 
 export type AssetPath = keyof typeof assets
 
-/** Each is read once, when it is first asked for. */
+/** Serves the files. Each is read once, when it is first asked for. */
 export function mountAssets(app: Hono): void {
   const texts = new Map<AssetPath, Promise<string>>()
   for (const path of Object.keys(assets) as AssetPath[]) {
@@ -31,7 +31,7 @@ export function mountAssets(app: Hono): void {
   }
 }
 
-/** The files lie beside this one, in `dist` and in the bundle too. The sheet that all pages have begins with the palette. */
+/** The files lie beside this one, in `dist` and in the bundle too. The base sheet begins with the palette. */
 async function textOf(path: AssetPath): Promise<string> {
   const text = await readFile(new URL(`./assets/${path.split('/').at(-1)}`, import.meta.url), 'utf8')
   return path === '/styles/base.css' ? `${paletteByBrowser}\n${text}` : text

@@ -18,7 +18,7 @@ export async function startSession(c: Context, pages: PageDependencies, { sessio
   setCookie(c, cookieName(pages, 'browser'), browser, { ...cookieRules(pages), maxAge: browserSeconds })
 }
 
-/** Where somebody signs in, for what is counted there. Signing out changes nothing of it. */
+/** The place that wrong passwords are counted by. Signing out does not change it. */
 export function placeOf(c: Context, pages: PageDependencies): SignInPlace {
   return { address: callerOf(c)?.address, browser: getCookie(c, cookieName(pages, 'browser')) }
 }

@@ -7,7 +7,7 @@ export type Html = ReturnType<typeof html>
 export interface PageForm {
   /** Where it goes: the page's own path. */
   action: string
-  /** What another site can't know. */
+  /** A text that only this site can know: it shows that the form came from here. */
   token: string
 }
 
@@ -17,7 +17,7 @@ interface PageDocument {
   styles: readonly AssetPath[]
   /** Script elements. */
   scripts?: Html
-  /** Whether it says that no real money moves. */
+  /** Whether a banner says that no real money moves. */
   sandbox: boolean
   body: Html
 }

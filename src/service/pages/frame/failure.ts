@@ -6,14 +6,14 @@ import type { PageDependencies } from './dependencies.ts'
 import { messagePage } from './form-page.ts'
 
 interface Looks {
-  /** What failed, in the log. */
+  /** Names the page in the log. */
   page: string
   headers: Readonly<Record<string, string>>
 }
 
 type OrFailure = (c: Context, pages: PageDependencies, answer: () => Promise<Response>) => Promise<Response>
 
-/** Answers, or says that it failed; what went wrong inside is told to nobody, not to somebody at a browser either. */
+/** Answers a browser. Where that fails, a page says so without telling what went wrong inside. */
 export function failingAs({ page, headers }: Looks): OrFailure {
   return async (c, { system, log }, answer) => {
     try {

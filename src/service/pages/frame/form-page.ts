@@ -3,7 +3,7 @@ import { type Html, pageDocument } from './document.ts'
 
 interface FormPage {
   title: string
-  /** What stands on the page besides what says that it is of the sandbox. */
+  /** The page's content. The banner that names the sandbox is added to it. */
   main: Html
   sandbox?: boolean
 }
@@ -24,7 +24,7 @@ export function messagePage(heading: string, text: string, link?: { href: string
   return formPage({ title: heading, main: html`<h1>${heading}</h1><p>${text}</p>${more}` })
 }
 
-/** The title of a page whose form was not right: whoever listens hears that first. */
+/** The title of a page with a form. Where something is wrong it says so first, for those who listen. */
 export function titleOf(heading: string, problem: string | null): string {
   return problem === null ? heading : `Error: ${heading}`
 }

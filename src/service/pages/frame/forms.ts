@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 
-/** More than the forms have by far. */
+/** The limit of a form's size, bytes. No form here comes near it. */
 export const mostFormBytes = 4 * 1024
 
 /** Whether the browser says that a page of this site sent the form. */

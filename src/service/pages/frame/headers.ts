@@ -1,4 +1,4 @@
-/** Nothing but the service's own files; no inline script or style; forms go nowhere, scripts send what they hold. */
+/** Allows the service's own files only, and no inline script or style. Forms go nowhere: scripts send them. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -22,7 +22,7 @@ const document = {
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
 }
 
-/** Of a page that a person opens: no other page may frame it. */
+/** The headers of a page that a person opens: no other page may frame it. */
 export const pageHeaders = {
   ...document,
   'Content-Security-Policy': [...contentSecurityPolicy, "frame-ancestors 'none'"].join('; '),
@@ -32,9 +32,9 @@ export const pageHeaders = {
 } as const
 
 /**
- * Of a page with a form and no script: nothing but style sheets; the form goes to the page itself; no framing. The
- * referrer stays on the site instead of being left out altogether: without it browsers send `Origin: null` with a form,
- * and the answer could not be told from another site's.
+ * The headers of a page with a form and no script. It loads style sheets only, its form goes to this site, and no page
+ * frames it. The referrer is sent within the site: without any, browsers send `Origin: null` with a form, and the answer
+ * could not be told from another site's.
  */
 export const formPageHeaders = {
   ...pageHeaders,
@@ -48,7 +48,7 @@ export const formPageHeaders = {
   'Referrer-Policy': 'same-origin',
 } as const
 
-/** Of the card form, which any page may frame, also one that isolates itself (Cross-Origin-Embedder-Policy). */
+/** The headers of the card form. Any page may frame it, one that isolates itself too (Cross-Origin-Embedder-Policy). */
 export const frameHeaders = {
   ...document,
   'Content-Security-Policy': [...contentSecurityPolicy, 'frame-ancestors *'].join('; '),
@@ -56,11 +56,11 @@ export const frameHeaders = {
   'Cross-Origin-Resource-Policy': 'cross-origin',
 } as const
 
-/** Of a file that only the service's own pages load. */
+/** The headers of a file that only the service's own pages load. */
 export const ownFileHeaders = { ...common, 'Cross-Origin-Resource-Policy': 'same-origin' } as const
 
-/** Of a file that other sites' pages load too. */
+/** The headers of a file that other sites' pages load too. */
 export const sharedFileHeaders = { ...common, 'Cross-Origin-Resource-Policy': 'cross-origin' } as const
 
-/** Of what the pages' scripts are answered. */
+/** The headers of an answer to the pages' scripts. */
 export const dataHeaders = { ...ownFileHeaders, 'Content-Type': 'application/json' } as const

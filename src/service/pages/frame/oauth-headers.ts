@@ -3,12 +3,12 @@ import { formPageHeaders } from './headers.ts'
 const { 'Cross-Origin-Opener-Policy': _, ...headers } = formPageHeaders
 
 /**
- * Of a page on the way from an application and back to it. An application may open that way in a window of its own and
- * wait for what comes back: with Cross-Origin-Opener-Policy the two would lose each other.
+ * The headers of a page on the way from an application and back to it. An application may open that way in a window of
+ * its own and wait for what comes back: with Cross-Origin-Opener-Policy the two would lose each other.
  */
 export const oauthPageHeaders: Readonly<Record<string, string>> = headers
 
-/** Those of the page whose form leads to `redirectUri`: browsers check form-action at redirects too. */
+/** The headers of the page whose form leads to `redirectUri`: browsers check form-action at redirects too. */
 export function consentHeaders(redirectUri: string | null): Readonly<Record<string, string>> {
   const source = redirectUri === null ? '' : ` ${sourceOf(redirectUri)}`
   const policy = headers['Content-Security-Policy'].replace("form-action 'self'", `form-action 'self'${source}`)

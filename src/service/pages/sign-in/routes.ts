@@ -25,7 +25,7 @@ async function showSignIn(c: Context, pages: PageDependencies): Promise<Response
 async function takeSignIn(c: Context, pages: PageDependencies): Promise<Response> {
   const sent = await ownFields(c, pages)
   const next = safeNext(sent?.get('next'))
-  // Nobody is to be signed in as somebody else by a form of another site.
+  // A form of another site could sign somebody in as somebody else.
   if (sent === undefined) return notFromHere(c, '/sign-in')
   const [email, password] = [(sent.get('email') ?? '').trim(), sent.get('password') ?? '']
   const asOwner = sent.get('as') === 'owner'

@@ -139,7 +139,7 @@ function challengeOf(c: Context): string {
   return c.req.param('challenge') ?? ''
 }
 
-/** The page's address with where it leads to afterwards. */
+/** The page's address, which names the page that it leads to afterwards. */
 function addressOf(c: Context): string {
   const back = backOf(c)
   const next = nextOf(c)
@@ -162,7 +162,7 @@ function nextOf(c: Context): string | null {
 /** The address of a check, as a page of this site leads to it. */
 const checkAddress = /^\/verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?$/
 
-/** To a page by GET: a reload repeats nothing. */
+/** Leads to a page by GET: a reload repeats nothing. */
 function leadTo(c: Context, path: string): Response {
   return c.body(null, 303, { ...headers, Location: path })
 }

@@ -14,9 +14,9 @@ import { findSecondFactor, lockSecondFactor, saveSecondFactor } from '../../stor
 import { findUser, markVerified } from '../../store/users.ts'
 import { readChallenge } from '../../tokens/mfa-challenges.ts'
 
-/** What a user sees who was sent to verify. */
+/** The state of a check, as its user sees it. */
 export interface Verification {
-  /** The address works no more. */
+  /** Whether the address has stopped working. */
   expired: boolean
   /** Until when, by the service's time, large approvals of the user's go through; null without a recent check. */
   verifiedUntilMs: number | null
@@ -39,7 +39,7 @@ export type Enrolment = 'none' | 'begun' | 'enrolled'
 
 /** A signed-in user's second factor. The challenge in an address says what for; it opens nothing by itself. */
 export interface SecondFactor {
-  /** Undefined for everybody but the user whom the challenge is for. */
+  /** Gives undefined to everybody but the user whom the challenge is for. */
   open(challenge: string, user: UserRow): Promise<Verification | undefined>
   /** Judges a code by real time; when it is right, the user's check counts from now by the service's time. */
   verify(
@@ -130,7 +130,7 @@ async function verifyCode(check: Check, expired: boolean, code: string): Promise
   return result
 }
 
-/** Further than codes are accepted, so that a late one is called late. */
+/** More steps than codes are accepted for, so that a late code is called late. */
 const searchedSteps = 10
 
 /** Judges a code of the app that has the secret, and keeps what came of it; where it is right, the change too. */
@@ -142,7 +142,7 @@ async function judgeCode(
   change: Partial<SecondFactorRow>,
 ): Promise<CodeResult> {
   const token = code.replace(/\s/g, '')
-  // Not a try: it could not have been right.
+  // A text that is no code does not count as a try: it could not have been right.
   if (!/^\d{6}$/.test(token)) return { verdict: 'malformed' }
   const before = { lastStep: row.lastStep, refusedAtMs: JSON.parse(row.refusedAtMs) as number[] }
   const { realNowMs } = check.times

@@ -23,7 +23,7 @@ ${words.asks ? codeForm({ ...target, name, problem: words.problem, button: 'Veri
 
 interface EnrolmentShown extends Shown {
   problem: string | null
-  /** Null: nothing is begun, or it was shown before. */
+  /** The secret of the app; null: none is begun, or it was shown before. */
   secret: AppSecret | null
   begun: boolean
 }

@@ -10,7 +10,7 @@ export interface VerifyWords {
   lines: string[]
   /** Whether a code can be entered. */
   asks: boolean
-  /** What was wrong with the code that was sent; null when none was, or nothing was. */
+  /** Tells what is wrong with the code that was sent; null: none was sent, or it is right. */
   problem: string | null
 }
 
@@ -57,7 +57,7 @@ export function codeProblem(result: CodeResult): string | null {
 
 const problems = {
   accepted: null,
-  // The page says so by itself.
+  // The page's own text says so.
   challenge_expired: null,
   malformed: 'Enter the 6 digits that the app shows.',
   wrong: 'This code is not right. Enter the one that the app shows now.',

@@ -42,74 +42,96 @@ function receive({ source, origin, data, ports }) {
  * @param {boolean} summarize
  */
 async function start(clientSecret, port, summarize) {
-  /** @type {Answer} */
-  let session
   try {
-    session = await ask('session', { clientSecret })
+    const session = await ask('session', { clientSecret })
+    waiting.hidden = true
+    fill(session.words)
+    byId('summary', HTMLElement).hidden = !summarize
+    document.body.classList.toggle('guest', summarize)
+    new Payment(clientSecret, port, summarize).begin(session)
   } catch (error) {
     waiting.textContent = messageOf(error)
     if (error instanceof Refusal && error.status === 404) port.postMessage({ result: 'ended', detail: error.message })
-    return
   }
-  const { words } = session
-  waiting.hidden = true
-  fill(words)
-  byId('summary', HTMLElement).hidden = !summarize
-  document.body.classList.toggle('guest', summarize)
-  if (words.state !== 'open') return settle(session)
-  form.hidden = false
-  let paying = false
-  watch(3000, async () => (paying ? 'again' : look()))
+}
 
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault()
-    if (paying) return
-    paying = true
-    payButton.disabled = true
-    payButton.textContent = 'Paying…'
-    clearProblems()
-    await pay()
-    paying = false
-    payButton.disabled = false
-    payButton.textContent = words.button
-  })
+/** Payment 1, from the open form to what the page around is told. */
+class Payment {
+  /** @type {string} */
+  #clientSecret
+  /** @type {MessagePort} */
+  #port
+  /** @type {boolean} */
+  #isGuest
+  #paying = false
 
-  async function pay() {
+  /**
+   * @param {string} clientSecret
+   * @param {MessagePort} port
+   * @param {boolean} isGuest Whether the form is on another site's page.
+   */
+  constructor(clientSecret, port, isGuest) {
+    this.#clientSecret = clientSecret
+    this.#port = port
+    this.#isGuest = isGuest
+  }
+
+  /** @param {Answer} session */
+  begin(session) {
+    if (session.words.state !== 'open') return this.#settle(session)
+    form.hidden = false
+    watch(3000, async () => (this.#paying ? 'again' : this.#look()))
+    form.addEventListener('submit', async (event) => {
+      event.preventDefault()
+      if (this.#paying) return
+      this.#paying = true
+      payButton.disabled = true
+      payButton.textContent = 'Paying…'
+      clearProblems()
+      await this.#pay()
+      this.#paying = false
+      payButton.disabled = false
+      payButton.textContent = session.words.button
+    })
+  }
+
+  async #pay() {
+    const sent = { clientSecret: this.#clientSecret, payerKey, ...typed() }
     try {
-      const [answer] = await Promise.all([ask('pay', { clientSecret, payerKey, ...typed() }), pause(leastPayingMs)])
-      if (answer.result === 'declined') problem.textContent = answer.detail
-      else end(answer.words, answer.result === 'agreement_failed' ? answer.detail : undefined)
+      const [answer] = await Promise.all([ask('pay', sent), pause(leastPayingMs)])
       const { result, detail, manageToken } = answer
+      if (result === 'declined') problem.textContent = detail
+      else end(answer.words, result === 'agreement_failed' ? detail : undefined)
       // The page of a merchant gets no way to manage what the payer agreed to: the payer gets it here.
-      const own = summarize || manageToken === null ? {} : { manageToken }
-      if (summarize && manageToken !== null) showManageLink(manageToken)
-      port.postMessage({ result, detail, ...own })
+      const own = this.#isGuest || manageToken === null ? {} : { manageToken }
+      if (this.#isGuest && manageToken !== null) showManageLink(manageToken)
+      this.#port.postMessage({ result, detail, ...own })
     } catch (error) {
       showProblem(error)
-      // Ended while the payer typed: what became of it is read anew.
-      paying = false
-      if (error instanceof Refusal && error.status === 409) await look()
+      // The checkout ended while the payer typed: how it ended is read anew.
+      this.#paying = false
+      if (error instanceof Refusal && error.status === 409) await this.#look()
     }
   }
 
   /** @returns {Promise<'again' | 'enough'>} */
-  async function look() {
+  async #look() {
     if (!form.isConnected) return 'enough'
-    const answer = await ask('session', { clientSecret }).catch(() => undefined)
+    const answer = await ask('session', { clientSecret: this.#clientSecret }).catch(() => undefined)
     // A payment that began meanwhile may be what ended it: its own answer tells.
-    if (answer === undefined || answer.words.state === 'open' || paying) return 'again'
-    if (form.isConnected) settle(answer)
+    if (answer === undefined || answer.words.state === 'open' || this.#paying) return 'again'
+    if (form.isConnected) this.#settle(answer)
     return 'enough'
   }
 
   /**
-   * It ended elsewhere: in another tab, by the merchant, or by time.
+   * The checkout ended elsewhere: in another tab, by the merchant, or by time.
    * @param {Answer} answer
    */
-  function settle({ status, words: ended }) {
-    end(ended)
-    const detail = ended.outcome?.lines.join(' ') ?? ''
-    port.postMessage({ result: status === 'canceled' ? 'ended' : 'paid', detail })
+  #settle({ status, words }) {
+    end(words)
+    const detail = words.outcome?.lines.join(' ') ?? ''
+    this.#port.postMessage({ result: status === 'canceled' ? 'ended' : 'paid', detail })
   }
 }
 

@@ -6,7 +6,7 @@ import { ask, byId, Refusal, showOutcome, watch } from './requests.js'
 
 const main = /** @type {HTMLElement} */ (document.querySelector('main'))
 const clientSecret = main.dataset.clientSecret ?? ''
-/** Of who paid, and so may stop the payments. */
+/** Proves that this browser paid, so that it may stop the payments. */
 let manageToken = main.dataset.manageToken
 delete main.dataset.clientSecret
 delete main.dataset.manageToken
