@@ -45,7 +45,8 @@ async function textsByFile(): Promise<Map<string, string[]>> {
   const byFile = new Map<string, string[]>()
   for (const file of readdirSync(new URL('../../tools', import.meta.url)).toSorted()) {
     const name = file.replace('.ts', '')
-    const declared = new Set(Object.values(await import(`../../tools/${name}.ts`)))
+    const exported = Object.values<object>(file === 'index.ts' ? {} : await import(`../../tools/${name}.ts`))
+    const declared = new Set<unknown>(exported.flatMap((record) => Object.values(record)))
     const own = operations.filter((operation) => declared.has(operation))
     const texts = own.flatMap((operation) => {
       const tool = tools.get(operation.name)
