@@ -5,10 +5,10 @@ import type { Transaction } from '../../src/service/store/engine/store.ts'
 import type { ActivityRow } from '../../src/service/store/schema/credential-tables.ts'
 import { exchanged, postAgentKey } from '../credentials/requests.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addParty, addUserToken, createWorld, type World } from '../support/world.ts'
 
-describe.each(databases)('activity on $name', (database) => {
+onEachDatabase('activity', (database) => {
   let world: World
   let partyId: string
   let agentId: string

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue } from '../../tools/index.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { casesOn } from '../support/depth.ts'
 import { doorGrounds, type Grounds, spoilt } from './doors.ts'
 import { leftBehind, nothing } from './left-behind.ts'
@@ -119,7 +119,7 @@ const operations = new Set(
   ),
 )
 
-describe.each(databases)('every page against everybody who should not get in, on $name', (database) => {
+onEachDatabase('every page against everybody who should not get in,', (database) => {
   let on: Grounds
   beforeAll(async () => {
     on = await doorGrounds(database)

@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { scopes } from '../../src/core/permissions.ts'
 import { proveBooks } from '../ledger/books.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addDelegation, addKey, addParty, createWorld, type World } from '../support/world.ts'
 
-describe.each(databases)('cards end with the right of their agent on $name', (database) => {
+onEachDatabase('cards end with the right of their agent', (database) => {
   let world: World
   let partyId: string
   let agentId: string

@@ -1,16 +1,16 @@
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { proveBooks } from '../ledger/books.ts'
 import { created, ok, type Payer, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { type Answer, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 
 const merchant = { name: 'Books' }
 const usd = { currency: 'USD' }
 const hourMs = 3_600_000
 
-describe.each(databases)('limits bind cards on $name', (database) => {
+onEachDatabase('limits bind cards', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty

@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { proveBooks } from '../ledger/books.ts'
 import { created, ok, type Payer, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addParty, createWorld, type OtherParty, type Sent, type World } from '../support/world.ts'
 
-describe.each(databases)('what a customer decides about its own money on $name', (database) => {
+onEachDatabase('what a customer decides about its own money', (database) => {
   let world: World
   let self: Payer
   let shop: OtherParty

@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { proveBooks } from '../ledger/books.ts'
 import { ok } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { addressIn, type Checks, checks, codeAt, keyOf, secretIn, wrongCode } from './authenticator.ts'
 
 const minute = 60_000
 
-describe.each(databases)('a user’s approval above USD 500.00 on $name', (database) => {
+onEachDatabase('a user’s approval above USD 500.00', (database) => {
   let world: World
   let us: Checks
 

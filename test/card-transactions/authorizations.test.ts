@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proveBooks, readBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 
 const minute = 60_000
@@ -20,7 +20,7 @@ const combinations = Array.from({ length: 16 }, (_, bits) => {
   return { reasons: reasons.length === 0 ? 'nothing' : reasons.join(' and '), applies: new Set<string>(reasons) }
 })
 
-describe.each(databases)('card authorizations on $name', (database) => {
+onEachDatabase('card authorizations', (database) => {
   let world: World
 
   beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proveBooks, readBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
 
 const actions = ['capture', 'reverse', 'expire', 'refund'] as const
@@ -66,7 +66,7 @@ const illegalCases = cells.filter(
   ({ state, action }) => legal[`${state} ${action}`] === undefined && `${state} ${action}` !== nothingLeft,
 )
 
-describe.each(databases)('card purchases on $name', (database) => {
+onEachDatabase('card purchases', (database) => {
   let world: World
 
   beforeAll(async () => {

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { allRows } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { exchange, exchangeOf, postAgentKey } from './requests.ts'
 
 const hour = 3_600_000
 
-describe.each(databases)('agent keys on $name', (database) => {
+onEachDatabase('agent keys', (database) => {
   let world: World
   let agentId: string
   let other: OtherParty

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, addUserToken, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { exchanged, postAgentKey } from './requests.ts'
 
-describe.each(databases)('agents on $name', (database) => {
+onEachDatabase('agents', (database) => {
   let world: World
   let partyId: string
   let other: OtherParty

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Scope, scopes } from '../../src/core/permissions.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addKey, addParty, addUserToken, createWorld, type World } from '../support/world.ts'
 
-describe.each(databases)('API keys on $name', (database) => {
+onEachDatabase('API keys', (database) => {
   let world: World
   let partyId: string
   const owner = () => ({ key: world.apiKey })

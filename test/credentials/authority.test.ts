@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { z } from 'zod'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { permissions, type Scope, scopes } from '../../src/core/permissions.ts'
 import { given } from '../../src/service/request/authority.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { type Answer, addAgent, addKey, addUserToken, createWorld, type World } from '../support/world.ts'
 import { exchanged, postAgentKey } from './requests.ts'
 
@@ -129,7 +129,7 @@ test('an agent key gives the whole agent policy', () => {
   expect(given.agentKey().toSorted()).toEqual(agentKeyScopes.toSorted())
 })
 
-describe.each(databases)('nobody gives what they lack on $name', (database) => {
+onEachDatabase('nobody gives what they lack', (database) => {
   let on: Grounds
   beforeAll(async () => {
     const world = await createWorld(database)

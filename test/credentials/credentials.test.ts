@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { permissions } from '../../src/core/permissions.ts'
 import { allRows } from '../ledger/books.ts'
 import { expectRefusal, withoutSupportId } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addKey, createWorld, revokeKey, secrets, type World } from '../support/world.ts'
 
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 const money = { amount: 100, currency: 'USD' }
 const id = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}_[0-9a-f]{32}$`))
 
-describe.each(databases)('credentials on $name', (database) => {
+onEachDatabase('credentials', (database) => {
   let world: World
   let cardId: string
   let walletId: string

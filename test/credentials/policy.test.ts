@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { camelCase, type OperationDefinition } from '../../src/core/operation.ts'
 import { permissions, type Scope, scopes } from '../../src/core/permissions.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { catalogue } from '../../tools/index.ts'
 import { allRows } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addKey, addUserToken, createWorld, secrets, type World } from '../support/world.ts'
 import { exchanged, postAgentKey } from './requests.ts'
 
@@ -42,7 +42,7 @@ test('an agent key is offered no tool that its policy never allows, nor an API k
   expect(names('party')).toEqual(names().filter((name) => name !== 'issue_agent_card'))
 })
 
-describe.each(databases)('the policy on $name', (database) => {
+onEachDatabase('the policy', (database) => {
   let world: World
   let partyId: string
   let agentId: string

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { databases } from '../support/databases.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, createWorld, type World } from '../support/world.ts'
 import { type Inviters, inviters, person } from './world.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-describe.each(databases)("an agent's customers on $name", (database) => {
+onEachDatabase("an agent's customers", (database) => {
   let world: World
   let us: Inviters
   /** An agent that nobody else invites for. */

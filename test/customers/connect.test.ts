@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { delegable } from '../../src/core/permissions.ts'
 import { permissionWords } from '../../src/service/pages/connect/words.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Inviters, inviters } from './world.ts'
 
 const origin = 'http://127.0.0.1:4010'
 
-describe.each(databases)('the connect page on $name', (database) => {
+onEachDatabase('the connect page', (database) => {
   let world: World
   let us: Inviters
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Inviters, inviters, person } from './world.ts'
 
-describe.each(databases)('customers on $name', (database) => {
+onEachDatabase('customers', (database) => {
   let world: World
   let us: Inviters
   /** A customer connected to both agents of the seeded organization. */

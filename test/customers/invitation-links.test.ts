@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Scope, scopes } from '../../src/core/permissions.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { allRows } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addKey, addUserToken, createWorld, type World } from '../support/world.ts'
 import { type Inviters, inviters } from './world.ts'
 
@@ -11,7 +11,7 @@ const path = '/customers/invitation-links'
 const hourMs = 60 * 60 * 1000
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 
-describe.each(databases)('invitation links on $name', (database) => {
+onEachDatabase('invitation links', (database) => {
   let world: World
   let us: Inviters
 

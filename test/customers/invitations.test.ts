@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { delegable } from '../../src/core/permissions.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addKey, createWorld, type World } from '../support/world.ts'
 import { type Inviters, inviters, person } from './world.ts'
 
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const dayMs = 24 * 60 * 60 * 1000
 
-describe.each(databases)('invitations on $name', (database) => {
+onEachDatabase('invitations', (database) => {
   let world: World
   let us: Inviters
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type Sent, type World } from '../support/world.ts'
 import { type Inviters, inviters } from './world.ts'
 
 /** DELETE /customers/invitations/{invitationId}, to the letter of docs/service.md#revoking-an-invitation. */
-describe.each(databases)('the revocation of an invitation on $name', (database) => {
+onEachDatabase('the revocation of an invitation', (database) => {
   let world: World
   let us: Inviters
 

@@ -13,7 +13,7 @@ import {
   findInvitation,
 } from '../../src/service/store/customer-invitations.ts'
 import { invitationStatuses } from '../../tools/customer-invitations.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { type Answer, addAgent, createWorld, type World } from '../support/world.ts'
 import { type Inviters, inviters, person } from './world.ts'
 
@@ -50,7 +50,7 @@ test.each(product)('the table: %s and %s', (status, event) => {
   })
 })
 
-describe.each(databases)('the states of invitations on $name', (database) => {
+onEachDatabase('the states of invitations', (database) => {
   let world: World
   let us: Inviters
 

@@ -4,7 +4,7 @@ import { insertGrantToken } from '../../src/service/store/access-tokens.ts'
 import { createCredential } from '../../src/service/store/credentials.ts'
 import { insertGrant, revokeGrant } from '../../src/service/store/oauth-grants.ts'
 import { exchanged } from '../credentials/requests.ts'
-import type { databases } from '../support/databases.ts'
+import type { TestDatabase } from '../support/databases.ts'
 import {
   addAgent,
   addDelegation,
@@ -90,7 +90,7 @@ export const limitCents = 40_000
 export const reviewedCents = 45_000
 
 /** A party that asks, with its agent; two customers of it, one of which granted nothing of use; and a stranger. */
-export async function grounds(database: (typeof databases)[number]): Promise<Grounds> {
+export async function grounds(database: TestDatabase): Promise<Grounds> {
   const world = await createWorld(database)
   const { partyId, agentId } = await world.whoami()
   if (agentId === null) throw new Error('The seeded key is an agent key.')

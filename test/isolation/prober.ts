@@ -1,6 +1,6 @@
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { allRows } from '../ledger/books.ts'
-import type { databases } from '../support/databases.ts'
+import type { TestDatabase } from '../support/databases.ts'
 import type { Answer } from '../support/world.ts'
 import type { Cell } from './cells.ts'
 import { type Ids, missing } from './makers.ts'
@@ -44,7 +44,7 @@ const placeOf = (target: Target): PlaceName => {
   return name as PlaceName
 }
 
-export async function prober(database: (typeof databases)[number]): Promise<Prober> {
+export async function prober(database: TestDatabase): Promise<Prober> {
   const on = await grounds(database)
   const { world, places, credentials } = on
   const shared = await sharedTargets(on)

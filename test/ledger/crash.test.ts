@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { describe, expect, inject, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { proveBooks } from './books.ts'
 
@@ -121,7 +121,7 @@ class Load {
   }
 }
 
-describe.each(databases)('a service on $name that is killed in the middle of its work', (database) => {
+onEachDatabase('a service that is killed in the middle of its work', (database) => {
   test('keeps what it acknowledged, does nothing by halves, and each request once', async () => {
     const { url, drop } = await database.createEmpty()
     let unacknowledged = 0

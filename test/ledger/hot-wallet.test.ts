@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { databases } from '../support/databases.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { onEachDatabase } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { proveBooks } from './books.ts'
@@ -7,7 +7,7 @@ import { proveBooks } from './books.ts'
 /** Many more than there are connections. */
 const many = isDeep ? 500 : 100
 
-describe.each(databases)('a hot wallet on $name', (database) => {
+onEachDatabase('a hot wallet', (database) => {
   let world: World
 
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { databases } from '../support/databases.ts'
+import { expect, test } from 'vitest'
+import { onEachDatabase } from '../support/databases.ts'
 import { tries } from '../support/depth.ts'
 import { Purchases, purchaseTools } from '../support/purchases.ts'
 import { type Answer, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
@@ -90,7 +90,7 @@ function byId({ json }: Answer): Record<string, unknown> {
   return Object.fromEntries(json.data.map((item: { id: string; attributes: unknown }) => [item.id, item.attributes]))
 }
 
-describe.each(databases)('the ledger on $name', (database) => {
+onEachDatabase('the ledger', (database) => {
   test('agrees with an independent model after every step of any history', async () => {
     const outcomes = new Set<string>()
     const property = fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 18 }), async (steps) => {

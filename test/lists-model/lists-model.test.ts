@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { proveBooks } from '../ledger/books.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { tries } from '../support/depth.ts'
 import { Purchases } from '../support/purchases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
@@ -42,7 +42,7 @@ const planners: { [T in Action['type']]?: money.Planner<never> } = {
 
 const fundsCents = 100_000
 
-describe.each(databases)('lists and a model of them on $name', (database) => {
+onEachDatabase('lists and a model of them', (database) => {
   let world: World
   let runs = 0
 

@@ -7,7 +7,7 @@ import type { SessionStore } from '../../src/mcp/http/session-store.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { createMcpSessions } from '../../src/service/store/mcp-sessions.ts'
 import { catalogue } from '../../tools/index.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { allEvents, createHosting, eventsOf, type Hosting, rawHost } from './hosting.ts'
 import { withSessionTables } from './session-tables.ts'
 import { gate } from './test-server.ts'
@@ -42,7 +42,7 @@ function telling(): Server {
   return server
 }
 
-describe.each(databases)('on $name', (database) => {
+onEachDatabase('what is kept', (database) => {
   let store: Store
   let drop: () => Promise<void>
   let hosting: Hosting

@@ -1,16 +1,16 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { realSystem, type System, sha256 } from '../../src/core/system.ts'
 import type { SessionStore } from '../../src/mcp/http/session-store.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { createMcpSessions } from '../../src/service/store/mcp-sessions.ts'
-import { databases, type TestDatabase } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { createHosting, eventsOf, type Hosting, jsonOf, rawHost, resultOf } from './hosting.ts'
 import { withSessionTables } from './session-tables.ts'
 import { cancelled, gate } from './test-server.ts'
 
 /** Two endpoints with a connection of their own each: to each other they are what two processes are. */
-describe.each(databases)('two processes on one $name database', (database: TestDatabase) => {
+onEachDatabase('two processes', (database) => {
   let stores: Store[]
   let drop: () => Promise<void>
   let here: Hosting

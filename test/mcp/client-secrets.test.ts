@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { databases } from '../support/databases.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { connected } from './connected.ts'
 import { hosts } from './hosts.ts'
 
 const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 0 }
 
-describe.each(databases)('the client secret of a subscription, on $name', (database) => {
+onEachDatabase('the client secret of a subscription,', (database) => {
   let world: World
   beforeAll(async () => {
     world = await createWorld(database)

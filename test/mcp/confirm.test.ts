@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Checks, checks, codeAt } from '../approvals/authenticator.ts'
 import { ok, type Payer } from '../payments/payer.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { casesOn } from '../support/depth.ts'
 import { createWorld, type OtherParty, type World } from '../support/world.ts'
 import { type Connected, connected, dismissed, no, person, unticked, yes } from './connected.ts'
@@ -25,7 +25,7 @@ async function connectedTo(world: World, chosen: (typeof hosts)[number], options
   return connection
 }
 
-describe.each(databases)('the human decides, on $name', (database) => {
+onEachDatabase('the human decides,', (database) => {
   let world: World
   let us: Checks
   let self: Payer

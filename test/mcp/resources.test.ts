@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { addressOf, parseAddress } from '../../src/mcp/resources/kinds.ts'
 import { ok } from '../payments/payer.ts'
-import { databases, sqlite } from '../support/databases.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { casesOn } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Connected, connected, instanceId } from './connected.ts'
@@ -32,7 +32,7 @@ async function textAt({ host }: Connected, uri: string) {
   return data
 }
 
-describe.each(databases)('resources, on $name', (database) => {
+onEachDatabase('resources,', (database) => {
   let world: World
   beforeAll(async () => {
     world = await createWorld(database)

@@ -4,7 +4,7 @@ import * as oauth from 'oauth4webapi'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { oauthScopes } from '../../src/core/permissions.ts'
 import { mountEndpoints } from '../../src/service/oauth/endpoints.ts'
-import { databases, sqlite } from '../support/databases.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import {
@@ -19,7 +19,7 @@ import {
 } from './application.ts'
 import { address, openBrowser } from './browser.ts'
 
-describe.each(databases)('OAuth on $name', (database) => {
+onEachDatabase('OAuth', (database) => {
   let world: World
 
   beforeEach(async () => {

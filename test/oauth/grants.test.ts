@@ -1,9 +1,9 @@
 import * as oauth from 'oauth4webapi'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Connections, createConnections } from '../../src/service/oauth/connections.ts'
 import type { UserRow } from '../../src/service/store/schema/tables.ts'
 import { firstOwner } from '../../src/service/store/users.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { dateSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { connect, transport } from './application.ts'
@@ -13,7 +13,7 @@ const dayMs = 24 * 60 * 60 * 1000
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
 /** A connection reaches as far as its grant does at the moment of a call, whatever its tokens say. */
-describe.each(databases)('a connection on $name', (database) => {
+onEachDatabase('a connection', (database) => {
   let world: World
   let connections: Connections
   let user: UserRow

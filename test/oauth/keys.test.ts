@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createService } from '../../src/service/service.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
-import { databases, sqlite, type TestDatabase } from '../support/databases.ts'
+import { onEachDatabase, sqlite, type TestDatabase } from '../support/databases.ts'
 import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Application, connect, transport } from './application.ts'
@@ -61,7 +61,7 @@ async function refreshed({ server, client }: Application, refreshToken: string, 
 const kidOf = (token: string) => decodeProtectedHeader(token).kid
 const stored = () => world.store.transaction(({ db }) => db.selectFrom('signingKeys').select('kid').execute())
 
-describe.each(databases)('signing keys on $name', (database) => {
+onEachDatabase('signing keys', (database) => {
   beforeEach(() => begin(database))
 
   test('sign for 30 days, verify for two more, and are gone then', async () => {

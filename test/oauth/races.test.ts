@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createService, type Service } from '../../src/service/service.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { dateSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import {
@@ -17,7 +17,7 @@ import {
 import { address, openBrowser } from './browser.ts'
 
 /** A thief and the owner present the same thing at once, to two processes: at most one gets through, and only for a moment. */
-describe.each(databases)('at once on $name', (database) => {
+onEachDatabase('at once', (database) => {
   let world: World
   let stores: Store[]
   let services: Service[]

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { countClients } from '../../src/service/store/oauth-records.ts'
-import { databases, sqlite } from '../support/databases.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { dateSystem, fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { authorizationUrl, callback, connect, createApplication } from './application.ts'
@@ -131,7 +131,7 @@ describe('registration', () => {
   })
 })
 
-describe.each(databases)('registered applications on $name', (database) => {
+onEachDatabase('registered applications', (database) => {
   test('are forgotten after a day, unless somebody connected them', async () => {
     const system = fakeSystem({ now: Date.now() })
     const world = await createWorld(database, { system })

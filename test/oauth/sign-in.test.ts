@@ -6,7 +6,7 @@ import type { Caller } from '../../src/service/request/client-address.ts'
 import { createService, type Service } from '../../src/service/service.ts'
 import { savePassword } from '../../src/service/store/passwords.ts'
 import { createUser, firstOwner } from '../../src/service/store/users.ts'
-import { databases, sqlite, type TestDatabase } from '../support/databases.ts'
+import { onEachDatabase, sqlite, type TestDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { address, openBrowser } from './browser.ts'
 
@@ -108,7 +108,7 @@ function countHashes() {
   }
 }
 
-describe.each(databases)('signing in on $name', (database) => {
+onEachDatabase('signing in', (database) => {
   let email: string
   beforeEach(async () => {
     email = await begin(database)

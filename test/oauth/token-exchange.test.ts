@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exchange, exchanged, exchangeOf, postAgentKey, tokenType } from '../credentials/requests.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addKey, addUserToken, createWorld, revokeKey, type World } from '../support/world.ts'
 
 const lifetimeMs = 15 * 60_000
 
-describe.each(databases)('token exchange on $name', (database) => {
+onEachDatabase('token exchange', (database) => {
   let world: World
 
   beforeAll(async () => {

@@ -6,7 +6,7 @@ import type { UserRow } from '../../src/service/store/schema/tables.ts'
 import { approvalPagePath } from '../../tools/approvals.ts'
 import { codeAt, enrolAt } from '../approvals/authenticator.ts'
 import { created, ok, type Payer, payer } from '../payments/payer.ts'
-import { databases, sqlite, type TestDatabase } from '../support/databases.ts'
+import { onEachDatabase, sqlite, type TestDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, type OtherParty, type Sent } from '../support/world.ts'
 import { arrive, openTab, shoot, startBrowser, type TestBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
@@ -53,7 +53,7 @@ async function opened({ path }: Pick<Waiting, 'path'>, user: UserRow = site.owne
   return { visitor, page: await visitor.open(path) }
 }
 
-describe.each(databases)('the page of an approval on $name', (database) => {
+onEachDatabase('the page of an approval', (database) => {
   beforeAll(() => begin(database))
   afterAll(() => site.world.drop())
 

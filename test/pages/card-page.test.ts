@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { realSystem, sha256, timestamp } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import type { UserRow } from '../../src/service/store/schema/tables.ts'
-import { databases, sqlite } from '../support/databases.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { addDelegation, addParty, addUserToken, type Sent } from '../support/world.ts'
 import { arrive, openTab, shoot, startBrowser, type TestBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
@@ -36,7 +36,7 @@ async function look(path: string, user: UserRow = site.owner) {
   return { visitor, page, shown: await visitor.send(path) }
 }
 
-describe.each(databases)('the page of a card’s number on $name', (database) => {
+onEachDatabase('the page of a card’s number', (database) => {
   beforeAll(async () => {
     site = await createPersonSite(database)
   })

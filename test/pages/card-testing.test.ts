@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createService, type Service } from '../../src/service/service.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
 
 const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 150 }
@@ -9,7 +9,7 @@ const good = { number: '4242424242424242', expiry: '12/34', cvv: '987' }
 const declined = { ...good, number: '4000000000000002' }
 const quarterOfAnHour = 15 * 60_000
 
-describe.each(databases)('cards that are tried out at a checkout on $name', (database) => {
+onEachDatabase('cards that are tried out at a checkout', (database) => {
   let world: World
   let services: Service[]
   beforeEach(async () => {

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { databases } from '../support/databases.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-describe.each(databases)("the page at a payment's claimLink on $name", (database) => {
+onEachDatabase("the page at a payment's claimLink", (database) => {
   let world: World
 
   beforeAll(async () => {

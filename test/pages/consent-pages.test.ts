@@ -4,13 +4,13 @@ import { createConnections } from '../../src/service/oauth/connections.ts'
 import { consentHeaders } from '../../src/service/pages/frame/oauth-headers.ts'
 import { createAgent } from '../../src/service/store/agents.ts'
 import { defaultWallet } from '../../src/service/store/wallets.ts'
-import { databases, sqlite } from '../support/databases.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
 import { asking, createOAuthSite, createVisitor, type OAuthSite } from './oauth-site.ts'
 
 const path = '/oauth/consent/uid-1'
 
-describe.each(databases)('on $name', (database) => {
+onEachDatabase('the consent pages', (database) => {
   let site: OAuthSite
   let agentId: string
   let count = 0

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { testCards } from '../../src/service/rules/test-cards.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases, sqlite } from '../support/databases.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { type Answer, addKey, createWorld, type World } from '../support/world.ts'
 
 const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 150 }
@@ -304,7 +304,7 @@ describe('the checkout over HTTP', () => {
   })
 })
 
-describe.each(databases)('a checkout on $name', (database) => {
+onEachDatabase('a checkout', (database) => {
   let world: World
   beforeAll(async () => {
     world = await createWorld(database)

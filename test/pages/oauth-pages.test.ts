@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { databases, sqlite, type TestDatabase } from '../support/databases.ts'
+import { onEachDatabase, sqlite, type TestDatabase } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
 import { address, asking, createOAuthSite, createVisitor, type OAuthSite } from './oauth-site.ts'
 
@@ -167,7 +167,7 @@ describe('signing in', () => {
   })
 })
 
-describe.each(databases)('connected applications on $name', (database) => {
+onEachDatabase('connected applications', (database) => {
   siteOn(database)
 
   test('none: the page says how to connect one', async () => {

@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { firstTampered } from '../../src/service/request/activity.ts'
 import { codeAt, enrolAt } from '../approvals/authenticator.ts'
 import { inviters } from '../customers/world.ts'
 import { merchant } from '../subscriptions/merchant.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { createPersonSite, type PersonSite } from './person-site.ts'
 
 const card = { number: '4242424242424242', expiry: '12/30', cvv: '123' }
 
-describe.each(databases)('what people do on pages, on $name,', (database) => {
+onEachDatabase('what people do on pages', (database) => {
   let site: PersonSite
 
   beforeAll(async () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { limitsHit } from '../../src/service/rules/limits.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addDelegation, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'
 
@@ -33,7 +33,7 @@ describe('the limits that an amount hits', () => {
   })
 })
 
-describe.each(databases)('limits on $name', (database) => {
+onEachDatabase('limits', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { proveBooks } from '../ledger/books.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { tries } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'
@@ -180,7 +180,7 @@ async function compare(world: World, self: Payer, parties: Parties, model: Model
   await proveBooks(world.store)
 }
 
-describe.each(databases)('money on $name', (database) => {
+onEachDatabase('money', (database) => {
   test('is what an independent model says after every step of any history', async () => {
     const property = fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 20 }), async (steps) => {
       const world = await createWorld(database)

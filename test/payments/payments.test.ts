@@ -1,14 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { allRows, proveBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addKey, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'
 
 const stranger = { type: 'email', value: 'New.Person@example.org' }
 const at = (pointer: string) => ({ source: { pointer: `/data/attributes/${pointer}` } })
 
-describe.each(databases)('a payment on $name', (database) => {
+onEachDatabase('a payment', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty
@@ -288,7 +288,7 @@ describe.each(databases)('a payment on $name', (database) => {
   })
 })
 
-describe.each(databases)('payments in lists on $name', (database) => {
+onEachDatabase('payments in lists', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty

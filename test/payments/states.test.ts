@@ -12,7 +12,7 @@ import { approvalStatuses } from '../../tools/approvals.ts'
 import { paymentStatuses } from '../../tools/payments.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { casesOn } from '../support/depth.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'
@@ -109,7 +109,7 @@ const cells = Object.entries(product).flatMap(([status, actions]) =>
   Object.entries(actions).map(([action, result]) => [status as Reachable, action as Action, result] as const),
 )
 
-describe.each(databases)('each action in each state on $name', (database) => {
+onEachDatabase('each action in each state', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty

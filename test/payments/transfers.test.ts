@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { allRows, proveBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { databases, onEachDatabase } from '../support/databases.ts'
 import { addKey, addParty, createWorld, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'
 
@@ -9,7 +9,7 @@ const address = { line1: '1 Main St', city: 'Springfield', state: 'IL', postalCo
 const complete = { name: 'Acme', accountNumber: '000123456789', routingNumber: '021000021', address }
 const { address: _, ...incomplete } = complete
 
-describe.each(databases)('transfers on $name', (database) => {
+onEachDatabase('transfers', (database) => {
   let world: World
   let self: Payer
 

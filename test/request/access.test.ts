@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proveBooks, readBooks } from '../ledger/books.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import {
   type Answer,
   addAgent,
@@ -20,7 +20,7 @@ const money = { amount: 10, currency: 'USD' }
 
 type Subject = Record<'cardId' | 'transactionId' | 'walletId', string>
 
-describe.each(databases)('who may do what on $name', (database) => {
+onEachDatabase('who may do what', (database) => {
   let world: World
   let partyId: string
   let agentId: string

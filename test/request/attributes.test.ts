@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { databases } from '../support/databases.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 const purchase = { amount: 100, currency: 'USD', merchant: { name: 'Books' } }
 
-describe.each(databases)('attributes on $name', (database) => {
+onEachDatabase('attributes', (database) => {
   let world: World
 
   beforeAll(async () => {

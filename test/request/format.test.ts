@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { errorTable } from '../../src/core/errors.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
@@ -15,7 +15,7 @@ const withBody = [
   '/simulations/clock/advance',
 ]
 
-describe.each(databases)('the format of requests and answers on $name', (database) => {
+onEachDatabase('the format of requests and answers', (database) => {
   let world: World
 
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { databases } from '../support/databases.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { onEachDatabase } from '../support/databases.ts'
 import { tries } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
@@ -13,7 +13,7 @@ const withBody = [
   '/simulations/clock/advance',
 ]
 
-describe.each(databases)('hostile bodies on $name', (database) => {
+onEachDatabase('hostile bodies', (database) => {
   let world: World
 
   beforeAll(async () => {

@@ -1,16 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { realSystem, sha256 } from '../../src/core/system.ts'
 import { createService } from '../../src/service/service.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import { proveBooks, readBooks } from '../ledger/books.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, secrets, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 import { expectFirst, expectReplay, isReplay } from './replays.ts'
 
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
-describe.each(databases)('idempotency at once on $name', (database) => {
+onEachDatabase('idempotency at once', (database) => {
   let world: World
   let count = 0
   const newKey = () => `idempotency ${count++}`

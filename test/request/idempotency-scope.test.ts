@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proveBooks } from '../ledger/books.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addKey, addParty, createWorld, type OtherParty, revokeKey, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 import { expectFirst, expectReplay, isReplay } from './replays.ts'
@@ -8,7 +8,7 @@ import { expectFirst, expectReplay, isReplay } from './replays.ts'
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 const keySource = { source: { header: 'Idempotency-Key' } }
 
-describe.each(databases)('the scope of idempotency keys on $name', (database) => {
+onEachDatabase('the scope of idempotency keys', (database) => {
   let world: World
   let count = 0
   const newKey = () => `idempotency ${count++}`

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createService } from '../../src/service/service.ts'
 import { type Store, StoreBusyError } from '../../src/service/store/engine/store.ts'
 import { proveBooks, readBooks } from '../ledger/books.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addKey, createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 import { expectFirst, expectReplay, isReplay } from './replays.ts'
@@ -13,7 +13,7 @@ const keySource = { source: { header: 'Idempotency-Key' } }
 const second = 1000
 const hour = 3600 * second
 
-describe.each(databases)('the record of idempotency keys on $name', (database) => {
+onEachDatabase('the record of idempotency keys', (database) => {
   let world: World
   let count = 0
   const newKey = () => `idempotency ${count++}`

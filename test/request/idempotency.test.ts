@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proveBooks, readBooks } from '../ledger/books.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 import { expectFirst, expectReplay, isReplay } from './replays.ts'
@@ -9,7 +9,7 @@ const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD'
 const purchase = { amount: 100, currency: 'USD', merchant: { name: 'Books' } }
 const keySource = { source: { header: 'Idempotency-Key' } }
 
-describe.each(databases)('idempotency on $name', (database) => {
+onEachDatabase('idempotency', (database) => {
   let world: World
   let count = 0
   const newKey = () => `idempotency ${count++}`

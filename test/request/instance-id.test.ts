@@ -6,7 +6,7 @@ import { type Grounds, grounds } from '../isolation/places.ts'
 import { send } from '../isolation/prober.ts'
 import { samples } from '../isolation/samples.ts'
 import { readBooks } from '../ledger/books.ts'
-import { databases, sqlite } from '../support/databases.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
@@ -60,7 +60,7 @@ describe('an operation that needs no instance id moves no money', () => {
   })
 })
 
-describe.each(databases)('X-Instance-ID on $name', (database) => {
+onEachDatabase('X-Instance-ID', (database) => {
   let world: World
   beforeAll(async () => {
     world = await createWorld(database)

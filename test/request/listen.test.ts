@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createLogger } from '../../src/config/log.ts'
 import { realSystem } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
-import { databases } from '../support/databases.ts'
+import { databases, type TestDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
@@ -50,7 +50,7 @@ describe('the HTTP listener', () => {
   let reached: string[] = []
 
   beforeAll(async () => {
-    world = await createWorld(databases[0] as (typeof databases)[number])
+    world = await createWorld(databases[0] as TestDatabase)
     const fetch = (request: Request) => {
       reached.push(request.url)
       return world.service.fetch(request)

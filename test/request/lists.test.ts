@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
 const statuses = ['authorized', 'declined', 'captured', 'partially_captured', 'reversed', 'refunded']
 
-describe.each(databases)('lists on $name', (database) => {
+onEachDatabase('lists', (database) => {
   let world: World
   let many: OtherParty
   /** 137 cards, the newest first. */

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createService } from '../../src/service/service.ts'
 import { StaleWriteError, type Store } from '../../src/service/store/engine/store.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
@@ -15,7 +15,7 @@ function limits({ headers }: Answer): (number | null)[] {
   })
 }
 
-describe.each(databases)('rate limits on $name', (database) => {
+onEachDatabase('rate limits', (database) => {
   let world: World
   let limit: number
 

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { databases } from '../support/databases.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
@@ -7,7 +7,7 @@ const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z
 const id = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}_[0-9a-f]{32}$`))
 const toOne = (type: string, prefix: string) => ({ data: { type, id: id(prefix) } })
 
-describe.each(databases)('the shapes of answers on $name', (database) => {
+onEachDatabase('the shapes of answers', (database) => {
   let world: World
   let authorized: string
 

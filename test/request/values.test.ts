@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { databases } from '../support/databases.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { onEachDatabase } from '../support/databases.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
-describe.each(databases)('values of requests on $name', (database) => {
+onEachDatabase('values of requests', (database) => {
   let world: World
   let customer: string
   beforeAll(async () => {

@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { proveBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 
@@ -10,7 +10,7 @@ const day = 86_400
 const week = 7 * day
 const start = Date.UTC(2026, 0, 15, 12)
 
-describe.each(databases)('the sandbox clock on $name', (database) => {
+onEachDatabase('the sandbox clock', (database) => {
   let world: World
 
   beforeEach(async () => {
@@ -177,7 +177,7 @@ describe.each(databases)('the sandbox clock on $name', (database) => {
   })
 })
 
-describe.each(databases)('the end of the sandbox clock on $name', (database) => {
+onEachDatabase('the end of the sandbox clock', (database) => {
   let world: World
 
   beforeAll(async () => {
@@ -203,7 +203,7 @@ describe.each(databases)('the end of the sandbox clock on $name', (database) => 
   })
 })
 
-describe.each(databases)('production on $name', (database) => {
+onEachDatabase('production', (database) => {
   let world: World
 
   beforeAll(async () => {

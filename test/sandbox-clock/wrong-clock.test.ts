@@ -3,7 +3,7 @@ import { realSystem } from '../../src/core/system.ts'
 import { readTimes } from '../../src/service/store/clock.ts'
 import { proveBooks, readBooks } from '../ledger/books.ts'
 import { expectFirst, expectReplay } from '../request/replays.ts'
-import { databases, postgres, sqlite } from '../support/databases.ts'
+import { onEachDatabase, postgres, sqlite, type TestDatabase } from '../support/databases.ts'
 import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 import { anotherProcess, createWorld, type World } from '../support/world.ts'
 
@@ -27,7 +27,7 @@ function machineBeside(system: FakeSystem): FakeSystem {
 let world: World
 let others: World[]
 
-async function begin(database: (typeof databases)[number]) {
+async function begin(database: TestDatabase) {
   world = await createWorld(database)
   others = []
 }
@@ -122,7 +122,7 @@ describe("a database's clock that jumps on PostgreSQL", () => {
   })
 })
 
-describe.each(databases)('time on $name', (database) => {
+onEachDatabase('time', (database) => {
   beforeEach(() => begin(database))
 
   test.each([-hour, -2 * second, hour])('does not follow a clock that is set by %i ms back', async (ms) => {

@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { Hono } from 'hono'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { enrolAt } from '../approvals/authenticator.ts'
 import { allRows } from '../ledger/books.ts'
 import { connect } from '../oauth/application.ts'
 import { openBrowser } from '../oauth/browser.ts'
 import { createVisitor } from '../pages/oauth-site.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { createFlows, type Flows } from './flows.ts'
 
-describe.each(databases)('nothing secret at rest or in words on $name', (database) => {
+onEachDatabase('nothing secret at rest or in words', (database) => {
   let flows: Flows
 
   beforeAll(async () => {

@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Store, StoreBusyError } from '../../src/service/store/engine/store.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addWallet, walletIds } from './wallets.ts'
 
-describe.each(databases)('reading from the store on $name', ({ name, create }) => {
+onEachDatabase('reading from the store', ({ name, create }) => {
   let store: Store
   let drop: () => Promise<void>
   beforeEach(async () => {

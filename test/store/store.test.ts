@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction } from '../../src/service/store/engine/store.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addWallet, times, wallet, walletIds } from './wallets.ts'
 
-describe.each(databases)('the store on $name', ({ name, create, createEmpty }) => {
+onEachDatabase('the store', ({ name, create, createEmpty }) => {
   let store: Store
   let url: string
   let drop: () => Promise<void>

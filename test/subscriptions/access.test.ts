@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expectRefusal, withoutSupportId } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import {
   type Answer,
   addAgent,
@@ -15,7 +15,7 @@ import { inParts, type Merchant, merchant, monthly, ok, proveCharges } from './m
 
 const missing = `sub_${'0'.repeat(32)}`
 
-describe.each(databases)('who may do what with subscriptions on $name', (database) => {
+onEachDatabase('who may do what with subscriptions', (database) => {
   let world: World
   let shop: Merchant
   let partyId: string
@@ -296,7 +296,7 @@ describe.each(databases)('who may do what with subscriptions on $name', (databas
   })
 })
 
-describe.each(databases)('production on $name', (database) => {
+onEachDatabase('production', (database) => {
   test('has subscriptions and no simulations of them', async () => {
     const world = await createWorld(database, { environment: 'production' })
     try {

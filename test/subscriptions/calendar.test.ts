@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dateOf, dayMs, type Interval, startOfDayAfter } from '../../src/service/rules/calendar.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { tries } from '../support/depth.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -93,7 +93,7 @@ describe('the days that payments fall due', () => {
   })
 })
 
-describe.each(databases)('due days through the service on $name', (database) => {
+onEachDatabase('due days through the service', (database) => {
   let world: World
   let shop: Merchant
 
@@ -134,7 +134,7 @@ describe.each(databases)('due days through the service on $name', (database) => 
   })
 })
 
-describe.each(databases)('the end of the clock on $name', (database) => {
+onEachDatabase('the end of the clock', (database) => {
   test('breaks no subscription', async () => {
     const world = await createWorld(database, { system: fakeSystem({ now: Date.UTC(9995, 11, 31, 20) }) })
     try {

@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectRefusal } from '../request/refusals.ts'
 import { expectFirst, expectReplay } from '../request/replays.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant } from './merchant.ts'
 import { gone, inState } from './states.ts'
 
-describe.each(databases)('cancel to the letter on $name', (database) => {
+onEachDatabase('cancel to the letter', (database) => {
   let world: World
   let shop: Merchant
 

@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { cardBehaviors } from '../../tools/subscriptions.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant, monthly, ok, proveCharges } from './merchant.ts'
 
-describe.each(databases)('time and cards in checkout on $name', (database) => {
+onEachDatabase('time and cards in checkout', (database) => {
   let world: World
   let shop: Merchant
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
   type CardEntry,
   type Checkout,
@@ -7,14 +7,14 @@ import {
 } from '../../src/service/pages/checkout/checkout.ts'
 import { testCards } from '../../src/service/rules/test-cards.ts'
 import { allRows } from '../ledger/books.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { inParts, type Merchant, merchant, monthly, ok, proveCharges } from './merchant.ts'
 
 const visa: CardEntry = { number: '4242424242424242', expiry: '12/30', cvv: '123' }
 const numberOf = (behavior: string) => Object.entries(testCards).find(([, does]) => does === behavior)?.[0] ?? ''
 
-describe.each(databases)("the payer's side of a checkout on $name", (database) => {
+onEachDatabase("the payer's side of a checkout", (database) => {
   let world: World
   let shop: Merchant
   let page: Checkout
@@ -279,7 +279,7 @@ describe.each(databases)("the payer's side of a checkout on $name", (database) =
   })
 })
 
-describe.each(databases)('what a checkout leaves in the database on $name', (database) => {
+onEachDatabase('what a checkout leaves in the database', (database) => {
   let world: World
   let stored: string
   const secrets: string[] = []

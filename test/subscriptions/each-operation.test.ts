@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { subscriptionStatuses } from '../../tools/subscriptions.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { casesOn } from '../support/depth.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant, ok, proveCharges } from './merchant.ts'
@@ -43,7 +43,7 @@ function row(otherwise: Outcome, states: Partial<Record<Status, Outcome>> = {}):
   >
 }
 
-describe.each(databases)('each operation in each state on $name', (database) => {
+onEachDatabase('each operation in each state', (database) => {
   let world: World
   let shop: Merchant
   const ids: Record<string, string> = {}
@@ -122,7 +122,7 @@ describe.each(databases)('each operation in each state on $name', (database) => 
   )
 })
 
-describe.each(databases)('canceled is final on $name', (database) => {
+onEachDatabase('canceled is final', (database) => {
   test('neither time nor card nor any operation changes it', async () => {
     const world = await createWorld(database)
     try {

@@ -1,15 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createCheckout } from '../../src/service/pages/checkout/checkout.ts'
 import { createService } from '../../src/service/service.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { expectFirst, expectReplay, isReplay } from '../request/replays.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
 import { inParts, type Merchant, merchant, monthly, ok, proveCharges, weekly } from './merchant.ts'
 
-describe.each(databases)('the money of subscriptions on $name', (database) => {
+onEachDatabase('the money of subscriptions', (database) => {
   let world: World
   let shop: Merchant
   let stores: Store[]

@@ -1,14 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createSubscriptionTransactions } from '../../src/service/store/subscription-payments.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 
 const dayMs = 86_400_000
 const weekly = { description: 'Gym', every: { unit: 'week', count: 1 }, amount: 1000, taxAmount: 80 }
 
-describe.each(databases)('the payments of a subscription on $name', (database) => {
+onEachDatabase('the payments of a subscription', (database) => {
   let world: World
   let owner: { key: string }
   beforeEach(async () => {

@@ -1,13 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createCheckout } from '../../src/service/pages/checkout/checkout.ts'
 import { checkoutSecrets } from '../../src/service/tokens/checkout-secrets.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { inParts, type Merchant, merchant, ok, proveCharges } from './merchant.ts'
 import { gone, inState, nonFinal } from './states.ts'
 
-describe.each(databases)("each row of the spec's status table on $name", (database) => {
+onEachDatabase("each row of the spec's status table", (database) => {
   let world: World
   let shop: Merchant
 

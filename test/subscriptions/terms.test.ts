@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freezeTerms } from '../../src/service/rules/subscription-terms.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { tries } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { inParts, type Merchant, merchant, monthly, proveCharges } from './merchant.ts'
@@ -63,7 +63,7 @@ const accepted: [name: string, attributes: Record<string, unknown>][] = [
   ['four parts of 50 and more', { ...total, totalAmount: 201, paymentCount: 4, taxAmount: 201 }],
 ]
 
-describe.each(databases)('creating a subscription on $name', (database) => {
+onEachDatabase('creating a subscription', (database) => {
   let world: World
   let shop: Merchant
 

@@ -6,7 +6,7 @@ import type { CardBehavior } from '../../src/service/rules/card-behaviors.ts'
 import { freezeTerms } from '../../src/service/rules/subscription-terms.ts'
 import * as billing from '../../src/service/rules/subscriptions.ts'
 import { cardBehaviors } from '../../tools/subscriptions.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { tries } from '../support/depth.ts'
 import { createWorld } from '../support/world.ts'
 import { type Command, DayByDay } from './day-by-day.ts'
@@ -181,7 +181,7 @@ describe('billing as a function', () => {
   })
 })
 
-describe.each(databases)('billing through the service on $name', (database) => {
+onEachDatabase('billing through the service', (database) => {
   /** The history of a few subscriptions at once through REST; what anyone can see of it in the end, without ids. */
   async function told(stories: readonly History[], shares: readonly number[]) {
     const world = await createWorld(database)

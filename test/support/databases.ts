@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
-import { inject } from 'vitest'
+import { describe, inject } from 'vitest'
 import { realSystem, type System } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
@@ -10,8 +10,13 @@ import type { Store } from '../../src/service/store/engine/store.ts'
 export const sqlite: TestDatabase = { name: 'sqlite', create: createSqlite, createEmpty: createEmptySqlite }
 export const postgres: TestDatabase = { name: 'postgres', create: createPostgres, createEmpty: createEmptyPostgres }
 
-/** The databases the service runs on, for `describe.each`. */
-export const databases: TestDatabase[] = [sqlite, postgres]
+/** The databases the service runs on. */
+export const databases: readonly TestDatabase[] = [sqlite, postgres]
+
+/** Tests that hold on every database; `casesOn` (depth.ts) says which rows of a large table one takes. */
+export function onEachDatabase(name: string, tests: (database: TestDatabase) => void): void {
+  describe.each(databases)(`${name} on $name`, tests)
+}
 
 export interface TestDatabase {
   name: 'sqlite' | 'postgres'

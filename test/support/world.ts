@@ -11,7 +11,7 @@ import type { Store } from '../../src/service/store/engine/store.ts'
 import { createParty } from '../../src/service/store/parties.ts'
 import type { DelegationRow, PartyRow } from '../../src/service/store/schema/tables.ts'
 import { createUser } from '../../src/service/store/users.ts'
-import type { databases } from './databases.ts'
+import type { TestDatabase } from './databases.ts'
 import { type FakeSystem, fakeSystem } from './fake-system.ts'
 
 /** What a test sends: everything but the method and path is filled in where it does not matter. */
@@ -69,7 +69,7 @@ export interface WorldOptions {
 
 export const secrets = { apiKey: 'api-secret-0123456789abcdef', agentKey: 'agent-secret-0123456789abcdef' }
 
-export async function createWorld(database: (typeof databases)[number], options: WorldOptions = {}): Promise<World> {
+export async function createWorld(database: TestDatabase, options: WorldOptions = {}): Promise<World> {
   const { environment = 'sandbox', rateLimit = 1_000_000, system = fakeSystem() } = options
   const { store, url, drop: dropDatabase } = await database.create(system)
   const logged: string[] = []

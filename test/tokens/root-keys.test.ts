@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { Kysely } from 'kysely'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { sha256 } from '../../src/core/system.ts'
 import { createService, type Service } from '../../src/service/service.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
@@ -12,7 +12,7 @@ import { createTable } from '../../src/service/store/schema/schema.ts'
 import { currentSigningKeys } from '../../src/service/tokens/signing-keys.ts'
 import { allRows } from '../ledger/books.ts'
 import { expectReplay } from '../request/replays.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 150 }
@@ -23,7 +23,7 @@ const [one, two] = ['the first secret, which is long enough', 'the second secret
   text.replaceAll(/[ ,]/g, '-'),
 ) as [string, string]
 
-describe.each(databases)('the keys of a database on $name', (database) => {
+onEachDatabase('the keys of a database', (database) => {
   let world: World
   const opened: Store[] = []
   beforeEach(async () => {

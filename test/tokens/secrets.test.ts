@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { allRows } from '../ledger/books.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { type Answer, createWorld, type Sent, secrets, type World } from '../support/world.ts'
 
 const cardNumber = '4242424242424242'
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 const purchase = { amount: 100, currency: 'USD', merchant: { name: 'Books' } }
 
-describe.each(databases)('secrets on $name', (database) => {
+onEachDatabase('secrets', (database) => {
   let world: World
   const answers: { request: string; answer: Answer }[] = []
   let details: Answer

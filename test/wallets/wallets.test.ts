@@ -4,10 +4,10 @@ import { postAgentKey } from '../credentials/requests.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { created, ok, type Payer, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
-import { databases } from '../support/databases.ts'
+import { onEachDatabase } from '../support/databases.ts'
 import { addKey, addParty, addUserToken, createWorld, type Sent, type World } from '../support/world.ts'
 
-describe.each(databases)('wallets on $name', (database) => {
+onEachDatabase('wallets', (database) => {
   let world: World
   let self: Payer
   let partyId: string
