@@ -161,6 +161,16 @@ const rules: readonly Rule[] = [
     good: { path: 'src/service/store/engine/store.ts', text: "import { sql } from 'kysely'" },
   },
   {
+    name: 'only request/ opens a transaction and lists what was done in it; the store, keys and the seed have no actor',
+    covers: (path) =>
+      inside('src/service')(path) &&
+      !inside('src/service/request', 'src/service/store', 'src/service/tokens')(path) &&
+      path !== 'src/service/seed.ts',
+    faults: without(/\.(transaction|aside)\(|\brecordAct\(/),
+    bad: { path: 'src/service/pages/card/card-page.ts', text: 'store.transaction(async (tx) => pay(tx))' },
+    good: { path: 'src/service/request/change.ts', text: 'store.transaction(async (tx) => work(tx))' },
+  },
+  {
     name: 'time, randomness and waiting come from src/core/system.ts',
     covers: (path) => product(path) && path !== 'src/core/system.ts' && path !== 'src/service/rules/calendar.ts',
     faults: (text, path) => [

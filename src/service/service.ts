@@ -5,7 +5,7 @@ import type { Environment } from '../core/operation.ts'
 import { newSecret, type System, sha256 } from '../core/system.ts'
 import { createApp } from './app.ts'
 import { createPublicFetch } from './oauth/public-fetch.ts'
-import { createSignIn } from './oauth/sign-in.ts'
+import { SignIn } from './oauth/sign-in.ts'
 import { handlers } from './operations/index.ts'
 import type { Actor } from './request/actor.ts'
 import { actorNow } from './request/admission.ts'
@@ -77,7 +77,7 @@ export function createService({
 }: ServiceOptions): Service {
   const localCredentials = new Map<string, string>()
   const accessTokens = createAccessTokens({ store, system, publicUrl })
-  const signIn = createSignIn(store, system)
+  const signIn = new SignIn({ store, system })
   const admission = { accessTokens, store, system, environment, localCredentials }
   const limit = createRateLimiter(rateLimit, system)
   const app = createApp({

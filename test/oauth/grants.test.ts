@@ -22,7 +22,7 @@ onEachDatabase('a connection', (database) => {
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
     world = await createWorld(database, { system: dateSystem() })
-    connections = createConnections(world.store, world.system)
+    connections = createConnections(world)
     user = (await world.store.transaction(firstOwner)) as UserRow
     connected = await connect(world)
   })

@@ -71,7 +71,7 @@ describe('introspection', () => {
 
   test('a token that was narrowed has fewer scopes; one that was ended, or has ended, none', async () => {
     const { access_token, refresh_token } = connected.tokens
-    const connections = createConnections(world.store, world.system)
+    const connections = createConnections(world)
     const user = (await world.store.transaction(firstOwner)) as UserRow
     const [{ grantId = '' } = {}] = await connections.list(user)
     await connections.narrow(user, grantId, ['cards:agent'])

@@ -157,7 +157,7 @@ describe('the MCP endpoint as a resource server', () => {
     const { userId, grantId } = (await call('whoami')).json.result.structuredContent.data.attributes
     const user = await world.store.transaction((tx) => findUser(tx, userId))
     if (user === undefined) throw new Error('The user is there.')
-    const connections = createConnections(world.store, world.system)
+    const connections = createConnections(world)
     await connections.narrow(user, grantId, ['payments:read'])
     const refused = await call('issue_agent_card', card)
     expect(refused.status).toBe(403)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
-import { createSignIn } from '../../src/service/oauth/sign-in.ts'
+import { SignIn } from '../../src/service/oauth/sign-in.ts'
 import type { UserRow } from '../../src/service/store/schema/tables.ts'
 import { approvalPagePath } from '../../tools/approvals.ts'
 import { codeAt, enrolAt } from '../approvals/authenticator.ts'
@@ -224,7 +224,7 @@ onEachDatabase('the page of an approval', (database) => {
     const { path, id } = await waiting()
     const stranger = await site.addUser({ partyId: shop.partyId })
     const tokenOf = async ({ cookies }: Visitor, at: string) => {
-      const signedIn = await createSignIn(site.world.store, site.world.system).of(cookies.get('payments_session'))
+      const signedIn = await new SignIn(site.world).of(cookies.get('payments_session'))
       return signedIn?.formToken(`approval ${at.split('/')[2]}`) ?? ''
     }
     const unknown = approvalPagePath(`apr_${'0'.repeat(32)}`)

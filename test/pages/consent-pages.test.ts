@@ -27,7 +27,7 @@ onEachDatabase('the consent pages', (database) => {
 
   const here = () => `/oauth/consent/uid-${count}`
   const visitorAs = async (user = site.owner) => createVisitor(site.app(), { session: await site.sessionOf(user) })
-  const connectionsOf = (user = site.owner) => createConnections(site.world.store, site.world.system).list(user)
+  const connectionsOf = (user = site.owner) => createConnections(site.world).list(user)
 
   test('whoever is not signed in signs in first, and comes back', async () => {
     const visitor = createVisitor(site.app())

@@ -94,7 +94,7 @@ test('by the keyboard and without a script: sign in, create an agent, allow, nar
   expect(page.url()).toBe(`${application.url}/callback?code=1`)
   expect(site.answers).toHaveLength(1)
   await page.goto(`${listener.url}/connections`)
-  const [connection] = await createConnections(site.world.store, site.world.system).list(site.owner)
+  const [connection] = await createConnections(site.world).list(site.owner)
   expect(connection).toMatchObject({ agentName: `Books ${count}` })
   await tabTo(page, 'checkbox', 'See wallets')
   await page.keyboard.press('Space')
@@ -195,7 +195,7 @@ test('a double click and a second tab decide once', async () => {
   await second.page.getByRole('radio', { name: 'Sandbox shopper' }).check()
   await second.page.getByRole('button', { name: 'Allow' }).click()
   await second.page.getByRole('heading', { name: 'Back at the application' }).waitFor()
-  const connections = await createConnections(site.world.store, site.world.system).list(user)
+  const connections = await createConnections(site.world).list(user)
   expect(connections).toMatchObject([{ agentName: `Twice ${count}` }])
   await context.close()
 })
@@ -297,7 +297,7 @@ describe('looks', () => {
   test('connected applications have contrast and fit', async () => {
     const user = await site.addUser({ name: long, role: 'ADMIN' })
     await look('connections-none', '/connections', user)
-    const consent = createConsent(site.world.store, site.world.system)
+    const consent = createConsent(site.world)
     for (const [index, name] of ['Assistant', long].entries()) {
       const request = asking({ uid: `${user.id} ${index}`, client: { id: `https://${name}.example/a`, name } })
       await consent.allow(user, request, { kind: 'new', name: `${name} ${index}`.slice(0, 100), description: null })

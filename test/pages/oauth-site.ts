@@ -3,7 +3,7 @@ import type { Environment } from '../../src/core/operation.ts'
 import { newId, sha256 } from '../../src/core/system.ts'
 import type { ConsentRequest } from '../../src/service/oauth/consent.ts'
 import type { Interactions } from '../../src/service/oauth/interactions.ts'
-import { createSignIn, type SignIn } from '../../src/service/oauth/sign-in.ts'
+import { SignIn } from '../../src/service/oauth/sign-in.ts'
 import { mountConnections } from '../../src/service/pages/connections/routes.ts'
 import { mountConsent } from '../../src/service/pages/consent/routes.ts'
 import { mountAssets } from '../../src/service/pages/frame/assets.ts'
@@ -36,7 +36,7 @@ export interface OAuthSite {
 export async function createOAuthSite(database: TestDatabase): Promise<OAuthSite> {
   const world = await createWorld(database)
   const { store, system } = world
-  const signIn = createSignIn(store, system)
+  const signIn = new SignIn({ store, system })
   const owner = await signIn.owner()
   if (owner === undefined) throw new Error('The seed has an owner.')
   const site: OAuthSite = {

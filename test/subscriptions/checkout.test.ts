@@ -22,7 +22,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
   beforeEach(async () => {
     world = await createWorld(database)
     shop = merchant(world)
-    page = createCheckout(world.store, world.system)
+    page = createCheckout(world)
   })
   afterEach(async () => {
     await proveCharges(world)
@@ -287,7 +287,7 @@ onEachDatabase('what a checkout leaves in the database', (database) => {
   beforeAll(async () => {
     world = await createWorld(database)
     const shop = merchant(world)
-    const page = createCheckout(world.store, world.system)
+    const page = createCheckout(world)
     for (const behavior of ['approves', 'declines', 'agreement_fails']) {
       const id = await shop.create()
       const secret = String((await shop.read(id)).clientSecret)

@@ -185,7 +185,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     const secret = String((await shop.read(id)).clientSecret)
     await otherService()
     await otherService()
-    const pages = stores.map((store) => createCheckout(store, world.system))
+    const pages = stores.map((store) => createCheckout({ store, system: world.system }))
     const card = { number: '4242 4242 4242 4242', expiry: '01/30', cvv: '123' }
     const results = await Promise.all(pages.flatMap((page) => Array.from({ length: 10 }, () => page.pay(secret, card))))
     for (const { result, session } of results) expect([result, session.status]).toEqual(['paid', 'active'])

@@ -48,7 +48,7 @@ onEachDatabase("each row of the spec's status table", (database) => {
       mandateId: null,
     })
     expectRefusal(await shop.checkout(id), 'conflict')
-    const payer = createCheckout(world.store, world.system)
+    const payer = createCheckout(world)
     const card = { number: '4242424242424242', expiry: '12/40', cvv: '123' }
     await expect(payer.pay(String(clientSecret), card)).rejects.toMatchObject({ code: 'conflict' })
     expect(await shop.charged(id)).toEqual([])
@@ -129,7 +129,7 @@ onEachDatabase("each row of the spec's status table", (database) => {
     const ids = await Promise.all(nonFinal.map((status) => inState(shop, status)))
     await shop.to('2026-02-21')
     for (const [index, id] of ids.entries()) expect((await shop.read(id)).status).toBe(nonFinal[index])
-    const payer = createCheckout(world.store, world.system)
+    const payer = createCheckout(world)
     for (const id of ids) await payer.stop(await manageTokenOf(world, id))
     for (const id of ids) expect(await shop.read(id)).toMatchObject({ status: 'canceled', ...gone })
   })

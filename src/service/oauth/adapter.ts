@@ -1,9 +1,9 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider'
-import { type System, sha256 } from '../../core/system.ts'
-import { settledNow } from '../request/due.ts'
+import { sha256 } from '../../core/system.ts'
+import { type Act, actOfGrant } from '../request/activity.ts'
+import { change, type Dependencies, settled, unchanged } from '../request/change.ts'
 import { realNow } from '../store/clock.ts'
-import type { Store } from '../store/engine/store.ts'
-import { findGrant, grantIsLive, revokeGrant, updateGrant } from '../store/oauth-grants.ts'
+import { findGrant, grantIsLive, updateGrant } from '../store/oauth-grants.ts'
 import {
   consumeRecord,
   deleteRecord,
@@ -12,24 +12,24 @@ import {
   purgeRecords,
   saveRecord,
 } from '../store/oauth-records.ts'
-import type { OAuthRecordRow } from '../store/schema/oauth-schema.ts'
+import type { OAuthGrantRow, OAuthRecordRow } from '../store/schema/oauth-schema.ts'
 import type { ClientLimits } from './clients.ts'
-import { hashOfReference, isReference, referenceTo } from './references.ts'
+import { endGrant } from './connections.ts'
 
 /**
  * The authorization server's storage. Ids that a bearer presents are in the database as their hashes only. What strangers
  * may do is counted here, where all that comes before was found to be right: the client is known when a sign-in of its is
  * kept, the form is the browser's own when a code is looked up.
  */
-export function createAdapter(store: Store, system: System, limits: ClientLimits): (model: string) => Adapter {
-  return (model) => (model === 'Grant' ? grantAdapter(store, system) : boundAdapter(store, system, model, limits))
+export function createAdapter(dependencies: Dependencies, limits: ClientLimits): (model: string) => Adapter {
+  return (model) => (model === 'Grant' ? grantAdapter(dependencies) : boundAdapter(dependencies, model, limits))
 }
 
 /** The requests that a sign-in begins with, and what is kept of it then. */
 const beginnings = ['authorization Interaction', 'device_authorization DeviceCode']
 
-function boundAdapter(store: Store, system: System, model: string, limits: ClientLimits): Adapter {
-  const records = recordAdapter(store, system, model)
+function boundAdapter(dependencies: Dependencies, model: string, limits: ClientLimits): Adapter {
+  const records = recordAdapter(dependencies, model)
   return {
     ...records,
     upsert: async (id, payload, expiresIn) => {
@@ -59,19 +59,18 @@ class TooManyError extends errors.OIDCProviderError {
   }
 }
 
-function recordAdapter(store: Store, system: System, model: string): Adapter {
+function recordAdapter(dependencies: Dependencies, model: string): Adapter {
   const key = (id: string) => ({ model, idHash: hashOf(id) })
   const found = async (by: Parameters<typeof findRecord>[1], id?: string) => {
-    const row = await store.read((tx) => findRecord(tx, by))
+    const row = await dependencies.store.read((tx) => findRecord(tx, by))
     return row && { ...(JSON.parse(row.payload) as AdapterPayload), jti: id ?? referenceTo(row.idHash) }
   }
   return {
     upsert: (id, payload, expiresIn) =>
-      store.transaction(async (tx) => {
-        const nowMs = await realNow(tx)
-        await purgeRecords(tx, nowMs)
-        const expiresAtMs = expiresIn ? nowMs + expiresIn * 1000 : null
-        await saveRecord(tx, { ...key(id), ...columnsOf(payload), expiresAtMs, createdAtMs: nowMs })
+      settled(dependencies, async ({ tx, realNowMs }) => {
+        await purgeRecords(tx, realNowMs)
+        const expiresAtMs = expiresIn ? realNowMs + expiresIn * 1000 : null
+        await saveRecord(tx, { ...key(id), ...columnsOf(payload), expiresAtMs, createdAtMs: realNowMs })
       }),
     find: (id) => found(key(id), id),
     findByUid: (uid) => found({ model, uid }),
@@ -79,42 +78,49 @@ function recordAdapter(store: Store, system: System, model: string): Adapter {
       const record = await found({ model, userCodeHash: sha256(userCode) })
       return record && { ...record, userCode }
     },
-    destroy: (id) => store.transaction((tx) => deleteRecord(tx, key(id))),
-    consume: (id) => consumeOnce(store, system, key(id)),
-    revokeByGrantId: (grantId) => store.transaction((tx) => deleteRecordsOfGrant(tx, grantId)),
+    destroy: (id) => settled(dependencies, ({ tx }) => deleteRecord(tx, key(id))),
+    consume: (id) => consumeOnce(dependencies, key(id)),
+    revokeByGrantId: (grantId) => settled(dependencies, ({ tx }) => deleteRecordsOfGrant(tx, grantId)),
   }
 }
 
 /** Of two who use a code or a refresh token at once, one may be a thief: what came of it ends (RFC 9700 section 4.14). */
-async function consumeOnce(store: Store, system: System, key: Pick<OAuthRecordRow, 'model' | 'idHash'>): Promise<void> {
-  const first = await store.transaction(async (tx) => {
+async function consumeOnce(dependencies: Dependencies, key: Pick<OAuthRecordRow, 'model' | 'idHash'>): Promise<void> {
+  const first = await change(dependencies, async ({ tx, nowMs, realNowMs }) => {
     const grantId = (await findRecord(tx, key))?.grantId
-    if (await consumeRecord(tx, key, Math.floor((await realNow(tx)) / 1000))) return true
-    if (grantId) {
-      await deleteRecordsOfGrant(tx, grantId)
-      await revokeGrant(tx, grantId, await settledNow(tx, system))
-    }
-    return false
+    if (await consumeRecord(tx, key, Math.floor(realNowMs / 1000))) return unchanged(true)
+    return { result: false, acts: grantId ? actsOf(await endGrant(tx, grantId, nowMs)) : [] }
   })
   if (!first) throw new errors.InvalidGrant('it was used before')
 }
 
+/** What is listed where an application, or who has its code or token, brings its connection to an end. */
+function actsOf(ended: OAuthGrantRow | undefined): Act[] {
+  return ended === undefined ? [] : [actOfGrant(ended, { operation: 'end_connection' })]
+}
+
 /** Grants have a table of their own, which also says which agent they act as. Their row is made when a person consents. */
-function grantAdapter(store: Store, system: System): Adapter {
+function grantAdapter(dependencies: Dependencies): Adapter {
   const never = async () => {
     throw new Error('Bug: grants are found by their ids only.')
   }
   return {
     upsert: (id, payload) =>
-      store.transaction((tx) => updateGrant(tx, id, { payload: JSON.stringify({ ...payload, jti: undefined }) })),
+      settled(dependencies, ({ tx }) =>
+        updateGrant(tx, id, { payload: JSON.stringify({ ...payload, jti: undefined }) }),
+      ),
     find: (id) =>
-      store.read(async (tx) => {
+      dependencies.store.read(async (tx) => {
         const grant = await findGrant(tx, id)
         // Allowed, but not yet saved by the server.
         if (grant === undefined || grant.payload === '{}' || !grantIsLive(grant, await realNow(tx))) return undefined
         return { ...(JSON.parse(grant.payload) as AdapterPayload), jti: id }
       }),
-    destroy: (id) => store.transaction(async (tx) => revokeGrant(tx, id, await settledNow(tx, system))),
+    destroy: (id) =>
+      change(dependencies, async ({ tx, nowMs }) => ({
+        result: undefined,
+        acts: actsOf(await endGrant(tx, id, nowMs)),
+      })),
     findByUid: never,
     findByUserCode: never,
     consume: never,
@@ -122,8 +128,20 @@ function grantAdapter(store: Store, system: System): Adapter {
   }
 }
 
+/**
+ * Where a record was found by something else than its id, its id is not known, only the hash: a reference stands for it.
+ * It stays in here and in what is kept: what an application presents at an endpoint is never one, whatever it looks like.
+ */
+const reference = 'hashed:'
+const presentedAt: readonly (string | undefined)[] = ['token', 'revocation', 'introspection']
+
+function referenceTo(idHash: string): string {
+  return reference + idHash
+}
+
 function hashOf(id: string): string {
-  return isReference(id) ? hashOfReference(id) : sha256(id)
+  const isPresented = presentedAt.includes(Provider.ctx?.oidc.route)
+  return id.startsWith(reference) && !isPresented ? id.slice(reference.length) : sha256(id)
 }
 
 /** What of a payload is kept: not its id, nor the ids of others that stand in it. */

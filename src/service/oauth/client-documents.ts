@@ -1,16 +1,14 @@
 import Provider from 'oidc-provider'
 import type { Logger } from '../../config/log.ts'
 import { keepNewest } from '../../core/bounded-map.ts'
-import { type System, sha256 } from '../../core/system.ts'
-import { realNow } from '../store/clock.ts'
+import { sha256 } from '../../core/system.ts'
+import { type Dependencies, settled } from '../request/change.ts'
 import type { Store } from '../store/engine/store.ts'
 import { countClients, findRecord, purgeUnusedClients, saveRecord } from '../store/oauth-records.ts'
 import { addressIn } from './adapter.ts'
 import { boundedText, type ClientLimits, mostClients, readDocument, unusedForMs } from './clients.ts'
 
-interface Grounds {
-  store: Store
-  system: System
+interface DocumentDependencies extends Dependencies {
   clientLimits: ClientLimits
   fetch: typeof globalThis.fetch
   log: Logger
@@ -45,8 +43,8 @@ const beginnings = ['authorization', 'device_authorization']
  * Fetches clients' metadata documents and keeps them in the database: a restart forgets none, and no refresh depends on
  * another site.
  */
-export function keepingDocuments(grounds: Grounds): typeof globalThis.fetch {
-  const { store, system, log } = grounds
+export function keepingDocuments(dependencies: DocumentDependencies): typeof globalThis.fetch {
+  const { store, system, log } = dependencies
   const failures = new Map<string, { error: UnreachableDocumentError; atMs: number }>()
   return async (input, init) => {
     const clientId = String(input)
@@ -58,8 +56,8 @@ export function keepingDocuments(grounds: Grounds): typeof globalThis.fetch {
     const failed = failures.get(clientId)
     if (failed !== undefined && system.now() - failed.atMs < failedForMs) throw failed.error
     try {
-      const read = await readFrom(grounds, clientId, init)
-      await keepDocument(grounds, clientId, read)
+      const read = await readFrom(dependencies, clientId, init)
+      await keepDocument(dependencies, clientId, read)
       return answered(read, system.now())
     } catch (error) {
       const unreachable = new UnreachableDocumentError(clientId, reasonOf(error))
@@ -78,7 +76,7 @@ export function unreachableIn(error: unknown): UnreachableDocumentError | undefi
 }
 
 async function readFrom(
-  { fetch, clientLimits, system }: Grounds,
+  { fetch, clientLimits, system }: DocumentDependencies,
   clientId: string,
   init: RequestInit | undefined,
 ): Promise<KeptDocument> {
@@ -109,15 +107,14 @@ async function findDocument(store: Store, clientId: string): Promise<KeptDocumen
 }
 
 /** What is no client's document is not kept: whoever mends theirs is not to wait. Nor is more than strangers may fill. */
-async function keepDocument({ store }: Grounds, clientId: string, document: KeptDocument): Promise<void> {
+async function keepDocument(dependencies: Dependencies, clientId: string, document: KeptDocument): Promise<void> {
   if (!namesItself(document.text, clientId)) return
-  await store.transaction(async (tx) => {
-    const nowMs = await realNow(tx)
-    await purgeUnusedClients(tx, model, nowMs - unusedForMs)
+  await settled(dependencies, async ({ tx, realNowMs }) => {
+    await purgeUnusedClients(tx, model, realNowMs - unusedForMs)
     if ((await countClients(tx, model)) >= mostClients) return
     const none = { grantId: null, userCodeHash: null, expiresAtMs: null }
     const payload = JSON.stringify(document)
-    await saveRecord(tx, { ...none, model, idHash: sha256(clientId), uid: clientId, payload, createdAtMs: nowMs })
+    await saveRecord(tx, { ...none, model, idHash: sha256(clientId), uid: clientId, payload, createdAtMs: realNowMs })
   })
 }
 

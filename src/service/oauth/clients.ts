@@ -1,8 +1,7 @@
-import { newId, type System } from '../../core/system.ts'
-import { realNow } from '../store/clock.ts'
-import type { Store } from '../store/engine/store.ts'
+import { newId } from '../../core/system.ts'
+import { type Dependencies, settled } from '../request/change.ts'
 import { countClients, purgeUnusedClients } from '../store/oauth-records.ts'
-import { type StrangerBound, strangerLimit } from './stranger-limit.ts'
+import { type AddressBound, limitByAddress } from './limit-by-address.ts'
 
 /** What strangers may in a minute, in one process. */
 const bounds = {
@@ -15,7 +14,7 @@ const bounds = {
   mayBegin: { each: 120, all: 6000, seconds: 60 },
   /** Each page where a device is connected, the ones after its form too, may be a session that is kept for an hour. */
   mayOpenDevicePage: { each: 300, all: 9000, seconds: 60 },
-} as const satisfies Record<string, StrangerBound>
+} as const satisfies Record<string, AddressBound>
 
 /** Clients that registered; those that nobody connected make room after a day. */
 export const mostClients = 10_000
@@ -31,22 +30,21 @@ export type ClientLimits = {
 }
 
 /** Bounds what strangers can make the service store and fetch. */
-export function createClientLimits(store: Store, system: System): ClientLimits {
-  const oneMoreRegistration = strangerLimit(bounds.mayRegister)
+export function createClientLimits(dependencies: Dependencies): ClientLimits {
+  const oneMoreRegistration = limitByAddress(bounds.mayRegister)
   return {
-    newId: () => newId('ocl', system, system.now()),
-    mayFetch: strangerLimit(bounds.mayFetch),
-    mayEnterCode: strangerLimit(bounds.mayEnterCode),
-    mayBegin: strangerLimit(bounds.mayBegin),
-    mayOpenDevicePage: strangerLimit(bounds.mayOpenDevicePage),
+    newId: () => newId('ocl', dependencies.system, dependencies.system.now()),
+    mayFetch: limitByAddress(bounds.mayFetch),
+    mayEnterCode: limitByAddress(bounds.mayEnterCode),
+    mayBegin: limitByAddress(bounds.mayBegin),
+    mayOpenDevicePage: limitByAddress(bounds.mayOpenDevicePage),
     mayRegister: async (address) => {
       if (!(await oneMoreRegistration(address))) return false
-      return store.transaction(async (tx) => {
-        const nowMs = await realNow(tx)
-        await purgeUnusedClients(tx, 'Client', nowMs - unusedForMs)
+      return settled(dependencies, async ({ tx, realNowMs }) => {
+        await purgeUnusedClients(tx, 'Client', realNowMs - unusedForMs)
         if ((await countClients(tx, 'Client')) < mostClients) return true
-        // Those that strangers filled the room with are not to keep others out for a day.
-        await purgeUnusedClients(tx, 'Client', nowMs - crowdedForMs)
+        // Clients that strangers filled the room with are not to keep others out for a day.
+        await purgeUnusedClients(tx, 'Client', realNowMs - crowdedForMs)
         return (await countClients(tx, 'Client')) < mostClients
       })
     },

@@ -1,11 +1,9 @@
 import { fail } from '../../core/errors.ts'
 import { type OAuthScope, oauthScopes } from '../../core/permissions.ts'
-import type { System } from '../../core/system.ts'
-import { recordUsersAct } from '../request/activity.ts'
-import { settledNow } from '../request/due.ts'
+import { actOfUser } from '../request/activity.ts'
+import { change, type Dependencies, settled, unchanged } from '../request/change.ts'
 import { findAgent } from '../store/agents.ts'
-import { readTimes, realNow } from '../store/clock.ts'
-import type { Store, Transaction } from '../store/engine/store.ts'
+import type { Transaction } from '../store/engine/store.ts'
 import {
   findGrant,
   type GrantWithAgent,
@@ -42,33 +40,39 @@ export interface Connections {
   narrow(user: UserRow, grantId: string, scopes: readonly string[]): Promise<void>
 }
 
-export function createConnections(store: Store, system: System): Connections {
+export function createConnections(dependencies: Dependencies): Connections {
   return {
     list: (user) =>
-      store.transaction(async (tx) => {
-        const grants = await liveGrants(tx, user.id, await realNow(tx))
+      settled(dependencies, async ({ tx, realNowMs }) => {
+        const grants = await liveGrants(tx, user.id, realNowMs)
         return Promise.all(grants.map((grant) => viewOf(tx, grant)))
       }),
     revoke: (user, grantId) =>
-      store.transaction(async (tx) => {
-        const nowMs = await settledNow(tx, system)
-        const grant = await ownGrant(tx, user, grantId)
-        await deleteRecordsOfGrant(tx, grant.id)
-        await revokeGrant(tx, grant.id, nowMs)
-        const act = { operation: 'end_connection', resourceIds: [grant.id] }
-        await recordUsersAct({ tx, system, nowMs }, user, act)
+      change(dependencies, async ({ tx, nowMs }) => {
+        const { id } = await ownGrant(tx, user, grantId)
+        const ended = await endGrant(tx, id, nowMs)
+        const act = actOfUser(user, { operation: 'end_connection', resourceIds: [id] })
+        return { result: undefined, acts: ended === undefined ? [] : [act] }
       }),
     narrow: (user, grantId, kept) =>
-      store.transaction(async (tx) => {
+      change(dependencies, async ({ tx, realNowMs }) => {
         const grant = await ownGrant(tx, user, grantId)
-        if (!grantIsLive(grant, await realNow(tx))) return
         const scopes = grant.scopes.split(' ').filter((scope) => kept.includes(scope))
-        await updateGrant(tx, grant.id, { scopes: scopes.join(' ') })
-        const { nowMs } = await readTimes(tx)
-        const act = { operation: 'narrow_connection', resourceIds: [grant.id] }
-        await recordUsersAct({ tx, system, nowMs }, user, act)
+        const narrowed = scopes.join(' ')
+        if (!grantIsLive(grant, realNowMs) || narrowed === grant.scopes) return unchanged(undefined)
+        await updateGrant(tx, grant.id, { scopes: narrowed })
+        const act = actOfUser(user, { operation: 'narrow_connection', resourceIds: [grant.id] })
+        return { result: undefined, acts: [act] }
       }),
   }
+}
+
+/** Ends a grant with all that came of it; undefined: it had ended before, or never was. */
+export async function endGrant(tx: Transaction, id: string, nowMs: number): Promise<OAuthGrantRow | undefined> {
+  const grant = await findGrant(tx, id)
+  await deleteRecordsOfGrant(tx, id)
+  await revokeGrant(tx, id, nowMs)
+  return grant?.revokedAtMs === null ? grant : undefined
 }
 
 async function ownGrant(tx: Transaction, user: UserRow, grantId: string): Promise<GrantWithAgent> {

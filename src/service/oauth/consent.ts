@@ -1,11 +1,10 @@
 import { fail } from '../../core/errors.ts'
 import { delegable, type OAuthScope, oauthScopes } from '../../core/permissions.ts'
-import { newId, type System, sha256 } from '../../core/system.ts'
-import { recordUsersAct } from '../request/activity.ts'
-import { settledNow } from '../request/due.ts'
+import { newId, sha256 } from '../../core/system.ts'
+import { actOfUser } from '../request/activity.ts'
+import { change, type Dependencies, settled, unchanged } from '../request/change.ts'
+import type { ChangeContext, SettledContext } from '../request/due.ts'
 import { activeAgents, createAgent } from '../store/agents.ts'
-import { realNow } from '../store/clock.ts'
-import type { Store, Transaction } from '../store/engine/store.ts'
 import { insertGrant, liveGrants, updateGrant } from '../store/oauth-grants.ts'
 import { findRecord, saveRecord } from '../store/oauth-records.ts'
 import type { AgentRow, UserRow } from '../store/schema/tables.ts'
@@ -72,12 +71,12 @@ export interface AllowedGrant {
 /** What no agent's policy ever allows (docs/service.md#agent-policy). */
 const usersOnly: readonly OAuthScope[] = ['account:read']
 
-export function createConsent(store: Store, system: System): Consent {
+export function createConsent(dependencies: Dependencies): Consent {
   return {
     view: (user, request) =>
-      store.transaction(async (tx) => {
+      settled(dependencies, async ({ tx, realNowMs }) => {
         const agents = await activeAgents(tx, user.partyId)
-        const [current] = await liveGrants(tx, user.id, await realNow(tx), request.client.id)
+        const [current] = await liveGrants(tx, user.id, realNowMs, request.client.id)
         const actsAsUser = agents.length === 0 && !mayCreate(user)
         return {
           permissions: grantable(request.scopes, actsAsUser).map((scope) => ({
@@ -92,30 +91,26 @@ export function createConsent(store: Store, system: System): Consent {
         }
       }),
     allow: (user, request, choice) =>
-      store.transaction(async (tx) => {
-        // Of a double click the second finds what the first did.
+      change(dependencies, async (context) => {
+        const { tx, realNowMs } = context
+        // The second click of two finds what the first did.
         await tx.lock(`consent ${request.uid}`)
         const decision = { model: 'Decision', idHash: sha256(request.uid) }
         const made = await findRecord(tx, decision)
-        if (made !== undefined) return JSON.parse(made.payload) as AllowedGrant
-        const nowMs = await settledNow(tx, system)
-        const agentId = await chosenAgent({ tx, system, nowMs }, user, choice)
-        const allowed = await keepGrant({ tx, system, nowMs }, user, request, agentId)
-        const createdAtMs = await realNow(tx)
-        const expiresAtMs = createdAtMs + lifetimes.interaction * 1000
+        if (made !== undefined) return unchanged(JSON.parse(made.payload) as AllowedGrant)
+        const agentId = await chosenAgent(context, user, choice)
+        const allowed = await keepGrant(context, user, request, agentId)
+        const expiresAtMs = realNowMs + lifetimes.interaction * 1000
         const none = { grantId: allowed.id, uid: null, userCodeHash: null }
-        await saveRecord(tx, { ...decision, ...none, payload: JSON.stringify(allowed), createdAtMs, expiresAtMs })
-        const resourceIds = [allowed.id, ...(agentId === null ? [] : [agentId])]
-        await recordUsersAct({ tx, system, nowMs }, user, { operation: 'connect_application', resourceIds, agentId })
-        return allowed
+        const payload = JSON.stringify(allowed)
+        await saveRecord(tx, { ...decision, ...none, payload, createdAtMs: realNowMs, expiresAtMs })
+        const agent = agentId === null ? [] : [agentId]
+        const connected = { operation: 'connect_application', resourceIds: [allowed.id, ...agent], agentId }
+        const created = { operation: 'create_agent', resourceIds: agent }
+        const acts = choice.kind === 'new' ? [created, connected] : [connected]
+        return { result: allowed, acts: acts.map((act) => actOfUser(user, act)) }
       }),
   }
-}
-
-interface Grounds {
-  tx: Transaction
-  system: System
-  nowMs: number
 }
 
 /** Members of a team use what its owner and administrators set up. */
@@ -127,8 +122,8 @@ function grantable(scopes: readonly OAuthScope[], asUser: boolean): OAuthScope[]
   return scopes.filter((scope) => asUser || !usersOnly.includes(scope))
 }
 
-async function chosenAgent(grounds: Grounds, user: UserRow, choice: AgentChoice): Promise<string | null> {
-  const { tx } = grounds
+async function chosenAgent(context: ChangeContext, user: UserRow, choice: AgentChoice): Promise<string | null> {
+  const { tx } = context
   const agents = await activeAgents(tx, user.partyId)
   if (choice.kind === 'existing') {
     if (agents.some(({ id }) => id === choice.agentId)) return choice.agentId
@@ -136,14 +131,14 @@ async function chosenAgent(grounds: Grounds, user: UserRow, choice: AgentChoice)
   }
   if (choice.kind === 'new') {
     if (!mayCreate(user)) fail('forbidden', { detail: 'Your role does not allow you to create agents.' })
-    return newAgent(grounds, user, choice)
+    return newAgent(context, user, choice)
   }
   if (agents.length === 0 && !mayCreate(user)) return null
   return fail('invalid_value', { status: 422, detail: 'Choose the agent that the application acts as.' })
 }
 
 async function newAgent(
-  { tx, system, nowMs }: Grounds,
+  { tx, system, nowMs }: ChangeContext,
   user: UserRow,
   { name, description }: { name: string; description: string | null },
 ): Promise<string> {
@@ -165,12 +160,11 @@ async function newAgent(
 
 /** One grant for each application and agent: connecting again extends it, and revoking it ends all there is. */
 async function keepGrant(
-  { tx, system, nowMs }: Grounds,
+  { tx, system, nowMs, realNowMs }: SettledContext,
   user: UserRow,
   { client, scopes: asked }: ConsentRequest,
   agentId: string | null,
 ): Promise<AllowedGrant> {
-  const realNowMs = await realNow(tx)
   const scopes = grantable(asked, agentId === null)
   const expiresAtMs = realNowMs + lifetimes.grant * 1000
   const live = await liveGrants(tx, user.id, realNowMs, client.id)

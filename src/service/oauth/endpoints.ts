@@ -18,10 +18,9 @@ import { createDevicePolls, pollSeconds } from './device-polls.ts'
 import { routes } from './endpoint-paths.ts'
 import { introspect } from './introspection.ts'
 import { refused } from './json-answers.ts'
-import { isReference } from './references.ts'
-import { exchangeToken, type TokenExchange } from './token-exchange.ts'
+import { type ExchangeDependencies, exchangeToken } from './token-exchange.ts'
 
-interface OAuthEndpoints extends TokenExchange {
+interface OAuthEndpoints extends ExchangeDependencies {
   providers: () => Promise<Provider>
   publicUrl: () => string
   clientLimits: ClientLimits
@@ -50,7 +49,7 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
     onError: () => refused(413, 'invalid_request', `The body must be at most ${mostBodyBytes} bytes long.`),
   })
   const serve = async (c: Context, given: { body?: string; headers?: Record<string, string>; url?: string } = {}) => {
-    const [provider, { throughNode }] = await Promise.all([providers(), import('./node-bridge.ts')])
+    const [provider, { throughNode }] = await Promise.all([providers(), import('./request-to-node.ts')])
     const request = given.url === undefined ? c.req.raw : new Request(given.url, c.req.raw)
     const body = given.body ?? (await c.req.text())
     const address = callerOf(c)?.address
@@ -69,8 +68,6 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
   app.post(routes.token, limit, async (c) => {
     const body = await c.req.text()
     const form = new URLSearchParams(body)
-    const posing = [...form.values()].some(isReference)
-    if (posing) return refused(400, 'invalid_grant', 'The grant request is invalid.')
     if (form.get('grant_type') === deviceGrant && pollsTooFast(form.get('device_code') ?? '')) {
       return refused(400, 'slow_down', `Wait ${pollSeconds} seconds longer between two requests.`)
     }

@@ -18,7 +18,7 @@ type Use = (provider: Provider, req: IncomingMessage, res: ServerResponse) => Pr
 
 export function createInteractions(providers: () => Promise<Provider>, publicUrl: () => string): Interactions {
   const within = async (request: Request, use: Use) => {
-    const [provider, { throughNode }] = await Promise.all([providers(), import('./node-bridge.ts')])
+    const [provider, { throughNode }] = await Promise.all([providers(), import('./request-to-node.ts')])
     return throughNode({ publicUrl: publicUrl(), request, body: '' }, (req, res) => use(provider, req, res))
   }
   return {

@@ -1,16 +1,12 @@
 import { Failure, fail } from '../../core/errors.ts'
 import type { Environment } from '../../core/operation.ts'
-import type { System } from '../../core/system.ts'
 import { authenticate } from '../request/authenticate.ts'
-import { settledTimes } from '../request/due.ts'
-import type { Store } from '../store/engine/store.ts'
+import { type Dependencies, settled } from '../request/change.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
 import { type AccessTokens, isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
 import { jsonAnswer, refused } from './json-answers.ts'
 
-interface Introspection {
-  store: Store
-  system: System
+interface IntrospectionDependencies extends Dependencies {
   environment: Environment
   accessTokens: AccessTokens
   publicUrl: () => string
@@ -21,17 +17,16 @@ interface Introspection {
  * that the token acts for. Undefined: the token is no signed one, and the authorization server's own to answer.
  */
 export async function introspect(
-  grounds: Introspection,
+  dependencies: IntrospectionDependencies,
   authorization: string | undefined,
   body: string,
 ): Promise<Response | undefined> {
   const token = new URLSearchParams(body).get('token') ?? ''
   if (!looksSigned(token)) return undefined
-  const { store, system, environment, accessTokens, publicUrl } = grounds
+  const { environment, accessTokens, publicUrl } = dependencies
   const claims = await accessTokens.verify(token)
-  return store.transaction(async (tx) => {
-    const times = await settledTimes(tx, system)
-    const authority = { environment, local: new Map(), ...times, claims: undefined }
+  return settled(dependencies, async ({ tx, nowMs, realNowMs }) => {
+    const authority = { environment, local: new Map(), nowMs, realNowMs, claims: undefined }
     let partyId: string
     try {
       const asking = await authenticate(tx, authorization ?? null, authority)
@@ -44,7 +39,7 @@ export async function introspect(
     }
     const grant = claims && (await findGrant(tx, claims.grantId))
     if (claims === undefined || grant?.partyId !== partyId) return jsonAnswer(200, { active: false })
-    if (!grantIsLive(grant, times.realNowMs) || !isOfGrant(claims, grant)) return jsonAnswer(200, { active: false })
+    if (!grantIsLive(grant, realNowMs) || !isOfGrant(claims, grant)) return jsonAnswer(200, { active: false })
     const { userId, clientId, agentId } = grant
     const scope = grant.scopes
       .split(' ')

@@ -1,6 +1,6 @@
 /** What is answered at an endpoint may hold a token or speak of one: it is stored nowhere (RFC 6749 section 5.1). */
 export function jsonAnswer(status: number, body: object, headers: Readonly<Record<string, string>> = {}): Response {
-  const common = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
+  const common = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', Pragma: 'no-cache' }
   return new Response(JSON.stringify(body), { status, headers: { ...common, ...headers } })
 }
 

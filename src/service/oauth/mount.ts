@@ -17,7 +17,7 @@ export interface OAuthDependencies extends Dependencies {
 /** The authorization server. It leads people to the pages that answer the interactions it gives. */
 export function mountOAuth(app: Hono, dependencies: OAuthDependencies & { devicePages: DevicePages }): Interactions {
   const { store, system, publicUrl, log, devicePages, publicFetch: fetch, clientMetadata } = dependencies
-  const clientLimits = createClientLimits(store, system)
+  const clientLimits = createClientLimits(dependencies)
   const providers = createProviders({ store, system, publicUrl, clientLimits, devicePages, fetch, clientMetadata, log })
   mountEndpoints(app, { ...dependencies, providers, clientLimits })
   return createInteractions(providers, publicUrl)

@@ -9,8 +9,9 @@ import {
   insertRefusedPassword,
   isBrowser,
 } from '../store/passwords.ts'
+
 import type { UserRow } from '../store/schema/tables.ts'
-import { strangerLimit } from './stranger-limit.ts'
+import { limitByAddress } from './limit-by-address.ts'
 
 /** Where somebody signs in. */
 export interface SignInPlace {
@@ -33,8 +34,8 @@ const looked = { each: 30, all: 300, seconds: 60 } as const
  * the account and the place together, and a browser in which the user signed in before is a place of its own.
  */
 export function createPasswordTries(system: System) {
-  const ofStrangers = strangerLimit(looked)
-  const ofBrowsers = strangerLimit(looked)
+  const ofStrangers = limitByAddress(looked)
+  const ofBrowsers = limitByAddress(looked)
   const sinceMs = async (tx: Transaction) => (await realNow(tx)) - countedForMs
   return {
     /** The place, as it is counted. */

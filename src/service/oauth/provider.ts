@@ -26,7 +26,7 @@ export interface DevicePages {
   headers: Readonly<Record<string, string>>
 }
 
-export interface ProviderGrounds {
+export interface ProviderDependencies {
   store: Store
   system: System
   publicUrl: () => string
@@ -38,17 +38,22 @@ export interface ProviderGrounds {
   log: Logger
 }
 
-export async function createProvider(grounds: ProviderGrounds, keys: readonly SigningKey[]): Promise<Provider> {
-  const publicUrl = grounds.publicUrl()
+export async function createProvider(
+  dependencies: ProviderDependencies,
+  keys: readonly SigningKey[],
+): Promise<Provider> {
+  const publicUrl = dependencies.publicUrl()
   // The first signs; a cookie that an older key signed is still good.
-  const cookieKeys = (await grounds.store.read(rootKeys)).signatures('oauth cookies')
-  const provider = new Provider(publicUrl, configuration({ ...grounds, publicUrl }, keys, cookieKeys))
+  const cookieKeys = (await dependencies.store.read(rootKeys)).signatures('oauth cookies')
+  const provider = new Provider(publicUrl, configuration({ ...dependencies, publicUrl }, keys, cookieKeys))
   // Whoever is told that it is too much is told when to try again, whatever the answer looks like.
   provider.use(async (ctx, next) => {
     await next()
     if (ctx.status === 429) ctx.set('Retry-After', '60')
   })
-  provider.on('server_error', (_ctx, error) => grounds.log.error({ err: error }, 'the authorization server failed'))
+  provider.on('server_error', (_ctx, error) =>
+    dependencies.log.error({ err: error }, 'the authorization server failed'),
+  )
   return provider
 }
 
@@ -62,13 +67,13 @@ function configuration(
     fetch,
     clientMetadata,
     log,
-  }: Omit<ProviderGrounds, 'publicUrl'> & { publicUrl: string },
+  }: Omit<ProviderDependencies, 'publicUrl'> & { publicUrl: string },
   keys: readonly SigningKey[],
   cookieKeys: string[],
 ): Configuration {
   const [api] = audiences(publicUrl)
   return {
-    adapter: createAdapter(store, system, clientLimits),
+    adapter: createAdapter({ store, system }, clientLimits),
     jwks: { keys: [...keys] },
     routes,
     fetch: keepingDocuments({ store, system, clientLimits, fetch, log }),

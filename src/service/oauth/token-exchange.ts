@@ -1,22 +1,21 @@
 import type { Environment } from '../../core/operation.ts'
-import { newId, type System, sha256 } from '../../core/system.ts'
+import { newId, sha256 } from '../../core/system.ts'
 import { keyIsValid } from '../request/authenticate.ts'
-import { settledTimes } from '../request/due.ts'
+import { type Dependencies, settled } from '../request/change.ts'
+import type { SettledContext } from '../request/due.ts'
 import type { LastUses } from '../request/last-use.ts'
 import type { RateLimit } from '../request/rate-limit.ts'
 import { insertAccessToken, insertGrantToken, purgeTokens } from '../store/access-tokens.ts'
-import type { Times } from '../store/clock.ts'
 import { findCredential } from '../store/credentials.ts'
-import { type Store, StoreBusyError, type Transaction } from '../store/engine/store.ts'
+import { StoreBusyError } from '../store/engine/store.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
 import { type AccessTokens, isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
 import { signInGrants, tokenExchangeGrant } from '../tokens/resources.ts'
 import { credentialPrefix, newCredential } from '../tokens/secrets.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
+import { jsonAnswer, refused } from './json-answers.ts'
 
-export interface TokenExchange {
-  store: Store
-  system: System
+export interface ExchangeDependencies extends Dependencies {
   environment: Environment
   rateLimit: (keyId: string) => Promise<RateLimit>
   lastUses: LastUses
@@ -45,7 +44,7 @@ type Form = Partial<Record<(typeof known)[number], string>>
 /** An error of RFC 6749 section 5.2; `temporarily_unavailable` is of section 4.1.2.1, as nothing there says "later". */
 class TokenError extends Error {
   readonly code: string
-  readonly status: 400 | 413 | 429 | 503
+  readonly status: 400 | 429
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: string, description: string, status: TokenError['status'] = 400, headers = {}) {
@@ -61,17 +60,17 @@ class TokenError extends Error {
  * subject token needs no other authentication. Undefined: the request is for another grant type.
  */
 export async function exchangeToken(
-  exchange: TokenExchange,
+  dependencies: ExchangeDependencies,
   contentType: string | undefined,
   body: string,
 ): Promise<Response | undefined> {
   try {
     const subjectToken = readRequest(contentType, body)
-    return subjectToken === undefined ? undefined : respond(200, await mint(exchange, subjectToken))
+    return subjectToken === undefined ? undefined : jsonAnswer(200, await mint(dependencies, subjectToken))
   } catch (error) {
-    if (error instanceof TokenError) return refused(error)
+    if (error instanceof TokenError) return refused(error.status, error.code, error.message, error.headers)
     if (error instanceof StoreBusyError) {
-      return refused(new TokenError('temporarily_unavailable', 'Try again.', 503, { 'Retry-After': '1' }))
+      return refused(503, 'temporarily_unavailable', 'Try again.', { 'Retry-After': '1' })
     }
     throw error
   }
@@ -115,26 +114,26 @@ function readRequest(contentType: string | undefined, body: string): string | un
   return form.subject_token
 }
 
-async function mint(exchange: TokenExchange, subjectToken: string) {
-  const { store, system, environment, accessTokens } = exchange
+async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
+  const { system, environment, accessTokens, rateLimit, lastUses } = dependencies
   const claims = looksSigned(subjectToken) ? await accessTokens.verify(subjectToken) : undefined
   // A token that was exchanged is no subject: exchanging it again would let it live on without end.
   const prefixes = (['api_key', 'agent_key'] as const).map((kind) => credentialPrefix(kind, environment))
   if (claims === undefined && !prefixes.some((prefix) => subjectToken.startsWith(prefix))) throw notASubject()
   const { credential, stored } = newCredential('exchanged_token', environment, system)
   let counted = false
-  const lifetimeMs = await store.transaction(async (tx) => {
-    const times = await settledTimes(tx, system)
+  const lifetimeMs = await settled(dependencies, async (context) => {
+    const { nowMs, realNowMs } = context
+    const subject = claims === undefined ? keySubject(context, sha256(subjectToken)) : grantSubject(context, claims)
+    const { keyId, agentId, save } = await subject
+    // A transaction that is run again does not count the request again.
+    if (!counted) refuseTooMany(await rateLimit(keyId))
+    counted = true
+    lastUses.note(keyId, agentId, nowMs)
     // The end of a signed token is by the clock of this machine, which judges it.
     const restMs = claims === undefined ? Number.POSITIVE_INFINITY : claims.expiresAtMs - system.now()
     const tokenMs = Math.min(lifetimeSeconds * 1000, restMs)
-    const ending = { secretHash: stored.secretHash, expiresAtMs: times.realNowMs + tokenMs }
-    const count = async (keyId: string) => {
-      if (!counted) await refuseTooMany(exchange, keyId)
-      counted = true
-    }
-    if (claims === undefined) await mintFromKey(exchange, tx, sha256(subjectToken), { ...ending, times }, count)
-    else await mintFromGrant(exchange, tx, claims, { ...ending, times }, count)
+    await save({ id: newId('xtk', system, realNowMs), secretHash: stored.secretHash, expiresAtMs: realNowMs + tokenMs })
     return tokenMs
   })
   return {
@@ -145,48 +144,36 @@ async function mint(exchange: TokenExchange, subjectToken: string) {
   }
 }
 
-interface Ending {
-  secretHash: string
-  expiresAtMs: number
-  times: Times
+/** What a token is exchanged for, and how the new one is saved with it. */
+interface Subject {
+  keyId: string
+  agentId: string | null
+  save(token: { id: string; secretHash: string; expiresAtMs: number }): Promise<void>
 }
 
-type Count = (keyId: string) => Promise<void>
-
-async function mintFromKey(
-  { system, lastUses }: TokenExchange,
-  tx: Transaction,
-  secretHash: string,
-  { times: { nowMs, realNowMs }, ...ending }: Ending,
-  count: Count,
-): Promise<void> {
+async function keySubject({ tx, nowMs, realNowMs }: SettledContext, secretHash: string): Promise<Subject> {
   const key = await findCredential(tx, { secretHash })
   if (key === undefined || !keyIsValid(key, nowMs)) throw notASubject()
-  await count(key.id)
-  lastUses.note(key.id, key.agentId, nowMs)
-  await purgeTokens(tx, 'accessTokens', realNowMs, purged)
-  await insertAccessToken(tx, { id: newId('xtk', system, realNowMs), credentialId: key.id, ...ending })
+  const save: Subject['save'] = async (token) => {
+    await purgeTokens(tx, 'accessTokens', realNowMs, purged)
+    await insertAccessToken(tx, { ...token, credentialId: key.id })
+  }
+  return { keyId: key.id, agentId: key.agentId, save }
 }
 
 /** The token never outlives the one it is made from, nor its grant. */
-async function mintFromGrant(
-  { system, lastUses }: TokenExchange,
-  tx: Transaction,
-  claims: AccessTokenClaims,
-  { times: { nowMs, realNowMs }, ...ending }: Ending,
-  count: Count,
-): Promise<void> {
+async function grantSubject({ tx, realNowMs }: SettledContext, claims: AccessTokenClaims): Promise<Subject> {
   const { grantId, scopes } = claims
   const grant = await findGrant(tx, grantId)
   if (grant === undefined || !grantIsLive(grant, realNowMs) || !isOfGrant(claims, grant)) throw notASubject()
-  await count(grant.id)
-  lastUses.note(grant.id, grant.agentId, nowMs)
-  await purgeTokens(tx, 'grantTokens', realNowMs, purged)
-  await insertGrantToken(tx, { id: newId('xtk', system, realNowMs), grantId, scopes: scopes.join(' '), ...ending })
+  const save: Subject['save'] = async (token) => {
+    await purgeTokens(tx, 'grantTokens', realNowMs, purged)
+    await insertGrantToken(tx, { ...token, grantId, scopes: scopes.join(' ') })
+  }
+  return { keyId: grant.id, agentId: grant.agentId, save }
 }
 
-async function refuseTooMany({ rateLimit }: TokenExchange, keyId: string): Promise<void> {
-  const { failure } = await rateLimit(keyId)
+function refuseTooMany({ failure }: RateLimit): void {
   if (failure === undefined) return
   const headers = { 'Retry-After': String(failure.retryAfterSeconds ?? 1) }
   throw new TokenError('temporarily_unavailable', failure.message, 429, headers)
@@ -198,14 +185,4 @@ function notASubject(): TokenError {
     'invalid_grant',
     'subject_token must be a key of this environment, or an access token, that works.',
   )
-}
-
-function refused({ code, message, status, headers }: TokenError): Response {
-  return respond(status, { error: code, error_description: message }, headers)
-}
-
-/** RFC 6749 section 5.1: what holds a token is stored nowhere. */
-function respond(status: number, body: object, headers: Readonly<Record<string, string>> = {}): Response {
-  const common = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', Pragma: 'no-cache' }
-  return new Response(JSON.stringify(body), { status, headers: { ...common, ...headers } })
 }

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import { newId, type System, sha256 } from '../../core/system.ts'
+import { newId, sha256 } from '../../core/system.ts'
 import {
   activityAfter,
   activityHead,
@@ -11,7 +11,9 @@ import {
 } from '../store/activity.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import type { ActivityRow } from '../store/schema/credential-tables.ts'
+import type { OAuthGrantRow } from '../store/schema/oauth-schema.ts'
 import type { UserRow } from '../store/schema/tables.ts'
+import type { ChangeContext } from './due.ts'
 import type { Context } from './handler.ts'
 import type { Parsed } from './incoming.ts'
 import type { Reply } from './reply.ts'
@@ -36,11 +38,7 @@ export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorT
  * holds a party's chain waits for nobody.
  * @param alone Nobody else can be at this chain now.
  */
-export async function recordAct(
-  { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
-  act: Act,
-  alone = false,
-): Promise<void> {
+export async function recordAct({ tx, system, nowMs }: ChangeContext, act: Act, alone = false): Promise<void> {
   const { partyId, operation, actorType, keyId, status } = act
   if (!alone) await tx.lock(`activity ${partyId}`)
   // The row follows the end that was sealed, not the last that is found: what was cut off stays missing.
@@ -90,23 +88,29 @@ export async function recordActivity(context: Context, parsed: Parsed, reply: Re
 }
 
 /** What a user did on a page where they are signed in; the user stands for the credential, which there is none of. */
-export async function recordUsersAct(
-  grounds: Parameters<typeof recordAct>[0],
-  user: Pick<UserRow, 'id' | 'partyId'>,
-  act: Pick<Act, 'operation' | 'resourceIds'> & Partial<Act>,
-): Promise<void> {
-  const { id, partyId } = user
-  await recordAct(grounds, { partyId, actorType: 'user', userId: id, keyId: id, status: 200, ...act })
+export function actOfUser(
+  { id, partyId }: Pick<UserRow, 'id' | 'partyId'>,
+  act: Pick<Act, 'operation'> & Partial<Act>,
+): Act {
+  return { partyId, actorType: 'user', userId: id, keyId: id, resourceIds: [id], status: 200, ...act }
 }
 
 /** What somebody without a credential did on a page whose link let them in: the record that it opens stands for one. */
-export async function recordVisitorsAct(
-  grounds: Parameters<typeof recordAct>[0],
-  record: { id: string; partyId: string },
+export function actOfVisitor(
+  { id, partyId }: { id: string; partyId: string },
   act: Pick<Act, 'operation'> & Partial<Act>,
-): Promise<void> {
-  const { id, partyId } = record
-  await recordAct(grounds, { partyId, actorType: 'visitor', keyId: id, resourceIds: [id], status: 200, ...act })
+): Act {
+  return { partyId, actorType: 'visitor', keyId: id, resourceIds: [id], status: 200, ...act }
+}
+
+/** What an application did by itself with the connection that a user gave it. */
+export function actOfGrant(
+  { id, partyId, agentId, userId }: Pick<OAuthGrantRow, 'id' | 'partyId' | 'agentId' | 'userId'>,
+  act: Pick<Act, 'operation'>,
+): Act {
+  const acting =
+    agentId === null ? ({ actorType: 'user', userId } as const) : ({ actorType: 'agent', agentId } as const)
+  return { partyId, ...acting, keyId: id, resourceIds: [id], status: 200, ...act }
 }
 
 /** Covers every column but itself, so also the hash of the row before. */

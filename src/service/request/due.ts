@@ -14,6 +14,16 @@ const batch = 100
 /** What one request settles at the most; the next request goes on. */
 const mostBatches = 1000
 
+/** What a change has at hand: its transaction, and the service's time in it. */
+export interface ChangeContext {
+  tx: Transaction
+  system: System
+  nowMs: number
+}
+
+/** The same with every reading of the time, of which everything due by then has happened. */
+export interface SettledContext extends ChangeContext, Times {}
+
 /** Something that happens by itself when its time comes. */
 interface TimedEffect {
   /** When the next one is due. */

@@ -2,15 +2,13 @@ import type { z } from 'zod'
 import type { Catalogue } from '../../../tools/index.ts'
 import type { Environment, Input, Meta, OperationDefinition, Resource } from '../../core/operation.ts'
 import { permissions } from '../../core/permissions.ts'
-import type { System } from '../../core/system.ts'
-import type { Transaction } from '../store/engine/store.ts'
 import type { Actor } from './actor.ts'
+import type { ChangeContext } from './due.ts'
 import type { LastUses } from './last-use.ts'
 import type { Page, WithMeta } from './reply.ts'
 
 /** What a handler knows besides its input. */
-export interface Context {
-  tx: Transaction
+export interface Context extends ChangeContext {
   operation: OperationDefinition
   actor: Actor
   /** The party acted on: the caller's own, or the customer it acts for. */
@@ -18,12 +16,9 @@ export interface Context {
   instanceId: string | null
   /** The agent that the request is recorded as caused by: the caller, or the one that a party key names in a header. */
   causeAgentId: string | null
-  /** The service's time. */
-  nowMs: number
   /** `repeated` when an earlier attempt with the same key was accepted but not resolved. */
   attempt: 'first' | 'repeated'
   environment: Environment
-  system: System
   lastUses: LastUses
   /** The address that people reach the service's pages at, without a slash at its end. */
   publicUrl: () => string

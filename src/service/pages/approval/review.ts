@@ -1,11 +1,10 @@
-import type { System } from '../../../core/system.ts'
 import { accountMask, type Beneficiary } from '../../operations/transfers.ts'
-import { settledNow } from '../../request/due.ts'
+import { type Dependencies, settled } from '../../request/change.ts'
 import { mfaLifetimeMs, mfaThresholdCents } from '../../rules/approvals.ts'
 import type { LimitReason } from '../../rules/limits.ts'
 import { findAgentOfAnyParty } from '../../store/agents.ts'
 import { findApproval } from '../../store/approvals.ts'
-import type { Store, Transaction } from '../../store/engine/store.ts'
+import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
 import { findPaymentOfAnyParty } from '../../store/payments.ts'
 import type { ApprovalRow, PaymentRow } from '../../store/schema/payment-tables.ts'
@@ -46,16 +45,14 @@ export interface ApprovalReviews {
   challenge(user: UserRow): Promise<string>
 }
 
-export function createApprovalReviews(store: Store, system: System): ApprovalReviews {
+export function createApprovalReviews(dependencies: Dependencies): ApprovalReviews {
   return {
     open: (id, user) =>
-      store.transaction(async (tx) => {
-        const nowMs = await settledNow(tx, system)
+      settled(dependencies, async ({ tx, nowMs }) => {
         const approval = await findApproval(tx, user.partyId, id)
         return approval && viewOf(tx, approval, user, nowMs)
       }),
-    challenge: (user) =>
-      store.transaction(async (tx) => newChallenge(tx, system, user.id, await settledNow(tx, system))),
+    challenge: (user) => settled(dependencies, ({ tx, system, nowMs }) => newChallenge(tx, system, user.id, nowMs)),
   }
 }
 

@@ -32,8 +32,7 @@ const mostBytes = 8 * 1024
 
 /** The page where a person decides on a payment in review, instead of a model. */
 export function mountApprovalPages(app: Hono, dependencies: Dependencies & PageDependencies): void {
-  const { store, system } = dependencies
-  const pages: ApprovalDependencies = { ...dependencies, reviews: createApprovalReviews(store, system) }
+  const pages: ApprovalDependencies = { ...dependencies, reviews: createApprovalReviews(dependencies) }
   const address = approvalPagePath(':approvalId')
   const limit = bodyLimit({ maxSize: mostBytes, onError: tooLong })
   const takeForm = ownForm(purposeOf, takeDecision)

@@ -1,12 +1,13 @@
-import { type System, sha256 } from '../../../core/system.ts'
+import { sha256 } from '../../../core/system.ts'
 import { type CardDetails, cardDetails } from '../../operations/agent-cards.ts'
-import { recordUsersAct } from '../../request/activity.ts'
-import { settledNow } from '../../request/due.ts'
+import { actOfUser } from '../../request/activity.ts'
+import { change, type Dependencies, settled, unchanged } from '../../request/change.ts'
+import type { ChangeContext } from '../../request/due.ts'
 import { type CardStatus, cardStatus } from '../../rules/agent-cards.ts'
 import { findAgentCard } from '../../store/agent-cards.ts'
 import { findAgentOfAnyParty } from '../../store/agents.ts'
 import { findCardPage, markCardPageShown } from '../../store/card-pages.ts'
-import type { Store, Transaction } from '../../store/engine/store.ts'
+import type { Transaction } from '../../store/engine/store.ts'
 import type { CardPageRow } from '../../store/schema/card-pages-schema.ts'
 import type { UserRow } from '../../store/schema/tables.ts'
 
@@ -30,45 +31,48 @@ export interface CardPages {
   /** Gives undefined to everybody but users of the card's party and of its agent's party. */
   open(token: string, user: UserRow): Promise<CardPage | undefined>
   /** Gives the details to the first who asks in time, and to nobody after; `page` is what it was before. */
-  show(token: string, user: UserRow): Promise<{ page: CardPage; details: CardDetails | null } | undefined>
+  show(token: string, user: UserRow): Promise<Shown | undefined>
 }
 
-export function createCardPages(store: Store, system: System): CardPages {
-  const withPage = <T>(token: string, user: UserRow, use: (opened: Opened) => Promise<T>) =>
-    store.transaction(async (tx) => {
-      const nowMs = await settledNow(tx, system)
-      const row = await findCardPage(tx, sha256(token))
-      if (row === undefined || ![row.partyId, row.agentPartyId].includes(user.partyId)) return undefined
-      return use({ tx, system, nowMs, user, row, card: await cardOf(tx, row) })
-    })
+export function createCardPages(dependencies: Dependencies): CardPages {
   return {
-    open: (token, user) => withPage(token, user, viewOf),
+    open: (token, user) =>
+      settled(dependencies, async (context) => {
+        const opened = await openedAt(context, token, user)
+        return opened && viewOf(opened)
+      }),
     show: (token, user) =>
-      withPage(token, user, async (opened) => {
+      change<Shown | undefined>(dependencies, async (context) => {
+        const opened = await openedAt(context, token, user)
+        if (opened === undefined) return unchanged(undefined)
+        const { row, card } = opened
         const page = await viewOf(opened)
-        const { tx, nowMs, row, card } = opened
-        if (page.state !== 'ready') return { page, details: null }
-        const isFirst = await markCardPageShown(tx, row.tokenHash, nowMs)
-        if (isFirst) await recordShown(opened)
-        return isFirst ? { page, details: cardDetails(card) } : { page: { ...page, state: 'shown' }, details: null }
+        if (page.state !== 'ready') return unchanged({ page, details: null })
+        const isFirst = await markCardPageShown(context.tx, row.tokenHash, context.nowMs)
+        if (!isFirst) return unchanged({ page: { ...page, state: 'shown' }, details: null })
+        // Who saw the number stands where the card's party looks, and its user's.
+        const customerPartyId = row.partyId === user.partyId ? null : row.partyId
+        const act = actOfUser(user, { operation: 'show_agent_card', resourceIds: [card.id], customerPartyId })
+        return { result: { page, details: cardDetails(card) }, acts: [act] }
       }),
   }
 }
 
-interface Opened {
-  tx: Transaction
-  system: System
-  user: UserRow
-  /** The service's time. */
-  nowMs: number
+interface Shown {
+  page: CardPage
+  details: CardDetails | null
+}
+
+interface Opened extends ChangeContext {
   row: CardPageRow
   card: Awaited<ReturnType<typeof cardOf>>
 }
 
-/** Records who saw the number, where the card's party and the user's own party find it. */
-async function recordShown({ user, row, card, ...context }: Opened): Promise<void> {
-  const customerPartyId = row.partyId === user.partyId ? null : row.partyId
-  await recordUsersAct(context, user, { operation: 'show_agent_card', resourceIds: [card.id], customerPartyId })
+/** The page with the card that it shows; undefined where the token is none's, or the user is a stranger. */
+async function openedAt(context: ChangeContext, token: string, user: UserRow): Promise<Opened | undefined> {
+  const row = await findCardPage(context.tx, sha256(token))
+  if (row === undefined || ![row.partyId, row.agentPartyId].includes(user.partyId)) return undefined
+  return { ...context, row, card: await cardOf(context.tx, row) }
 }
 
 async function cardOf(tx: Transaction, { partyId, cardId }: CardPageRow) {

@@ -16,8 +16,7 @@ interface CardDependencies extends PageDependencies {
 
 /** The page that shows a person the number of a card, which the model doesn't see (docs/service.md#card-details). */
 export function mountCardPages(app: Hono, dependencies: PageDependencies): void {
-  const { store, system } = dependencies
-  const pages: CardDependencies = { ...dependencies, cardPages: createCardPages(store, system) }
+  const pages: CardDependencies = { ...dependencies, cardPages: createCardPages(dependencies) }
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   const takeForm = ownForm(purposeOf, showNumber)
   app.get('/cards/:token', (c) => orFailure(c, pages, () => forSignedIn(c, pages, openPage)))

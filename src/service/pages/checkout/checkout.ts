@@ -1,11 +1,12 @@
 import { fail } from '../../../core/errors.ts'
-import { equalSecrets, newId, type System, sha256, timestamp } from '../../../core/system.ts'
-import { recordVisitorsAct } from '../../request/activity.ts'
-import { settledNow } from '../../request/due.ts'
+import { equalSecrets, newId, sha256, timestamp } from '../../../core/system.ts'
+import { actOfVisitor } from '../../request/activity.ts'
+import { type Changed, change, type Dependencies, settled, unchanged } from '../../request/change.ts'
+import type { ChangeContext } from '../../request/due.ts'
 import { paymentAmount, type Terms } from '../../rules/subscription-terms.ts'
 import { cancel, nextPayment, payInCheckout } from '../../rules/subscriptions.ts'
 import { sandboxCard } from '../../rules/test-cards.ts'
-import type { Store, Transaction } from '../../store/engine/store.ts'
+import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
 import { findSubscriptionOfAnyParty, type SubscriptionRecord, saveBilling } from '../../store/subscriptions.ts'
 import { checkoutSecrets, intentOfSecret, opensPage, subscriptionOfToken } from '../../tokens/checkout-secrets.ts'
@@ -66,47 +67,39 @@ export interface CardEntry {
   cvv: string
 }
 
-export function createCheckout(store: Store, system: System): Checkout {
-  const opened = <T>(
-    find: (tx: Transaction) => Promise<SubscriptionRecord | undefined>,
-    use: (tx: Transaction, record: SubscriptionRecord, nowMs: number) => Promise<T>,
-  ): Promise<T | undefined> =>
-    store.transaction(async (tx) => {
-      const nowMs = await settledNow(tx, system)
-      const record = await find(tx)
-      return record && use(tx, record, nowMs)
-    })
-  const required = async <T>(...by: Parameters<typeof opened<T>>) => (await opened(...by)) ?? fail('not_found', unknown)
+export function createCheckout(dependencies: Dependencies): Checkout {
   return {
-    now: () => store.transaction((tx) => settledNow(tx, system)),
+    now: () => settled(dependencies, async ({ nowMs }) => nowMs),
     open: (id, pageToken) =>
-      opened(
-        async (tx) => ((await opensPage(tx, id, pageToken)) ? findSubscriptionOfAnyParty(tx, { id }) : undefined),
-        async (tx, record) => {
-          const clientSecret = record.status === 'pending' ? (await checkoutSecrets(tx)).clientSecret(record) : null
-          return { session: await sessionOf(tx, record), clientSecret }
-        },
-      ),
-    manage: (manageToken) => opened((tx) => findBy(tx, { manageToken }), sessionOf),
-    session: (by) => required((tx) => findBy(tx, by), sessionOf),
+      settled(dependencies, async ({ tx }) => {
+        const record = (await opensPage(tx, id, pageToken)) ? await findSubscriptionOfAnyParty(tx, { id }) : undefined
+        if (record === undefined) return undefined
+        const clientSecret = record.status === 'pending' ? (await checkoutSecrets(tx)).clientSecret(record) : null
+        return { session: await sessionOf(tx, record), clientSecret }
+      }),
+    manage: (manageToken) =>
+      settled(dependencies, async ({ tx }) => {
+        const record = await findBy(tx, { manageToken })
+        return record && sessionOf(tx, record)
+      }),
+    session: (by) => settled(dependencies, async ({ tx }) => sessionOf(tx, await openedBy(tx, by))),
     pay: (clientSecret, entry, payerKey) =>
-      required(
-        (tx) => findBy(tx, { clientSecret }),
-        (tx, record, nowMs) => pay({ tx, system, nowMs, payerKey }, record, entry),
-      ),
+      change(dependencies, async (context) => {
+        return pay({ ...context, payerKey }, await openedBy(context.tx, { clientSecret }), entry)
+      }),
     stop: (manageToken) =>
-      required(
-        (tx) => findBy(tx, { manageToken }),
-        async (tx, before, nowMs) => {
-          const billing = cancel(before.billing, nowMs)
-          if (billing === before.billing) return sessionOf(tx, before)
-          const after = await saveBilling(tx, system, { before, billed: { billing, charges: [] } })
-          const session = await sessionOf(tx, after)
-          await recordVisitorsAct({ tx, system, nowMs }, before, { operation: 'stop_subscription' })
-          return session
-        },
-      ),
+      change(dependencies, async ({ tx, system, nowMs }) => {
+        const before = await openedBy(tx, { manageToken })
+        const billing = cancel(before.billing, nowMs)
+        if (billing === before.billing) return unchanged(await sessionOf(tx, before))
+        const after = await saveBilling(tx, system, { before, billed: { billing, charges: [] } })
+        return { result: await sessionOf(tx, after), acts: [actOfVisitor(before, { operation: 'stop_subscription' })] }
+      }),
   }
+}
+
+async function openedBy(tx: Transaction, by: Opener): Promise<SubscriptionRecord> {
+  return (await findBy(tx, by)) ?? fail('not_found', unknown)
 }
 
 const unknown = { detail: 'There is no such checkout. Ask the merchant for a new link.' }
@@ -127,30 +120,26 @@ const resultDetails = {
     'The bank did not accept the agreement to future payments. The checkout has ended; nothing was paid.',
 } as const satisfies Record<PaymentResult['result'], string>
 
-interface Paying {
-  tx: Transaction
-  system: System
-  nowMs: number
+interface Paying extends ChangeContext {
   /** The payer's browser makes it up for this checkout: a repeat with it comes from who paid. */
   payerKey: string | undefined
 }
 
-async function pay(paying: Paying, before: SubscriptionRecord, entry: CardEntry): Promise<PaymentResult> {
+async function pay(paying: Paying, before: SubscriptionRecord, entry: CardEntry): Promise<Changed<PaymentResult>> {
   const { tx, system, nowMs, payerKey } = paying
   const payer = payerKey === undefined ? null : sha256(payerKey)
   // A double click and a second tab find it paid; it is paid once.
   if (before.billing.anchorMs !== null && before.status !== 'canceled') {
     const isPayer = payer !== null && equalSecrets(payer, before.billing.payer ?? '')
-    return answerOf(tx, 'paid', before, isPayer)
+    return unchanged(await answerOf(tx, 'paid', before, isPayer))
   }
   const card = sandboxCard(entry, timestamp(nowMs))
   const { result, ...billed } = payInCheckout(before.terms, before.billing, card, nowMs)
   const mandateId = result === 'paid' ? newId('mdt', system, nowMs) : before.mandateId
   const billing = result === 'paid' ? { ...billed.billing, payer } : billed.billing
   const after = await saveBilling(tx, system, { before: { ...before, mandateId }, billed: { ...billed, billing } })
-  const answer = await answerOf(tx, result, after, result === 'paid')
-  await recordVisitorsAct(paying, before, { operation: 'pay_checkout', status: result === 'paid' ? 200 : 402 })
-  return answer
+  const act = actOfVisitor(before, { operation: 'pay_checkout', status: result === 'paid' ? 200 : 402 })
+  return { result: await answerOf(tx, result, after, result === 'paid'), acts: [act] }
 }
 
 async function answerOf(

@@ -26,8 +26,8 @@ interface CheckoutDependencies extends PageDependencies {
  * to manage the payments with; there are no cookies.
  */
 export function mountCheckout(app: Hono, dependencies: PageDependencies): void {
-  const { store, system, environment } = dependencies
-  const [checkout, declines] = [createCheckout(store, system), new DeclinesByAddress(system)]
+  const { system, environment } = dependencies
+  const [checkout, declines] = [createCheckout(dependencies), new DeclinesByAddress(system)]
   const pages: CheckoutDependencies = { ...dependencies, checkout, declines }
   app.get('/checkout/form', (c) => c.html(cardFormPage(environment === 'sandbox'), 200, frameHeaders))
   const limit = bodyLimit({ maxSize: mostCheckoutBytes, onError: (c) => refuse(c, pages, tooLong()) })

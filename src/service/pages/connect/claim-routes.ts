@@ -13,13 +13,13 @@ export function mountClaims(app: Hono, pages: PageDependencies): void {
   app.get('/claim/:token', (c) => orFailure(c, pages, () => showPage(c, pages)))
 }
 
-async function showPage(c: Context, { store, system, environment }: PageDependencies): Promise<Response> {
-  const claim = await openClaim(store, system, tokenOf(c))
+async function showPage(c: Context, pages: PageDependencies): Promise<Response> {
+  const claim = await openClaim(pages, tokenOf(c))
   if (claim === undefined) {
     const text = 'There is no payment at this address. Check the link, or ask the sender for it.'
     return c.html(messagePage('Not found', text), 404, headers)
   }
-  return c.html(claimPage(claim, environment === 'sandbox'), 200, headers)
+  return c.html(claimPage(claim, pages.environment === 'sandbox'), 200, headers)
 }
 
 export function claimPage({ sender, amountCents, status }: Claim, sandbox: boolean): Html {

@@ -1,6 +1,5 @@
-import { type System, sha256 } from '../../../core/system.ts'
-import { settledNow } from '../../request/due.ts'
-import type { Store } from '../../store/engine/store.ts'
+import { sha256 } from '../../../core/system.ts'
+import { type Dependencies, settled } from '../../request/change.ts'
 import { findParty } from '../../store/parties.ts'
 import { findClaimablePayment } from '../../store/payments.ts'
 import type { PaymentRow } from '../../store/schema/payment-tables.ts'
@@ -14,9 +13,8 @@ export interface Claim {
 }
 
 /** The payment whose `claimLink` has the token; undefined: there is none. */
-export async function openClaim(store: Store, system: System, token: string): Promise<Claim | undefined> {
-  return store.transaction(async (tx) => {
-    await settledNow(tx, system)
+export function openClaim(dependencies: Dependencies, token: string): Promise<Claim | undefined> {
+  return settled(dependencies, async ({ tx }) => {
     const payment = await findClaimablePayment(tx, sha256(token))
     if (payment === undefined) return undefined
     const sender = (await findParty(tx, payment.partyId))?.displayName ?? ''

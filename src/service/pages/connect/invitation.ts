@@ -1,5 +1,4 @@
 import { fail } from '../../../core/errors.ts'
-import type { System } from '../../../core/system.ts'
 import {
   acceptInvitation,
   declineInvitation,
@@ -7,11 +6,12 @@ import {
   invitedParty,
   recipientOf,
 } from '../../operations/steps/answer-invitations.ts'
-import { recordVisitorsAct } from '../../request/activity.ts'
-import { settledNow } from '../../request/due.ts'
+import { actOfVisitor } from '../../request/activity.ts'
+import { type Changed, change, type Dependencies, settled, unchanged } from '../../request/change.ts'
+import type { ChangeContext } from '../../request/due.ts'
 import type { CancelReason, InvitationStatus } from '../../rules/customer-invitations.ts'
 import { findInvitationByToken, type InvitationRecord } from '../../store/customer-invitations.ts'
-import type { Store, Transaction } from '../../store/engine/store.ts'
+import type { Transaction } from '../../store/engine/store.ts'
 import { partyOfRecipient } from '../../store/parties.ts'
 import { looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
 
@@ -45,38 +45,33 @@ export interface Connect {
   answer(token: string, formToken: string, decision: Decision): Promise<Invitation | undefined>
 }
 
-export function createConnect(store: Store, system: System): Connect {
-  const withInvitation = async <T>(token: string, use: (context: Context, record: InvitationRecord) => Promise<T>) => {
-    if (!looksLikeSignature(token)) return undefined
-    return store.transaction(async (tx) => {
-      const nowMs = await settledNow(tx, system)
-      const record = await findInvitationByToken(tx, hashOfToken(token))
-      return record && use({ tx, system, nowMs }, record)
-    })
-  }
+export function createConnect(dependencies: Dependencies): Connect {
   return {
-    open: (token) => withInvitation(token, ({ tx }, record) => viewOf(tx, record)),
+    open: (token) =>
+      settled(dependencies, async (context) => {
+        const record = await invitationAt(context, token)
+        return record && viewOf(context.tx, record)
+      }),
     answer: (token, formToken, decision) =>
-      withInvitation(token, (context, record) => answer(context, record, { formToken, decision })),
+      change(dependencies, (context) => answer(context, { token, formToken, decision })),
   }
 }
 
-interface Context {
-  tx: Transaction
-  system: System
-  nowMs: number
+async function invitationAt({ tx }: ChangeContext, token: string): Promise<InvitationRecord | undefined> {
+  return looksLikeSignature(token) ? findInvitationByToken(tx, hashOfToken(token)) : undefined
 }
 
 async function answer(
-  context: Context,
-  { partyId, tokenHash }: InvitationRecord,
-  { formToken, decision }: { formToken: string; decision: Decision },
-): Promise<Invitation | undefined> {
+  context: ChangeContext,
+  { token, formToken, decision }: { token: string; formToken: string; decision: Decision },
+): Promise<Changed<Invitation | undefined>> {
   const { tx } = context
+  const found = await invitationAt(context, token)
+  if (found === undefined) return unchanged(undefined)
   // Other changes of the developer's agents and customers wait here: an agent that was deleted meanwhile is gone.
-  await tx.lock(`party ${partyId}`)
-  const record = await findInvitationByToken(tx, tokenHash)
-  if (record?.status !== 'PENDING') return record && viewOf(tx, record)
+  await tx.lock(`party ${found.partyId}`)
+  const record = await invitationAt(context, token)
+  if (record?.status !== 'PENDING') return unchanged(record && (await viewOf(tx, record)))
   if (!(await rootKeys(tx)).verify(formText(record), formToken)) {
     fail('forbidden', { detail: 'The page is out of date. Open the invitation again.' })
   }
@@ -85,8 +80,8 @@ async function answer(
       ? await declineInvitation(context, record)
       : await acceptInvitation(context, record, await invitedParty(context, record))
   const { customerPartyId } = after
-  await recordVisitorsAct(context, after, { operation: `${decision}_customer_invitation`, customerPartyId })
-  return viewOf(tx, after)
+  const act = actOfVisitor(after, { operation: `${decision}_customer_invitation`, customerPartyId })
+  return { result: await viewOf(tx, after), acts: [act] }
 }
 
 function formText({ id, version }: InvitationRecord): string {

@@ -14,8 +14,7 @@ interface LinkDependencies extends PageDependencies {
 
 /** The page at an invitation link's `url`, and the acceptance that its form sends. */
 export function mountLinks(app: Hono, dependencies: PageDependencies): void {
-  const { store, system } = dependencies
-  const pages: LinkDependencies = { ...dependencies, connectLinks: createConnectLinks(store, system) }
+  const pages: LinkDependencies = { ...dependencies, connectLinks: createConnectLinks(dependencies) }
   app.get('/connect/links/:token', (c) => orFailure(c, pages, () => showPage(c, pages)))
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
   app.post('/connect/links/:token', limit, (c) => orFailure(c, pages, () => takeAcceptance(c, pages)))

@@ -1,12 +1,13 @@
 import { fail } from '../../../core/errors.ts'
-import { newId, type System } from '../../../core/system.ts'
+import { newId } from '../../../core/system.ts'
 import { hashOfToken, joinAsTestCustomer } from '../../operations/steps/answer-invitations.ts'
-import { recordVisitorsAct } from '../../request/activity.ts'
-import { settledNow } from '../../request/due.ts'
+import { actOfVisitor } from '../../request/activity.ts'
+import { type Changed, change, type Dependencies, settled, unchanged } from '../../request/change.ts'
+import type { ChangeContext } from '../../request/due.ts'
 import { linkState, type ProposedAgent } from '../../rules/invitation-links.ts'
 import { findAgent } from '../../store/agents.ts'
 import { grant } from '../../store/delegations.ts'
-import type { Store, Transaction } from '../../store/engine/store.ts'
+import type { Transaction } from '../../store/engine/store.ts'
 import { findLinkByToken, type InvitationLinkRecord } from '../../store/invitation-links.ts'
 import { findParty } from '../../store/parties.ts'
 import { rootKeys } from '../../store/root-keys.ts'
@@ -35,49 +36,44 @@ export interface ConnectLinks {
   join(token: string, formToken: string): Promise<OpenedLink | undefined>
 }
 
-export function createConnectLinks(store: Store, system: System): ConnectLinks {
-  const withLink = async <T>(token: string, use: (context: Context, link: InvitationLinkRecord) => Promise<T>) => {
-    if (!/^[\w-]{43}$/.test(token)) return undefined
-    return store.transaction(async (tx) => {
-      const nowMs = await settledNow(tx, system)
-      const link = await findLinkByToken(tx, hashOfToken(token))
-      return link && use({ tx, system, nowMs }, link)
-    })
-  }
+export function createConnectLinks(dependencies: Dependencies): ConnectLinks {
   return {
-    open: (token, formToken) => withLink(token, (context, link) => viewOf(context, link, formToken ?? '')),
-    join: (token, formToken) => withLink(token, (context, link) => join(context, link, formToken)),
+    open: (token, formToken) =>
+      settled(dependencies, async (context) => {
+        const link = await linkAt(context, token)
+        return link && viewOf(context, link, formToken ?? '')
+      }),
+    join: (token, formToken) => change(dependencies, (context) => join(context, token, formToken)),
   }
 }
 
-interface Context {
-  tx: Transaction
-  system: System
-  nowMs: number
+async function linkAt({ tx }: ChangeContext, token: string): Promise<InvitationLinkRecord | undefined> {
+  return /^[\w-]{43}$/.test(token) ? findLinkByToken(tx, hashOfToken(token)) : undefined
 }
 
 async function join(
-  context: Context,
-  { partyId, tokenHash }: InvitationLinkRecord,
+  context: ChangeContext,
+  token: string,
   formToken: string,
-): Promise<OpenedLink | undefined> {
-  const { tx } = context
+): Promise<Changed<OpenedLink | undefined>> {
+  const found = await linkAt(context, token)
+  if (found === undefined) return unchanged(undefined)
   // A link that is revoked and an agent that is deleted meanwhile are gone; so is the second of two clicks.
-  await tx.lock(`party ${partyId}`)
-  const link = await findLinkByToken(tx, tokenHash)
-  if (link === undefined) return undefined
+  await context.tx.lock(`party ${found.partyId}`)
+  const link = await linkAt(context, token)
+  if (link === undefined) return unchanged(undefined)
   const customerPartyId = await customerOf(context, link, formToken)
   if (customerPartyId === undefined) {
     fail('forbidden', { detail: 'The page is out of date. Open the invitation again.' })
   }
   const view = await viewOf(context, link, formToken)
-  if (view.state !== 'open') return view
+  if (view.state !== 'open') return unchanged(view)
   await connect(context, link, customerPartyId)
-  await recordVisitorsAct(context, link, { operation: 'join_invitation_link', customerPartyId })
-  return viewOf(context, link, formToken)
+  const act = actOfVisitor(link, { operation: 'join_invitation_link', customerPartyId })
+  return { result: await viewOf(context, link, formToken), acts: [act] }
 }
 
-async function connect(context: Context, link: InvitationLinkRecord, customerPartyId: string): Promise<void> {
+async function connect(context: ChangeContext, link: InvitationLinkRecord, customerPartyId: string): Promise<void> {
   const { tx, system, nowMs } = context
   await joinAsTestCustomer(context, customerPartyId, 'PERSON')
   for (const { proposed } of await remainingAgents(tx, link)) {
@@ -88,7 +84,7 @@ async function connect(context: Context, link: InvitationLinkRecord, customerPar
   }
 }
 
-async function viewOf(context: Context, link: InvitationLinkRecord, formToken: string): Promise<OpenedLink> {
+async function viewOf(context: ChangeContext, link: InvitationLinkRecord, formToken: string): Promise<OpenedLink> {
   const { tx, system, nowMs } = context
   const agents = await remainingAgents(tx, link)
   const customerPartyId = await customerOf(context, link, formToken)
@@ -125,7 +121,7 @@ function formText({ id }: InvitationLinkRecord, partyId: string): string {
 }
 
 /** The customer that a form of this link's page is to make; undefined when it is no such form. */
-async function customerOf({ tx }: Context, link: InvitationLinkRecord, formToken: string) {
+async function customerOf({ tx }: ChangeContext, link: InvitationLinkRecord, formToken: string) {
   const [partyId = '', signature = '', ...more] = formToken.split('.')
   const isItsOwn = more.length === 0 && (await rootKeys(tx)).verify(formText(link, partyId), signature)
   return isItsOwn ? partyId : undefined

@@ -18,8 +18,7 @@ interface ConnectDependencies extends PageDependencies {
 
 /** Serves the page at an invitation's `url`, and takes the answer that its form sends. */
 export function mountConnect(app: Hono, dependencies: PageDependencies): void {
-  const { store, system } = dependencies
-  const pages: ConnectDependencies = { ...dependencies, connect: createConnect(store, system) }
+  const pages: ConnectDependencies = { ...dependencies, connect: createConnect(dependencies) }
   app.get('/connect/:token', (c) => orFailure(c, pages, () => showPage(c, pages)))
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
   app.post('/connect/:token', limit, (c) => orFailure(c, pages, () => takeAnswer(c, pages)))

@@ -28,8 +28,7 @@ const address = '/connections'
 
 /** The page of the applications that a person connected: what each may do, and what takes that away. */
 export function mountConnections(app: Hono, dependencies: PageDependencies): void {
-  const { store, system } = dependencies
-  const pages: ConnectionsDependencies = { ...dependencies, connections: createConnections(store, system) }
+  const pages: ConnectionsDependencies = { ...dependencies, connections: createConnections(dependencies) }
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   const takeForm = ownForm((c) => purposeOf(grantIdOf(c)), takeChange, address)
   app.get(address, (c) => orFailure(c, pages, () => forSignedIn(c, pages, showConnections)))

@@ -26,8 +26,7 @@ const mostConsentBytes = 16 * 1024
 
 /** The page that an application's request leads to, and the decision that its form sends. */
 export function mountConsent(app: Hono, dependencies: ConsentDependencies): void {
-  const { store, system } = dependencies
-  const pages = { ...dependencies, consent: createConsent(store, system) }
+  const pages = { ...dependencies, consent: createConsent(dependencies) }
   const limit = bodyLimit({ maxSize: mostConsentBytes, onError: tooLong })
   app.get('/oauth/consent/:uid', (c) => orFailure(c, pages, () => showConsent(c, pages)))
   app.post('/oauth/consent/:uid', limit, (c) => orFailure(c, pages, () => takeDecision(c, pages)))

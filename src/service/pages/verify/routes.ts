@@ -21,8 +21,7 @@ const orFailure = failingAs({ page: 'a verification page', headers })
 
 /** The page that a 428 names, which takes a code of the user's authenticator app, and the one where the app is set up. */
 export function mountVerify(app: Hono, dependencies: PageDependencies): void {
-  const { store, system, environment } = dependencies
-  const pages = { ...dependencies, secondFactor: createSecondFactor(store, system, environment) }
+  const pages = { ...dependencies, secondFactor: createSecondFactor(dependencies) }
   const tooLong = (c: Context) => c.html(messagePage('Not verified', 'The form is too long.'), 400, headers)
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   for (const [path, show, take] of [

@@ -1,18 +1,17 @@
 import type { TOTP } from 'otpauth'
 import type { Environment } from '../../../core/operation.ts'
-import { newSecret, type System } from '../../../core/system.ts'
-import { recordUsersAct } from '../../request/activity.ts'
-import { settledTimes } from '../../request/due.ts'
+import { newSecret } from '../../../core/system.ts'
+import { actOfUser } from '../../request/activity.ts'
+import { type Changed, change, type Dependencies, settled, unchanged } from '../../request/change.ts'
+import type { SettledContext } from '../../request/due.ts'
 import { mfaLifetimeMs } from '../../rules/approvals.ts'
 import { blockedUntilMs, judge, stepSeconds, type Verdict } from '../../rules/second-factor.ts'
-import type { Times } from '../../store/clock.ts'
-import type { Store, Transaction } from '../../store/engine/store.ts'
 import { rootKeys } from '../../store/root-keys.ts'
 import type { SecondFactorRow } from '../../store/schema/second-factor-schema.ts'
 import type { UserRow } from '../../store/schema/tables.ts'
 import { findSecondFactor, lockSecondFactor, saveSecondFactor } from '../../store/second-factors.ts'
 import { findUser, markVerified } from '../../store/users.ts'
-import { readChallenge } from '../../tokens/mfa-challenges.ts'
+import { type Challenge, readChallenge } from '../../tokens/mfa-challenges.ts'
 
 /** The state of a check, as its user sees it. */
 export interface Verification {
@@ -57,77 +56,86 @@ export interface SecondFactor {
 /** The library is loaded with the first page: a stdio server starts without it. */
 const library = () => import('otpauth')
 
-export function createSecondFactor(store: Store, system: System, environment: Environment): SecondFactor {
-  const withUser = <T>(user: UserRow, use: (check: Check) => Promise<T>) =>
-    store.transaction(async (tx) => {
-      const times = await settledTimes(tx, system)
-      const current = (await findUser(tx, user.id)) ?? user
-      return use({ tx, system, environment, times, user: current })
-    })
-  const withChallenge = <T>(text: string, user: UserRow, use: (check: Check, expired: boolean) => Promise<T>) =>
-    withUser(user, async (check) => {
-      const challenge = await readChallenge(check.tx, text)
-      if (challenge?.userId !== user.id) return undefined
-      return use(check, check.times.nowMs >= challenge.expiresAtMs)
-    })
+export function createSecondFactor(dependencies: SecondFactorDependencies): SecondFactor {
+  const { environment } = dependencies
+  const checkOf = async (context: SettledContext, user: UserRow): Promise<Check> => {
+    return { ...context, environment, user: (await findUser(context.tx, user.id)) ?? user }
+  }
   return {
-    open: (challenge, user) => withChallenge(challenge, user, viewOf),
-    verify: (challenge, user, code) =>
-      withChallenge(challenge, user, async (check, expired) => {
-        const result = await verifyCode(check, expired, code)
-        const after = result.verdict === 'accepted' ? { ...check.user, mfaVerifiedAtMs: check.times.nowMs } : check.user
-        return { result, after: await viewOf({ ...check, user: after }, expired) }
+    open: (text, user) =>
+      settled(dependencies, async (context) => {
+        const check = await checkOf(context, user)
+        const challenge = await challengeOf(check, text)
+        return challenge && viewOf(check, challenge)
+      }),
+    verify: (text, user, code) =>
+      change(dependencies, async (context) => {
+        const check = await checkOf(context, user)
+        const challenge = await challengeOf(check, text)
+        if (challenge === undefined) return unchanged(undefined)
+        const { result, acts } = await verifyCode(check, challenge, code)
+        const accepted = result.verdict === 'accepted' ? { mfaVerifiedAtMs: context.nowMs } : {}
+        const after = await viewOf({ ...check, user: { ...check.user, ...accepted } }, challenge)
+        return { result: { result, after }, acts }
       }),
     enrolment: (user) =>
-      store.read(async (tx) => {
+      dependencies.store.read(async (tx) => {
         const { seed, pendingSeed } = await findSecondFactor(tx, user.id)
         return seed !== null ? 'enrolled' : pendingSeed !== null ? 'begun' : 'none'
       }),
-    begin: (user) => withUser(user, begin),
-    confirm: (user, code) => withUser(user, (check) => confirm(check, code)),
+    begin: (user) => change(dependencies, async (context) => begin(await checkOf(context, user))),
+    confirm: (user, code) => change(dependencies, async (context) => confirm(await checkOf(context, user), code)),
   }
 }
 
-interface Check {
-  tx: Transaction
-  system: System
+interface SecondFactorDependencies extends Dependencies {
   environment: Environment
-  times: Times
+}
+
+interface Check extends SettledContext {
+  environment: Environment
   user: UserRow
 }
 
-async function begin(check: Check): Promise<AppSecret | undefined> {
+/** The challenge that the text is, where it is for this user. */
+async function challengeOf({ tx, user }: Check, text: string): Promise<Challenge | undefined> {
+  const challenge = await readChallenge(tx, text)
+  return challenge?.userId === user.id ? challenge : undefined
+}
+
+async function begin(check: Check): Promise<Changed<AppSecret | undefined>> {
   const { tx, system, user } = check
   const row = await lockSecondFactor(tx, user.id)
-  if (row.seed !== null) return undefined
+  if (row.seed !== null) return unchanged(undefined)
   const pendingSeed = `${(await rootKeys(tx)).newestId}.${newSecret(system, 16)}`
   await saveSecondFactor(tx, { ...row, pendingSeed })
   const totp = await totpOf(check, pendingSeed)
-  return { base32: totp.secret.base32, address: totp.toString() }
+  const act = actOfUser(user, { operation: 'begin_second_factor' })
+  return { result: { base32: totp.secret.base32, address: totp.toString() }, acts: [act] }
 }
 
-async function confirm(check: Check, code: string): Promise<CodeResult | undefined> {
-  const { tx, system, times, user } = check
+async function confirm(check: Check, code: string): Promise<Changed<CodeResult | undefined>> {
+  const { tx, user } = check
   const row = await lockSecondFactor(tx, user.id)
-  if (row.pendingSeed === null) return undefined
+  if (row.pendingSeed === null) return unchanged(undefined)
   const result = await judgeCode(check, row, row.pendingSeed, code, { seed: row.pendingSeed, pendingSeed: null })
-  if (result.verdict === 'accepted') {
-    await recordUsersAct({ tx, system, ...times }, user, { operation: 'enrol_second_factor', resourceIds: [user.id] })
-  }
-  return result
+  const act = actOfUser(user, { operation: 'enrol_second_factor' })
+  return { result, acts: result.verdict === 'accepted' ? [act] : [] }
 }
 
-async function verifyCode(check: Check, expired: boolean, code: string): Promise<CodeResult> {
-  if (expired) return { verdict: 'challenge_expired' }
-  const { tx, system, times, user } = check
+async function verifyCode(check: Check, challenge: Challenge, code: string): Promise<Changed<CodeResult>> {
+  const { tx, nowMs, user } = check
+  if (isOver(check, challenge)) return unchanged({ verdict: 'challenge_expired' })
   const row = await lockSecondFactor(tx, user.id)
-  if (row.seed === null) return { verdict: 'malformed' }
+  if (row.seed === null) return unchanged({ verdict: 'malformed' })
   const result = await judgeCode(check, row, row.seed, code, {})
-  if (result.verdict === 'accepted') {
-    await markVerified(tx, user.id, times.nowMs)
-    await recordUsersAct({ tx, system, ...times }, user, { operation: 'verify_second_factor', resourceIds: [user.id] })
-  }
-  return result
+  if (result.verdict !== 'accepted') return { result, acts: [] }
+  await markVerified(tx, user.id, nowMs)
+  return { result, acts: [actOfUser(user, { operation: 'verify_second_factor' })] }
+}
+
+function isOver({ nowMs }: Check, { expiresAtMs }: Challenge): boolean {
+  return nowMs >= expiresAtMs
 }
 
 /** More steps than codes are accepted for, so that a late code is called late. */
@@ -145,7 +153,7 @@ async function judgeCode(
   // A text that is no code does not count as a try: it could not have been right.
   if (!/^\d{6}$/.test(token)) return { verdict: 'malformed' }
   const before = { lastStep: row.lastStep, refusedAtMs: JSON.parse(row.refusedAtMs) as number[] }
-  const { realNowMs } = check.times
+  const { realNowMs } = check
   const totp = await totpOf(check, seed)
   const presentStep = totp.counter({ timestamp: realNowMs })
   const delta = totp.validate({ token, timestamp: realNowMs, window: searchedSteps })
@@ -175,11 +183,12 @@ async function totpOf({ tx, environment, user }: Check, seed: string): Promise<T
   return new TOTP({ issuer, label: user.email, secret, digits: 6, period: stepSeconds })
 }
 
-async function viewOf({ tx, times: { nowMs }, user }: Check, expired: boolean): Promise<Verification> {
+async function viewOf(check: Check, challenge: Challenge): Promise<Verification> {
+  const { tx, nowMs, user } = check
   const { mfaVerifiedAtMs } = user
   const untilMs = mfaVerifiedAtMs === null ? null : mfaVerifiedAtMs + mfaLifetimeMs
   return {
-    expired,
+    expired: isOver(check, challenge),
     verifiedUntilMs: untilMs !== null && nowMs <= untilMs ? untilMs : null,
     isEnrolled: (await findSecondFactor(tx, user.id)).seed !== null,
   }

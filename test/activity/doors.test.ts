@@ -1,0 +1,298 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { sha256 } from '../../src/core/system.ts'
+import type { ActivityRow } from '../../src/service/store/schema/credential-tables.ts'
+import { catalogue, type OperationKey } from '../../tools/index.ts'
+import { doorGrounds, type Grounds } from '../adversary/doors.ts'
+import { leftBehind } from '../adversary/left-behind.ts'
+import { codeAt, secretIn } from '../approvals/authenticator.ts'
+import { grounds, type Grounds as OperationGrounds } from '../isolation/places.ts'
+import { send } from '../isolation/prober.ts'
+import { samples } from '../isolation/samples.ts'
+import { connect, createApplication } from '../oauth/application.ts'
+import { openBrowser } from '../oauth/browser.ts'
+import { sqlite } from '../support/databases.ts'
+import type { World } from '../support/world.ts'
+
+/** Every door by which something can be changed: whatever comes through it is listed once, with who it was. */
+
+const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
+const changing = operations.filter(([, { effect }]) => effect !== 'read')
+
+/** What a change came to: what was listed, and the tables that it changed besides. */
+async function changeBy(world: World, act: () => Promise<unknown>) {
+  const last = async () =>
+    world.store.transaction(({ db }) => db.selectFrom('activity').selectAll().orderBy('sequence').execute())
+  const before = new Set((await last()).map(({ id }) => id))
+  const { made, gone } = await leftBehind(world, undefined, act)
+  const tables = new Set([...made, ...gone].map((row) => row.slice(0, row.indexOf(':'))))
+  const listed = (await last()).filter(({ id }) => !before.has(id))
+  const changed = [...tables].filter((table) => !/^(activity\w*|idempotencyRecords)$/.test(table))
+  return { listed, changed }
+}
+
+const who = ({ operation, actorType, userId, agentId, keyId }: ActivityRow) => ({
+  operation,
+  by: `${actorType} ${userId ?? agentId ?? keyId}`,
+})
+
+describe('every operation that changes something', () => {
+  let on: OperationGrounds
+
+  beforeAll(async () => {
+    on = await grounds(sqlite)
+  }, 60_000)
+  afterAll(() => on.world.drop())
+
+  test.each(changing)('%s is listed once', async (key, operation) => {
+    const { own, granted } = on.places
+    const sample = samples[key]
+    const ids = await sample.make(on, sample.reach === 'connected' ? granted : own)
+    const asAgent = sample.who === 'agents'
+    const credential = on.credentials[asAgent ? 'agent key' : 'party key with all scopes']
+    const { keyId } = await on.world.whoami(credential)
+    const { listed } = await changeBy(on.world, async () => {
+      const answer = await send(on, operation, sample, { key: credential, ids })
+      expect(answer.status, answer.text).toBe(sample.permitted ?? 200)
+    })
+    expect(
+      listed.map(({ operation, actorType, agentId, keyId }) => ({ operation, actorType, agentId, keyId })),
+    ).toEqual([
+      {
+        operation: operation.name,
+        actorType: asAgent ? 'agent' : 'party',
+        agentId: asAgent ? own.agentId : null,
+        keyId,
+      },
+    ])
+  })
+})
+
+/** Carries one change out; gives, for each record that is expected, the operation and who it names. */
+type Change = (
+  on: Grounds,
+) => Promise<{ act: () => Promise<unknown>; listed: readonly [operation: string, by: string][] }>
+
+const idIn = (path: string) => path.split('/')[2] ?? ''
+const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
+
+const json = ({ site }: Grounds, path: string, attributes: object) =>
+  site.world.service.fetch(
+    new Request(`http://127.0.0.1:4010${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ data: { attributes } }),
+    }),
+  )
+
+/** The form of a page, sent by the owner or, where nobody has to sign in, by a visitor. */
+const formOf =
+  (
+    path: (on: Grounds) => string,
+    fields: Record<string, string>,
+    operation: string,
+    by?: (row: string) => string,
+  ): Change =>
+  async (on) => {
+    const visitor = await on.site.visitor(by === undefined ? on.site.owner : undefined)
+    await visitor.open(path(on))
+    const who = by === undefined ? `user ${on.site.owner.id}` : by(await recordAt(on, path(on)))
+    return { act: () => visitor.send(path(on), fields), listed: [[operation, who]] }
+  }
+
+/** The record that a link opens, which stands for whoever has it. */
+async function recordAt({ site: { world } }: Grounds, path: string): Promise<string> {
+  const tokenHash = sha256(path.split('/').at(-1) ?? '')
+  const table = path.startsWith('/connect/links') ? 'invitationLinks' : 'customerInvitations'
+  return world.store.transaction(async ({ db }) => {
+    const row = db.selectFrom(table).select('id').where('tokenHash', '=', tokenHash)
+    return (await row.executeTakeFirstOrThrow()).id
+  })
+}
+
+/** What a person who set an app up has in it afterwards. */
+const kept = { secret: '' }
+
+const visitor = (id: string) => `visitor ${id}`
+
+const changes: Record<string, Record<string, Change>> = {
+  'POST /checkout/pay': {
+    'a payer pays': async (on) => ({
+      act: () => json(on, '/checkout/pay', { clientSecret: on.clientSecret, ...card }),
+      listed: [['pay_checkout', visitor(idIn(on.links.checkout))]],
+    }),
+  },
+  'POST /checkout/stop': {
+    'a payer stops': async (on) => {
+      const manageToken = on.links.manage.split('/').at(-1) ?? ''
+      const id = manageToken.split('_manage_')[0] ?? ''
+      return { act: () => json(on, '/checkout/stop', { manageToken }), listed: [['stop_subscription', visitor(id)]] }
+    },
+  },
+  'POST /connect/:token': {
+    'an invited person accepts': formOf(
+      ({ links }) => links.invitation,
+      { decision: 'accept' },
+      'accept_customer_invitation',
+      visitor,
+    ),
+  },
+  'POST /connect/links/:token': {
+    'somebody joins by a link': formOf(
+      ({ links }) => links.invitationLink,
+      { decision: 'accept' },
+      'join_invitation_link',
+      visitor,
+    ),
+  },
+  'POST /cards/:token': {
+    'a person looks at a card’s number': formOf(({ links }) => links.card, {}, 'show_agent_card'),
+  },
+  'POST /approvals/:approvalId/review': {
+    'a person denies': formOf(({ paths }) => paths.approval, { decision: 'deny' }, 'deny_approval'),
+  },
+  'POST /connections/:grantId': {
+    'a person ends a connection': async (on) => {
+      const visitor = await on.site.visitor(on.site.owner)
+      await visitor.open('/connections')
+      const act = () => visitor.send(on.paths.connection, { action: 'revoke' })
+      return { act, listed: [['end_connection', `user ${on.site.owner.id}`]] }
+    },
+    'a person narrows a connection': async (on) => {
+      const { world, owner } = on.site
+      const scope = 'payments:read cards:agent offline_access'
+      await connect(world, { scope })
+      const visitor = await on.site.visitor(owner)
+      const page = await visitor.open('/connections')
+      const action = /action="(\/connections\/ogr_[0-9a-f]{32})"/.exec(page.text)?.[1] ?? ''
+      const act = () => visitor.send(action, { action: 'narrow', scope: 'payments:read' })
+      return { act, listed: [['narrow_connection', `user ${owner.id}`]] }
+    },
+  },
+  'POST /second-factor': {
+    'a person begins to set an app up': async ({ site }) => {
+      const visitor = await site.visitor(site.owner)
+      await visitor.open('/second-factor')
+      const act = () => visitor.send('/second-factor', { step: 'begin' })
+      return { act, listed: [['begin_second_factor', `user ${site.owner.id}`]] }
+    },
+    'a person has set an app up': async ({ site }) => {
+      const visitor = await site.visitor(site.owner)
+      await visitor.open('/second-factor')
+      const secret = secretIn(await visitor.send('/second-factor', { step: 'begin' }))
+      kept.secret = secret
+      const code = codeAt(secret, site.world.system.now() - 30_000)
+      const act = () => visitor.send('/second-factor', { code })
+      return { act, listed: [['enrol_second_factor', `user ${site.owner.id}`]] }
+    },
+  },
+  'POST /verify/:challenge': {
+    'a person verifies': async ({ site, links }) => {
+      const user = site.owner
+      const visitor = await site.visitor(user)
+      await visitor.open(links.challenge)
+      const act = () => visitor.send(links.challenge, { code: codeAt(kept.secret, site.world.system.now()) })
+      return { act, listed: [['verify_second_factor', `user ${user.id}`]] }
+    },
+  },
+  'POST /sign-in': {
+    'a person signs in': async ({ site }) => {
+      const visitor = await site.visitor()
+      await visitor.open('/sign-in')
+      const act = () => visitor.send('/sign-in', { as: 'owner' })
+      return { act, listed: [['sign_in', `user ${site.owner.id}`]] }
+    },
+  },
+  'POST /sign-out': {
+    'a person signs out': async ({ site }) => {
+      const visitor = await site.visitor(site.owner)
+      await visitor.open('/connections')
+      return { act: () => visitor.send('/sign-out'), listed: [['sign_out', `user ${site.owner.id}`]] }
+    },
+  },
+  'POST /oauth/consent/:uid': {
+    'a person connects an application that acts as an agent': async ({ site: { world, owner } }) => {
+      const browser = openBrowser(world)
+      await connect(world, { browser })
+      return { act: () => connect(world, { browser }), listed: [['connect_application', `user ${owner.id}`]] }
+    },
+    'a person connects an application that acts as a new agent': async ({ site: { world, owner } }) => {
+      const browser = openBrowser(world)
+      await connect(world, { browser })
+      const by = `user ${owner.id}`
+      const act = () => connect(world, { browser, choice: { agent: 'new', name: 'Made here' } })
+      return {
+        act,
+        listed: [
+          ['create_agent', by],
+          ['connect_application', by],
+        ],
+      }
+    },
+  },
+  'POST /oauth/revoke': {
+    'an application ends its connection': async ({ site: { world } }) => {
+      const { tokens, application } = await connect(world)
+      const { agentId } = await world.whoami(tokens.access_token)
+      const act = () =>
+        form(world, '/oauth/revoke', { token: tokens.refresh_token, client_id: application.client.client_id })
+      return { act, listed: [['end_connection', `agent ${agentId}`]] }
+    },
+  },
+  'POST /oauth/token': {
+    'a refresh token is used a second time': async ({ site: { world } }) => {
+      const application = await createApplication(world)
+      const { tokens } = await connect(world, { application })
+      const { agentId } = await world.whoami(tokens.access_token)
+      const refresh = () =>
+        form(world, '/oauth/token', {
+          grant_type: 'refresh_token',
+          refresh_token: tokens.refresh_token,
+          client_id: application.client.client_id,
+        })
+      expect((await refresh()).status).toBe(200)
+      return { act: refresh, listed: [['end_connection', `agent ${agentId}`]] }
+    },
+  },
+}
+
+const form = ({ service }: World, path: string, fields: Record<string, string>) =>
+  service.fetch(new Request(`http://127.0.0.1:4010${path}`, { method: 'POST', body: new URLSearchParams(fields) }))
+
+/** The other doors, by which nothing of a party's is changed. */
+const harmless: Record<string, string> = {
+  'POST /checkout/session': 'reads a checkout',
+  'POST /oauth/register': 'keeps what a client says of itself; it has no party yet',
+  'POST /oauth/introspect': 'reads a token',
+  'POST /oauth/device/authorize': 'begins a request that nobody has decided on',
+  'POST /oauth/device': 'finds that request by its code',
+}
+
+describe('every other door that changes something', () => {
+  let on: Grounds
+
+  beforeAll(async () => {
+    on = await doorGrounds(sqlite)
+  }, 60_000)
+  afterAll(() => on.site.world.drop())
+
+  test('stands in the table', () => {
+    const asOperations = new Set(
+      operations.map(([, { method, path }]) => `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
+    )
+    const doors = on.site.world.service.routes
+      .map(({ method, path }) => `${method} ${path}`)
+      .filter((door) => !asOperations.has(door) && !/^(GET|OPTIONS|ALL) /.test(door))
+    expect(new Set([...Object.keys(changes), ...Object.keys(harmless)])).toEqual(new Set(doors))
+  })
+
+  const cases = Object.entries(changes).flatMap(([door, each]) =>
+    Object.entries(each).map(([name, change]) => [door, name, change] as const),
+  )
+  test.each(cases)('%s: %s', async (_door, _name, change) => {
+    const { act, listed: expected } = await change(on)
+    const { listed, changed } = await changeBy(on.site.world, act)
+    expect(listed.map(who)).toEqual(expected.map(([operation, by]) => ({ operation, by })))
+    expect(changed).not.toEqual([])
+  })
+})
