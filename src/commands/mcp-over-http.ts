@@ -6,7 +6,7 @@ import { keepNewest } from '../core/bounded-map.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { type Authority, allows, defaultOAuthScopes, permissions, withIncluded } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
-import { createMcpEndpoint, type McpEndpoint } from '../mcp/http/endpoint.ts'
+import { McpEndpoint } from '../mcp/http/endpoint.ts'
 import type { HostContext, Principal } from '../mcp/http/host-context.ts'
 import { isSecretMessage } from '../mcp/http/secret-messages.ts'
 import { createMcpServer } from '../mcp/server.ts'
@@ -118,7 +118,7 @@ export async function mcpOverHttp({
     })
   }
 
-  const endpoint = createMcpEndpoint({
+  const endpoint = new McpEndpoint({
     authorize,
     limit: ({ id }) => service.limit(id),
     createServer,

@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport as EarlierHttpTransport } from '@modelcon
 import type { Server, Transport } from '@modelcontextprotocol/server'
 import type { Log } from '../../src/client/client.ts'
 import { realSystem, type System } from '../../src/core/system.ts'
-import { createMcpEndpoint, type McpEndpoint, type McpEndpointOptions } from '../../src/mcp/http/endpoint.ts'
+import { type EndpointDependencies, McpEndpoint } from '../../src/mcp/http/endpoint.ts'
 import type { HostContext, Principal } from '../../src/mcp/http/host-context.ts'
 import type { Limits } from '../../src/mcp/http/limits.ts'
 import { createMemorySessions } from '../../src/mcp/http/memory-sessions.ts'
@@ -27,7 +27,7 @@ export interface HostingOptions {
   system?: System
   limits?: Partial<Limits>
   scopesFor?: (message: unknown) => readonly string[]
-  isSecret?: McpEndpointOptions['isSecret']
+  isSecret?: EndpointDependencies['isSecret']
   allowedOrigins?: readonly string[]
 }
 
@@ -45,7 +45,7 @@ export async function createHosting(options: HostingOptions = {}): Promise<Hosti
     warn: record,
     error: record,
   }
-  const endpoint = createMcpEndpoint({
+  const endpoint = new McpEndpoint({
     authorize: async (credential) => credentials.get(credential),
     limit: async () => ({ headers: {}, failure: undefined }),
     createServer,
@@ -62,7 +62,7 @@ export async function createHosting(options: HostingOptions = {}): Promise<Hosti
     log,
     ...(limits === undefined ? {} : { limits }),
   })
-  const { fetch } = endpoint
+  const fetch = (request: Request) => endpoint.fetch(request)
   const corsPaths = (path: string) => path.startsWith('/mcp')
   const listener = await listen({
     fetch,

@@ -17,19 +17,19 @@ import { newSecret, type System } from '../../core/system.ts'
 import { readJson } from './body.ts'
 import { type Challenge, insufficientScope, missingScopes, unauthorized } from './challenge.ts'
 import { preflight, withCors } from './cors.ts'
-import { createHeartbeats } from './heartbeats.ts'
+import { createHeartbeats, type Heartbeats } from './heartbeats.ts'
 import { chosenInstanceId, type HostContext, type Principal, type Surface, steadyInstanceId } from './host-context.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { createMemorySessions } from './memory-sessions.ts'
-import { createModernEra } from './modern.ts'
+import { createModernEra, type ModernEra } from './modern.ts'
 import { refused, rpc, sessionNotFound } from './responses.ts'
 import { notifySession } from './session-events.ts'
 import type { SessionStore } from './session-store.ts'
-import { createSessions, type Session } from './sessions.ts'
+import { type Session, Sessions } from './sessions.ts'
 import { surfaceOf } from './surface.ts'
-import { createSweeper } from './sweeper.ts'
+import { createSweeper, type Sweeper } from './sweeper.ts'
 
-export interface McpEndpointOptions {
+export interface EndpointDependencies {
   /** Whose bearer credential this is; undefined: nobody's. Asked at every request. */
   authorize(credential: string): Promise<Principal | undefined>
   /** Counts a request of the principal's; its failure is set when it is one too many. */
@@ -53,33 +53,71 @@ export interface McpEndpointOptions {
   limits?: Partial<Limits>
 }
 
-export interface McpEndpoint {
-  fetch(request: Request): Promise<Response>
-  /** Tells hosts what changed: those of one principal, or all. */
-  notify(event: ServerEvent, principalId?: string): void
-  /** Lets what runs finish, for a while, and ends the streams. */
-  close(): Promise<void>
-}
-
 /** MCP over streamable HTTP, at one address for both eras: 2026-07-28 without sessions, the versions before with them. */
-export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
-  const { authorize, limit, createServer, challenge, scopesFor, isSecret, allowsOrigin, system, log } = options
-  const { sealKey = newSecret(system) } = options
-  const limits: Limits = { ...defaultLimits, ...options.limits }
-  const heartbeats = createHeartbeats(limits.heartbeatMs, () => {
-    sessions.sweep()
+export class McpEndpoint {
+  readonly #dependencies: EndpointDependencies
+  readonly #limits: Limits
+  readonly #heartbeats: Heartbeats
+  readonly #sweeper: Sweeper
+  readonly #sessions: Sessions
+  readonly #modern: ModernEra
+  #closing = false
+
+  constructor(dependencies: EndpointDependencies) {
+    const { system, log, sessions: store = createMemorySessions(), sealKey = newSecret(system) } = dependencies
+    const limits: Limits = { ...defaultLimits, ...dependencies.limits }
+    this.#dependencies = dependencies
+    this.#limits = limits
+    this.#heartbeats = createHeartbeats(limits.heartbeatMs, () => this.#beat())
+    this.#sweeper = createSweeper({ store, system, limits, log })
+    const { createServer, isSecret } = dependencies
+    const [heartbeats, sweeper] = [this.#heartbeats, this.#sweeper]
+    this.#sessions = new Sessions({ createServer, store, system, limits, heartbeats, sweeper, isSecret, sealKey, log })
+    this.#modern = createModernEra({ createServer, limits, log })
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const { allowsOrigin, log } = this.#dependencies
+    const origin = request.headers.get('origin')
+    const readable = origin !== null && allowsOrigin?.(origin) === true
+    if (request.method === 'OPTIONS' && readable) return preflight(origin)
+    const response = await answered(() => this.#serve(request), log)
+    return readable ? withCors(response, origin) : response
+  }
+
+  /** Tells hosts what changed: those of one principal, or all. */
+  notify(event: ServerEvent, principalId?: string): void {
+    this.#modern.notify(event, principalId)
+    for (const session of this.#sessions.here()) {
+      const isTold = principalId === undefined || session.principalId === principalId
+      if (isTold) notifySession(session, event, this.#dependencies.log)
+    }
+  }
+
+  /** Lets what runs finish, for a while, and ends the streams. */
+  async close(): Promise<void> {
+    if (this.#closing) return
+    this.#closing = true
+    const timer = new AbortController()
+    const idle = [this.#modern.idle(), ...[...this.#sessions.here()].map(({ transport }) => transport.idle())]
+    const drained = this.#dependencies.system.sleep(this.#limits.drainMs, timer.signal).catch(() => {})
+    await Promise.race([Promise.all(idle), drained])
+    timer.abort()
+    this.#heartbeats.close()
+    await Promise.all([this.#modern.close(), this.#sessions.close(), this.#sweeper.close()])
+  }
+
+  #beat(): void {
+    const { authorize, log } = this.#dependencies
+    this.#sessions.sweep()
     // A stream is asked for once and read for hours.
     const isValid = async (credential: string) => (await authorize(credential)) !== undefined
-    sessions.recheck(isValid).catch((error: unknown) => log.warn({ err: error }, 'sessions are not checked'))
-  })
-  const store = options.sessions ?? createMemorySessions()
-  const sweeper = createSweeper({ store, system, limits, log })
-  const sessions = createSessions({ createServer, store, system, limits, heartbeats, sweeper, isSecret, sealKey, log })
-  const modern = createModernEra({ createServer, limits, log })
-  let closing = false
+    this.#sessions.recheck(isValid).catch((error: unknown) => log.warn({ err: error }, 'sessions are not checked'))
+  }
 
-  const serve = async (request: Request): Promise<Response> => {
-    if (closing) return refusedNow()
+  async #serve(request: Request): Promise<Response> {
+    const { authorize, limit, challenge } = this.#dependencies
+    if (this.#closing) return refusedNow()
     const surface = surfaceOf(pathOf(request.url), request.headers)
     if ('problem' in surface) {
       return refused({ status: surface.status, code: rpc.invalidRequest, message: surface.problem })
@@ -90,99 +128,79 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     if (principal === undefined) return unauthorized(challenge(request), request.headers.has('authorization'))
     const { headers, failure } = await limit(principal)
     if (failure !== undefined) return tooMany(failure, headers)
-    if (request.method === 'POST') return post(request, principal, surface)
+    if (request.method === 'POST') return this.#post(request, principal, surface)
     if (request.method !== 'GET' && request.method !== 'DELETE') return methodNotAllowed()
     // The 2026 era has neither of the two.
     if (!request.headers.has('mcp-session-id')) return methodNotAllowed('POST')
-    const session = await sessionOf(request, principal)
+    const session = await this.#sessionOf(request, principal)
     if (session instanceof Response) return session
     if (request.method === 'GET') return listen(request, session)
-    await sessions.end(session)
+    await this.#sessions.end(session)
     return new Response(null, { status: 204 })
   }
 
-  const post = async (request: Request, principal: Principal, surface: Surface): Promise<Response> => {
+  async #post(request: Request, principal: Principal, surface: Surface): Promise<Response> {
+    const { scopesFor, challenge } = this.#dependencies
     if (!isJsonContentType(request.headers.get('content-type'))) {
       return refused({ status: 415, code: rpc.server, message: 'Send Content-Type: application/json.' })
     }
-    const body = await readJson(request, limits.bodyBytes)
+    const body = await readJson(request, this.#limits.bodyBytes)
     if (!('json' in body)) return refused(body)
     const message = body.json as JSONRPCMessage
-    const id = requestIdOf(message)
     const route = classify(request, message)
     if (route.kind === 'reject') {
       const { httpStatus: status, code, message: words, data } = route
-      return refused({ status, code, message: words, data, id })
+      return refused({ status, code, message: words, data, id: requestIdOf(message) })
     }
     const needed = scopesFor(message)
     if (missingScopes(principal, needed)) return insufficientScope(challenge(request), principal.scopes ?? [], needed)
-    if (route.kind === 'modern') return serveModern(request, message, principal, surface)
+    if (route.kind === 'modern') return this.#serveModern(request, message, principal, surface)
     if (!acceptsBoth(request.headers)) return notAcceptable('application/json and text/event-stream')
     if (route.reason === 'batch') {
       return refused({ status: 400, code: rpc.invalidRequest, message: 'Send one message a request, not a batch.' })
     }
-    if (route.reason === 'initialize') return initialize(request, message as JSONRPCRequest, principal, surface)
-    const session = await sessionOf(request, principal)
+    if (route.reason === 'initialize') return this.#initialize(request, message as JSONRPCRequest, principal, surface)
+    const session = await this.#sessionOf(request, principal)
     if (session instanceof Response) return session
-    if (id === null) return session.transport.receive(message)
+    if (requestIdOf(message) === null) return session.transport.receive(message)
     const how = { primed: isPrimed(request.headers), characters: body.characters }
     return session.transport.request(message as JSONRPCRequest, how)
   }
 
-  const serveModern = (request: Request, message: JSONRPCMessage, principal: Principal, surface: Surface) => {
+  #serveModern(request: Request, message: JSONRPCMessage, principal: Principal, surface: Surface) {
     const params = 'method' in message ? message.params : undefined
     const chosen = chosenInstanceId(request.headers, params)
     if ('problem' in chosen) return badInstanceId(chosen.problem, message)
     const clientInfo = params?._meta?.[CLIENT_INFO_META_KEY]
     const instanceId = chosen.id ?? steadyInstanceId(principal, clientInfo)
-    return modern.fetch(request, message, { ...surface, principal: () => principal, instanceId, era: 'modern' })
+    return this.#modern.fetch(request, message, { ...surface, principal: () => principal, instanceId, era: 'modern' })
   }
 
-  const initialize = (request: Request, message: JSONRPCRequest, principal: Principal, surface: Surface) => {
+  #initialize(
+    request: Request,
+    message: JSONRPCRequest,
+    principal: Principal,
+    surface: Surface,
+  ): Promise<Response> | Response {
     if (request.headers.has('mcp-session-id')) {
       const words = 'initialize starts a session: send it without Mcp-Session-Id.'
       return refused({ status: 400, code: rpc.invalidRequest, message: words, id: message.id })
     }
     const chosen = chosenInstanceId(request.headers, message.params)
     if ('problem' in chosen) return badInstanceId(chosen.problem, message)
-    return sessions.open(principal, message, surface, chosen.id ?? `run_${newSecret(system, 16)}`)
+    const instanceId = chosen.id ?? `run_${newSecret(this.#dependencies.system, 16)}`
+    return this.#sessions.open(principal, message, surface, instanceId)
   }
 
-  const sessionOf = async ({ headers }: Request, principal: Principal): Promise<Session | Response> => {
+  async #sessionOf({ headers }: Request, principal: Principal): Promise<Session | Response> {
     const id = headers.get('mcp-session-id')
     if (id === null) {
       const message = 'Mcp-Session-Id is missing: send the one that the answer to initialize brought.'
       return refused({ status: 400, code: rpc.server, message })
     }
-    const session = await sessions.find(id, principal)
+    const session = await this.#sessions.find(id, principal)
     if (session === undefined) return sessionNotFound()
     return refusedVersion(headers.get('mcp-protocol-version')) ?? session
-  }
-
-  return {
-    fetch: async (request) => {
-      const origin = request.headers.get('origin')
-      const readable = origin !== null && allowsOrigin?.(origin) === true
-      if (request.method === 'OPTIONS' && readable) return preflight(origin)
-      const response = await answered(() => serve(request), log)
-      return readable ? withCors(response, origin) : response
-    },
-    notify: (event, principalId) => {
-      modern.notify(event, principalId)
-      for (const session of sessions.here()) {
-        if (principalId === undefined || session.principalId === principalId) notifySession(session, event, log)
-      }
-    },
-    close: async () => {
-      if (closing) return
-      closing = true
-      const timer = new AbortController()
-      const idle = [modern.idle(), ...[...sessions.here()].map(({ transport }) => transport.idle())]
-      await Promise.race([Promise.all(idle), system.sleep(limits.drainMs, timer.signal).catch(() => {})])
-      timer.abort()
-      heartbeats.close()
-      await Promise.all([modern.close(), sessions.close(), sweeper.close()])
-    },
   }
 }
 

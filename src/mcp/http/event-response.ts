@@ -1,111 +1,118 @@
-/** One HTTP response that carries server-sent events. */
-export interface EventResponse {
-  readonly body: ReadableStream<Uint8Array>
-  /** Aborts when it has ended, by either side. */
-  readonly ended: AbortSignal
-  /** Whether its reader took all that was written; resolves when it is over. */
-  readonly delivered: Promise<boolean>
-  write(frame: string | Uint8Array): void
-  /** Resolves when its reader has taken what was written, or it has ended. */
-  taken(): Promise<void>
-  /** Shows that it lives; one whose reader took nothing of what waits since the last time is ended. */
-  beat(): void
-  /** Ends it behind what was written. */
-  end(): void
-}
-
 const encoder = new TextEncoder()
 /** A comment, which hosts skip. */
 const heartbeat = ': \n\n'
 
 /**
- * Opens one. What its reader did not read yet waits here; beyond `unreadBytes` it ends, lest somebody who never reads
- * fills the memory.
+ * One HTTP response that carries server-sent events. What its reader did not read yet waits here; beyond `unreadBytes`
+ * it ends, lest somebody who never reads fills the memory.
  */
-export function openEventResponse(unreadBytes: number): EventResponse {
-  const ended = new AbortController()
-  const delivery = Promise.withResolvers<boolean>()
-  const waiting: Uint8Array[] = []
-  let waitingBytes = 0
-  let ending = false
-  let tookSome = true
-  const whenTaken: (() => void)[] = []
-  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  const flush = () => {
-    while (controller !== undefined && waiting.length > 0 && (controller.desiredSize ?? 0) > 0) {
-      const chunk = waiting.shift() as Uint8Array
-      waitingBytes -= chunk.byteLength
-      tookSome = true
-      controller.enqueue(chunk)
-    }
-    if (waiting.length > 0) return
-    for (const resolve of whenTaken.splice(0)) resolve()
-    if (!ending) return
-    controller?.close()
-    controller = undefined
-    delivery.resolve(true)
+export class EventResponse {
+  readonly body: ReadableStream<Uint8Array>
+  readonly #unreadBytes: number
+  readonly #ended = new AbortController()
+  readonly #delivery = Promise.withResolvers<boolean>()
+  readonly #waiting: Uint8Array[] = []
+  #waitingBytes = 0
+  #ending = false
+  #tookSome = true
+  readonly #whenTaken: (() => void)[] = []
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined
+
+  constructor(unreadBytes: number) {
+    this.#unreadBytes = unreadBytes
+    this.body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        this.#controller = controller
+      },
+      pull: () => this.#flush(),
+      cancel: () => {
+        this.#controller = undefined
+        this.#cutOff()
+      },
+    })
   }
-  const end = () => {
-    if (ending) return
-    ending = true
-    flush()
-    for (const resolve of whenTaken.splice(0)) resolve()
-    ended.abort()
+
+  /** Aborts when it has ended, by either side. */
+  get ended(): AbortSignal {
+    return this.#ended.signal
   }
-  const cutOff = () => {
-    waiting.length = 0
-    waitingBytes = 0
-    delivery.resolve(false)
-    end()
+
+  /** Whether its reader took all that was written; resolves when it is over. */
+  get delivered(): Promise<boolean> {
+    return this.#delivery.promise
   }
-  const write = (frame: string | Uint8Array) => {
-    if (ending) return
+
+  write(frame: string | Uint8Array): void {
+    if (this.#ending) return
     // A single message may be larger: only what waits in front of it counts.
-    if (waitingBytes > unreadBytes) return cutOff()
+    if (this.#waitingBytes > this.#unreadBytes) return this.#cutOff()
     const chunk = typeof frame === 'string' ? encoder.encode(frame) : frame
-    waiting.push(chunk)
-    waitingBytes += chunk.byteLength
-    flush()
+    this.#waiting.push(chunk)
+    this.#waitingBytes += chunk.byteLength
+    this.#flush()
   }
-  const body = new ReadableStream<Uint8Array>({
-    start(started) {
-      controller = started
-    },
-    pull: flush,
-    cancel() {
-      controller = undefined
-      cutOff()
-    },
-  })
-  return {
-    body,
-    ended: ended.signal,
-    delivered: delivery.promise,
-    write,
-    taken: async () => {
-      if (waiting.length > 0 && !ending) await new Promise<void>((resolve) => whenTaken.push(resolve))
-    },
-    beat: () => {
-      if (waiting.length === 0) return write(heartbeat)
-      if (!tookSome) cutOff()
-      tookSome = false
-    },
-    end,
+
+  /** Resolves when its reader has taken what was written, or it has ended. */
+  async taken(): Promise<void> {
+    if (this.#waiting.length > 0 && !this.#ending) await new Promise<void>((resolve) => this.#whenTaken.push(resolve))
+  }
+
+  /** Shows that it lives; one whose reader took nothing of what waits since the last time is ended. */
+  beat(): void {
+    if (this.#waiting.length === 0) return this.write(heartbeat)
+    if (!this.#tookSome) this.#cutOff()
+    this.#tookSome = false
+  }
+
+  /** Ends it behind what was written. */
+  end(): void {
+    if (this.#ending) return
+    this.#ending = true
+    this.#flush()
+    this.#letGo()
+    this.#ended.abort()
+  }
+
+  #flush(): void {
+    while (this.#controller !== undefined && this.#waiting.length > 0 && (this.#controller.desiredSize ?? 0) > 0) {
+      const chunk = this.#waiting.shift() as Uint8Array
+      this.#waitingBytes -= chunk.byteLength
+      this.#tookSome = true
+      this.#controller.enqueue(chunk)
+    }
+    if (this.#waiting.length > 0) return
+    this.#letGo()
+    if (!this.#ending) return
+    this.#controller?.close()
+    this.#controller = undefined
+    this.#delivery.resolve(true)
+  }
+
+  #letGo(): void {
+    for (const resolve of this.#whenTaken.splice(0)) resolve()
+  }
+
+  #cutOff(): void {
+    this.#waiting.length = 0
+    this.#waitingBytes = 0
+    this.#delivery.resolve(false)
+    this.end()
   }
 }
 
-/** What comes out of `source`, as a connection that ends with either of them. */
+/** Carries on what comes out of `source`; it ends with either of them. */
 export function eventResponseFrom(source: ReadableStream<Uint8Array>, unreadBytes: number): EventResponse {
-  const connection = openEventResponse(unreadBytes)
+  const response = new EventResponse(unreadBytes)
   const reader = source.getReader()
   const stop = () => void reader.cancel().catch(() => {})
-  connection.ended.addEventListener('abort', stop, { once: true })
-  const next = async (): Promise<void> => {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) connection.write(read.value)
+  response.ended.addEventListener('abort', stop, { once: true })
+  const carry = async (): Promise<void> => {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) response.write(read.value)
   }
   // A source that fails has nothing more to tell than one that ends.
-  next().then(connection.end, connection.end)
-  return connection
+  const end = () => response.end()
+  carry().then(end, end)
+  return response
 }
 
 /** An event with a message, which may be resumed after by its id. */

@@ -3,22 +3,22 @@ import { sha256 } from '../../core/system.ts'
 
 /** Whom a bearer credential stands for. */
 export interface Principal {
-  /** Of the grant or key; sessions are bound to it. */
+  /** The id of the grant or key; sessions are bound to it. */
   id: string
-  /** Which of all credentials belong together. */
+  /** The party: credentials of one party belong together. */
   partyId: string
   actor: 'agent' | 'party' | 'user'
   /** OAuth scopes of the token; undefined for keys, which are not limited this way. */
   scopes: readonly string[] | undefined
   /** OAuth client; undefined for keys. */
   clientId: string | undefined
-  /** What the API is called with. */
+  /** The credential that the API is called with. */
   credential: string
 }
 
 /** One 2025-era session, or one 2026-era request. */
 export interface HostContext extends Surface {
-  /** The one of the latest request: a session outlives the tokens it is used with. */
+  /** The principal of the latest request: a session outlives the tokens it is used with. */
   principal(): Principal
   /** X-Instance-ID of what is caused through it. */
   instanceId: string

@@ -1,8 +1,8 @@
 /** What one endpoint, session or stream may take up. Beyond it the request is refused or the oldest gives way. */
 export interface Limits {
-  /** Of a request's body. */
+  /** Length of a request's body. */
   bodyBytes: number
-  /** Of all principals together; beyond it the session that was used the longest ago ends. */
+  /** Sessions of all principals together; beyond it the session that was used the longest ago ends. */
   sessions: number
   sessionsPerPrincipal: number
   /** A session that nobody uses for so long ends. */
@@ -11,7 +11,7 @@ export interface Limits {
   streamsPerSession: number
   /** Requests of a session that run at the same time. */
   runningPerSession: number
-  /** Of the bodies of all of them. */
+  /** Length of the bodies of all that run. */
   runningCharactersPerSession: number
   /** What a stream keeps for a host that lost its connection. */
   eventsPerStream: number

@@ -4,21 +4,7 @@ import { equalSecrets, hmac, newId, newSecret, type System, sha256 } from '../..
 import type { Limits } from './limits.ts'
 import type { SessionStore } from './session-store.ts'
 
-/**
- * How the processes that serve one session hand each other what reached the wrong one: a host's answer to a request
- * that another process sent, and the cancellation of a call that another process runs.
- */
-export interface Mailbox {
-  /** The id that the host sees of a request of this process's, which no other process uses and nobody can make up. */
-  outwardId(id: RequestId): string
-  /** Looks into the mailbox from now on, until the function it gives back is called. */
-  wait(): () => void
-  /** Leaves an answer for the process that asked for it, or a cancellation for every other one; drops anything else. */
-  post(message: JSONRPCMessage): Promise<void>
-  close(): void
-}
-
-export interface MailboxOptions {
+export interface MailboxDependencies {
   idHash: string
   store: SessionStore
   system: System
@@ -32,72 +18,99 @@ export interface MailboxOptions {
 /** More than a person's answer takes. */
 const mailCharacters = 64 * 1024
 
-export function createMailbox(options: MailboxOptions): Mailbox {
-  const { idHash, store, system, receive, log } = options
-  const { pollMs, mailPerSession } = options.limits
-  const tag = newSecret(system, 6)
-  const sealed = (question: string) => `${question}.${hmac(options.sealKey, `${idHash} ${question}`).slice(0, 32)}`
-  // Sessions are many and mostly idle: what is only needed while somebody waits is there no longer.
-  // Since when each waits, the one that waits the longest first.
-  let waiting: { sinceMs: number }[] = []
-  let seen: Set<string> | undefined
-  let stop: AbortController | undefined
-  const look = async () => {
-    const [longest] = waiting
-    // Most calls are answered sooner than anything could be in the mail for them.
-    if (longest === undefined || system.elapsed() - longest.sinceMs < pollMs) return
-    for (const mail of await store.takeMail(idHash, tag)) {
-      if (seen?.has(mail.id)) continue
-      seen ??= new Set()
-      if (mail.addressee === '') seen.add(mail.id)
-      receive(JSON.parse(mail.message) as JSONRPCMessage)
+/**
+ * How the processes that serve one session hand each other what reached the wrong one: a host's answer to a request
+ * that another process sent, and the cancellation of a call that another process runs. Sessions are many and mostly
+ * idle: what is only needed while somebody waits is there no longer.
+ */
+export class Mailbox {
+  readonly #dependencies: MailboxDependencies
+  readonly #tag: string
+  /** Since when each waits, the one that waits the longest first. */
+  #waiting: readonly { sinceMs: number }[] = []
+  #seen: Set<string> | undefined
+  #stop: AbortController | undefined
+
+  constructor(dependencies: MailboxDependencies) {
+    this.#dependencies = dependencies
+    this.#tag = newSecret(dependencies.system, 6)
+  }
+
+  /** The id that the host sees of a request of this process's, which no other process uses and nobody can make up. */
+  outwardId(id: RequestId): string {
+    return this.#sealed(`${this.#tag}.${id}`)
+  }
+
+  /** Looks into the mailbox from now on, until the function it gives back is called. */
+  wait(): () => void {
+    const { store, system } = this.#dependencies
+    if (!store.shared) return () => {}
+    const who = { sinceMs: system.elapsed() }
+    this.#waiting = [...this.#waiting, who]
+    this.#poll()
+    return () => {
+      this.#waiting = this.#waiting.filter((other) => other !== who)
     }
   }
-  const poll = async () => {
-    if (stop !== undefined) return
+
+  /** Leaves an answer for the process that asked for it, or a cancellation for every other one; drops anything else. */
+  async post(message: JSONRPCMessage): Promise<void> {
+    const { store, system, idHash, limits } = this.#dependencies
+    if (!store.shared) return
+    const sentAtMs = system.now()
+    const letter =
+      'method' in message ? cancellation(message, () => newId('mml', system, sentAtMs)) : this.#answer(message)
+    if (letter !== undefined) await store.deliver({ ...letter, idHash, sentAtMs }, limits.mailPerSession)
+  }
+
+  close(): void {
+    this.#stop?.abort()
+  }
+
+  #sealed(question: string): string {
+    const { sealKey, idHash } = this.#dependencies
+    return `${question}.${hmac(sealKey, `${idHash} ${question}`).slice(0, 32)}`
+  }
+
+  async #poll(): Promise<void> {
+    if (this.#stop !== undefined) return
+    const { system, limits, log } = this.#dependencies
     const polling = new AbortController()
-    stop = polling
+    this.#stop = polling
     try {
-      while (waiting.length > 0) {
-        await system.sleep(pollMs, polling.signal)
-        await look()
+      while (this.#waiting.length > 0) {
+        await system.sleep(limits.pollMs, polling.signal)
+        await this.#look()
       }
     } catch (error) {
       if (!polling.signal.aborted) log.warn({ err: error }, 'the mail of a session was not read')
     } finally {
-      stop = undefined
+      this.#stop = undefined
     }
   }
+
+  async #look(): Promise<void> {
+    const { system, limits, store, idHash, receive } = this.#dependencies
+    const [longest] = this.#waiting
+    // Most calls are answered sooner than anything could be in the mail for them.
+    if (longest === undefined || system.elapsed() - longest.sinceMs < limits.pollMs) return
+    for (const mail of await store.takeMail(idHash, this.#tag)) {
+      if (this.#seen?.has(mail.id)) continue
+      this.#seen ??= new Set()
+      if (mail.addressee === '') this.#seen.add(mail.id)
+      receive(JSON.parse(mail.message) as JSONRPCMessage)
+    }
+  }
+
   /** An answer to what was asked, once: its id is the question's. */
-  const answer = (message: JSONRPCMessage) => {
+  #answer(message: JSONRPCMessage) {
+    const { idHash } = this.#dependencies
     const id = 'id' in message ? String(message.id) : ''
     const question = id.slice(0, id.lastIndexOf('.'))
     const text = JSON.stringify(message)
-    if (text.length > mailCharacters || !equalSecrets(sealed(question), id)) return undefined
-    return {
-      id: `mml_${sha256(`${idHash} ${id}`).slice(0, 32)}`,
-      addressee: question.split('.')[0] ?? '',
-      message: text,
-    }
-  }
-  return {
-    outwardId: (id) => sealed(`${tag}.${id}`),
-    wait: () => {
-      if (!store.shared) return () => {}
-      const who = { sinceMs: system.elapsed() }
-      waiting = [...waiting, who]
-      poll()
-      return () => {
-        waiting = waiting.filter((other) => other !== who)
-      }
-    },
-    post: async (message) => {
-      if (!store.shared) return
-      const sentAtMs = system.now()
-      const letter = 'method' in message ? cancellation(message, () => newId('mml', system, sentAtMs)) : answer(message)
-      if (letter !== undefined) await store.deliver({ ...letter, idHash, sentAtMs }, mailPerSession)
-    },
-    close: () => stop?.abort(),
+    if (text.length > mailCharacters || !equalSecrets(this.#sealed(question), id)) return undefined
+    const mailId = `mml_${sha256(`${idHash} ${id}`).slice(0, 32)}`
+    return { id: mailId, addressee: question.split('.')[0] ?? '', message: text }
   }
 }
 

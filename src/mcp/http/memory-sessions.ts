@@ -13,7 +13,7 @@ export function createMemorySessions(): SessionStore {
   const sessions = new Map<string, Kept>()
   const of = (property: 'principalId' | 'partyId', value: string) =>
     [...sessions.values()].filter(({ record }) => record[property] === value)
-  /** Of the party that would have the most sessions with one more of `partyId`, the one that was used the longest ago. */
+  /** The session that was used the longest ago, of the party that would have the most with one more of `partyId`. */
   const ofLargest = (partyId: string) => {
     const counts = new Map([[partyId, 1]])
     for (const { record } of sessions.values()) counts.set(record.partyId, (counts.get(record.partyId) ?? 0) + 1)

@@ -8,7 +8,7 @@ import { refused, rpc, streamResponse } from './responses.ts'
 
 /** The 2026 era: every request stands for itself, so any process can serve it. */
 export interface ModernEra {
-  fetch(request: Request, message: JSONRPCMessage, connection: HostContext): Promise<Response>
+  fetch(request: Request, message: JSONRPCMessage, context: HostContext): Promise<Response>
   /** Tells those who subscribed to it, of one principal or of all. */
   notify(event: ServerEvent, principalId?: string): void
   /** Resolves when no request runs; subscriptions run until they are closed. */
@@ -17,19 +17,19 @@ export interface ModernEra {
 }
 
 export interface ModernEraOptions {
-  createServer: (connection: HostContext) => Server
+  createServer: (context: HostContext) => Server
   limits: Limits
   log: Log
 }
 
 /** What the SDK's handler reads of a request whose body is parsed; reading the rest of a `Request` costs time. */
 interface Head extends Pick<Request, 'method' | 'headers' | 'signal'> {
-  connection: HostContext
+  context: HostContext
 }
 
 export function createModernEra({ createServer, limits, log }: ModernEraOptions): ModernEra {
   const bus = createBus()
-  const handler = createMcpHandler(({ requestInfo }) => createServer((requestInfo as unknown as Head).connection), {
+  const handler = createMcpHandler(({ requestInfo }) => createServer((requestInfo as unknown as Head).context), {
     legacy: 'reject',
     bus: bus.handlerBus,
     maxSubscriptions: limits.sessions,
@@ -44,20 +44,20 @@ export function createModernEra({ createServer, limits, log }: ModernEraOptions)
     for (const resolve of waiting) resolve()
     waiting = []
   }
-  const serve = async ({ method, headers, signal }: Request, message: JSONRPCMessage, connection: HostContext) => {
-    const head: Head = { method, headers, signal, connection }
+  const serve = async ({ method, headers, signal }: Request, message: JSONRPCMessage, context: HostContext) => {
+    const head: Head = { method, headers, signal, context }
     return handler.fetch(head as unknown as Request, { parsedBody: message })
   }
   return {
-    fetch: async (request, message, connection) => {
-      const principalId = connection.principal().id
+    fetch: async (request, message, context) => {
+      const principalId = context.principal().id
       if ('method' in message && message.method === 'subscriptions/listen') {
         if (bus.count(principalId) >= limits.sessionsPerPrincipal) return tooManySubscriptions(message)
-        return carried(await bus.as(principalId, () => serve(request, message, connection)), limits, () => {})
+        return carried(await bus.as(principalId, () => serve(request, message, context)), limits, () => {})
       }
       running += 1
       try {
-        return await carried(await serve(request, message, connection), limits, done)
+        return await carried(await serve(request, message, context), limits, done)
       } catch (error) {
         done()
         throw error
@@ -75,9 +75,9 @@ export function createModernEra({ createServer, limits, log }: ModernEraOptions)
 async function carried(response: Response, { unreadBytes }: Limits, done: () => void): Promise<Response> {
   const { status, body } = response
   if (body !== null && response.headers.get('content-type') === 'text/event-stream') {
-    const connection = eventResponseFrom(body, unreadBytes)
-    connection.ended.addEventListener('abort', done, { once: true })
-    return streamResponse(connection.body)
+    const events = eventResponseFrom(body, unreadBytes)
+    events.ended.addEventListener('abort', done, { once: true })
+    return streamResponse(events.body)
   }
   // As text in one piece: the HTTP layer writes that at once, a stream only in turns of the event loop.
   const text = body === null ? null : await response.text()

@@ -50,7 +50,7 @@ export interface SessionBounds {
 export interface EventBounds {
   perStream: number
   perSession: number
-  /** Of all messages of a session. */
+  /** The length of all messages of a session together. */
   characters: number
 }
 

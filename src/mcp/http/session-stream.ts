@@ -7,21 +7,7 @@ import type { Limits } from './limits.ts'
 import { rpc } from './responses.ts'
 import type { SessionStore } from './session-store.ts'
 
-/** A sequence of events that outlives the connection it is read over. */
-export interface SessionStream {
-  readonly id: string
-  /** Whether somebody reads it. */
-  connected(): boolean
-  /** Sends behind what was sent before; `last` ends the stream, and of a secret only that there was one is stored. */
-  send(message: JSONRPCMessage, how: { last?: boolean; isSecret: boolean }): void
-  /** Goes on over this connection, from the event after that one; another connection of it ends. */
-  attach(connection: EventResponse, afterSequence: number): void
-  /** Ends it without an answer, for good: nothing will come that could be resumed. */
-  cancel(): void
-  end(): void
-}
-
-export interface StreamOptions {
+interface StreamDependencies {
   id: string
   idHash: string
   store: SessionStore
@@ -34,88 +20,102 @@ export interface StreamOptions {
   onDelivered: (sequence: number) => void
 }
 
-export function createStream({
-  id,
-  idHash,
-  store,
-  system,
-  limits,
-  log,
-  onEnd,
-  onDelivered,
-}: StreamOptions): SessionStream {
-  let sequence = 0
-  let ended = false
-  let connection: EventResponse | undefined
-  // Secrets that go on waiting here for a host that lost its connection, while the call runs that asks for them.
-  const held = new Map<string, string>()
-  // What is sent is kept first, so that an event that was read can be resumed after; both in the order of sending.
-  let queue: Promise<void> = Promise.resolve()
-  const next = (work: () => Promise<void>) => {
-    queue = queue.then(work).catch((error: unknown) => log.error({ err: error }, 'a stream failed'))
-    return queue
+/** A sequence of events that outlives the response it is read over. */
+export class SessionStream {
+  readonly id: string
+  readonly #dependencies: StreamDependencies
+  #sequence = 0
+  #ended = false
+  #response: EventResponse | undefined
+  /** Secrets that go on waiting here for a host that lost its connection, while the call runs that asks for them. */
+  readonly #held = new Map<string, string>()
+  /** What is sent is kept first, so that an event that was read can be resumed after; both in the order of sending. */
+  #queue: Promise<void> = Promise.resolve()
+
+  constructor(dependencies: StreamDependencies) {
+    this.id = dependencies.id
+    this.#dependencies = dependencies
   }
-  const end = () => {
-    if (ended) return
-    ended = true
-    connection?.end()
-    onEnd()
+
+  /** Whether somebody reads it. */
+  isRead(): boolean {
+    return this.#response !== undefined && !this.#response.ended.aborted
   }
-  const keep = async (number: number, message: string) => {
+
+  /** Sends behind what was sent before; `last` ends the stream, and of a secret only that there was one is stored. */
+  send(message: JSONRPCMessage, { last = false, isSecret }: { last?: boolean; isSecret: boolean }): void {
+    if (this.#ended) return
+    const { limits, onDelivered } = this.#dependencies
+    this.#sequence += 1
+    const number = this.#sequence
+    this.#next(async () => {
+      const text = JSON.stringify(message)
+      const reason = isSecret ? secretWords : text.length > limits.eventBytes ? tooLargeWords : undefined
+      if (isSecret && !last) keepNewest(this.#held, String(number), text, limits.eventsPerStream)
+      // Kept first: nobody may be reading now, and resume later.
+      const kept = reason === undefined ? text : JSON.stringify(standIn(message, reason))
+      const event = messageEvent(text, await this.#keep(number, kept))
+      this.#response?.write(event)
+      if (!last) return
+      this.#response?.delivered.then((isDelivered) => isDelivered && onDelivered(number))
+      this.end()
+    })
+  }
+
+  /** Goes on over this response, from the event after that one; another response of it ends. */
+  attach(fresh: EventResponse, afterSequence: number): void {
+    const { store, idHash } = this.#dependencies
+    this.#next(async () => {
+      const missed = afterSequence < this.#sequence ? await store.readEvents(idHash, this.id, afterSequence) : []
+      this.#response?.end()
+      this.#response = fresh
+      for (const { message, sequence } of missed) {
+        const text = this.#held.get(String(sequence)) ?? message
+        if (text !== canceled) fresh.write(messageEvent(text, eventId(this.id, sequence)))
+        // At the reader's pace: all of it at once might be more than may wait for a reader.
+        await fresh.taken()
+      }
+      if (this.#ended) fresh.end()
+    })
+  }
+
+  /** Ends it without an answer, for good: nothing will come that could be resumed. */
+  cancel(): void {
+    if (this.#ended) return
+    this.#sequence += 1
+    const number = this.#sequence
+    this.#next(async () => {
+      await this.#keep(number, canceled)
+      this.end()
+    })
+  }
+
+  end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#response?.end()
+    this.#dependencies.onEnd()
+  }
+
+  #next(work: () => Promise<void>): void {
+    const { log } = this.#dependencies
+    this.#queue = this.#queue.then(work).catch((error: unknown) => log.error({ err: error }, 'a stream failed'))
+  }
+
+  /** The id to resume after; undefined where the event could not be kept. */
+  async #keep(sequence: number, message: string): Promise<string | undefined> {
+    const { idHash, store, system, log } = this.#dependencies
+    const { eventsPerStream, eventsPerSession, eventCharactersPerSession } = this.#dependencies.limits
+    const event = { idHash, streamId: this.id, sequence, message, sentAtMs: system.now() }
+    const bounds = { perStream: eventsPerStream, perSession: eventsPerSession, characters: eventCharactersPerSession }
     try {
-      const { eventsPerStream: perStream, eventsPerSession: perSession, eventCharactersPerSession: characters } = limits
-      const event = { idHash, streamId: id, sequence: number, message, sentAtMs: system.now() }
-      await store.appendEvent(event, { perStream, perSession, characters })
-      return eventId(id, number)
+      await store.appendEvent(event, bounds)
+      return eventId(this.id, sequence)
     } catch (error) {
       // Who reads it now gets it nevertheless.
       log.warn({ err: error }, 'an event is not resumable')
       return undefined
     }
-  }
-  return {
-    id,
-    connected: () => connection !== undefined && !connection.ended.aborted,
-    send: (message, { last = false, isSecret }) => {
-      if (ended) return
-      sequence += 1
-      const number = sequence
-      next(async () => {
-        const text = JSON.stringify(message)
-        const reason = isSecret ? secretWords : text.length > limits.eventBytes ? tooLargeWords : undefined
-        if (isSecret && !last) keepNewest(held, String(number), text, limits.eventsPerStream)
-        // Kept first: nobody may be reading now, and resume later.
-        const kept = reason === undefined ? text : JSON.stringify(standIn(message, reason))
-        const event = messageEvent(text, await keep(number, kept))
-        connection?.write(event)
-        if (!last) return
-        connection?.delivered.then((isDelivered) => isDelivered && onDelivered(number))
-        end()
-      })
-    },
-    attach: (fresh, afterSequence) =>
-      next(async () => {
-        const missed = afterSequence < sequence ? await store.readEvents(idHash, id, afterSequence) : []
-        connection?.end()
-        connection = fresh
-        for (const { message, sequence: number } of missed) {
-          const text = held.get(String(number)) ?? message
-          if (text !== canceled) fresh.write(messageEvent(text, eventId(id, number)))
-          // At the reader's pace: all of it at once might be more than may wait for a reader.
-          await fresh.taken()
-        }
-        if (ended) fresh.end()
-      }),
-    cancel: () => {
-      if (ended) return
-      sequence += 1
-      const number = sequence
-      next(async () => {
-        await keep(number, canceled)
-        end()
-      })
-    },
-    end,
   }
 }
 

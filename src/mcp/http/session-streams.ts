@@ -1,27 +1,14 @@
 import type { Log } from '../../client/client.ts'
 import { newSecret, type System } from '../../core/system.ts'
-import { type EventResponse, firstEvent, messageEvent, openEventResponse } from './event-response.ts'
+import { EventResponse, firstEvent, messageEvent } from './event-response.ts'
 import type { Heartbeats } from './heartbeats.ts'
 import type { Limits } from './limits.ts'
 import { refused, rpc, streamResponse } from './responses.ts'
 import type { SessionStore } from './session-store.ts'
-import { createStream, eventId, isLast, parseEventId, type SessionStream } from './session-stream.ts'
+import { eventId, isLast, parseEventId, SessionStream } from './session-stream.ts'
 import type { Sweeper } from './sweeper.ts'
 
-/** The event streams of one session in this process. */
-export interface SessionStreams {
-  /** A stream for what a request brings about, and the response that carries it. */
-  openForRequest(primed: boolean): { stream: SessionStream; response: Response }
-  /** Serves a GET: a stream for what comes by itself, or the resumption of one that was interrupted. */
-  listen(lastEventId: string | null, primed: boolean): Promise<Response>
-  /** The stream for what comes by itself; a request needs one that somebody reads. */
-  listened(isRead: boolean): SessionStream | undefined
-  /** How many are being read. */
-  open(): number
-  close(): void
-}
-
-export interface SessionStreamsOptions {
+interface StreamsDependencies {
   idHash: string
   store: SessionStore
   system: System
@@ -31,92 +18,112 @@ export interface SessionStreamsOptions {
   log: Log
 }
 
-export function createSessionStreams(options: SessionStreamsOptions): SessionStreams {
-  const { idHash, store, system, limits, heartbeats, sweeper, log } = options
-  // Few at a time, and mostly none: an empty list takes next to nothing, and there may be thousands of sessions.
-  let connections: EventResponse[] = []
-  let streams: SessionStream[] = []
-  // Those that hosts listen on, the newest last.
-  let listening: SessionStream[] = []
+type EventPlace = NonNullable<ReturnType<typeof parseEventId>>
 
-  const connect = () => {
-    const connection = openEventResponse(limits.unreadBytes)
-    connections = [...connections, connection]
-    const forget = () => {
-      connections = connections.filter((other) => other !== connection)
-    }
-    connection.ended.addEventListener('abort', forget, { once: true })
-    heartbeats.keep(connection)
-    return connection
+/** The event streams of one session in this process. */
+export class SessionStreams {
+  readonly #dependencies: StreamsDependencies
+  // Few at a time, and mostly none: an empty list takes next to nothing, and there may be thousands of sessions.
+  #responses: readonly EventResponse[] = []
+  #streams: readonly SessionStream[] = []
+  /** The streams that hosts listen on, the newest last. */
+  #listening: readonly SessionStream[] = []
+
+  constructor(dependencies: StreamsDependencies) {
+    this.#dependencies = dependencies
   }
-  // The kind stands first: only a request's stream has an end to wait for.
-  const create = (kind: 'g' | 'p') => {
+
+  /** A stream for what a request brings about, and the response that carries it. */
+  openForRequest(primed: boolean): { stream: SessionStream; response: Response } {
+    const stream = this.#create('p')
+    const response = this.#open()
+    if (primed) response.write(firstEvent(eventId(stream.id, 0)))
+    stream.attach(response, 0)
+    return { stream, response: streamResponse(response.body) }
+  }
+
+  /** Serves a GET: a stream for what comes by itself, or the resumption of one that was interrupted. */
+  async listen(lastEventId: string | null, primed: boolean): Promise<Response> {
+    const { idHash, store, limits } = this.#dependencies
+    const after = lastEventId === null ? undefined : parseEventId(lastEventId)
+    if (lastEventId !== null && after === undefined) return badEventId()
+    // The one that the host names stays: it tells whether there is another.
+    if (after !== undefined && after.sequence > 1) await store.forgetEvents(idHash, after.streamId, after.sequence - 1)
+    const interrupted = this.#streams.find(({ id }) => id === after?.streamId)
+    if (this.#responses.length >= limits.streamsPerSession && interrupted?.isRead() !== true) {
+      return tooManyStreams(limits.streamsPerSession)
+    }
+    if (after !== undefined && interrupted === undefined && after.streamId.startsWith('p')) {
+      return (await resumeFromStore(() => this.#open(), after, this.#dependencies)) ?? nothingMore()
+    }
+    const response = this.#open()
+    if (after !== undefined && interrupted !== undefined) interrupted.attach(response, after.sequence)
+    else await this.#listenAnew(response, after, primed)
+    return streamResponse(response.body)
+  }
+
+  /** The stream for what comes by itself; a request needs one that somebody reads. */
+  listened(isRead: boolean): SessionStream | undefined {
+    const read = this.#listening.findLast((stream) => stream.isRead())
+    return read ?? (isRead ? undefined : this.#listening.at(-1))
+  }
+
+  /** How many are being read. */
+  open(): number {
+    return this.#responses.length
+  }
+
+  close(): void {
+    for (const response of this.#responses) response.end()
+  }
+
+  #open(): EventResponse {
+    const { limits, heartbeats } = this.#dependencies
+    const response = new EventResponse(limits.unreadBytes)
+    this.#responses = [...this.#responses, response]
+    const forget = () => {
+      this.#responses = this.#responses.filter((other) => other !== response)
+    }
+    response.ended.addEventListener('abort', forget, { once: true })
+    heartbeats.keep(response)
+    return response
+  }
+
+  /** The kind stands first in the id: only a request's stream (`p`) has an end to wait for. */
+  #create(kind: 'g' | 'p'): SessionStream {
+    const { system, sweeper, idHash } = this.#dependencies
     const id = `${kind}${newSecret(system, 9)}`
     const onEnd = () => {
-      streams = streams.filter((other) => other.id !== id)
+      this.#streams = this.#streams.filter((other) => other.id !== id)
     }
     const onDelivered = (sequence: number) => sweeper.delivered(idHash, id, sequence)
-    const stream = createStream({ id, idHash, store, system, limits, log, onEnd, onDelivered })
-    streams = [...streams, stream]
+    const stream = new SessionStream({ ...this.#dependencies, id, onEnd, onDelivered })
+    this.#streams = [...this.#streams, stream]
     return stream
   }
 
-  const known = (id: string | undefined) => streams.find((stream) => stream.id === id)
-
-  const listenAnew = async (connection: EventResponse, after: ReturnType<typeof parseEventId>, primed: boolean) => {
+  async #listenAnew(response: EventResponse, after: EventPlace | undefined, primed: boolean): Promise<void> {
+    const { idHash, store } = this.#dependencies
     // What an interrupted one missed stays in the store, for a resumption later.
-    for (const interrupted of listening.filter((other) => !other.connected())) interrupted.end()
-    const stream = create('g')
-    listening = [...listening.filter((other) => other.connected()), stream]
+    for (const interrupted of this.#listening.filter((other) => !other.isRead())) interrupted.end()
+    const stream = this.#create('g')
+    this.#listening = [...this.#listening.filter((other) => other.isRead()), stream]
     if (after !== undefined) {
       const missed = await store.readEvents(idHash, after.streamId, after.sequence)
-      for (const event of missed) connection.write(messageEvent(event.message, eventId(after.streamId, event.sequence)))
+      for (const event of missed) response.write(messageEvent(event.message, eventId(after.streamId, event.sequence)))
     }
-    if (primed) connection.write(firstEvent(eventId(stream.id, 0)))
-    stream.attach(connection, 0)
-  }
-  return {
-    openForRequest: (primed) => {
-      const stream = create('p')
-      const connection = connect()
-      if (primed) connection.write(firstEvent(eventId(stream.id, 0)))
-      stream.attach(connection, 0)
-      return { stream, response: streamResponse(connection.body) }
-    },
-    listen: async (lastEventId, primed) => {
-      const after = lastEventId === null ? undefined : parseEventId(lastEventId)
-      if (lastEventId !== null && after === undefined) return badEventId()
-      // The one that the host names stays: it tells whether there is another.
-      if (after !== undefined && after.sequence > 1)
-        await store.forgetEvents(idHash, after.streamId, after.sequence - 1)
-      if (connections.length >= limits.streamsPerSession && known(after?.streamId)?.connected() !== true) {
-        return tooManyStreams(limits.streamsPerSession)
-      }
-      const interrupted = known(after?.streamId)
-      const isRequest = after?.streamId.startsWith('p') === true
-      if (after !== undefined && interrupted === undefined && isRequest) {
-        return (await resumeFromStore(connect, after, options)) ?? nothingMore()
-      }
-      const connection = connect()
-      if (after !== undefined && interrupted !== undefined) interrupted.attach(connection, after.sequence)
-      else await listenAnew(connection, after, primed)
-      return streamResponse(connection.body)
-    },
-    listened: (isRead) => listening.findLast((stream) => stream.connected()) ?? (isRead ? undefined : listening.at(-1)),
-    open: () => connections.length,
-    close: () => {
-      for (const connection of [...connections]) connection.end()
-    },
+    if (primed) response.write(firstEvent(eventId(stream.id, 0)))
+    stream.attach(response, 0)
   }
 }
 
 /** The rest of a request's stream that is not of this process, or is answered; undefined when nothing will come. */
 async function resumeFromStore(
-  connect: () => EventResponse,
+  open: () => EventResponse,
   { streamId, sequence }: { streamId: string; sequence: number },
-  options: SessionStreamsOptions,
+  dependencies: StreamsDependencies,
 ): Promise<Response | undefined> {
-  const { idHash, store } = options
+  const { idHash, store } = dependencies
   // With the event that the host has: after the last one there is no other.
   const events = await store.readEvents(idHash, streamId, sequence - 1)
   const missed = events.filter((event) => event.sequence > sequence)
@@ -125,35 +132,35 @@ async function resumeFromStore(
   // Delivered to its end or too old, and so forgotten.
   if (sequence > 0 && events.length === 0) return undefined
   if (missed.every(({ message }) => message === '') && (missed.length > 0 || !store.shared)) return undefined
-  const connection = connect()
-  follow(connection, streamId, sequence, options)
-  return streamResponse(connection.body)
+  const response = open()
+  follow(response, streamId, sequence, dependencies)
+  return streamResponse(response.body)
 }
 
 /** Writes the rest of a request's stream from the store, waiting for another process that runs the request. */
 async function follow(
-  connection: EventResponse,
+  response: EventResponse,
   streamId: string,
   afterSequence: number,
-  { idHash, store, system, limits, log }: SessionStreamsOptions,
+  { idHash, store, system, limits, log }: StreamsDependencies,
 ): Promise<void> {
   const untilMs = system.elapsed() + limits.followMs
   let after = afterSequence
   try {
-    while (!connection.ended.aborted) {
+    while (!response.ended.aborted) {
       for (const { sequence, message } of await store.readEvents(idHash, streamId, after)) {
-        if (message !== '') connection.write(messageEvent(message, eventId(streamId, sequence)))
-        await connection.taken()
+        if (message !== '') response.write(messageEvent(message, eventId(streamId, sequence)))
+        await response.taken()
         after = sequence
         if (isLast(message)) return
       }
       if (!store.shared || system.elapsed() >= untilMs) return
-      await system.sleep(limits.pollMs, connection.ended)
+      await system.sleep(limits.pollMs, response.ended)
     }
   } catch (error) {
-    if (!connection.ended.aborted) log.warn({ err: error }, 'a stream was not resumed')
+    if (!response.ended.aborted) log.warn({ err: error }, 'a stream was not resumed')
   } finally {
-    connection.end()
+    response.end()
   }
 }
 
