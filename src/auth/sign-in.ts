@@ -6,7 +6,7 @@ import { type Fetch, readResourceMetadata } from './resource-metadata.ts'
 import type { Login, TokenStore } from './token-store.ts'
 
 export interface SignInOptions {
-  /** Of the payments API. */
+  /** The address of the payments API. */
   baseUrl: string
   store: TokenStore
   system: System

@@ -3,7 +3,7 @@ import { Failure } from '../core/errors.ts'
 import type { SignInOptions } from './sign-in.ts'
 import { type Login, signInNeeded } from './token-store.ts'
 
-/** Of a sign-in, and of using what came of it. */
+/** The options of the sign-in whose login is used. */
 interface StoredCredentialOptions extends SignInOptions {
   log?: Log | undefined
 }

@@ -22,7 +22,7 @@ interface ApiErrorFields {
 
 /** What the service refused, or did not answer, after all retries. Its texts hold no credential. */
 export class ApiError extends Error {
-  /** Of the table in `errors.ts`, or one that only the deployed service knows. */
+  /** A code of the table in `errors.ts`, or one that only the deployed service knows. */
   readonly code: string
   /** The HTTP status; that of the code where no answer came. */
   readonly status: number

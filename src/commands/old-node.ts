@@ -42,7 +42,7 @@ function answer(line: string, refusal: string): void {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32603, message: refusal } })}\n`)
 }
 
-/** Of a request; undefined for a notification and for what is no message. */
+/** The id of a request; undefined for a notification and for a line that is no message. */
 function idOf(line: string): string | number | undefined {
   try {
     const { id, method } = JSON.parse(line)

@@ -5,7 +5,7 @@ import { tokenExchangeGrant } from '../service/tokens/resources.ts'
 
 interface TokenExchange {
   fetch: (request: Request) => Promise<Response>
-  /** Of the API. */
+  /** The address of the API. */
   baseUrl: string
   system: Pick<System, 'now'>
 }

@@ -22,7 +22,7 @@ export interface ToolChoice {
 export interface McpServerOptions extends ToolChoice {
   /** Gives the client; first asked for when the tools are listed or called. */
   client: () => Promise<Client>
-  /** Of this package. */
+  /** The version of this package. */
   version: string
   log: Log
   /** X-Instance-ID of this connection, whose activity is a resource; undefined: that one is not listed. */
@@ -35,7 +35,7 @@ export interface McpServerOptions extends ToolChoice {
    * that may get the answer; the newest first. Undefined: a random one of this connection.
    */
   stateSecrets?: (() => Promise<readonly string[]>) | undefined
-  /** Whom the connection belongs to (key, grant): what one was asked, no other can answer. */
+  /** The key or grant that the connection belongs to: what one was asked, no other can answer. */
   principal?: string | undefined
   /** Told of changed resources instead of the connection's own host, where requests have no connection. */
   notify?: { resourceUpdated(uri: string): void } | undefined
@@ -53,7 +53,7 @@ export interface ConfirmSettings {
   aboveCents: number
 }
 
-/** What a model tells its person to do where no call helps. Each is a sentence. */
+/** Sentences by which a model tells its person what to do where no call helps. */
 export interface Ways {
   /** Nobody is signed in, or the credential is not accepted any more. */
   signIn: string
@@ -69,10 +69,10 @@ interface AppViews {
   resources: readonly (Resource & { read(): Promise<string> })[]
 }
 
-/** Of a resource: longer than any that can be read. */
+/** No address of a resource that can be read is longer. */
 export const longestAddress = 4_096
 
-/** What the requests of one connection are answered with. */
+/** Everything that the requests of one connection are answered with. */
 export interface Dependencies extends McpServerOptions {
   server: Server
   system: Pick<System, 'randomBytes' | 'sleep' | 'now'>
@@ -82,13 +82,13 @@ export interface Dependencies extends McpServerOptions {
   subscribed: Set<string> | undefined
 }
 
-/** What was asked and is not answered yet travels through the host, and comes back unchanged or not at all. */
+/** A question that is not answered yet travels through the host, and comes back unchanged or not at all. */
 export interface RequestStates {
   mint(state: unknown, context: ServerContext): Promise<string>
   verify(text: string, context: ServerContext): Promise<unknown>
 }
 
-/** What of an operation decides whether it is offered. */
+/** The parts of an operation that decide whether it is offered. */
 export type Offerable = Pick<OperationDefinition, 'environments' | 'permission' | 'effect' | 'reveals' | 'toolsets'>
 
 /** Whether the connection can get the operation's answer at all, as a tool or otherwise. */

@@ -59,7 +59,7 @@ export function createMcpServer(options: McpServerOptions): Server {
   return server
 }
 
-/** Where it is not known how the server was started. */
+/** The sentences for a server of which nobody says how it was started. */
 function waysOf(environment: Environment): Ways {
   return {
     signIn: `Have the person sign in again, or give this server a key of ${environment} that was not revoked.`,

@@ -16,7 +16,7 @@ import { answerTo, dashboardOf, type Fingerprint, isNotShown, modesOf, seal, sta
 interface CardRequest {
   result: CallResult<OperationDefinition>
   input: Record<string, unknown>
-  /** Of the call, as it is to come back. */
+  /** Identifies the call, which is to come back unchanged. */
   of: Fingerprint
 }
 

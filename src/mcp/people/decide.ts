@@ -48,7 +48,7 @@ export async function decide(dependencies: Dependencies, call: ToolCall, context
   const question = await questionOf(dependencies, call, context)
   const shown = question === undefined ? '' : messageOf(question)
   const of = fingerprint(operation.name, { ...input, idempotencyKey }, shown)
-  // Nothing to decide, or a later step of the call, with the decision behind it.
+  // The call goes on where there is nothing to decide, and where its second factor is checked after the decision.
   if (question === undefined || stateOf(context, of, 'verification') !== undefined)
     return { go: true, of, idempotencyKey }
   const state = stateOf(context, of, 'decision')

@@ -20,7 +20,7 @@ export interface AskedState {
   /** The call with its arguments, and what was told to the person. */
   of: string
   step: Step
-  /** Under which the call is to be carried out: whoever sends the answer twice does nothing twice. */
+  /** The key under which the call is to be carried out: whoever sends the answer twice does nothing twice. */
   key?: string
   /** How often a page was offered. */
   round?: number
@@ -90,7 +90,7 @@ export function stateOf(context: ServerContext, of: Fingerprint, step: Step): As
 /** Computed when it is needed: most calls ask nobody. */
 export type Fingerprint = () => string
 
-/** What has to be equal for an answer to count: the tool, every argument, and the words that were shown. */
+/** An answer counts only while this stays equal: the tool, every argument, and the words that were shown. */
 export function fingerprint(tool: string, input: unknown, shown: string): Fingerprint {
   return () => sha256(JSON.stringify([tool, sorted(input), shown]))
 }
@@ -124,7 +124,7 @@ export function notShown(where: string): CallToolResult {
   })
 }
 
-/** Of a call that is sealed: whoever answers twice repeats it. */
+/** A key for a call that is sealed while a person is asked: whoever sends the answer twice repeats the call. */
 export function newKey({ system }: Dependencies): string {
   return `idk_${newSecret(system, 16)}`
 }

@@ -24,7 +24,7 @@ import {
 } from './elicitation.ts'
 
 interface Attempt<T> {
-  /** Of the call, as it is to come back. */
+  /** Identifies the call, which is to come back unchanged. */
   of: Fingerprint
   idempotencyKey: string | undefined
   /** Carries the call out under a key. */
@@ -69,7 +69,7 @@ const messages = [
   'Your second factor is not checked yet. Open the page, enter the code, and it goes on by itself.',
 ] as const
 
-/** That they agreed to open the page does not say that they are through with it. @throws what the last try was refused with */
+/** A person who agreed to open the page may not be through with it yet. @throws the refusal of the last try */
 async function tryUntilVerified<T>(
   { system }: Dependencies,
   { key }: AskedState,

@@ -12,7 +12,7 @@ type Values = Record<string, unknown>
 export interface Taken {
   input: Values
   idempotencyKey: string | undefined
-  /** What the caller sent besides, and reads go on without. */
+  /** Names that the caller sent besides, and that a read goes on without. */
   ignored: readonly string[]
 }
 
@@ -93,7 +93,7 @@ function cleared(operation: OperationDefinition, names: unknown, input: Values):
 
 const isNothing = (value: unknown) => value === undefined || value === null || value === ''
 
-/** Of zod's own description of a schema: what wraps another, and what holds others. */
+/** The part of zod's own description of a schema that tells what it wraps or holds. */
 interface Definition {
   type: string
   innerType?: z.ZodType

@@ -1,10 +1,10 @@
 import type { Icon } from '@modelcontextprotocol/server'
 import type { Toolset } from '../../core/operation.ts'
 
-/** Of the server: a card. */
+/** The server's icon is a card. */
 export const serverIcons: Icon[] = icon('M1 3h14v10H1zM1 5v2h14V5z')
 
-/** Of the tools of a set; each is one path on a field of 16 by 16. */
+/** The icons of the tools by their set; each is one path on a field of 16 by 16. */
 export const toolsetIcons: Record<Toolset, Icon[]> = {
   default: serverIcons,
   payments: icon('M1 6h10V3l4 5-4 5v-3H1z'),

@@ -10,7 +10,7 @@ import { again, dataOf, Refusal } from './answers.js'
  * @property {() => void} onEnd the view is about to go
  */
 
-/** Of the MCP Apps protocol. */
+/** The version of the MCP Apps protocol that is spoken. */
 const version = '2026-01-26'
 
 /** Longer than a person takes to answer when the server asks one, as before an approval. */
