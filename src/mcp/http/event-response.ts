@@ -45,7 +45,10 @@ export class EventResponse {
   write(frame: string | Uint8Array): void {
     if (this.#ending) return
     // A single message may be larger: only what waits in front of it counts.
-    if (this.#waitingBytes > this.#unreadBytes) return this.#cutOff()
+    if (this.#waitingBytes > this.#unreadBytes) {
+      this.#cutOff()
+      return
+    }
     const chunk = typeof frame === 'string' ? encoder.encode(frame) : frame
     this.#waiting.push(chunk)
     this.#waitingBytes += chunk.byteLength
@@ -59,7 +62,10 @@ export class EventResponse {
 
   /** Shows that it lives; one whose reader took nothing of what waits since the last time is ended. */
   beat(): void {
-    if (this.#waiting.length === 0) return this.write(heartbeat)
+    if (this.#waiting.length === 0) {
+      this.write(heartbeat)
+      return
+    }
     if (!this.#tookSome) this.#cutOff()
     this.#tookSome = false
   }
