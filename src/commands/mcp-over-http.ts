@@ -1,3 +1,4 @@
+import type { Server } from '@modelcontextprotocol/server'
 import { catalogue } from '../../tools/index.ts'
 import { createClient } from '../client/client.ts'
 import type { Logger } from '../config/log.ts'
@@ -6,6 +7,7 @@ import { keepNewest } from '../core/bounded-map.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { type Authority, allows, defaultOAuthScopes, permissions, withIncluded } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
+import type { Ways } from '../mcp/dependencies.ts'
 import { McpEndpoint } from '../mcp/http/endpoint.ts'
 import type { HostContext, Principal } from '../mcp/http/host-context.ts'
 import { isSecretMessage } from '../mcp/http/secret-messages.ts'
@@ -36,92 +38,16 @@ interface Caller extends Principal {
 }
 
 /** The MCP endpoint of `serve`: a resource server that the service authorizes for, and a client of its API. */
-export async function mcpOverHttp({
-  config,
-  service,
-  store,
-  publicUrl,
-  system,
-  log,
-}: McpOverHttp): Promise<McpEndpoint> {
-  const { environment, toolsets, readOnly, confirm, confirmAbove, cardDetails } = config
-  // Each request of a host was counted when it came in, whatever it asks of the API.
-  const fetch = (request: Request) => service.fetch(request, counted)
-  const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
-  const stateSecrets = () => service.derivedSecrets('mcp request state')
-  const ui = appViews(environment)
-  const scopes = new Map<string, string>()
-
-  const authorize = async (credential: string): Promise<Caller | undefined> => {
-    const actor = await service.identify(credential)
-    if (actor === undefined) return undefined
-    const { keyId: id, partyId, actorType, grant } = actor
-    const allowed = grant === null ? undefined : withIncluded(grant.scopes)
-    noteScopes(id, (allowed ?? actor.scopes).join(' '))
-    return {
-      id,
-      partyId,
-      actor: actorType,
-      scopes: allowed,
-      clientId: grant?.clientId,
-      credential,
-      authority: actor,
-    }
-  }
-
-  /** Hosts are told when a credential allows more or less than when it was last seen. */
-  const noteScopes = (id: string, now: string) => {
-    const before = scopes.get(id)
-    if (before === now) return
-    keepNewest(scopes, id, now, mostNoted)
-    if (before === undefined) return
+export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoint> {
+  const { config, service, store, publicUrl, system, log } = dependencies
+  const noteScopes = scopeNotes((id) => {
     endpoint.notify({ kind: 'tools_list_changed' }, id)
     endpoint.notify({ kind: 'prompts_list_changed' }, id)
-  }
-
-  const createServer = (connection: HostContext) => {
-    const caller = () => connection.principal() as Caller
-    const { instanceId } = connection
-    const client = createClient({
-      baseUrl: embeddedAddress,
-      fetch,
-      // What the host sent stays here: the API gets a token of its own (MCP's authorization forbids token passthrough).
-      credential: () => exchange(caller().credential),
-      instanceId,
-      system,
-      log,
-    })
-    const { id, actor } = caller()
-    return createMcpServer({
-      client: async () => client,
-      environment,
-      version,
-      log,
-      system,
-      toolsets: connection.toolsets ?? toolsets,
-      readOnly: connection.readOnly || readOnly,
-      actor,
-      allows: ({ permission }) => allows(caller().authority, permission),
-      instanceId,
-      confirm: { mode: confirm, aboveCents: confirmAbove },
-      cardDetails,
-      publicUrl: publicUrl(),
-      ways: {
-        signIn: `Have the person connect this server (${publicUrl()}/mcp) again in their host, which signs them in.`,
-        reach: 'Have the person look at the log of this server.',
-        offer: (wanted) => `connect to ${publicUrl()}/mcp/x/${wanted.join()}`,
-      },
-      stateSecrets,
-      principal: id,
-      notify: { resourceUpdated: (uri) => endpoint.notify({ kind: 'resource_updated', uri }, id) },
-      ui,
-    })
-  }
-
+  })
   const endpoint = new McpEndpoint({
-    authorize,
+    authorize: (credential) => authorize(service, credential, noteScopes),
     limit: ({ id }) => service.limit(id),
-    createServer,
+    createServer: serverMaker(dependencies, (uri, id) => endpoint.notify({ kind: 'resource_updated', uri }, id)),
     sessions: createMcpSessions(store),
     challenge: (request) => ({
       resourceMetadata: resourceMetadataUrl(`${loopbackAlias(publicUrl(), request)}${new URL(request.url).pathname}`),
@@ -135,6 +61,79 @@ export async function mcpOverHttp({
     log,
   })
   return endpoint
+}
+
+type NoteScopes = (id: string, now: string) => void
+
+async function authorize(service: Service, credential: string, noteScopes: NoteScopes): Promise<Caller | undefined> {
+  const actor = await service.identify(credential)
+  if (actor === undefined) return undefined
+  const { keyId: id, partyId, actorType, grant } = actor
+  const scopes = grant === null ? undefined : withIncluded(grant.scopes)
+  noteScopes(id, (scopes ?? actor.scopes).join(' '))
+  return { id, partyId, actor: actorType, scopes, clientId: grant?.clientId, credential, authority: actor }
+}
+
+/** Hosts are told when a credential allows more or less than when it was last seen. */
+function scopeNotes(changed: (id: string) => void): NoteScopes {
+  const scopes = new Map<string, string>()
+  return (id, now) => {
+    const before = scopes.get(id)
+    if (before === now) return
+    keepNewest(scopes, id, now, mostNoted)
+    if (before !== undefined) changed(id)
+  }
+}
+
+/** Makes the MCP server of a host's session or request, whose calls go to the API under the host's own credential. */
+function serverMaker(
+  { config, service, publicUrl, system, log }: McpOverHttp,
+  resourceUpdated: (uri: string, principalId: string) => void,
+): (context: HostContext) => Server {
+  const { environment, toolsets, readOnly, confirm, confirmAbove, cardDetails } = config
+  // Each request of a host was counted when it came in, whatever it asks of the API.
+  const fetch = (request: Request) => service.fetch(request, counted)
+  const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
+  const stateSecrets = () => service.derivedSecrets('mcp request state')
+  const ui = appViews(environment)
+  return (context) => {
+    const caller = () => context.principal() as Caller
+    const { instanceId } = context
+    // What the host sent stays here: the API gets a token of its own (MCP's authorization forbids token passthrough).
+    const credential = () => exchange(caller().credential)
+    const client = createClient({ baseUrl: embeddedAddress, fetch, credential, instanceId, system, log })
+    const { id, actor } = caller()
+    return createMcpServer({
+      ...{
+        client: async () => client,
+        environment,
+        version,
+        log,
+        system,
+        actor,
+        instanceId,
+        cardDetails,
+        stateSecrets,
+        ui,
+      },
+      toolsets: context.toolsets ?? toolsets,
+      readOnly: context.readOnly || readOnly,
+      allows: ({ permission }) => allows(caller().authority, permission),
+      confirm: { mode: confirm, aboveCents: confirmAbove },
+      publicUrl: publicUrl(),
+      ways: waysAt(publicUrl()),
+      principal: id,
+      notify: { resourceUpdated: (uri) => resourceUpdated(uri, id) },
+    })
+  }
+}
+
+function waysAt(publicUrl: string): Ways {
+  return {
+    signIn: `Have the person connect this server (${publicUrl}/mcp) again in their host, which signs them in.`,
+    reach: 'Have the person look at the log of this server.',
+    offer: (wanted) => `connect to ${publicUrl}/mcp/x/${wanted.join()}`,
+  }
 }
 
 /** Credentials of which the last known scopes are kept. */

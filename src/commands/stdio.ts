@@ -19,21 +19,21 @@ export async function stdio(flags: Flags): Promise<void> {
     // Known here too: what the connection caused is one of its resources.
     const config = { ...loaded, instanceId: loaded.instanceId ?? `run_${newSecret(realSystem, 16)}` }
     const log = createLogger({ level: config.logLevel })
-    const connection = connectWhenAsked(config, log)
+    const api = openWhenAsked(config, log)
     const { environment, toolsets, baseUrl, key, instanceId, readOnly, cardDetails } = config
     // Whoever deploys the API has its pages at the same address.
     const publicUrl = config.publicUrl ?? baseUrl
     const confirm = { mode: config.confirm, aboveCents: config.confirmAbove }
     // Without a key the embedded sandbox is used as its agent; of another connection only a key tells.
     const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
-    const client = async () => (await connection.get()).client
+    const client = async () => (await api.get()).client
     serveOverStdio({
       createServer: () =>
         createMcpServer({
           ...{ client, environment, toolsets, actor, version, log },
           ...{ instanceId, readOnly, confirm, cardDetails, publicUrl, ui: appViews(environment), ways: waysOf(config) },
         }),
-      onClose: connection.close,
+      onClose: api.close,
       log,
       system: realSystem,
       stdin: process.stdin,
@@ -55,16 +55,16 @@ function waysOf({ environment, baseUrl, key }: Config): Ways {
 }
 
 /** The client and the sandbox are loaded when they are first needed: the answer to `initialize` comes before. */
-function connectWhenAsked(config: Config, log: Logger) {
-  let connecting: Promise<OpenClient> | undefined
-  const connectNow = async () => (await import('./open-client.ts')).openClient(config, realSystem, log)
+function openWhenAsked(config: Config, log: Logger) {
+  let opening: Promise<OpenClient> | undefined
+  const openNow = async () => (await import('./open-client.ts')).openClient(config, realSystem, log)
   return {
     get: () => {
-      connecting ??= connectNow()
-      return connecting
+      opening ??= openNow()
+      return opening
     },
     close: async () => {
-      await (await connecting)?.close()
+      await (await opening)?.close()
     },
   }
 }

@@ -16,12 +16,12 @@ export async function whoami(flags: Flags): Promise<void> {
   await orExplainFailure(async () => {
     const config = configured('whoami', flags)
     // A person reads this, who is told the outcome only.
-    const connection = openClient(config, realSystem, createLogger({ level: 'error' }))
+    const api = openClient(config, realSystem, createLogger({ level: 'error' }))
     try {
-      const { data } = await connection.client.operations.whoami({})
+      const { data } = await api.client.operations.whoami({})
       process.stdout.write(described(config, data.attributes))
     } finally {
-      await connection.close()
+      await api.close()
     }
     if (config.baseUrl === undefined) await tellLogins()
   })

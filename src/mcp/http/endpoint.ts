@@ -18,7 +18,8 @@ import { readJson } from './body.ts'
 import { type Challenge, insufficientScope, missingScopes, unauthorized } from './challenge.ts'
 import { preflight, withCors } from './cors.ts'
 import { createHeartbeats, type Heartbeats } from './heartbeats.ts'
-import { chosenInstanceId, type HostContext, type Principal, type Surface, steadyInstanceId } from './host-context.ts'
+import type { HostContext, Principal } from './host-context.ts'
+import { chosenInstanceId, steadyInstanceId } from './instance-id.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { createMemorySessions } from './memory-sessions.ts'
 import { createModernEra, type ModernEra } from './modern.ts'
@@ -26,7 +27,7 @@ import { refused, rpc, sessionNotFound } from './responses.ts'
 import { notifySession } from './session-events.ts'
 import type { SessionStore } from './session-store.ts'
 import { type Session, Sessions } from './sessions.ts'
-import { surfaceOf } from './surface.ts'
+import { type Surface, surfaceOf } from './surface.ts'
 import { createSweeper, type Sweeper } from './sweeper.ts'
 
 export interface EndpointDependencies {
@@ -35,7 +36,7 @@ export interface EndpointDependencies {
   /** Counts a request of the principal's; its failure is set when it is one too many. */
   limit(principal: Principal): Promise<{ headers: Readonly<Record<string, string>>; failure: Failure | undefined }>
   /** The MCP server of one 2025-era session or one 2026-era request. */
-  createServer(connection: HostContext): Server
+  createServer(context: HostContext): Server
   /** Where sessions are kept; without one, in this process's memory. */
   sessions?: SessionStore
   /** What a host needs to sign in, for the address that it used. */

@@ -1,5 +1,4 @@
-import type { Toolset } from '../../core/operation.ts'
-import { sha256 } from '../../core/system.ts'
+import type { Surface } from './surface.ts'
 
 /** Whom a bearer credential stands for. */
 export interface Principal {
@@ -23,35 +22,4 @@ export interface HostContext extends Surface {
   /** X-Instance-ID of what is caused through it. */
   instanceId: string
   era: 'legacy' | 'modern'
-}
-
-/** Which tools the host asked for. */
-export interface Surface {
-  /** Undefined: it did not say. */
-  toolsets: readonly Toolset[] | undefined
-  readOnly: boolean
-}
-
-/** The key in `_meta` by which a host chooses the instance id, where it cannot set the header. */
-export const instanceMetaKey = 'payments-mcp/instanceId'
-
-const printable = /^[\x20-\x7e]{1,1024}$/
-
-/** The instance id that the host chose, by header or `_meta`; what cannot be one is told in words. */
-export function chosenInstanceId(headers: Headers, params: unknown): { id: string | undefined } | { problem: string } {
-  const inMeta = (params as { _meta?: Record<string, unknown> } | undefined)?._meta?.[instanceMetaKey]
-  const header = headers.get('x-instance-id')
-  const given = header === null || header === '' ? inMeta : header
-  if (given === undefined) return { id: undefined }
-  if (typeof given === 'string' && printable.test(given)) return { id: given }
-  const where = given === inMeta ? `_meta[${JSON.stringify(instanceMetaKey)}]` : 'X-Instance-ID'
-  const got = typeof given === 'string' ? `a text of ${given.length} characters` : typeof given
-  return { problem: `${where} got ${got}; it accepts 1 to 1024 printable ASCII characters.` }
-}
-
-/** The instance id of 2026-era requests, which have no session: the same for a principal and its client every time. */
-export function steadyInstanceId({ id, clientId }: Principal, clientInfo: unknown): string {
-  const { name, version } = (clientInfo ?? {}) as { name?: unknown; version?: unknown }
-  const client = clientId === undefined ? ['info', name, version] : ['client', clientId]
-  return `run_${sha256(JSON.stringify([id, ...client])).slice(0, 32)}`
 }

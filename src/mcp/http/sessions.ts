@@ -8,12 +8,13 @@ import {
 import type { Log } from '../../client/client.ts'
 import { newSecret, type System, sha256 } from '../../core/system.ts'
 import type { Heartbeats } from './heartbeats.ts'
-import type { HostContext, Principal, Surface } from './host-context.ts'
+import type { HostContext, Principal } from './host-context.ts'
 import type { Limits } from './limits.ts'
 import { jsonResponse, jsonResponseWith, refused, rpc } from './responses.ts'
 import type { SessionRecord, SessionStore } from './session-store.ts'
 import { SessionStreams } from './session-streams.ts'
 import { SessionTransport } from './session-transport.ts'
+import type { Surface } from './surface.ts'
 import type { Sweeper } from './sweeper.ts'
 
 /** A 2025-era session as this process serves it. */

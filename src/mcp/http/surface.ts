@@ -1,7 +1,14 @@
 import { acceptedToolsets, parseToolsets } from '../../config/values.ts'
 import { show } from '../../core/errors.ts'
 import { mcpPath } from '../../core/mcp-path.ts'
-import type { Surface } from './host-context.ts'
+import type { Toolset } from '../../core/operation.ts'
+
+/** Which tools the host asked for. */
+export interface Surface {
+  /** Undefined: it did not say. */
+  toolsets: readonly Toolset[] | undefined
+  readOnly: boolean
+}
 
 /**
  * Which tools a request asks for, by its path (`/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents`, both together) and the

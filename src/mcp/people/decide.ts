@@ -23,7 +23,8 @@ import {
   seal,
   stateOf,
 } from './elicitation.ts'
-import { type Question, questions } from './questions.ts'
+import type { Question } from './question.ts'
+import { questions } from './questions.ts'
 
 export interface ToolCall {
   operation: OperationDefinition

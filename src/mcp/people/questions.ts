@@ -1,36 +1,19 @@
 import type { z } from 'zod'
-import { agentKeys } from '../../../tools/agent-keys.ts'
-import { agents } from '../../../tools/agents.ts'
-import { apiKeys } from '../../../tools/api-keys.ts'
 import { type Approval, approvals } from '../../../tools/approvals.ts'
 import { customers } from '../../../tools/customers.ts'
 import { payments } from '../../../tools/payments.ts'
 import { type Subscription, subscriptions } from '../../../tools/subscriptions.ts'
-import { wallets } from '../../../tools/wallets.ts'
-import { ApiError } from '../../client/api-error.ts'
-import type { Client } from '../../client/client.ts'
 import { money, quoted, quotedWhole, word } from '../answers/shown-text.ts'
-
-/** What a person is asked before a call is carried out. */
-export interface Question {
-  /** What is about to happen, one fact a line: what the service says of it, and the arguments that are executed. */
-  facts: (string | undefined)[]
-  /** What their yes does. */
-  effect: string
-  /** Beside the box to tick. */
-  tick: string
-}
-
-interface QuestionRule {
-  /** The argument in cents above which it asks; absent: it always asks. */
-  amount?: string
-  /** undefined: there is nothing to decide, the service says why when it is called. */
-  ask(input: Arguments, read: Read): Promise<Question | undefined>
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: checked by the operation's own schemas before a question is made.
-type Arguments = any
-type Read = Client['call']
+import {
+  changingLimits,
+  deletingAgent,
+  endingAgentKey,
+  makingAgentKey,
+  makingApiKey,
+  revokingApiKey,
+} from './agent-questions.ts'
+import { issuing, paying, transferring, wiring } from './payment-questions.ts'
+import { type Arguments, onBehalf, optional, type Question, type QuestionRule, type Read, related } from './question.ts'
 
 /** The calls that a person decides, by the tool's name. */
 export const questions: Readonly<Record<string, QuestionRule>> = {
@@ -126,175 +109,4 @@ async function removing({ customerId, agentId }: Arguments, read: Read): Promise
   }
 }
 
-async function revokingApiKey({ keyId }: Arguments, read: Read): Promise<Question> {
-  const { name, apiKeyPrefix, lastUsedAt } = (await read(apiKeys.getApiKey, { keyId })).data.attributes
-  return {
-    facts: [`Revoke the API key ${quoted(name)} (${shownKey(apiKeyPrefix, keyId)})`, lastUse(lastUsedAt)],
-    effect: 'Whatever uses it stops working, at once and for good.',
-    tick: 'Yes, revoke the key',
-  }
-}
-
-async function endingAgentKey({ keyId, expiresInSeconds }: Arguments, read: Read, what: string): Promise<Question> {
-  // No operation reads one key; beyond the newest hundred it is shown by its id alone.
-  const { data } = await read(agentKeys.listAgentKeys, { limit: 100 })
-  const key = data.find(({ id }) => id === keyId)
-  const agentId = key === undefined ? undefined : related(key, 'agent')?.id
-  const grace = typeof expiresInSeconds === 'number' ? `in ${expiresInSeconds} s` : 'at once'
-  return {
-    facts: [
-      `${what}: ${key === undefined ? word(keyId) : shownKey(key.attributes.agentKeyPrefix, keyId)}`,
-      agentId === undefined ? undefined : `Of the agent: ${word(agentId)}`,
-      key === undefined ? undefined : lastUse(key.attributes.lastUsedAt),
-    ],
-    effect: `Whatever uses it stops working ${grace}, for good.`,
-    tick: 'Yes, end the key',
-  }
-}
-
-async function deletingAgent({ agentId }: Arguments, read: Read): Promise<Question> {
-  const { name } = (await read(agents.getAgent, { agentId })).data.attributes
-  return {
-    facts: [`Delete the agent ${quoted(name)} (${word(agentId)})`],
-    effect: 'Its keys, what customers granted it and its pending invitations end at once, for good.',
-    tick: 'Yes, delete the agent',
-  }
-}
-
-/** A name may change unasked; what an agent may spend is the person's to say. */
-async function changingLimits({ agentId, limits }: Arguments, read: Read): Promise<Question | undefined> {
-  if (limits === undefined) return undefined
-  const { name } = (await read(agents.getAgent, { agentId })).data.attributes
-  const windows = Object.entries((limits ?? {}) as Record<string, unknown>).map(
-    ([window, cents]) => `${word(window)} ${typeof cents === 'number' ? money(cents, 'USD') : 'without a limit'}`,
-  )
-  return {
-    facts: [
-      `Change the limits of the agent ${quoted(name)} (${word(agentId)})`,
-      `To: ${windows.length === 0 ? 'none' : windows.join(', ')}`,
-    ],
-    effect: 'Payments above a limit wait for an approval; what has none does not.',
-    tick: 'Yes, change the limits',
-  }
-}
-
-async function makingApiKey({ name, scopes }: Arguments): Promise<Question> {
-  const held = Array.isArray(scopes) ? scopes.map((scope) => word(scope)).join(', ') : 'everything that this key may'
-  return {
-    facts: [`Make an API key ${quoted(name)}`, `It may: ${held}`],
-    effect: 'The model gets the key. Whoever has it acts for your account without asking you, until it is revoked.',
-    tick: 'Yes, make the key',
-  }
-}
-
-async function makingAgentKey({ agentId }: Arguments, read: Read): Promise<Question> {
-  const { name } = (await read(agents.getAgent, { agentId })).data.attributes
-  return {
-    facts: [`Make a key of the agent ${quoted(name)} (${word(agentId)})`],
-    effect: 'The model gets the key. Whoever has it acts as the agent without asking you, until it is revoked.',
-    tick: 'Yes, make the key',
-  }
-}
-
-async function paying({ amount, currency, counterparty, ...rest }: Arguments, read: Read): Promise<Question> {
-  return {
-    facts: [
-      `Pay ${money(amount, currency)}`,
-      `To: ${word(counterparty.type)} ${quotedWhole(counterparty.value)}`,
-      await from(rest.walletId, rest, read),
-      await onBehalf(rest, read),
-      reason(rest.description),
-    ],
-    effect: 'The money moves at once, or after an approval where a limit is hit.',
-    tick: `Yes, pay ${money(amount, currency)}`,
-  }
-}
-
-async function wiring({ amount, currency, beneficiary, ...rest }: Arguments, read: Read): Promise<Question> {
-  const { name, accountNumber, routingNumber } = beneficiary
-  return {
-    facts: [
-      `Wire ${money(amount, currency)}`,
-      `To: ${quotedWhole(name)}, account ${word(accountNumber)} at the bank ${word(routingNumber)}`,
-      await onBehalf(rest, read),
-      reason(rest.description),
-    ],
-    effect: 'The money leaves the account and cannot be taken back.',
-    tick: `Yes, wire ${money(amount, currency)}`,
-  }
-}
-
-async function transferring(
-  { amount, sourceWalletId, destWalletId, ...rest }: Arguments,
-  read: Read,
-): Promise<Question> {
-  return {
-    facts: [
-      `Move ${money(amount)} between wallets`,
-      await from(sourceWalletId, rest, read),
-      `To: ${await wallet(destWalletId, rest, read)}`,
-      await onBehalf(rest, read),
-      reason(rest.description),
-    ],
-    effect: 'The money moves at once.',
-    tick: `Yes, move ${money(amount)}`,
-  }
-}
-
-async function issuing({ merchant, maximumAmount, currency, ...rest }: Arguments, read: Read): Promise<Question> {
-  return {
-    facts: [
-      `Issue a card of up to ${money(maximumAmount, currency)}`,
-      `For one purchase at: ${quotedWhole(merchant.name)}`,
-      await onBehalf(rest, read),
-    ],
-    effect: 'The assistant can pay with it without asking again.',
-    tick: `Yes, issue a card of up to ${money(maximumAmount, currency)}`,
-  }
-}
-
-async function from(walletId: string | undefined, acting: Arguments, read: Read): Promise<string | undefined> {
-  return walletId === undefined ? undefined : `From: ${await wallet(walletId, acting, read)}`
-}
-
-async function wallet(walletId: string, { customerPartyId, partyId }: Arguments, read: Read): Promise<string> {
-  const found = await optional(read(wallets.getWallet, { walletId, ...present({ customerPartyId, partyId }) }))
-  return found === undefined
-    ? word(walletId)
-    : `${quoted(found.data.attributes.displayName ?? 'a wallet')} (${word(walletId)})`
-}
-
-async function onBehalf({ customerPartyId, partyId }: Arguments, read: Read): Promise<string | undefined> {
-  const customerId = customerPartyId ?? partyId
-  if (customerId === undefined) return undefined
-  const found = await optional(read(customers.getCustomer, { customerId }))
-  return `On behalf of: ${found === undefined ? word(customerId) : `${quoted(found.data.attributes.name)} (${word(customerId)})`}`
-}
-
-/** What makes the question easier to read, and is left out where the credential may not read it. */
-async function optional<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading
-  } catch (error) {
-    if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return undefined
-    throw error
-  }
-}
-
-interface Related {
-  relationships?: unknown
-}
-
-function related({ relationships }: Related, name: string): { type: string; id: string } | undefined {
-  type Relationships = Record<string, { data?: { type: string; id: string } | null } | undefined>
-  return (relationships as Relationships | undefined)?.[name]?.data ?? undefined
-}
-
-const reason = (description: unknown) =>
-  description === undefined ? undefined : `Reason, in the assistant's words: ${quoted(description)}`
 const note = (description: unknown) => (description === null ? '' : `, described as ${quoted(description)}`)
-/** The day only: asking is itself a use of the key that asks, and what a person agreed to must still be the same. */
-const lastUse = (at: string | null) => (at === null ? 'Never used' : `Last used: ${word(at.slice(0, 10))} (UTC)`)
-const shownKey = (prefix: string, id: string) => `${word(prefix)}…, ${word(id)}`
-const present = (values: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))

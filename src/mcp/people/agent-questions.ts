@@ -1,0 +1,84 @@
+import { agentKeys } from '../../../tools/agent-keys.ts'
+import { agents } from '../../../tools/agents.ts'
+import { apiKeys } from '../../../tools/api-keys.ts'
+import { money, quoted, word } from '../answers/shown-text.ts'
+import { type Arguments, type Question, type Read, related } from './question.ts'
+
+export async function revokingApiKey({ keyId }: Arguments, read: Read): Promise<Question> {
+  const { name, apiKeyPrefix, lastUsedAt } = (await read(apiKeys.getApiKey, { keyId })).data.attributes
+  return {
+    facts: [`Revoke the API key ${quoted(name)} (${shownKey(apiKeyPrefix, keyId)})`, lastUse(lastUsedAt)],
+    effect: 'Whatever uses it stops working, at once and for good.',
+    tick: 'Yes, revoke the key',
+  }
+}
+
+export async function endingAgentKey(
+  { keyId, expiresInSeconds }: Arguments,
+  read: Read,
+  what: string,
+): Promise<Question> {
+  // No operation reads one key; beyond the newest hundred it is shown by its id alone.
+  const { data } = await read(agentKeys.listAgentKeys, { limit: 100 })
+  const key = data.find(({ id }) => id === keyId)
+  const agentId = key === undefined ? undefined : related(key, 'agent')?.id
+  const grace = typeof expiresInSeconds === 'number' ? `in ${expiresInSeconds} s` : 'at once'
+  return {
+    facts: [
+      `${what}: ${key === undefined ? word(keyId) : shownKey(key.attributes.agentKeyPrefix, keyId)}`,
+      agentId === undefined ? undefined : `Of the agent: ${word(agentId)}`,
+      key === undefined ? undefined : lastUse(key.attributes.lastUsedAt),
+    ],
+    effect: `Whatever uses it stops working ${grace}, for good.`,
+    tick: 'Yes, end the key',
+  }
+}
+
+export async function deletingAgent({ agentId }: Arguments, read: Read): Promise<Question> {
+  const { name } = (await read(agents.getAgent, { agentId })).data.attributes
+  return {
+    facts: [`Delete the agent ${quoted(name)} (${word(agentId)})`],
+    effect: 'Its keys, what customers granted it and its pending invitations end at once, for good.',
+    tick: 'Yes, delete the agent',
+  }
+}
+
+/** A name may change unasked; what an agent may spend is the person's to say. */
+export async function changingLimits({ agentId, limits }: Arguments, read: Read): Promise<Question | undefined> {
+  if (limits === undefined) return undefined
+  const { name } = (await read(agents.getAgent, { agentId })).data.attributes
+  const windows = Object.entries((limits ?? {}) as Record<string, unknown>).map(
+    ([window, cents]) => `${word(window)} ${typeof cents === 'number' ? money(cents, 'USD') : 'without a limit'}`,
+  )
+  return {
+    facts: [
+      `Change the limits of the agent ${quoted(name)} (${word(agentId)})`,
+      `To: ${windows.length === 0 ? 'none' : windows.join(', ')}`,
+    ],
+    effect: 'Payments above a limit wait for an approval; what has none does not.',
+    tick: 'Yes, change the limits',
+  }
+}
+
+export async function makingApiKey({ name, scopes }: Arguments): Promise<Question> {
+  const held = Array.isArray(scopes) ? scopes.map((scope) => word(scope)).join(', ') : 'everything that this key may'
+  return {
+    facts: [`Make an API key ${quoted(name)}`, `It may: ${held}`],
+    effect: 'The model gets the key. Whoever has it acts for your account without asking you, until it is revoked.',
+    tick: 'Yes, make the key',
+  }
+}
+
+export async function makingAgentKey({ agentId }: Arguments, read: Read): Promise<Question> {
+  const { name } = (await read(agents.getAgent, { agentId })).data.attributes
+  return {
+    facts: [`Make a key of the agent ${quoted(name)} (${word(agentId)})`],
+    effect: 'The model gets the key. Whoever has it acts as the agent without asking you, until it is revoked.',
+    tick: 'Yes, make the key',
+  }
+}
+
+/** The day only: asking is itself a use of the key that asks, and what a person agreed to must still be the same. */
+const lastUse = (at: string | null) => (at === null ? 'Never used' : `Last used: ${word(at.slice(0, 10))} (UTC)`)
+
+const shownKey = (prefix: string, id: string) => `${word(prefix)}…, ${word(id)}`

@@ -1,0 +1,65 @@
+import { customers } from '../../../tools/customers.ts'
+import { wallets } from '../../../tools/wallets.ts'
+import { ApiError } from '../../client/api-error.ts'
+import type { Client } from '../../client/client.ts'
+import { quoted, word } from '../answers/shown-text.ts'
+
+/** What a person is asked before a call is carried out. */
+export interface Question {
+  /** What is about to happen, one fact a line: what the service says of it, and the arguments that are executed. */
+  facts: (string | undefined)[]
+  /** What their yes does. */
+  effect: string
+  /** Beside the box to tick. */
+  tick: string
+}
+
+export interface QuestionRule {
+  /** The argument in cents above which it asks; absent: it always asks. */
+  amount?: string
+  /** undefined: there is nothing to decide, the service says why when it is called. */
+  ask(input: Arguments, read: Read): Promise<Question | undefined>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: checked by the operation's own schemas before a question is made.
+export type Arguments = any
+export type Read = Client['call']
+
+export async function onBehalf({ customerPartyId, partyId }: Arguments, read: Read): Promise<string | undefined> {
+  const customerId = customerPartyId ?? partyId
+  if (customerId === undefined) return undefined
+  const found = await optional(read(customers.getCustomer, { customerId }))
+  return `On behalf of: ${found === undefined ? word(customerId) : `${quoted(found.data.attributes.name)} (${word(customerId)})`}`
+}
+
+export async function wallet(walletId: string, { customerPartyId, partyId }: Arguments, read: Read): Promise<string> {
+  const found = await optional(read(wallets.getWallet, { walletId, ...present({ customerPartyId, partyId }) }))
+  return found === undefined
+    ? word(walletId)
+    : `${quoted(found.data.attributes.displayName ?? 'a wallet')} (${word(walletId)})`
+}
+
+/** What makes the question easier to read, and is left out where the credential may not read it. */
+export async function optional<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return undefined
+    throw error
+  }
+}
+
+interface Related {
+  relationships?: unknown
+}
+
+export function related({ relationships }: Related, name: string): { type: string; id: string } | undefined {
+  type Relationships = Record<string, { data?: { type: string; id: string } | null } | undefined>
+  return (relationships as Relationships | undefined)?.[name]?.data ?? undefined
+}
+
+export const reason = (description: unknown) =>
+  description === undefined ? undefined : `Reason, in the assistant's words: ${quoted(description)}`
+
+const present = (values: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
