@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { settings } from '../src/config/settings.ts'
 import { catalogue } from '../tools/index.ts'
 
 /** The documents and the code name each other. Each check proves on a bad sample that it can fail. */
@@ -87,9 +88,9 @@ describe('what documents name', () => {
     expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150)
   })
 
-  it('CHANGELOG.md names every tool', () => {
+  it('CHANGELOG.md names every tool and setting', () => {
     const changelog = read('CHANGELOG.md')
-    const names = Object.values(catalogue).map(({ name }) => name)
+    const names = [...Object.values(catalogue).map(({ name }) => name), ...settings.map(({ variable }) => variable)]
     expect(names.filter((name) => !changelog.includes(`\`${name}\``))).toEqual([])
   })
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { declines as codes } from '../../tools/card-transactions.ts'
 import { proveBooks, readBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -18,6 +19,10 @@ const declines = [
 const combinations = Array.from({ length: 16 }, (_, bits) => {
   const reasons = declines.filter((_, index) => (bits & (1 << index)) !== 0)
   return { reasons: reasons.length === 0 ? 'nothing' : reasons.join(' and '), applies: new Set<string>(reasons) }
+})
+
+test('every decline code is tried with all the others', () => {
+  expect(Object.keys(codes).toSorted()).toEqual(declines.toSorted())
 })
 
 onEachDatabase('card authorizations', (database) => {
