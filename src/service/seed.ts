@@ -7,7 +7,7 @@ import { createCredential, type NewCredential, replaceSecret, seededCredentials 
 import { createDelegation } from './store/delegations.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
 import { createParty } from './store/parties.ts'
-import type { CredentialRow } from './store/schema/tables.ts'
+import type { CredentialRow } from './store/schema/credentials.ts'
 import { createUser } from './store/users.ts'
 import { credentialPrefix, displayPrefix } from './tokens/secrets.ts'
 

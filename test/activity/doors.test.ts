@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { sha256 } from '../../src/core/system.ts'
-import type { ActivityRow } from '../../src/service/store/schema/credential-tables.ts'
+import type { ActivityRow } from '../../src/service/store/schema/activity.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { doorGrounds, type Grounds } from '../adversary/doors.ts'
 import { leftBehind } from '../adversary/left-behind.ts'

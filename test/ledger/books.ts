@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import { expect } from 'vitest'
 import type { Store } from '../../src/service/store/engine/store.ts'
-import type { PaymentRow } from '../../src/service/store/schema/payment-tables.ts'
-import type { CardTransactionRow, LedgerEntryRow, WalletRow } from '../../src/service/store/schema/tables.ts'
+import type { CardTransactionRow } from '../../src/service/store/schema/card-transactions.ts'
+import type { LedgerEntryRow } from '../../src/service/store/schema/ledger.ts'
+import type { PaymentRow } from '../../src/service/store/schema/payments.ts'
+import type { WalletRow } from '../../src/service/store/schema/wallets.ts'
 
 export interface Books {
   wallets: WalletRow[]

@@ -9,7 +9,6 @@ import { createMcpSessions } from '../../src/service/store/mcp-sessions.ts'
 import { catalogue } from '../../tools/index.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { allEvents, createHosting, eventsOf, type Hosting, rawHost } from './hosting.ts'
-import { withSessionTables } from './session-tables.ts'
 import { gate } from './test-server.ts'
 
 /** What is kept of a session in the database: never a secret, and nothing for longer than somebody may need it. */
@@ -53,7 +52,6 @@ onEachDatabase('what is kept', (database) => {
   beforeEach(async () => {
     aheadMs = 0
     ;({ store, drop } = await database.create())
-    await withSessionTables(store)
     const sessions: SessionStore = createMcpSessions(store)
     const limits = { sweepMs: 5 }
     hosting = await createHosting({ sessions, system, createServer: telling, isSecret: isSecretMessage, limits })

@@ -3,13 +3,11 @@ import { createMemorySessions } from '../../src/mcp/http/memory-sessions.ts'
 import type { SessionStore } from '../../src/mcp/http/session-store.ts'
 import { createMcpSessions } from '../../src/service/store/mcp-sessions.ts'
 import { databases } from '../support/databases.ts'
-import { withSessionTables } from './session-tables.ts'
 
 const inDatabases = databases.map(({ name, create }) => ({
   name,
   open: async () => {
     const { store, drop } = await create()
-    await withSessionTables(store)
     const sessions: SessionStore = createMcpSessions(store)
     return { sessions, drop }
   },

@@ -6,7 +6,6 @@ import type { Store } from '../../src/service/store/engine/store.ts'
 import { createMcpSessions } from '../../src/service/store/mcp-sessions.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createHosting, eventsOf, type Hosting, jsonOf, rawHost, resultOf } from './hosting.ts'
-import { withSessionTables } from './session-tables.ts'
 import { cancelled, gate } from './test-server.ts'
 
 /** Two endpoints with a connection of their own each: to each other they are what two processes are. */
@@ -20,7 +19,6 @@ onEachDatabase('two processes', (database) => {
 
   beforeEach(async () => {
     const first = await database.create()
-    await withSessionTables(first.store)
     stores = [first.store, await openStore({ url: first.url, system: realSystem })]
     drop = first.drop
     const hosting = (store: Store | undefined) => {

@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Connections, createConnections } from '../../src/service/oauth/connections.ts'
-import type { UserRow } from '../../src/service/store/schema/tables.ts'
+import type { UserRow } from '../../src/service/store/schema/users.ts'
 import { firstOwner } from '../../src/service/store/users.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { dateSystem } from '../support/fake-system.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createConnections } from '../../src/service/oauth/connections.ts'
-import type { UserRow } from '../../src/service/store/schema/tables.ts'
+import type { UserRow } from '../../src/service/store/schema/users.ts'
 import { firstOwner } from '../../src/service/store/users.ts'
 import { sqlite } from '../support/databases.ts'
 import { dateSystem } from '../support/fake-system.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { realSystem, sha256, timestamp } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
-import type { UserRow } from '../../src/service/store/schema/tables.ts'
+import type { UserRow } from '../../src/service/store/schema/users.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { addDelegation, addParty, addUserToken, type Sent } from '../support/world.ts'
 import { arrive, openTab, shoot, startBrowser, type TestBrowser } from './browser.ts'

@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import type { UserRow } from '../../src/service/store/schema/tables.ts'
+import type { UserRow } from '../../src/service/store/schema/users.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { createOAuthSite, createVisitor, type OAuthSite, type Visitor } from './oauth-site.ts'
 

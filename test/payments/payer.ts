@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { scopes } from '../../src/core/permissions.ts'
 import { newId, sha256 } from '../../src/core/system.ts'
-import type { PartyRow } from '../../src/service/store/schema/tables.ts'
+import type { PartyRow } from '../../src/service/store/schema/parties.ts'
 import { type Answer, addKey, type Sent, type World } from '../support/world.ts'
 
 /** A caller of the payments' operations, with what tests look at afterwards. */

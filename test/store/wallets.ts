@@ -1,5 +1,5 @@
 import type { Store, Transaction } from '../../src/service/store/engine/store.ts'
-import type { WalletRow } from '../../src/service/store/schema/tables.ts'
+import type { WalletRow } from '../../src/service/store/schema/wallets.ts'
 
 export const wallet: WalletRow = {
   id: 'wal_1',

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { LedgerEntryRow, SubscriptionPaymentRow } from '../../src/service/store/schema/tables.ts'
+import type { LedgerEntryRow } from '../../src/service/store/schema/ledger.ts'
+import type { SubscriptionPaymentRow } from '../../src/service/store/schema/subscription-payments.ts'
 import { proveBooks } from '../ledger/books.ts'
 import type { Answer, Sent, World } from '../support/world.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createSubscriptionTransactions } from '../../src/service/store/subscription-payments.ts'
+import { migrations } from '../../src/service/store/schema/migrations.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -123,7 +123,7 @@ onEachDatabase('the payments of a subscription', (database) => {
     await world.store.transaction(async ({ db }) => {
       await db.deleteFrom('transactions').execute()
       await db.schema.alterTable('transactions').dropColumn('subscriptionId').execute()
-      await createSubscriptionTransactions(db)
+      await migrations['0016_subscription_transactions']?.up(db as never)
     })
     const after = (await read('/transactions')).data
     const withoutId = ({ id: _, ...rest }: Payment) => rest

@@ -6,9 +6,8 @@ import { createService, type Service } from '../../src/service/service.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { WrongSecretError } from '../../src/service/store/engine/wrapping.ts'
-import { hashIdempotencyKeys } from '../../src/service/store/schema/idempotency-schema.ts'
-import { createRootKeysSchema } from '../../src/service/store/schema/root-keys-schema.ts'
-import { createTable } from '../../src/service/store/schema/schema.ts'
+import { migrations } from '../../src/service/store/schema/migrations.ts'
+import { changeTable, integer, text } from '../../src/service/store/schema/table.ts'
 import { currentSigningKeys } from '../../src/service/tokens/signing-keys.ts'
 import { allRows } from '../ledger/books.ts'
 import { expectReplay } from '../request/replays.ts'
@@ -160,7 +159,7 @@ onEachDatabase('the keys of a database', (database) => {
     const rows = await world.store.transaction(async ({ db }) => {
       await db.schema.dropTable('rootKeys').execute()
       const old = db as unknown as Kysely<unknown>
-      await createTable(old, 'checkoutKey', { text: 'secret', integer: 'id', key: ['id'] })
+      await changeTable(old, 'checkoutKey', { secret: text, id: integer }, true)
       await db
         .insertInto('checkoutKey' as never)
         .values({ id: 1, secret: 'the old one' } as never)
@@ -171,8 +170,7 @@ onEachDatabase('the keys of a database', (database) => {
         { ...record, key: 'anothér', body: '{"data":{"attributes":{"clientSecret":""}}}' },
       ]
       await db.insertInto('idempotencyRecords').values(records).execute()
-      await createRootKeysSchema(old)
-      await hashIdempotencyKeys(old)
+      await migrations['0012_root_keys']?.up(old)
       return {
         keys: await db.selectFrom('rootKeys').select(['id', 'secret']).execute(),
         records: await db.selectFrom('idempotencyRecords').select(['key', 'body']).orderBy('body').execute(),

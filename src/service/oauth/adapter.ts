@@ -12,7 +12,8 @@ import {
   purgeRecords,
   saveRecord,
 } from '../store/oauth-records.ts'
-import type { OAuthGrantRow, OAuthRecordRow } from '../store/schema/oauth-schema.ts'
+import type { OAuthGrantRow } from '../store/schema/oauth-grants.ts'
+import type { OAuthRecordRow } from '../store/schema/oauth-records.ts'
 import type { ClientLimits } from './clients.ts'
 import { endGrant } from './connections.ts'
 

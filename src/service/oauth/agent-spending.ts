@@ -1,7 +1,7 @@
 import type { Limits } from '../rules/limits.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { findParty } from '../store/parties.ts'
-import type { AgentRow } from '../store/schema/tables.ts'
+import type { AgentRow } from '../store/schema/agents.ts'
 import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
 
 /** What bounds what an agent spends of its own party's money, as a person who chooses it is to know. */

@@ -13,8 +13,8 @@ import {
   updateGrant,
 } from '../store/oauth-grants.ts'
 import { deleteRecordsOfGrant } from '../store/oauth-records.ts'
-import type { OAuthGrantRow } from '../store/schema/oauth-schema.ts'
-import type { UserRow } from '../store/schema/tables.ts'
+import type { OAuthGrantRow } from '../store/schema/oauth-grants.ts'
+import type { UserRow } from '../store/schema/users.ts'
 import { type AgentSpending, spendingOf } from './agent-spending.ts'
 
 /** An application that a user connected. */

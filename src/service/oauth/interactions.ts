@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
 import { type OAuthScope, oauthScopes } from '../../core/permissions.ts'
-import type { UserRow } from '../store/schema/tables.ts'
+import type { UserRow } from '../store/schema/users.ts'
 import type { AllowedGrant, ConsentRequest } from './consent.ts'
 
 /** The authorization requests that wait for a person's decision, by the cookie of the browser that began them. */

@@ -10,7 +10,7 @@ import {
   isBrowser,
 } from '../store/passwords.ts'
 
-import type { UserRow } from '../store/schema/tables.ts'
+import type { UserRow } from '../store/schema/users.ts'
 import { limitByAddress } from './limit-by-address.ts'
 
 /** Where somebody signs in. */

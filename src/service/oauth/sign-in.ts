@@ -21,7 +21,7 @@ import {
 import { realNow } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 import { findPassword, savePassword } from '../store/passwords.ts'
-import type { UserRow } from '../store/schema/tables.ts'
+import type { UserRow } from '../store/schema/users.ts'
 import { findUser, findUserByEmail, firstOwner } from '../store/users.ts'
 import { createPasswordTries, type SignInPlace } from './password-tries.ts'
 

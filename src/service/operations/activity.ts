@@ -4,7 +4,7 @@ import { timestamp } from '../../core/system.ts'
 import type { HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { listActivity } from '../store/activity.ts'
-import type { ActivityRow } from '../store/schema/credential-tables.ts'
+import type { ActivityRow } from '../store/schema/activity.ts'
 
 export const activityHandlers = {
   /** What the party's credentials did, for whomever; an agent sees what it did itself. */

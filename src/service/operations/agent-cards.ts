@@ -10,7 +10,8 @@ import { findAgentCard, insertAgentCard, listAgentCards } from '../store/agent-c
 import { findAgentOfAnyParty } from '../store/agents.ts'
 import { insertCardPage } from '../store/card-pages.ts'
 import { findParty } from '../store/parties.ts'
-import type { AgentCardRow, WalletRow } from '../store/schema/tables.ts'
+import type { AgentCardRow } from '../store/schema/agent-cards.ts'
+import type { WalletRow } from '../store/schema/wallets.ts'
 import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
 import { requireCardWithinLimits } from './steps/check-spending-limits.ts'
 

@@ -6,7 +6,7 @@ import { given, requireMayGive } from '../request/authority.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { createCredential, endKey, findKey, listKeys } from '../store/credentials.ts'
-import type { CredentialRow } from '../store/schema/tables.ts'
+import type { CredentialRow } from '../store/schema/credentials.ts'
 import { newCredential } from '../tokens/secrets.ts'
 import { loadAgent } from './agents.ts'
 

@@ -14,7 +14,7 @@ import { revokeKeysOfAgent } from '../store/credentials.ts'
 import { cancelInvitationsOfAgent } from '../store/customer-invitations.ts'
 import { revokeDelegations } from '../store/delegations.ts'
 import { findParty } from '../store/parties.ts'
-import type { AgentRow } from '../store/schema/tables.ts'
+import type { AgentRow } from '../store/schema/agents.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
 
 type Tags = Record<string, string>

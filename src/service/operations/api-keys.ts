@@ -8,7 +8,7 @@ import { given, has, requireMayGive } from '../request/authority.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { createCredential, endKey, findKey, listKeys } from '../store/credentials.ts'
-import type { CredentialRow } from '../store/schema/tables.ts'
+import type { CredentialRow } from '../store/schema/credentials.ts'
 import { newCredential } from '../tokens/secrets.ts'
 
 export const apiKeyHandlers = {

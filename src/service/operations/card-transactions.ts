@@ -21,7 +21,8 @@ import {
   replaceCardTransaction,
 } from '../store/card-transactions.ts'
 import { post } from '../store/ledger.ts'
-import type { CardTransactionRow, WalletRow } from '../store/schema/tables.ts'
+import type { CardTransactionRow } from '../store/schema/card-transactions.ts'
+import type { WalletRow } from '../store/schema/wallets.ts'
 import { findWallet } from '../store/wallets.ts'
 import { loadCard } from './agent-cards.ts'
 import { requirePurchaseWithinLimits } from './steps/check-spending-limits.ts'

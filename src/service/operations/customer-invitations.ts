@@ -17,7 +17,7 @@ import {
   listInvitationGroups,
 } from '../store/customer-invitations.ts'
 import { customersAmong } from '../store/delegations.ts'
-import type { PartyRow } from '../store/schema/tables.ts'
+import type { PartyRow } from '../store/schema/parties.ts'
 import { invitationUrls } from './steps/answer-invitations.ts'
 import { expiry, inviteAll, loadAgents, uniqueRecipients } from './steps/send-invitations.ts'
 

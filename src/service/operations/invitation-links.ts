@@ -6,7 +6,7 @@ import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { type ProposedAgent, revokedLink } from '../rules/invitation-links.ts'
 import { changeLinkStatus, findLink, insertLink, listLinks } from '../store/invitation-links.ts'
-import type { InvitationLinkRow } from '../store/schema/invitation-links-schema.ts'
+import type { InvitationLinkRow } from '../store/schema/invitation-links.ts'
 import { hashOfToken } from './steps/answer-invitations.ts'
 import { loadAgents, requireMayAskFor } from './steps/send-invitations.ts'
 

@@ -5,7 +5,7 @@ import { timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
 import { type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import type { TransactionRow } from '../store/schema/payment-tables.ts'
+import type { TransactionRow } from '../store/schema/transactions.ts'
 import { findTransaction, listTransactions } from '../store/transactions.ts'
 
 export const transactionHandlers = {

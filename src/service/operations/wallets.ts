@@ -8,7 +8,7 @@ import { mergedTags } from '../rules/tags.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { findParty } from '../store/parties.ts'
 import { type Claims, claimsFor } from '../store/payments.ts'
-import type { WalletRow } from '../store/schema/tables.ts'
+import type { WalletRow } from '../store/schema/wallets.ts'
 import { defaultWallet, findWallet, insertWallet, listWallets, newWallet, updateWallet } from '../store/wallets.ts'
 
 export const walletHandlers = {

@@ -10,9 +10,9 @@ import {
   sealActivityHead,
 } from '../store/activity.ts'
 import type { Transaction } from '../store/engine/store.ts'
-import type { ActivityRow } from '../store/schema/credential-tables.ts'
-import type { OAuthGrantRow } from '../store/schema/oauth-schema.ts'
-import type { UserRow } from '../store/schema/tables.ts'
+import type { ActivityRow } from '../store/schema/activity.ts'
+import type { OAuthGrantRow } from '../store/schema/oauth-grants.ts'
+import type { UserRow } from '../store/schema/users.ts'
 import type { ChangeContext } from './due.ts'
 import type { Context } from './handler.ts'
 import type { Parsed } from './incoming.ts'

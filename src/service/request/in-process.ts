@@ -1,6 +1,6 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import { newId } from '../../core/system.ts'
-import type { UserRow } from '../store/schema/tables.ts'
+import type { UserRow } from '../store/schema/users.ts'
 import type { Actor } from './actor.ts'
 import { withBody } from './incoming.ts'
 import { answer, type Dependencies } from './pipeline.ts'

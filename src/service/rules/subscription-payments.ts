@@ -26,3 +26,8 @@ export function paymentState(terms: Terms, billing: Billing, paymentNumber: numb
     ...paymentAmount(terms, paymentNumber),
   }
 }
+
+/** What a transaction of a charge names as its payment: the database allows one transaction for each. */
+export function chargeKey(subscriptionId: string, paymentNumber: number): string {
+  return `${subscriptionId}/${paymentNumber}`
+}

@@ -1,8 +1,9 @@
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { GrantTokenRow } from './schema/oauth-schema.ts'
-import type { AgentRow, CredentialRow } from './schema/tables.ts'
+import type { GrantTokenRow } from './schema/access-tokens.ts'
+import type { AgentRow } from './schema/agents.ts'
+import type { CredentialRow } from './schema/credentials.ts'
 
 /** The key that a token was made from, with the token's own hash and end. */
 export type Exchanged = CredentialRow & {

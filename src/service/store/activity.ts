@@ -3,8 +3,7 @@ import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
 import { rootKeys } from './root-keys.ts'
-import type { ActivityHeadRow } from './schema/activity-heads-schema.ts'
-import type { ActivityRow } from './schema/credential-tables.ts'
+import { type ActivityHead, type ActivityHeadRow, type ActivityRow, sealedText } from './schema/activity.ts'
 
 /** The number of a party's last row; 0 before the first. */
 export async function lastSequence(tx: Transaction, partyId: string): Promise<number> {
@@ -80,8 +79,6 @@ export async function activityAfter(
     .execute()
 }
 
-type Head = Omit<ActivityHeadRow, 'seal'>
-
 /** Where a party's chain ends, as it was kept; undefined before its first row. */
 export async function activityHead(tx: Transaction, partyId: string): Promise<ActivityHeadRow | undefined> {
   return (await headOf(tx, { partyId })).rows[0]
@@ -92,7 +89,7 @@ const headOf = prepared((db, by: { partyId: string }) =>
 )
 
 /** Keeps where the chain ends now, sealed: whoever changes the database only cannot seal another end. */
-export async function sealActivityHead(tx: Transaction, { partyId, sequence, hash }: Head): Promise<void> {
+export async function sealActivityHead(tx: Transaction, { partyId, sequence, hash }: ActivityHead): Promise<void> {
   const seal = (await rootKeys(tx)).sign(sealedText({ partyId, sequence, hash }))
   await upsert(tx, { partyId, sequence, hash, seal })
 }
@@ -109,8 +106,4 @@ const upsert = prepared((db, row: ActivityHeadRow) =>
 /** Whether the head is as it was sealed. */
 export async function headIsSealed(tx: Transaction, head: ActivityHeadRow): Promise<boolean> {
   return (await rootKeys(tx)).verify(sealedText(head), head.seal)
-}
-
-export function sealedText({ partyId, sequence, hash }: Head): string {
-  return `activity ${partyId} ${sequence} ${hash}`
 }

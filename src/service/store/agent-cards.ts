@@ -3,7 +3,8 @@ import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
-import type { AgentCardRow, Tables } from './schema/tables.ts'
+import type { AgentCardRow } from './schema/agent-cards.ts'
+import type { Tables } from './schema/tables.ts'
 import { heldBy, type ListScope } from './wallet-permissions.ts'
 
 /** Whose cards are meant: those on a party's wallets, for an agent only those issued to it. */

@@ -2,7 +2,7 @@ import type { New } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { AgentRow } from './schema/tables.ts'
+import type { AgentRow } from './schema/agents.ts'
 import { attachAgent } from './wallet-agents.ts'
 
 /** An agent of the party's, whatever its status. */

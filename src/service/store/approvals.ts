@@ -2,7 +2,7 @@ import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
-import type { ApprovalRow } from './schema/payment-tables.ts'
+import type { ApprovalRow } from './schema/approvals.ts'
 import { heldBy, type ListScope } from './wallet-permissions.ts'
 
 export async function findApproval(tx: Transaction, partyId: string, id: string): Promise<ApprovalRow | undefined> {

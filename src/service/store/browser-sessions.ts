@@ -1,6 +1,5 @@
 import type { Transaction } from './engine/store.ts'
-import type { SignInSessionRow } from './schema/oauth-schema.ts'
-import type { KnownBrowserRow } from './schema/sign-in-bounds-schema.ts'
+import type { KnownBrowserRow, SignInSessionRow } from './schema/browser-sessions.ts'
 
 export async function insertSession(tx: Transaction, row: SignInSessionRow): Promise<void> {
   const ended = tx.db.deleteFrom('signInSessions').where('expiresAtMs', '<=', row.createdAtMs)

@@ -1,5 +1,5 @@
 import type { Transaction } from './engine/store.ts'
-import type { CardPageRow } from './schema/card-pages-schema.ts'
+import type { CardPageRow } from './schema/card-pages.ts'
 
 /** How long a page that expired still says so, by the service's clock. */
 const expiredKeptMs = 24 * 60 * 60_000

@@ -6,7 +6,8 @@ import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
-import type { CardTransactionRow, Tables } from './schema/tables.ts'
+import type { CardTransactionRow } from './schema/card-transactions.ts'
+import type { Tables } from './schema/tables.ts'
 import { heldBy, type ListScope } from './wallet-permissions.ts'
 
 export interface CardTransactionFilter {

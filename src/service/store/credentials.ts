@@ -3,7 +3,9 @@ import type { New } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
-import type { AgentRow, CredentialRow, Tables } from './schema/tables.ts'
+import type { AgentRow } from './schema/agents.ts'
+import type { CredentialRow } from './schema/credentials.ts'
+import type { Tables } from './schema/tables.ts'
 
 type Kind = CredentialRow['kind']
 

@@ -11,7 +11,7 @@ import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
-import type { CustomerInvitationRow } from './schema/invitation-tables.ts'
+import type { CustomerInvitationRow } from './schema/customer-invitations.ts'
 import type { Tables } from './schema/tables.ts'
 
 /** An invitation with what it tells of the two that invite. */

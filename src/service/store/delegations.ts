@@ -5,7 +5,8 @@ import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { findParties } from './parties.ts'
-import type { DelegationRow, PartyRow } from './schema/tables.ts'
+import type { DelegationRow } from './schema/delegations.ts'
+import type { PartyRow } from './schema/parties.ts'
 
 /** A customer's grant to an agent: a new one, or the one there was with what it allows now. */
 export async function grant(

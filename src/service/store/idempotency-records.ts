@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { IdempotencyRecordRow, Tables } from './schema/tables.ts'
+import type { IdempotencyRecordRow } from './schema/idempotency-records.ts'
+import type { Tables } from './schema/tables.ts'
 
 export async function findIdempotencyRecord(
   tx: Transaction,

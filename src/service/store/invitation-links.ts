@@ -2,7 +2,7 @@ import type { LinkStatus } from '../rules/invitation-links.ts'
 import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
-import type { InvitationLinkRow } from './schema/invitation-links-schema.ts'
+import type { InvitationLinkRow } from './schema/invitation-links.ts'
 
 /** A link with what it tells of who made it. */
 export interface InvitationLinkRecord extends InvitationLinkRow {

@@ -2,7 +2,7 @@ import { newId, type System } from '../../core/system.ts'
 import { assertBalanced, type Posting } from '../rules/ledger.ts'
 import { inserting } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
-import type { WalletRow } from './schema/tables.ts'
+import type { WalletRow } from './schema/wallets.ts'
 import { moveBalances } from './wallets.ts'
 
 /** A posting, when it takes effect, and the record that causes it. */

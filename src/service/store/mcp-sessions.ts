@@ -3,7 +3,7 @@ import { newId, type System } from '../../core/system.ts'
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
-import type { McpEventRow, McpMailRow, McpSessionRow } from './schema/mcp-sessions-schema.ts'
+import type { McpEventRow, McpMailRow, McpSessionRow } from './schema/mcp-sessions.ts'
 
 export interface McpSessionBounds {
   sessions: number

@@ -1,8 +1,8 @@
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { OAuthGrantRow } from './schema/oauth-schema.ts'
-import type { AgentRow } from './schema/tables.ts'
+import type { AgentRow } from './schema/agents.ts'
+import type { OAuthGrantRow } from './schema/oauth-grants.ts'
 
 /** A grant with what it needs to work: an agent that is deleted ends it. */
 export type GrantWithAgent = OAuthGrantRow & { agentStatus: AgentRow['status'] | null }

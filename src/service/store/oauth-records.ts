@@ -1,5 +1,5 @@
 import type { Transaction } from './engine/store.ts'
-import type { OAuthRecordRow } from './schema/oauth-schema.ts'
+import type { OAuthRecordRow } from './schema/oauth-records.ts'
 
 /** More than are made by one request, so that what has ended never piles up. */
 const purged = 20

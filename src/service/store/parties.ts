@@ -5,7 +5,8 @@ import type { New } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { post } from './ledger.ts'
-import type { PartyRow, WalletRow } from './schema/tables.ts'
+import type { PartyRow } from './schema/parties.ts'
+import type { WalletRow } from './schema/wallets.ts'
 import { insertWallet, newWallet } from './wallets.ts'
 
 export async function findParty(tx: Transaction, id: string): Promise<PartyRow | undefined> {

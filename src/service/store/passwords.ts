@@ -1,6 +1,5 @@
 import type { Transaction } from './engine/store.ts'
-import type { PasswordRow } from './schema/oauth-schema.ts'
-import type { RefusedPasswordRow } from './schema/sign-in-bounds-schema.ts'
+import type { PasswordRow, RefusedPasswordRow } from './schema/passwords.ts'
 
 export async function findPassword(tx: Transaction, userId: string): Promise<PasswordRow | undefined> {
   return tx.db.selectFrom('passwords').selectAll().where('userId', '=', userId).executeTakeFirst()

@@ -3,7 +3,7 @@ import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
-import type { PaymentRow } from './schema/payment-tables.ts'
+import type { PaymentRow } from './schema/payments.ts'
 import type { Tables } from './schema/tables.ts'
 import { heldBy, type ListScope } from './wallet-permissions.ts'
 

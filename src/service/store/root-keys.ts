@@ -1,7 +1,7 @@
 import { equalSecrets, hmac, newSecret, type System } from '../../core/system.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { RootKeyRow } from './schema/root-keys-schema.ts'
+import type { RootKeyRow } from './schema/root-keys.ts'
 
 /** The keys that the service derives its own secrets and signatures from. Each use mixes in what it is for. */
 export interface RootKeys {

@@ -1,6 +1,6 @@
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { SecondFactorRow } from './schema/second-factor-schema.ts'
+import type { SecondFactorRow } from './schema/second-factors.ts'
 
 /** To be read and saved under `lock`: two codes at once are judged one after the other. */
 export async function lockSecondFactor(tx: Transaction, userId: string): Promise<SecondFactorRow> {

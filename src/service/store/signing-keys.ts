@@ -1,5 +1,5 @@
 import type { Transaction } from './engine/store.ts'
-import type { SigningKeyRow } from './schema/oauth-schema.ts'
+import type { SigningKeyRow } from './schema/signing-keys.ts'
 
 /** The newest first. */
 export async function signingKeys(tx: Transaction): Promise<SigningKeyRow[]> {

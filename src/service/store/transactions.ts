@@ -2,7 +2,7 @@ import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { TransactionRow } from './schema/payment-tables.ts'
+import type { TransactionRow } from './schema/transactions.ts'
 import { heldBy, type ListScope } from './wallet-permissions.ts'
 
 export interface TransactionFilter {

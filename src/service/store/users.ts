@@ -1,7 +1,7 @@
 import type { New } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { UserRow } from './schema/tables.ts'
+import type { UserRow } from './schema/users.ts'
 
 export async function findUser(tx: Transaction, id: string): Promise<UserRow | undefined> {
   return (await userById(tx, { id })).rows[0]

@@ -1,7 +1,8 @@
 import { expireUnusedCards } from './agent-cards.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import type { Transaction } from './engine/store.ts'
-import type { AgentRow, WalletAgentRow } from './schema/tables.ts'
+import type { AgentRow } from './schema/agents.ts'
+import type { WalletAgentRow } from './schema/wallet-agents.ts'
 import { grantOnWallet, revokeOnWallet } from './wallet-permissions.ts'
 
 /** An agent with how it may use one wallet. */

@@ -3,7 +3,7 @@ import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
-import type { WalletRow } from './schema/tables.ts'
+import type { WalletRow } from './schema/wallets.ts'
 
 export async function findWallet(tx: Transaction, partyId: string, id: string): Promise<WalletRow | undefined> {
   return (await walletById(tx, { id, partyId })).rows[0]

@@ -1,6 +1,6 @@
 import { type Environment, environmentSegments } from '../../core/operation.ts'
 import { newSecret, type System, sha256 } from '../../core/system.ts'
-import type { CredentialRow } from '../store/schema/tables.ts'
+import type { CredentialRow } from '../store/schema/credentials.ts'
 
 /** The first letters of each kind; callers know those of keys (docs/service.md#credential-modes). */
 const letters = { api_key: 'sk', agent_key: 'ak', user_token: 'ut', exchanged_token: 'xt' } as const satisfies Record<

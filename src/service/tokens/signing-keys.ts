@@ -1,7 +1,7 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose'
 import { realNow } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
-import type { SigningKeyRow } from '../store/schema/oauth-schema.ts'
+import type { SigningKeyRow } from '../store/schema/signing-keys.ts'
 import { deleteSigningKey, insertSigningKey, signingKeys } from '../store/signing-keys.ts'
 
 /** RFC 7518 section 3.4: small keys and signatures, known to every library. */

@@ -10,7 +10,7 @@ import { grant } from '../../store/delegations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { createParty, partyOfRecipient } from '../../store/parties.ts'
 import { rootKeys } from '../../store/root-keys.ts'
-import type { PartyRow } from '../../store/schema/tables.ts'
+import type { PartyRow } from '../../store/schema/parties.ts'
 
 /** What deciding about an invitation needs. */
 interface Grounds {

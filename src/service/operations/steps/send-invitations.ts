@@ -13,7 +13,8 @@ import { findAgent } from '../../store/agents.ts'
 import { type InvitationRecord, insertInvitation } from '../../store/customer-invitations.ts'
 import { findDelegation } from '../../store/delegations.ts'
 import { findParty, partyOfRecipient } from '../../store/parties.ts'
-import type { AgentRow, PartyRow } from '../../store/schema/tables.ts'
+import type { AgentRow } from '../../store/schema/agents.ts'
+import type { PartyRow } from '../../store/schema/parties.ts'
 import { hashOfToken, invitationToken } from './answer-invitations.ts'
 
 /** What one request may make: a bound on its work. */

@@ -7,8 +7,9 @@ import { findApproval } from '../../store/approvals.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
 import { findPaymentOfAnyParty } from '../../store/payments.ts'
-import type { ApprovalRow, PaymentRow } from '../../store/schema/payment-tables.ts'
-import type { UserRow } from '../../store/schema/tables.ts'
+import type { ApprovalRow } from '../../store/schema/approvals.ts'
+import type { PaymentRow } from '../../store/schema/payments.ts'
+import type { UserRow } from '../../store/schema/users.ts'
 import { newChallenge } from '../../tokens/mfa-challenges.ts'
 
 /** A payment that waits for somebody's decision, as the person sees it who is to decide. */

@@ -8,8 +8,8 @@ import { findAgentCard } from '../../store/agent-cards.ts'
 import { findAgentOfAnyParty } from '../../store/agents.ts'
 import { findCardPage, markCardPageShown } from '../../store/card-pages.ts'
 import type { Transaction } from '../../store/engine/store.ts'
-import type { CardPageRow } from '../../store/schema/card-pages-schema.ts'
-import type { UserRow } from '../../store/schema/tables.ts'
+import type { CardPageRow } from '../../store/schema/card-pages.ts'
+import type { UserRow } from '../../store/schema/users.ts'
 
 /** A page that shows a card's number once, as the person sees it who opened it. */
 export interface CardPage {

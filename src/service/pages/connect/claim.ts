@@ -2,7 +2,7 @@ import { sha256 } from '../../../core/system.ts'
 import { type Dependencies, settled } from '../../request/change.ts'
 import { findParty } from '../../store/parties.ts'
 import { findClaimablePayment } from '../../store/payments.ts'
-import type { PaymentRow } from '../../store/schema/payment-tables.ts'
+import type { PaymentRow } from '../../store/schema/payments.ts'
 
 /** A payment to somebody without an account, as whoever has its link sees it. */
 export interface Claim {

@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { keysAtRest } from '../schema/tables.ts'
 import type { Store, Transaction } from './store.ts'
 
 /**
@@ -5,30 +7,29 @@ import type { Store, Transaction } from './store.ts'
  * @throws WrongSecretError when the secret of this start does not open them.
  */
 export async function wrapKeys(store: Store): Promise<boolean> {
-  if (await store.read(allCurrent)) return false
+  if ((await store.read(outdated)).length === 0) return false
   await store.transaction(async (tx) => {
     // Of two processes that start at once, one finds it done.
     await tx.lock('keys at rest')
-    const { db, wrapping } = tx
-    for (const { id, secret } of await db.selectFrom('rootKeys').select(['id', 'secret']).execute()) {
-      if (await wrapping.isCurrent(secret)) continue
-      const wrapped = await wrapping.wrap(await wrapping.open(secret))
-      await db.updateTable('rootKeys').set({ secret: wrapped }).where('id', '=', id).execute()
-    }
-    for (const { kid, jwk } of await db.selectFrom('signingKeys').select(['kid', 'jwk']).execute()) {
-      if (await wrapping.isCurrent(jwk)) continue
-      const wrapped = await wrapping.wrap(await wrapping.open(jwk))
-      await db.updateTable('signingKeys').set({ jwk: wrapped }).where('kid', '=', kid).execute()
+    for (const { table, name, key, row } of await outdated(tx)) {
+      const wrapped = await tx.wrapping.wrap(await tx.wrapping.open(row.key))
+      await sql`update ${sql.table(table)} set ${sql.ref(key)} = ${wrapped} where ${sql.ref(name)} = ${row.name}`.execute(
+        tx.db,
+      )
     }
   })
   return true
 }
 
-async function allCurrent({ db, wrapping }: Transaction): Promise<boolean> {
-  const secrets = await db.selectFrom('rootKeys').select('secret').execute()
-  const jwks = await db.selectFrom('signingKeys').select('jwk').execute()
-  for (const stored of [...secrets.map(({ secret }) => secret), ...jwks.map(({ jwk }) => jwk)]) {
-    if (!(await wrapping.isCurrent(stored))) return false
+/** The keys that do not lie there as the present secret wraps them. */
+async function outdated({ db, wrapping }: Transaction) {
+  const found = []
+  for (const { table, name, key } of keysAtRest) {
+    const columns = sql`${sql.ref(name)} as name, ${sql.ref(key)} as key`
+    const query = sql<{ name: string | number; key: string }>`select ${columns} from ${sql.table(table)}`
+    for (const row of (await query.execute(db)).rows) {
+      if (!(await wrapping.isCurrent(row.key))) found.push({ table, name, key, row })
+    }
   }
-  return true
+  return found
 }

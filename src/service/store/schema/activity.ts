@@ -1,0 +1,56 @@
+import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
+
+/** One thing that was done, or recorded as refused. Rows are only added; each names the hash of the one before. */
+export const activity = table({
+  '0004_credentials': {
+    id: text,
+    /** The party whose credential did it: each has a chain of its own. */
+    partyId: text,
+    operation: text,
+    /** `visitor`: somebody without a credential, whom the link of a page let in. */
+    actorType: text as Column<'user' | 'party' | 'agent' | 'visitor'>,
+    agentId: nullable(text),
+    userId: nullable(text),
+    keyId: text,
+    instanceId: nullable(text),
+    /** The customer it was done for. */
+    customerPartyId: nullable(text),
+    /** JSON array. */
+    resourceIds: text,
+    /** The error it answered, if it did. */
+    code: nullable(text),
+    previousHash: text,
+    hash: text,
+    /** The HTTP status it answered. */
+    status: integer,
+    /** 1 is the chain's first row. */
+    sequence: bigint,
+    createdAtMs: bigint,
+    $indexes: ['partyId instanceId sequence'],
+    $uniqueIndexes: ['partyId sequence'],
+  },
+})
+
+export type ActivityRow = RowOf<typeof activity>
+
+/** How far a party's chain of activity reaches, sealed: rows that are cut off its end are missed. */
+export const activityHeads = table({
+  '0017_activity_heads': {
+    partyId: text,
+    hash: text,
+    /** A root key's signature of the rest. */
+    seal: text,
+    /** Of the last row, which is also how many there are. */
+    sequence: bigint,
+    $key: ['partyId'],
+  },
+})
+
+export type ActivityHeadRow = RowOf<typeof activityHeads>
+
+export type ActivityHead = Omit<ActivityHeadRow, 'seal'>
+
+/** What the seal of a head signs. */
+export function sealedText({ partyId, sequence, hash }: ActivityHead): string {
+  return `activity ${partyId} ${sequence} ${hash}`
+}

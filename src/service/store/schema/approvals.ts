@@ -1,0 +1,23 @@
+import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
+
+/** What has to be decided before a payment goes on. The database allows one for each. */
+export const approvals = table({
+  '0003_payments': {
+    id: text,
+    partyId: text,
+    walletId: text,
+    paymentId: text,
+    status: text as Column<'pending' | 'approved' | 'denied' | 'canceled'>,
+    /** JSON array of `LimitReason`. */
+    reasons: text,
+    denialReason: nullable(text),
+    version: integer,
+    createdAtMs: bigint,
+    updatedAtMs: bigint,
+    resolvedAtMs: nullable(bigint),
+    $indexes: ['partyId id'],
+    $uniqueIndexes: ['paymentId'],
+  },
+})
+
+export type ApprovalRow = RowOf<typeof approvals>

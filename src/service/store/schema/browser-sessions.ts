@@ -1,0 +1,29 @@
+import { bigint, type RowOf, table, text } from './table.ts'
+
+/** A browser in which a user is signed in. Its instants are real time. */
+export const signInSessions = table({
+  '0008_oauth': {
+    idHash: text,
+    userId: text,
+    createdAtMs: bigint,
+    expiresAtMs: bigint,
+    $key: ['idHash'],
+    $indexes: ['expiresAtMs'],
+  },
+})
+
+export type SignInSessionRow = RowOf<typeof signInSessions>
+
+/** A browser in which a user signed in once, by the hash of its cookie. Its instants are real time. */
+export const knownBrowsers = table({
+  '0015_sign_in_bounds': {
+    idHash: text,
+    userId: text,
+    createdAtMs: bigint,
+    expiresAtMs: bigint,
+    $key: ['idHash'],
+    $indexes: ['userId', 'expiresAtMs'],
+  },
+})
+
+export type KnownBrowserRow = RowOf<typeof knownBrowsers>

@@ -1,0 +1,19 @@
+import { bigint, type Column, filled, integer, type RowOf, table } from './table.ts'
+
+/** One row: the service's clock. */
+export const clock = table({
+  '0001_first_schema': {
+    id: integer as Column<1>,
+    /** How far the sandbox's clock is ahead of real time. */
+    offsetMs: bigint,
+    $checks: { one_row: '"id" = 1' },
+  },
+  '0014_highest_time': {
+    /** Rises with a reset or a restore of the sandbox: only then may time begin again. */
+    epoch: filled(integer, '1'),
+    /** The latest real time that any process has seen. The clock never runs below it, whatever a machine's clock says. */
+    highestMs: filled(bigint, '0'),
+  },
+})
+
+export type ClockRow = RowOf<typeof clock>

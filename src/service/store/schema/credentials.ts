@@ -1,0 +1,38 @@
+import { bigint, type Column, filled, flag, nullable, type RowOf, table, text } from './table.ts'
+
+export const credentials = table({
+  '0001_first_schema': {
+    id: text,
+    kind: text as Column<'api_key' | 'agent_key' | 'user_token'>,
+    partyId: text,
+    /** Of an agent key. */
+    agentId: nullable(text),
+    name: nullable(text),
+    /** SHA-256 of the whole credential, hexadecimal; the secret itself is not stored. */
+    secretHash: text,
+    /** The first characters of the credential, for people to recognize it. */
+    displayPrefix: text,
+    /** JSON array of scopes; null for what takes none: agent keys and users' tokens. */
+    scopes: nullable(text),
+    /** Made by the seed, so that a start can set its secret. */
+    seeded: flag,
+    revokedAtMs: nullable(bigint),
+    /** Set by a rotation: when its grace period ends. */
+    expiresAtMs: nullable(bigint),
+    createdAtMs: bigint,
+    $uniqueIndexes: ['secretHash'],
+  },
+  '0004_credentials': {
+    /** Of a user's token. */
+    userId: nullable(text),
+    /** JSON object of texts. */
+    tags: filled(text, '{}'),
+    createdBy: nullable(text),
+    revokedBy: nullable(text),
+    /** Up to a minute late. */
+    lastUsedAtMs: nullable(bigint),
+    $indexes: ['partyId kind id', 'agentId id'],
+  },
+})
+
+export type CredentialRow = RowOf<typeof credentials>

@@ -1,0 +1,29 @@
+import { bigint, type Column, flag, nullable, type RowOf, table, text } from './table.ts'
+
+export const parties = table({
+  '0001_first_schema': {
+    id: text,
+    partyType: text as Column<'PERSON' | 'ORG'>,
+    displayName: text,
+    email: nullable(text),
+    issuedCardsEnabled: flag,
+    createdAtMs: bigint,
+  },
+  '0003_payments': {
+    /** E.164. */
+    phone: nullable(text),
+    /** JSON of `Limits`, on everything that leaves its wallets. */
+    limits: nullable(text),
+  },
+  '0004_credentials': {
+    /** Without the `@`. */
+    handle: nullable(text),
+    $uniqueIndexes: ['handle'],
+  },
+  '0005_invitations': {
+    $indexes: ['phone'],
+    $namedIndexes: { email: '(lower("email"))' },
+  },
+})
+
+export type PartyRow = RowOf<typeof parties>

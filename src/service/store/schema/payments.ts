@@ -1,0 +1,51 @@
+import type { PaymentStatus } from '../../rules/payments.ts'
+import { bigint, type Column, flag, integer, nullable, type RowOf, table, text } from './table.ts'
+
+/** Money that a party sends, and what a sandbox deposit brings in. */
+export const payments = table({
+  '0003_payments': {
+    id: text,
+    /** `payment` is a payment on the wire; the others are transfers, `internal` between two wallets of the party. */
+    kind: text as Column<'payment' | 'wire' | 'deposit' | 'internal'>,
+    /** Whose wallet it is: the sender's, of a deposit the receiver's. */
+    partyId: text,
+    walletId: text,
+    actorType: text as Column<'agent' | 'user' | 'api'>,
+    agentId: nullable(text),
+    instanceId: nullable(text),
+    currency: text as Column<'USD'>,
+    status: text as Column<PaymentStatus>,
+    description: nullable(text),
+    /** JSON object. */
+    tags: text,
+    /** Null while nobody known is to be paid; of wires and deposits always. */
+    recipientPartyId: nullable(text),
+    recipientAgentId: nullable(text),
+    /** The e-mail address or phone number of a recipient who was unknown. */
+    claimant: nullable(text),
+    /** SHA-256 of the claim link's token, which is not stored. */
+    claimTokenHash: nullable(text),
+    /**
+     * JSON: where a wire goes, the account number cut down to its last four digits; of an internal transfer the `walletId`
+     * that is paid.
+     */
+    beneficiary: nullable(text),
+    transactionId: nullable(text),
+    /** An agent of another party started it, with a grant of this one's. */
+    delegated: flag,
+    version: integer,
+    amountCents: bigint,
+    /** What waits in `held` to be claimed. */
+    heldCents: bigint,
+    createdAtMs: bigint,
+    updatedAtMs: bigint,
+    $checks: {
+      amount_positive: '"amountCents" > 0',
+      holds_while_pending: `"heldCents" = case when "status" = 'PENDING_CLAIM' then "amountCents" else 0 end`,
+    },
+    $indexes: ['partyId id', 'partyId createdAtMs', 'claimant status'],
+    $uniqueIndexes: ['claimTokenHash'],
+  },
+})
+
+export type PaymentRow = RowOf<typeof payments>

@@ -1,0 +1,135 @@
+import { type Kysely, PostgresAdapter, sql } from 'kysely'
+import { hmac, newSecret, realSystem, sha256 } from '../../../core/system.ts'
+import { chargeKey } from '../../rules/subscription-payments.ts'
+import { type ActivityHead, sealedText } from './activity.ts'
+import { changeTable, integer, text } from './table.ts'
+import type { Tables } from './tables.ts'
+
+/** What migrations do to the rows there are, and to the one table that is gone, once the tables are changed. */
+export const rowChanges: Readonly<Record<string, (db: Kysely<unknown>) => Promise<void>>> = {
+  '0001_first_schema': async (db) => {
+    await sql`insert into ${sql.table('clock')} (${sql.ref('id')}, ${sql.ref('offsetMs')}) values (1, 0)`.execute(db)
+  },
+  '0002_subscriptions': (db) =>
+    changeTable(db, 'checkoutKey', { secret: text, id: integer, $checks: { one_row: '"id" = 1' } }, true),
+  '0006_second_factors': makeCheckoutKey,
+  '0011_mcp_session_bounds': boundSessions,
+  '0012_root_keys': async (db) => {
+    await moveCheckoutKey(db)
+    await hashIdempotencyKeys(db)
+  },
+  '0016_subscription_transactions': addChargeTransactions,
+  '0017_activity_heads': sealActivityHeads,
+}
+
+async function makeCheckoutKey(db: Kysely<unknown>): Promise<void> {
+  // A refusal undoes what its handler wrote, and the 428 names an address that is signed with this key. Were it made
+  // there first, the address would be signed with a key that is gone.
+  const [checkoutKey, id, secret] = [sql.table('checkoutKey'), sql.ref('id'), sql.ref('secret')]
+  const insert = sql`insert into ${checkoutKey} (${id}, ${secret}) values (1, ${newSecret(realSystem)})`
+  await sql`${insert} on conflict (${id}) do nothing`.execute(db)
+}
+
+/** Tells whose sessions they are. What was kept before may be secret, so it goes. */
+async function boundSessions(db: Kysely<unknown>): Promise<void> {
+  await sql`update ${sql.table('mcpSessions')} set ${sql.ref('partyId')} = ${sql.ref('principalId')}`.execute(db)
+  for (const table of ['mcpEvents', 'mcpMail']) await sql`delete from ${sql.table(table)}`.execute(db)
+}
+
+/** The one key there was becomes the first of several. */
+async function moveCheckoutKey(db: Kysely<unknown>): Promise<void> {
+  const [rootKeys, checkoutKey] = [sql.table('rootKeys'), sql.table('checkoutKey')]
+  const columns = sql`${sql.ref('id')}, ${sql.ref('secret')}, ${sql.ref('createdAtMs')}`
+  const createdAtMs = sql.lit(realSystem.now())
+  await sql`insert into ${rootKeys} (${columns}) select 1, ${sql.ref('secret')}, ${createdAtMs} from ${checkoutKey}`.execute(
+    db,
+  )
+  await sql`insert into ${rootKeys} (${columns}) select 1, ${newSecret(realSystem)}, ${createdAtMs} where not exists (select 1 from ${rootKeys})`.execute(
+    db,
+  )
+  await db.schema.dropTable('checkoutKey').execute()
+}
+
+interface Recorded {
+  idempotencyRecords: { partyId: string; key: string; body: string | null }
+}
+
+/**
+ * Leaves only hashes of the keys that the database remembers; their answers are replayed as before. The client secret
+ * was left out of answers in another way, which nothing fills in any more: until such an answer is forgotten it tells none.
+ */
+async function hashIdempotencyKeys(db: Kysely<unknown>): Promise<void> {
+  const records = db as Kysely<Recorded>
+  const concealed = '"clientSecret":""'
+  await records
+    .updateTable('idempotencyRecords')
+    .set({ body: sql<string>`replace(body, ${concealed}, '"clientSecret":null')` })
+    .where('body', 'like', `%${concealed}%`)
+    .execute()
+  if (db.getExecutor().adapter instanceof PostgresAdapter) {
+    const hash = sql<string>`encode(sha256(convert_to(key, 'UTF8')), 'hex')`
+    await records.updateTable('idempotencyRecords').set({ key: hash }).execute()
+    return
+  }
+  // SQLite has no function for it.
+  for (const { partyId, key } of await records.selectFrom('idempotencyRecords').select(['partyId', 'key']).execute()) {
+    const record = records.updateTable('idempotencyRecords').where('partyId', '=', partyId).where('key', '=', key)
+    await record.set({ key: sha256(key) }).execute()
+  }
+}
+
+const batch = 500
+
+/** Transactions tell of which subscription they are; charges that were made before get theirs. */
+async function addChargeTransactions(older: Kysely<unknown>): Promise<void> {
+  const db = older as Kysely<Tables>
+  for (let offset = 0; ; offset += batch) {
+    const charges = await db
+      .selectFrom('subscriptionPayments as charge')
+      .innerJoin('subscriptions as of', 'of.id', 'charge.subscriptionId')
+      .select(['charge.subscriptionId', 'charge.paymentNumber', 'charge.amountCents', 'charge.chargedAtMs'])
+      .select(['of.partyId', 'of.walletId', 'of.currency', 'of.terms'])
+      .orderBy('charge.subscriptionId')
+      .orderBy('charge.paymentNumber')
+      .limit(batch)
+      .offset(offset)
+      .execute()
+    if (charges.length === 0) return
+    const transactions = charges.map(({ subscriptionId, paymentNumber, ...charge }) => {
+      const paymentId = chargeKey(subscriptionId, paymentNumber)
+      return {
+        // Its time, so that it stands where it belongs among the others, and digits that are its own.
+        id: `txn_${charge.chargedAtMs.toString(16).padStart(12, '0')}${sha256(paymentId).slice(0, 20)}`,
+        transactionType: 'payment' as const,
+        paymentId,
+        subscriptionId,
+        sourcePartyId: null,
+        sourceWalletId: null,
+        destinationPartyId: charge.partyId,
+        destinationWalletId: charge.walletId,
+        delegated: 0 as const,
+        amountCents: charge.amountCents,
+        currency: charge.currency,
+        description: (JSON.parse(charge.terms) as { description: string }).description,
+        createdAtMs: charge.chargedAtMs,
+      }
+    })
+    await db.insertInto('transactions').values(transactions).execute()
+  }
+}
+
+/** The chains there are reach as far as they do now. */
+async function sealActivityHeads(db: Kysely<unknown>): Promise<void> {
+  const keys = await sql<{ id: number; secret: string }>`select * from ${sql.table('rootKeys')} order by id`.execute(db)
+  const key = keys.rows.find(({ id }) => id === 1)
+  const last = sql`select max(${sql.ref('sequence')}) from ${sql.table('activity')} b where b.${sql.ref('partyId')} = a.${sql.ref('partyId')}`
+  const heads = await sql<ActivityHead>`
+    select ${sql.ref('partyId')}, ${sql.ref('sequence')}, ${sql.ref('hash')} from ${sql.table('activity')} a
+    where ${sql.ref('sequence')} = (${last})`.execute(db)
+  for (const { partyId, sequence, hash } of heads.rows) {
+    if (key === undefined) throw new Error('Bug: there is no root key.')
+    const seal = hmac(key.secret, sealedText({ partyId, sequence: Number(sequence), hash }))
+    await sql`insert into ${sql.table('activityHeads')} (${sql.ref('partyId')}, ${sql.ref('sequence')}, ${sql.ref('hash')}, ${sql.ref('seal')})
+      values (${partyId}, ${sequence}, ${hash}, ${seal})`.execute(db)
+  }
+}

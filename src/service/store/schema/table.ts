@@ -1,0 +1,108 @@
+import { type ColumnDefinitionBuilder, type CreateTableBuilder, type Kysely, sql } from 'kysely'
+
+/** A column as the database has it. `Value` is the type of what stands in it. */
+export interface Column<Value> {
+  readonly type: 'text' | 'integer' | 'bigint'
+  readonly isNullable: boolean
+  /** What the rows get that are older than the column. */
+  readonly fill?: string
+  /** Is never there: the type is all that is asked of it. */
+  readonly value?: Value
+}
+
+export const text: Column<string> = { type: 'text', isNullable: false }
+export const integer: Column<number> = { type: 'integer', isNullable: false }
+/** For amounts and instants, which outgrow 32 bits. */
+export const bigint: Column<number> = { type: 'bigint', isNullable: false }
+export const flag = integer as Column<0 | 1>
+
+export function nullable<Value>(column: Column<Value>): Column<Value | null> {
+  return { ...column, isNullable: true }
+}
+
+/** A column that is added to a table that has rows. */
+export function filled<Value>(column: Column<Value>, fill: string): Column<Value> {
+  return { ...column, fill }
+}
+
+/** What a migration does to a table besides adding columns. An index is written as its columns and named after them. */
+interface Constraints {
+  /** The primary key: `id` unless it is given. */
+  readonly $key?: readonly string[]
+  /** By name, which the error of a violation tells. */
+  readonly $checks?: Readonly<Record<string, string>>
+  readonly $indexes?: readonly string[]
+  readonly $uniqueIndexes?: readonly string[]
+  /** Indexes that columns alone do not describe, by name. */
+  readonly $namedIndexes?: Readonly<Record<string, string>>
+  readonly $dropped?: readonly string[]
+}
+
+/** The columns that a migration adds to a table, and the rest of what it does. */
+type Change = Constraints & { readonly [column: string]: Column<unknown> | Constraints[keyof Constraints] }
+
+/** What each migration made of a table, the first one created it. A published change is never edited: add another. */
+export type Table = Readonly<Record<string, Change>>
+
+export function table<const Changes extends Table>(changes: Changes): Changes {
+  return changes
+}
+
+/** A row of a table as all its migrations left it. */
+export type RowOf<Changes extends Table> = {
+  -readonly [Name in keyof Merged<Changes> as Name extends `$${string}` | Dropped<Changes[keyof Changes]>
+    ? never
+    : Name]: Merged<Changes>[Name] extends Column<infer Value> ? Value : never
+}
+
+type Merged<Changes extends Table> = Intersection<Changes[keyof Changes]>
+type Dropped<OneChange> = OneChange extends { readonly $dropped: readonly (infer Name)[] } ? Name : never
+type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never
+
+/** The columns that a change adds, in their order. */
+export function columnsOf(change: Change): [name: string, column: Column<unknown>][] {
+  return Object.entries(change).filter(([name]) => !name.startsWith('$')) as [string, Column<unknown>][]
+}
+
+/** Carries out what a migration does to a table; one statement a column, since SQLite takes no more. */
+export async function changeTable(db: Kysely<unknown>, name: string, change: Change, isNew: boolean): Promise<void> {
+  const { schema } = db
+  if (isNew) await createTable(db, name, change)
+  else {
+    for (const [column, definition] of columnsOf(change)) {
+      await schema.alterTable(name).addColumn(column, definition.type, constrained(definition)).execute()
+    }
+  }
+  for (const column of change.$dropped ?? []) await schema.alterTable(name).dropColumn(column).execute()
+  const index = (columns: string) =>
+    schema
+      .createIndex(`${name}_by_${columns.replaceAll(' ', '_')}`)
+      .on(name)
+      .columns(columns.split(' '))
+  for (const columns of change.$indexes ?? []) await index(columns).execute()
+  for (const columns of change.$uniqueIndexes ?? []) await index(columns).unique().execute()
+  for (const [suffix, of] of Object.entries(change.$namedIndexes ?? {})) {
+    await sql.raw(`create index "${name}_by_${suffix}" on "${name}" ${of}`).execute(db)
+  }
+}
+
+async function createTable(db: Kysely<unknown>, name: string, change: Change): Promise<void> {
+  let created: CreateTableBuilder<string, string> = db.schema.createTable(name)
+  for (const [column, definition] of columnsOf(change)) {
+    created = created.addColumn(column, definition.type, constrained(definition))
+  }
+  created = created.addPrimaryKeyConstraint(`${name}_key`, [...(change.$key ?? ['id'])])
+  for (const [check, condition] of Object.entries(change.$checks ?? {})) {
+    created = created.addCheckConstraint(`${name}_${check}`, sql.raw(condition))
+  }
+  await created.execute()
+}
+
+function constrained({ isNullable, fill }: Column<unknown>) {
+  return (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => {
+    if (isNullable) return column
+    return fill === undefined ? column.notNull() : column.notNull().defaultTo(fill)
+  }
+}

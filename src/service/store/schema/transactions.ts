@@ -1,0 +1,29 @@
+import { bigint, type Column, flag, nullable, type RowOf, table, text } from './table.ts'
+
+/** Money that arrived, as both sides see it. */
+export const transactions = table({
+  '0003_payments': {
+    id: text,
+    transactionType: text as Column<'payment' | 'transfer'>,
+    /** The payment, wire or deposit that moved it; of a subscription's charge its key. */
+    paymentId: text,
+    /** Null outside the service. */
+    sourcePartyId: nullable(text),
+    sourceWalletId: nullable(text),
+    destinationPartyId: nullable(text),
+    destinationWalletId: nullable(text),
+    currency: text as Column<'USD'>,
+    description: nullable(text),
+    delegated: flag,
+    amountCents: bigint,
+    createdAtMs: bigint,
+    $indexes: ['sourcePartyId id', 'destinationPartyId id'],
+    $uniqueIndexes: ['paymentId'],
+  },
+  '0016_subscription_transactions': {
+    /** Of a charge: the subscription, which a payer outside pays. */
+    subscriptionId: nullable(text),
+  },
+})
+
+export type TransactionRow = RowOf<typeof transactions>

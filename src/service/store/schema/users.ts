@@ -1,0 +1,18 @@
+import { bigint, type Column, nullable, type RowOf, table, text } from './table.ts'
+
+export const users = table({
+  '0001_first_schema': {
+    id: text,
+    partyId: text,
+    role: text as Column<'OWNER' | 'ADMIN' | 'MEMBER'>,
+    name: text,
+    email: text,
+    createdAtMs: bigint,
+  },
+  '0003_payments': {
+    /** When the user last proved a second factor, by the service's clock. */
+    mfaVerifiedAtMs: nullable(bigint),
+  },
+})
+
+export type UserRow = RowOf<typeof users>

@@ -1,0 +1,26 @@
+import { bigint, type Column, flag, integer, nullable, type RowOf, table, text } from './table.ts'
+
+export const wallets = table({
+  '0001_first_schema': {
+    id: text,
+    partyId: text,
+    displayName: nullable(text),
+    description: nullable(text),
+    status: text as Column<'active' | 'frozen' | 'closed'>,
+    walletType: text as Column<'standard' | 'vault'>,
+    tags: text,
+    currency: text as Column<'USD'>,
+    isDefault: flag,
+    /** Rises with each change; a change is a compare-and-set on it. */
+    version: integer,
+    /** What can be spent now. */
+    availableCents: bigint,
+    /** What authorizations hold. The wallet owns the sum of both. */
+    heldCents: bigint,
+    createdAtMs: bigint,
+    $checks: { available_not_negative: '"availableCents" >= 0', held_not_negative: '"heldCents" >= 0' },
+    $indexes: ['partyId id'],
+  },
+})
+
+export type WalletRow = RowOf<typeof wallets>
