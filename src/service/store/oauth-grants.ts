@@ -1,8 +1,10 @@
+import { type Kysely, sql } from 'kysely'
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { OAuthGrantRow } from './schema/oauth-grants.ts'
+import type { Tables } from './schema/tables.ts'
 
 /** A grant with what it needs to work: an agent that is deleted ends it. */
 export type GrantWithAgent = OAuthGrantRow & { agentStatus: AgentRow['status'] | null }
@@ -78,4 +80,12 @@ export async function liveGrants(
   if (clientId !== undefined) query = query.where('oauthGrants.clientId', '=', clientId)
   const rows = await query.orderBy('oauthGrants.id', 'desc').limit(mostGrants).execute()
   return rows.filter((row) => grantIsLive(row, realNowMs))
+}
+
+/** The grants to the application that a column of another table names: for the narrowing of that table. */
+export function grantsToClient(db: Kysely<Tables>, column: 'oauthRecords.uid') {
+  return db
+    .selectFrom('oauthGrants')
+    .select('oauthGrants.id')
+    .where('oauthGrants.clientId', '=', sql.ref<string>(column))
 }

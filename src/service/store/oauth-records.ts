@@ -1,4 +1,5 @@
 import type { Transaction } from './engine/store.ts'
+import { grantsToClient } from './oauth-grants.ts'
 import type { OAuthRecordRow } from './schema/oauth-records.ts'
 
 /** More than are made by one request, so that what has ended never piles up. */
@@ -73,9 +74,7 @@ export async function purgeUnusedClients(tx: Transaction, model: ClientModel, be
     .where('model', '=', model)
     .where('createdAtMs', '<', beforeMs)
     // A client that was connected is kept: its connection may be renewed.
-    .where(({ not, exists, selectFrom }) =>
-      not(exists(selectFrom('oauthGrants').select('id').whereRef('oauthGrants.clientId', '=', 'oauthRecords.uid'))),
-    )
+    .where(({ not, exists }) => not(exists(grantsToClient(tx.db, 'oauthRecords.uid'))))
     .orderBy('createdAtMs')
     .limit(purged)
     .execute()

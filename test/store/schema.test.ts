@@ -1,0 +1,73 @@
+import { type Kysely, sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { columnsOf, type Table } from '../../src/service/store/schema/table.ts'
+import { type Tables, tables } from '../../src/service/store/schema/tables.ts'
+import { databases } from '../support/databases.ts'
+
+type Columns = Record<string, string>
+
+/** What the declarations say that each column is, by table and name: the row types are made of the same. */
+function declared(): Columns {
+  const columns: Columns = {}
+  for (const [name, table] of Object.entries<Table>(tables)) {
+    for (const change of Object.values(table)) {
+      for (const [column, { type, isNullable }] of columnsOf(change)) {
+        columns[`${name}.${column}`] = isNullable ? `${type} or null` : type
+      }
+      for (const column of change.$dropped ?? []) delete columns[`${name}.${column}`]
+    }
+  }
+  return columns
+}
+
+interface Found {
+  table: string
+  column: string
+  type: string
+  required: number | boolean
+}
+
+const inSqlite = sql<Found>`
+  select t.name as "table", c.name as "column", lower(c.type) as type, c."notnull" as required
+  from sqlite_master t, pragma_table_info(t.name) c where t.type = 'table'`
+const inPostgres = sql<Found>`
+  select table_name as "table", column_name as "column", data_type as type, is_nullable = 'NO' as required
+  from information_schema.columns where table_schema = 'public'`
+
+async function found(db: Kysely<Tables>, dialect: 'sqlite' | 'postgres'): Promise<Columns> {
+  const { rows } = await (dialect === 'sqlite' ? inSqlite : inPostgres).execute(db)
+  const own = rows.filter(({ table }) => !/^(kysely|sqlite)_/.test(table))
+  return Object.fromEntries(
+    own.map(({ table, column, type, required }) => [`${table}.${column}`, required ? type : `${type} or null`]),
+  )
+}
+
+describe.each(databases)('the schema on $name', (database) => {
+  let opened: Awaited<ReturnType<typeof database.create>>
+  beforeEach(async () => {
+    opened = await database.create()
+  })
+  afterEach(() => opened.drop())
+
+  test('has the columns of the row types, and no others', async () => {
+    const columns = await opened.store.read(({ db }) => found(db, database.name))
+    expect(columns).toEqual(declared())
+  })
+})
+
+/** One line a table, as the migrations that are published made it. A line that differs says which table was broken. */
+test('published migrations make what they always made', () => {
+  const published = Object.entries<Table>(tables).map(([name, table]) => {
+    const changes = Object.entries(table).filter(([migration]) => migration <= '0018_enrolments')
+    return `${name}: ${JSON.stringify(Object.fromEntries(changes))}`
+  })
+  expect(published.map(shortened).join('\n')).toMatchSnapshot()
+})
+
+function shortened(line: string): string {
+  return line
+    .replaceAll(/\{"type":"(\w+)","isNullable":(\w+)(?:,"fill":"([^"]*)")?\}/g, (_, type, isNullable, fill) =>
+      [type, isNullable === 'true' ? '?' : '', fill === undefined ? '' : `=${fill}`].join(''),
+    )
+    .replaceAll('"', '')
+}

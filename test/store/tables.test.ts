@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { tables } from '../../src/service/store/schema/tables.ts'
+
+/** The order of the store's rooms, held by reading its files. Each rule proves on a bad sample that it can fail. */
+
+const folder = fileURLToPath(new URL('../../src/service/store/', import.meta.url))
+const files = new Map(
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => [path.replaceAll('\\', '/'), readFileSync(folder + path, 'utf8')]),
+)
+
+/** The file in which a table is declared and the one that queries it have the same name. */
+const homes = new Map(
+  Object.keys(tables).map((table) => {
+    const declaration = [...files].find(([path, text]) => path.startsWith('schema/') && declares(text, table))
+    return [table, declaration?.[0].replace('schema/', '') ?? 'no file']
+  }),
+)
+
+/** Whose columns another file may read beside its own table's, in one query: each of these is a join by an id. */
+const joined: Record<string, readonly string[]> = {
+  'access-tokens.ts': ['credentials', 'agents'],
+  'approvals.ts': ['payments', 'agents'],
+  'credentials.ts': ['agents'],
+  'customer-invitations.ts': ['parties', 'agents'],
+  'delegations.ts': ['parties', 'agents'],
+  'invitation-links.ts': ['parties'],
+  'oauth-grants.ts': ['agents'],
+  'wallet-agents.ts': ['agents'],
+  'wallets.ts': ['walletAgents'],
+}
+
+function declares(text: string, table: string): boolean {
+  return text.includes(`export const ${table} = table(`)
+}
+
+function foreignTables(path: string, text: string): string[] {
+  const named = [...text.matchAll(/\b(selectFrom|insertInto|inserting|updateTable|deleteFrom|\w+Join)\(\s*'(\w+)/g)]
+  return named.flatMap(([, verb = '', table = '']) => {
+    if (homes.get(table) === path) return []
+    if (verb.endsWith('Join') && joined[path]?.includes(table)) return []
+    return [`${path} names the table ${table}: ask for it in ${homes.get(table)}`]
+  })
+}
+
+const ddl = /\b(createTable|alterTable|dropTable|createIndex|dropIndex)\(|`\s*(create|alter|drop)\s/
+const rooms = ['engine', 'schema']
+
+function upward(path: string, text: string): string[] {
+  const [room = ''] = path.split('/')
+  const below = room === 'schema' ? /'\.\.\/(\w[\w-]*\.ts|engine\/[^']*)'/g : /'\.\.\/(\w[\w-]*\.ts)'/g
+  return rooms.includes(room) ? [...text.matchAll(below)].map(([, from]) => `${path} imports ${from}`) : []
+}
+
+describe('in the store', () => {
+  test('one file asks for a table', () => {
+    const queried = [...files].filter(([path]) => !path.startsWith('schema/'))
+    expect(queried.flatMap(([path, text]) => foreignTables(path, text))).toEqual([])
+    expect(foreignTables('wallets.ts', "db.selectFrom('agents')")).toEqual([
+      'wallets.ts names the table agents: ask for it in agents.ts',
+    ])
+  })
+
+  test('only the schema writes DDL', () => {
+    const writing = [...files].filter(([path, text]) => ddl.test(text) && !path.startsWith('schema/'))
+    expect(writing.map(([path]) => path)).toEqual([])
+    expect(ddl.test("db.schema.createTable('agents')")).toBe(true)
+    expect(ddl.test('sql`drop table agents`')).toBe(true)
+  })
+
+  test('the engine and the schema know no file of a table, and the schema no engine', () => {
+    expect([...files].flatMap(([path, text]) => upward(path, text))).toEqual([])
+    expect(upward('engine/open.ts', "import { a } from '../agents.ts'")).toEqual(['engine/open.ts imports agents.ts'])
+    expect(upward('schema/agents.ts', "import { a } from '../engine/page.ts'")).toHaveLength(1)
+  })
+})
