@@ -143,13 +143,10 @@ onEachDatabase('signing in', (database) => {
 
   test('is closed to strangers where they tried, and to nobody elsewhere', async () => {
     const [stranger, owner] = ['192.0.2.1', '2001:db8:0:0::/64']
-    // The hash that nobody has costs as much as a real one: once is enough of that.
-    for (const who of database.name === 'sqlite' ? [email, 'nobody@example.com'] : [email]) {
-      const tried = []
-      for (let count = 0; count < 11; count++)
-        tried.push(await send('/sign-in', { email: who, password: 'x' }, { from: stranger }))
-      expect(tried.map(({ status }) => status)).toEqual([...Array(10).fill(401), 429])
-    }
+    const tried = []
+    for (let count = 0; count < 11; count++)
+      tried.push(await send('/sign-in', { email, password: 'x' }, { from: stranger }))
+    expect(tried.map(({ status }) => status)).toEqual([...Array(10).fill(401), 429])
     expect((await send('/sign-in', { email, password }, { from: stranger })).status).toBe(429)
     expect((await send('/sign-in', { email, password }, { from: owner })).status).toBe(303)
     expect((await send('/sign-in', { email, password }, { from: stranger })).status).toBe(429)

@@ -20,7 +20,10 @@ export function onEachDatabase(name: string, tests: (database: TestDatabase) => 
 
 export interface TestDatabase {
   name: 'sqlite' | 'postgres'
-  /** A database of its own with the schema and nothing else. `drop` closes the store and removes the database. */
+  /**
+   * A database of its own with the schema and nothing else. `drop` closes the store; on PostgreSQL the database is then
+   * emptied for the next test of this worker, which costs a twentieth of another copy. So a test may have a world of its own.
+   */
   create(system?: System): Promise<{ store: Store; url: string; drop(): Promise<void> }>
   /** A database without a schema. Stores on it are to be closed before `drop`. */
   createEmpty(): Promise<EmptyDatabase>
