@@ -83,15 +83,9 @@ export function createClient(options: ClientOptions): Client {
     const idempotencyKey = operation.idempotency === 'required' ? keyFor(callOptions, system) : undefined
     let credential = ''
     const attempt = async (timeoutMs: number) => {
-      try {
-        credential = await options.credential()
-        if (!headerText.test(credential)) {
-          fail('unauthenticated', { detail: 'The credential holds characters that no key or token has.' })
-        }
-      } catch (error) {
-        if (error instanceof Failure) return { kind: 'unsent', failure: error } as const
-        throw error
-      }
+      const given = await credentialOf(options)
+      if (given instanceof Failure) return { kind: 'unsent', failure: given } as const
+      credential = given
       const headers: Record<string, string> = { Authorization: `Bearer ${credential}`, 'X-Instance-ID': instanceId }
       if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey
       if (body !== undefined) headers['Content-Type'] = 'application/json'
@@ -135,6 +129,18 @@ export function createClient(options: ClientOptions): Client {
       return operations
     },
   }
+}
+
+/** The credential, or why there is none to send. */
+async function credentialOf({ credential }: ClientOptions): Promise<string | Failure> {
+  try {
+    const text = await credential()
+    if (headerText.test(text)) return text
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+  return new Failure('unauthenticated', { detail: 'The credential holds characters that no key or token has.' })
 }
 
 /** A list that never ends is a fault of the service: 1000 pages are 100,000 records at the largest limit. */

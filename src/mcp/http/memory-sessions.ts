@@ -1,4 +1,4 @@
-import type { SessionMail, SessionRecord, SessionStore, StoredEvent } from './session-store.ts'
+import type { SessionBounds, SessionMail, SessionRecord, SessionStore, StoredEvent } from './session-store.ts'
 
 interface Kept {
   record: SessionRecord
@@ -11,26 +11,10 @@ interface Kept {
 export function createMemorySessions(): SessionStore {
   // In the order of their last use, the oldest first.
   const sessions = new Map<string, Kept>()
-  const of = (property: 'principalId' | 'partyId', value: string) =>
-    [...sessions.values()].filter(({ record }) => record[property] === value)
-  /** The session that was used the longest ago, of the party that would have the most with one more of `partyId`. */
-  const ofLargest = (partyId: string) => {
-    const counts = new Map([[partyId, 1]])
-    for (const { record } of sessions.values()) counts.set(record.partyId, (counts.get(record.partyId) ?? 0) + 1)
-    const [[largest] = []] = [...counts].sort(([, a], [, b]) => b - a)
-    return largest === undefined ? undefined : of('partyId', largest)[0]
-  }
   return {
     shared: false,
     create: async (session, bounds) => {
-      const ended: string[] = []
-      const end = (kept: Kept | undefined) => {
-        if (kept !== undefined && sessions.delete(kept.record.idHash)) ended.push(kept.record.idHash)
-      }
-      for (const kept of sessions.values()) if (kept.record.usedAtMs < bounds.usedSinceMs) end(kept)
-      if (sessions.size >= bounds.sessions) end(ofLargest(session.partyId))
-      const own = of('principalId', session.principalId)
-      if (own.length >= bounds.sessionsPerPrincipal) end(own[0])
+      const ended = makeRoom(sessions, session, bounds)
       sessions.set(session.idHash, { record: session, events: [], mail: [] })
       return ended
     },
@@ -83,4 +67,30 @@ export function createMemorySessions(): SessionStore {
       }
     },
   }
+}
+
+/** Ends the sessions that are over or too many with one more; answers the hashes of their ids. */
+function makeRoom(
+  sessions: Map<string, Kept>,
+  { partyId, principalId }: SessionRecord,
+  bounds: SessionBounds,
+): string[] {
+  const ended: string[] = []
+  const end = (record: SessionRecord | undefined) => {
+    if (record !== undefined && sessions.delete(record.idHash)) ended.push(record.idHash)
+  }
+  const records = () => [...sessions.values()].map(({ record }) => record)
+  for (const record of records()) if (record.usedAtMs < bounds.usedSinceMs) end(record)
+  if (sessions.size >= bounds.sessions) end(oldestOfLargest(records(), partyId))
+  const own = records().filter((record) => record.principalId === principalId)
+  if (own.length >= bounds.sessionsPerPrincipal) end(own[0])
+  return ended
+}
+
+/** The session that was used the longest ago, of the party that would have the most with one more of `partyId`. */
+function oldestOfLargest(records: readonly SessionRecord[], partyId: string): SessionRecord | undefined {
+  const counts = new Map([[partyId, 1]])
+  for (const record of records) counts.set(record.partyId, (counts.get(record.partyId) ?? 0) + 1)
+  const [[largest] = []] = [...counts].sort(([, a], [, b]) => b - a)
+  return records.find((record) => record.partyId === largest)
 }
