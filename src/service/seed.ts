@@ -84,7 +84,8 @@ const customerFundsCents = 100_000
  * and one connected customer with USD 1,000.00 that granted the agent everything that can be granted.
  */
 async function createWorld(tx: Transaction, system: System): Promise<CredentialRow[]> {
-  const { nowMs: createdAtMs } = await readTimes(tx)
+  const { nowMs } = await readTimes(tx)
+  const createdAtMs = nowMs
   const id = (prefix: string) => newId(prefix, system, createdAtMs)
   const [partyId, customerPartyId, agentId, userId] = [id('pty'), id('pty'), id('agt'), id('usr')]
   const owner = { name: 'Sandbox Owner', email: 'owner@sandbox.example' }
@@ -115,9 +116,9 @@ async function createWorld(tx: Transaction, system: System): Promise<CredentialR
     customerFundsCents,
   )
   await createUser(tx, { ...owner, id: userId, partyId, role: 'OWNER', createdAtMs })
-  const agent = { name: 'Sandbox shopper', description: 'Buys things with single-purchase cards.', handle: null }
-  const active = { status: 'ACTIVE', createdBy: userId, createdAtMs } as const
-  await createAgent(tx, { ...agent, ...active, id: agentId, partyId }, wallet.id, delegable)
+  const agent = { name: 'Sandbox shopper', description: 'Buys things with single-purchase cards.' }
+  const made = { ...agent, id: agentId, partyId, createdBy: userId }
+  await createAgent({ tx, system, nowMs }, made, wallet.id, delegable)
   await createDelegation(tx, {
     id: id('dlg'),
     customerPartyId,

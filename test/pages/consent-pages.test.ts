@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { newId } from '../../src/core/system.ts'
 import { createConnections } from '../../src/service/oauth/connections.ts'
 import { consentHeaders } from '../../src/service/pages/frame/oauth-headers.ts'
 import { createAgent } from '../../src/service/store/agents.ts'
@@ -278,15 +277,8 @@ describe('what an application says of itself', () => {
     await store.transaction(async (tx) => {
       const nowMs = system.now()
       const wallet = await defaultWallet(tx, site.owner.partyId)
-      const agent = {
-        name: '<b>\u202eA',
-        description: '"><i>',
-        handle: null,
-        status: 'ACTIVE',
-        createdBy: null,
-      } as const
-      const row = { ...agent, id: newId('agt', system, nowMs), partyId: site.owner.partyId, createdAtMs: nowMs }
-      await createAgent(tx, row, wallet?.id ?? '', [])
+      const agent = { name: '<b>\u202eA', description: '"><i>', createdBy: null, partyId: site.owner.partyId }
+      await createAgent({ tx, system, nowMs }, agent, wallet?.id ?? '', [])
     })
     const { text } = await pageFor()
     expect(text).toContain('<bdi>&lt;b&gt;\ufffdA</bdi>')

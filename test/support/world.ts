@@ -218,10 +218,10 @@ export async function addAgent(
   walletId: string,
   holds: readonly string[],
 ) {
-  const createdAtMs = system.now()
-  const agentId = newId('agt', system, createdAtMs)
-  const agent = { name: 'Another agent', description: null, handle: null, createdBy: null, status: 'ACTIVE' } as const
-  await store.transaction((tx) => createAgent(tx, { ...agent, id: agentId, partyId, createdAtMs }, walletId, holds))
+  const agent = { name: 'Another agent', createdBy: null, partyId }
+  const { id: agentId } = await store.transaction((tx) => {
+    return createAgent({ tx, system, nowMs: system.now() }, agent, walletId, holds)
+  })
   return { agentId, agentKey: await addKey({ store, system }, { partyId, agentId, scopes: null }) }
 }
 

@@ -7,7 +7,6 @@ import type { ChangeContext, SettledContext } from '../request/due.ts'
 import { activeAgents, createAgent } from '../store/agents.ts'
 import { insertGrant, liveGrants, updateGrant } from '../store/oauth-grants.ts'
 import { findRecord, saveRecord } from '../store/oauth-records.ts'
-import type { AgentRow } from '../store/schema/agents.ts'
 import type { UserRow } from '../store/schema/users.ts'
 import { defaultWallet } from '../store/wallets.ts'
 import { lifetimes } from '../tokens/lifetimes.ts'
@@ -139,24 +138,13 @@ async function chosenAgent(context: ChangeContext, user: UserRow, choice: AgentC
 }
 
 async function newAgent(
-  { tx, system, nowMs }: ChangeContext,
-  user: UserRow,
+  context: ChangeContext,
+  { id: createdBy, partyId }: UserRow,
   { name, description }: { name: string; description: string | null },
 ): Promise<string> {
-  const wallet = await defaultWallet(tx, user.partyId)
+  const wallet = await defaultWallet(context.tx, partyId)
   if (wallet === undefined) return fail('conflict', { detail: 'The account has no default wallet for a new agent.' })
-  const agent = {
-    id: newId('agt', system, nowMs),
-    partyId: user.partyId,
-    name,
-    description,
-    handle: null,
-    status: 'ACTIVE' satisfies AgentRow['status'],
-    createdBy: user.id,
-    createdAtMs: nowMs,
-  } as const
-  await createAgent(tx, agent, wallet.id, delegable)
-  return agent.id
+  return (await createAgent(context, { partyId, name, description, createdBy }, wallet.id, delegable)).id
 }
 
 /** One grant for each application and agent: connecting again extends it, and revoking it ends all there is. */

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { Agent, AgentLimits, agents } from '../../../tools/agents.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { delegable } from '../../core/permissions.ts'
-import { newId, timestamp } from '../../core/system.ts'
+import { timestamp } from '../../core/system.ts'
 import { given, has, requireMayGive } from '../request/authority.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
@@ -28,7 +28,7 @@ export const agentHandlers = {
   },
 
   createAgent: async (input, context) => {
-    const { tx, actor, partyId, nowMs, system } = context
+    const { tx, actor, partyId } = context
     const { walletId, slug = null } = input
     const wallet = await (walletId === undefined ? defaultWallet(tx, partyId) : findWallet(tx, partyId, walletId))
     if (wallet === undefined) {
@@ -38,8 +38,7 @@ export const agentHandlers = {
         source,
       })
     }
-    const row: AgentRow = {
-      id: newId('agt', system, nowMs),
+    const agent = {
       partyId,
       name: input.name,
       description: input.description ?? null,
@@ -47,17 +46,11 @@ export const agentHandlers = {
       slug,
       handle: slug === null ? null : await freeHandle(context, slug, null),
       limits: limitsColumn(input.limits ?? null),
-      status: 'ACTIVE',
       createdBy: actor.userId,
-      updatedBy: null,
-      createdAtMs: nowMs,
-      updatedAtMs: null,
-      lastActiveAtMs: null,
     }
     // The agent holds on its wallet what its creator has: the rest is given by whoever attaches it with more.
     const holdings = delegable.filter((permission) => given.holdings([permission]).every((one) => has(actor, one)))
-    await createAgent(tx, row, wallet.id, holdings)
-    return agentView(row)
+    return agentView(await createAgent(context, agent, wallet.id, holdings))
   },
 
   getAgent: async ({ agentId }, context) => agentView(await loadAgent(context, agentId)),

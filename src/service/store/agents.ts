@@ -1,4 +1,4 @@
-import type { New } from './engine/insert.ts'
+import { newId, type System } from '../../core/system.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -63,23 +63,35 @@ export async function activeAgents(tx: Transaction, partyId: string): Promise<Ag
   return rows.sort((a, b) => (b.lastActiveAtMs ?? 0) - (a.lastActiveAtMs ?? 0))
 }
 
-export type NewAgent = New<AgentRow, 'tags' | 'slug' | 'limits' | 'updatedBy' | 'updatedAtMs' | 'lastActiveAtMs'>
+/** What is told of a new agent; all else is as every agent begins. */
+type NewAgent = Pick<AgentRow, 'partyId' | 'name' | 'createdBy'> & Partial<AgentRow>
 
-const newAgent = { slug: null, limits: null, updatedBy: null, updatedAtMs: null, lastActiveAtMs: null } as const
-
-/** An agent that pays from a wallet of its party's, on which it holds the permissions. */
+/** Makes an agent that pays from a wallet of its party's, on which it holds the permissions. */
 export async function createAgent(
-  tx: Transaction,
+  { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
   agent: NewAgent,
   walletId: string,
   permissions: readonly string[],
-): Promise<void> {
-  await tx.db
-    .insertInto('agents')
-    .values({ ...newAgent, tags: '{}', ...agent })
-    .execute()
-  await attachAgent(tx, { walletId, agentId: agent.id, isDefault: 1, attachedAtMs: agent.createdAtMs }, permissions)
+): Promise<AgentRow> {
+  const id = agent.id ?? newId('agt', system, nowMs)
+  const row: AgentRow = { ...fresh, createdAtMs: nowMs, ...agent, id }
+  await tx.db.insertInto('agents').values(row).execute()
+  const attached = { walletId, agentId: row.id, isDefault: 1, attachedAtMs: row.createdAtMs } as const
+  await attachAgent(tx, attached, permissions)
+  return row
 }
+
+const fresh = {
+  description: null,
+  tags: '{}',
+  slug: null,
+  handle: null,
+  limits: null,
+  status: 'ACTIVE',
+  updatedBy: null,
+  updatedAtMs: null,
+  lastActiveAtMs: null,
+} as const
 
 /** Notes that a credential of the agent was used; a later use that is already noted stays. */
 export async function noteAgentUse(tx: Transaction, id: string, usedAtMs: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { fail } from '../../../core/errors.ts'
-import { newId, type System, sha256 } from '../../../core/system.ts'
+import { newId, sha256 } from '../../../core/system.ts'
+import type { ChangeContext } from '../../request/due.ts'
 import { applyToInvitation, type Recipient } from '../../rules/customer-invitations.ts'
 import {
   cancelConnectedInvitations,
@@ -11,13 +12,6 @@ import type { Transaction } from '../../store/engine/store.ts'
 import { createParty, partyOfRecipient } from '../../store/parties.ts'
 import { rootKeys } from '../../store/root-keys.ts'
 import type { PartyRow } from '../../store/schema/parties.ts'
-
-/** What deciding about an invitation needs. */
-interface Grounds {
-  tx: Transaction
-  system: System
-  nowMs: number
-}
 
 /**
  * The token in the address of a new invitation's page. It is derived, not stored: the database has its hash, and the key
@@ -48,7 +42,7 @@ export async function invitationUrls(tx: Transaction, publicUrl: () => string) {
  * @throws 409 `conflict` when the invitation is not pending.
  */
 export async function acceptInvitation(
-  { tx, system, nowMs }: Grounds,
+  { tx, system, nowMs }: ChangeContext,
   before: InvitationRecord,
   customer: PartyRow,
 ): Promise<InvitationRecord> {
@@ -60,7 +54,10 @@ export async function acceptInvitation(
 }
 
 /** The invited party declines. @throws 409 `conflict` when the invitation is not pending. */
-export async function declineInvitation({ tx, nowMs }: Grounds, before: InvitationRecord): Promise<InvitationRecord> {
+export async function declineInvitation(
+  { tx, nowMs }: ChangeContext,
+  before: InvitationRecord,
+): Promise<InvitationRecord> {
   return changeInvitation(tx, before, 'decline', nowMs)
 }
 
@@ -69,7 +66,10 @@ export async function declineInvitation({ tx, nowMs }: Grounds, before: Invitati
  * so whoever holds the invitation is taken for the person at that address.
  * @throws 409 `conflict` when the invitation is not pending: nobody joins by it; or is to the party that sent it.
  */
-export async function invitedParty({ tx, system, nowMs }: Grounds, invitation: InvitationRecord): Promise<PartyRow> {
+export async function invitedParty(
+  { tx, system, nowMs }: ChangeContext,
+  invitation: InvitationRecord,
+): Promise<PartyRow> {
   applyToInvitation(invitation, 'accept', nowMs)
   const recipient = recipientOf(invitation)
   // Two that accept at once for one address are one party; so are they with a payment claimed there.
@@ -81,7 +81,7 @@ export async function invitedParty({ tx, system, nowMs }: Grounds, invitation: I
 
 /** Becomes a person or business of the sandbox's, with an empty wallet. */
 export async function joinAsTestCustomer(
-  { tx, system, nowMs }: Grounds,
+  { tx, system, nowMs }: ChangeContext,
   id: string,
   partyType: PartyRow['partyType'],
 ): Promise<{ handle: string; email: string }> {
@@ -94,7 +94,7 @@ export async function joinAsTestCustomer(
   return { handle, email }
 }
 
-async function join({ tx, system, nowMs }: Grounds, recipient: Recipient): Promise<PartyRow> {
+async function join({ tx, system, nowMs }: ChangeContext, recipient: Recipient): Promise<PartyRow> {
   const { type, value } = recipient
   if (type === 'party_id') throw new Error(`Bug: the invited party ${value} is gone.`)
   const contact = { email: type === 'email' ? value : null, phone: type === 'phone' ? value : null }
