@@ -32,68 +32,80 @@ const code = (path: string) => /\.(ts|js|mjs|mts)$/.test(path)
 const without = (pattern: RegExp) => (text: string) =>
   [...bare(text).matchAll(new RegExp(pattern, 'g'))].map(([found]) => `has ${found}`)
 
-/** Which group a file of the product belongs to: the first pattern that matches. */
-const groups = [
-  ['core', /^src\/core\//],
-  ['cli', /^src\/cli\.ts$/],
-  ['openapi', /^src\/openapi\//],
-  ['config', /^src\/config\//],
-  ['tools', /^tools\//],
-  ['client', /^src\/client\//],
-  ['auth', /^src\/auth\//],
-  ['mcp', /^src\/mcp\//],
-  ['rules', /^src\/service\/rules\//],
-  ['service', /^src\/service\//],
-  ['simulate', /^src\/simulate\//],
-  ['commands', /^src\/commands\//],
-] as const
+/** The service's rooms: each stands on those before it. */
+const serviceFloors = floors(
+  ['src/core/', 'src/config/', 'tools/', 'src/openapi/'],
+  [
+    'src/service/rules/',
+    'src/service/store/schema/',
+    'src/service/store/engine/',
+    'src/service/store/',
+    'src/service/tokens/',
+    'src/service/request/',
+    'src/service/operations/',
+    'src/service/oauth/',
+    'src/service/pages/frame/',
+    'src/service/pages/',
+    'src/service/',
+  ],
+)
 
-type Group = (typeof groups)[number][0]
-
-/** What a group may import besides itself. */
-const mayImport: Record<Group, readonly Group[]> = {
-  core: [],
-  config: ['core'],
-  tools: ['core'],
-  openapi: ['core', 'config', 'tools'],
-  client: ['core', 'config', 'tools'],
-  auth: ['core', 'config', 'client'],
-  mcp: ['core', 'config', 'tools', 'client', 'auth'],
-  rules: ['core', 'tools'],
-  service: ['core', 'config', 'tools', 'openapi', 'rules'],
-  simulate: ['core', 'config', 'tools', 'client'],
-  commands: ['core', 'config', 'tools', 'openapi', 'client', 'auth', 'mcp', 'service', 'simulate'],
-  cli: groups.map(([group]) => group),
+/** The MCP server's rooms, with those that each may import of the others. */
+const mcpRooms = {
+  'server.ts': ['tools/', 'people/', 'resources/', 'prompts.ts', 'instructions.ts', 'answers/', 'dependencies.ts'],
+  'http/': ['resources/'],
+  'stdio.ts': ['lines.ts'],
+  'tools/': ['people/', 'resources/', 'answers/', 'dependencies.ts'],
+  'people/': ['resources/', 'answers/', 'dependencies.ts'],
+  'resources/': ['prompts.ts', 'answers/', 'dependencies.ts'],
+  'prompts.ts': ['answers/', 'dependencies.ts'],
+  'instructions.ts': ['dependencies.ts'],
+  'answers/': [],
+  'dependencies.ts': [],
+  'lines.ts': [],
+  'ui/': [],
 }
 
-/** What a room of the MCP server may import of the others: arrows run down this table only. */
-const mcpRooms: Readonly<Record<string, readonly string[]>> = {
-  server: ['tools', 'people', 'resources', 'prompts', 'instructions', 'answers', 'dependencies'],
-  http: ['resources'],
-  stdio: ['lines'],
-  tools: ['people', 'resources', 'answers', 'dependencies'],
-  people: ['resources', 'answers', 'dependencies'],
-  resources: ['prompts', 'answers', 'dependencies'],
-  prompts: ['answers', 'dependencies'],
-  instructions: ['dependencies'],
-  answers: [],
-  dependencies: [],
-  lines: [],
-  ui: [],
+/** The rooms of the product, and the rooms that each may import besides itself. A file is in the innermost room around it. */
+const rooms: Readonly<Record<string, readonly string[]>> = {
+  'src/core/': [],
+  'src/config/': ['src/core/'],
+  'tools/': ['src/core/'],
+  'src/openapi/': ['src/core/', 'src/config/', 'tools/'],
+  'src/client/': ['src/core/', 'src/config/', 'tools/'],
+  'src/auth/': ['src/core/', 'src/config/', 'src/client/'],
+  'src/simulate/': ['src/core/', 'src/config/', 'tools/', 'src/client/'],
+  ...inMcp(['src/core/', 'src/config/', 'tools/', 'src/client/', 'src/auth/']),
+  ...serviceFloors,
+  'src/commands/': [
+    ...['src/core/', 'src/config/', 'tools/', 'src/openapi/', 'src/client/', 'src/auth/', 'src/simulate/'],
+    ...Object.keys(inMcp([])),
+    ...Object.keys(serviceFloors),
+  ],
+  'src/': ['src/commands/'],
 }
 
-const mcpRoomOf = (path: string) => /^src\/mcp\/([\w-]+)/.exec(path)?.[1]
+function inMcp(under: readonly string[]): Record<string, readonly string[]> {
+  const entries = Object.entries(mcpRooms)
+  return Object.fromEntries(
+    entries.map(([room, below]) => [`src/mcp/${room}`, [...under, ...below.map((other) => `src/mcp/${other}`)]]),
+  )
+}
+
+function floors(under: readonly string[], upwards: readonly string[]): Record<string, readonly string[]> {
+  return Object.fromEntries(upwards.map((floor, at) => [floor, [...under, ...upwards.slice(0, at)]]))
+}
 
 const rules: readonly Rule[] = [
   {
-    name: 'imports go one way: core, tools, then client, openapi, mcp and service, then commands and cli',
+    name: 'imports run down: each room imports itself and the rooms below it',
     covers: product,
     faults: (text, path) =>
       importsOf(text, path)
         .filter(({ file }) => file !== undefined && !allowed(path, file))
         .map(({ file }) => `imports ${file}`),
     bad: { path: 'src/mcp/server.ts', text: "import { app } from '../service/app.ts'" },
-    good: { path: 'src/cli.ts', text: "import { app } from './service/app.ts'" },
+    good: { path: 'src/cli.ts', text: "import { main } from './commands/main.ts'" },
   },
   {
     name: 'a rule of the service imports errors, types and permissions only',
@@ -139,19 +151,6 @@ const rules: readonly Rule[] = [
       text: "import { findParty } from '../../store/parties.ts'",
     },
     good: { path: 'src/service/pages/connect/link.ts', text: "import { findParty } from '../../store/parties.ts'" },
-  },
-  {
-    name: 'a room of the MCP server imports the rooms below it only',
-    covers: (path) => path.startsWith('src/mcp/') && path.endsWith('.ts'),
-    faults: (text, path) => {
-      const room = mcpRoomOf(path) ?? ''
-      const below = [room, ...(mcpRooms[room] ?? [])]
-      return importsOf(text, path)
-        .filter(({ file }) => file?.startsWith('src/mcp/') && !below.includes(mcpRoomOf(file) ?? ''))
-        .map(({ file }) => `imports ${file}`)
-    },
-    bad: { path: 'src/mcp/people/card.ts', text: "import { callTool } from '../tools/call.ts'" },
-    good: { path: 'src/mcp/tools/call.ts', text: "import { decide } from '../people/decide.ts'" },
   },
   {
     name: 'only the store imports a database',
@@ -244,6 +243,13 @@ const rules: readonly Rule[] = [
     good: { path: 'test/pages/claim.test.ts', text: 'await expect.poll(() => page.getByRole(one).textContent())' },
   },
   {
+    name: 'a comment is a whole sentence: it does not begin with Of or Those',
+    covers: code,
+    faults: (text) => [...text.matchAll(/(?:\/\*\*?|\/\/) *((?:Of|Those)\b.*)/g)].map(([, words]) => `says ${words}`),
+    bad: { path: 'src/cli.ts', text: `/** ${'Of'} a form, by what it is for. */` },
+    good: { path: 'src/cli.ts', text: '/** The form, by what it is for. */' },
+  },
+  {
     name: 'nothing is left to be done later',
     covers: (path) => path !== 'package-lock.json',
     faults: (text) =>
@@ -290,6 +296,22 @@ test('each file of tools/ has the file of operations/ that carries it out, and n
   expect(nouns('src/service/operations').toSorted()).toEqual(described.toSorted())
 })
 
+describe('no files import each other in a circle', () => {
+  it('holds', () => {
+    expect(circles(new Map([...files].filter(([path]) => product(path))))).toEqual([])
+  })
+
+  it('can fail', () => {
+    const tree = new Map([
+      ['src/a.ts', "import { b } from './b.ts'\nimport type { d } from './d.ts'"],
+      ['src/b.ts', "import { c } from './c.ts'"],
+      ['src/c.ts', "import type { A } from './a.ts'"],
+      ['src/d.ts', "import { zod } from 'zod'"],
+    ])
+    expect(circles(tree)).toEqual([['src/a.ts', 'src/b.ts', 'src/c.ts']])
+  })
+})
+
 describe('every file is used', () => {
   it('holds', () => {
     expect(unused(files, entries())).toEqual([])
@@ -310,14 +332,40 @@ describe('every file is used', () => {
 
 function allowed(from: string, to: string): boolean {
   if (!product(to)) return to === 'package.json'
-  const [importer, imported] = [groupOf(from), groupOf(to)]
-  return importer === imported || mayImport[importer].includes(imported)
+  const [room, other] = [roomOf(from), roomOf(to)]
+  return room === other || rooms[room]?.includes(other) === true
 }
 
-function groupOf(path: string): Group {
-  const found = groups.find(([, pattern]) => pattern.test(path))
-  if (found === undefined) throw new Error(`${path} belongs to no group: add its folder to the table of groups`)
-  return found[0]
+function roomOf(path: string): string {
+  const around = Object.keys(rooms).filter((room) => path.startsWith(room))
+  const innermost = around.sort((one, other) => other.length - one.length)[0]
+  if (innermost === undefined) throw new Error(`${path} is in no room: add its folder to the table of rooms`)
+  return innermost
+}
+
+/** The files that import each other in a circle, a list for each circle: the strongly connected components (Tarjan). */
+function circles(tree: ReadonlyMap<string, string>): string[][] {
+  const found: string[][] = []
+  const met = new Map<string, { index: number; lowest: number }>()
+  const open: string[] = []
+  const visit = (path: string, text: string) => {
+    const mark = { index: met.size, lowest: met.size }
+    met.set(path, mark)
+    open.push(path)
+    for (const { file } of importsOf(text, path)) {
+      const next = file === undefined ? undefined : tree.get(file)
+      if (file === undefined || next === undefined) continue
+      const other = met.get(file) ?? visit(file, next)
+      if (open.includes(file)) mark.lowest = Math.min(mark.lowest, other.lowest)
+    }
+    if (mark.lowest === mark.index) {
+      const circle = open.splice(open.indexOf(path))
+      if (circle.length > 1) found.push(circle.sort())
+    }
+    return mark
+  }
+  for (const [path, text] of tree) if (!met.has(path)) visit(path, text)
+  return found
 }
 
 interface Import {
