@@ -20,7 +20,9 @@ export interface ListenOptions {
   corsPaths?: (path: string) => boolean
   /** Such as `https://inspector.example`. */
   allowedOrigins?: readonly string[]
-  /** Addresses and ranges of the proxies in front, such as `10.0.0.0/8`: their X-Forwarded-For tells who the client is. */
+  /**
+   * Addresses and ranges of the proxies in front, such as `10.0.0.0/8`: their X-Forwarded-For tells who the client is.
+   */
   trustedProxies?: readonly string[]
   /** How long `close` waits for answers that are under way. */
   closeWithinMs?: number
@@ -138,7 +140,7 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, allowedOrigins = [
     }
     const origin = headers.get('origin')
     if (origin === null || origin === publicAddress?.origin) return undefined
-    // Of the public address only its own scheme is: a page that came over plain HTTP may be anybody's.
+    // The public address counts with its own scheme only: a page that came over plain HTTP may be anybody's.
     if (isOwn && URL.parse(origin)?.host === host) return undefined
     if (corsPaths?.(new URL(url).pathname) === true && isAllowedOrigin(origin, allowedOrigins)) return undefined
     return 'The Origin header names another site than this server. Requests of its pages are not served.'

@@ -21,7 +21,7 @@ type Schema = {
 
 const environments: Environment[] = ['sandbox', 'production']
 const operations = Object.values<OperationDefinition>(catalogue)
-/** Those of the sandbox: in production they take the same (test/surface/derived.test.ts). */
+/** The tools of the sandbox; in production they take the same (test/surface/derived.test.ts). */
 const tools = toolList({ cardDetails: 'reveal', environment: 'sandbox' }).map((tool) => ({
   title: tool.name,
   tool,

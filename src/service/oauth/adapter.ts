@@ -85,7 +85,10 @@ function recordAdapter(dependencies: Dependencies, model: string): Adapter {
   }
 }
 
-/** Of two who use a code or a refresh token at once, one may be a thief: what came of it ends (RFC 9700 section 4.14). */
+/**
+ * Where two use a code or a refresh token at once, one may be a thief: everything that came of it ends (RFC 9700
+ * section 4.14).
+ */
 async function consumeOnce(dependencies: Dependencies, key: Pick<OAuthRecordRow, 'model' | 'idHash'>): Promise<void> {
   const first = await change(dependencies, async ({ tx, nowMs, realNowMs }) => {
     const grantId = (await findRecord(tx, key))?.grantId
@@ -100,7 +103,9 @@ function actsOf(ended: OAuthGrantRow | undefined): Act[] {
   return ended === undefined ? [] : [actOfGrant(ended, { operation: 'end_connection' })]
 }
 
-/** Grants have a table of their own, which also says which agent they act as. Their row is made when a person consents. */
+/**
+ * Grants have a table of their own, which also says which agent they act as. Their row is made when a person consents.
+ */
 function grantAdapter(dependencies: Dependencies): Adapter {
   const never = async () => {
     throw new Error('Bug: grants are found by their ids only.')

@@ -6,11 +6,11 @@ import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
 
 /** What bounds what an agent spends of its own party's money, as a person who chooses it is to know. */
 export interface AgentSpending {
-  /** Of the agent alone. */
+  /** The agent's own limits. */
   limits: Limits
-  /** Of all who spend for its party together. */
+  /** The limits of all who spend for its party together. */
   accountLimits: Limits
-  /** Of the wallet that it pays from, in cents; null: it has none. */
+  /** The available balance of the wallet that it pays from, in cents; null: it has none. */
   availableCents: number | null
 }
 
@@ -19,7 +19,7 @@ export async function spendingOf(tx: Transaction, agent: AgentRow): Promise<Agen
   return spending(tx, agent.partyId, agent.limits, wallet?.availableCents)
 }
 
-/** Of an agent that a person would create now. */
+/** What an agent could spend that a person creates now. */
 export async function newAgentSpending(tx: Transaction, partyId: string): Promise<AgentSpending> {
   const wallet = await defaultWallet(tx, partyId)
   return spending(tx, partyId, null, wallet?.availableCents)

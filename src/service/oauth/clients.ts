@@ -6,7 +6,7 @@ import { type AddressBound, limitByAddress } from './limit-by-address.ts'
 /** What strangers may in a minute, in one process. */
 const bounds = {
   mayRegister: { each: 60, all: 1200, seconds: 60 },
-  /** Of a client's metadata document. */
+  /** How often clients' metadata documents may be fetched. */
   mayFetch: { each: 60, all: 1200, seconds: 60 },
   /** Guessing a code of a device, one among 20 to the power of 8, is to be hopeless while any lives (RFC 8628, 5.1). */
   mayEnterCode: { each: 60, all: 3000, seconds: 60 },

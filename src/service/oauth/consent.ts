@@ -14,7 +14,7 @@ import { type AgentSpending, newAgentSpending, spendingOf } from './agent-spendi
 
 /** What an application asks for. */
 export interface ConsentRequest {
-  /** Of the interaction: one decision is made in it. */
+  /** The id of the interaction, in which one decision is made. */
   uid: string
   client: {
     id: string
@@ -40,7 +40,7 @@ export interface ConsentView {
     lastActiveAtMs: number | null
     spending: AgentSpending
   }[]
-  /** Of an agent that is created now. */
+  /** The name of an agent that is created now. */
   newAgentSpending: AgentSpending
   /** The agent that this application acts as already. */
   currentAgentId: string | null

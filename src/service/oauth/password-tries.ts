@@ -21,9 +21,14 @@ export interface SignInPlace {
   browser: string | undefined
 }
 
-/** Wrong passwords of an account at one place within the time, after which even the right one is not looked at there. */
+/**
+ * Wrong passwords of an account at one place within the time, after which even the right one is not looked at there.
+ */
 const mostHere = 10
-/** Of an account at all places where nobody signed in before: many machines guess no faster than one with patience. */
+/**
+ * How many wrong passwords an account takes from all places where nobody signed in before: many machines guess no
+ * faster than one with patience.
+ */
 const mostAnywhere = 500
 const countedForMs = 15 * 60 * 1000
 /** Passwords looked at in a minute, in one process: each costs much time and memory. */

@@ -28,7 +28,7 @@ import { createPasswordTries, type SignInPlace } from './password-tries.ts'
 /** A user who is signed in, and the text that forms of this session carry. */
 export interface SignedIn {
   user: UserRow
-  /** Of a form, by what it is for: another site cannot know it. */
+  /** The token of a form, by what the form is for: another site cannot know it. */
   formToken(purpose: string): string
 }
 

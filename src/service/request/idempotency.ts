@@ -78,7 +78,7 @@ export async function recordUnresolved(tx: Transaction, mine: Claim): Promise<vo
   await putIdempotencyRecord(tx, { ...rowOf(mine), state: 'unresolved', status: null, body: null, finishedAtMs: null })
 }
 
-/** Of the key the hash is kept: what its answer is sealed with cannot be read off the database. */
+/** Only the key's hash is kept: what its answer is sealed with cannot be read off the database. */
 function rowOf({ partyId, key, fingerprint }: Claim) {
   return { partyId, key: sha256(key), fingerprint }
 }

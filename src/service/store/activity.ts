@@ -31,7 +31,7 @@ export interface ActivityScope {
   agentId: string | null
   instanceId: string | null
   resourceId: string | null
-  /** Of an agent that asks: it sees no other's. */
+  /** The agent that asks: it sees no other agent's activity. */
   ownAgentId: string | null
 }
 
@@ -56,7 +56,9 @@ export async function listActivity(
   return pageOf(rows, page.limit, (row) => row.id)
 }
 
-/** Whether the JSON array holds the id. Not `like`, for which `_` is any character, and on SQLite `a` and `A` are one. */
+/**
+ * Whether the JSON array holds the id. Not `like`, for which `_` is any character, and on SQLite `a` and `A` are one.
+ */
 function names(resourceId: string) {
   const ids = sql.ref('activity.resourceIds')
   return sql<SqlBool>`replace(${ids}, ${JSON.stringify(resourceId)}, '') <> ${ids}`

@@ -54,7 +54,7 @@ export async function revokeDelegations(
     .execute()
 }
 
-/** Those of the recipients that are or were customers in the scope, to whom their name is no secret. */
+/** The recipients that are or were customers in the scope: their names are no secret there. */
 export async function customersAmong(
   tx: Transaction,
   scope: { partyId: string; agentId: string | null },

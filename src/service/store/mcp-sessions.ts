@@ -15,7 +15,7 @@ export interface McpSessionBounds {
 export interface McpEventBounds {
   perStream: number
   perSession: number
-  /** Of all messages of a session. */
+  /** The length of all messages of a session together. */
   characters: number
 }
 
@@ -57,7 +57,8 @@ export function createMcpSessions(store: Store) {
         if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
         await insertEvent(tx, event)
         if (sequence > bounds.perStream) await forget(tx, idHash, streamId, sequence - bounds.perStream)
-        // As many of the smallest as a session may have are not too much, so only a new stream or a large message can be.
+        // As many of the smallest as a session may have are not too much, so only a new stream or a large message can
+        // be.
         const small = bounds.characters / bounds.perSession
         if (sequence === 1 || message.length > small) await forgetSurplus(tx, idHash, bounds)
       }),
@@ -66,7 +67,9 @@ export function createMcpSessions(store: Store) {
       store.transaction((tx) => forget(tx, idHash, streamId, upToSequence)),
     readEvents: (idHash: string, streamId: string, after: number): Promise<McpEventRow[]> =>
       store.read(async (tx) => (await eventsAfter(tx, { idHash, streamId, after })).rows),
-    /** Leaves a message for the processes that serve the session, once for an id; drops it where too many are unread. */
+    /**
+     * Leaves a message for the processes that serve the session, once for an id; drops it where too many are unread.
+     */
     deliver: (mail: McpMailRow, limit: number) =>
       store.transaction(async (tx) => {
         const { idHash } = mail
@@ -79,7 +82,9 @@ export function createMcpSessions(store: Store) {
           .onConflict((of) => of.column('id').doNothing())
           .execute()
       }),
-    /** The messages for that addressee, which are removed, and those for everybody, which stay until they are too old. */
+    /**
+     * The messages for that addressee, which are removed, and those for everybody, which stay until they are too old.
+     */
     takeMail: (idHash: string, addressee: string): Promise<McpMailRow[]> =>
       store.transaction(async (tx) => {
         const { rows } = await mailFor(tx, { idHash, addressee })

@@ -33,7 +33,7 @@ export async function findRecord(
 
 /** Marks a code or token as used; false when it was before, so that of two who use it at once one is told. */
 export async function consumeRecord(tx: Transaction, key: RecordKey, atSeconds: number): Promise<boolean> {
-  // Of two processes the second sees what the first wrote.
+  // Where two processes ask at once, the second sees what the first wrote.
   await tx.lock(`oauth ${key.model} ${key.idHash}`)
   const row = await findRecord(tx, key)
   if (row === undefined) return false

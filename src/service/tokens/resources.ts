@@ -8,7 +8,7 @@ export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchan
 /** RFC 8628 section 3.4. */
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** Those of applications that people sign in to. */
+/** The grants of applications that people sign in to. */
 export const signInGrants: readonly string[] = ['authorization_code', 'refresh_token', deviceGrant]
 
 /** The names of this service as a resource server (RFC 8707): the API, and its MCP endpoint. */

@@ -27,7 +27,7 @@ export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   if (known.some(signs(knownAtMs)) && known.every(isKept(knownAtMs))) return known.map(parsed)
   const made = await newKey()
   return store.transaction(async (tx) => {
-    // Of two processes that find that it is time, one makes the key.
+    // Where two processes find that it is time, one makes the key.
     await tx.lock('signing keys')
     const nowMs = await realNow(tx)
     const rows = await signingKeys(tx)

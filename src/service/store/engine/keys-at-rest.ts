@@ -9,7 +9,7 @@ import type { Store, Transaction } from './store.ts'
 export async function wrapKeys(store: Store): Promise<boolean> {
   if ((await store.read(outdated)).length === 0) return false
   await store.transaction(async (tx) => {
-    // Of two processes that start at once, one finds it done.
+    // Where two processes start at once, the second finds it done.
     await tx.lock('keys at rest')
     for (const { table, name, key, row } of await outdated(tx)) {
       const wrapped = await tx.wrapping.wrap(await tx.wrapping.open(row.key))

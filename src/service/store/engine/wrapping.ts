@@ -20,7 +20,7 @@ export class Wrapping {
   readonly #system: Pick<System, 'randomBytes'>
   /** The key that a secret makes with a salt, by both. */
   readonly #keys = new Map<string, Promise<string>>()
-  /** Of the newest that was met: one database has one salt, so that each secret is worked on once. */
+  /** The salt that was met last: one database has one salt, so that each secret is worked on once. */
   #salt: string | undefined
 
   constructor(secrets: readonly string[] | undefined, system: Pick<System, 'randomBytes'>) {

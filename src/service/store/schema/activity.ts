@@ -40,7 +40,7 @@ export const activityHeads = table({
     hash: text,
     /** A root key's signature of the rest. */
     seal: text,
-    /** Of the last row, which is also how many there are. */
+    /** The number of the last row, which is also how many there are. */
     sequence: bigint,
     $key: ['partyId'],
   },

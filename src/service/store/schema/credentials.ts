@@ -5,7 +5,7 @@ export const credentials = table({
     id: text,
     kind: text as Column<'api_key' | 'agent_key' | 'user_token'>,
     partyId: text,
-    /** Of an agent key. */
+    /** The agent of an agent key. */
     agentId: nullable(text),
     name: nullable(text),
     /** SHA-256 of the whole credential, hexadecimal; the secret itself is not stored. */
@@ -23,7 +23,7 @@ export const credentials = table({
     $uniqueIndexes: ['secretHash'],
   },
   '0004_credentials': {
-    /** Of a user's token. */
+    /** The user of a user's token. */
     userId: nullable(text),
     /** JSON object of texts. */
     tags: filled(text, '{}'),

@@ -5,7 +5,7 @@ export const mcpSessions = table({
   '0009_mcp_sessions': {
     /** SHA-256 of the session's id, hexadecimal; the id itself is not stored. */
     idHash: text,
-    /** Of the grant or key that it is bound to. */
+    /** The grant or key that the session is bound to. */
     principalId: text,
     /** JSON of what a process needs to go on with it. */
     state: text,

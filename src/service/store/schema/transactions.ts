@@ -21,7 +21,7 @@ export const transactions = table({
     $uniqueIndexes: ['paymentId'],
   },
   '0016_subscription_transactions': {
-    /** Of a charge: the subscription, which a payer outside pays. */
+    /** The subscription of a charge, which a payer outside pays. */
     subscriptionId: nullable(text),
   },
 })
