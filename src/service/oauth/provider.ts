@@ -57,21 +57,15 @@ export async function createProvider(
   return provider
 }
 
+/** What the configuration is made from, the service's address being known. */
+type ConfigurationDependencies = Omit<ProviderDependencies, 'publicUrl'> & { publicUrl: string }
+
 function configuration(
-  {
-    store,
-    system,
-    publicUrl,
-    clientLimits,
-    devicePages,
-    fetch,
-    clientMetadata,
-    log,
-  }: Omit<ProviderDependencies, 'publicUrl'> & { publicUrl: string },
+  dependencies: ConfigurationDependencies,
   keys: readonly SigningKey[],
   cookieKeys: string[],
 ): Configuration {
-  const [api] = audiences(publicUrl)
+  const { store, system, publicUrl, clientLimits, devicePages, fetch, log } = dependencies
   return {
     adapter: createAdapter({ store, system }, clientLimits),
     jwks: { keys: [...keys] },
@@ -129,39 +123,44 @@ function configuration(
           ? devicePages.failed({ code: error, description: error_description })
           : devicePages.unreachable({ address: unread.address, reason: unread.message })
     },
-    features: {
-      devInteractions: { enabled: false },
-      rpInitiatedLogout: { enabled: false },
-      userinfo: { enabled: false },
-      dPoP: { enabled: false },
-      pushedAuthorizationRequests: { enabled: false },
-      revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
-      introspection: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
-      registration: { enabled: true, idFactory: () => clientLimits.newId(), issueRegistrationAccessToken: false },
-      clientIdMetadataDocument: {
-        enabled: clientMetadata !== 'off',
-        ack: 'draft-02',
-      },
-      deviceFlow: { enabled: true, ...deviceFlow(devicePages) },
-      resourceIndicators: {
-        enabled: true,
-        defaultResource: (_ctx, _client, oneOf) => (oneOf === undefined ? api : (oneOf[0] ?? api)),
-        useGrantedResource: () => true,
-        getResourceServerInfo: (_ctx, resource) => {
-          const audience = audienceOf(publicUrl, resource)
-          if (audience === undefined)
-            throw new errors.InvalidTarget(`resource must be ${audiences(publicUrl).join(' or ')}`)
-          return {
-            scope: scopesSupported.join(' '),
-            audience,
-            accessTokenTTL: lifetimes.accessToken,
-            accessTokenFormat: 'jwt',
-            jwt: { sign: { alg: signingAlgorithm } },
-          }
-        },
+    features: features(dependencies),
+  }
+}
+
+function features({ publicUrl, clientLimits, clientMetadata, devicePages }: ConfigurationDependencies) {
+  const [api] = audiences(publicUrl)
+  return {
+    devInteractions: { enabled: false },
+    rpInitiatedLogout: { enabled: false },
+    userinfo: { enabled: false },
+    dPoP: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+    introspection: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+    registration: { enabled: true, idFactory: () => clientLimits.newId(), issueRegistrationAccessToken: false },
+    clientIdMetadataDocument: {
+      enabled: clientMetadata !== 'off',
+      ack: 'draft-02',
+    },
+    deviceFlow: { enabled: true, ...deviceFlow(devicePages) },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: (_ctx, _client, oneOf) => (oneOf === undefined ? api : (oneOf[0] ?? api)),
+      useGrantedResource: () => true,
+      getResourceServerInfo: (_ctx, resource) => {
+        const audience = audienceOf(publicUrl, resource)
+        if (audience === undefined)
+          throw new errors.InvalidTarget(`resource must be ${audiences(publicUrl).join(' or ')}`)
+        return {
+          scope: scopesSupported.join(' '),
+          audience,
+          accessTokenTTL: lifetimes.accessToken,
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: signingAlgorithm } },
+        }
       },
     },
-  }
+  } satisfies Configuration['features']
 }
 
 const cookieRules = { httpOnly: true, sameSite: 'lax' } as const

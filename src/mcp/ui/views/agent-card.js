@@ -1,7 +1,7 @@
 import { hide, tell } from './actions.js'
 import { createAmount } from './amount.js'
 import { byId, make, money, replace, timeIn, write, writeFacts } from './elements.js'
-import { createFrame } from './frame.js'
+import { Frame } from './frame.js'
 import { purchaseLine, purchaseState } from './words.js'
 
 /** @typedef {import('./words.js').Purchase} Purchase */
@@ -16,7 +16,7 @@ const authorize = byId('authorize', HTMLButtonElement)
 /** @type {Card | undefined} */
 let card
 
-const frame = createFrame({ type: 'agentCard', idOf: ({ id }) => id, atOnce, read, render, news, pauseMs })
+const frame = new Frame({ type: 'agentCard', idOf: ({ id }) => id, atOnce, read, render, news, pauseMs })
 frame.start()
 
 authorize.addEventListener('click', pay)

@@ -1,7 +1,7 @@
 import { hide } from './actions.js'
 import { Refusal } from './answers.js'
 import { byId, make, money, replace, timeIn, write, writeFacts } from './elements.js'
-import { createFrame } from './frame.js'
+import { Frame } from './frame.js'
 
 /** @typedef {{ limitType: string, limitAmount: number, actualAmount: number, currency: string }} Reason */
 /**
@@ -32,7 +32,7 @@ let approval
 /** @type {{ approvalId: string, payee: string, note: string | null } | undefined} */
 let known
 
-const frame = createFrame({ type: 'approval', idOf: ({ id }) => id, atOnce, read, render, news, pauseMs })
+const frame = new Frame({ type: 'approval', idOf: ({ id }) => id, atOnce, read, render, news, pauseMs })
 frame.start()
 
 approve.addEventListener('click', () => decide(approve, 'Approving…', 'approve_approval', {}))

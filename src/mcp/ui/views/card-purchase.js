@@ -1,7 +1,7 @@
 import { hide, tell } from './actions.js'
 import { createAmount } from './amount.js'
 import { byId, make, money, replace, timeIn, write, writeFacts } from './elements.js'
-import { createFrame } from './frame.js'
+import { Frame } from './frame.js'
 import { purchaseState, releases } from './words.js'
 
 /** @typedef {import('./words.js').Purchase} Purchase */
@@ -31,7 +31,7 @@ let knownRefunds = { purchaseId: '', cents: 0, list: [] }
 /** @type {Story | undefined} */
 let story
 
-const frame = createFrame({ type: 'cardTransaction', idOf, atOnce, read, render, news, pauseMs })
+const frame = new Frame({ type: 'cardTransaction', idOf, atOnce, read, render, news, pauseMs })
 frame.start()
 
 buttons.capture.addEventListener('click', () => move(buttons.capture, 'Capturing…', 'simulate_card_capture'))

@@ -25,112 +25,128 @@ const liveWords = {
 /**
  * What the views share: it shows what tools answered, reads it anew after each change, and keeps it live.
  * @template Shown
- * @param {View<Shown>} view
  */
-export function createFrame(view) {
+export class Frame {
+  /** @type {View<Shown>} */
+  #view
   /** @type {Record<string, any>} */
-  let input = {}
+  #input = {}
   /** @type {string | undefined} */
-  let id
+  #id
   /** @type {Shown | undefined} */
-  let shown
-  let looks = 0
+  #shown
+  #looks = 0
 
-  const host = connectHost({
+  host = connectHost({
     onInput: (given) => {
-      input = given
+      this.#input = given
     },
     onResult: (result) => {
-      take(result).catch(explain)
+      this.#take(result).catch((error) => this.#explain(error))
     },
-    onCancelled: (reason) => explain(new Refusal(`The call was cancelled: ${reason}.`)),
-    onEnd: () => live.end(),
+    onCancelled: (reason) => this.#explain(new Refusal(`The call was cancelled: ${reason}.`)),
+    onEnd: () => this.#live.end(),
   })
-  const actions = createActions(host, () => {
-    if (shown !== undefined) view.render(shown)
-    live.start()
+  #actions = createActions(this.host, () => {
+    if (this.#shown !== undefined) this.#view.render(this.#shown)
+    this.#live.start()
   })
-  const live = keepLive({
-    look: async () => !actions.busy() && (await look()),
-    pauseMs: () => (shown === undefined || !host.mayCall() ? undefined : view.pauseMs(shown)),
+  #live = keepLive({
+    look: async () => !this.busy() && (await this.#look()),
+    pauseMs: () => (this.#shown === undefined || !this.mayAct() ? undefined : this.#view.pauseMs(this.#shown)),
     onState: (state) => {
-      byId('foot', HTMLElement).hidden = shown === undefined || !host.mayCall()
+      byId('foot', HTMLElement).hidden = this.#shown === undefined || !this.mayAct()
       write('live', liveWords[state])
     },
   })
 
+  /** @param {View<Shown>} view */
+  constructor(view) {
+    this.#view = view
+    const refresh = byId('refresh', HTMLButtonElement)
+    refresh.addEventListener('click', () =>
+      this.#actions.press(refresh, 'Refreshing…', async () => {
+        if (!(await this.#look())) write('news', 'This is how it stands.')
+      }),
+    )
+  }
+
+  start() {
+    this.host.connect().catch((error) => this.#explain(error))
+  }
+
+  /** The party that the view's call acted for, as an argument. */
+  party() {
+    return { customerPartyId: this.#input.customerPartyId }
+  }
+
+  /** Whether the buttons have an effect: not where the host carries no calls. */
+  mayAct() {
+    return this.host.mayCall()
+  }
+
+  /** Whether they may rehearse what a merchant does. */
+  maySimulate() {
+    return this.mayAct() && document.documentElement.dataset.environment === 'sandbox'
+  }
+
+  busy() {
+    return this.#actions.busy()
+  }
+
+  /**
+   * Lets a button call a tool. What it brought about, or that it could not, is read anew.
+   * @param {HTMLButtonElement} button
+   * @param {string} doing
+   * @param {string} name
+   * @param {Record<string, unknown>} arguments_
+   * @param {() => void} [onDone] called before it is shown
+   */
+  act(button, doing, name, arguments_, onDone) {
+    return this.#actions.press(button, doing, async () => {
+      const [result] = await Promise.allSettled([this.#actions.change(name, arguments_)])
+      if (result.status === 'fulfilled') onDone?.()
+      const changed = await this.#look()
+      if (result.status === 'fulfilled') return
+      // Only the answer was lost: what is shown now says that it happened.
+      if (changed && result.reason instanceof Refusal && !result.reason.certain) return
+      throw result.reason
+    })
+  }
+
   /** @param {import('./answers.js').ToolResult} result */
-  async function take(result) {
+  async #take(result) {
     const data = dataOf(result)
-    if (data?.type !== view.type) return
-    id = view.idOf(data)
-    const first = view.atOnce(data)
-    if (first !== undefined && (shown === undefined || !host.mayCall())) show(first)
-    if (host.mayCall()) await look()
-    live.start()
+    if (data?.type !== this.#view.type) return
+    this.#id = this.#view.idOf(data)
+    const first = this.#view.atOnce(data)
+    if (first !== undefined && (this.#shown === undefined || !this.mayAct())) this.#show(first)
+    if (this.mayAct()) await this.#look()
+    this.#live.start()
   }
 
   /** Reads it anew. An answer that a later look has overtaken is dropped. */
-  async function look() {
-    if (id === undefined) return false
-    const at = ++looks
-    const read = await view.read(id)
-    return at === looks && show(read)
+  async #look() {
+    if (this.#id === undefined) return false
+    const at = ++this.#looks
+    const read = await this.#view.read(this.#id)
+    return at === this.#looks && this.#show(read)
   }
 
   /** @param {Shown} after */
-  function show(after) {
-    const before = shown
-    shown = after
-    view.render(after)
-    const news = before === undefined ? '' : view.news(before, after)
+  #show(after) {
+    const before = this.#shown
+    this.#shown = after
+    this.#view.render(after)
+    const news = before === undefined ? '' : this.#view.news(before, after)
     if (news !== '') write('news', news)
     return news !== ''
   }
 
   /** @param {unknown} error */
-  function explain(error) {
+  #explain(error) {
     if (!(error instanceof Refusal)) throw error
-    if (shown === undefined) write('title', 'Nothing to show')
+    if (this.#shown === undefined) write('title', 'Nothing to show')
     tell(`${error.message} ${error.advice}`.trim())
-  }
-
-  const refresh = byId('refresh', HTMLButtonElement)
-  refresh.addEventListener('click', () =>
-    actions.press(refresh, 'Refreshing…', async () => {
-      if (!(await look())) write('news', 'This is how it stands.')
-    }),
-  )
-
-  return {
-    host,
-    /** The party that the view's call acted for, as an argument. */
-    party: () => ({ customerPartyId: input.customerPartyId }),
-    /** Whether the buttons have an effect: not where the host carries no calls. */
-    mayAct: () => host.mayCall(),
-    /** Whether they may rehearse what a merchant does. */
-    maySimulate: () => host.mayCall() && document.documentElement.dataset.environment === 'sandbox',
-    busy: actions.busy,
-    /**
-     * Lets a button call a tool. What it brought about, or that it could not, is read anew.
-     * @param {HTMLButtonElement} button
-     * @param {string} doing
-     * @param {string} name
-     * @param {Record<string, unknown>} arguments_
-     * @param {() => void} [onDone] called before it is shown
-     */
-    act: (button, doing, name, arguments_, onDone) =>
-      actions.press(button, doing, async () => {
-        const [result] = await Promise.allSettled([actions.change(name, arguments_)])
-        if (result.status === 'fulfilled') onDone?.()
-        const changed = await look()
-        if (result.status === 'fulfilled') return
-        // Only the answer was lost: what is shown now says that it happened.
-        if (changed && result.reason instanceof Refusal && !result.reason.certain) return
-        throw result.reason
-      }),
-    start: () => {
-      host.connect().catch(explain)
-    },
   }
 }

@@ -22,36 +22,13 @@ const longestMs = 10 * 60_000
  * @param {Listener} listener
  */
 export function connectHost(listener) {
-  /** @type {Map<number, (answer: { result?: any, error?: { code?: number, message?: string } }) => void>} */
-  const waiting = new Map()
-  let sent = 0
   /** @type {HostContext} */
   let context = {}
   let mayCall = false
 
   // The host's origin is not told, and may be none; what is sent is what the host itself handed over.
   const send = (/** @type {object} */ message) => parent.postMessage({ jsonrpc: '2.0', ...message }, '*')
-
-  /**
-   * @param {string} method
-   * @param {object} params
-   * @returns {Promise<any>}
-   */
-  const request = (method, params) =>
-    new Promise((resolve, reject) => {
-      const id = ++sent
-      const settle = (/** @type {() => void} */ how) => {
-        clearTimeout(timer)
-        waiting.delete(id)
-        how()
-      }
-      const late = () => reject(new Refusal('The host did not answer.', { certain: false, advice: again }))
-      const timer = setTimeout(() => settle(late), longestMs)
-      waiting.set(id, ({ result, error }) =>
-        settle(() => (error === undefined ? resolve(result) : reject(failed(error)))),
-      )
-      send({ id, method, params })
-    })
+  const { request, answer } = createRequests(send)
 
   const heard = /** @type {Record<string, (params: any) => void>} */ ({
     'ui/notifications/tool-input': (params) => listener.onInput(params.arguments ?? {}),
@@ -64,7 +41,7 @@ export function connectHost(listener) {
   addEventListener('message', ({ source, data }) => {
     if (source !== parent || parent === window || data?.jsonrpc !== '2.0') return
     const { id, method, params = {} } = data
-    if (method === undefined) waiting.get(id)?.(data)
+    if (method === undefined) answer(id, data)
     else if (id === undefined) heard[method]?.(params)
     else if (asked[method] === undefined) send({ id, error: { code: -32601, message: `The view has no ${method}.` } })
     else {
@@ -83,9 +60,9 @@ export function connectHost(listener) {
     /** Resolves once the host knows that the view is there: now it sends what is to be shown. */
     async connect() {
       const appInfo = { name: 'payments-mcp', version: '1' }
-      const answer = await request('ui/initialize', { appInfo, appCapabilities: {}, protocolVersion: version })
-      mayCall = answer.hostCapabilities?.serverTools !== undefined
-      take(answer.hostContext ?? {})
+      const initialized = await request('ui/initialize', { appInfo, appCapabilities: {}, protocolVersion: version })
+      mayCall = initialized.hostCapabilities?.serverTools !== undefined
+      take(initialized.hostContext ?? {})
       send({ method: 'ui/notifications/initialized', params: {} })
       tellSize(send)
     },
@@ -101,6 +78,43 @@ export function connectHost(listener) {
      */
     call: async (name, input) =>
       dataOf(await request('tools/call', { name, arguments: JSON.parse(JSON.stringify(input)) })),
+  }
+}
+
+/**
+ * Requests to the host, and the answers that they wait for.
+ * @param {(message: object) => void} send
+ */
+function createRequests(send) {
+  /** @type {Map<number, (answer: { result?: any, error?: { code?: number, message?: string } }) => void>} */
+  const waiting = new Map()
+  let sent = 0
+  return {
+    /**
+     * @param {string} method
+     * @param {object} params
+     * @returns {Promise<any>}
+     */
+    request: (method, params) =>
+      new Promise((resolve, reject) => {
+        const id = ++sent
+        const settle = (/** @type {() => void} */ how) => {
+          clearTimeout(timer)
+          waiting.delete(id)
+          how()
+        }
+        const late = () => reject(new Refusal('The host did not answer.', { certain: false, advice: again }))
+        const timer = setTimeout(() => settle(late), longestMs)
+        waiting.set(id, ({ result, error }) =>
+          settle(() => (error === undefined ? resolve(result) : reject(failed(error)))),
+        )
+        send({ id, method, params })
+      }),
+    /**
+     * @param {number} id
+     * @param {{ result?: any, error?: { code?: number, message?: string } }} data
+     */
+    answer: (id, data) => waiting.get(id)?.(data),
   }
 }
 
