@@ -15,12 +15,14 @@ import {
   toOne,
 } from './schemas.ts'
 
+export const agentCardStatuses = ['active', 'frozen', 'used', 'expired'] as const
+
 /** A single-purchase card that an agent requested for one merchant (docs/service.md#agent-card). Amounts in cents. */
 export const AgentCard = resource(
   'agentCard',
   Id('pcd'),
   {
-    status: z.enum(['active', 'used', 'expired']),
+    status: z.enum(agentCardStatuses),
     merchant: z.object({ name: z.string() }),
     maximumAmount: Cents,
     currency: Currency,
@@ -48,6 +50,23 @@ export const AgentCardDetailsPage = resource('agentCardDetailsPage', Id('pcd'), 
 
 const cardParams = z.strictObject({ cardId: Id('pcd') })
 const forCustomer = z.strictObject({ customerPartyId: CustomerPartyId })
+
+const switched = {
+  method: 'POST',
+  params: cardParams,
+  attributes: forCustomer,
+  bodyOptional: true,
+  output: AgentCard,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'cards.issue',
+  idempotency: 'required',
+  instanceId: 'agents',
+  effect: 'write',
+  toolsets: ['payments'],
+  errors: ['not_found'],
+  extension: true,
+} as const
 
 export const agentCards = {
   issueAgentCard: defineOperation({
@@ -78,7 +97,7 @@ export const agentCards = {
   getAgentCard: defineOperation({
     name: 'get_agent_card',
     title: 'Read a card',
-    description: 'Reads a card: active (usable), used or expired. Never shows its number.',
+    description: 'Reads a card: active (usable), frozen, used or expired. Never shows its number.',
     method: 'GET',
     path: '/agent-cards/{cardId}',
     params: cardParams,
@@ -156,5 +175,22 @@ export const agentCards = {
     errors: ['not_found'],
     extension: true,
     example: { attributes: { url: 'http://127.0.0.1:4010/cards/Xk3v0pQm7sJ1cY8nRw2eTz5bUa9hLd4gVf6iKo0_-xM' } },
+  }),
+
+  freezeAgentCard: defineOperation({
+    ...switched,
+    name: 'freeze_agent_card',
+    title: 'Freeze a card',
+    description: 'Stops an active card from making its purchase until unfreeze_agent_card. Its expiry goes on.',
+    path: '/agent-cards/{cardId}/freeze',
+    example: { attributes: { status: 'frozen' } },
+  }),
+
+  unfreezeAgentCard: defineOperation({
+    ...switched,
+    name: 'unfreeze_agent_card',
+    title: 'Unfreeze a card',
+    description: 'Lets a frozen card make its purchase again, until it expires.',
+    path: '/agent-cards/{cardId}/unfreeze',
   }),
 } as const

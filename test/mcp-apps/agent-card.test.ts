@@ -82,6 +82,21 @@ test('an authorization that is not resolved at first is one purchase', async () 
   expect((await world.get(`/card-transactions?${query}`)).json.data).toHaveLength(1)
 })
 
+test('while it is frozen it pays nothing, and the view follows when it is unfrozen', async () => {
+  const { structuredContent } = await host.use('issue_agent_card', issue)
+  const card = `/agent-cards/${structuredContent?.data.id}`
+  await button('Authorize $50.00').waitFor()
+  await world.send('POST', `${card}/freeze`)
+  await host.page.clock.fastForward(5000)
+  await news().getByText('The card is frozen.').waitFor()
+  await host.view.getByText('Frozen', { exact: true }).waitFor()
+  await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
+  await world.send('POST', `${card}/unfreeze`)
+  await host.page.clock.fastForward(15_000)
+  await news().getByText('The card is active.').waitFor()
+  await button('Authorize $50.00').waitFor()
+})
+
 test('it follows its purchase, and says when it has expired', async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
   const cardId = structuredContent?.data.id ?? ''

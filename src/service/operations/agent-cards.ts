@@ -5,8 +5,8 @@ import { monthAndYear, newId, newSecret, sha256, timestamp } from '../../core/sy
 import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, cardScope, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import { cardStatus } from '../rules/agent-cards.ts'
-import { findAgentCard, insertAgentCard, listAgentCards } from '../store/agent-cards.ts'
+import { type CardSwitch, cardStatus, switched } from '../rules/agent-cards.ts'
+import { findAgentCard, insertAgentCard, listAgentCards, saveAgentCardFreeze } from '../store/agent-cards.ts'
 import { findAgentOfAnyParty } from '../store/agents.ts'
 import { insertCardPage } from '../store/card-pages.ts'
 import { findParty } from '../store/parties.ts'
@@ -42,6 +42,7 @@ export const agentCardHandlers = {
       currency: input.currency,
       expiresAtMs: nowMs + input.expiresInMinutes * 60_000,
       usedAtMs: null,
+      frozenAtMs: null,
       version: 1,
       createdAtMs: nowMs,
       updatedAtMs: nowMs,
@@ -86,7 +87,18 @@ export const agentCardHandlers = {
       attributes: { url: `${publicUrl()}/cards/${token}`, expiresAt: timestamp(expiresAtMs) },
     }
   },
+
+  freezeAgentCard: ({ cardId }, context) => switchCard(context, cardId, 'freeze'),
+
+  unfreezeAgentCard: ({ cardId }, context) => switchCard(context, cardId, 'unfreeze'),
 } satisfies HandlersOf<typeof agentCards>
+
+async function switchCard(context: Context, cardId: string, event: CardSwitch) {
+  const { tx, nowMs } = context
+  const before = await loadCard(context, cardId)
+  const after = switched(before, event, nowMs)
+  return cardView(await saveAgentCardFreeze(tx, before, { ...after, updatedAtMs: nowMs }), nowMs)
+}
 
 /** What pays with the card. */
 export function cardDetails({ expiresAtMs }: AgentCardRow): CardDetails {

@@ -10,7 +10,7 @@ import { newId, timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, cardScope, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import { declineReason } from '../rules/agent-cards.ts'
+import { declineReason, requireNotFrozen } from '../rules/agent-cards.ts'
 import { capture, holdLifetimeMs, refund, release } from '../rules/card-purchases.ts'
 import { authorized, captured, type Posting, refunded, released } from '../rules/ledger.ts'
 import { markAgentCardUsed } from '../store/agent-cards.ts'
@@ -44,6 +44,7 @@ export const cardTransactionHandlers = {
   simulateCardAuthorization: async (input, context) => {
     const { tx, actor, instanceId, nowMs, system, attempt } = context
     const card = await loadCard(context, input.cardId)
+    requireNotFrozen(card, nowMs)
     if (input.merchant.name === unresolvedMerchant && attempt === 'first') {
       const detail =
         'The simulation was accepted but is not resolved yet. Repeat the request with the same Idempotency-Key.'

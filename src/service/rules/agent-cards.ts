@@ -1,4 +1,7 @@
+import type { agentCardStatuses } from '../../../tools/agent-cards.ts'
 import type { DeclineCode } from '../../../tools/card-transactions.ts'
+import { fail } from '../../core/errors.ts'
+import { next, type Transitions } from './transitions.ts'
 
 /** What decides whether a single-purchase card can be used; cents, instants in ms (docs/service.md#agent-card). */
 export interface SingleUseCard {
@@ -6,13 +9,45 @@ export interface SingleUseCard {
   expiresAtMs: number
   /** When its one purchase was approved. */
   usedAtMs: number | null
+  /** Since when it is frozen; null while it is not. */
+  frozenAtMs: number | null
 }
 
-export type CardStatus = 'active' | 'used' | 'expired'
+export type CardStatus = (typeof agentCardStatuses)[number]
+export type CardSwitch = 'freeze' | 'unfreeze'
+
+/** What leads from one status to another besides use and time; what it does not list is refused. */
+const cardTransitions = {
+  active: { freeze: 'frozen' },
+  frozen: { unfreeze: 'active' },
+  used: {},
+  expired: {},
+} as const satisfies Transitions<CardStatus, CardSwitch>
+
+const onlyFrom = {
+  freeze: 'Only an active card can be frozen',
+  unfreeze: 'Only a frozen card can be unfrozen',
+} as const satisfies Record<CardSwitch, string>
 
 export function cardStatus(card: SingleUseCard, nowMs: number): CardStatus {
   if (card.usedAtMs !== null) return 'used'
-  return nowMs >= card.expiresAtMs ? 'expired' : 'active'
+  // Expiry goes on while a card is frozen, so it comes first (docs/service.md#frozen-cards).
+  if (nowMs >= card.expiresAtMs) return 'expired'
+  return card.frozenAtMs === null ? 'active' : 'frozen'
+}
+
+/** Freezes or unfreezes a card (docs/service.md#frozen-cards). @throws 409 where its status does not allow it. */
+export function switched<C extends SingleUseCard>(card: C, event: CardSwitch, nowMs: number): C {
+  const status = cardStatus(card, nowMs)
+  const after = next<CardStatus, CardSwitch>(cardTransitions, status, event)
+  if (after === undefined) fail('conflict', { detail: `${onlyFrom[event]}; this one is ${status}.` })
+  return { ...card, frozenAtMs: after === 'frozen' ? nowMs : null }
+}
+
+/** A frozen card is no reason to decline: nothing is tried on it, and its state can be changed. @throws 409. */
+export function requireNotFrozen(card: SingleUseCard, nowMs: number): void {
+  if (cardStatus(card, nowMs) !== 'frozen') return
+  fail('conflict', { detail: 'The card is frozen. Unfreeze it, then authorize again with a new idempotency key.' })
 }
 
 interface Attempt {

@@ -73,6 +73,19 @@ const markUsed = prepared((db, card: { id: string; version: number; nowMs: numbe
     .where('version', '=', card.version),
 )
 
+/** Writes whether the card is frozen. */
+export async function saveAgentCardFreeze(
+  tx: Transaction,
+  { id, version }: AgentCardRow,
+  after: AgentCardRow,
+): Promise<AgentCardRow> {
+  const { frozenAtMs, updatedAtMs } = after
+  const change = { frozenAtMs, updatedAtMs, version: version + 1 }
+  const update = tx.db.updateTable('agentCards').set(change).where('id', '=', id).where('version', '=', version)
+  mustChangeOne(await update.executeTakeFirstOrThrow(), `card ${id}`)
+  return { ...after, ...change }
+}
+
 /** The card that a column of another table names, where it was issued to the agent: for the narrowing of that table. */
 export function cardIssuedTo(db: Kysely<Tables>, agentId: string, column: 'cardTransactions.cardId') {
   return db

@@ -51,8 +51,7 @@ async function read(cardId) {
 /** @param {Shown} shown */
 function pauseMs({ card: { attributes }, purchases }) {
   const held = purchases.some((purchase) => purchase.attributes.held > 0)
-  if (attributes.status === 'active' || held) return 5000
-  return attributes.status === 'used' ? 15_000 : undefined
+  return held ? 5000 : stateOf(attributes.status).pauseMs
 }
 
 /**
@@ -68,18 +67,32 @@ function news(before, after) {
     : `The card is ${after.card.attributes.status}.`
 }
 
-const cardStates = /** @type {Record<string, { text: string, tone: string }>} */ ({
-  active: { text: 'Active', tone: 'good' },
-  used: { text: 'Used', tone: 'over' },
+/** @typedef {{ text: string, tone: string, pauseMs?: number }} CardState how it shows, and how soon to look again */
+
+/** @typedef {typeof import('../../../../tools/agent-cards.ts').agentCardStatuses[number]} CardStatus */
+/** @type {Record<CardStatus, CardState>} */
+const cardStates = {
+  active: { text: 'Active', tone: 'good', pauseMs: 5000 },
+  frozen: { text: 'Frozen', tone: 'open', pauseMs: 15_000 },
+  used: { text: 'Used', tone: 'over', pauseMs: 15_000 },
   expired: { text: 'Expired', tone: 'bad' },
-})
+}
+
+/**
+ * A deployed API may know states that this view does not.
+ * @param {string} status
+ * @returns {CardState}
+ */
+function stateOf(status) {
+  return /** @type {Record<string, CardState>} */ (cardStates)[status] ?? { text: status, tone: 'over' }
+}
 
 /** @param {Shown} shown */
 function render({ card: found, purchases }) {
   card = found
   const { status, merchant, maximumAmount, currency, expiresAt, createdAt, agentId, instanceId } = found.attributes
   const { timeZone } = frame.host.context()
-  const state = cardStates[status] ?? { text: status, tone: 'over' }
+  const state = stateOf(status)
   write('title', merchant.name)
   write('state', state.text)
   Object.assign(byId('state', HTMLElement), { hidden: false, className: `state ${state.tone}` })

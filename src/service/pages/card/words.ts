@@ -44,6 +44,7 @@ const states = {
 
 const statuses = {
   active: 'Can be used',
+  frozen: 'Frozen: it can’t be used until it is unfrozen',
   used: 'Used: it has made its one purchase',
   expired: 'Expired: it can’t be used any more',
 } as const satisfies Record<CardPage['card']['status'], string>

@@ -23,6 +23,10 @@ export const agentCards = table({
   '0013_spending': {
     $namedIndexes: { unused: '("agentId", "expiresAtMs") where "usedAtMs" is null' },
   },
+  '0019_frozen_cards': {
+    /** Since when it is frozen. */
+    frozenAtMs: nullable(bigint),
+  },
 })
 
 export type AgentCardRow = RowOf<typeof agentCards>

@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { agentCardStatuses } from '../../tools/agent-cards.ts'
+import { proveBooks, readBooks } from '../ledger/books.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addAgent, addDelegation, addParty, createWorld, type Sent, type World } from '../support/world.ts'
+
+const hour = 60 * 60_000
+const operations = ['freeze', 'unfreeze'] as const
+type Operation = (typeof operations)[number]
+type Status = (typeof agentCardStatuses)[number]
+
+/** Where each operation leads from each status; null where it is refused. */
+const table: Record<Status, Record<Operation, Status | null>> = {
+  active: { freeze: 'frozen', unfreeze: null },
+  frozen: { freeze: null, unfreeze: 'active' },
+  used: { freeze: null, unfreeze: null },
+  expired: { freeze: null, unfreeze: null },
+}
+const cases = agentCardStatuses.flatMap((status) =>
+  operations.map((operation) => [operation, status, table[status][operation]] as const),
+)
+
+onEachDatabase('a card that is frozen', (database) => {
+  let world: World
+  beforeEach(async () => {
+    world = await createWorld(database)
+  })
+  afterEach(async () => {
+    await proveBooks(world.store)
+    await world.drop()
+  })
+
+  const act = (operation: Operation, cardId: string, sent?: Sent) =>
+    world.send('POST', `/agent-cards/${cardId}/${operation}`, sent)
+  const statusOf = async (cardId: string, sent?: Sent) =>
+    (await world.get(`/agent-cards/${cardId}`, sent)).json.data.attributes.status
+  const frozenCard = async () => {
+    const cardId = await world.issueCard()
+    expect((await act('freeze', cardId)).status).toBe(200)
+    return cardId
+  }
+  const cardThatIs = async (status: Status) => {
+    const cardId = status === 'frozen' ? await frozenCard() : await world.issueCard()
+    if (status === 'used') expect((await world.authorize(cardId, 100)).status).toBe(200)
+    if (status === 'expired') world.system.pass(hour)
+    expect(await statusOf(cardId)).toBe(status)
+    return cardId
+  }
+
+  test.each(cases)('%s when %s', async (operation, status, after) => {
+    const cardId = await cardThatIs(status)
+    const before = (await world.get(`/agent-cards/${cardId}`)).json.data
+    const { transactions } = await readBooks(world.store)
+    world.system.pass(1000)
+    const answer = await act(operation, cardId)
+    if (after === null) {
+      expectRefusal(answer, 'conflict')
+      expect(answer.json.errors[0].detail).toContain(`this one is ${status}.`)
+      expect((await world.get(`/agent-cards/${cardId}`)).json.data).toEqual(before)
+      return
+    }
+    const updatedAt = new Date(Date.parse(before.attributes.updatedAt) + 1000).toISOString()
+    const expected = { ...before, attributes: { ...before.attributes, status: after, updatedAt } }
+    expect(answer.json).toEqual({ data: expected })
+    expect((await world.get(`/agent-cards/${cardId}`)).json.data).toEqual(expected)
+    expect((await world.get('/agent-cards')).json.data[0].attributes.status).toBe(after)
+    expect((await readBooks(world.store)).transactions).toEqual(transactions)
+  })
+
+  test('an authorization is refused, and goes on after unfreezing', async () => {
+    const cardId = await frozenCard()
+    // Whatever else is wrong with it: nothing is tried on the card.
+    for (const amount of [100, 5001]) {
+      const refused = await world.authorize(cardId, amount)
+      expectRefusal(refused, 'conflict')
+      expect(refused.json.errors[0].detail).toBe(
+        'The card is frozen. Unfreeze it, then authorize again with a new idempotency key.',
+      )
+    }
+    expect((await world.get(`/card-transactions?cardId=${cardId}`)).json.data).toEqual([])
+    expect((await act('unfreeze', cardId, { attributes: {} })).status).toBe(200)
+    expect((await world.authorize(cardId, 100)).json.data.attributes.status).toBe('authorized')
+  })
+
+  test('its expiry goes on', async () => {
+    const cardId = await frozenCard()
+    world.system.pass(hour - 1)
+    expect(await statusOf(cardId)).toBe('frozen')
+    world.system.pass(1)
+    expect(await statusOf(cardId)).toBe('expired')
+    expectRefusal(await act('unfreeze', cardId), 'conflict')
+    const { decline } = (await world.authorize(cardId, 100)).json.data.attributes
+    expect(decline.code).toBe('single_use_card_expired')
+  })
+
+  test('a repeat is answered as before, whatever the card is by now', async () => {
+    const cardId = await world.issueCard()
+    expectRefusal(await act('freeze', cardId, { idempotencyKey: null }), 'invalid_value', {
+      status: 400,
+      source: { header: 'Idempotency-Key' },
+    })
+    const first = await act('freeze', cardId, { idempotencyKey: 'once' })
+    expect((await act('unfreeze', cardId)).status).toBe(200)
+    const repeat = await act('freeze', cardId, { idempotencyKey: 'once' })
+    expect(repeat.text).toBe(first.text)
+    expect(repeat.headers.get('x-idempotency-replayed')).toBe('true')
+    expect(await statusOf(cardId)).toBe('active')
+  })
+
+  test("an agent its own, nobody else's, and no API key any", async () => {
+    const { partyId } = await world.whoami()
+    const walletId = (await world.get('/wallets')).json.data[0].id
+    const colleague = await addAgent(world, partyId, walletId, ['cards.read'])
+    const stranger = await addParty(world)
+    const cardId = await world.issueCard()
+    for (const operation of operations) {
+      expectRefusal(await act(operation, cardId, { key: colleague.agentKey }), 'not_found')
+      expectRefusal(await act(operation, cardId, { key: stranger.agentKey }), 'not_found')
+      expectRefusal(await act(operation, cardId, { key: world.apiKey }), 'forbidden')
+    }
+    expect(await statusOf(cardId)).toBe('active')
+    const own = { key: colleague.agentKey }
+    const theirs = await world.issueCard({}, own)
+    expect((await act('freeze', theirs, own)).json.data.attributes.status).toBe('frozen')
+    expect((await act('unfreeze', theirs, own)).json.data.attributes.status).toBe('active')
+  })
+
+  test("a customer's, with the grant only", async () => {
+    const { partyId, agentId } = await world.whoami()
+    const customer = await addParty(world)
+    const customerPartyId = customer.partyId
+    await addDelegation(world, { customerPartyId, agentPartyId: partyId, agentId: String(agentId) })
+    const cardId = await world.issueCard({ customerPartyId })
+    expectRefusal(await act('freeze', cardId), 'not_found')
+    const frozen = await act('freeze', cardId, { attributes: { customerPartyId } })
+    expect(frozen.json.data.attributes.status).toBe('frozen')
+    const revoked = `/simulations/customers/${customerPartyId}/agents/${agentId}/revoke`
+    expect((await world.send('POST', revoked)).status).toBe(200)
+    expectRefusal(await act('unfreeze', cardId, { attributes: { customerPartyId } }), 'forbidden', {
+      source: { pointer: '/data/attributes/customerPartyId' },
+    })
+    // The end of the agent's right ends a frozen card like any other (docs/service.md#end-of-a-card).
+    expect(await statusOf(cardId, { key: customer.apiKey })).toBe('expired')
+  })
+
+  test('in production too', async () => {
+    const production = await createWorld(database, { environment: 'production' })
+    const cardId = await production.issueCard()
+    const frozen = await production.send('POST', `/agent-cards/${cardId}/freeze`)
+    expect(frozen.json.data.attributes.status).toBe('frozen')
+    await production.drop()
+  })
+})
