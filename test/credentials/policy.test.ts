@@ -39,7 +39,9 @@ test('an agent key is offered no tool that its policy never allows, nor an API k
   const barred = operations.filter(({ permission }) => !permissions[permission].agent).map(({ name }) => name)
   expect(barred).toEqual(expect.arrayContaining(governed.map(({ name }) => name)))
   expect(names('agent')).toEqual(names().filter((name) => !barred.includes(name)))
-  expect(names('party')).toEqual(names().filter((name) => name !== 'issue_agent_card'))
+  const forAgents = operations.filter(({ permission }) => permissions[permission].apiKeyScope === null)
+  expect(forAgents.map(({ name }) => name)).toContain('issue_agent_card')
+  expect(names('party')).toEqual(names().filter((name) => !forAgents.some((only) => only.name === name)))
 })
 
 onEachDatabase('the policy', (database) => {
