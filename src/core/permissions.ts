@@ -67,6 +67,8 @@ export const permissions = {
   },
   'cards.issue': { apiKeyScope: null, agent: true, agentHolds: 'cards.read', oauthScope: 'cards:agent' },
   'cards.read': { apiKeyScope: 'cards.read', agent: true, agentHolds: 'cards.read', oauthScope: 'cards:agent' },
+  // Whoever may issue or use a card may stop it (docs/service.md#frozen-cards).
+  'cards.freeze': { apiKeyScope: 'payments.create', agent: true, agentHolds: 'cards.read', oauthScope: 'cards:agent' },
   'cards.simulate': {
     apiKeyScope: 'payments.create',
     agent: true,

@@ -3,7 +3,7 @@ import { agentCardStatuses } from '../../tools/agent-cards.ts'
 import { proveBooks, readBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import { addAgent, addDelegation, addParty, createWorld, type Sent, type World } from '../support/world.ts'
+import { addAgent, addDelegation, addKey, addParty, createWorld, type Sent, type World } from '../support/world.ts'
 
 const hour = 60 * 60_000
 const operations = ['freeze', 'unfreeze'] as const
@@ -108,18 +108,26 @@ onEachDatabase('a card that is frozen', (database) => {
     expect(await statusOf(cardId)).toBe('active')
   })
 
-  test("an agent its own, nobody else's, and no API key any", async () => {
+  test('an agent its own, users and API keys those of their party, and nobody those of another', async () => {
     const { partyId } = await world.whoami()
     const walletId = (await world.get('/wallets')).json.data[0].id
     const colleague = await addAgent(world, partyId, walletId, ['cards.read'])
     const stranger = await addParty(world)
+    const reader = await addKey(world, { partyId, agentId: null, scopes: ['cards.read'] })
     const cardId = await world.issueCard()
     for (const operation of operations) {
       expectRefusal(await act(operation, cardId, { key: colleague.agentKey }), 'not_found')
       expectRefusal(await act(operation, cardId, { key: stranger.agentKey }), 'not_found')
-      expectRefusal(await act(operation, cardId, { key: world.apiKey }), 'forbidden')
+      expectRefusal(await act(operation, cardId, { key: stranger.apiKey }), 'not_found')
+      expectRefusal(await act(operation, cardId, { key: reader }), 'forbidden')
     }
     expect(await statusOf(cardId)).toBe('active')
+    for (const [operation, status] of [
+      ['freeze', 'frozen'],
+      ['unfreeze', 'active'],
+    ] as const) {
+      expect((await act(operation, cardId, { key: world.apiKey })).json.data.attributes.status).toBe(status)
+    }
     const own = { key: colleague.agentKey }
     const theirs = await world.issueCard({}, own)
     expect((await act('freeze', theirs, own)).json.data.attributes.status).toBe('frozen')

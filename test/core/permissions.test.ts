@@ -26,6 +26,7 @@ test('an application may no more than it was granted, whomever it acts as', () =
     'identity.read',
     'cards.issue',
     'cards.read',
+    'cards.freeze',
     'cards.simulate',
     'clock.use',
   ])

@@ -246,6 +246,7 @@ onEachDatabase('credentials', (database) => {
       'customers.read': true,
       'cards.issue': true,
       'cards.read': true,
+      'cards.freeze': true,
       'cards.simulate': true,
       'clock.use': true,
     })
