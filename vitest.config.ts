@@ -1,10 +1,26 @@
 import { defineConfig } from 'vitest/config'
+import { isDeep } from './test/support/depth.ts'
+
+/** These need hosts that `npm run test:hosts` installs. */
+const needHosts = ['test/hosts/**']
+
+/** These install the package, kill processes, or take every client through every door: they run with all depth only. */
+const deepOnly = [
+  'test/conformance/**',
+  'test/interoperability/**',
+  'test/ledger/crash.test.ts',
+  'test/mcp-http/cross-talk.test.ts',
+  'test/oauth/differential.test.ts',
+  'test/oauth/hosts.test.ts',
+  'test/packaging/package.test.ts',
+  'test/{pages,mcp-apps}/appearance.test.ts',
+  'test/simulate/command.test.ts',
+]
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // They need hosts that are installed by `npm run test:hosts`.
-    exclude: ['test/hosts/**'],
+    exclude: [...needHosts, ...(isDeep ? [] : deepOnly)],
     globalSetup: ['test/support/postgres.ts', 'test/support/bundled-cli.ts'],
     // Much longer than anything takes, also where the machine has other things to do: what hangs shows all the same.
     testTimeout: 300_000,

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue } from '../../tools/index.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import { casesOn } from '../support/depth.ts'
 import { doorGrounds, type Grounds, spoilt } from './doors.ts'
 import { leftBehind, nothing } from './left-behind.ts'
 
@@ -132,7 +131,7 @@ onEachDatabase('every page against everybody who should not get in,', (database)
     expect([...pages].sort()).toEqual(Object.keys(doors).sort())
   })
 
-  test.each(casesOn(database, Object.entries(doors)))('%s', async (route, door) => {
+  test.each(Object.entries(doors))('%s', async (route, door) => {
     const { world, sessionOf } = on.site
     const attempts: Attempt[] =
       'public' in door

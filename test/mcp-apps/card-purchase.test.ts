@@ -376,7 +376,9 @@ describe('hosts differ', () => {
     await news().getByText('Captured').waitFor()
     // The view of the test before may still have looked at its own purchase.
     const own = [cardId, structuredContent?.data.id]
-    const calls = host.calls.filter(({ arguments: given }) => own.includes(String(given.cardTransactionId ?? given.cardId)))
+    const calls = host.calls.filter(({ arguments: given }) =>
+      own.includes(String(given.cardTransactionId ?? given.cardId)),
+    )
     expect(calls.map(({ name }) => name)).toEqual(expect.arrayContaining(['get_card_transaction', 'get_agent_card']))
     expect(calls.map(({ arguments: given }) => given.customerPartyId)).toEqual(calls.map(() => customerPartyId))
   })

@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { addressOf, parseAddress } from '../../src/mcp/resources/kinds.ts'
 import { ok } from '../payments/payer.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
-import { casesOn } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Connected, connected, instanceId } from './connected.ts'
 import { hosts } from './hosts.ts'
@@ -39,7 +38,7 @@ onEachDatabase('resources,', (database) => {
   })
   afterAll(() => world.drop())
 
-  describe.each(casesOn(database, hosts))('$host', (chosen) => {
+  describe.each(hosts)('$host', (chosen) => {
     test('are listed and read by their address, and never hold a card number', async () => {
       const connection = await connectedTo(world, chosen)
       const { host } = connection

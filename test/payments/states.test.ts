@@ -13,7 +13,6 @@ import { paymentStatuses } from '../../tools/payments.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import { casesOn } from '../support/depth.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'
 
@@ -136,7 +135,7 @@ onEachDatabase('each action in each state', (database) => {
     return id
   }
 
-  test.each(casesOn(database, cells))('%s and %s: %s', async (status, action, result) => {
+  test.each(cells)('%s and %s: %s', async (status, action, result) => {
     // Each cell anew: whoever claimed would be known afterwards.
     await world.store.transaction(async ({ db }) => {
       await db.updateTable('parties').set({ email: null }).where('email', '=', 'a@b.example').execute()

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { subscriptionStatuses } from '../../tools/subscriptions.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import { casesOn } from '../support/depth.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant, ok, proveCharges } from './merchant.ts'
 import { inState, nonFinal, type Status } from './states.ts'
@@ -71,8 +70,7 @@ onEachDatabase('each operation in each state', (database) => {
   beforeAll(async () => {
     world = await createWorld(database)
     shop = merchant(world)
-    for (const { operation, status } of casesOn(database, cases))
-      ids[`${operation} ${status}`] = await inState(shop, status)
+    for (const { operation, status } of cases) ids[`${operation} ${status}`] = await inState(shop, status)
     await shop.to('2026-02-21')
   })
   afterAll(async () => {
@@ -85,7 +83,7 @@ onEachDatabase('each operation in each state', (database) => {
     expect(cases).toHaveLength(Object.keys(operations).length * subscriptionStatuses.length)
   })
 
-  test.each(casesOn(database, cases))('$operation when $status', async ({ operation, status, outcome }) => {
+  test.each(cases)('$operation when $status', async ({ operation, status, outcome }) => {
     const id = String(ids[`${operation} ${status}`])
     const before = (await shop.get(id)).text
     expect(JSON.parse(before).data.attributes.status).toBe(status)
