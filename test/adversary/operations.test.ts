@@ -5,6 +5,7 @@ import { type Grounds, grounds } from '../isolation/places.ts'
 import { type Asked, send } from '../isolation/prober.ts'
 import { samples } from '../isolation/samples.ts'
 import { postgres, sqlite } from '../support/databases.ts'
+import { sampleOf } from '../support/depth.ts'
 import { type Attacker, attackersOf } from './attackers.ts'
 import { leftBehind, nothing } from './left-behind.ts'
 
@@ -39,7 +40,7 @@ describe.each(tables)('every operation against every attacker on $database.name'
     await on.world.drop()
   })
 
-  test.each(operations)('%s', async (key, operation) => {
+  test.each(sampleOf(operations, 3))('%s', async (key, operation) => {
     const sample = samples[key]
     const ids = await sample.make(on, on.places.own)
     const asked = ({ credential, customerPartyId }: Attacker): Asked => ({

@@ -8,6 +8,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { openBrowser } from '../../src/commands/open-browser.ts'
+import { sampleOf } from '../support/depth.ts'
 import { createPerson } from './person.ts'
 import { type PlainProvider, startPlainProvider } from './plain-provider.ts'
 import { claimsOf } from './world.ts'
@@ -157,7 +158,7 @@ describe('what cannot succeed ends with one line', () => {
       /login\.json is damaged/,
     ],
   ]
-  test.each(cases)('%s', async (_, args, { DAMAGED: damaged, ...env }, code, line) => {
+  test.each(sampleOf(cases, 2))('%s', async (_, args, { DAMAGED: damaged, ...env }, code, line) => {
     if (damaged !== undefined) {
       await login(['login'], { PAYMENTS_BASE_URL: provider.issuer })
       writeFileSync(loginFile(), readFileSync(loginFile(), 'utf8').slice(0, -20))

@@ -9,6 +9,7 @@ import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/c
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { sampleOf } from '../support/depth.ts'
 
 const cli = inject('cli')
 
@@ -127,7 +128,7 @@ describe('a start that cannot succeed ends with one line', () => {
       /127\.0\.0\.1:1/,
     ],
   ]
-  test.each(cases)('%s', async (_, args, env, code, line) => {
+  test.each(sampleOf(cases, 2))('%s', async (_, args, env, code, line) => {
     const { exitCode, stderr, stdout } = await ended(process.execPath, [cli, ...args], env)
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
     expect(stderr).not.toContain('hidden-word')
@@ -158,7 +159,7 @@ describe('a start that cannot succeed ends with one line', () => {
     ['a flag without its value', ['serve', '--port'], /option '--port <number>' argument missing/],
     ['a word that is no command', ['sreve'], /too many arguments/],
   ]
-  test.each(unread)('a flag that the command does not read: %s', async (_, args, line) => {
+  test.each(sampleOf(unread, 3))('a flag that the command does not read: %s', async (_, args, line) => {
     const { exitCode, stderr, stdout } = await ended(process.execPath, [cli, ...args])
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
     expect(stderr).not.toContain('hidden-word')

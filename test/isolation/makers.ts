@@ -68,6 +68,11 @@ export const transfer: Maker = async (on, place) => ({
 })
 export const agentOf: Maker = async (_, { agentId }) => ({ agentId })
 export const card: Maker = async (on, place) => ({ cardId: await issue(on, place) })
+export const frozenCard: Maker = async (on, place) => {
+  const cardId = await issue(on, place)
+  await made(on, `/agent-cards/${cardId}/freeze`, { ...place.acting }, place.agentKey)
+  return { cardId }
+}
 export const purchase: Maker = async (on, place) => ({ cardTransactionId: await buy(on, place) })
 
 export const captured: Maker = async (on, place) => {

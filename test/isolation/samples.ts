@@ -148,8 +148,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   getAgentCardDetails: acting('cards.read', make.card),
   createAgentCardDetailsPage: acting('cards.read', make.card),
   freezeAgentCard: acting('cards.read', make.card),
-  // This card is not frozen: its state is looked at only after it is clear who may ask.
-  unfreezeAgentCard: acting('cards.read', make.card, { permitted: 409 }),
+  unfreezeAgentCard: acting('cards.read', make.frozenCard),
   getCardTransaction: acting('cards.read', make.purchase),
   listCardTransactions: acting('cards.read', make.cardAndPurchase, { filters: ['cardId'] }),
   simulateCardAuthorization: acting('cards.read', make.card, { attributes: () => ({ ...purchased, merchant }) }),

@@ -1,6 +1,7 @@
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, describe, expect, inject, test } from 'vitest'
+import { sampleOf } from '../support/depth.ts'
 import { dismissed, no, person, yes } from './connected.ts'
 import { errorOf, type Host, hosts, type Person } from './hosts.ts'
 
@@ -27,7 +28,7 @@ async function started({ sdk, open }: (typeof hosts)[number], who: Person, setti
   return host
 }
 
-describe.each(hosts)('the process, driven by $host', (chosen) => {
+describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
   test('asks the person by its settings, masks cards, and lists what its run did', async () => {
     const who = person([dismissed, yes])
     const settings = {

@@ -6,6 +6,7 @@ import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprot
 import { afterEach, describe, expect, inject, test } from 'vitest'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { listening } from '../client/listening.ts'
+import { sampleOf } from '../support/depth.ts'
 import { errorOf, type Host, hosts, type ToolResult } from './hosts.ts'
 
 const cli = inject('cli')
@@ -41,7 +42,7 @@ async function issuedCard(host: Host): Promise<string> {
   return dataOf(card).id
 }
 
-describe.each(hosts)('the process, driven by $host', (chosen) => {
+describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
   test('a whole purchase', async () => {
     const host = await started(chosen)
     expect(host.version()).toBe(chosen.version)

@@ -7,6 +7,7 @@ import { createConsent } from '../../src/service/oauth/consent.ts'
 import { devicePages } from '../../src/service/pages/consent/device-view.ts'
 import type { UserRow } from '../../src/service/store/schema/users.ts'
 import { sqlite } from '../support/databases.ts'
+import { isDeep } from '../support/depth.ts'
 import { addParty } from '../support/world.ts'
 import { arrive, expectFocus, openTab, shoot, startBrowser, type TestBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
@@ -249,7 +250,7 @@ test('an application that opened it in a window hears from that window', async (
 
 const long = 'Long'.repeat(40)
 
-describe('looks', () => {
+describe.skipIf(!isDeep)('looks', () => {
   async function look(
     name: string,
     path: string,

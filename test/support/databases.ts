@@ -16,12 +16,12 @@ export const databases: readonly TestDatabase[] = [sqlite, postgres]
 
 /**
  * Tests that hold on every database. PostgreSQL takes several times as long as SQLite, so that outside the deep run it
- * takes each third of them.
+ * takes each fourth of them.
  */
 export function onEachDatabase(name: string, tests: (database: TestDatabase) => void): void {
   describe.each(databases)(`${name} on $name`, (database) => {
     tests(database)
-    if (database === postgres) keepEach(3)
+    if (database === postgres) keepEach(4)
   })
 }
 

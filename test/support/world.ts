@@ -13,6 +13,7 @@ import type { DelegationRow } from '../../src/service/store/schema/delegations.t
 import type { PartyRow } from '../../src/service/store/schema/parties.ts'
 import { createUser } from '../../src/service/store/users.ts'
 import type { TestDatabase } from './databases.ts'
+import { isDeep } from './depth.ts'
 import { type FakeSystem, fakeSystem } from './fake-system.ts'
 
 /** What a test sends: everything but the method and path is filled in where it does not matter. */
@@ -88,7 +89,9 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
   const unheard = new Set<string>()
   const drop = async () => {
     await dropDatabase()
-    if (unheard.size > 0) throw new Error(`Refused, and the test did not look:\n${[...unheard].join('\n')}`)
+    // A test that looks may be one that the quick run leaves out.
+    if (unheard.size > 0 && (isDeep || database.name === 'sqlite'))
+      throw new Error(`Refused, and the test did not look:\n${[...unheard].join('\n')}`)
   }
   const calls = caller(service, String(agentKey), unheard)
   return { store, url, service, system, logged, alarms, drop, ...calls, apiKey: String(apiKey) }
