@@ -9,6 +9,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { openBrowser } from '../../src/commands/open-browser.ts'
 import { sampleOf } from '../support/depth.ts'
+import { keepEach } from '../support/keep-each.ts'
 import { createPerson } from './person.ts'
 import { type PlainProvider, startPlainProvider } from './plain-provider.ts'
 import { claimsOf } from './world.ts'
@@ -181,6 +182,8 @@ describe('what cannot succeed ends with one line', () => {
     expect(JSON.parse(readFileSync(loginFile(), 'utf8')).logins).toEqual({})
     provider = await startPlainProvider()
   })
+
+  keepEach(2)
 })
 
 describe('a browser is opened', () => {

@@ -10,6 +10,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { sampleOf } from '../support/depth.ts'
+import { keepEach } from '../support/keep-each.ts'
 
 const cli = inject('cli')
 
@@ -105,6 +106,8 @@ describe('serve', () => {
     const document = await (await fetch(`${url}/openapi.json`)).json()
     expect(document).toMatchObject({ openapi: '3.1.1', info: { version: '0.2.0' }, servers: [{ url }] })
   })
+
+  keepEach(2)
 })
 
 describe('a start that cannot succeed ends with one line', () => {

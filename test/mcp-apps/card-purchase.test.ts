@@ -3,6 +3,7 @@ import { declines } from '../../tools/card-transactions.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { startBrowser, type TestBrowser } from '../pages/browser.ts'
 import { sqlite } from '../support/databases.ts'
+import { keepEach } from '../support/keep-each.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { openHost, type TestHost } from './host.ts'
 
@@ -202,6 +203,8 @@ describe('a purchase, lived through by clicking', () => {
         - button "Refresh""
     `)
   })
+
+  keepEach(3)
 })
 
 describe('what is declined', () => {
@@ -219,6 +222,8 @@ describe('what is declined', () => {
     await letTimePass()
     expect(host.calls).toHaveLength(before)
   })
+
+  keepEach(3)
 })
 
 describe('what goes wrong', () => {
@@ -304,6 +309,8 @@ describe('what goes wrong', () => {
     await host.tell('cancel', 'the person changed their mind')
     await problem().getByText('The call was cancelled: the person changed their mind.').waitFor()
   })
+
+  keepEach(3)
 })
 
 describe('while it is looked at', () => {
@@ -342,6 +349,8 @@ describe('while it is looked at', () => {
     await letTimePass()
     expect(host.calls).toHaveLength(before)
   })
+
+  keepEach(3)
 })
 
 describe('hosts differ', () => {
@@ -390,4 +399,6 @@ describe('hosts differ', () => {
     await host.view.getByText(`For one purchase at ${merchant}`).waitFor()
     await expect.poll(() => host.view.locator('img, script').count()).toBe(1)
   })
+
+  keepEach(3)
 })

@@ -2,6 +2,7 @@ import type { BrowserContext } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { testCards } from '../../src/service/rules/test-cards.ts'
 import { postgres } from '../support/databases.ts'
+import { keepEach } from '../support/keep-each.ts'
 import { openTab, type Site, startBrowser, startSite, type Tab, type TestBrowser } from './browser.ts'
 
 const approved = '4242 4242 4242 4242'
@@ -252,6 +253,8 @@ describe('a payer', () => {
     await expect.poll(() => tab.page.title()).toBe('Pay Sandbox Organization')
     await expect.poll(() => tab.page.locator('img').count()).toBe(0)
   })
+
+  keepEach(3)
 })
 
 describe('the test card', () => {
@@ -293,6 +296,8 @@ describe('the test card', () => {
       }),
     )
   })
+
+  keepEach(3)
 })
 
 test('the page pays on PostgreSQL too', async () => {

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { BrowserContext } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { keepEach } from '../support/keep-each.ts'
 import { openTab, type Site, startBrowser, startSite, type Tab, type TestBrowser } from './browser.ts'
 
 /** A merchant's own site, on another host than the service's, with a strict policy of its own. */
@@ -145,6 +146,8 @@ describe("the library on another site's page", () => {
       .toContain('there is no element #none')
     await expect.poll(() => thrown(`form.mount('#card')`)).toContain('mounted already')
   })
+
+  keepEach(3)
 })
 
 test('the hosted page can not be framed', async () => {

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
-import { describe, inject, TestRunner } from 'vitest'
+import { describe, inject } from 'vitest'
 import { realSystem, type System } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
-import { isDeep } from './depth.ts'
+import { keepEach } from './keep-each.ts'
 
 export const sqlite: TestDatabase = { name: 'sqlite', create: createSqlite, createEmpty: createEmptySqlite }
 export const postgres: TestDatabase = { name: 'postgres', create: createPostgres, createEmpty: createEmptyPostgres }
@@ -23,33 +23,6 @@ export function onEachDatabase(name: string, tests: (database: TestDatabase) => 
     tests(database)
     if (database === postgres) keepEach(4)
   })
-}
-
-/**
- * Outside the deep run, skips the tests of the `describe` that calls it but for the first and each `nth` after it, those
- * in inner ones counted in. It is called last, when the others are declared.
- */
-function keepEach(nth: number): void {
-  if (!isDeep) thin(TestRunner.getCurrentSuite().tasks, nth, { met: 0 })
-}
-
-type Declared = ReturnType<typeof TestRunner.getCurrentSuite>['tasks'][number]
-
-function thin(tasks: readonly Declared[], nth: number, count: { met: number }): void {
-  for (const task of tasks) {
-    if (task.type === 'suite') thin(task.tasks, nth, count)
-    else if (task.type === 'test') {
-      if (count.met++ % nth !== 0 && task.mode === 'run') task.mode = 'skip'
-    } else {
-      // What an inner describe holds is known when vitest has run it.
-      const { collect } = task
-      task.collect = async (file) => {
-        const suite = await collect(file)
-        thin(suite.tasks, nth, count)
-        return suite
-      }
-    }
-  }
 }
 
 export interface TestDatabase {

@@ -1,0 +1,29 @@
+import { TestRunner } from 'vitest'
+import { isDeep } from './depth.ts'
+
+/**
+ * Outside the deep run, skips the tests of the `describe` that calls it but for the first and each `nth` after it, those
+ * in inner ones counted in. It is called last, when the others are declared.
+ */
+export function keepEach(nth: number): void {
+  if (!isDeep) thin(TestRunner.getCurrentSuite().tasks, nth, { met: 0 })
+}
+
+type Declared = ReturnType<typeof TestRunner.getCurrentSuite>['tasks'][number]
+
+function thin(tasks: readonly Declared[], nth: number, count: { met: number }): void {
+  for (const task of tasks) {
+    if (task.type === 'suite') thin(task.tasks, nth, count)
+    else if (task.type === 'test') {
+      if (count.met++ % nth !== 0 && task.mode === 'run') task.mode = 'skip'
+    } else {
+      // What an inner describe holds is known when vitest has run it.
+      const { collect } = task
+      task.collect = async (file) => {
+        const suite = await collect(file)
+        thin(suite.tasks, nth, count)
+        return suite
+      }
+    }
+  }
+}
