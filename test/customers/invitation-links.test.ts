@@ -237,7 +237,7 @@ onEachDatabase('invitation links', (database) => {
     expect((await world.get(`/customers/${customer}`)).json.data.id).toBe(customer)
     expect((await world.get(`/payments?customerPartyId=${customer}`)).status).toBe(200)
     expect((await accept(url, (await open(url)).formToken)).status).toBe(303)
-    const people = await grantsSince(before).map(({ customerPartyId }) => customerPartyId)
+    const people = (await grantsSince(before)).map(({ customerPartyId }) => customerPartyId)
     expect([people.length, new Set(people).size]).toEqual([4, 2])
     await revoke(id)
     expect((await world.get(`/customers/${customer}`)).status).toBe(200)
