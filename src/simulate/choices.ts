@@ -44,7 +44,7 @@ export interface Surroundings {
 
 type Open = AgentState['open'][number]
 
-interface Grounds extends Surroundings {
+interface Context extends Surroundings {
   agent: AgentState
   random: Random
   /** The agents whose keys this one may repeat. */
@@ -69,17 +69,17 @@ export function chooseAction(
   surroundings: Surroundings,
   neighbours: readonly AgentState[],
 ): Choice {
-  const grounds: Grounds = { ...surroundings, agent, random, neighbours }
+  const context: Context = { ...surroundings, agent, random, neighbours }
   if (agent.issued > 0 && random.chance(17)) {
-    const aside = lookAside(grounds)
+    const aside = lookAside(context)
     if (aside !== undefined) return aside
   }
   const mayIssue = agent.issued < surroundings.options.purchases && agent.open.length < mostOpen
-  if (agent.open.length === 0 || (mayIssue && random.chance(25))) return issue(grounds)
-  return proceed(grounds, random.pick(agent.open))
+  if (agent.open.length === 0 || (mayIssue && random.chance(25))) return issue(context)
+  return proceed(context, random.pick(agent.open))
 }
 
-function issue({ agent, random, names, budget, options }: Grounds): Choice {
+function issue({ agent, random, names, budget, options }: Context): Choice {
   agent.issued++
   const party: PartyName = options.start.customer !== undefined && random.chance(20) ? 'customer' : 'own'
   const card = names('card')
@@ -94,26 +94,26 @@ function issue({ agent, random, names, budget, options }: Grounds): Choice {
   return { tool: 'issue_agent_card', party, merchant, maximum, ...minutes, ...maybeKey(random, names), makes: card }
 }
 
-function proceed(grounds: Grounds, open: Open): Choice {
-  const { model, agent } = grounds
+function proceed(context: Context, open: Open): Choice {
+  const { model, agent } = context
   const card = cardOf(model, open)
   const purchase = open.purchase === undefined ? undefined : model.transaction(open.purchase)
   open.steps++
-  const choice = purchase === undefined ? buy(grounds, open, card) : settle(grounds, open, card, purchase)
+  const choice = purchase === undefined ? buy(context, open, card) : settle(context, open, card, purchase)
   if (open.steps >= mostStepsPerCard) close(agent, open)
   return choice
 }
 
 /** The card has not made its purchase yet, as far as the agent knows. */
-function buy(grounds: Grounds, open: Open, card: ModelCard): Choice {
-  const { random, agent, model } = grounds
+function buy(context: Context, open: Open, card: ModelCard): Choice {
+  const { random, agent, model } = context
   const { name, party } = card
   const what = random.weighted({ details: 15, read: 5, authorize: 75, mistake: 5 })
   if (what === 'details') return { tool: 'get_agent_card_details', party, subject: name }
   if (what === 'read') return { tool: 'get_agent_card', party, subject: name }
-  if (what === 'mistake') return authorize(grounds, card, random.pick([0, -1]), false)
-  const amount = amountFor(grounds, card)
-  const choice = authorize(grounds, card, amount, true)
+  if (what === 'mistake') return authorize(context, card, random.pick([0, -1]), false)
+  const amount = amountFor(context, card)
+  const choice = authorize(context, card, amount, true)
   if (open.unresolved) choice.merchant = unresolvedMerchant
   open.unresolved = false
   const approved = !card.used && model.nowMs() < card.expiresAtMs && amount <= card.maximum
@@ -123,7 +123,7 @@ function buy(grounds: Grounds, open: Open, card: ModelCard): Choice {
   return choice
 }
 
-function amountFor({ random, model, budget, options }: Grounds, card: ModelCard): number {
+function amountFor({ random, model, budget, options }: Context, card: ModelCard): number {
   const { maximum, party } = card
   if (maximum > balanceOf(options, party)) {
     const beyond = options.ordered ? model.balance(party).available + 1 : balanceOf(options, party) + 1
@@ -137,8 +137,8 @@ function amountFor({ random, model, budget, options }: Grounds, card: ModelCard)
   return what === 'over' ? maximum + 1 : random.int(maximum + 1, maximum * 3 + 10)
 }
 
-function authorize(grounds: Grounds, card: ModelCard, amount: number, keyed: boolean): Choice {
-  const { random, names } = grounds
+function authorize(context: Context, card: ModelCard, amount: number, keyed: boolean): Choice {
+  const { random, names } = context
   const { name, party, merchant } = card
   const key = keyed ? maybeKey(random, names) : {}
   return {
@@ -153,15 +153,15 @@ function authorize(grounds: Grounds, card: ModelCard, amount: number, keyed: boo
 }
 
 /** The purchase is approved. */
-function settle(grounds: Grounds, open: Open, card: ModelCard, purchase: ModelTransaction): Choice {
-  const { random, agent } = grounds
+function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTransaction): Choice {
+  const { random, agent } = context
   const { name: subject, party, amount } = purchase
-  if (random.chance(12)) return look(grounds, card, subject)
-  if (random.chance(6)) return authorize(grounds, card, amountFor(grounds, card), true)
+  if (random.chance(12)) return look(context, card, subject)
+  if (random.chance(6)) return authorize(context, card, amountFor(context, card), true)
   const left = purchase.captured - purchase.refunded
   if (purchase.status === 'authorized') {
     // A purchase that takes nearly all the money is not kept: the other agents could buy nothing any more.
-    const large = amount > grounds.budget[party] * 2
+    const large = amount > context.budget[party] * 2
     const what = random.weighted({
       all: large ? 0 : 30,
       part: 25,
@@ -171,31 +171,31 @@ function settle(grounds: Grounds, open: Open, card: ModelCard, purchase: ModelTr
       refund: 5,
       wait: 6,
     })
-    if (what === 'all') return settlement(grounds, 'simulate_card_capture', purchase, amount)
+    if (what === 'all') return settlement(context, 'simulate_card_capture', purchase, amount)
     if (what === 'part') {
-      const most = large ? grounds.budget[party] : amount - 1
-      return settlement(grounds, 'simulate_card_capture', purchase, random.int(1, Math.max(1, most)))
+      const most = large ? context.budget[party] : amount - 1
+      return settlement(context, 'simulate_card_capture', purchase, random.int(1, Math.max(1, most)))
     }
-    if (what === 'tooMuch') return settlement(grounds, 'simulate_card_capture', purchase, amount + random.int(1, 500))
-    if (what === 'refund') return settlement(grounds, 'simulate_card_refund', purchase, random.int(1, amount))
+    if (what === 'tooMuch') return settlement(context, 'simulate_card_capture', purchase, amount + random.int(1, 500))
+    if (what === 'refund') return settlement(context, 'simulate_card_refund', purchase, random.int(1, amount))
     if (what === 'wait') {
       // The hold stays until the clock lets it lapse.
       close(agent, open)
       return { tool: 'get_card_transaction', party, subject }
     }
-    return settlement(grounds, what === 'reverse' ? 'simulate_card_reversal' : 'simulate_card_expiration', purchase)
+    return settlement(context, what === 'reverse' ? 'simulate_card_reversal' : 'simulate_card_expiration', purchase)
   }
   if (purchase.status === 'reversed' || left === 0 || random.chance(25)) {
     close(agent, open)
-    return wrongMove(grounds, purchase)
+    return wrongMove(context, purchase)
   }
   const what = random.weighted({ part: 50, rest: 20, tooMuch: 15, wrong: 15 })
-  if (what === 'wrong') return wrongMove(grounds, purchase)
+  if (what === 'wrong') return wrongMove(context, purchase)
   const refund = what === 'part' ? random.int(1, left) : what === 'rest' ? left : left + random.int(1, 500)
-  return settlement(grounds, 'simulate_card_refund', purchase, refund)
+  return settlement(context, 'simulate_card_refund', purchase, refund)
 }
 
-function settlement({ random, names }: Grounds, tool: Tool, purchase: ModelTransaction, amount?: number): Choice {
+function settlement({ random, names }: Context, tool: Tool, purchase: ModelTransaction, amount?: number): Choice {
   const { party, name: subject } = purchase
   const makes = tool === 'simulate_card_refund' ? { makes: names('refund') } : {}
   return { tool, party, subject, ...(amount === undefined ? {} : { amount }), ...maybeKey(random, names), ...makes }
@@ -209,21 +209,21 @@ const moves = [
 ] as const
 
 /** One of the four simulations, whatever the card's state: most of them are refused. */
-function wrongMove(grounds: Grounds, transaction: ModelTransaction): Choice {
-  const { random } = grounds
+function wrongMove(context: Context, transaction: ModelTransaction): Choice {
+  const { random } = context
   const tool = random.pick(moves)
   const takesAmount = tool === 'simulate_card_capture' || tool === 'simulate_card_refund'
-  return settlement(grounds, tool, transaction, takesAmount ? random.int(1, transaction.amount) : undefined)
+  return settlement(context, tool, transaction, takesAmount ? random.int(1, transaction.amount) : undefined)
 }
 
-function look({ random }: Grounds, card: ModelCard, transaction: string): Choice {
+function look({ random }: Context, card: ModelCard, transaction: string): Choice {
   const tool = random.pick(['get_card_transaction', 'get_agent_card', 'list_card_transactions'] as const)
   return { tool, party: card.party, subject: tool === 'get_card_transaction' ? transaction : card.name }
 }
 
 /** An action besides the purchases in hand; undefined where there is nothing to act on. */
-function lookAside(grounds: Grounds): Choice | undefined {
-  const { random, agent, model, neighbours, options } = grounds
+function lookAside(context: Context): Choice | undefined {
+  const { random, agent, model, neighbours, options } = context
   const what = random.weighted({ repeat: 45, conflict: 10, wallets: 20, old: 15, stranger: 10 })
   if (what === 'wallets') {
     const party = options.start.customer !== undefined && random.chance(25) ? 'customer' : 'own'
@@ -233,16 +233,16 @@ function lookAside(grounds: Grounds): Choice | undefined {
     const keyed = random.pick(neighbours).keyed
     if (keyed.length === 0) return undefined
     const { step: _, agent: __, ...earlier } = random.pick(keyed)
-    return what === 'repeat' ? repeated(grounds, earlier) : altered(grounds, earlier)
+    return what === 'repeat' ? repeated(context, earlier) : altered(context, earlier)
   }
   const names = what === 'old' ? agent.closed : [...agent.closed, ...agent.open.map(({ card }) => card)]
   if (names.length === 0) return undefined
   const name = random.pick(names)
   const transaction = model.transaction(name)
   if (what === 'old') {
-    if (transaction !== undefined) return wrongMove(grounds, transaction)
+    if (transaction !== undefined) return wrongMove(context, transaction)
     const card = model.card(name)
-    return card === undefined ? undefined : authorize(grounds, card, amountFor(grounds, card), true)
+    return card === undefined ? undefined : authorize(context, card, amountFor(context, card), true)
   }
   const tool = transaction === undefined ? 'get_agent_card' : 'get_card_transaction'
   const party = (transaction ?? model.card(name))?.party === 'own' ? 'customer' : 'own'
@@ -253,15 +253,15 @@ function lookAside(grounds: Grounds): Choice | undefined {
  * The same call with the same key. Where the record of the first is gone by now this is a new call, so what it makes
  * needs a new name.
  */
-function repeated({ names }: Grounds, earlier: Choice): Choice {
+function repeated({ names }: Context, earlier: Choice): Choice {
   if (earlier.makes === undefined) return earlier
   return { ...earlier, makes: names(earlier.makes.replace(/-\d+$/, '') as 'card') }
 }
 
 /** Another request with the same key, or, on the other party, a request of its own. */
-function altered(grounds: Grounds, earlier: Choice): Choice {
-  const { random, options } = grounds
-  const again = repeated(grounds, earlier)
+function altered(context: Context, earlier: Choice): Choice {
+  const { random, options } = context
+  const again = repeated(context, earlier)
   if (options.start.customer !== undefined && options.ordered && random.chance(20)) {
     return { ...again, party: again.party === 'own' ? 'customer' : 'own' }
   }
