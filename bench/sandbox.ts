@@ -9,40 +9,56 @@ export interface Sandbox {
   store: Store
   /** A key of the seeded agent's. */
   key: string
-  /** A request as a client would send it. */
-  request(method: 'GET' | 'POST', path: string, attributes?: object): Request
-  issueCard(): Promise<string>
+  /** The seeded party's, with every scope. */
+  apiKey: string
+  /** A request as a client would send it: the seeded agent, or whose key is given. */
+  request(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, attributes?: object, key?: string): Request
+  issueCard(key?: string): Promise<string>
   close(): Promise<void>
 }
 
 export const manyPerMinute = 1_000_000_000
+
+/** Idempotency-Keys are never used again, neither on the next database nor by the next run on this one. */
+let keys = 0
 
 export async function openSandbox(databaseUrl: string): Promise<Sandbox> {
   const store = await openStore({ url: databaseUrl, system: realSystem })
   const log = { debug() {}, info() {}, warn: console.warn, error: console.error }
   const environment = 'sandbox'
   const service = createService({ store, system: realSystem, environment, rateLimit: manyPerMinute, log })
-  const { agentKey } = await service.seed({ apiKey: undefined, agentKey: `bench-${'x'.repeat(24)}` })
-  const key = String(agentKey)
-  let count = 0
-  const request: Sandbox['request'] = (method, path, attributes) => {
-    const headers: Record<string, string> = { Authorization: `Bearer ${key}`, 'X-Instance-ID': 'bench' }
+  const secret = `bench-${'x'.repeat(24)}`
+  const seeded = await service.seed({ apiKey: secret, agentKey: secret })
+  const [key, apiKey] = [String(seeded.agentKey), String(seeded.apiKey)]
+  const request: Sandbox['request'] = (method, path, attributes, bearer = key) => {
+    const headers: Record<string, string> = { Authorization: `Bearer ${bearer}`, 'X-Instance-ID': 'bench' }
+    if (method !== 'GET') headers['Idempotency-Key'] = `bench ${performance.timeOrigin} ${++keys}`
     if (attributes === undefined) return new Request(`http://sandbox.invalid${path}`, { method, headers })
     headers['Content-Type'] = 'application/json'
-    headers['Idempotency-Key'] = `bench ${process.pid} ${++count}`
     const body = JSON.stringify({ data: { attributes } })
     return new Request(`http://sandbox.invalid${path}`, { method, headers, body })
   }
-  const issueCard = async () => {
-    const response = await service.fetch(request('POST', '/agent-cards', cardAttributes))
+  const issueCard = async (bearer = key) => {
+    const response = await service.fetch(request('POST', '/agent-cards', cardAttributes, bearer))
     const text = await response.text()
     if (response.status !== 200) throw new Error(text)
     return JSON.parse(text).data.id as string
   }
-  return { service, store, key, request, issueCard, close: () => store.close() }
+  return { service, store, key, apiKey, request, issueCard, close: () => store.close() }
 }
 
 export const cardAttributes = { merchant: { name: 'Books' }, maximumAmount: 100, currency: 'USD' } as const
+
+/** One cent, so that no wallet is ever empty. */
+export const purchase = { amount: 1, currency: 'USD', merchant: { name: 'Books' } } as const
+
+/** Has the card's one purchase authorized by the service in this process. */
+export async function authorize(sandbox: Sandbox, cardId: string, key?: string): Promise<void> {
+  const path = `/simulations/agent-cards/${cardId}/authorize`
+  const response = await sandbox.service.fetch(sandbox.request('POST', path, purchase, key))
+  const text = await response.text()
+  if (!text.includes('"status":"authorized"')) throw new Error(text)
+}
 
 /** Calls `work` for each item with at most `limit` calls running at a time. */
 export async function inFlight<Item>(
@@ -62,4 +78,20 @@ export async function perSecond(count: number, work: () => Promise<void> | void)
   const startedAt = performance.now()
   await work()
   return count / ((performance.now() - startedAt) / 1000)
+}
+
+/** How many items a second get done by so many at a time: as many of them as begin within the time, or all. */
+export async function rateWithin<Item>(
+  milliseconds: number,
+  limit: number,
+  items: readonly Item[],
+  work: (item: Item) => Promise<unknown>,
+): Promise<number> {
+  const startedAt = performance.now()
+  let done = 0
+  const worker = async () => {
+    while (done < items.length && performance.now() - startedAt < milliseconds) await work(items[done++] as Item)
+  }
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
+  return done / ((performance.now() - startedAt) / 1000)
 }

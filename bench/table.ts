@@ -50,6 +50,10 @@ export function median(samples: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
 }
 
+export function percentile(samples: readonly number[], share: number): number {
+  return samples.toSorted((a, b) => a - b)[Math.floor((samples.length - 1) * share)] ?? Number.NaN
+}
+
 const columns = ['measurement', 'ours', 'other', 'ratio', 'goal', 'reached'] as const
 
 export function tableText(rows: readonly Row[]): string {

@@ -1,6 +1,5 @@
-import { DatabaseSync } from 'node:sqlite'
+import { readFileSync } from 'node:fs'
 import { newId, realSystem, sha256 } from '../src/core/system.ts'
-import { openSandbox } from './sandbox.ts'
 
 export type Value = string | number | null
 export type Rows = Record<string, Value>[]
@@ -13,17 +12,76 @@ export interface Statement {
   lock?: true
 }
 
-/** Whom the authorizations of a database are for. */
+/** Whom the authorizations of a database are for: a party with one agent and one wallet. */
 export interface Caller {
   /** The SHA-256 of the agent key. */
   secretHash: string
   partyId: string
   agentId: string
+  walletId: string
+  cards: string[]
+}
+
+/** Makes the tables of the baseline. They are its own: what becomes of the service's tables does not move it. */
+export const baselineTables = readFileSync(new URL('authorization-baseline.sql', import.meta.url), 'utf8')
+
+const manyCents = 1_000_000_000_000
+
+/** The rows of callers with so many cards each. */
+export function baselineRows(cardCounts: readonly number[]): { callers: Caller[]; statements: Statement[] } {
+  const nowMs = Date.now()
+  const id = (prefix: string) => newId(prefix, realSystem, nowMs)
+  const callers = cardCounts.map((count) => {
+    const cards = Array.from({ length: count }, () => id('pcd'))
+    const owner = { partyId: id('pty'), agentId: id('agt'), walletId: id('wal') }
+    return { secretHash: sha256(owner.agentId), ...owner, cards }
+  })
+  const rows = {
+    clock: [{ id: 1, offsetMs: 0 }],
+    rootKeys: [{ id: 1, secret: sha256('root'), createdAtMs: nowMs }],
+    ...rowsOf(callers, nowMs),
+  }
+  const statements = Object.entries(rows).flatMap(([table, all]) => insertions(table, all))
+  return { callers, statements }
+}
+
+function rowsOf(callers: readonly Caller[], nowMs: number): Record<string, Record<string, Value>[]> {
+  const common = { createdAtMs: nowMs }
+  const agent = { name: 'Shopper', status: 'ACTIVE', ...common }
+  const credential = { kind: 'agent_key', displayPrefix: 'ak', seeded: 0, ...common }
+  const wallet = { status: 'active', walletType: 'standard', tags: '{}', currency: 'USD', isDefault: 1, version: 1 }
+  const card = { merchantName: 'Books', currency: 'USD', version: 1, maximumAmountCents: 100, ...common }
+  const cardTimes = { expiresAtMs: nowMs + 86_400_000, updatedAtMs: nowMs }
+  return {
+    agents: callers.map(({ partyId, agentId }) => ({ id: agentId, partyId, ...agent })),
+    credentials: callers.map(({ secretHash, partyId, agentId }) => {
+      return { id: agentId.replace('agt', 'agk'), partyId, agentId, secretHash, ...credential }
+    }),
+    wallets: callers.map(({ partyId, walletId }) => {
+      return { id: walletId, partyId, ...wallet, availableCents: manyCents, heldCents: 0, ...common }
+    }),
+    walletPermissions: callers.map(({ walletId, agentId }) => ({ walletId, agentId, permission: 'cards.read' })),
+    agentCards: callers.flatMap(({ partyId, walletId, agentId, cards }) =>
+      cards.map((id) => ({ id, partyId, walletId, agentId, ...card, ...cardTimes })),
+    ),
+  }
+}
+
+/** A hundred rows a statement: PostgreSQL takes 65,535 parameters, SQLite half as many. */
+function insertions(table: string, rows: readonly Record<string, Value>[]): Statement[] {
+  const columns = Object.keys(rows[0] ?? {})
+  const into = `insert into "${table}" (${columns.map((column) => `"${column}"`).join(', ')}) values`
+  return Array.from({ length: Math.ceil(rows.length / 100) }, (_, index) => {
+    const some = rows.slice(index * 100, (index + 1) * 100)
+    const sql = `${into} ${some.map(() => `(${marks(columns.length)})`).join(', ')}`
+    return { sql, parameters: some.flatMap((row) => Object.values(row)) }
+  })
 }
 
 /**
- * What the pipeline asks of the database for one approved authorization, without its savepoints: the clock and what is
- * due, the credential, the record of the key, the card, the permission, the wallet, then the effects and the answer.
+ * What the service of November 2026 asked of the database for one approved authorization, without its savepoints: the
+ * clock and what is due, the credential, the record of the key, the card, the permission, the wallet, then the effects
+ * and the answer. It is frozen, so that what the service of today takes is held against the same work for good.
  */
 export function* authorization(caller: Caller, cardId: string): Generator<Statement, void, Rows> {
   const { secretHash, partyId, agentId } = caller
@@ -104,60 +162,3 @@ const texts = {
 const fingerprint = sha256('fingerprint')
 /** As long as a recorded answer. */
 const answer = JSON.stringify({ data: 'x'.repeat(960) })
-
-/** Reads whom the seeded agent's key is for, by a function that runs one query. */
-export const callerQuery = `select "secretHash", "partyId", "agentId" from "credentials" where "agentId" is not null`
-
-/**
- * What the pipeline really runs that is not in the list above, or the other way round; nothing when the two agree.
- * Found out by listening to the driver during one authorization.
- */
-export async function differences(): Promise<string[]> {
-  const ran = await statementsOfOneAuthorization()
-  const steps = authorization({ secretHash: '', partyId: '', agentId: '' }, '')
-  const listed: string[] = []
-  const row = { walletId: '', version: 1, availableCents: 1, heldCents: 0 }
-  for (let step = steps.next(); !step.done; step = steps.next([row])) {
-    if (step.value.lock === undefined) listed.push(step.value.sql)
-  }
-  return [
-    ...ran.filter((sql) => !listed.includes(sql)).map((sql) => `only the service runs: ${sql}`),
-    ...listed.filter((sql) => !ran.includes(sql)).map((sql) => `only the bench runs: ${sql}`),
-  ]
-}
-
-async function statementsOfOneAuthorization(): Promise<string[]> {
-  const { prepare } = DatabaseSync.prototype
-  const ran: string[] = []
-  let listening = false
-  DatabaseSync.prototype.prepare = function (this: DatabaseSync, sql: string) {
-    const statement = prepare.call(this, sql)
-    for (const method of ['all', 'run'] as const) {
-      const original = statement[method].bind(statement) as (...parameters: Value[]) => unknown
-      const heard = (...parameters: Value[]) => {
-        if (listening && !/^(begin|commit|savepoint|release)/.test(sql)) ran.push(sql)
-        return original(...parameters)
-      }
-      Object.assign(statement, { [method]: heard })
-    }
-    return statement
-  }
-  const sandbox = await openSandbox('sqlite::memory:')
-  try {
-    const cardId = await sandbox.issueCard()
-    listening = true
-    const response = await sandbox.service.fetch(authorizationRequest(sandbox, cardId))
-    if (response.status !== 200) throw new Error(await response.text())
-    return ran
-  } finally {
-    listening = false
-    await sandbox.close()
-    DatabaseSync.prototype.prepare = prepare
-  }
-}
-
-/** One cent, so that the seeded wallet's 250,000 last for the whole run. */
-export function authorizationRequest(sandbox: Awaited<ReturnType<typeof openSandbox>>, cardId: string): Request {
-  const attributes = { amount: 1, currency: 'USD', merchant: { name: 'Books' } }
-  return sandbox.request('POST', `/simulations/agent-cards/${cardId}/authorize`, attributes)
-}
