@@ -7,6 +7,8 @@ const needHosts = ['test/hosts/**']
 /** These install the package, kill processes, or take every client through every door: they run with all depth only. */
 const deepOnly = [
   'test/adversary/memory.test.ts',
+  'test/commands/ending.test.ts',
+  'test/commands/killed-processes.test.ts',
   'test/conformance/**',
   'test/interoperability/**',
   'test/ledger/crash.test.ts',
@@ -15,6 +17,7 @@ const deepOnly = [
   'test/oauth/hosts.test.ts',
   'test/packaging/package.test.ts',
   'test/{pages,mcp-apps}/appearance.test.ts',
+  'test/resilience/**',
   'test/simulate/command.test.ts',
 ]
 

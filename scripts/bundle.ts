@@ -1,8 +1,8 @@
-import { copyFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packExtension } from '@anthropic-ai/mcpb/cli'
-import { type BuildOptions, build } from 'esbuild'
+import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { iconFile } from './documents.ts'
 import { iconPng } from './icon.ts'
 import { copyPageAssets } from './page-assets.ts'
@@ -31,11 +31,41 @@ export const bundleOptions = {
   logLevel: 'warning',
 } as const satisfies BuildOptions
 
+const start = join(root, 'src/commands/stdio.ts')
+/** Runs before it is known whether this Node can load the rest. */
+const before = [join(root, 'src/cli.ts'), join(root, 'src/commands/start-memory.ts')]
+
+/**
+ * Puts what the stdio start loads into one file, where it would be in some twenty, each of which has to be found, read
+ * and linked. esbuild keeps together what the same dynamic imports lead to; so each of ours leads to the start as well.
+ */
+const startInOneFile: Plugin = {
+  name: 'the start in one file',
+  setup: ({ onResolve, onLoad }) => {
+    const imported = new Set<string>()
+    onResolve({ filter: /^\.\.?\// }, ({ kind, path, resolveDir }) => {
+      const file = resolve(resolveDir, path)
+      if (kind === 'dynamic-import' && file !== start && !before.includes(file)) imported.add(file)
+      return undefined
+    })
+    onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
+      if (!imported.has(path)) return undefined
+      return { contents: `import ${JSON.stringify(start)}\n${readFileSync(path, 'utf8')}`, loader: 'ts' }
+    })
+  },
+}
+
 /** Builds `folder`/server/cli.js and what it loads from `entry`; the folder is emptied first. */
 export async function bundle({ entry, folder }: { entry: string; folder: string }): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  await build({ ...bundleOptions, absWorkingDir: root, entryPoints: { cli: entry }, outdir: join(folder, 'server') })
+  await build({
+    ...bundleOptions,
+    absWorkingDir: root,
+    entryPoints: { cli: entry },
+    outdir: join(folder, 'server'),
+    plugins: [startInOneFile],
+  })
   copyPageAssets(join(folder, 'server'))
   for (const file of ['manifest.json', 'LICENSE']) copyFileSync(join(root, file), join(folder, file))
   writeFileSync(join(folder, iconFile), iconPng())

@@ -1,11 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { documentsWithTables, manifest, type PackageFacts, registryEntry, withTables } from './documents.ts'
+import { newSqliteFile, newSqliteModule } from './new-sqlite.ts'
 
-/** Writes what derives from the catalogue and the settings: the tables of the documents, manifest.json and server.json. */
+/**
+ * Writes what derives from the catalogue, the settings and the migrations: the tables of the documents, manifest.json,
+ * server.json and the schema of a new database.
+ */
 const file = (name: string) => new URL(`../${name}`, import.meta.url)
 const facts = JSON.parse(readFileSync(file('package.json'), 'utf8')) as PackageFacts
 
 for (const path of documentsWithTables) writeFileSync(file(path), withTables(path, readFileSync(file(path), 'utf8')))
 writeFileSync(file('manifest.json'), manifest(facts))
 writeFileSync(file('server.json'), registryEntry(facts))
-console.log(`${documentsWithTables.join(', ')}, manifest.json and server.json are up to date.`)
+writeFileSync(file(newSqliteFile), await newSqliteModule())
+console.log(`${documentsWithTables.join(', ')}, manifest.json, server.json and ${newSqliteFile} are up to date.`)

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { McpbManifestSchema } from '@anthropic-ai/mcpb/schemas/0.3'
 import { expect, it } from 'vitest'
 import { documentsWithTables, manifest, registryEntry, withTables } from '../scripts/documents.ts'
+import { newSqliteFile, newSqliteModule } from '../scripts/new-sqlite.ts'
 import { settings } from '../src/config/settings.ts'
 
 const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
@@ -18,6 +19,10 @@ it('manifest.json is what npm run generate writes', () => {
 
 it('server.json is what npm run generate writes', () => {
   expect(read('server.json')).toBe(registryEntry(JSON.parse(read('package.json'))))
+})
+
+it('the schema of a new SQLite database is what npm run generate writes', async () => {
+  expect(read(newSqliteFile)).toBe(await newSqliteModule())
 })
 
 it('manifest.json is a valid MCPB manifest 0.3', () => {

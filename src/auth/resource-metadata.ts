@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { send } from '../client/send.ts'
+import { fetched, send } from '../client/send.ts'
 import { parseBaseUrl } from '../config/values.ts'
 import { Failure, show } from '../core/errors.ts'
 
@@ -26,9 +26,7 @@ export async function readResourceMetadata(baseUrl: string, fetch: Fetch): Promi
   const { host } = new URL(baseUrl)
   const headers = { Accept: 'application/json' }
   const answer = await send(
-    fetch,
-    metadataAddress(baseUrl),
-    { headers, redirect: 'manual' },
+    (signal) => fetched(fetch, new Request(metadataAddress(baseUrl), { headers, redirect: 'manual', signal })),
     { timeoutMs: 15_000, signal: undefined },
   )
   if (answer.kind === 'broken') {

@@ -1,15 +1,18 @@
 import { type Catalogue, catalogue, type OperationKey } from '../../tools/index.ts'
+import type { Carrier } from '../core/carrier.ts'
 import { Failure, fail, show } from '../core/errors.ts'
 import type { OperationDefinition, Pagination, Resource, SentInput } from '../core/operation.ts'
 import { newSecret, type System } from '../core/system.ts'
 import { refusal } from './api-error.ts'
 import { prepare } from './input.ts'
 import { type AttemptProgress, withRetries } from './retry.ts'
-import { send } from './send.ts'
+import { overFetch, send } from './send.ts'
 
 export interface ClientOptions {
   /** The sandbox's `app.fetch`, or the one of `remote.ts`. */
   fetch: (request: Request) => Response | Promise<Response>
+  /** Carries the requests instead, where the API is in this process and no `Request` has to be made for it. */
+  carry?: Carrier | undefined
   /** Address of the API; may carry a path prefix. */
   baseUrl: string
   /** The key or access token, asked for before each attempt, so that it may be refreshed in between. */
@@ -76,10 +79,10 @@ export function createClient(options: ClientOptions): Client {
     fail('invalid_value', { detail, source: { header: 'X-Instance-ID' } })
   }
   const { origin, pathname, host } = new URL(options.baseUrl)
-  const base = origin + pathname.replace(/\/+$/, '')
+  const carry = options.carry ?? overFetch(options.fetch, origin + pathname.replace(/\/+$/, ''))
 
   const call: Client['call'] = async (operation, input, callOptions = {}) => {
-    const { path, body } = prepare(operation, input)
+    const { path, params, body } = prepare(operation, input)
     const idempotencyKey = operation.idempotency === 'required' ? keyFor(callOptions, system) : undefined
     let credential = ''
     const attempt = async (timeoutMs: number) => {
@@ -89,9 +92,8 @@ export function createClient(options: ClientOptions): Client {
       const headers: Record<string, string> = { Authorization: `Bearer ${credential}`, 'X-Instance-ID': instanceId }
       if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey
       if (body !== undefined) headers['Content-Type'] = 'application/json'
-      const init: RequestInit = { method: operation.method, headers, redirect: 'manual' }
-      if (body !== undefined) init.body = body
-      return await send(options.fetch, base + path, init, { timeoutMs, signal: callOptions.signal })
+      const request = { operation: operation.name, method: operation.method, path, params, headers, body }
+      return await send((signal) => carry(request, signal), { timeoutMs, signal: callOptions.signal })
     }
     const { answer, attempts, unanswered } = await withRetries(attempt, {
       repeatable: operation.effect === 'read' || idempotencyKey !== undefined,

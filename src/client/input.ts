@@ -6,6 +6,8 @@ import { inputParts, type OperationDefinition, relationshipOf } from '../core/op
 export interface PreparedInput {
   /** With the query, relative to the base address. */
   path: string
+  /** The ids in the path, as they are. */
+  params: Record<string, string>
   /** The JSON envelope; undefined where the operation takes no body. */
   body: string | undefined
 }
@@ -25,10 +27,12 @@ export function prepare(operation: OperationDefinition, input: unknown): Prepare
     const detail = wrong.map((argument) => argument.detail).join(' ')
     fail('invalid_value', { detail, source, status, ...(accepts === undefined ? {} : { accepts }) })
   }
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(sent.params[name])))
+  const params = Object.fromEntries(Object.entries(sent.params).map(([name, value]) => [name, String(value)]))
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])))
   const query = new URLSearchParams(Object.entries(sent.query).flatMap(queryEntries)).toString()
   return {
     path: query === '' ? path : `${path}?${query}`,
+    params,
     body: operation.attributes === undefined ? undefined : JSON.stringify({ data: bodyOf(operation, sent) }),
   }
 }

@@ -1,3 +1,4 @@
+import type { ApiAnswer, Carrier } from '../core/carrier.ts'
 import type { Failure } from '../core/errors.ts'
 import { deadline } from '../core/system.ts'
 
@@ -26,9 +27,7 @@ type SentAnswer = Exclude<Answer, { kind: 'unsent' }>
 
 /** Sends one request and reads its answer. Rejects only when `signal` aborts, with its reason. */
 export async function send(
-  fetch: (request: Request) => Response | Promise<Response>,
-  url: string,
-  init: RequestInit,
+  exchange: (signal: AbortSignal) => Promise<ApiAnswer>,
   limits: { timeoutMs: number; signal: AbortSignal | undefined },
 ): Promise<SentAnswer> {
   limits.signal?.throwIfAborted()
@@ -41,8 +40,8 @@ export async function send(
     controller.abort()
   })
   try {
-    // An embedded service does not look at the request's signal, so the wait itself ends with it.
-    return await until(controller.signal, exchange(fetch, new Request(url, { ...init, signal: controller.signal })))
+    // A service in this process does not look at the signal, so the wait itself ends with it.
+    return told(await until(controller.signal, exchange(controller.signal)))
   } catch (error) {
     limits.signal?.throwIfAborted()
     if (late) return { kind: 'broken', reason: `no answer within ${limits.timeoutMs / 1000} s`, unreached: false }
@@ -54,19 +53,31 @@ export async function send(
   }
 }
 
-async function exchange(
+/** Carries requests over a fetch function to the API at `base`, an address without a slash at its end. */
+export function overFetch(fetch: (request: Request) => Response | Promise<Response>, base: string): Carrier {
+  return ({ method, path, headers, body }, signal) => {
+    const init: RequestInit = { method, headers, redirect: 'manual', signal }
+    if (body !== undefined) init.body = body
+    return fetched(fetch, new Request(base + path, init))
+  }
+}
+
+export async function fetched(
   fetch: (request: Request) => Response | Promise<Response>,
   request: Request,
-): Promise<SentAnswer> {
+): Promise<ApiAnswer> {
   const response = await fetch(request)
-  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: await response.text() }
+}
+
+function told({ status, headers, body }: ApiAnswer): SentAnswer {
   return {
     kind: 'answer',
-    status: response.status,
-    json: parseJson(text),
-    replayed: response.headers.get('X-Idempotency-Replayed') === 'true',
-    retryAfter: response.headers.get('Retry-After'),
-    requestId: response.headers.get('X-Request-ID'),
+    status,
+    json: parseJson(body),
+    replayed: headers.get('X-Idempotency-Replayed') === 'true',
+    retryAfter: headers.get('Retry-After'),
+    requestId: headers.get('X-Request-ID'),
   }
 }
 

@@ -1,5 +1,6 @@
 import { type ConfigSources, configFor } from '../config/load.ts'
-import type { CommandName, Config } from '../config/settings.ts'
+import type { CommandName } from '../config/setting.ts'
+import type { Config } from '../config/settings.ts'
 
 /** What stands behind the command on the command line. */
 export type Flags = NonNullable<ConfigSources['flags']>

@@ -3,6 +3,7 @@ import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import type { System } from '../core/system.ts'
 import { createPublicFetch } from '../service/oauth/public-fetch.ts'
+import type { Observe } from '../service/request/observed.ts'
 import { createService, type Service } from '../service/service.ts'
 import { openStore } from '../service/store/engine/open.ts'
 import type { Store } from '../service/store/engine/store.ts'
@@ -25,11 +26,12 @@ export async function openEmbedded(
   system: System,
   log: Logger,
   publicUrl = () => servedAddress(config),
+  observe?: Observe,
 ): Promise<Embedded> {
   const store = await openOrExplain(config, system)
   const { environment, rateLimit, clientMetadata } = config
   const publicFetch = createPublicFetch(outgoingProxy())
-  const grounds = { store, system, environment, rateLimit, clientMetadata, publicFetch, log, publicUrl }
+  const grounds = { store, system, environment, rateLimit, clientMetadata, publicFetch, log, publicUrl, observe }
   const service = createService(grounds)
   service.upkeep.start()
   const close = async () => {
@@ -39,9 +41,10 @@ export async function openEmbedded(
   return { store, service, close }
 }
 
-async function openOrExplain({ databaseUrl: url, secret: secrets }: Config, system: System): Promise<Store> {
+async function openOrExplain(config: Config, system: System): Promise<Store> {
+  const { databaseUrl: url, secret: secrets, databaseReadUrl: readUrl, databaseConnections: connections } = config
   try {
-    return await openStore({ url, system, secrets })
+    return await openStore({ url, system, secrets, readUrl, connections })
   } catch (cause) {
     if (cause instanceof WrongSecretError)
       throw new ConfigError(`PAYMENTS_SECRET (--secret) ${cause.message}`, { cause })

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
-import { type CommandName, settings } from '../config/settings.ts'
+import type { CommandName } from '../config/setting.ts'
+import { settings } from '../config/settings.ts'
 import { simulateHelp, simulateOptions } from '../simulate/options.ts'
 import type { Flags } from './configured.ts'
 import { version } from './version.ts'

@@ -16,7 +16,9 @@ import { appViews } from '../mcp/ui/apps.ts'
 import { isAllowedOrigin } from '../service/listen.ts'
 import { counted } from '../service/request/incoming.ts'
 import type { Service } from '../service/service.ts'
+import type { Signals } from '../service/store/engine/signals.ts'
 import type { Store } from '../service/store/engine/store.ts'
+import { createMcpChanges } from '../service/store/mcp-changes.ts'
 import { createMcpSessions } from '../service/store/mcp-sessions.ts'
 import { loopbackAlias, resourceMetadataUrl } from '../service/tokens/resources.ts'
 import { embeddedAddress } from './addresses.ts'
@@ -30,7 +32,12 @@ export interface McpOverHttp {
   publicUrl: () => string
   system: System
   log: Logger
+  /** What processes of one database call out to each other; without it they look into the tables. */
+  signals?: Signals | undefined
 }
+
+/** Called out when something was changed. */
+export const changesTopic = 'changes'
 
 /** A principal with what its credential is limited to. */
 interface Caller extends Principal {
@@ -39,7 +46,7 @@ interface Caller extends Principal {
 
 /** The MCP endpoint of `serve`: a resource server that the service authorizes for, and a client of its API. */
 export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoint> {
-  const { config, service, store, publicUrl, system, log } = dependencies
+  const { config, service, store, publicUrl, system, log, signals } = dependencies
   const noteScopes = scopeNotes((id) => {
     endpoint.notify({ kind: 'tools_list_changed' }, id)
     endpoint.notify({ kind: 'prompts_list_changed' }, id)
@@ -47,8 +54,12 @@ export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoin
   const endpoint = new McpEndpoint({
     authorize: (credential) => authorize(service, credential, noteScopes),
     limit: ({ id }) => service.limit(id),
-    createServer: serverMaker(dependencies, (uri, id) => endpoint.notify({ kind: 'resource_updated', uri }, id)),
-    sessions: createMcpSessions(store),
+    createServer: serverMaker(dependencies),
+    sessions: createMcpSessions(store, signals),
+    changes: {
+      ...createMcpChanges(store),
+      onChange: (changed) => signals?.hear(changesTopic, changed) ?? (() => {}),
+    },
     challenge: (request) => ({
       resourceMetadata: resourceMetadataUrl(`${loopbackAlias(publicUrl(), request)}${new URL(request.url).pathname}`),
       scope: defaultOAuthScopes.join(' '),
@@ -86,13 +97,11 @@ function scopeNotes(changed: (id: string) => void): NoteScopes {
 }
 
 /** Makes the MCP server of a host's session or request, whose calls go to the API under the host's own credential. */
-function serverMaker(
-  { config, service, publicUrl, system, log }: McpOverHttp,
-  resourceUpdated: (uri: string, principalId: string) => void,
-): (context: HostContext) => Server {
+function serverMaker({ config, service, publicUrl, system, log }: McpOverHttp): (context: HostContext) => Server {
   const { environment, toolsets, readOnly, confirm, confirmAbove, cardDetails } = config
   // Each request of a host was counted when it came in, whatever it asks of the API.
   const fetch = (request: Request) => service.fetch(request, counted)
+  const carry = service.carry(counted)
   const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
   const stateSecrets = () => service.derivedSecrets('mcp request state')
   const ui = appViews(environment)
@@ -101,7 +110,7 @@ function serverMaker(
     const { instanceId } = context
     // What the host sent stays here: the API gets a token of its own (MCP's authorization forbids token passthrough).
     const credential = () => exchange(caller().credential)
-    const client = createClient({ baseUrl: embeddedAddress, fetch, credential, instanceId, system, log })
+    const client = createClient({ baseUrl: embeddedAddress, fetch, carry, credential, instanceId, system, log })
     const { id, actor } = caller()
     return createMcpServer({
       ...{
@@ -111,7 +120,7 @@ function serverMaker(
         log,
         system,
         actor,
-        instanceId,
+        instanceId: () => instanceId,
         cardDetails,
         stateSecrets,
         ui,
@@ -123,7 +132,8 @@ function serverMaker(
       publicUrl: publicUrl(),
       ways: waysAt(publicUrl()),
       principal: id,
-      notify: { resourceUpdated: (uri) => resourceUpdated(uri, id) },
+      // What changed is told by the endpoint, which finds it where the changes of every process stand.
+      notify: { resourceUpdated: () => {} },
     })
   }
 }

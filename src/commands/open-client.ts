@@ -28,7 +28,8 @@ function openEmbeddedClient(config: Config, instanceId: string, system: System, 
   const open = async () => {
     const { openEmbedded } = await import('./embedded.ts')
     const { service, close } = await openEmbedded(config, system, log)
-    return { service, close, credential: config.key ?? (await service.localAgentKey()) }
+    const credential = config.key ?? (await service.localAgentKey())
+    return { service, close, carry: service.carry(), credential }
   }
   let opening: ReturnType<typeof open> | undefined
   const opened = async () => {
@@ -46,6 +47,7 @@ function openEmbeddedClient(config: Config, instanceId: string, system: System, 
   const client = createClient({
     baseUrl: embeddedAddress,
     fetch: async (request) => (await opened()).service.fetch(request),
+    carry: async (request, signal) => (await opened()).carry(request, signal),
     credential: async () => (await opened()).credential,
     instanceId,
     system,

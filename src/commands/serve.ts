@@ -1,14 +1,17 @@
 import { resolve } from 'node:path'
 import { ConfigError } from '../config/load.ts'
 import { createLogger, type Logger } from '../config/log.ts'
-import type { Config } from '../config/settings.ts'
-import { realSystem } from '../core/system.ts'
-import { listen } from '../service/listen.ts'
+import { type Config, names } from '../config/settings.ts'
+import { deadline, realSystem } from '../core/system.ts'
+import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
+import type { Readiness } from '../service/request/readiness.ts'
 import type { SeededCredentials } from '../service/seed.ts'
+import { openSignals } from '../service/store/engine/open-signals.ts'
 import { configured, type Flags } from './configured.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
-import { createSite, type Site } from './site.ts'
+import type { Metrics } from './metrics.ts'
+import { createSite, metricsAddress, type Site } from './site.ts'
 
 /** The service as one HTTP process, until SIGINT or SIGTERM. */
 export async function serve(flags: Flags): Promise<void> {
@@ -17,36 +20,75 @@ export async function serve(flags: Flags): Promise<void> {
     const log = createLogger({ level: config.logLevel })
     let url = ''
     const publicUrl = () => config.publicUrl ?? url
-    const { service, store, close } = await openEmbedded(config, realSystem, log, publicUrl)
+    const metrics = await metricsOf(config)
+    const { service, store, close } = await openEmbedded(config, realSystem, log, publicUrl, metrics?.observe)
     const credentials = await service.seed({ apiKey: config.sandboxApiKey, agentKey: config.sandboxAgentKey })
     const owner = await service.seedPassword(config.sandboxPassword)
-    const site = await createSite({ config, service, store, publicUrl, system: realSystem, log })
-    const listener = await listenOrExplain(config, site, log)
+    const signals = await openSignals({ url: config.databaseUrl, system: realSystem, log })
+    const site = await createSite({ config, service, store, publicUrl, system: realSystem, log, metrics, signals })
+    const atOwnPort = await listenForMetrics(config, metrics, log)
+    const listening = listenOrExplain(config, site, { readiness: service.readiness, log })
+    listening.catch(() => atOwnPort?.close())
+    const listener = await listening
     url = listener.url
     process.stdout.write(welcome(config, { url, publicUrl: publicUrl() }, credentials, owner))
     const stop = async () => {
-      await site.close()
-      await listener.close()
-      await close()
+      const late = deadline(stopWithinMs, () => {
+        log.error({}, 'it ended before everything was closed')
+        process.exit(1)
+      })
+      await service.readiness.end()
+      await Promise.all([site.close(), listener.close(), atOwnPort?.close()])
+      await Promise.all([signals.close(), close()])
+      late.clear()
     }
     process.once('SIGINT', stop)
     process.once('SIGTERM', stop)
   })
 }
 
-async function listenOrExplain(config: Config, { fetch, corsPaths }: Site, log: Logger) {
+/** Who started the process may kill it after that. */
+const stopWithinMs = 9_500
+
+async function metricsOf({ metrics, metricsPort }: Config): Promise<Metrics | undefined> {
+  if (metrics) return (await import('./metrics.ts')).createMetrics()
+  if (metricsPort === undefined) return undefined
+  throw new ConfigError(
+    `PAYMENTS_METRICS_PORT (--metrics-port) got ${metricsPort} while PAYMENTS_METRICS is false; it accepts a port with PAYMENTS_METRICS=true.`,
+  )
+}
+
+async function listenForMetrics(config: Config, metrics: Metrics | undefined, log: Logger) {
+  const { host, metricsPort: port } = config
+  if (metrics === undefined || port === undefined) return undefined
+  const fetch = async ({ method, url }: Request) =>
+    method === 'GET' && metricsAddress.test(url) ? metrics.answer() : new Response(null, { status: 404 })
+  return orExplainPort('metricsPort', { fetch, host, port, system: realSystem, log })
+}
+
+async function listenOrExplain(
+  config: Config,
+  { fetch, corsPaths }: Site,
+  { readiness, log }: { readiness: Readiness; log: Logger },
+) {
   const { host, port, publicUrl, allowedOrigins, trustedProxies } = config
-  const reached = { publicUrl, allowedOrigins, trustedProxies, corsPaths }
+  const reached = { publicUrl, allowedOrigins, trustedProxies, corsPaths, isEnding: readiness.isEnding }
+  return orExplainPort('port', { fetch, host, port, ...reached, system: realSystem, log })
+}
+
+async function orExplainPort(setting: 'port' | 'metricsPort', options: ListenOptions): Promise<Listener> {
   try {
-    return await listen({ fetch, host, port, ...reached, system: realSystem, log })
+    return await listen(options)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const reason = { EADDRINUSE: 'is in use', EACCES: 'is not permitted', EADDRNOTAVAIL: 'is not of this machine' }[
       code ?? ''
     ]
     if (reason === undefined) throw error
+    const { host, port } = options
+    const { variable, flag } = names(setting)
     throw new ConfigError(
-      `PAYMENTS_PORT (--port) and PAYMENTS_HOST (--host) got ${port} on ${host}, which ${reason}; they accept a free port and an address of this machine.`,
+      `${variable} (${flag}) and PAYMENTS_HOST (--host) got ${port} on ${host}, which ${reason}; they accept a free port and an address of this machine.`,
     )
   }
 }

@@ -1,5 +1,7 @@
 import type { Caller } from '../service/request/client-address.ts'
-import { type McpOverHttp, mcpOverHttp } from './mcp-over-http.ts'
+import type { Service } from '../service/service.ts'
+import { changesTopic, type McpOverHttp, mcpOverHttp } from './mcp-over-http.ts'
+import type { Metrics } from './metrics.ts'
 
 /** All that `serve` answers: the API, its pages, signing in, and MCP. */
 export interface Site {
@@ -10,15 +12,48 @@ export interface Site {
   close(): Promise<void>
 }
 
-export async function createSite(grounds: McpOverHttp): Promise<Site> {
-  const mcp = await mcpOverHttp(grounds)
+export async function createSite(grounds: McpOverHttp & { metrics?: Metrics | undefined }): Promise<Site> {
+  const { store, system, metrics, config, signals } = grounds
+  const changed = () => {
+    mcp.wake()
+    signals?.tell(changesTopic)
+  }
+  const service = announcing(grounds.service, changed)
+  const mcp = await mcpOverHttp({ ...grounds, service })
+  metrics?.watch(store, () => mcp.load())
+  const observedMcp = async (request: Request, { observe }: Metrics) => {
+    const beganAtMs = system.elapsed()
+    const response = await mcp.fetch(request)
+    observe('mcp', response.status, (system.elapsed() - beganAtMs) / 1000)
+    return response
+  }
+  const asksMetrics = ({ method, url }: Request, caller: Caller | undefined) =>
+    config.metricsPort === undefined && caller?.local === true && method === 'GET' && metricsAddress.test(url)
   return {
-    fetch: (request, caller) =>
-      mcpAddress.test(request.url) ? mcp.fetch(request) : grounds.service.fetch(request, caller),
+    fetch: (request, caller) => {
+      if (mcpAddress.test(request.url))
+        return metrics === undefined ? mcp.fetch(request) : observedMcp(request, metrics)
+      if (metrics !== undefined && asksMetrics(request, caller)) return metrics.answer()
+      return service.fetch(request, caller)
+    },
     corsPaths: (path) => forOtherSites.test(path),
     close: () => mcp.close(),
   }
 }
+
+/** The service, which says after each request by whichever door that something may have changed. */
+function announcing(service: Service, changed: () => void): Service {
+  return {
+    ...service,
+    fetch: async (request, caller) => {
+      const response = await service.fetch(request, caller)
+      if (request.method !== 'GET' && request.method !== 'HEAD') changed()
+      return response
+    },
+  }
+}
+
+export const metricsAddress = /^https?:\/\/[^/]+\/metrics(?:\?|$)/
 
 /** The MCP endpoint and what is below it. */
 const mcpAddress = /^https?:\/\/[^/]+\/mcp(?:[/?#]|$)/

@@ -14,13 +14,12 @@ import { version } from './version.ts'
 /** The MCP server on this process's stdin and stdout, until stdin ends. */
 export async function stdio(flags: Flags): Promise<void> {
   await orExplain(async () => {
-    const loaded = configured('stdio', flags)
-    refuseEmbeddedProduction(loaded)
-    // Known here too: what the connection caused is one of its resources.
-    const config = { ...loaded, instanceId: loaded.instanceId ?? `run_${newSecret(realSystem, 16)}` }
+    const config = configured('stdio', flags)
+    refuseEmbeddedProduction(config)
     const log = createLogger({ level: config.logLevel })
-    const api = openWhenAsked(config, log)
-    const { environment, toolsets, baseUrl, key, instanceId, readOnly, cardDetails } = config
+    const instanceId = instanceIdOf(config)
+    const api = openWhenAsked(config, instanceId, log)
+    const { environment, toolsets, baseUrl, key, readOnly, cardDetails } = config
     // Whoever deploys the API has its pages at the same address.
     const publicUrl = config.publicUrl ?? baseUrl
     const confirm = { mode: config.confirm, aboveCents: config.confirmAbove }
@@ -54,10 +53,22 @@ function waysOf({ environment, baseUrl, key }: Config): Ways {
   }
 }
 
+/** The same for the client and for the resources, made when it is first needed: randomness has to be loaded. */
+function instanceIdOf({ instanceId }: Config): () => string {
+  let known = instanceId
+  return () => {
+    known ??= `run_${newSecret(realSystem, 16)}`
+    return known
+  }
+}
+
 /** The client and the sandbox are loaded when they are first needed: the answer to `initialize` comes before. */
-function openWhenAsked(config: Config, log: Logger) {
+function openWhenAsked(config: Config, instanceId: () => string, log: Logger) {
   let opening: Promise<OpenClient> | undefined
-  const openNow = async () => (await import('./open-client.ts')).openClient(config, realSystem, log)
+  const openNow = async () => {
+    const { openClient } = await import('./open-client.ts')
+    return openClient({ ...config, instanceId: instanceId() }, realSystem, log)
+  }
   return {
     get: () => {
       opening ??= openNow()

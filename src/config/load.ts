@@ -3,16 +3,9 @@ import { maskSecrets } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { type Environment, environmentSegments } from '../core/operation.ts'
 import { directoryOf } from './data-directory.ts'
-import {
-  type CommandName,
-  type Config,
-  type KnownSetting,
-  names,
-  type SettingKey,
-  type Start,
-  settings,
-} from './settings.ts'
-import { describeText, keyPattern } from './values.ts'
+import type { CommandName, Start } from './setting.ts'
+import { type Config, type KnownSetting, names, type SettingKey, settings } from './settings.ts'
+import { describeText, isPostgresUrl, keyPattern } from './values.ts'
 
 /** One line for the person who starts the program; the cli prints it and exits 2. */
 export class ConfigError extends Error {
@@ -42,6 +35,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const values = Object.fromEntries(settings.map((setting) => [setting.key, read(setting, environment)]))
   const config = Object.freeze(values) as unknown as Config
   refuseOtherEnvironment(config.key, environment)
+  refuseStandbyOfFile(config)
   return config
 }
 
@@ -117,4 +111,10 @@ function refuseOtherEnvironment(key: string | undefined, environment: Environmen
   if (key === undefined || keyPattern.exec(key)?.[2] === segment) return
   const got = `${maskSecrets(key)}, a key of another environment than ${names('environment').variable}=${environment}`
   throw refusal('key', got, `a key that starts with sk_ntl_${segment}_ or ak_ntl_${segment}_`)
+}
+
+function refuseStandbyOfFile({ databaseUrl, databaseReadUrl }: Config): void {
+  if (databaseReadUrl === undefined || isPostgresUrl(databaseUrl)) return
+  const got = `${describeText(databaseReadUrl, false)} beside ${names('databaseUrl').variable}=${databaseUrl}`
+  throw refusal('databaseReadUrl', got, settingOf('databaseReadUrl').accepts)
 }

@@ -1,14 +1,16 @@
-import type { Environment } from '../core/operation.ts'
+import { everyCommand, type Setting, type Start } from './setting.ts'
 import {
   acceptedToolsets,
   keyPattern,
   oneOf,
   originOf,
   parseBaseUrl,
+  parseBoolean,
   parseDatabaseUrl,
   parseHost,
   parseInteger,
   parseOrigins,
+  parsePostgresUrl,
   parseSecret,
   parseSecrets,
   parseToolsets,
@@ -17,36 +19,6 @@ import {
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
-
-/** The commands that can be started; `stdio` is the one without a name on the command line. */
-export type CommandName = 'stdio' | 'serve' | 'simulate' | 'rotate-keys' | 'login' | 'logout' | 'whoami'
-
-const everyCommand: readonly CommandName[] = ['stdio', 'serve', 'simulate', 'rotate-keys', 'login', 'logout', 'whoami']
-
-interface Setting {
-  /** The word that stands for the value in the help: `--port <number>`. */
-  placeholder: string
-  meaning: string
-  /** Completes "it accepts …". */
-  accepts: string
-  /**
-   * The text that counts as given when nothing is. Where there is no such text: what happens then, in words, and the
-   * value that makes it happen; without one it is undefined.
-   */
-  default: { text: string } | { otherwise: string; value?: (start: Start) => unknown }
-  secret?: boolean
-  /** The commands that read the setting; the others refuse its flag. */
-  readBy: readonly CommandName[]
-  /** The value that the text means; undefined: the setting does not accept the text. */
-  parse(text: string, environment: Environment): unknown
-}
-
-/** The facts of the start that a default may depend on. */
-export interface Start {
-  environment: Environment
-  /** The path of a file in this user's data directory. */
-  dataFile(name: string): string
-}
 
 /** Everything that can be set from the outside, validated. Frozen; read once, in the composition root. */
 export type Config = { readonly [K in SettingKey]: Parsed<(typeof table)[K]> | Fallback<(typeof table)[K]> }
@@ -111,6 +83,24 @@ const table = {
     },
     readBy: ['stdio', 'serve', 'simulate', 'rotate-keys', 'whoami'],
     parse: parseDatabaseUrl,
+  },
+  /** A standby of that database, which lists are read from; undefined: there is none. */
+  databaseReadUrl: {
+    placeholder: 'url',
+    meaning: 'A standby of that PostgreSQL, which lists are read from',
+    accepts: 'postgres://… or postgresql://…, where PAYMENTS_DATABASE_URL is such a one too',
+    default: { otherwise: 'lists are read where everything is' },
+    readBy: ['stdio', 'serve'],
+    parse: parsePostgresUrl,
+  },
+  /** How many connections a process writes with at most. */
+  databaseConnections: {
+    placeholder: 'number',
+    meaning: 'Connections to PostgreSQL that a process writes with at most; up to ten more read',
+    accepts: 'an integer from 2 to 1000',
+    default: { text: '10' },
+    readBy: ['stdio', 'serve'],
+    parse: (text) => parseInteger(text, 2, 1000),
   },
   /** The secrets that the keys in the database are wrapped with, the present one first. */
   secret: {
@@ -230,7 +220,7 @@ const table = {
     accepts: 'true or false',
     default: { text: 'false' },
     readBy: ['stdio', 'serve'],
-    parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+    parse: parseBoolean,
   },
   /** When a person is asked before a tool call is carried out. */
   confirm: {
@@ -261,6 +251,24 @@ const table = {
     },
     readBy: ['stdio', 'serve'],
     parse: oneOf('reveal', 'masked'),
+  },
+  /** Whether `/metrics` tells figures of this process. */
+  metrics: {
+    placeholder: 'boolean',
+    meaning: 'Tell figures for Prometheus at /metrics, to this machine only',
+    accepts: 'true or false',
+    default: { text: 'false' },
+    readBy: ['serve'],
+    parse: parseBoolean,
+  },
+  /** Where `/metrics` is instead of on the port of `serve`; undefined: there. */
+  metricsPort: {
+    placeholder: 'number',
+    meaning: 'Port of its own for /metrics, for whoever reaches it on the host of serve',
+    accepts: 'an integer from 1 to 65535, with PAYMENTS_METRICS=true',
+    default: { otherwise: 'the port of serve, which tells this machine only' },
+    readBy: ['serve'],
+    parse: (text) => parseInteger(text, 1, 65_535),
   },
   logLevel: {
     placeholder: 'level',

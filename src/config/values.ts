@@ -35,9 +35,20 @@ export function parseTrustedProxies(text: string): readonly string[] | undefined
 }
 
 export function parseDatabaseUrl(text: string): string | undefined {
-  if (/\p{Cc}/u.test(text)) return undefined
-  if (/^postgres(ql)?:\/\//.test(text)) return URL.canParse(text) ? text : undefined
-  return /^sqlite:./.test(text) ? text : undefined
+  if (/^sqlite:./.test(text)) return /\p{Cc}/u.test(text) ? undefined : text
+  return parsePostgresUrl(text)
+}
+
+export function parsePostgresUrl(text: string): string | undefined {
+  return isPostgresUrl(text) && !/\p{Cc}/u.test(text) && URL.canParse(text) ? text : undefined
+}
+
+export function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text)
+}
+
+export function parseBoolean(text: string): boolean | undefined {
+  return text === 'true' ? true : text === 'false' ? false : undefined
 }
 
 export function parseInteger(text: string, min: number, max: number): number | undefined {

@@ -1,4 +1,7 @@
-import { BlockList, isIP } from 'node:net'
+import { builtin } from './builtin.ts'
+
+const net = builtin<typeof import('node:net')>('node:net')
+const isIP = (text: string) => net().isIP(text)
 
 /**
  * An address as it is compared and counted: an IPv6 address in its one canonical form without zone (RFC 5952), an IPv4
@@ -34,7 +37,7 @@ export function isAddressRange(text: string): boolean {
 
 /** Whether a canonical address is in one of the ranges. */
 export function inRanges(ranges: readonly string[]): (canonical: string) => boolean {
-  const list = new BlockList()
+  const list = new (net().BlockList)()
   for (const range of ranges) {
     const { address, bits } = rangeOf(range)
     const family = familyOf(address)

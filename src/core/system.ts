@@ -1,14 +1,9 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  createHmac,
-  randomBytes,
-  scrypt,
-  timingSafeEqual,
-} from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { uptime } from 'node:os'
-import { setImmediate as immediate, setTimeout as sleepFor } from 'node:timers/promises'
+import { builtin } from './builtin.ts'
+
+const crypto = builtin<typeof import('node:crypto')>('node:crypto')
+const timers = builtin<typeof import('node:timers/promises')>('node:timers/promises')
 
 /**
  * Everything the program takes from the outside world that makes a run unrepeatable: time, randomness and waiting.
@@ -32,7 +27,7 @@ export interface System {
 export const realSystem: System = {
   now: () => Date.now(),
   randomBytes: pooledRandomBytes(),
-  sleep: (ms, signal) => sleepFor(ms, undefined, signal === undefined ? {} : { signal }),
+  sleep: (ms, signal) => timers().setTimeout(ms, undefined, signal === undefined ? {} : { signal }),
   elapsed: () => performance.now(),
   uptime: () => uptime() * 1000,
   databaseNow: (toldMs) => toldMs,
@@ -46,8 +41,8 @@ function pooledRandomBytes(): System['randomBytes'] {
   const poolLength = 8192
   let pool = Buffer.alloc(0)
   return (length) => {
-    if (length > poolLength) return randomBytes(length)
-    if (length > pool.length) pool = randomBytes(poolLength)
+    if (length > poolLength) return crypto().randomBytes(length)
+    if (length > pool.length) pool = crypto().randomBytes(poolLength)
     const bytes = Buffer.from(pool.subarray(0, length))
     // The bytes are handed out once: nothing of them stays in memory here.
     pool.fill(0, 0, length)
@@ -88,12 +83,12 @@ export function monthAndYear(ms: number): { month: number; year: number } {
 
 /** SHA-256 as lower-case hexadecimal. */
 export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return crypto().hash('sha256', text, 'hex')
 }
 
 /** HMAC-SHA-256 (RFC 2104) as lower-case hexadecimal. */
 export function hmac(key: string, text: string): string {
-  return createHmac('sha256', key).update(text).digest('hex')
+  return crypto().createHmac('sha256', key).update(text).digest('hex')
 }
 
 /** The lengths in bytes of the nonce and the tag of AES-256-GCM (NIST SP 800-38D). */
@@ -101,23 +96,37 @@ const cipher = { name: 'aes-256-gcm', nonceBytes: 12, tagBytes: 16 } as const
 
 /** A text that only `key`, 64 hexadecimal digits, opens again, and that cannot be changed; in base64url. */
 export function seal(system: Pick<System, 'randomBytes'>, key: string, text: string): string {
-  const nonce = system.randomBytes(cipher.nonceBytes)
-  const sealing = createCipheriv(cipher.name, Buffer.from(key, 'hex'), nonce)
-  const sealed = Buffer.concat([sealing.update(text, 'utf8'), sealing.final()])
-  return Buffer.concat([nonce, sealing.getAuthTag(), sealed]).toString('base64url')
+  return sealBytes(system, key, Buffer.from(text)).toString('base64url')
 }
 
 /** The text that `seal` was given; undefined for another key and for a sealed text that was changed or cut. */
 export function unseal(key: string, sealed: string): string | undefined {
+  return unsealBytes(key, Buffer.from(sealed, 'base64url'))?.toString('utf8')
+}
+
+/** As `seal`, of bytes. */
+export function sealBytes(system: Pick<System, 'randomBytes'>, key: string, bytes: Buffer): Buffer {
+  const nonce = system.randomBytes(cipher.nonceBytes)
+  const sealing = crypto().createCipheriv(cipher.name, keyOf(key), nonce)
+  const sealed = [sealing.update(bytes), sealing.final()]
+  return Buffer.concat([nonce, sealing.getAuthTag(), ...sealed])
+}
+
+/** As a key object: from a buffer the cipher is made three times as slowly. */
+function keyOf(key: string): KeyObject {
+  return crypto().createSecretKey(key, 'hex')
+}
+
+/** As `unseal`, of bytes. */
+export function unsealBytes(key: string, bytes: Buffer): Buffer | undefined {
   const { nonceBytes, tagBytes } = cipher
-  const bytes = Buffer.from(sealed, 'base64url')
   if (bytes.length < nonceBytes + tagBytes) return undefined
-  const opening = createDecipheriv(cipher.name, Buffer.from(key, 'hex'), bytes.subarray(0, nonceBytes), {
+  const opening = crypto().createDecipheriv(cipher.name, keyOf(key), bytes.subarray(0, nonceBytes), {
     authTagLength: tagBytes,
   })
   opening.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes))
   try {
-    return Buffer.concat([opening.update(bytes.subarray(nonceBytes + tagBytes)), opening.final()]).toString('utf8')
+    return Buffer.concat([opening.update(bytes.subarray(nonceBytes + tagBytes)), opening.final()])
   } catch {
     // Only one thing can be wrong here: the tag does not fit the key, the nonce and the text.
     return undefined
@@ -135,7 +144,7 @@ export interface PasswordCost {
 export function passwordHash(password: string, salt: string, { blocks, size, lanes }: PasswordCost): Promise<string> {
   const options = { N: blocks, r: size, p: lanes, maxmem: 256 * blocks * size }
   return new Promise((resolve, reject) => {
-    scrypt(password.normalize('NFKC'), salt, 32, options, (error, hash) => {
+    crypto().scrypt(password.normalize('NFKC'), salt, 32, options, (error, hash) => {
       if (error === null) resolve(hash.toString('hex'))
       else reject(error)
     })
@@ -146,12 +155,12 @@ export function passwordHash(password: string, salt: string, { blocks, size, lan
 export function equalSecrets(a: string, b: string): boolean {
   const left = Buffer.from(a)
   const right = Buffer.from(b)
-  return left.length === right.length && timingSafeEqual(left, right)
+  return left.length === right.length && crypto().timingSafeEqual(left, right)
 }
 
 /** Resolves in the next turn of the event loop, after everything that came in meanwhile was handed over. */
 export function nextTurn(): Promise<void> {
-  return immediate()
+  return timers().setImmediate()
 }
 
 /** Calls `expired` after `ms` of real time, unless it is cleared before; does not keep the process alive. */

@@ -25,8 +25,8 @@ export interface McpServerOptions extends ToolChoice {
   /** The version of this package. */
   version: string
   log: Log
-  /** X-Instance-ID of this connection, whose activity is a resource; undefined: that one is not listed. */
-  instanceId?: string | undefined
+  /** Gives X-Instance-ID of this connection, whose activity is a resource; undefined: that one is not listed. */
+  instanceId?: (() => string) | undefined
   confirm: ConfirmSettings
   /** Where people find the hosted pages and the dashboard; undefined: not known. */
   publicUrl?: string | undefined

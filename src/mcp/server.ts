@@ -1,4 +1,10 @@
-import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server'
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+  type Transport,
+} from '@modelcontextprotocol/server'
 import type { Environment } from '../core/operation.ts'
 import { realSystem } from '../core/system.ts'
 import {
@@ -10,7 +16,6 @@ import {
   type Ways,
 } from './dependencies.ts'
 import { instructionsFor } from './instructions.ts'
-
 import { createRequestStates } from './people/request-states.ts'
 import { serverIcons } from './tools/icons.ts'
 
@@ -36,7 +41,7 @@ const capabilities = Object.freeze({
 export function createMcpServer(options: McpServerOptions): Server {
   const { system = realSystem, stateSecrets, principal, version, environment } = options
   const seal = createRequestStates({ secrets: stateSecrets, principal, system })
-  const server = new IdentifiedServer(
+  const server = new PaymentsServer(
     { name: 'payments-mcp', title: 'Payments', version, icons: serverIcons },
     {
       capabilities,
@@ -69,14 +74,45 @@ function waysOf(environment: Environment): Ways {
 }
 
 /**
- * Each answer of 2026-07-28 says who gives it. The icon, most of it, is told where it is shown: by `initialize`, and
+ * The SDK's server, with two habits of its own. Each answer of 2026-07-28 says who gives it. The icon, most of it, is told where it is shown: by `initialize`, and
  * beside each tool.
  */
-class IdentifiedServer extends Server {
+class PaymentsServer extends Server {
   protected override _outboundServerInfo() {
     const { icons: _, ...info } = super._outboundServerInfo() ?? { name: '', version: '' }
     return info
   }
+
+  /**
+   * A request goes straight to where the SDK carries it out. Each door has checked what a message is before it gets
+   * here; the SDK would first try again whether it is an answer of either kind, which takes longer than the rest.
+   */
+  override async connect(transport: Transport): Promise<void> {
+    await super.connect(transport)
+    const { onmessage } = transport
+    const { _onrequest } = this as unknown as { _onrequest: NonNullable<Transport['onmessage']> }
+    transport.onmessage = (message, extra) => {
+      if ('method' in message && 'id' in message) _onrequest.call(this, message, extra)
+      else onmessage?.(message, extra)
+    }
+  }
+}
+
+/** Loads a module when it is first asked for; an import costs as much the thousandth time as some queries do. */
+function once<Module>(load: () => Promise<Module>): () => Promise<Module> {
+  let loading: Promise<Module> | undefined
+  return () => {
+    loading ??= load()
+    return loading
+  }
+}
+
+const loaded = {
+  definitions: once(() => import('./tools/definitions.ts')),
+  call: once(() => import('./tools/call.ts')),
+  resources: once(() => import('./resources/resources.ts')),
+  prompts: once(() => import('./prompts.ts')),
+  completions: once(() => import('./resources/completions.ts')),
 }
 
 function answerTools(dependencies: Dependencies): void {
@@ -84,10 +120,10 @@ function answerTools(dependencies: Dependencies): void {
   server.setRequestHandler('tools/list', async ({ params }) => {
     // A host that lists the tools is about to call them. What fails here fails again, and is told, at the call.
     client().catch((error: unknown) => log.warn({ err: error }, 'the client is not ready'))
-    return (await import('./tools/definitions.ts')).toolPage(dependencies, params?.cursor)
+    return (await loaded.definitions()).toolPage(dependencies, params?.cursor)
   })
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    return (await import('./tools/call.ts')).callTool(dependencies, params, context)
+    return (await loaded.call()).callTool(dependencies, params, context)
   })
 }
 
@@ -97,15 +133,14 @@ const mostSubscribedCharacters = 64 * 1024
 
 function answerResources(dependencies: Dependencies): void {
   const { server } = dependencies
-  const load = () => import('./resources/resources.ts')
   server.setRequestHandler('resources/list', async ({ params }) =>
-    (await load()).listResources(dependencies, params?.cursor),
+    (await loaded.resources()).listResources(dependencies, params?.cursor),
   )
   server.setRequestHandler('resources/templates/list', async ({ params }) => {
-    return (await load()).listTemplates(dependencies, params?.cursor)
+    return (await loaded.resources()).listTemplates(dependencies, params?.cursor)
   })
   server.setRequestHandler('resources/read', async ({ params }, context: ServerContext) => {
-    return (await load()).readResource(dependencies, params.uri, context.mcpReq.signal)
+    return (await loaded.resources()).readResource(dependencies, params.uri, context.mcpReq.signal)
   })
   server.setRequestHandler('resources/subscribe', ({ params }) => {
     dependencies.subscribed ??= new Set()
@@ -128,12 +163,12 @@ function answerResources(dependencies: Dependencies): void {
 function answerPrompts(dependencies: Dependencies): void {
   const { server } = dependencies
   server.setRequestHandler('prompts/list', async ({ params }) => {
-    return (await import('./prompts.ts')).listPrompts(dependencies, params?.cursor)
+    return (await loaded.prompts()).listPrompts(dependencies, params?.cursor)
   })
   server.setRequestHandler('prompts/get', async ({ params }) => {
-    return (await import('./prompts.ts')).getPrompt(dependencies, params.name, params.arguments)
+    return (await loaded.prompts()).getPrompt(dependencies, params.name, params.arguments)
   })
   server.setRequestHandler('completion/complete', async ({ params }) => {
-    return (await import('./resources/completions.ts')).complete(dependencies, params)
+    return (await loaded.completions()).complete(dependencies, params)
   })
 }

@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
+import type { ApiAnswer, Carrier } from '../core/carrier.ts'
 import { Failure } from '../core/errors.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { newId } from '../core/system.ts'
@@ -8,19 +9,25 @@ import { devicePages } from './pages/consent/device-view.ts'
 import type { PageDependencies } from './pages/frame/dependencies.ts'
 import { mountPages } from './pages/mount.ts'
 import { actorNow } from './request/admission.ts'
-import { hasLeft, isSmallBody, readBody } from './request/body.ts'
+import { hasLeft, isReadable, isSmallBody, readBody, tooLarge } from './request/body.ts'
 import { mountHealth } from './request/health.ts'
 import { counted, type Incoming, type Unread, withBody } from './request/incoming.ts'
+import { type Observe, observed } from './request/observed.ts'
 import { mountOpenApi } from './request/openapi-route.ts'
 import { answer } from './request/pipeline.ts'
+import type { Readiness } from './request/readiness.ts'
 import { failureOf, type Reply, refusal, requestId } from './request/reply.ts'
 
 /** What the service's parts are given at the start. */
-export interface Dependencies extends OAuthDependencies, PageDependencies {}
+export interface Dependencies extends OAuthDependencies, PageDependencies {
+  readiness: Readiness
+  observe?: Observe | undefined
+}
 
 /** The REST API of an environment as a fetch function: a route for each of its operations, and what is not a resource. */
 export function createApp(dependencies: Dependencies): Hono {
   const app = new Hono()
+  if (dependencies.observe !== undefined) app.use(observed(dependencies.observe, dependencies.system))
   for (const key of Object.keys(catalogue) as OperationKey[]) {
     const operation: OperationDefinition = catalogue[key]
     if (!operation.environments.includes(dependencies.environment)) continue
@@ -34,6 +41,32 @@ export function createApp(dependencies: Dependencies): Hono {
   app.notFound(async (c) => respond(await noSuchOperation(dependencies, c)))
   app.onError((error, c) => respond(failed(dependencies, c, error)))
   return app
+}
+
+/** Answers the requests of a client in this process by the operation that it names: no route has to be found. */
+export function createCarrier(dependencies: Dependencies): (caller?: typeof counted) => Carrier {
+  const { system, observe } = dependencies
+  const keys = new Map<string, OperationKey>()
+  for (const [key, { name, environments }] of Object.entries<OperationDefinition>(catalogue)) {
+    if (environments.includes(dependencies.environment)) keys.set(name, key as OperationKey)
+  }
+  return (caller) =>
+    async ({ operation, method, path: whole, params, headers, body = '' }) => {
+      const [path = '', query] = whole.split('?')
+      const key = keys.get(operation)
+      if (key === undefined) return arrived(refuse(dependencies, noOperation(method, path)))
+      const isCounted = caller === counted
+      const head = { method, path, params, query: new URLSearchParams(query), headers: new Headers(headers), isCounted }
+      const incoming = isReadable(body) ? withBody(head, body) : { ...head, read: async () => tooLarge() }
+      const beganAtMs = system.elapsed()
+      const reply = await answer(dependencies, key, incoming)
+      observe?.(operation, reply.status, (system.elapsed() - beganAtMs) / 1000)
+      return arrived(reply)
+    }
+}
+
+function arrived({ headers, ...reply }: Reply): ApiAnswer {
+  return { ...reply, headers: new Headers(headers) }
 }
 
 /** Reads the body at once where that costs next to nothing. */
@@ -53,8 +86,7 @@ function respond({ status, body, headers }: Reply): Response {
 
 /** Whoever has a credential is told of its limit here as well, and held to it. */
 async function noSuchOperation(dependencies: Dependencies, { req }: Context): Promise<Reply> {
-  const detail = `There is no operation ${req.method} ${req.path.slice(0, 200)}. GET /openapi.json lists them.`
-  const reply = refuse(dependencies, new Failure('not_found', { detail }))
+  const reply = refuse(dependencies, noOperation(req.method, req.path))
   const authorization = req.header('authorization') ?? null
   if (authorization === null) return reply
   try {
@@ -66,6 +98,11 @@ async function noSuchOperation(dependencies: Dependencies, { req }: Context): Pr
     if (error instanceof Failure) return reply
     throw error
   }
+}
+
+function noOperation(method: string, path: string): Failure {
+  const detail = `There is no operation ${method} ${path.slice(0, 200)}. GET /openapi.json lists them.`
+  return new Failure('not_found', { detail })
 }
 
 /** The answer to what failed outside the pipeline. */

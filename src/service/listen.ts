@@ -24,6 +24,8 @@ export interface ListenOptions {
    * Addresses and ranges of the proxies in front, such as `10.0.0.0/8`: their X-Forwarded-For tells who the client is.
    */
   trustedProxies?: readonly string[]
+  /** From then on each answer says that the connection is used no more. */
+  isEnding?: () => boolean
   /** How long `close` waits for answers that are under way. */
   closeWithinMs?: number
   /** Beyond it a new connection is closed at once. */
@@ -49,7 +51,7 @@ const strictTransport = 'max-age=31536000'
 
 /** Serves a fetch function over HTTP. Whoever was led here by another site's name or page is refused with 403. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { fetch, host, port, system, log, publicUrl } = options
+  const { fetch, host, port, system, log, publicUrl, isEnding } = options
   const { closeWithinMs, mostConnections } = { ...defaultBounds, ...options }
   const refusedCaller = callerCheck(options)
   const addressOf = clientAddress(options.trustedProxies ?? [])
@@ -58,6 +60,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const { incoming, outgoing } = connection as HttpBindings
     const supportId = newId('req', system, system.now())
     if (publicUrl?.startsWith('https:')) outgoing.setHeader('Strict-Transport-Security', strictTransport)
+    if (isEnding?.()) outgoing.setHeader('Connection', 'close')
     // What an answer names itself stands before this.
     for (const [name, value] of Object.entries(requestId(supportId))) outgoing.setHeader(name, value)
     if (detail === undefined) {

@@ -58,7 +58,7 @@ async function setSecret(
 ): Promise<string | null> {
   if (given === undefined && !key.secretHash.startsWith(unset)) return null
   const credential = `${credentialPrefix(key.kind, environment)}${given ?? newSecret(system)}`
-  await replaceSecret(tx, key.id, { secretHash: sha256(credential), displayPrefix: displayPrefix(credential) })
+  await replaceSecret(tx, key, { secretHash: sha256(credential), displayPrefix: displayPrefix(credential) })
   return credential
 }
 

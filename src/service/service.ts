@@ -1,9 +1,10 @@
 import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
+import type { Carrier } from '../core/carrier.ts'
 import { Failure } from '../core/errors.ts'
 import type { Environment } from '../core/operation.ts'
 import { newSecret, type System, sha256 } from '../core/system.ts'
-import { createApp } from './app.ts'
+import { createApp, createCarrier } from './app.ts'
 import { createPublicFetch } from './oauth/public-fetch.ts'
 import { SignIn } from './oauth/sign-in.ts'
 import { handlers } from './operations/index.ts'
@@ -12,7 +13,9 @@ import { actorNow } from './request/admission.ts'
 import type { Caller } from './request/client-address.ts'
 import type { counted } from './request/incoming.ts'
 import { createLastUses } from './request/last-use.ts'
+import type { Observe } from './request/observed.ts'
 import { createRateLimiter, type RateLimit } from './request/rate-limit.ts'
+import { createReadiness, type Readiness } from './request/readiness.ts'
 import { createUpkeep, type Upkeep } from './request/upkeep.ts'
 import { type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import type { Store } from './store/engine/store.ts'
@@ -32,6 +35,8 @@ export interface ServiceOptions {
   /** Fetches the metadata documents of applications that sign in. */
   publicFetch?: typeof globalThis.fetch
   clientMetadata?: Config['clientMetadata']
+  /** Told of each request when it is answered. */
+  observe?: Observe | undefined
 }
 
 /** The payments service on a store: a complete deployment of the API behind one fetch function. */
@@ -40,6 +45,8 @@ export interface Service {
   readonly routes: readonly { method: string; path: string }[]
   /** `caller` is who sent it over a network; within this process there is none. */
   fetch(request: Request, caller?: Caller | typeof counted): Promise<Response>
+  /** What `fetch` does for the operations, for a client in this process: no request of HTTP has to be made. */
+  carry(caller?: typeof counted): Carrier
   /** Counts a request that comes in by another door against the limit of its credential. */
   limit(keyId: string): Promise<RateLimit>
   /** Makes the seeded world in an empty store; sets the secrets of its keys that are given or were never made. */
@@ -49,6 +56,7 @@ export interface Service {
   /** Sets the seeded owner's password, or makes one where there is none; null: there is one, which is not known. */
   seedPassword(given: string | undefined): Promise<{ email: string; password: string | null }>
   readonly upkeep: Upkeep
+  readonly readiness: Readiness
   /** New keys to derive secrets and to sign tokens with take over; what older ones made stays good. */
   rotateKeys(): Promise<{ rootKey: number; signingKey: string }>
   /**
@@ -74,13 +82,16 @@ export function createService({
   publicUrl = defaultUrl,
   publicFetch = createPublicFetch({ httpsProxy: undefined, noProxy: undefined }),
   clientMetadata = 'auto',
+  observe,
 }: ServiceOptions): Service {
   const localCredentials = new Map<string, string>()
   const accessTokens = createAccessTokens({ store, system, publicUrl })
   const signIn = new SignIn({ store, system })
   const admission = { accessTokens, store, system, environment, localCredentials }
-  const limit = createRateLimiter(rateLimit, system)
-  const app = createApp({
+  const limit = createRateLimiter(rateLimit, { store, system })
+  const readiness = createReadiness(system)
+  const lastUses = createLastUses()
+  const dependencies = {
     ...admission,
     handlers,
     signIn,
@@ -88,12 +99,17 @@ export function createService({
     clientMetadata,
     publicUrl,
     log,
-    lastUses: createLastUses(),
+    lastUses,
+    parties: new Map(),
     rateLimit: limit,
-  })
+    readiness,
+    observe,
+  }
+  const app = createApp(dependencies)
   return {
     routes: app.routes.map(({ method, path }) => ({ method, path })),
     fetch: async (request, caller) => app.fetch(request, caller),
+    carry: createCarrier(dependencies),
     limit,
     seed: (secrets) => seed(store, system, environment, secrets),
     localAgentKey: async () => {
@@ -102,7 +118,8 @@ export function createService({
       localCredentials.set(sha256(credential), keyId)
       return credential
     },
-    upkeep: createUpkeep({ store, log }),
+    upkeep: createUpkeep({ store, system, lastUses, log }),
+    readiness,
     rotateKeys: async () => (await import('./tokens/rotate-keys.ts')).rotateKeys(store, system),
     derivedSecret: async (purpose) => (await store.read(rootKeys)).derive(1, `derived ${purpose}`),
     derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(`derived ${purpose}`),

@@ -37,6 +37,7 @@ const oauth = (path: string, fields: Record<string, string>) => (): Attempt[] =>
 /** Every route that is no operation. A new one does not pass until it stands here. */
 const doors: Record<string, Door> = {
   'GET /healthz': { public: 'whether the service works' },
+  'GET /readyz': { public: 'whether requests should be sent here' },
   'GET /openapi.json': { public: 'the document' },
   'GET /styles/base.css': { public: 'an asset' },
   'GET /styles/checkout.css': { public: 'an asset' },

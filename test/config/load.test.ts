@@ -16,6 +16,8 @@ describe('loadConfig', () => {
       key: undefined,
       instanceId: undefined,
       databaseUrl: 'sqlite:/home/u/.local/share/payments-mcp/sandbox.sqlite',
+      databaseReadUrl: undefined,
+      databaseConnections: 10,
       secret: undefined,
       toolsets: ['default'],
       port: 4010,
@@ -32,6 +34,8 @@ describe('loadConfig', () => {
       confirm: 'production',
       confirmAbove: 10_000,
       cardDetails: 'reveal',
+      metrics: false,
+      metricsPort: undefined,
       logLevel: 'info',
     })
     expect(Object.isFrozen(config)).toBe(true)
@@ -60,6 +64,7 @@ describe('loadConfig', () => {
     ['PAYMENTS_KEY', `ak_ntl_sandbox_${secret}`, 'key', `ak_ntl_sandbox_${secret}`],
     ['PAYMENTS_DATABASE_URL', 'sqlite::memory:', 'databaseUrl', 'sqlite::memory:'],
     ['PAYMENTS_DATABASE_URL', 'postgresql://u:p@h/d', 'databaseUrl', 'postgresql://u:p@h/d'],
+    ['PAYMENTS_DATABASE_CONNECTIONS', '2', 'databaseConnections', 2],
     ['PAYMENTS_TOOLSETS', 'payments, default,payments', 'toolsets', ['default', 'payments']],
     ['PAYMENTS_TOOLSETS', 'all', 'toolsets', ['default', 'payments', 'customers', 'agents', 'credentials']],
     ['PAYMENTS_PORT', '0', 'port', 0],
@@ -85,6 +90,8 @@ describe('loadConfig', () => {
     ['PAYMENTS_CONFIRM_ABOVE', '0', 'confirmAbove', 0],
     ['PAYMENTS_CARD_DETAILS', 'masked', 'cardDetails', 'masked'],
     ['PAYMENTS_ENVIRONMENT', 'production', 'cardDetails', 'masked'],
+    ['PAYMENTS_METRICS', 'true', 'metrics', true],
+    ['PAYMENTS_METRICS_PORT', '9464', 'metricsPort', 9464],
     ['PAYMENTS_LOG_LEVEL', 'silent', 'logLevel', 'silent'],
   ] as const)('accepts %s=%s', (variable, text, key, value) => {
     expect(load({ [variable]: text })[key]).toEqual(value)
@@ -107,6 +114,9 @@ describe('loadConfig', () => {
     ['PAYMENTS_DATABASE_URL', 'mysql://u:topsecret@h/d'],
     ['PAYMENTS_DATABASE_URL', 'postgres://u:topsecret@h:port/d'],
     ['PAYMENTS_DATABASE_URL', 'sqlite:'],
+    ['PAYMENTS_DATABASE_READ_URL', 'sqlite:standby'],
+    ['PAYMENTS_DATABASE_READ_URL', 'postgres://u:topsecret@h/d?password=topsecret'],
+    ['PAYMENTS_DATABASE_CONNECTIONS', '1'],
     ['PAYMENTS_TOOLSETS', 'default,'],
     ['PAYMENTS_TOOLSETS', 'cards'],
     ['PAYMENTS_PORT', '65536'],
@@ -122,11 +132,19 @@ describe('loadConfig', () => {
     ['PAYMENTS_TRUSTED_PROXIES', 'proxy.example'],
     ['PAYMENTS_CLIENT_METADATA', 'true'],
     ['PAYMENTS_RATE_LIMIT', '0'],
+    ['PAYMENTS_METRICS', 'yes'],
+    ['PAYMENTS_METRICS_PORT', '0'],
     ['PAYMENTS_LOG_LEVEL', 'verbose'],
   ])('refuses %s=%s in one line that names it', (variable, text) => {
     const message = refusal({ [variable]: text })
     expect(message).toMatch(new RegExp(`^${variable} \\(--[a-z-]+\\) got .+; it accepts .+\\.$`))
     expect(message).not.toMatch(/topsecret/)
+  })
+
+  it('takes a standby of a PostgreSQL', () => {
+    const url = 'postgres://u:p@h/d'
+    const env = { PAYMENTS_DATABASE_URL: url, PAYMENTS_DATABASE_READ_URL: 'postgresql://u:p@standby/d' }
+    expect(load(env)).toMatchObject({ databaseUrl: url, databaseReadUrl: 'postgresql://u:p@standby/d' })
   })
 
   it('tells which environment a key is of', () => {

@@ -1,55 +1,60 @@
 import { describe, expect, test } from 'vitest'
 import { createLastUses } from '../../src/service/request/last-use.ts'
-import type { Transaction } from '../../src/service/store/engine/store.ts'
+import type { Store } from '../../src/service/store/engine/store.ts'
+
+const whose = { keyId: 'agk_1', agentId: null, partyId: 'pty_1' }
 
 describe('the last uses of keys', () => {
-  test('are taken on by one request, and by another when that one failed', () => {
+  test('are written once a minute and key, and again where that failed', async () => {
     const uses = createLastUses()
-    uses.note('agk_1', 'agt_1', 1_000)
-    const flush = uses.take(1_000)
-    expect(flush).toBeDefined()
-    expect(uses.take(1_000)).toBeUndefined()
-    flush?.settle(false)
-    const second = uses.take(1_000)
-    second?.settle(true)
-    expect(uses.take(1_000)).toBeUndefined()
-    uses.note('agk_1', 'agt_1', 60_999)
-    expect(uses.take(60_999)).toBeUndefined()
-    expect(uses.take(61_000)).toBeDefined()
+    const store = counting()
+    uses.note(whose, 1_000)
+    store.fails = true
+    await expect(uses.write(store)).rejects.toThrow('busy')
+    store.fails = false
+    await uses.write(store)
+    await uses.write(store)
+    expect(store.count).toBe(2)
+    uses.note(whose, 31_000)
+    store.nowMs = 60_999
+    await uses.write(store)
+    expect(store.count).toBe(2)
+    store.nowMs = 61_000
+    await uses.write(store)
+    expect(store.count).toBe(3)
   })
 
   test('show what is later: what is in memory, or what another process wrote', () => {
     const uses = createLastUses()
-    expect(uses.of('apy_1', null)).toBeNull()
-    expect(uses.of('apy_1', 5)).toBe(5)
-    uses.note('apy_1', null, 10)
-    expect(uses.of('apy_1', 5)).toBe(10)
-    expect(uses.of('apy_1', 20)).toBe(20)
+    expect(uses.of('agk_1', null)).toBeNull()
+    expect(uses.of('agk_1', 5)).toBe(5)
+    uses.note(whose, 10)
+    expect(uses.of('agk_1', 5)).toBe(10)
+    expect(uses.of('agk_1', 20)).toBe(20)
   })
 
-  test('are kept of 10,000 keys, those used the longest ago forgotten first, and written 16 at a time', async () => {
+  test('are kept of 10,000 keys, those used the longest ago forgotten first, and written 64 at a time', async () => {
     const uses = createLastUses()
-    for (let count = 0; count <= 10_000; count++) uses.note(`agk_${count}`, null, count)
+    for (let count = 0; count <= 10_000; count++) uses.note({ ...whose, keyId: `agk_${count}` }, count)
     expect(uses.of('agk_0', null)).toBeNull()
     expect(uses.of('agk_1', null)).toBe(1)
-    let written = 0
-    const flush = uses.take(20_000)
-    await flush?.write(counting(() => written++))
-    expect(written).toBe(16)
+    const store = counting()
+    await uses.write(store)
+    expect(store.count).toBe(64)
   })
 })
 
-/** A transaction whose writes are only counted. */
-function counting(write: () => void): Transaction {
-  const adapter = {}
-  const query: object = new Proxy(() => query, {
-    get: (_, name) => (name === 'compile' ? () => ({ parameters: [] }) : query),
-    apply: () => query,
-  })
-  const db = {
-    getExecutor: () => ({ adapter }),
-    updateTable: () => query,
-    executeQuery: async () => void write(),
+/** A store whose transactions are only counted. */
+function counting() {
+  const counter = {
+    count: 0,
+    fails: false,
+    nowMs: 1_000,
+    read: async () => ({ nowMs: counter.nowMs }),
+    transaction: async () => {
+      counter.count += 1
+      if (counter.fails) throw new Error('busy')
+    },
   }
-  return { db } as unknown as Transaction
+  return counter as unknown as Store & typeof counter
 }

@@ -149,7 +149,9 @@ onEachDatabase('the states of invitations', (database) => {
     const { agentId } = await addAgent(world, us.partyId, walletId, [])
     const [mine, other] = [await us.pending({ agentId }), await us.pending()]
     const cause = { agentId: null, instanceId: 'run 9' }
-    await world.store.transaction((tx) => cancelInvitationsOfAgent(tx, agentId, world.system.now(), cause))
+    await world.store.transaction((tx) =>
+      cancelInvitationsOfAgent(tx, { id: agentId, partyId: us.partyId }, world.system.now(), cause),
+    )
     expect(await us.read(mine.id)).toMatchObject({ cancelReason: 'AGENT_RETIRED', canceledInstanceId: 'run 9' })
     expect(await us.read(other.id)).toMatchObject({ status: 'PENDING' })
   })

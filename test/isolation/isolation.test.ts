@@ -8,6 +8,7 @@ import { type Cell, cellsOf, cursorCells, replayOf } from './cells.ts'
 import { type CredentialKind, credentialKinds } from './places.ts'
 import { type Prober, prober } from './prober.ts'
 import { samples } from './samples.ts'
+import { faults, listen } from './statements.ts'
 
 const operations = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
 /** Lists come first, while what others have is not in the caller's own activity as what it asked for. */
@@ -35,6 +36,7 @@ describe.each(tables)('every operation x credential x target on $name', ({ datab
   let count = 0
   let tablesRun = 0
   let startedMs = 0
+  const heard = listen()
 
   beforeAll(async () => {
     startedMs = performance.now()
@@ -45,6 +47,7 @@ describe.each(tables)('every operation x credential x target on $name', ({ datab
     console.info(`isolation on ${name}: ${count} cells of ${operations.length} operations in ${seconds} s`)
     await proveBooks(prove.on.world.store)
     await prove.on.world.drop()
+    heard.stop()
   })
 
   const run = async (all: Cell[], probe: (cell: Cell) => Promise<string[]>) => {
@@ -72,4 +75,13 @@ describe.each(tables)('every operation x credential x target on $name', ({ datab
 
   const replays = inOrder.filter(([, { idempotency }]) => idempotency === 'required')
   test.each(replays)("%s replays nothing of another party's", (_, operation) => run(replayOf(operation), prove.replay))
+
+  /** The texts are the same on both databases. */
+  test.runIf(database === sqlite)('each statement says whose rows it is about', () => {
+    expect(heard.texts.size).toBeGreaterThan(100)
+    expect(faults(heard.texts)).toEqual([])
+    expect(faults(['select * from "wallets" where "status" = ?', 'select * from "clock"'])).toEqual([
+      'wallets of which party? select * from "wallets" where "status" = ?',
+    ])
+  })
 })

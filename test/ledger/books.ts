@@ -1,9 +1,12 @@
 import { sql } from 'kysely'
 import { expect } from 'vitest'
+import { startOfDayAndMonth } from '../../src/service/rules/calendar.ts'
+import { readTimes } from '../../src/service/store/clock.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import type { CardTransactionRow } from '../../src/service/store/schema/card-transactions.ts'
 import type { LedgerEntryRow } from '../../src/service/store/schema/ledger.ts'
 import type { PaymentRow } from '../../src/service/store/schema/payments.ts'
+import type { SpendingRow } from '../../src/service/store/schema/spending.ts'
 import type { WalletRow } from '../../src/service/store/schema/wallets.ts'
 
 export interface Books {
@@ -11,6 +14,7 @@ export interface Books {
   entries: LedgerEntryRow[]
   transactions: CardTransactionRow[]
   payments: PaymentRow[]
+  spending: SpendingRow[]
   usedCards: number
   keys: number
 }
@@ -21,6 +25,7 @@ export function readBooks(store: Store): Promise<Books> {
     wallets: await db.selectFrom('wallets').selectAll().orderBy('id').execute(),
     entries: await db.selectFrom('ledgerEntries').selectAll().orderBy('id').execute(),
     transactions: await db.selectFrom('cardTransactions').selectAll().orderBy('id').execute(),
+    spending: await db.selectFrom('spending').selectAll().orderBy('partyId').orderBy('agentId').execute(),
     payments: await db.selectFrom('payments').selectAll().orderBy('id').execute(),
     usedCards: (await db.selectFrom('agentCards').select('id').where('usedAtMs', 'is not', null).execute()).length,
     keys: (await db.selectFrom('idempotencyRecords').select('key').execute()).length,
@@ -60,7 +65,41 @@ export async function proveBooks(store: Store): Promise<Books> {
     )
     expect(sum(network)).toBe(purchase.capturedCents - purchase.refundedCents)
   }
+  await proveTotals(store, books)
   return books
+}
+
+/** What limits are compared with is what the payments and purchases of the day and of the month come to. */
+async function proveTotals(store: Store, { payments, transactions, spending }: Books): Promise<void> {
+  const { nowMs, cards } = await store.transaction(async (tx) => ({
+    ...(await readTimes(tx)),
+    cards: await tx.db.selectFrom('agentCards').select(['id', 'agentId']).execute(),
+  }))
+  const agentOf = new Map(cards.map(({ id, agentId }) => [id, agentId]))
+  const spent = [
+    ...payments
+      .filter(({ kind }) => kind === 'payment' || kind === 'wire')
+      .filter(({ status }) => !['FAILED', 'CANCELED', 'APPROVAL_DENIED', 'IN_REVIEW'].includes(status))
+      .map((row) => ({ ...row, agentId: row.agentId ?? '', cents: row.amountCents })),
+    ...transactions
+      .filter(({ kind }) => kind === 'purchase')
+      .map((row) => ({ ...row, agentId: agentOf.get(row.cardId) ?? '', cents: row.heldCents + row.capturedCents })),
+  ]
+  const spender = (row: { partyId: string; agentId: string }) => `${row.partyId} ${row.agentId}`
+  const told = (totals: [string, number][]) => Object.fromEntries(totals.filter(([, cents]) => cents !== 0).sort())
+  const sums = (sinceMs: number) => {
+    const since = Map.groupBy(
+      spent.filter(({ createdAtMs }) => createdAtMs >= sinceMs),
+      spender,
+    )
+    return told([...since].map(([who, rows]) => [who, rows.reduce((total, { cents }) => total + cents, 0)]))
+  }
+  const { dayStartMs, monthStartMs } = startOfDayAndMonth(nowMs)
+  const today = spending.map((row) => [spender(row), row.dayMs >= dayStartMs ? row.dayCents : 0] as [string, number])
+  const month = spending.map(
+    (row) => [spender(row), row.monthMs >= monthStartMs ? row.monthCents : 0] as [string, number],
+  )
+  expect({ today: told(today), month: told(month) }).toEqual({ today: sums(dayStartMs), month: sums(monthStartMs) })
 }
 
 function sum(entries: readonly LedgerEntryRow[]): number {

@@ -27,7 +27,13 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
         })
         const actor = actorOf(principal().credential)
         const choice = { ...defaultSettings('sandbox'), toolsets, readOnly, actor } as const
-        return createMcpServer({ ...choice, client: async () => client, instanceId, version: '1', log })
+        return createMcpServer({
+          ...choice,
+          client: async () => client,
+          instanceId: () => instanceId,
+          version: '1',
+          log,
+        })
       },
     })
     const agent = {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSite, type Site } from '../../src/commands/site.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { realSystem } from '../../src/core/system.ts'
 import { sqlite } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -12,7 +13,9 @@ const address = 'http://127.0.0.1:4010'
 let world: World
 let site: Site
 beforeAll(async () => {
-  world = await createWorld(sqlite, { system: fakeSystem({ now: Date.now() }), rateLimit: 10 })
+  // Whoever waits for mail would make a fake minute pass in no time.
+  const standing = { ...fakeSystem({ now: Date.now() }), sleep: realSystem.sleep }
+  world = await createWorld(sqlite, { system: standing, rateLimit: 10 })
   const { service, store, system } = world
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   site = await createSite({ config: loadConfig({ env: {} }), service, store, publicUrl: () => address, system, log })

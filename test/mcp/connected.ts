@@ -54,7 +54,7 @@ export async function connected(
   const servers: Connected['server'][] = []
   const handle = serveOverStdio({
     createServer: () => {
-      const given = { client: async () => client, version: '1.2.3', log, instanceId, system }
+      const given = { client: async () => client, version: '1.2.3', log, instanceId: () => instanceId, system }
       const settings = defaultSettings(options.environment ?? 'sandbox')
       const server = createMcpServer({ ...settings, ...given, ...options })
       servers.push(server)

@@ -143,7 +143,7 @@ onEachDatabase('registered applications', (database) => {
     await register(world, minimal)
     expect(await statusOf(unused)).toBe(200)
     system.pass(2000)
-    await register(world, minimal)
+    await world.service.upkeep.once()
     expect(await statusOf(unused)).toBe(400)
     expect(await statusOf(used.application)).toBe(200)
     await world.drop()

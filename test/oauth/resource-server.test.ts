@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createSite, type Site } from '../../src/commands/site.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import type { Carrier } from '../../src/core/carrier.ts'
 import { newId } from '../../src/core/system.ts'
 import { createConnections } from '../../src/service/oauth/connections.ts'
 import { replacePassword } from '../../src/service/oauth/sign-in.ts'
+import type { Service } from '../../src/service/service.ts'
 import { createParty } from '../../src/service/store/parties.ts'
 import { createUser, findUser } from '../../src/service/store/users.ts'
 import { sqlite } from '../support/databases.ts'
@@ -25,6 +27,13 @@ beforeAll(async () => {
     fetch: (request: Request) => {
       sent.push({ path: new URL(request.url).pathname, authorization: request.headers.get('authorization') })
       return world.service.fetch(request)
+    },
+    carry: (caller?: Parameters<Service['carry']>[0]): Carrier => {
+      const carry = world.service.carry(caller)
+      return (request, signal) => {
+        sent.push({ path: request.path, authorization: request.headers.Authorization ?? null })
+        return carry(request, signal)
+      }
     },
   }
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

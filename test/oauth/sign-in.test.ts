@@ -249,6 +249,18 @@ describe('signing in', () => {
     expect((await send('/sign-in', { email, password })).status).toBe(303)
   })
 
+  test('keeps a hash of no cost only of a password that was made here, and a try takes as long', async () => {
+    await world.store.transaction(({ db }) => db.deleteFrom('passwords').execute())
+    const made = String((await world.service.seedPassword(undefined)).password)
+    const [row] = await world.store.transaction(({ db }) => db.selectFrom('passwords').select('hash').execute())
+    expect(row?.hash).toMatch(/^made\$[\w-]{22}\$[0-9a-f]{64}$/)
+    const hashes = countHashes()
+    expect((await send('/sign-in', { email, password: `${made}x` })).status).toBe(401)
+    expect((await send('/sign-in', { email, password: made })).status).toBe(303)
+    expect(hashes()).toBe(2)
+    expect(await world.service.seedPassword(undefined)).toEqual({ email, password: null })
+  })
+
   test('is tried 30 times in a minute at an address, and 300 times at all addresses', async () => {
     const known = { headers: { ...own, cookie: browserOf(await send('/sign-in', { email, password })) } }
     const accounts = ['a@example.com', 'b@example.com', 'c@example.com']

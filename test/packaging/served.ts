@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 /** A `serve` process. */
@@ -7,6 +7,7 @@ export interface Served {
   url: string
   /** The same path where it listens, of an address that it gave. */
   at(address: string): string
+  process: ChildProcess
   stop(): Promise<void>
 }
 
@@ -27,6 +28,7 @@ export async function serve(args: readonly string[], env: Record<string, string>
   if (url === undefined) throw new Error(`It did not start: ${text}${errors}`)
   return {
     url,
+    process: child,
     at: (address) => new URL(new URL(address).pathname, url).href,
     stop: async () => {
       child.kill('SIGTERM')

@@ -106,7 +106,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     }
     // A day later nothing is kept of it.
     await advance(24 * 60 * minutes)
-    await newPage()
+    await site.world.service.upkeep.once()
     expect(await visitor.open(late.path)).toMatchObject({ status: 404 })
   })
 

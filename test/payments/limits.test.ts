@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { limitsHit } from '../../src/service/rules/limits.ts'
+import { rowChanges } from '../../src/service/store/schema/row-changes.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -105,6 +106,32 @@ onEachDatabase('limits', (database) => {
     expect(await paid(1000, byParty())).toEqual([])
     expect(await paid(1000, { key: agentKey })).toEqual([])
     expect(await paid(10)).toEqual([])
+  })
+
+  test('count what was spent before there were totals', async () => {
+    const buy = async (amount: number) => {
+      const { id } = ok(await world.authorize(await world.issueCard(), amount)).json.data
+      return `/simulations/card-transactions/${id}`
+    }
+    await self.setLimits('agents', own.agentId, { perDay: 200, perMonth: 1000 })
+    ok(await self.pay(10, to))
+    await buy(100)
+    ok(await world.post('/simulations/clock/advance', { seconds: 86_400 }))
+    ok(await self.pay(20, to))
+    ok(await self.pay(3, to, {}, byParty()))
+    ok(await self.pay(500, to))
+    ok(await world.post(`${await buy(50)}/capture`, { amount: 30, currency: 'USD' }))
+    ok(await world.post(`${await buy(40)}/reverse`, {}))
+    await world.store.transaction(async ({ db }) => {
+      await db.deleteFrom('spending').execute()
+      await rowChanges['0021_totals_and_due']?.(db as never)
+    })
+    await proveBooks(world.store)
+    expect(await paid(151)).toEqual([['dailyAmount', 200, 201]])
+    expect(await paid(150)).toEqual([])
+    ok(await world.post('/simulations/clock/advance', { seconds: 86_400 }))
+    await self.setLimits('agents', own.agentId, { perMonth: 311 })
+    expect(await paid(2)).toEqual([['monthlyAmount', 311, 312]])
   })
 
   test('of a party cap everything that leaves its wallets, whoever sends it', async () => {

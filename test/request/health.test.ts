@@ -7,19 +7,33 @@ import { createWorld, type World } from '../support/world.ts'
 let world: World
 afterEach(() => world.drop())
 
-const health = async () => {
-  const response = await world.service.fetch(new Request('http://sandbox.test/healthz'))
+const health = async (path = '/healthz') => {
+  const response = await world.service.fetch(new Request(`http://sandbox.test${path}`))
   return [response.status, ((await response.json()) as { status: string }).status]
 }
 
 test.each(databases)('is well on $name, and not when its database is closed', async (database) => {
   world = await createWorld(database)
   expect(await health()).toEqual([200, 'ok'])
+  expect(await health('/readyz')).toEqual([200, 'ready'])
   world.system.pass(10_000)
   expect(await health()).toEqual([200, 'ok'])
   await world.store.close()
   world.system.pass(10_000)
   expect(await health()).toEqual([503, 'unavailable'])
+  expect(await health('/readyz')).toEqual([503, 'unavailable'])
+})
+
+test('is not ready from the moment that it is to end, though it is well', async () => {
+  world = await createWorld(sqlite)
+  const { readiness } = world.service
+  await readiness.end()
+  // Nobody had asked, so nobody is waited for.
+  expect(world.system.slept).toEqual([])
+  expect(await health('/readyz')).toEqual([503, 'ending'])
+  expect(await health()).toEqual([200, 'ok'])
+  await readiness.end()
+  expect(world.system.slept).toEqual([3_000])
 })
 
 test('asks the database to write no more often than every ten seconds', async () => {

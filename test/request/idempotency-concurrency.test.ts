@@ -58,7 +58,7 @@ onEachDatabase('idempotency at once', (database) => {
     const { promise: end, resolve: finish } = Promise.withResolvers<void>()
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
     const original = world.store.transaction(async (tx) => {
-      expect(await tx.tryLock(`idempotency ${partyId} ${sha256(sent.idempotencyKey)}`)).toBe(true)
+      expect(tx.claim(`idempotency ${partyId} ${sha256(sent.idempotencyKey)}`)).toBe(true)
       begin()
       await end
     })
@@ -80,7 +80,7 @@ onEachDatabase('idempotency at once', (database) => {
       const { promise: end, resolve: finish } = Promise.withResolvers<void>()
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
       const before = world.store.transaction(async (tx) => {
-        await tx.takeTurn(`party ${partyId}`)
+        await tx.lockParty(partyId)
         begin()
         await end
       })

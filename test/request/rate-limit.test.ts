@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createService } from '../../src/service/service.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createService, type Service } from '../../src/service/service.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
 import { StaleWriteError, type Store } from '../../src/service/store/engine/store.ts'
-import { onEachDatabase } from '../support/databases.ts'
+import { onEachDatabase, postgres } from '../support/databases.ts'
 import { type Answer, createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
@@ -24,7 +25,6 @@ onEachDatabase('rate limits', (database) => {
     world = await createWorld(database, { rateLimit: limit })
   })
   afterEach(async () => {
-    vi.useRealTimers()
     await world.drop()
   })
 
@@ -56,7 +56,6 @@ onEachDatabase('rate limits', (database) => {
   })
 
   test('refuse what is too much, of that credential only, until the window ends', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] })
     await Promise.all(Array.from({ length: limit }, () => world.get('/whoami')))
     for (const answer of [await world.get('/whoami'), await world.post('/agent-cards', card)]) {
       expectRefusal(answer, 'rate_limited')
@@ -68,7 +67,7 @@ onEachDatabase('rate limits', (database) => {
       expect(reset).toBe(Math.ceil(world.system.now() / 1000) + retryAfter)
     }
     expect((await world.get('/agent-cards', { key: world.apiKey })).json.data).toEqual([])
-    vi.setSystemTime(Date.now() + 61_000)
+    world.system.pass(60_000)
     expect((await world.get('/whoami')).status).toBe(200)
   })
 
@@ -116,5 +115,85 @@ onEachDatabase('rate limits', (database) => {
     const headers = { Authorization: `Bearer ${world.agentKey}` }
     const response = await service.fetch(new Request('http://sandbox.test/whoami', { headers }))
     expect([response.status, response.headers.get('x-ratelimit-remaining')]).toEqual([200, '9'])
+  })
+})
+
+describe('the processes of one PostgreSQL', () => {
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  let world: World
+  const stores: Store[] = []
+  /** How often one of them asked the database for a part of a window. */
+  let asked: number
+
+  beforeEach(async () => {
+    world = await createWorld(postgres)
+    asked = 0
+  })
+  afterEach(async () => {
+    await Promise.all(stores.splice(0).map((store) => store.close()))
+    await world.drop()
+  })
+
+  const processes = async (count: number, rateLimit: number): Promise<Service[]> =>
+    Promise.all(
+      Array.from({ length: count }, async () => {
+        const { system } = world
+        const store = await openStore({ url: world.url, system })
+        stores.push(store)
+        const counting: Store = Object.assign(Object.create(store), {
+          aside: ((work) => {
+            asked += 1
+            return store.aside(work)
+          }) satisfies Store['aside'],
+        })
+        return createService({ store: counting, system, environment: 'sandbox', rateLimit, log })
+      }),
+    )
+  const count = (services: readonly Service[], requests: number, keyId = 'agk_one') =>
+    Promise.all(
+      Array.from({ length: requests }, (_, index) => (services[index % services.length] as Service).limit(keyId)),
+    )
+  const allowed = (counted: Awaited<ReturnType<typeof count>>) => counted.filter(({ failure }) => !failure).length
+
+  test('let no more through than one would, in each window', async () => {
+    const two = await processes(2, 20)
+    for (let window = 0; window < 3; window++) {
+      expect(allowed(await count(two, 60))).toBe(20)
+      expect(allowed(await count(two, 2))).toBe(0)
+      expect(allowed(await count(two, 1, `agk_other ${window}`))).toBe(1)
+      world.system.pass(60_000)
+    }
+  })
+
+  test('tell what is left of the limit of all', async () => {
+    const [here, there] = (await processes(2, 20)) as [Service, Service]
+    const told: number[] = []
+    for (const service of [here, there, there, here, there]) {
+      told.push(Number((await service.limit('agk_one')).headers['X-RateLimit-Remaining']))
+    }
+    expect(told).toEqual([19, 18, 17, 16, 15])
+  })
+
+  test('ask the database seldom: each takes a hundredth at a time, which is all that another may miss', async () => {
+    const three = await processes(3, 3000)
+    let through = 0
+    for (let round = 0; round < 12; round++) through += allowed(await count(three, 300))
+    expect(through).toBeLessThanOrEqual(3000)
+    expect(through).toBeGreaterThan(3000 - 3 * 30)
+    expect(asked).toBeLessThan(110)
+    expect((await count(three.slice(0, 1), 1))[0]?.failure?.code).toBe('rate_limited')
+  })
+
+  test('begin anew where a clock that was wrong left a window that ends too late', async () => {
+    const [here] = (await processes(1, 20)) as [Service]
+    await here.limit('agk_one')
+    await world.store.transaction(async ({ db }) => {
+      await db
+        .updateTable('rateLimits')
+        .set({ endsAtMs: world.system.now() + 1e9, taken: 99 })
+        .execute()
+    })
+    const [there] = (await processes(1, 20)) as [Service]
+    expect((await there.limit('agk_one')).headers['X-RateLimit-Remaining']).toBe('19')
   })
 })

@@ -4,19 +4,20 @@ import { describe, expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import { StoreBusyError } from '../../src/service/store/engine/store.ts'
+import { insertWallet, listWallets } from '../../src/service/store/wallets.ts'
 import { postgres } from '../support/databases.ts'
-import { addWallet, times, walletIds } from './wallets.ts'
+import { addParties, addWallet, times, wallet, walletIds } from './wallets.ts'
 
 describe('the store on PostgreSQL', () => {
-  test('gives a lock that another transaction holds to nobody else', async () => {
+  test('a name that another transaction of the process has claimed is nobody else’s until it ends', async () => {
     const { store, drop } = await postgres.create()
     await store.transaction(async (tx) => {
-      expect(await tx.tryLock('one')).toBe(true)
-      expect(await tx.tryLock('one')).toBe(true)
-      expect(await store.transaction((other) => other.tryLock('one'))).toBe(false)
-      expect(await store.transaction((other) => other.tryLock('two'))).toBe(true)
+      expect(tx.claim('one')).toBe(true)
+      expect(tx.claim('one')).toBe(true)
+      expect(await store.transaction(async (other) => other.claim('one'))).toBe(false)
+      expect(await store.transaction(async (other) => other.claim('two'))).toBe(true)
     })
-    expect(await store.transaction((tx) => tx.tryLock('one'))).toBe(true)
+    expect(await store.transaction(async (tx) => tx.claim('one'))).toBe(true)
     await drop()
   })
 
@@ -50,47 +51,107 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('who waits for its turn does so without a connection, and goes on with what it had', async () => {
+  test('who waits for a party does so without a connection', async () => {
     const { store, drop } = await postgres.create()
+    await addParties(store, ['pty_1'])
     const [taken, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const first = store.transaction(async (tx) => {
-      await tx.takeTurn('one')
+      await tx.lockParty('pty_1')
       taken.resolve()
       await end.promise
     })
     await taken.promise
-    const begun: number[] = []
-    // More than there are connections.
-    const waiting = times(30, (index) =>
-      store.transaction(async (tx) => {
-        expect(await tx.tryLock(`key ${index}`)).toBe(true)
-        begun.push(index)
-        await tx.takeTurn('one')
-        await addWallet(tx, { id: `wal_${index}` })
-      }),
+    // More than there are connections, of those that share a transaction and those that do not.
+    const waiting = times(60, (index) =>
+      store.transaction(
+        async (tx) => {
+          await tx.lockParty('pty_1')
+          await insertWallet(tx, { ...wallet, id: `wal_${index}` })
+        },
+        index % 2 === 0 ? { partyId: 'pty_1', kind: 'test' } : {},
+      ),
     )
-    await expect.poll(() => begun.length).toBe(30)
-    for (const index of begun) expect(await store.transaction((tx) => tx.tryLock(`key ${index}`))).toBe(false)
     expect(await walletIds(store)).toEqual([])
     end.resolve()
     await first
     await waiting
-    expect(begun).toHaveLength(60)
-    expect(await walletIds(store)).toHaveLength(30)
-    expect(await store.transaction((tx) => tx.tryLock('key 1'))).toBe(true)
+    expect(await walletIds(store)).toHaveLength(60)
     await drop()
   })
 
-  test('those that want two turns, each in its own order, all come to an end', async () => {
+  test('those that share a transaction fail and run again each for itself', async () => {
     const { store, drop } = await postgres.create()
-    await times(40, (index) =>
-      store.transaction(async (tx) => {
-        const names = index % 2 === 0 ? ['one', 'two'] : ['two', 'one']
-        for (const name of names) await tx.takeTurn(name)
-        await addWallet(tx, { id: `wal_${index}` })
-      }),
+    const parties = Array.from({ length: 20 }, (_, index) => `pty_${index}`)
+    await addParties(store, parties)
+    const outcomes = await Promise.allSettled(
+      parties.map((partyId, index) =>
+        store.transaction(
+          async (tx) => {
+            await tx.lockParty(partyId)
+            if (index % 5 === 1) throw new Error('refused')
+            await insertWallet(tx, { ...wallet, id: `wal_${index}`, partyId, availableCents: index % 5 === 2 ? -1 : 0 })
+          },
+          { partyId, kind: 'test' },
+        ),
+      ),
     )
-    expect(await walletIds(store)).toHaveLength(40)
+    for (const [index, outcome] of outcomes.entries()) {
+      if (index % 5 === 1) expect(outcome).toMatchObject({ reason: { message: 'refused' } })
+      else if (index % 5 === 2) expect(String(outcome.status === 'rejected' && outcome.reason)).toMatch(/not_negative/)
+      else expect(outcome.status).toBe('fulfilled')
+    }
+    expect(await walletIds(store)).toHaveLength(12)
+    await drop()
+  })
+
+  test('those of one party see what the one before them wrote, also where they share a transaction', async () => {
+    const { store, drop } = await postgres.create()
+    await addParties(store, ['pty_1'])
+    const seen = await times(50, (index) =>
+      store.transaction(
+        async (tx) => {
+          await tx.lockParty('pty_1')
+          const { rows } = await listWallets(tx, 'pty_1', { limit: 100, beforeId: null })
+          await insertWallet(tx, { ...wallet, id: `wal_${String(index).padStart(2, '0')}` })
+          return rows.length
+        },
+        { partyId: 'pty_1', kind: 'test' },
+      ),
+    )
+    expect(seen).toEqual(Array.from({ length: 50 }, (_, index) => index))
+    await drop()
+  })
+
+  test('who needs no party is told that locking failed, and the process goes on', async () => {
+    const { store, drop } = await postgres.create()
+    await store.transaction(({ db }) => db.schema.alterTable('parties').renameTo('gone').execute())
+    const reading = async () => {
+      // The lock fails meanwhile, which nobody has asked for yet.
+      for (let count = 0; count < 5; count++) await store.read(({ db }) => db.selectFrom('clock').selectAll().execute())
+    }
+    await expect(store.transaction(reading, { partyId: 'pty_1', kind: 'test' })).rejects.toThrow(/"?parties"? does not/)
+    await drop()
+  })
+
+  test('who writes before it reads runs alone, and undoes nothing of others', async () => {
+    const { store, drop } = await postgres.create()
+    const parties = Array.from({ length: 10 }, (_, index) => `pty_${index}`)
+    await addParties(store, parties)
+    const outcomes = await Promise.allSettled(
+      parties.map((partyId, index) =>
+        store.transaction(
+          async (tx) => {
+            await tx.lockParty(partyId)
+            await insertWallet(tx, { ...wallet, id: `wal_${index}`, partyId })
+            const { rows } = await listWallets(tx, partyId, { limit: 100, beforeId: null })
+            if (index % 2 === 0) throw new Error(`${rows.length} of them`)
+          },
+          { partyId, kind: index < 5 ? 'shares' : 'has learnt' },
+        ),
+      ),
+    )
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
+    expect(await walletIds(store)).toEqual(['wal_1', 'wal_3', 'wal_5', 'wal_7', 'wal_9'])
     await drop()
   })
 

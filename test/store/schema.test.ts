@@ -38,7 +38,10 @@ async function found(db: Kysely<Tables>, dialect: 'sqlite' | 'postgres'): Promis
   const { rows } = await (dialect === 'sqlite' ? inSqlite : inPostgres).execute(db)
   const own = rows.filter(({ table }) => !/^(kysely|sqlite)_/.test(table))
   return Object.fromEntries(
-    own.map(({ table, column, type, required }) => [`${table}.${column}`, required ? type : `${type} or null`]),
+    own.map(({ table, column, type: named, required }) => {
+      const type = named === 'bytea' || named === 'blob' ? 'bytes' : named
+      return [`${table}.${column}`, required ? type : `${type} or null`]
+    }),
   )
 }
 
@@ -57,9 +60,9 @@ describe.each(databases)('the schema on $name', (database) => {
 
 /** One line a table, as the migrations that are published made it. A line that differs says which table was broken. */
 test('published migrations make what they always made', () => {
-  const published = Object.entries<Table>(tables).map(([name, table]) => {
+  const published = Object.entries<Table>(tables).flatMap(([name, table]) => {
     const changes = Object.entries(table).filter(([migration]) => migration <= '0018_enrolments')
-    return `${name}: ${JSON.stringify(Object.fromEntries(changes))}`
+    return changes.length === 0 ? [] : `${name}: ${JSON.stringify(Object.fromEntries(changes))}`
   })
   expect(published.map(shortened).join('\n')).toMatchSnapshot()
 })

@@ -31,3 +31,10 @@ export async function walletIds(store: Store): Promise<string[]> {
 
 export const times = <T>(count: number, make: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)))
+
+/** Rows of parties to lock, which have nothing but an id. */
+export async function addParties(store: Store, ids: readonly string[]): Promise<void> {
+  const row = { partyType: 'ORG', displayName: 'Party', issuedCardsEnabled: 1 } as const
+  const values = ids.map((id) => ({ ...row, id, createdAtMs: 0 }))
+  await store.transaction(async ({ db }) => void (await db.insertInto('parties').values(values).execute()))
+}

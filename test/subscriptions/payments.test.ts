@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { migrations } from '../../src/service/store/schema/migrations.ts'
+import { nameTenants } from '../../src/service/store/schema/tenants.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -124,6 +125,7 @@ onEachDatabase('the payments of a subscription', (database) => {
       await db.deleteFrom('transactions').execute()
       await db.schema.alterTable('transactions').dropColumn('subscriptionId').execute()
       await migrations['0016_subscription_transactions']?.up(db as never)
+      await nameTenants(db as never)
     })
     const after = (await read('/transactions')).data
     const withoutId = ({ id: _, ...rest }: Payment) => rest

@@ -7,6 +7,10 @@ import { realSystem, type System } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
 import { keepEach } from './keep-each.ts'
+import { makeSerializable } from './serialization-failures.ts'
+
+const isSerializable = process.env.TEST_POSTGRES === 'serializable'
+if (isSerializable) makeSerializable()
 
 export const sqlite: TestDatabase = { name: 'sqlite', create: createSqlite, createEmpty: createEmptySqlite }
 export const postgres: TestDatabase = { name: 'postgres', create: createPostgres, createEmpty: createEmptyPostgres }
@@ -57,7 +61,9 @@ async function createEmptySqlite(): Promise<EmptyDatabase> {
 
 async function createPostgres(system: System = realSystem) {
   const database = spare.pop() ?? (await createReusable())
-  const store = await openStore({ url: database.url, system })
+  // A transaction that waits to run again is to move no test's clock.
+  const patient: System = isSerializable ? { ...system, sleep: realSystem.sleep } : system
+  const store = await openStore({ url: database.url, system: patient })
   const drop = async () => {
     await store.close()
     if (await isEmptied(database.client)) spare.push(database)

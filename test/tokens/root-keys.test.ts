@@ -39,7 +39,7 @@ onEachDatabase('the keys of a database', (database) => {
     const store = await openStore({ url: world.url, system, secrets })
     opened.push(store)
     const log = { debug() {}, info() {}, warn() {}, error() {} }
-    return { store, service: createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log }) }
+    return { store, service: createService({ store, system, environment: 'sandbox', rateLimit: 1e6, log }) }
   }
 
   async function subscribe() {

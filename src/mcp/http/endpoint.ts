@@ -1,21 +1,20 @@
 import {
   CLIENT_INFO_META_KEY,
-  classifyInboundRequest,
-  type InboundClassificationOutcome,
   isJsonContentType,
   type JSONRPCMessage,
   type JSONRPCRequest,
   type RequestId,
   type Server,
   type ServerEvent,
-  SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
 import { bearerOf } from '../../core/bearer.ts'
-import { type Failure, show } from '../../core/errors.ts'
+import type { Failure } from '../../core/errors.ts'
 import { newSecret, type System } from '../../core/system.ts'
+import { Announcer } from './announcer.ts'
 import { readJson } from './body.ts'
 import { type Challenge, insufficientScope, missingScopes, unauthorized } from './challenge.ts'
+import { classify } from './classify.ts'
 import { preflight, withCors } from './cors.ts'
 import { createHeartbeats, type Heartbeats } from './heartbeats.ts'
 import type { HostContext, Principal } from './host-context.ts'
@@ -23,12 +22,13 @@ import { chosenInstanceId, steadyInstanceId } from './instance-id.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { createMemorySessions } from './memory-sessions.ts'
 import { createModernEra, type ModernEra } from './modern.ts'
+import { methodNotAllowed, notAcceptable, refusedNow, refusedVersion, tooMany } from './refusals.ts'
 import { refused, rpc, sessionNotFound } from './responses.ts'
-import { notifySession } from './session-events.ts'
 import type { SessionStore } from './session-store.ts'
 import { type Session, Sessions } from './sessions.ts'
 import { type Surface, surfaceOf } from './surface.ts'
 import { createSweeper, type Sweeper } from './sweeper.ts'
+import type { ChangeFeed } from './watch.ts'
 
 export interface EndpointDependencies {
   /** Whose bearer credential this is; undefined: nobody's. Asked at every request. */
@@ -39,6 +39,8 @@ export interface EndpointDependencies {
   createServer(context: HostContext): Server
   /** Where sessions are kept; without one, in this process's memory. */
   sessions?: SessionStore
+  /** What was changed, whichever process did it; without one, hosts hear of what `notify` is called with. */
+  changes?: ChangeFeed
   /** What a host needs to sign in, for the address that it used. */
   challenge(request: Request): Challenge
   /** The OAuth scopes that a JSON-RPC message needs; empty: none. */
@@ -62,6 +64,7 @@ export class McpEndpoint {
   readonly #sweeper: Sweeper
   readonly #sessions: Sessions
   readonly #modern: ModernEra
+  readonly #announcer: Announcer
   #closing = false
 
   constructor(dependencies: EndpointDependencies) {
@@ -74,7 +77,10 @@ export class McpEndpoint {
     const { createServer, isSecret } = dependencies
     const [heartbeats, sweeper] = [this.#heartbeats, this.#sweeper]
     this.#sessions = new Sessions({ createServer, store, system, limits, heartbeats, sweeper, isSecret, sealKey, log })
-    this.#modern = createModernEra({ createServer, limits, log })
+    this.#modern = createModernEra({ createServer, limits, log, begin: (partyId) => this.#announcer.begin(partyId) })
+    const [sessions, modern] = [this.#sessions, this.#modern]
+    const { authorize, changes: feed } = dependencies
+    this.#announcer = new Announcer({ sessions, modern, store, feed, authorize, system, limits, log })
   }
 
   async fetch(request: Request): Promise<Response> {
@@ -88,11 +94,18 @@ export class McpEndpoint {
 
   /** Tells hosts what changed: those of one principal, or all. */
   notify(event: ServerEvent, principalId?: string): void {
-    this.#modern.notify(event, principalId)
-    for (const session of this.#sessions.here()) {
-      const isTold = principalId === undefined || session.principalId === principalId
-      if (isTold) notifySession(session, event, this.#dependencies.log)
-    }
+    this.#announcer.notify(event, principalId)
+  }
+
+  /** Something may have changed: whoever listens hears of it soon. */
+  wake(): void {
+    this.#announcer.wake()
+  }
+
+  /** How many sessions this process serves, and how many of their streams hosts read. */
+  load(): { sessions: number; streams: number } {
+    const here = [...this.#sessions.here()]
+    return { sessions: here.length, streams: here.reduce((sum, { streams }) => sum + streams.open(), 0) }
   }
 
   /** Lets what runs finish, for a while, and ends the streams. */
@@ -105,15 +118,13 @@ export class McpEndpoint {
     await Promise.race([Promise.all(idle), drained])
     timer.abort()
     this.#heartbeats.close()
-    await Promise.all([this.#modern.close(), this.#sessions.close(), this.#sweeper.close()])
+    await Promise.all([this.#announcer.close(), this.#modern.close(), this.#sessions.close(), this.#sweeper.close()])
   }
 
   #beat(): void {
-    const { authorize, log } = this.#dependencies
     this.#sessions.sweep()
     // A stream is asked for once and read for hours.
-    const isValid = async (credential: string) => (await authorize(credential)) !== undefined
-    this.#sessions.recheck(isValid).catch((error: unknown) => log.warn({ err: error }, 'sessions are not checked'))
+    this.#announcer.recheck()
   }
 
   async #serve(request: Request): Promise<Response> {
@@ -135,7 +146,10 @@ export class McpEndpoint {
     if (!request.headers.has('mcp-session-id')) return methodNotAllowed('POST')
     const session = await this.#sessionOf(request, principal)
     if (session instanceof Response) return session
-    if (request.method === 'GET') return listen(request, session)
+    if (request.method === 'GET') {
+      await this.#announcer.begin(session.partyId)
+      return listen(request, session)
+    }
     await this.#sessions.end(session)
     return new Response(null, { status: 204 })
   }
@@ -230,19 +244,6 @@ function pathOf(url: string): string {
   return end === -1 ? url.slice(start) : url.slice(start, end)
 }
 
-function classify({ headers }: Request, body: unknown): InboundClassificationOutcome {
-  const protocolVersionHeader = headers.get('mcp-protocol-version')
-  const mcpMethodHeader = headers.get('mcp-method')
-  const mcpNameHeader = headers.get('mcp-name')
-  return classifyInboundRequest({
-    httpMethod: 'POST',
-    body,
-    ...(protocolVersionHeader !== null && { protocolVersionHeader }),
-    ...(mcpMethodHeader !== null && { mcpMethodHeader }),
-    ...(mcpNameHeader !== null && { mcpNameHeader }),
-  })
-}
-
 /** The id of a request; null for everything else. */
 function requestIdOf(message: unknown): RequestId | null {
   if (typeof message !== 'object' || message === null || !('method' in message) || !('id' in message)) return null
@@ -264,35 +265,6 @@ function isPrimed(headers: Headers): boolean {
   return (headers.get('mcp-protocol-version') ?? '') >= '2025-11-25'
 }
 
-function refusedVersion(version: string | null): Response | undefined {
-  if (version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version)) return undefined
-  const accepts = SUPPORTED_PROTOCOL_VERSIONS.join(', ')
-  const message = `Mcp-Protocol-Version got ${show(version)}; a session accepts ${accepts}.`
-  return refused({ status: 400, code: rpc.server, message })
-}
-
 function badInstanceId(message: string, of: JSONRPCMessage): Promise<Response> {
   return Promise.resolve(refused({ status: 400, code: rpc.invalidRequest, message, id: requestIdOf(of) }))
-}
-
-function tooMany(
-  { message, status, retryAfterSeconds = 1 }: Failure,
-  limit: Readonly<Record<string, string>>,
-): Response {
-  const headers = { ...limit, 'Retry-After': String(retryAfterSeconds) }
-  return refused({ status, code: rpc.server, message, headers })
-}
-
-function notAcceptable(what: string): Response {
-  return refused({ status: 406, code: rpc.server, message: `Send Accept: with ${what}.` })
-}
-
-function methodNotAllowed(allow = 'GET, POST, DELETE'): Response {
-  const message = `Method not allowed. Use ${allow}; GET and DELETE need Mcp-Session-Id.`
-  return refused({ status: 405, code: rpc.server, message, headers: { Allow: allow } })
-}
-
-function refusedNow(): Response {
-  const message = 'The server is stopping. Send the request again in a moment.'
-  return refused({ status: 503, code: rpc.server, message, headers: { 'Retry-After': '1', Connection: 'close' } })
 }

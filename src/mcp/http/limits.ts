@@ -33,6 +33,10 @@ export interface Limits {
   heartbeatMs: number
   /** How often the store is asked for what another process left there, while somebody waits for it. */
   pollMs: number
+  /** How often it is asked what changed, while a host listens. */
+  watchMs: number
+  /** What changes within it is told together. */
+  gatherMs: number
   /** How long a resumed stream waits for an answer that another process owes. */
   followMs: number
   /** How long `close` waits for what runs. */
@@ -58,6 +62,8 @@ export const defaultLimits: Limits = Object.freeze({
   unreadBytes: 256 * 1024,
   heartbeatMs: 15_000,
   pollMs: 200,
+  watchMs: 1_000,
+  gatherMs: 50,
   followMs: 5 * 60_000,
   drainMs: 5_000,
 })

@@ -74,13 +74,13 @@ export class Mailbox {
 
   async #poll(): Promise<void> {
     if (this.#stop !== undefined) return
-    const { system, limits, log } = this.#dependencies
+    const { log } = this.#dependencies
     const polling = new AbortController()
     this.#stop = polling
     try {
       while (this.#waiting.length > 0) {
-        await system.sleep(limits.pollMs, polling.signal)
-        await this.#look()
+        const isCalled = await this.#pause(polling.signal)
+        await this.#look(isCalled)
       }
     } catch (error) {
       if (!polling.signal.aborted) log.warn({ err: error }, 'the mail of a session was not read')
@@ -89,11 +89,24 @@ export class Mailbox {
     }
   }
 
-  async #look(): Promise<void> {
+  /** Until it is time to look again, or another process says that there is mail, which is true then. */
+  async #pause(signal: AbortSignal): Promise<boolean> {
+    const { system, limits, store, idHash } = this.#dependencies
+    const called = Promise.withResolvers<boolean>()
+    const deaf = store.onMail?.(idHash, () => called.resolve(true))
+    try {
+      return await Promise.race([system.sleep(limits.pollMs, signal).then(() => false), called.promise])
+    } finally {
+      deaf?.()
+    }
+  }
+
+  async #look(isCalled: boolean): Promise<void> {
     const { system, limits, store, idHash, receive } = this.#dependencies
     const [longest] = this.#waiting
     // Most calls are answered sooner than anything could be in the mail for them.
-    if (longest === undefined || system.elapsed() - longest.sinceMs < limits.pollMs) return
+    if (longest === undefined) return
+    if (!isCalled && system.elapsed() - longest.sinceMs < limits.pollMs) return
     for (const mail of await store.takeMail(idHash, this.#tag)) {
       if (this.#seen?.has(mail.id)) continue
       this.#seen ??= new Set()

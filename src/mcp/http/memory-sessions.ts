@@ -5,6 +5,7 @@ interface Kept {
   /** In the order of sending, whichever their stream. */
   events: StoredEvent[]
   mail: SessionMail[]
+  subscribed: readonly string[]
 }
 
 /** Sessions in this process's memory, which end with it. */
@@ -15,7 +16,7 @@ export function createMemorySessions(): SessionStore {
     shared: false,
     create: async (session, bounds) => {
       const ended = makeRoom(sessions, session, bounds)
-      sessions.set(session.idHash, { record: session, events: [], mail: [] })
+      sessions.set(session.idHash, { record: session, events: [], mail: [], subscribed: [] })
       return ended
     },
     find: async (idHash) => sessions.get(idHash)?.record,
@@ -29,6 +30,12 @@ export function createMemorySessions(): SessionStore {
     remove: async (idHash) => {
       sessions.delete(idHash)
     },
+    subscribe: async (idHash, change) => {
+      const kept = sessions.get(idHash)
+      if (kept !== undefined) kept.subscribed = change(kept.subscribed)
+    },
+    subscriptions: async (idHashes) =>
+      new Map(idHashes.map((idHash) => [idHash, sessions.get(idHash)?.subscribed ?? []])),
     appendEvent: async (event, bounds) => {
       const kept = sessions.get(event.idHash)
       if (kept === undefined) return

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createMcpHandler, type JSONRPCMessage, type Server, type ServerEvent } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
 import { eventResponseFrom } from './event-response.ts'
-import type { HostContext } from './host-context.ts'
+import type { HostContext, Principal } from './host-context.ts'
 import type { Limits } from './limits.ts'
 import { refused, rpc, streamResponse } from './responses.ts'
 
@@ -11,6 +11,8 @@ export interface ModernEra {
   fetch(request: Request, message: JSONRPCMessage, context: HostContext): Promise<Response>
   /** Tells those who subscribed to it, of one principal or of all. */
   notify(event: ServerEvent, principalId?: string): void
+  /** Who listens. */
+  listening(): Iterable<Principal>
   /** Resolves when no request runs; subscriptions run until they are closed. */
   idle(): Promise<void>
   close(): Promise<void>
@@ -20,6 +22,8 @@ export interface ModernEraOptions {
   createServer: (context: HostContext) => Server
   limits: Limits
   log: Log
+  /** Awaited before a subscription of the party's begins. */
+  begin(partyId: string): Promise<void>
 }
 
 /** What the SDK's handler reads of a request whose body is parsed; reading the rest of a `Request` costs time. */
@@ -27,7 +31,7 @@ interface Head extends Pick<Request, 'method' | 'headers' | 'signal'> {
   context: HostContext
 }
 
-export function createModernEra({ createServer, limits, log }: ModernEraOptions): ModernEra {
+export function createModernEra({ createServer, limits, log, begin }: ModernEraOptions): ModernEra {
   const bus = createBus()
   const handler = createMcpHandler(({ requestInfo }) => createServer((requestInfo as unknown as Head).context), {
     legacy: 'reject',
@@ -50,10 +54,11 @@ export function createModernEra({ createServer, limits, log }: ModernEraOptions)
   }
   return {
     fetch: async (request, message, context) => {
-      const principalId = context.principal().id
+      const principal = context.principal()
       if ('method' in message && message.method === 'subscriptions/listen') {
-        if (bus.count(principalId) >= limits.sessionsPerPrincipal) return tooManySubscriptions(message)
-        return carried(await bus.as(principalId, () => serve(request, message, context)), limits, () => {})
+        if (bus.count(principal.id) >= limits.sessionsPerPrincipal) return tooManySubscriptions(message)
+        await begin(principal.partyId)
+        return carried(await bus.as(principal, () => serve(request, message, context)), limits, () => {})
       }
       running += 1
       try {
@@ -64,6 +69,7 @@ export function createModernEra({ createServer, limits, log }: ModernEraOptions)
       }
     },
     notify: bus.publish,
+    listening: bus.listening,
     idle: async () => {
       if (running > 0) await new Promise<void>((resolve) => waiting.push(resolve))
     },
@@ -87,22 +93,25 @@ async function carried(response: Response, { unreadBytes }: Limits, done: () => 
 
 /** Events for subscriptions, each of which is somebody's: what changed for one principal is no news for another. */
 function createBus() {
-  const subscriber = new AsyncLocalStorage<string>()
-  const listeners = new Map<(event: ServerEvent) => void, string>()
+  const subscriber = new AsyncLocalStorage<Principal>()
+  const listeners = new Map<(event: ServerEvent) => void, Principal | undefined>()
   const publish = (event: ServerEvent, principalId?: string) => {
-    for (const [listener, id] of listeners) if (principalId === undefined || id === principalId) listener(event)
+    for (const [listener, principal] of listeners) {
+      if (principalId === undefined || principal?.id === principalId) listener(event)
+    }
   }
   return {
     handlerBus: {
       publish: (event: ServerEvent) => publish(event),
       subscribe: (listener: (event: ServerEvent) => void) => {
-        listeners.set(listener, subscriber.getStore() ?? '')
+        listeners.set(listener, subscriber.getStore())
         return () => void listeners.delete(listener)
       },
     },
     publish,
-    as: <T>(principalId: string, work: () => T): T => subscriber.run(principalId, work),
-    count: (principalId: string) => [...listeners.values()].filter((id) => id === principalId).length,
+    listening: () => [...listeners.values()].filter((principal) => principal !== undefined),
+    as: <T>(principal: Principal, work: () => T): T => subscriber.run(principal, work),
+    count: (principalId: string) => [...listeners.values()].filter((one) => one?.id === principalId).length,
   }
 }
 

@@ -14,6 +14,10 @@ export interface SessionStore {
   touch(idHash: string, usedAtMs: number): Promise<void>
   /** Ends a session with its events and mail. */
   remove(idHash: string): Promise<void>
+  /** Changes the addresses that the session's host asked to hear of. */
+  subscribe(idHash: string, change: (subscribed: readonly string[]) => readonly string[]): Promise<void>
+  /** What each of the sessions asked to hear of; one that asked for nothing may be left out. */
+  subscriptions(idHashes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
   /** Keeps an event, of its stream and of its session no more than the latest within the bounds. */
   appendEvent(event: StoredEvent, bounds: EventBounds): Promise<void>
   /** Forgets the events of a stream up to that one, which its host has. */
@@ -24,6 +28,8 @@ export interface SessionStore {
   deliver(mail: SessionMail, unread: number): Promise<void>
   /** The messages for that addressee, which are removed, and those for everybody, which stay until they are too old. */
   takeMail(idHash: string, addressee: string): Promise<SessionMail[]>
+  /** Calls back when another process left mail for the session; may fail to. */
+  onMail?(idHash: string, delivered: () => void): () => void
   /** Forgets what nobody will ask for any more. */
   sweep(before: Ages): Promise<void>
 }

@@ -41,7 +41,6 @@ export class SessionTransport implements Transport {
   readonly #exchanges = new Map<RequestId, Exchange>()
   /** Requests to the host that wait for its answer, by the id that the host sees. */
   readonly #asked = new Map<string, { id: RequestId; stopWaiting: () => void }>()
-  #subscribed: readonly string[] = []
   #idleWaiters: (() => void)[] = []
   #closed = false
 
@@ -58,8 +57,9 @@ export class SessionTransport implements Transport {
     if (!('method' in message)) {
       const exchange = message.id === undefined ? undefined : this.#exchanges.get(message.id)
       if (exchange === undefined || message.id === undefined) return
+      const answer = 'result' in message ? await this.#subscribed(exchange.request, message) : message
       this.#settle(message.id, exchange)
-      exchange.answer(message)
+      exchange.answer(answer)
       return
     }
     const isSecret = this.#dependencies.isSecret(message, undefined)
@@ -110,11 +110,6 @@ export class SessionTransport implements Transport {
     return accepted()
   }
 
-  /** Whether the host asked to be told of the resource's changes. */
-  isSubscribed(uri: string): boolean {
-    return this.#subscribed.includes(uri)
-  }
-
   /** How many requests run. */
   running(): number {
     return this.#exchanges.size
@@ -149,10 +144,24 @@ export class SessionTransport implements Transport {
     stream: SessionStream | undefined,
     resolve: (response: Response) => void,
   ): void {
-    // What the server refuses is not kept.
-    if ('result' in answer) this.#subscribed = withSubscription(request, this.#subscribed)
     if (stream === undefined) resolve(jsonResponse(answer))
     else stream.send(answer, { last: true, isSecret: this.#dependencies.isSecret(answer, request) })
+  }
+
+  /** Keeps what the host subscribed to, so that any process tells it; what the server refuses is not kept. */
+  #subscribed(request: JSONRPCRequest, answer: JSONRPCMessage): JSONRPCMessage | Promise<JSONRPCMessage> {
+    if (request.method !== 'resources/subscribe' && request.method !== 'resources/unsubscribe') return answer
+    const { store, idHash, log } = this.#dependencies
+    return store
+      .subscribe(idHash, (subscribed) => withSubscription(request, subscribed))
+      .then(
+        () => answer,
+        (error: unknown) => {
+          log.warn({ err: error }, 'a subscription was not kept')
+          const message = 'The subscription could not be kept. Send the request again.'
+          return { jsonrpc: '2.0', id: request.id, error: { code: rpc.internal, message } }
+        },
+      )
   }
 
   #settle(id: RequestId, exchange: Exchange): void {

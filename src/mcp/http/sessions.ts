@@ -21,6 +21,7 @@ import type { Sweeper } from './sweeper.ts'
 export interface Session {
   readonly idHash: string
   readonly principalId: string
+  readonly partyId: string
   readonly server: Server
   readonly transport: SessionTransport
   readonly streams: SessionStreams
@@ -147,8 +148,9 @@ export class Sessions {
   }
 
   /** Ends the streams that are read with a credential that is nobody's any more; a host with a newer one resumes. */
-  async recheck(isValid: (credential: string) => Promise<boolean>): Promise<void> {
-    for (const { streams, latest } of [...this.#here.values()]) {
+  async recheck(isValid: (credential: string) => Promise<boolean>, principals?: ReadonlySet<string>): Promise<void> {
+    for (const { streams, latest, principalId } of [...this.#here.values()]) {
+      if (principals?.has(principalId) === false) continue
       if (streams.open() > 0 && !(await isValid(latest.principal.credential))) streams.close()
     }
   }
@@ -209,7 +211,7 @@ function isInUse({ transport, streams }: Session): boolean {
 
 async function connect(
   dependencies: SessionsDependencies,
-  { idHash, principalId, usedAtMs }: SessionRecord,
+  { idHash, principalId, partyId, usedAtMs }: SessionRecord,
   { instanceId, toolsets, readOnly }: State,
   principal: Principal,
 ): Promise<Live> {
@@ -225,7 +227,7 @@ async function connect(
   })
   const nowMs = dependencies.system.now()
   const times = { usedAtMs: nowMs, touchedAtMs: usedAtMs, checkedAtMs: nowMs }
-  const live: Live = { idHash, principalId, server, transport, streams, latest, ...times }
+  const live: Live = { idHash, principalId, partyId, server, transport, streams, latest, ...times }
   await server.connect(transport)
   return live
 }

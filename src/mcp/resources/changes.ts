@@ -1,4 +1,5 @@
 import type { CallResult } from '../../client/client.ts'
+import { modernVersion } from '../../core/mcp-versions.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { addressOf, kindEntries } from './kinds.ts'
@@ -19,7 +20,7 @@ export function announceChanges(
   { data }: CallResult<OperationDefinition>,
 ): void {
   const touched = touchedBy(data, customerPartyId)
-  if (instanceId !== undefined) touched.push(addressOf('activity', instanceId))
+  if (instanceId !== undefined) touched.push(addressOf('activity', instanceId()))
   // In the 2025 era only what was subscribed to is sent; in the later one whoever routes the notifications holds the filter.
   const isRouted = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion
   for (const uri of new Set(touched)) {
@@ -29,9 +30,6 @@ export function announceChanges(
     }
   }
 }
-
-/** Versions are dates. */
-const modernVersion = '2026-07-28'
 
 /** The answered resources and those they name: a purchase uses its card up, a refund changes its purchase. */
 function touchedBy(data: unknown, customerPartyId: unknown): string[] {

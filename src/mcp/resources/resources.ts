@@ -30,7 +30,7 @@ export async function listResources(
   const ownActivity: Resource[] =
     instanceId === undefined || !mayCall(dependencies, activity.listActivity)
       ? []
-      : [{ uri: addressOf('activity', instanceId), name: 'activity', title: 'Activity of this run', mimeType }]
+      : [{ uri: addressOf('activity', instanceId()), name: 'activity', title: 'Activity of this run', mimeType }]
   const recent = await Promise.all(readable(dependencies).map(([kind, found]) => newest(dependencies, kind, found)))
   const { page, ...next } = pageOf([...views, ...ownActivity, ...recent.flat()], ({ uri }) => uri, cursor)
   return { resources: page, ...next }

@@ -3,7 +3,7 @@ import { wrongArguments } from '../../client/input.ts'
 import { show } from '../../core/errors.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { clearableOf, shapeOf, toolArguments } from './inputs.ts'
+import { clearableOf, ofOperation, shapeOf, toolArguments } from './inputs.ts'
 import { WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
 
 type Values = Record<string, unknown>
@@ -37,7 +37,7 @@ export function takeArguments(dependencies: Dependencies, operation: OperationDe
   const isIgnored = (name: string) => operation.effect === 'read' && !Object.hasOwn(shape, name)
   const ignored = sent.map(([name]) => name).filter(isIgnored)
   const input = Object.fromEntries(sent.filter(([name]) => !isIgnored(name)))
-  const taken: Values = { ...(read(z.object(shape), input) as Values), ...cleared(operation, clear, input) }
+  const taken: Values = { ...(read(schemaOf(operation), input) as Values), ...cleared(operation, clear, input) }
   const wrong = wrongArguments(operation, taken)
   const [first, ...others] = wrong
   if (first !== undefined) throw wrongArgumentsOf(dependencies, operation, [first, ...others], argumentNames(operation))
@@ -47,6 +47,8 @@ export function takeArguments(dependencies: Dependencies, operation: OperationDe
     ignored: ignored.slice(0, 10).map((name) => show(name).slice(1, -1)),
   }
 }
+
+const schemaOf = ofOperation((operation) => z.object(shapeOf(operation)))
 
 const takesKey = ({ idempotency }: OperationDefinition) => idempotency === 'required'
 

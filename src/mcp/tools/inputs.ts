@@ -33,15 +33,28 @@ export function toolArguments(operation: OperationDefinition, given: Json): Json
   return Object.fromEntries(entries)
 }
 
-export function shapeOf(operation: OperationDefinition): Record<string, z.ZodType> {
-  return Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
+/** Works something out of an operation when it is first asked for: the catalogue never changes, and calls are many. */
+export function ofOperation<Value>(workOut: (operation: OperationDefinition) => Value) {
+  const known = new WeakMap<OperationDefinition, Value>()
+  return (operation: OperationDefinition): Value => {
+    const found = known.get(operation)
+    if (found !== undefined) return found
+    const value = workOut(operation)
+    known.set(operation, value)
+    return value
+  }
 }
+
+export const shapeOf = ofOperation(
+  (operation): Readonly<Record<string, z.ZodType>> =>
+    Object.assign({}, ...inputParts.map((part) => operation[part]?.shape)),
+)
 
 /**
  * The fields that the argument `clear` names, since null means not given over MCP: those that a change can empty, which
  * are null in its answer too, and those whose default is something else than null.
  */
-export function clearableOf({ method, attributes, output }: OperationDefinition): string[] {
+export const clearableOf = ofOperation(({ method, attributes, output }): readonly string[] => {
   const answered = (output.shape.attributes as z.ZodObject | undefined)?.shape ?? {}
   const takesNull = (schema: z.ZodType | undefined) => schema?.safeParse(null).success === true
   return Object.entries(attributes?.shape ?? {})
@@ -50,7 +63,7 @@ export function clearableOf({ method, attributes, output }: OperationDefinition)
         takesNull(schema) && (schema instanceof z.ZodDefault || (method === 'PATCH' && takesNull(answered[name]))),
     )
     .map(([name]) => name)
-}
+})
 
 /** Without what makes it optional. */
 function bare(schema: unknown): unknown {

@@ -1,6 +1,8 @@
-import { readFile } from 'node:fs/promises'
+import { builtin } from '../../core/builtin.ts'
 import type { Environment } from '../../core/operation.ts'
 import { paletteByPage } from '../../core/palette.ts'
+
+const files = builtin<typeof import('node:fs/promises')>('node:fs/promises')
 
 /** A page that a host shows beside the result of a tool (MCP Apps, 2026-01-26): one document, which loads nothing. */
 interface AppResource {
@@ -121,7 +123,7 @@ ${(await scripts).map(inOneModule).join('\n')}</script>
 
 /** They lie beside this file, in `dist` and in the bundle too. */
 function readView(file: string): Promise<string> {
-  return readFile(new URL(`./views/${file}`, import.meta.url), 'utf8')
+  return files().readFile(new URL(`./views/${file}`, import.meta.url), 'utf8')
 }
 
 /** The module as a part of one that holds all it imports: an inline script has nothing to import from. */

@@ -4,14 +4,7 @@ import { type Act, actOfGrant } from '../request/activity.ts'
 import { change, type Dependencies, settled, unchanged } from '../request/change.ts'
 import { realNow } from '../store/clock.ts'
 import { findGrant, grantIsLive, updateGrant } from '../store/oauth-grants.ts'
-import {
-  consumeRecord,
-  deleteRecord,
-  deleteRecordsOfGrant,
-  findRecord,
-  purgeRecords,
-  saveRecord,
-} from '../store/oauth-records.ts'
+import { consumeRecord, deleteRecord, deleteRecordsOfGrant, findRecord, saveRecord } from '../store/oauth-records.ts'
 import type { OAuthGrantRow } from '../store/schema/oauth-grants.ts'
 import type { OAuthRecordRow } from '../store/schema/oauth-records.ts'
 import type { ClientLimits } from './clients.ts'
@@ -69,7 +62,6 @@ function recordAdapter(dependencies: Dependencies, model: string): Adapter {
   return {
     upsert: (id, payload, expiresIn) =>
       settled(dependencies, async ({ tx, realNowMs }) => {
-        await purgeRecords(tx, realNowMs)
         const expiresAtMs = expiresIn ? realNowMs + expiresIn * 1000 : null
         await saveRecord(tx, { ...key(id), ...columnsOf(payload), expiresAtMs, createdAtMs: realNowMs })
       }),

@@ -15,7 +15,7 @@ export interface AgentSpending {
 }
 
 export async function spendingOf(tx: Transaction, agent: AgentRow): Promise<AgentSpending> {
-  const wallet = await agentDefaultWallet(tx, agent.id)
+  const wallet = await agentDefaultWallet(tx, agent.partyId, agent.id)
   return spending(tx, agent.partyId, agent.limits, wallet?.availableCents)
 }
 

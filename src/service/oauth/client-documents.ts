@@ -4,9 +4,9 @@ import { keepNewest } from '../../core/bounded-map.ts'
 import { sha256 } from '../../core/system.ts'
 import { type Dependencies, settled } from '../request/change.ts'
 import type { Store } from '../store/engine/store.ts'
-import { countClients, findRecord, purgeUnusedClients, saveRecord } from '../store/oauth-records.ts'
+import { countClients, findRecord, saveRecord } from '../store/oauth-records.ts'
 import { addressIn } from './adapter.ts'
-import { boundedText, type ClientLimits, mostClients, readDocument, unusedForMs } from './clients.ts'
+import { boundedText, type ClientLimits, mostClients, readDocument } from './clients.ts'
 
 interface DocumentDependencies extends Dependencies {
   clientLimits: ClientLimits
@@ -110,7 +110,6 @@ async function findDocument(store: Store, clientId: string): Promise<KeptDocumen
 async function keepDocument(dependencies: Dependencies, clientId: string, document: KeptDocument): Promise<void> {
   if (!namesItself(document.text, clientId)) return
   await settled(dependencies, async ({ tx, realNowMs }) => {
-    await purgeUnusedClients(tx, model, realNowMs - unusedForMs)
     if ((await countClients(tx, model)) >= mostClients) return
     const none = { grantId: null, userCodeHash: null, expiresAtMs: null }
     const payload = JSON.stringify(document)

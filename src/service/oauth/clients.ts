@@ -1,6 +1,6 @@
 import { newId } from '../../core/system.ts'
 import { type Dependencies, settled } from '../request/change.ts'
-import { countClients, purgeUnusedClients } from '../store/oauth-records.ts'
+import { countClients, deleteUnusedClients } from '../store/oauth-records.ts'
 import { type AddressBound, limitByAddress } from './limit-by-address.ts'
 
 /** What strangers may in a minute, in one process. */
@@ -18,7 +18,8 @@ const bounds = {
 
 /** Clients that registered; those that nobody connected make room after a day. */
 export const mostClients = 10_000
-export const unusedForMs = 24 * 60 * 60 * 1000
+/** How many make room at once, where there is none. */
+const madeRoomFor = 20
 /** Longer than a person takes to allow what an application asks for. */
 const crowdedForMs = 60 * 60 * 1000
 
@@ -41,10 +42,9 @@ export function createClientLimits(dependencies: Dependencies): ClientLimits {
     mayRegister: async (address) => {
       if (!(await oneMoreRegistration(address))) return false
       return settled(dependencies, async ({ tx, realNowMs }) => {
-        await purgeUnusedClients(tx, 'Client', realNowMs - unusedForMs)
         if ((await countClients(tx, 'Client')) < mostClients) return true
         // Clients that strangers filled the room with are not to keep others out for a day.
-        await purgeUnusedClients(tx, 'Client', realNowMs - crowdedForMs)
+        await deleteUnusedClients.Client(tx, { byMs: realNowMs - crowdedForMs, limit: madeRoomFor })
         return (await countClients(tx, 'Client')) < mostClients
       })
     },

@@ -26,7 +26,8 @@ export async function introspect(
   const { environment, accessTokens, publicUrl } = dependencies
   const claims = await accessTokens.verify(token)
   return settled(dependencies, async ({ tx, nowMs, realNowMs }) => {
-    const authority = { environment, local: new Map(), nowMs, realNowMs, claims: undefined }
+    const times = Promise.resolve({ nowMs, realNowMs })
+    const authority = { environment, local: new Map(), times, claims: undefined }
     let partyId: string
     try {
       const asking = await authenticate(tx, authorization ?? null, authority)

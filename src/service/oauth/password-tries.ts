@@ -8,6 +8,7 @@ import {
   forgetRefusedPasswords,
   insertRefusedPassword,
   isBrowser,
+  refusalCountsMs,
 } from '../store/passwords.ts'
 
 import type { UserRow } from '../store/schema/users.ts'
@@ -30,7 +31,6 @@ const mostHere = 10
  * faster than one with patience.
  */
 const mostAnywhere = 500
-const countedForMs = 15 * 60 * 1000
 /** Passwords looked at in a minute, in one process: each costs much time and memory. */
 const looked = { each: 30, all: 300, seconds: 60 } as const
 
@@ -41,7 +41,7 @@ const looked = { each: 30, all: 300, seconds: 60 } as const
 export function createPasswordTries(system: System) {
   const ofStrangers = limitByAddress(looked)
   const ofBrowsers = limitByAddress(looked)
-  const sinceMs = async (tx: Transaction) => (await realNow(tx)) - countedForMs
+  const sinceMs = async (tx: Transaction) => (await realNow(tx)) - refusalCountsMs
   return {
     /** The place, as it is counted. */
     sourceOf: async (tx: Transaction, { address, browser }: SignInPlace, user: UserRow | undefined) => {
@@ -60,7 +60,7 @@ export function createPasswordTries(system: System) {
     noteWrong: async (tx: Transaction, account: string, source = nowhere) => {
       const refusedAtMs = await realNow(tx)
       const id = newId('refusal', system, refusedAtMs)
-      return insertRefusedPassword(tx, { id, account, source, refusedAtMs }, await sinceMs(tx))
+      return insertRefusedPassword(tx, { id, account, source, refusedAtMs })
     },
     noteRight: (tx: Transaction, account: string, source = nowhere) => forgetRefusedPasswords(tx, account, source),
   }

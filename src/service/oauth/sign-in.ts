@@ -131,7 +131,9 @@ export class SignIn {
     if (given === undefined && stored !== undefined) return { email: user.email, password: null }
     const password = given ?? newSecret(system, 12)
     const same = given !== undefined && stored !== undefined && (await matches(given, stored.hash))
-    if (!same) await replacePassword(store, system, user.id, password)
+    if (same) return { email: user.email, password }
+    if (given === undefined) await keepHash(this.#dependencies, user.id, hashOfMade(password, newSecret(system, 16)))
+    else await replacePassword(store, system, user.id, given)
     return { email: user.email, password }
   }
 }
@@ -151,8 +153,11 @@ async function begin(
 
 /** Gives a user a password in place of the one it had. */
 export async function replacePassword(store: Store, system: System, userId: string, password: string): Promise<void> {
-  const hash = await hashed(password, newSecret(system, 16))
-  await settled({ store, system }, async ({ tx }) => {
+  await keepHash({ store, system }, userId, await hashed(password, newSecret(system, 16)))
+}
+
+async function keepHash(dependencies: Dependencies, userId: string, hash: string): Promise<void> {
+  await settled(dependencies, async ({ tx }) => {
     await savePassword(tx, { userId, hash })
     // Whoever knew the one before is signed out, and known nowhere.
     await deleteSessionsOf(tx, userId)
@@ -165,8 +170,23 @@ async function hashed(password: string, salt: string): Promise<string> {
   return ['scrypt', blocks, size, lanes, salt, await passwordHash(password, salt, cost)].join('$')
 }
 
+/**
+ * The hash of a password that was made here: nobody can guess its 96 random bits, so nothing is gained by a hash that takes
+ * long, and the first start is not kept waiting for one.
+ */
+function hashOfMade(password: string, salt: string): string {
+  return ['made', salt, sha256(`${salt}${password}`)].join('$')
+}
+
 async function matches(password: string, stored: string): Promise<boolean> {
-  const [, blocks, size, lanes, salt = '', hash = ''] = stored.split('$')
+  const [scheme, ...parts] = stored.split('$')
+  if (scheme === 'made') {
+    const [salt = ''] = parts
+    // A try takes as long whoever it is for.
+    await passwordHash(password, salt, cost)
+    return equalSecrets(hashOfMade(password, salt), stored)
+  }
+  const [blocks, size, lanes, salt = '', hash = ''] = parts
   const itsCost = { blocks: Number(blocks), size: Number(size), lanes: Number(lanes) }
   return equalSecrets(await passwordHash(password, salt, itsCost), hash)
 }

@@ -5,7 +5,7 @@ import { type Dependencies, settled } from '../request/change.ts'
 import type { SettledContext } from '../request/due.ts'
 import type { LastUses } from '../request/last-use.ts'
 import type { RateLimit } from '../request/rate-limit.ts'
-import { insertAccessToken, insertGrantToken, purgeTokens } from '../store/access-tokens.ts'
+import { insertAccessToken, insertGrantToken } from '../store/access-tokens.ts'
 import { findCredential } from '../store/credentials.ts'
 import { StoreBusyError } from '../store/engine/store.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
@@ -24,8 +24,6 @@ export interface ExchangeDependencies extends Dependencies {
 
 /** How long a token works, in real time (docs/service.md#short-lived-tokens). */
 const lifetimeSeconds = 15 * 60
-/** More than are made by one request, so that ended tokens never pile up. */
-const purged = 20
 
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token'
 
@@ -125,11 +123,11 @@ async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
   const lifetimeMs = await settled(dependencies, async (context) => {
     const { nowMs, realNowMs } = context
     const subject = claims === undefined ? keySubject(context, sha256(subjectToken)) : grantSubject(context, claims)
-    const { keyId, agentId, save } = await subject
+    const { keyId, agentId, partyId, save } = await subject
     // A transaction that is run again does not count the request again.
     if (!counted) refuseTooMany(await rateLimit(keyId))
     counted = true
-    lastUses.note(keyId, agentId, nowMs)
+    lastUses.note({ keyId, agentId, partyId }, nowMs)
     // The end of a signed token is by the clock of this machine, which judges it.
     const restMs = claims === undefined ? Number.POSITIVE_INFINITY : claims.expiresAtMs - system.now()
     const tokenMs = Math.min(lifetimeSeconds * 1000, restMs)
@@ -147,18 +145,17 @@ async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
 /** What a token is exchanged for, and how the new one is saved with it. */
 interface Subject {
   keyId: string
+  partyId: string
   agentId: string | null
   save(token: { id: string; secretHash: string; expiresAtMs: number }): Promise<void>
 }
 
-async function keySubject({ tx, nowMs, realNowMs }: SettledContext, secretHash: string): Promise<Subject> {
+async function keySubject({ tx, nowMs }: SettledContext, secretHash: string): Promise<Subject> {
   const key = await findCredential(tx, { secretHash })
   if (key === undefined || !keyIsValid(key, nowMs)) throw notASubject()
-  const save: Subject['save'] = async (token) => {
-    await purgeTokens(tx, 'accessTokens', realNowMs, purged)
-    await insertAccessToken(tx, { ...token, credentialId: key.id })
-  }
-  return { keyId: key.id, agentId: key.agentId, save }
+  const save: Subject['save'] = (token) =>
+    insertAccessToken(tx, { ...token, partyId: key.partyId, credentialId: key.id })
+  return { keyId: key.id, agentId: key.agentId, partyId: key.partyId, save }
 }
 
 /** The token never outlives the one it is made from, nor its grant. */
@@ -166,11 +163,8 @@ async function grantSubject({ tx, realNowMs }: SettledContext, claims: AccessTok
   const { grantId, scopes } = claims
   const grant = await findGrant(tx, grantId)
   if (grant === undefined || !grantIsLive(grant, realNowMs) || !isOfGrant(claims, grant)) throw notASubject()
-  const save: Subject['save'] = async (token) => {
-    await purgeTokens(tx, 'grantTokens', realNowMs, purged)
-    await insertGrantToken(tx, { ...token, grantId, scopes: scopes.join(' ') })
-  }
-  return { keyId: grant.id, agentId: grant.agentId, save }
+  const save: Subject['save'] = (token) => insertGrantToken(tx, { ...token, grantId, scopes: scopes.join(' ') })
+  return { keyId: grant.id, agentId: grant.agentId, partyId: grant.partyId, save }
 }
 
 function refuseTooMany({ failure }: RateLimit): void {

@@ -117,7 +117,7 @@ export async function loadCard(context: Context, cardId: string): Promise<AgentC
 
 async function payingWallet({ tx, actor, partyId, operation }: Context): Promise<WalletRow> {
   const own = actor.agentId !== null && partyId === actor.partyId
-  const wallet = own ? await agentDefaultWallet(tx, actor.agentId ?? '') : await defaultWallet(tx, partyId)
+  const wallet = own ? await agentDefaultWallet(tx, partyId, actor.agentId ?? '') : await defaultWallet(tx, partyId)
   if (wallet === undefined)
     fail('forbidden', { detail: 'The agent has no wallet to pay from. Ask its owner to attach one.' })
   await requireHeldOnWallet(tx, actor, operation, wallet)

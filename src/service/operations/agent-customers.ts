@@ -45,7 +45,7 @@ export const agentCustomerHandlers = {
     const room = request.limit - grants.rows.length
     if (grants.lastId !== null) return page(grants, list, (row) => grantView(row, agent))
     // One more than fits tells whether there is another page, also where nothing fits.
-    const asked = await listUnacceptedInvitations(tx, agent.id, { ...request, limit: Math.max(room, 1) })
+    const asked = await listUnacceptedInvitations(tx, agent, { ...request, limit: Math.max(room, 1) })
     const shown = asked.rows.slice(0, room)
     const more = asked.lastId !== null || asked.rows.length > room
     const rows = [

@@ -13,7 +13,7 @@ import { loadAgent } from './agents.ts'
 export const agentKeyHandlers = {
   createAgentKey: async ({ agentId, tags = {} }, context) => {
     // An agent that is deleted meanwhile takes this key with it: both change what the party has.
-    await context.tx.lock(`party ${context.partyId}`)
+    await context.tx.lockParty(context.partyId)
     const agent = await loadAgent(context, agentId)
     if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; it cannot have keys.' })
     const { row, credential } = await insertKey(context, agentId, JSON.stringify(tags))

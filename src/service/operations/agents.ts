@@ -15,16 +15,18 @@ import { cancelInvitationsOfAgent } from '../store/customer-invitations.ts'
 import { revokeDelegations } from '../store/delegations.ts'
 import { findParty } from '../store/parties.ts'
 import type { AgentRow } from '../store/schema/agents.ts'
+import { detachEverywhere } from '../store/wallet-agents.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
 
 type Tags = Record<string, string>
 type Limits = z.output<typeof AgentLimits>
 
 export const agentHandlers = {
-  listAgents: async (input, { tx, partyId }) => {
+  listAgents: async (input, context) => {
+    const { tx, partyId } = context
     const scope = { partyId, status: input.status }
     const list = { list: 'agents', ...scope }
-    return page(await listAgents(tx, scope, pageRequest(input, list)), list, agentView)
+    return page(await listAgents(tx, scope, pageRequest(input, list)), list, (row) => agentView(row, context))
   },
 
   createAgent: async (input, context) => {
@@ -50,10 +52,10 @@ export const agentHandlers = {
     }
     // The agent holds on its wallet what its creator has: the rest is given by whoever attaches it with more.
     const holdings = delegable.filter((permission) => given.holdings([permission]).every((one) => has(actor, one)))
-    return agentView(await createAgent(context, agent, wallet.id, holdings))
+    return agentView(await createAgent(context, agent, wallet.id, holdings), context)
   },
 
-  getAgent: async ({ agentId }, context) => agentView(await loadAgent(context, agentId)),
+  getAgent: async ({ agentId }, context) => agentView(await loadAgent(context, agentId), context),
 
   updateAgent: async ({ agentId, ...input }, context) => {
     const { tx, actor, nowMs } = context
@@ -73,8 +75,8 @@ export const agentHandlers = {
       ...(limits === undefined ? {} : { limits: limitsColumn(limits) }),
     }
     const after: AgentRow = { ...before, ...change, updatedBy: actor.userId, updatedAtMs: nowMs }
-    await updateAgent(tx, agentId, { ...change, updatedBy: actor.userId, updatedAtMs: nowMs })
-    return agentView(after)
+    await updateAgent(tx, before, { ...change, updatedBy: actor.userId, updatedAtMs: nowMs })
+    return agentView(after, context)
   },
 
   /** Deleting a deleted agent answers it as it is. */
@@ -82,15 +84,16 @@ export const agentHandlers = {
     const { tx, actor, nowMs } = context
     const before = await loadAgent(context, agentId)
     const meta = { deleted: true } as const
-    if (before.status === 'REVOKED') return { data: agentView(before), meta }
+    if (before.status === 'REVOKED') return { data: agentView(before, context), meta }
     // Its handle is free for another agent from now on.
     const change = { status: 'REVOKED', slug: null, handle: null, updatedBy: actor.userId, updatedAtMs: nowMs } as const
-    await updateAgent(tx, agentId, change)
-    await revokeKeysOfAgent(tx, agentId, { revokedAtMs: nowMs, revokedBy: actor.userId })
+    await updateAgent(tx, before, change)
+    await revokeKeysOfAgent(tx, before, { revokedAtMs: nowMs, revokedBy: actor.userId })
     await expireUnusedCards(tx, { agentId }, nowMs)
     await revokeDelegations(tx, { agentPartyId: before.partyId, agentId }, nowMs)
-    await cancelInvitationsOfAgent(tx, agentId, nowMs)
-    return { data: agentView({ ...before, ...change }), meta }
+    await cancelInvitationsOfAgent(tx, before, nowMs)
+    await detachEverywhere(tx, before)
+    return { data: agentView({ ...before, ...change }, context), meta }
   },
 } satisfies HandlersOf<typeof agents>
 
@@ -128,7 +131,7 @@ function parsedLimits({ limits }: AgentRow): Limits | null {
   return limits === null ? null : (JSON.parse(limits) as Limits)
 }
 
-export function agentView(row: AgentRow): z.output<typeof Agent> {
+export function agentView(row: AgentRow, { lastUses }: Context): z.output<typeof Agent> {
   const when = (ms: number | null) => (ms === null ? null : timestamp(ms))
   return {
     type: 'agent',
@@ -144,7 +147,7 @@ export function agentView(row: AgentRow): z.output<typeof Agent> {
       createdBy: row.createdBy,
       updatedAt: timestamp(row.updatedAtMs ?? row.createdAtMs),
       updatedBy: row.updatedBy ?? row.createdBy,
-      lastActiveAt: when(row.lastActiveAtMs),
+      lastActiveAt: when(lastUses.ofAgent(row.id, row.lastActiveAtMs)),
     },
     relationships: { party: { data: { type: 'party', id: row.partyId } } },
   }

@@ -12,7 +12,7 @@ import { findAgentOfAnyParty } from '../store/agents.ts'
 import { findApproval, findDelegatedApproval, listApprovals, resolveApproval } from '../store/approvals.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { findParty } from '../store/parties.ts'
-import { findPaymentOfAnyParty, replacePayment } from '../store/payments.ts'
+import { findPayment, replacePayment } from '../store/payments.ts'
 import type { ApprovalRow } from '../store/schema/approvals.ts'
 import type { PaymentRow } from '../store/schema/payments.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
@@ -108,7 +108,7 @@ async function verifyAddress({ tx, system, nowMs, publicUrl }: Context, userId: 
 }
 
 async function paymentOf(tx: Transaction, approval: ApprovalRow): Promise<PaymentRow> {
-  const payment = await findPaymentOfAnyParty(tx, approval.paymentId)
+  const payment = await findPayment(tx, approval.partyId, approval.paymentId)
   if (payment === undefined) throw new Error(`Bug: the approval ${approval.id} is of no payment.`)
   return payment
 }

@@ -22,6 +22,7 @@ import {
 } from '../store/card-transactions.ts'
 import { post } from '../store/ledger.ts'
 import type { CardTransactionRow } from '../store/schema/card-transactions.ts'
+import { holderKey } from '../store/schema/list-keys.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
 import { findWallet } from '../store/wallets.ts'
 import { loadCard } from './agent-cards.ts'
@@ -62,6 +63,7 @@ export const cardTransactionHandlers = {
       partyId: card.partyId,
       walletId: card.walletId,
       cardId: card.id,
+      holder: holderKey(card.agentId, card.walletId),
       kind: 'purchase',
       purchaseId: null,
       merchantName: input.merchant.name,

@@ -55,7 +55,7 @@ export const invitationLinkHandlers = {
   revokeInvitationLink: async ({ linkId }, context) => {
     const { tx, partyId, nowMs } = context
     // Whoever is joining by it at the moment either did so before, or finds it revoked.
-    await tx.lock(`party ${partyId}`)
+    await tx.lockParty(partyId)
     const before = await loadLink(context, linkId)
     return linkView(await changeLinkStatus(tx, before, revokedLink(before.status), nowMs))
   },

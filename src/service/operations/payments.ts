@@ -11,7 +11,7 @@ import { nextPaymentStatus } from '../rules/payments.ts'
 import { findApprovalOf, resolveApproval } from '../store/approvals.ts'
 import { post, postBetween } from '../store/ledger.ts'
 import { createParty, findPartyByAddress } from '../store/parties.ts'
-import { findPaymentOfAnyParty, listPayments, replacePayment } from '../store/payments.ts'
+import { findPayment, findPaymentOfAnyParty, listPayments, replacePayment } from '../store/payments.ts'
 import type { PaymentRow } from '../store/schema/payments.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
 import { findTransaction } from '../store/transactions.ts'
@@ -61,7 +61,7 @@ export const paymentHandlers = {
       if (wallet === undefined) throw new Error(`Bug: the wallet ${before.walletId} of a payment is gone.`)
       await post(tx, system, wallet, released(wallet.id, before.heldCents), { nowMs, sourceId: before.id })
     }
-    const approval = await findApprovalOf(tx, before.id)
+    const approval = await findApprovalOf(tx, before)
     if (approval?.status === 'pending') {
       const canceled = nextApprovalStatus(approval.status, 'cancel')
       await resolveApproval(tx, approval, { status: canceled, denialReason: null, nowMs })
@@ -124,8 +124,8 @@ export function paymentView(row: PaymentRow, viewerPartyId: string): z.output<ty
 }
 
 async function loadSent({ tx, actor, operation, partyId }: Context, id: string): Promise<PaymentRow> {
-  const payment = await findPaymentOfAnyParty(tx, id)
-  if (payment?.kind !== 'payment' || payment.partyId !== partyId) {
+  const payment = await findPayment(tx, partyId, id)
+  if (payment?.kind !== 'payment') {
     fail('not_found', { detail: `There is no payment ${id}.` })
   }
   await requireHeldOnWallet(tx, actor, operation, { id: payment.walletId, partyId })

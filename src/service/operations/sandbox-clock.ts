@@ -1,22 +1,21 @@
 import type { sandboxClock } from '../../../tools/sandbox-clock.ts'
 import { failAttribute, show } from '../../core/errors.ts'
 import { parseTimestamp, timestamp } from '../../core/system.ts'
-import { settle, settledNow } from '../request/due.ts'
 import type { HandlersOf } from '../request/handler.ts'
-import { moveClock } from '../store/clock.ts'
+import { moveClock, readTimes } from '../store/clock.ts'
 
 export const sandboxClockHandlers = {
   getSandboxClock: async (_input, { nowMs }) => clockView(nowMs),
 
-  advanceSandboxClock: async ({ seconds, to }, { tx, system }) => {
+  advanceSandboxClock: async ({ seconds, to }, { tx, timeMoved }) => {
     // Two advances at once move the clock one after the other.
     await tx.lock('clock')
-    const nowMs = await settledNow(tx, system)
+    const { nowMs } = await readTimes(tx)
     const targetMs = target(nowMs, seconds, to)
     if (targetMs > lastMs)
       failAttribute(to === undefined ? 'seconds' : 'to', "The sandbox's clock ends with the year 9995.")
     await moveClock(tx, targetMs - nowMs)
-    await settle(tx, system, targetMs)
+    timeMoved()
     return clockView(targetMs)
   },
 } satisfies HandlersOf<typeof sandboxClock>

@@ -81,7 +81,7 @@ export const subscriptionHandlers = {
     const { limit, beforeId } = pageRequest(input, list)
     const last = beforeId === null ? lastToldPayment(terms, billing) : numberIn(beforeId) - 1
     const first = Math.max(1, last - limit)
-    const charges = await chargedPayments(context.tx, { subscriptionId: id, first, last })
+    const charges = await chargedPayments(context.tx, { partyId: context.partyId, subscriptionId: id, first, last })
     const numbers = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => last - index)
     return page(pageOf(numbers, limit, idOf), list, (paymentNumber) => {
       const charge = charges.find((one) => one.paymentNumber === paymentNumber)

@@ -8,7 +8,7 @@ import { page, pageRequest } from '../request/pagination.ts'
 import { funded } from '../rules/ledger.ts'
 import { isConnected } from '../store/delegations.ts'
 import { post } from '../store/ledger.ts'
-import { findPaymentOfAnyParty, insertPayment, listTransfers } from '../store/payments.ts'
+import { findPayment, insertPayment, listTransfers } from '../store/payments.ts'
 import type { PaymentRow } from '../store/schema/payments.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
@@ -63,8 +63,8 @@ export const transferHandlers = {
 
   getTransfer: async ({ transferId }, context) => {
     const { tx, actor, operation, partyId } = context
-    const row = await findPaymentOfAnyParty(tx, transferId)
-    if (row === undefined || row.kind === 'payment' || row.partyId !== partyId) {
+    const row = await findPayment(tx, partyId, transferId)
+    if (row === undefined || row.kind === 'payment') {
       fail('not_found', { detail: `There is no transfer ${transferId}.` })
     }
     await requireHeldOnWallet(tx, actor, operation, { id: row.walletId, partyId })

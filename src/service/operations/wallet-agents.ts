@@ -20,9 +20,11 @@ import { loadWallet } from './wallets.ts'
 
 export const walletAgentHandlers = {
   listWalletAgents: async (input, context) => {
-    const { id: walletId } = await loadWallet(context, input.walletId)
-    const list = { list: 'walletAgents', walletId }
-    return page(await listAttachedAgents(context.tx, walletId, pageRequest(input, list)), list, attachedView)
+    const wallet = await loadWallet(context, input.walletId)
+    const list = { list: 'walletAgents', walletId: wallet.id }
+    return page(await listAttachedAgents(context.tx, wallet, pageRequest(input, list)), list, (row) =>
+      attachedView(row, context),
+    )
   },
 
   /** Attaching an agent that is attached answers it as it is. */
@@ -34,25 +36,25 @@ export const walletAgentHandlers = {
     const source = { pointer: '/data/attributes/agentId' }
     if (agent === undefined) fail('not_found', { detail: `There is no agent ${agentId}.`, source })
     if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted.', source })
-    const before = await findAttachedAgent(tx, wallet.id, agentId)
-    if (before !== undefined) return attachedView(before)
+    const before = await findAttachedAgent(tx, wallet, agentId)
+    if (before !== undefined) return attachedView(before, context)
     requireMayGive(actor, given.holdings(delegable))
-    const isDefault = (await agentDefaultWallet(tx, agentId)) === undefined ? 1 : 0
-    const attachment = { walletId: wallet.id, agentId, isDefault, attachedAtMs: nowMs } as const
+    const isDefault = (await agentDefaultWallet(tx, partyId, agentId)) === undefined ? 1 : 0
+    const attachment = { partyId, walletId: wallet.id, agentId, isDefault, attachedAtMs: nowMs } as const
     await attachAgent(tx, attachment, delegable)
-    return attachedView({ ...agent, isDefault, attachedAtMs: nowMs })
+    return attachedView({ ...agent, isDefault, attachedAtMs: nowMs }, context)
   },
 
   setAgentDefaultWallet: async (input, context) => {
     const attached = await loadAttached(context, input)
-    await setAgentDefault(context.tx, input.walletId, attached.id)
-    return attachedView({ ...attached, isDefault: 1 })
+    await setAgentDefault(context.tx, { partyId: attached.partyId, walletId: input.walletId, agentId: attached.id })
+    return attachedView({ ...attached, isDefault: 1 }, context)
   },
 
   /** No other wallet takes the place of a default that is gone: the owner decides what an agent pays from. */
   detachWalletAgent: async (input, context) => {
-    const { id } = await loadAttached(context, input)
-    await detachAgent(context.tx, input.walletId, id, context.nowMs)
+    const { id, partyId } = await loadAttached(context, input)
+    await detachAgent(context.tx, { partyId, walletId: input.walletId, agentId: id }, context.nowMs)
     return { data: { type: 'agent', id }, meta: { deleted: true } }
   },
 } satisfies HandlersOf<typeof walletAgents>
@@ -60,14 +62,14 @@ export const walletAgentHandlers = {
 /** @throws 404 for a wallet that is not the party's, and for an agent that is not attached to it. */
 async function loadAttached(context: Context, ids: { walletId: string; agentId: string }): Promise<AttachedAgent> {
   const wallet = await loadWallet(context, ids.walletId)
-  const attached = await findAttachedAgent(context.tx, wallet.id, ids.agentId)
+  const attached = await findAttachedAgent(context.tx, wallet, ids.agentId)
   if (attached === undefined) {
     fail('not_found', { detail: `There is no agent ${ids.agentId} attached to the wallet ${wallet.id}.` })
   }
   return attached
 }
 
-function attachedView(row: AttachedAgent) {
+function attachedView(row: AttachedAgent, context: Context) {
   const walletAccess = { isDefault: row.isDefault === 1, attachedAt: timestamp(row.attachedAtMs) }
-  return { ...agentView(row), meta: { walletAccess } }
+  return { ...agentView(row, context), meta: { walletAccess } }
 }

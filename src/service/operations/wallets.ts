@@ -68,7 +68,7 @@ export const walletHandlers = {
 /** Freezes or unfreezes. Holds from before go on: captures, claims and releases. A status that it has is no change. */
 async function setStatus(context: Context, walletId: string, status: 'active' | 'frozen') {
   // A request with an idempotency key has the party's lock already; these requests carry none.
-  await context.tx.lock(`party ${context.partyId}`)
+  await context.tx.lockParty(context.partyId)
   const before = await loadWallet(context, walletId)
   if (before.status === 'closed') fail('conflict', { detail: `The wallet ${walletId} is closed.` })
   return changedView(context, before.status === status ? before : await updateWallet(context.tx, before, { status }))

@@ -4,9 +4,10 @@ import { newId, sha256 } from '../../core/system.ts'
 import {
   activityAfter,
   activityHead,
+  type ChainEnd,
+  chainEnd,
   headIsSealed,
   insertActivity,
-  lastSequence,
   sealActivityHead,
 } from '../store/activity.ts'
 import type { Transaction } from '../store/engine/store.ts'
@@ -36,17 +37,16 @@ export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorT
 /**
  * Adds a row to the party's chain, in the transaction of what it tells. To be the last thing that locks, so that whoever
  * holds a party's chain waits for nobody.
- * @param alone Nobody else can be at this chain now.
+ * @param known Where the chain ends, if that was read while nobody else could be at it.
  */
-export async function recordAct({ tx, system, nowMs }: ChangeContext, act: Act, alone = false): Promise<void> {
+export async function recordAct({ tx, system, nowMs }: ChangeContext, act: Act, known?: ChainEnd): Promise<void> {
   const { partyId, operation, actorType, keyId, status } = act
-  if (!alone) await tx.lock(`activity ${partyId}`)
-  // The row follows the end that was sealed, not the last that is found: what was cut off stays missing.
-  const head = await activityHead(tx, partyId)
+  if (known === undefined) await tx.lock(`activity ${partyId}`)
+  const end = known ?? (await chainEnd(tx, partyId))
   const row: Omit<ActivityRow, 'hash'> = {
     id: newId('act', system, nowMs),
     partyId,
-    sequence: (head?.sequence ?? (await lastSequence(tx, partyId))) + 1,
+    sequence: end.sequence + 1,
     operation,
     actorType,
     agentId: act.agentId ?? null,
@@ -58,19 +58,17 @@ export async function recordAct({ tx, system, nowMs }: ChangeContext, act: Act, 
     status,
     code: act.code ?? null,
     createdAtMs: nowMs,
-    previousHash: head?.hash ?? noHash,
+    previousHash: end.hash ?? noHash,
   }
   const hash = hashOf(row)
   await insertActivity(tx, { ...row, hash })
-  await sealActivityHead(tx, { partyId, sequence: row.sequence, hash })
+  await sealActivityHead(tx, end.keys, { partyId, sequence: row.sequence, hash })
 }
 
 /** Records what the request did, or was refused. */
-export async function recordActivity(context: Context, parsed: Parsed, reply: Reply): Promise<void> {
+export async function recordActivity(context: Context, parsed: Parsed, reply: Reply, known?: ChainEnd): Promise<void> {
   const { operation, actor, partyId, causeAgentId, instanceId } = context
   if (operation.effect === 'read') return
-  // Whoever has the lock of the party itself hardly ever meets another on its chain: that round trip is saved.
-  const alone = operation.idempotency === 'required' && partyId === actor.partyId
   const act = {
     partyId: actor.partyId,
     operation: operation.name,
@@ -84,7 +82,7 @@ export async function recordActivity(context: Context, parsed: Parsed, reply: Re
     status: reply.status,
     code: codeOf(reply),
   }
-  await recordAct(context, act, alone)
+  await recordAct(context, act, known)
 }
 
 /** What a user did on a page where they are signed in; the user stands for the credential, which there is none of. */
@@ -114,7 +112,7 @@ export function actOfGrant(
 }
 
 /** Covers every column but itself, so also the hash of the row before. */
-function hashOf(row: Omit<ActivityRow, 'hash'>): string {
+export function hashOf(row: Omit<ActivityRow, 'hash'>): string {
   return sha256(JSON.stringify(columns.map((column) => row[column])))
 }
 

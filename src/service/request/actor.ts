@@ -106,7 +106,7 @@ export async function requireHeldOnWallet(
 ): Promise<void> {
   const needed = permissions[operation.permission].agentHolds
   if (needed === null || actor.agentId === null || wallet.partyId !== actor.partyId) return
-  if (await agentHolds(tx, actor.agentId, wallet.id, needed)) return
+  if (await agentHolds(tx, actor.agentId, wallet, needed)) return
   fail('forbidden', { detail: `This agent does not hold ${needed} on the wallet ${wallet.id}.` })
 }
 
@@ -120,7 +120,7 @@ export async function isAllowedOn(
   if (!allows(actor, permission)) return false
   const needed = permissions[permission].agentHolds
   if (needed === null || actor.agentId === null) return true
-  if (wallet.partyId === actor.partyId) return agentHolds(tx, actor.agentId, wallet.id, needed)
+  if (wallet.partyId === actor.partyId) return agentHolds(tx, actor.agentId, wallet, needed)
   const grant = await findDelegation(tx, actor.agentId, wallet.partyId)
   return grant?.status === 'ACTIVE' && (JSON.parse(grant.permissions) as string[]).includes(needed)
 }

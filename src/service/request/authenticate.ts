@@ -3,6 +3,7 @@ import { fail } from '../../core/errors.ts'
 import { type Environment, environmentSegments } from '../../core/operation.ts'
 import { equalSecrets, sha256 } from '../../core/system.ts'
 import { findExchanged, findGrantToken } from '../store/access-tokens.ts'
+import type { Times } from '../store/clock.ts'
 import { findCredential } from '../store/credentials.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
@@ -16,10 +17,8 @@ import type { Actor } from './actor.ts'
 export interface Authority {
   environment: Environment
   local: LocalCredentials
-  /** The service's time, by which keys end. */
-  nowMs: number
-  /** Real time, by which tokens end. */
-  realNowMs: number
+  /** The service's time, by which keys end, and real time, by which tokens end. */
+  times: Promise<Pick<Times, 'nowMs' | 'realNowMs'>>
   /** What the credential says, where it is a signed token that is whole and current. */
   claims: AccessTokenClaims | undefined
 }
@@ -76,7 +75,7 @@ async function actorOfToken(tx: Transaction, authority: Authority): Promise<Acto
       detail: 'The access token is not valid for this service, or has expired. Sign in again.',
     })
   }
-  const actor = await actorOfGrant(tx, claims.grantId, claims.scopes, authority.realNowMs)
+  const actor = await actorOfGrant(tx, claims.grantId, claims.scopes, authority)
   return actor.grant !== null && isOfGrant(claims, actor.grant) ? actor : ended()
 }
 
@@ -84,8 +83,9 @@ async function actorOfToken(tx: Transaction, authority: Authority): Promise<Acto
 async function actorOfGrantToken(tx: Transaction, hash: string, authority: Authority): Promise<Actor | undefined> {
   const token = await findGrantToken(tx, hash)
   if (token === undefined || !equalSecrets(token.secretHash, hash)) return undefined
-  if (authority.realNowMs >= token.expiresAtMs) ended()
-  return actorOfGrant(tx, token.grantId, token.scopes.split(' '), authority.realNowMs)
+  const { realNowMs } = await authority.times
+  if (realNowMs >= token.expiresAtMs) ended()
+  return actorOfGrant(tx, token.grantId, token.scopes.split(' '), authority)
 }
 
 /** A token reaches as far as its grant does now: what a user takes back ends at once. */
@@ -93,9 +93,10 @@ async function actorOfGrant(
   tx: Transaction,
   grantId: string,
   scopes: readonly string[],
-  realNowMs: number,
+  { times }: Pick<Authority, 'times'>,
 ): Promise<Actor> {
   const row = await findGrant(tx, grantId)
+  const { realNowMs } = await times
   if (row === undefined || !grantIsLive(row, realNowMs)) {
     fail('unauthenticated', { detail: 'The connection was ended by its user. Connect again to go on.' })
   }
@@ -123,17 +124,19 @@ export function keyIsValid(row: CredentialRow & { agentStatus: string | null }, 
   )
 }
 
-async function findByKey(tx: Transaction, secretHash: string, { local, nowMs }: Authority): Promise<Found> {
+async function findByKey(tx: Transaction, secretHash: string, { local, times }: Authority): Promise<Found> {
   const keyId = local.get(secretHash)
   const row = await findCredential(tx, keyId === undefined ? { secretHash } : { id: keyId })
   if (row === undefined || (keyId === undefined && !equalSecrets(row.secretHash, secretHash))) return undefined
+  const { nowMs } = await times
   return { ...row, valid: keyIsValid(row, nowMs) }
 }
 
 /** A token outlives its key (docs/service.md#short-lived-tokens), but not its agent. */
-async function findByToken(tx: Transaction, tokenHash: string, { realNowMs }: Authority): Promise<Found> {
+async function findByToken(tx: Transaction, tokenHash: string, { times }: Authority): Promise<Found> {
   const row = await findExchanged(tx, tokenHash)
   if (row === undefined || !equalSecrets(row.tokenHash, tokenHash)) return undefined
+  const { realNowMs } = await times
   return { ...row, valid: realNowMs < row.tokenExpiresAtMs && row.agentStatus !== 'REVOKED' }
 }
 

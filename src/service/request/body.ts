@@ -11,13 +11,18 @@ export function isSmallBody({ headers }: Request): boolean {
   return !headers.has('transfer-encoding') && Number(headers.get('content-length') ?? 0) <= smallBodyBytes
 }
 
+/** Whether the service reads a body that is in this process's memory already. */
+export function isReadable(body: string): boolean {
+  return Buffer.byteLength(body) <= mostBodyBytes
+}
+
 /** The body as text. @throws 400 where it is longer than the service reads, or its sender left before its end. */
 export async function readBody(request: Request): Promise<string> {
   const text = await boundedText(request, mostBodyBytes).catch(() => brokenOff())
   return text ?? tooLarge()
 }
 
-function tooLarge(): never {
+export function tooLarge(): never {
   fail('invalid_value', { detail: `The body must be at most ${mostBodyBytes} bytes long.`, source: { pointer: '' } })
 }
 

@@ -1,13 +1,11 @@
-import type { System } from '../../core/system.ts'
-import type { Store } from '../store/engine/store.ts'
+import type { Transaction } from '../store/engine/store.ts'
 import { type Act, recordAct } from './activity.ts'
-import { type SettledContext, settledTimes } from './due.ts'
+import { type Opening, readMoment, requireSettled, type SettledContext, whenSettled } from './due.ts'
 
-/** What opens a transaction. */
-export interface Dependencies {
-  store: Store
-  system: System
-}
+export type Dependencies = Opening
+
+/** Finds the party whose records are looked at, where some of them change by themselves; undefined: there are none. */
+export type Whose = (tx: Transaction) => Promise<string | undefined>
 
 /** What was answered, and what to list of it: one act for each change, none where nothing was changed. */
 export interface Changed<Result> {
@@ -27,21 +25,34 @@ export function unchanged<Result>(result: Result): Changed<Result> {
 export function change<Result>(
   dependencies: Dependencies,
   work: (context: SettledContext) => Promise<Changed<Result>>,
+  whose?: Whose,
 ): Promise<Result> {
-  return settled(dependencies, async (context) => {
-    const { result, acts } = await work(context)
-    for (const act of acts) await recordAct(context, act)
-    return result
-  })
+  return settled(
+    dependencies,
+    async (context) => {
+      const { result, acts } = await work(context)
+      for (const act of acts) await recordAct(context, act)
+      return result
+    },
+    whose,
+  )
 }
 
 /**
- * A transaction at a moment of which everything due has happened: for who looks, and for what belongs to no party, such as
- * the records of the authorization server.
+ * A transaction at a moment at which everything has happened that is due to the party it is about: for who looks, and for
+ * what belongs to no party, such as the records of the authorization server.
  */
 export function settled<Result>(
   { store, system }: Dependencies,
   work: (context: SettledContext) => Promise<Result>,
+  whose?: Whose,
 ): Promise<Result> {
-  return store.transaction(async (tx) => work({ tx, system, ...(await settledTimes(tx, system)) }))
+  return whenSettled({ store, system }, (settling) =>
+    store.transaction(async (tx) => {
+      const moment = await readMoment(tx)
+      const partyId = moment.isAnythingDue ? await whose?.(tx) : undefined
+      if (partyId !== undefined) await requireSettled(tx, system, moment, [partyId], settling)
+      return work({ tx, system, ...moment.times })
+    }),
+  )
 }

@@ -1,18 +1,22 @@
-import type { System } from '../../core/system.ts'
+import { nextTurn, type System } from '../../core/system.ts'
 import { release } from '../rules/card-purchases.ts'
 import { released } from '../rules/ledger.ts'
 import { billUntil } from '../rules/subscriptions.ts'
-import { lapsedAuthorizations, nextLapse, replaceCardTransaction } from '../store/card-transactions.ts'
-import { type NextAt, type Times, timesAndNext } from '../store/clock.ts'
-import { changeInvitation, expiredInvitations, nextInvitationExpiry } from '../store/customer-invitations.ts'
-import type { Transaction } from '../store/engine/store.ts'
-import { post } from '../store/ledger.ts'
-import { dueSubscriptions, nextSubscriptionEvent, saveBillings } from '../store/subscriptions.ts'
+import { lapsedAuthorizations, lapses, replaceCardTransaction } from '../store/card-transactions.ts'
+import { type DueOf, dueOwners, type Moments, nextMoment, readTimes, type Times, timesAndNext } from '../store/clock.ts'
+import { changeInvitation, expiredInvitations, invitationExpiries } from '../store/customer-invitations.ts'
+import { prepared } from '../store/engine/prepared.ts'
+import type { Store, Transaction } from '../store/engine/store.ts'
+import { postAll } from '../store/ledger.ts'
+import { dueSubscriptions, saveBillings, subscriptionEvents } from '../store/subscriptions.ts'
 import { findWallet } from '../store/wallets.ts'
 
-const batch = 100
-/** What one request settles at the most; the next request goes on. */
-const mostBatches = 1000
+/** How many events happen between two turns of the event loop: some milliseconds of work. */
+export const eventsAtOnce = 32
+/** Bounds one call: the next one, or the upkeep, goes on. */
+const mostWindows = 1_000_000
+/** A request of a party to which something happens all the time then lets it happen within its own transaction. */
+const triesOutside = 2
 
 /** What a change has at hand: its transaction, and the service's time in it. */
 export interface ChangeContext {
@@ -24,69 +28,200 @@ export interface ChangeContext {
 /** The same with every reading of the time, of which everything due by then has happened. */
 export interface SettledContext extends ChangeContext, Times {}
 
+/** What opens a transaction. */
+export interface Opening {
+  store: Store
+  system: System
+}
+
 /** Something that happens by itself when its time comes. */
 interface TimedEffect {
-  /** When the next one is due. */
-  nextAt: NextAt
-  /** Lets at most a batch of those happen that are due by `nowMs`, the longest due first; gives how many it were. */
-  happen(tx: Transaction, system: System, nowMs: number): Promise<number>
+  moments: Moments
+  /** Lets those happen that are due, the longest due first and at most so many; gives how many it were. */
+  happen(tx: Transaction, system: System, due: DueOf): Promise<number>
 }
 
-/** Everything that happens by itself, in the order in which it happens where several are due at once. */
+/** Everything that happens by itself, in the order in which it happens to a party where several are due at once. */
 const timedEffects: readonly TimedEffect[] = [
-  { nextAt: nextLapse, happen: lapseHolds },
-  { nextAt: nextSubscriptionEvent, happen: billSubscriptions },
-  { nextAt: nextInvitationExpiry, happen: expireInvitations },
+  { moments: lapses, happen: lapseHolds },
+  { moments: subscriptionEvents, happen: billSubscriptions },
+  { moments: invitationExpiries, happen: expireInvitations },
 ]
 
-const readTimesAndNext = timesAndNext(...timedEffects.map(({ nextAt }) => nextAt))
+const allMoments = timedEffects.map(({ moments }) => moments)
+const readTimesAndNext = timesAndNext(allMoments)
+
+/** The time of a request, and whether anything is due by then, to whomever. */
+export interface Moment {
+  times: Times
+  isAnythingDue: boolean
+}
+
+/** Reads both in one query. */
+export async function readMoment(tx: Transaction): Promise<Moment> {
+  const { times, nextAtMs } = await readTimesAndNext(tx)
+  return { times, isAnythingDue: nextAtMs !== null && nextAtMs <= times.nowMs }
+}
+
+/** Something is due to a party that a request is about: it has to happen first, in transactions of its own. */
+class DueError extends Error {
+  readonly partyId: string
+  /** The moment of the request: what falls due later, it does not wait for. */
+  readonly untilMs: number
+  constructor(partyId: string, untilMs: number) {
+    super(`Something is due to ${partyId}.`)
+    this.partyId = partyId
+    this.untilMs = untilMs
+  }
+}
+
+/** Where what is due to the parties of a request happens: `here` in its own transaction, at most as much as at once. */
+export interface Settling {
+  here: boolean
+}
 
 /**
- * The time, after everything that was due by then has happened: so each request, whatever moved the clock before it,
- * sees the state of its own moment.
+ * Everything that is due to these parties has happened, or the request begins anew when it has (`whenSettled`): so each
+ * sees the state of its own moment, whatever moved the clock before it. What is due to others is not waited for.
+ * @throws DueError for `whenSettled`.
  */
-export async function settledTimes(tx: Transaction, system: System): Promise<Times> {
-  const { times, nextAtMs } = await readTimesAndNext(tx)
-  if (nextAtMs !== null && nextAtMs <= times.nowMs) await settle(tx, system, times.nowMs)
-  return times
+export async function requireSettled(
+  tx: Transaction,
+  system: System,
+  moment: Moment,
+  partyIds: readonly string[],
+  { here }: Settling,
+): Promise<void> {
+  if (!moment.isAnythingDue) return
+  const { nowMs } = moment.times
+  for (const partyId of new Set(partyIds)) {
+    const nextAtMs = (await nextOfParty(tx, { partyId })).rows[0]?.nextAtMs ?? null
+    if (nextAtMs === null || nextAtMs > nowMs) continue
+    const due = { partyId, nowMs, limit: eventsAtOnce }
+    if (!here || (await settleSome(tx, system, due)) === eventsAtOnce) throw new DueError(partyId, nowMs)
+  }
 }
 
-/** The service's time, after everything that was due by then has happened. */
-export async function settledNow(tx: Transaction, system: System): Promise<number> {
-  return (await settledTimes(tx, system)).nowMs
-}
+const nextOfParty = prepared((db, { partyId }: { partyId: string }) =>
+  db.selectNoFrom(nextMoment(db, allMoments, partyId).as('nextAtMs')),
+)
 
-/** Lets everything happen that is due by `nowMs`. */
-export async function settle(tx: Transaction, system: System, nowMs: number): Promise<void> {
-  for (const { happen } of timedEffects) {
-    for (let count = 0; count < mostBatches; count++) {
-      if ((await happen(tx, system, nowMs)) < batch) break
+/** Runs `work`, which asks with `requireSettled`, until nothing is due to whom it asks about. */
+export async function whenSettled<Result>(
+  opening: Opening,
+  work: (settling: Settling) => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work({ here: attempt > triesOutside })
+    } catch (error) {
+      if (!(error instanceof DueError)) throw error
+      await settleDue(opening, error)
     }
   }
 }
 
+interface Which {
+  partyId?: string
+  /** What is due by then; unless it is given by now. */
+  untilMs?: number
+  /** Asked before each step. */
+  goesOn?: () => boolean
+}
+
+/**
+ * Lets everything happen that is due, to one party or to all, some at a time: whoever else waits for the database or for
+ * the process gets its turn in between. What several processes let happen at once happens once.
+ */
+export async function settleDue(opening: Opening, which: Which = {}): Promise<void> {
+  const { partyId, goesOn = () => true } = which
+  const untilMs = which.untilMs ?? (await opening.store.read(readTimes)).nowMs
+  for (let count = 0; count < mostWindows && goesOn(); count++) {
+    if ((await inTurn(opening.store, () => settleWindow(opening, untilMs, partyId))) === 0) return
+    await nextTurn()
+  }
+}
+
+/** What is settled now in each store: two at once would take the thread for twice as long. */
+const settling = new WeakMap<Store, Promise<unknown>>()
+
+function inTurn<Result>(store: Store, work: () => Promise<Result>): Promise<Result> {
+  const mine = (settling.get(store) ?? Promise.resolve()).then(work)
+  settling.set(
+    store,
+    mine.catch(() => {}),
+  )
+  return mine
+}
+
+/** Lets the first of what is due happen, each party's in a transaction of its own; gives how many were found due. */
+async function settleWindow({ store, system }: Opening, nowMs: number, partyId?: string): Promise<number> {
+  const due = { nowMs, limit: eventsAtOnce, ...(partyId === undefined ? {} : { partyId }) }
+  const { rows } = await store.read((tx) => dueOwners(tx.db, allMoments, due).execute(tx.db))
+  const shares = [...Map.groupBy(rows, (row) => row.partyId)]
+  const ends = await Promise.allSettled(
+    shares.map(([owner, { length }]) => {
+      // One record may have much behind it: a subscription a payment for each week.
+      const limit = Math.floor((eventsAtOnce * length) / rows.length)
+      return store.transaction((tx) => settleSome(tx, system, { partyId: owner, nowMs, limit }), { partyId: owner })
+    }),
+  )
+  // What failed for one party keeps nothing from the others.
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+  return rows.length
+}
+
+/** Lets happen what is due to a party, at most so much; gives how much it was. */
+async function settleSome(tx: Transaction, system: System, { partyId, nowMs, limit }: DueOf): Promise<number> {
+  await tx.lockParty(partyId)
+  let count = 0
+  for (const { happen } of timedEffects) {
+    if (count < limit) count += await happen(tx, system, { partyId, nowMs, limit: limit - count })
+  }
+  return count
+}
+
 /** A hold ends at the moment it was to end, however late that is noticed. */
-async function lapseHolds(tx: Transaction, system: System, nowMs: number): Promise<number> {
-  const lapsed = await lapsedAuthorizations(tx, nowMs, batch)
+async function lapseHolds(tx: Transaction, system: System, due: DueOf): Promise<number> {
+  const lapsed = await lapsedAuthorizations(tx, due)
   for (const purchase of lapsed) {
-    const { id, partyId, walletId, heldCents, holdExpiresAtMs: endedAtMs } = purchase
-    const wallet = await findWallet(tx, partyId, walletId)
-    if (wallet === undefined || endedAtMs === null) throw new Error(`Bug: ${id} holds nothing.`)
-    await replaceCardTransaction(tx, purchase, { ...release(purchase, 'expire'), updatedAtMs: endedAtMs })
-    await post(tx, system, wallet, released(wallet.id, heldCents), { nowMs: endedAtMs, sourceId: id })
+    const updatedAtMs = endOf(purchase)
+    await replaceCardTransaction(tx, purchase, { ...release(purchase, 'expire'), updatedAtMs })
+  }
+  for (const [walletId, of] of Map.groupBy(lapsed, (purchase) => purchase.walletId)) {
+    const wallet = await findWallet(tx, due.partyId, walletId)
+    if (wallet === undefined) throw new Error(`Bug: the wallet ${walletId} of a hold is gone.`)
+    const postings = of.map((purchase) => {
+      const posting = released(walletId, purchase.heldCents)
+      return { posting, nowMs: endOf(purchase), sourceId: purchase.id }
+    })
+    await postAll(tx, system, wallet, postings)
   }
   return lapsed.length
 }
 
-async function billSubscriptions(tx: Transaction, system: System, nowMs: number): Promise<number> {
-  const due = await dueSubscriptions(tx, nowMs, batch)
-  const changes = due.map((before) => ({ before, billed: billUntil(before.terms, before.billing, nowMs) }))
-  await saveBillings(tx, system, changes)
-  return due.length
+function endOf({ id, holdExpiresAtMs }: { id: string; holdExpiresAtMs: number | null }): number {
+  if (holdExpiresAtMs === null) throw new Error(`Bug: ${id} holds nothing.`)
+  return holdExpiresAtMs
 }
 
-async function expireInvitations(tx: Transaction, _system: System, nowMs: number): Promise<number> {
-  const expired = await expiredInvitations(tx, nowMs, batch)
-  for (const invitation of expired) await changeInvitation(tx, invitation, 'expire', invitation.pendingUntilMs ?? nowMs)
+async function billSubscriptions(tx: Transaction, system: System, due: DueOf): Promise<number> {
+  const changes = []
+  let count = 0
+  for (const before of await dueSubscriptions(tx, due)) {
+    if (count === due.limit) break
+    const { events, ...billed } = billUntil(before.terms, before.billing, due.nowMs, due.limit - count)
+    changes.push({ before, billed })
+    count += events
+  }
+  await saveBillings(tx, system, changes)
+  return count
+}
+
+async function expireInvitations(tx: Transaction, _system: System, due: DueOf): Promise<number> {
+  const expired = await expiredInvitations(tx, due)
+  for (const invitation of expired) {
+    await changeInvitation(tx, invitation, 'expire', invitation.pendingUntilMs ?? due.nowMs)
+  }
   return expired.length
 }

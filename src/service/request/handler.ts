@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Catalogue } from '../../../tools/index.ts'
 import type { Environment, Input, Meta, OperationDefinition, Resource } from '../../core/operation.ts'
 import { permissions } from '../../core/permissions.ts'
+import type { Store } from '../store/engine/store.ts'
 import type { Actor } from './actor.ts'
 import type { ChangeContext } from './due.ts'
 import type { LastUses } from './last-use.ts'
@@ -22,6 +23,8 @@ export interface Context extends ChangeContext {
   lastUses: LastUses
   /** The address that people reach the service's pages at, without a slash at its end. */
   publicUrl: () => string
+  /** Tells that the clock was moved: the request is answered when everything has happened that became due. */
+  timeMoved: () => void
 }
 
 type Data<D extends OperationDefinition> = D['result'] extends 'page'
@@ -52,4 +55,11 @@ export function walletListScope({ actor, partyId, operation }: Context) {
 /** What reads of cards and their transactions are confined to: an agent sees what was issued to it. */
 export function cardScope({ partyId, actor }: Context): { partyId: string; agentId: string | null } {
   return { partyId, agentId: actor.agentId }
+}
+
+/** A list may be a little behind; who asks for it, and what they may, was looked up where it is known at once. */
+export function listBehind<T>(store: Store, context: Context, list: (context: Context) => Promise<T>): Promise<T> {
+  const { effect, result } = context.operation
+  if (store.readBehind === undefined || effect !== 'read' || result !== 'page') return list(context)
+  return store.readBehind((tx) => list({ ...context, tx }))
 }

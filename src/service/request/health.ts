@@ -1,10 +1,11 @@
-import type { Hono } from 'hono'
+import type { Context, Hono } from 'hono'
 import type { Logger } from '../../config/log.ts'
 import type { Environment } from '../../core/operation.ts'
 import { deadline, type System } from '../../core/system.ts'
 import { readTimes } from '../store/clock.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
-import { probeWrite } from '../store/mcp-sessions.ts'
+import { probeWrite } from '../store/probe.ts'
+import type { Readiness } from './readiness.ts'
 
 /** How often the database is written to for it, however many ask, and after a failure. */
 const goodForMs = 10_000
@@ -16,11 +17,15 @@ interface Health {
   store: Store
   system: System
   environment: Environment
+  readiness: Readiness
   log: Logger
 }
 
-/** Says whether requests would be served: the database can be read now, and lately could be written to. */
-export function mountHealth(app: Hono, { store, system, environment, log }: Health): void {
+/**
+ * Says whether requests would be served: the database can be read now, and lately could be written to. A process that is
+ * about to end is healthy, but it is not ready for more.
+ */
+export function mountHealth(app: Hono, { store, system, environment, readiness, log }: Health): void {
   let probed: { untilMs: number; result: Promise<void> } | undefined
   const writable = () => {
     if (probed !== undefined && system.elapsed() < probed.untilMs) return probed.result
@@ -32,15 +37,19 @@ export function mountHealth(app: Hono, { store, system, environment, log }: Heal
     probe.result.then(keepFor(goodForMs), keepFor(badForMs))
     return probe.result
   }
-  app.get('/healthz', async (c) => {
+  const answer = async (c: Context, status: string) => {
     try {
       await within(answerWithinMs, Promise.all([store.read(readTimes), writable()]))
-      return c.json({ status: 'ok', environment })
+      return c.json({ status, environment })
     } catch (error) {
       log.warn({ err: error }, 'the service is not healthy')
       return c.json({ status: 'unavailable', environment }, 503, { 'Retry-After': '1' })
     }
-  })
+  }
+  app.get('/healthz', (c) => answer(c, 'ok'))
+  app.get('/readyz', async (c) =>
+    readiness.ask() ? answer(c, 'ready') : c.json({ status: 'ending', environment }, 503, { 'Retry-After': '1' }),
+  )
 }
 
 async function within(ms: number, work: Promise<unknown>): Promise<void> {

@@ -1,83 +1,88 @@
 import { keepNewest } from '../../core/bounded-map.ts'
 import { noteAgentUse } from '../store/agents.ts'
+import { readTimes } from '../store/clock.ts'
 import { noteKeyUse } from '../store/credentials.ts'
-import type { Transaction } from '../store/engine/store.ts'
+import type { Store, Transaction } from '../store/engine/store.ts'
 import { noteGrantUse } from '../store/oauth-grants.ts'
+import type { Actor } from './actor.ts'
 
 /** A key is written at most this often. */
 const intervalMs = 60_000
 /** Beyond it the key used the longest ago is forgotten, at the cost of one write when it is used again. */
 const mostKeys = 10_000
-/** Bounds what one request writes for others. */
-const mostPerRequest = 16
+/** Bounds what is written at once. */
+const mostAtOnce = 64
 
-interface Use {
-  agentId: string | null
+type Whose = Pick<Actor, 'keyId' | 'agentId' | 'partyId'>
+
+interface Use extends Whose {
   usedAtMs: number
   /** Null: not since the start. */
   writtenAtMs: number | null
 }
 
-/** Writes that a request has taken on, to be told what became of its transaction. */
-export interface Flush {
-  write(tx: Transaction): Promise<void>
-  settle(durable: boolean): void
-}
-
 /**
- * When each key was last used, kept in memory and written with some request's transaction: reads stay free of writes
- * but for one a minute and key.
+ * When each key was last used, kept in memory and written beside all requests, by the upkeep: so reads stay free of
+ * writes, and a key costs one write a minute. A process that is killed forgets the uses of its last second.
  */
 export function createLastUses() {
   const uses = new Map<string, Use>()
   /** The keys whose last use is not written. */
   const waiting = new Set<string>()
+  const ofAgents = new Map<string, number>()
 
   return {
-    note(keyId: string, agentId: string | null, usedAtMs: number): void {
+    note({ keyId, agentId, partyId }: Whose, usedAtMs: number): void {
       const writtenAtMs = uses.get(keyId)?.writtenAtMs ?? null
       waiting.add(keyId)
-      const forgotten = keepNewest(uses, keyId, { agentId, usedAtMs, writtenAtMs }, mostKeys)
+      const forgotten = keepNewest(uses, keyId, { keyId, agentId, partyId, usedAtMs, writtenAtMs }, mostKeys)
       if (forgotten !== undefined) waiting.delete(forgotten)
+      if (agentId !== null) keepNewest(ofAgents, agentId, usedAtMs, mostKeys)
     },
 
-    /** The uses that are due to be written, which no other request then takes on; undefined when none is. */
-    take(nowMs: number): Flush | undefined {
-      const taken = new Map<string, Use>()
-      let looked = 0
-      for (const keyId of waiting) {
-        if (looked++ === mostPerRequest) break
-        const use = uses.get(keyId)
-        if (use !== undefined && (use.writtenAtMs === null || nowMs - use.writtenAtMs >= intervalMs)) {
-          taken.set(keyId, { ...use })
-        }
+    /** Writes the uses that are due to be written; what fails waits for the next time. */
+    async write(store: Store): Promise<void> {
+      if (waiting.size === 0) return
+      const { nowMs } = await store.read(readTimes)
+      const due = [...waiting]
+        .flatMap((keyId) => uses.get(keyId) ?? [])
+        .filter(({ writtenAtMs }) => writtenAtMs === null || nowMs - writtenAtMs >= intervalMs)
+        .slice(0, mostAtOnce)
+      for (const { keyId } of due) waiting.delete(keyId)
+      const outcomes = await Promise.allSettled(
+        due.map((use) => store.transaction((tx) => writeUse(tx, use), { partyId: use.partyId, kind: 'note_last_use' })),
+      )
+      for (const [index, { status }] of outcomes.entries()) {
+        const use = due[index]
+        const now = use && uses.get(use.keyId)
+        if (use === undefined || now === undefined) continue
+        if (status === 'fulfilled') now.writtenAtMs = use.usedAtMs
+        else waiting.add(use.keyId)
       }
-      if (taken.size === 0) return undefined
-      for (const keyId of taken.keys()) waiting.delete(keyId)
-      return {
-        write: async (tx) => {
-          // In one order, so that two requests never wait for each other's rows.
-          for (const [keyId, use] of [...taken].sort(([a], [b]) => (a < b ? -1 : 1))) {
-            await (keyId.startsWith('ogr_') ? noteGrantUse : noteKeyUse)(tx, keyId, use.usedAtMs)
-            if (use.agentId !== null) await noteAgentUse(tx, use.agentId, use.usedAtMs)
-          }
-        },
-        settle: (durable) => {
-          for (const keyId of taken.keys()) {
-            const use = uses.get(keyId)
-            if (use !== undefined && durable) use.writtenAtMs = nowMs
-            if (use !== undefined && !durable) waiting.add(keyId)
-          }
-        },
-      }
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     },
 
     /** The last use of a key, also where it is not written yet. */
     of(keyId: string, writtenMs: number | null): number | null {
-      const usedAtMs = uses.get(keyId)?.usedAtMs
-      return usedAtMs === undefined || (writtenMs !== null && writtenMs > usedAtMs) ? writtenMs : usedAtMs
+      return later(uses.get(keyId)?.usedAtMs, writtenMs)
+    },
+
+    /** The last use of any key of an agent, also where it is not written yet. */
+    ofAgent(agentId: string, writtenMs: number | null): number | null {
+      return later(ofAgents.get(agentId), writtenMs)
     },
   }
+}
+
+function later(usedAtMs: number | undefined, writtenMs: number | null): number | null {
+  return usedAtMs === undefined || (writtenMs !== null && writtenMs > usedAtMs) ? writtenMs : usedAtMs
+}
+
+/** Under the lock of the party, so that who writes several rows of it never waits for one who waits for it. */
+async function writeUse(tx: Transaction, { keyId, agentId, partyId, usedAtMs }: Use): Promise<void> {
+  await tx.lockParty(partyId)
+  await (keyId.startsWith('ogr_') ? noteGrantUse : noteKeyUse)(tx, keyId, usedAtMs)
+  if (agentId !== null) await noteAgentUse(tx, agentId, usedAtMs)
 }
 
 export type LastUses = ReturnType<typeof createLastUses>

@@ -1,9 +1,11 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import type { Logger } from '../../config/log.ts'
+import { keepNewest } from '../../core/bounded-map.ts'
 import { Failure } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import { newId } from '../../core/system.ts'
-import type { Times } from '../store/clock.ts'
+import { newId, sha256 } from '../../core/system.ts'
+import { type ChainEnd, chainEnd } from '../store/activity.ts'
+import { readTimes } from '../store/clock.ts'
 import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
 import { challenge } from '../tokens/challenge.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
@@ -11,9 +13,18 @@ import { recordActivity } from './activity.ts'
 import { type Actor, requirePermission, resolveCause, resolveParty } from './actor.ts'
 import { type Admission, actorNow, claimsIn } from './admission.ts'
 import { authenticate } from './authenticate.ts'
-import { settledTimes } from './due.ts'
-import type { Context, Handlers } from './handler.ts'
-import { type Claim, claim, notRecordedCode, record, recordUnresolved } from './idempotency.ts'
+import { readMoment, requireSettled, type Settling, settleDue, whenSettled } from './due.ts'
+import { type Context, type Handlers, listBehind } from './handler.ts'
+import {
+  type Claim,
+  claim,
+  claimName,
+  type Earlier,
+  notRecordedCode,
+  readEarlier,
+  record,
+  recordUnresolved,
+} from './idempotency.ts'
 import {
   fingerprint,
   type Incoming,
@@ -25,7 +36,7 @@ import {
   type Unread,
   withBody,
 } from './incoming.ts'
-import type { Flush, LastUses } from './last-use.ts'
+import type { LastUses } from './last-use.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { type Reply, refusal, requestId, success } from './reply.ts'
 
@@ -33,6 +44,8 @@ export interface Dependencies extends Admission {
   handlers: Handlers
   rateLimit: (keyId: string) => Promise<RateLimit>
   lastUses: LastUses
+  /** By the hash of a credential, the party that a command with it was last about. */
+  parties: Map<string, string>
   publicUrl: () => string
   log: Logger
 }
@@ -51,8 +64,19 @@ interface RequestContext {
   actor?: Actor
   claim?: Claim
   handled?: { context: Context; parsed: Parsed }
-  flush?: Flush | undefined
+  /** The request moved the clock: it is answered when everything has happened that became due. */
+  timeMoved?: boolean
+  /** The party and the key that the request will most likely be about; whether it is, shows when it was looked at. */
+  expected?: Expected | undefined
 }
+
+interface Expected {
+  partyId: string
+  key: string
+}
+
+/** Whose requests are expected: with more credentials at once, the rest find their party when they are looked at. */
+const mostParties = 10_000
 
 /**
  * The one way in: authenticate, rate limit, permission, headers, parse, then claim or replay the key, handle and
@@ -76,13 +100,16 @@ export async function answer(
     request.claims = await claimsIn(dependencies, incoming.headers.get('authorization'))
     const read = 'read' in incoming ? await readAdmitted(dependencies, request, incoming) : incoming
     request.incoming = read
-    reply = await store.transaction((tx) => pass(dependencies, tx, request, read))
+    const work = (settling: Settling) => (tx: Transaction) => pass(dependencies, tx, request, read, settling)
+    reply = await whenSettled(dependencies, (settling) =>
+      operation.effect === 'read' && !settling.here
+        ? store.read(work(settling))
+        : command(dependencies, request, read, work(settling), settling),
+    )
   } catch (error) {
-    request.flush?.settle(false)
-    request.flush = undefined
     reply = await refuse(dependencies, request, error)
   }
-  request.flush?.settle(true)
+  if (request.timeMoved === true && reply.status < 400) await settleAfterwards(dependencies, supportId)
   const fields = {
     operation: operation.name,
     status: reply.status,
@@ -93,6 +120,29 @@ export async function answer(
   if (reply.status < 400) log.debug(fields, 'answered')
   else log.info(fields, 'refused')
   return { ...reply, headers: { ...reply.headers, ...request.limit?.headers, ...requestId(supportId) } }
+}
+
+/** A transaction for what is most likely asked for: by whom, and under which key. */
+async function command(
+  { store, parties }: Dependencies,
+  request: RequestContext,
+  { headers }: Incoming,
+  work: (tx: Transaction) => Promise<Reply>,
+  settling: Settling,
+): Promise<Reply> {
+  const credential = sha256(headers.get('authorization') ?? '')
+  const partyId = request.known?.partyId ?? parties.get(credential)
+  const key = request.operation.idempotency === 'required' ? headers.get('idempotency-key') : null
+  request.expected = partyId === undefined || key === null ? undefined : { partyId, key }
+  const reply = await store.transaction(work, {
+    partyId,
+    // What lets happen what is due, too, has to see what it wrote: that once it is not for sharing.
+    kind: settling.here ? undefined : request.operation.name,
+    claim: request.expected && claimName(request.expected.partyId, request.expected.key),
+  })
+  const acted = request.handled?.context
+  if (acted !== undefined) keepNewest(parties, credential, acted.partyId, mostParties)
+  return reply
 }
 
 const notCounted: RateLimit = { headers: {}, failure: undefined }
@@ -110,16 +160,22 @@ async function pass(
   tx: Transaction,
   request: RequestContext,
   incoming: Incoming,
+  settling: Settling,
 ): Promise<Reply> {
   const { system, environment, localCredentials, lastUses, rateLimit, publicUrl } = dependencies
   const { operation } = request
-  const times = await settledTimes(tx, system)
-  const { nowMs, realNowMs } = times
   const authorization = incoming.headers.get('authorization')
-  const authority = { environment, local: localCredentials, nowMs, realNowMs, claims: request.claims }
-  const actor = request.known ?? (await authenticate(tx, authorization, authority))
+  // What does not depend on an answer is asked before there is one.
+  const reading = tx.shared(readMoment)
+  const ahead = request.expected && readAhead(tx, request.expected)
+  const times = reading.then((moment) => moment.times)
+  // Whoever sends no credential is refused before it is known what time it is.
+  times.catch(() => {})
+  const authority = { environment, local: localCredentials, times, claims: request.claims }
+  const [actor, moment] = await Promise.all([request.known ?? authenticate(tx, authorization, authority), reading])
+  const { nowMs, earliestMs } = moment.times
   request.actor = actor
-  lastUses.note(actor.keyId, actor.agentId, nowMs)
+  lastUses.note(actor, nowMs)
   request.limit ??= incoming.isCounted ? notCounted : await rateLimit(actor.keyId)
   if (request.limit.failure !== undefined) throw request.limit.failure
   requirePermission(actor, operation)
@@ -127,27 +183,39 @@ async function pass(
   const causeAgentId = await resolveCause(tx, actor, readAgentHeader(operation, incoming.headers))
   const parsed = parseRequest(operation, incoming)
   const partyId = await resolveParty(tx, actor, operation, namedCustomer(operation, incoming, parsed))
+  await requireSettled(tx, system, moment, [actor.partyId, partyId], settling)
   const cause = { instanceId, causeAgentId }
-  const known = { environment, system, publicUrl, lastUses }
+  const timeMoved = () => {
+    request.timeMoved = true
+  }
+  const known = { environment, system, publicUrl, lastUses, timeMoved }
   const context: Context = { tx, operation, actor, partyId, ...cause, nowMs, attempt: 'first', ...known }
   request.handled = { context, parsed }
-  if (idempotencyKey !== undefined) {
-    request.claim = { partyId, key: idempotencyKey, fingerprint: fingerprint(incoming, actor.agentId) }
+  if (idempotencyKey === undefined) {
+    const reply = await listBehind(dependencies.store, context, (where) => handle(request, parsed, where))
+    await recordActivity(context, parsed, reply)
+    return reply
   }
-  if (request.claim !== undefined) return handleOnce(request, parsed, context, { ...request.claim, times })
-  const reply = await handle(request, parsed, context)
-  await account(request, parsed, context, reply)
-  return reply
+  const mine = { partyId, key: idempotencyKey, fingerprint: fingerprint(incoming, actor.agentId) }
+  request.claim = mine
+  const read = ahead?.partyId === partyId ? ahead : readAhead(tx, { partyId, key: idempotencyKey })
+  return handleOnce(request, parsed, context, { mine, earliestMs, read })
 }
 
-/**
- * Writes who used which key and what came of it. Last, and in this order, so that whoever holds the rows of keys or a
- * chain of activity waits for no lock that is taken earlier.
- */
-async function account(request: RequestContext, parsed: Parsed, context: Context, reply: Reply): Promise<void> {
-  request.flush ??= context.lastUses.take(context.nowMs)
-  await request.flush?.write(context.tx)
-  await recordActivity(context, parsed, reply)
+/** What a command needs of its party besides its own records, read under the party's lock. */
+interface Ahead {
+  partyId: string
+  locked: Promise<void>
+  earlier: Promise<Earlier>
+  end: Promise<ChainEnd>
+}
+
+function readAhead(tx: Transaction, { partyId, key }: Expected): Ahead {
+  const locked = tx.lockParty(partyId)
+  const ahead = { partyId, locked, earlier: readEarlier(tx, partyId, key), end: chainEnd(tx, partyId) }
+  // Whoever is refused before it is looked at leaves them behind.
+  for (const reading of [ahead.locked, ahead.earlier, ahead.end]) reading.catch(() => {})
+  return ahead
 }
 
 /** Handles the request unless its key already has an answer, and records the answer with the effect. */
@@ -155,24 +223,27 @@ async function handleOnce(
   request: RequestContext,
   parsed: Parsed,
   context: Context,
-  { times, ...mine }: Claim & { times: Times },
+  { mine, earliestMs, read }: { mine: Claim; earliestMs: number; read: Ahead },
 ): Promise<Reply> {
-  const { tx, system, nowMs } = context
-  const claimed = await claim(tx, mine, times)
-  if ('replay' in claimed) return claimed.replay
+  const { tx, actor, partyId } = context
+  const earlier = await read.earlier
+  const claimed = claim(tx, mine, earlier, { earliestMs })
   // Commands on one party run one after another: they share its wallets, and would only redo each other's work.
-  await tx.takeTurn(`party ${context.partyId}`)
+  await read.locked
+  if ('replay' in claimed) return claimed.replay
+  // The chain of the party that is locked is nobody else's now.
+  const end = partyId === actor.partyId ? await read.end : undefined
   try {
     const reply = await tx.savepoint(() => handle(request, parsed, { ...context, attempt: claimed.attempt }))
-    await record(tx, system, mine, reply, nowMs)
-    await account(request, parsed, context, reply)
+    await record(context, mine, reply, earlier.keys)
+    await recordActivity(context, parsed, reply, end)
     return reply
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const reply = refusal(error, request.supportId)
     if (error.retryable) await recordUnresolved(tx, mine)
     else if (error.code !== notRecordedCode) {
-      if (await record(tx, system, mine, reply, nowMs)) await account(request, parsed, context, reply)
+      if (await record(context, mine, reply, earlier.keys)) await recordActivity(context, parsed, reply, end)
     }
     return reply
   }
@@ -181,6 +252,15 @@ async function handleOnce(
 async function handle({ operation, carryOut }: RequestContext, parsed: Parsed, context: Context): Promise<Reply> {
   if ('failure' in parsed) throw parsed.failure
   return success(operation, await carryOut(parsed.input as never, context))
+}
+
+/** What does not happen now, for the database is busy, happens before whoever looks at it next, or with the upkeep. */
+async function settleAfterwards(dependencies: Dependencies, supportId: string): Promise<void> {
+  try {
+    await settleDue(dependencies)
+  } catch (error) {
+    dependencies.log.warn({ supportId, err: error }, 'the clock was moved, and not everything due has happened yet')
+  }
 }
 
 /** The answer to what undid the request's transaction. */
@@ -197,10 +277,11 @@ async function refuse(dependencies: Dependencies, request: RequestContext, error
   if (mine === undefined) return reply
   try {
     await store.transaction(async (tx) => {
-      const times = await settledTimes(tx, dependencies.system)
-      const claimed = await claim(tx, mine, times)
-      if ('replay' in claimed) return
-      await record(tx, dependencies.system, mine, reply, times.nowMs)
+      await tx.lockParty(mine.partyId)
+      const { nowMs, earliestMs } = await readTimes(tx)
+      const earlier = await readEarlier(tx, mine.partyId, mine.key)
+      if ('replay' in claim(tx, mine, earlier, { earliestMs })) return
+      await record({ tx, system: dependencies.system, nowMs }, mine, reply, earlier.keys)
       const { handled } = request
       if (handled !== undefined) await recordActivity({ ...handled.context, tx }, handled.parsed, reply)
     })

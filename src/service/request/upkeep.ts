@@ -1,8 +1,15 @@
 import type { Logger } from '../../config/log.ts'
-import { deadline } from '../../core/system.ts'
-import { keepHighest, readTimes } from '../store/clock.ts'
-import { type Store, StoreBusyError } from '../store/engine/store.ts'
+import { deadline, type System } from '../../core/system.ts'
+import { deleteAccessTokens, deleteGrantTokens } from '../store/access-tokens.ts'
+import { deleteKnownBrowsers, deleteSessions } from '../store/browser-sessions.ts'
+import { deleteCardPages, expiredPageKeptMs } from '../store/card-pages.ts'
+import { keepHighest, readTimes, type Times } from '../store/clock.ts'
+import { type Store, StoreBusyError, type Transaction } from '../store/engine/store.ts'
+import { deleteRecords, deleteUnusedClients, unusedClientKeptMs } from '../store/oauth-records.ts'
+import { deleteRefusedPasswords, refusalCountsMs } from '../store/passwords.ts'
+import { settleDue } from './due.ts'
 import { purgeAnswers } from './idempotency.ts'
+import type { LastUses } from './last-use.ts'
 
 /** What the service does by itself, beside all requests and within none. */
 export interface Upkeep {
@@ -16,13 +23,34 @@ export interface Upkeep {
 
 /** A process that is killed forgets at most so much of the time that it only told. */
 const keepTimeEveryMs = 1000
-const purgeEveryMs = 60_000
+const forgetEveryMs = 60_000
 /** Bounds how long one deletion keeps others from writing; others are let in between two. */
-const purgedAtOnce = 500
-/** What is left of half a million waits for a minute. */
-const mostPurges = 1000
+const deletedAtOnce = 500
+/** What is left of half a million of a kind waits for a minute. */
+const mostBatches = 1000
 
-export function createUpkeep({ store, log }: { store: Store; log: Logger }): Upkeep {
+/** Everything that is deleted because it is over, each at most `limit` at a time, and how many it were. */
+const forgettings: readonly ((tx: Transaction, times: Times, limit: number) => Promise<number>)[] = [
+  purgeAnswers,
+  (tx, { nowMs }, limit) => deleteCardPages(tx, { byMs: nowMs - expiredPageKeptMs, limit }),
+  (tx, { realNowMs: byMs }, limit) => deleteAccessTokens(tx, { byMs, limit }),
+  (tx, { realNowMs: byMs }, limit) => deleteGrantTokens(tx, { byMs, limit }),
+  (tx, { realNowMs: byMs }, limit) => deleteSessions(tx, { byMs, limit }),
+  (tx, { realNowMs: byMs }, limit) => deleteKnownBrowsers(tx, { byMs, limit }),
+  (tx, { realNowMs: byMs }, limit) => deleteRecords(tx, { byMs, limit }),
+  (tx, { realNowMs }, limit) => deleteRefusedPasswords(tx, { byMs: realNowMs - refusalCountsMs, limit }),
+  (tx, { realNowMs }, limit) => deleteUnusedClients.Client(tx, { byMs: realNowMs - unusedClientKeptMs, limit }),
+  (tx, { realNowMs }, limit) => deleteUnusedClients.ClientDocument(tx, { byMs: realNowMs - unusedClientKeptMs, limit }),
+]
+
+interface Dependencies {
+  store: Store
+  system: System
+  lastUses: LastUses
+  log: Logger
+}
+
+export function createUpkeep({ store, system, lastUses, log }: Dependencies): Upkeep {
   let timer: ReturnType<typeof deadline> | undefined
   let running = Promise.resolve()
   let stopped = false
@@ -42,16 +70,19 @@ export function createUpkeep({ store, log }: { store: Store; log: Logger }): Upk
     warnOnce()
   }
 
-  const purge = async () => {
-    for (let count = 0; count < mostPurges && !stopped; count++) {
-      const purged = await store.transaction(async (tx) => {
-        // One process at a time is enough.
-        if (!(await tx.tryLock('upkeep'))) return 0
-        return purgeAnswers(tx, await readTimes(tx), purgedAtOnce)
-      })
-      if (purged < purgedAtOnce) return
+  const forget = async () => {
+    for (const forgetting of forgettings) {
+      for (let count = 0; count < mostBatches && !stopped; count++) {
+        const deleted = await store.transaction(async (tx) => {
+          return forgetting(tx, await readTimes(tx), deletedAtOnce)
+        })
+        if (deleted < deletedAtOnce) break
+      }
     }
   }
+
+  /** Nobody's request is to wait long for what nobody looked at before. */
+  const settleAll = () => settleDue({ store, system }, { goesOn: () => !stopped })
 
   /** A database that is busy now is asked again soon. */
   const unlessBusy = async (work: () => Promise<void>) => {
@@ -63,27 +94,32 @@ export function createUpkeep({ store, log }: { store: Store; log: Logger }): Upk
     }
   }
 
-  const tick = (sincePurgeMs: number) => {
-    const due = sincePurgeMs >= purgeEveryMs
+  const tick = (sinceForgotMs: number) => {
+    const due = sinceForgotMs >= forgetEveryMs
     running = unlessBusy(async () => {
-      if (due) await purge()
+      if (due) await forget()
+      await lastUses.write(store)
       await keepTime()
+      await settleAll()
     }).then(() => {
       if (!stopped)
-        timer = deadline(keepTimeEveryMs, () => tick(due ? keepTimeEveryMs : sincePurgeMs + keepTimeEveryMs))
+        timer = deadline(keepTimeEveryMs, () => tick(due ? keepTimeEveryMs : sinceForgotMs + keepTimeEveryMs))
     })
   }
 
   return {
     once: async () => {
-      await purge()
+      await forget()
+      await lastUses.write(store)
       await keepTime()
+      await settleAll()
     },
-    start: () => tick(purgeEveryMs),
+    start: () => tick(forgetEveryMs),
     stop: async () => {
       stopped = true
       timer?.clear()
       await running
+      await unlessBusy(() => lastUses.write(store))
       await unlessBusy(keepTime)
     },
   }

@@ -1,8 +1,26 @@
+import type { PaymentStatus } from './payments.ts'
+
 /** Caps on what is spent without an approval, in cents; null and absent mean none. Days and months are UTC. */
 export interface Limits {
   perTransaction?: number | null | undefined
   perDay?: number | null | undefined
   perMonth?: number | null | undefined
+}
+
+/**
+ * What a payment uses up of the limits, in cents: nothing where its money stays with the party, where it failed or was
+ * taken back, and while it waits for a decision.
+ */
+export function countedOfPayment(payment: { kind: string; status: PaymentStatus; amountCents: number }): number {
+  return leaving.has(payment.kind) && !uncounted.has(payment.status) ? payment.amountCents : 0
+}
+
+const leaving: ReadonlySet<string> = new Set(['payment', 'wire'])
+const uncounted: ReadonlySet<PaymentStatus> = new Set(['FAILED', 'CANCELED', 'APPROVAL_DENIED', 'IN_REVIEW'])
+
+/** The same of a card transaction: a purchase counts from its authorization on, by what it holds or captured. */
+export function countedOfPurchase(purchase: { kind: string; heldCents: number; capturedCents: number }): number {
+  return purchase.kind === 'purchase' ? purchase.heldCents + purchase.capturedCents : 0
 }
 
 /** What was already spent in the windows that an amount falls into, in cents. */

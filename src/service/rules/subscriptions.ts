@@ -85,17 +85,25 @@ export function nextEventAtMs(terms: Terms, billing: Billing): number | null {
   return dueMs === null ? null : dueMs + windowMs
 }
 
-/** Lets happen what time brings, event by event: so one jump and a thousand steps to the same moment end alike. */
-export function billUntil(terms: Terms, start: Billing, untilMs: number): Billed {
+/**
+ * Lets happen what time brings, event by event: so one jump and a thousand steps to the same moment end alike. It stops
+ * after `most` events, when the next one may be due already.
+ */
+export function billUntil(
+  terms: Terms,
+  start: Billing,
+  untilMs: number,
+  most = Number.POSITIVE_INFINITY,
+): Billed & { events: number } {
   const charges: Charge[] = []
-  let billing = start
-  for (let atMs = nextEventAtMs(terms, billing); atMs !== null && atMs <= untilMs; ) {
+  let [billing, events] = [start, 0]
+  for (let atMs = nextEventAtMs(terms, billing); atMs !== null && atMs <= untilMs && events < most; events++) {
     const step = happen(terms, billing, atMs)
     billing = { ...step.billing, updatedAtMs: atMs }
     charges.push(...step.charges)
     atMs = nextEventAtMs(terms, billing)
   }
-  return { billing, charges }
+  return { billing, charges, events }
 }
 
 /** Payment 1 in checkout; `declined` leaves it open for another try, some times. @throws 409 when checkout has ended, 429. */

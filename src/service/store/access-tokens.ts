@@ -1,3 +1,4 @@
+import { deletingOldest } from './engine/deleting.ts'
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -19,8 +20,14 @@ export async function findExchanged(tx: Transaction, tokenHash: string): Promise
 const tokenByHash = prepared((db, by: { tokenHash: string }) =>
   db
     .selectFrom('accessTokens')
-    .innerJoin('credentials', 'credentials.id', 'accessTokens.credentialId')
-    .leftJoin('agents', 'agents.id', 'credentials.agentId')
+    .innerJoin('credentials', (join) =>
+      join
+        .onRef('credentials.partyId', '=', 'accessTokens.partyId')
+        .onRef('credentials.id', '=', 'accessTokens.credentialId'),
+    )
+    .leftJoin('agents', (join) =>
+      join.onRef('agents.partyId', '=', 'credentials.partyId').onRef('agents.id', '=', 'credentials.agentId'),
+    )
     .selectAll('credentials')
     .select([
       'agents.status as agentStatus',
@@ -42,13 +49,6 @@ const grantTokenByHash = prepared((db, by: { secretHash: string }) =>
 
 export const insertGrantToken = inserting('grantTokens')
 
-/** Forgets at most `limit` tokens of that kind that ended by then. */
-export async function purgeTokens(
-  tx: Transaction,
-  kind: 'accessTokens' | 'grantTokens',
-  endedByMs: number,
-  limit: number,
-): Promise<void> {
-  const ended = tx.db.selectFrom(kind).select('id').where('expiresAtMs', '<=', endedByMs).orderBy('expiresAtMs')
-  await tx.db.deleteFrom(kind).where('id', 'in', ended.limit(limit)).execute()
-}
+/** Delete tokens that ended; give their number. */
+export const deleteAccessTokens = deletingOldest('accessTokens', ['id'], 'expiresAtMs')
+export const deleteGrantTokens = deletingOldest('grantTokens', ['id'], 'expiresAtMs')

@@ -1,12 +1,13 @@
 import { type SqlBool, sql } from 'kysely'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
-import { prepared } from './engine/prepared.ts'
-import { mustChangeOne, type Transaction } from './engine/store.ts'
-import { rootKeys } from './root-keys.ts'
+import { changingOne, prepared, writing } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { type RootKeys, rootKeys } from './root-keys.ts'
 import { type ActivityHead, type ActivityHeadRow, type ActivityRow, sealedText } from './schema/activity.ts'
+import { activityKey, activityKeys } from './schema/list-keys.ts'
 
 /** The number of a party's last row; 0 before the first. */
-export async function lastSequence(tx: Transaction, partyId: string): Promise<number> {
+async function lastSequence(tx: Transaction, partyId: string): Promise<number> {
   return (await last(tx, { partyId })).rows[0]?.sequence ?? 0
 }
 
@@ -16,14 +17,36 @@ const last = prepared((db, by: { partyId: string }) =>
 
 /** @throws StaleWriteError when another row took its place in the chain since the head was read. */
 export async function insertActivity(tx: Transaction, row: ActivityRow): Promise<void> {
-  mustChangeOne(await insert(tx, row), `activity ${row.partyId}`)
+  await insert(tx, row)
+  const keys = activityKeys(row)
+  const named = Object.fromEntries(keys.map((key, at) => [`${at}`, key]))
+  if (keys.length > 0) await insertKeys(keys.length)(tx, { ...named, sequence: row.sequence })
 }
 
-const insert = prepared((db, row: ActivityRow) =>
-  db
-    .insertInto('activity')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['partyId', 'sequence']).doNothing()),
+type KeyParameters = Record<string, number>
+
+/** By how many keys they insert: as many as one row may have. */
+const insertingKeys = new Map<number, (tx: Transaction, keys: KeyParameters) => Promise<void>>()
+
+/** What inserts so many keys of a row. */
+function insertKeys(count: number) {
+  const known = insertingKeys.get(count)
+  if (known !== undefined) return known
+  const insert = writing((db, given: KeyParameters) => {
+    const keys = Array.from({ length: count }, (_, at) => ({ key: given[at] ?? 0, sequence: given.sequence ?? 0 }))
+    return db.insertInto('activityKeys').values(keys)
+  })
+  insertingKeys.set(count, insert)
+  return insert
+}
+
+const insert = changingOne(
+  (db, row: ActivityRow) =>
+    db
+      .insertInto('activity')
+      .values(row)
+      .onConflict((conflict) => conflict.columns(['partyId', 'sequence']).doNothing()),
+  ({ partyId }) => `activity ${partyId}`,
 )
 
 export interface ActivityScope {
@@ -40,20 +63,30 @@ export async function listActivity(
   scope: ActivityScope,
   page: PageRequest,
 ): Promise<PageOf<ActivityRow>> {
-  let query = tx.db.selectFrom('activity').selectAll().where('partyId', '=', scope.partyId)
-  if (scope.ownAgentId !== null) query = query.where('agentId', '=', scope.ownAgentId)
-  if (scope.agentId !== null) query = query.where('agentId', '=', scope.agentId)
-  if (scope.instanceId !== null) query = query.where('instanceId', '=', scope.instanceId)
-  if (scope.resourceId !== null) query = query.where(names(scope.resourceId))
-  if (page.beforeId !== null) {
-    const before = tx.db.selectFrom('activity').select('sequence').where('id', '=', page.beforeId)
-    query = query.where('sequence', '<', before)
+  const { partyId, instanceId, resourceId } = scope
+  const agentId = scope.ownAgentId ?? scope.agentId
+  if (scope.agentId !== null && scope.agentId !== agentId) return { rows: [], lastId: null }
+  // What was done to one resource is little: of it the run is looked for row by row.
+  const key = activityKey(partyId, { agentId, instanceId: resourceId === null ? instanceId : null, resourceId })
+  const rows = tx.db.selectFrom('activity').selectAll('activity').where('activity.partyId', '=', partyId)
+  let query = key === null ? rows : rows.innerJoin('activityKeys', 'activityKeys.sequence', 'activity.sequence')
+  const sequence = key === null ? sql.ref<number>('activity.sequence') : sql.ref<number>('activityKeys.sequence')
+  if (key !== null) {
+    query = query.where(sql.ref('activityKeys.key'), '=', key)
+    // Another narrowing may have the same key, though hardly ever.
+    if (agentId !== null) query = query.where('activity.agentId', '=', agentId)
+    if (instanceId !== null) query = query.where('activity.instanceId', '=', instanceId)
+    if (resourceId !== null) query = query.where(names(resourceId))
   }
-  const rows = await query
-    .orderBy('sequence', 'desc')
+  if (page.beforeId !== null) {
+    const before = tx.db.selectFrom('activity').select('sequence').where('partyId', '=', partyId)
+    query = query.where(sequence, '<', before.where('id', '=', page.beforeId))
+  }
+  const found = await query
+    .orderBy(sequence, 'desc')
     .limit(page.limit + 1)
     .execute()
-  return pageOf(rows, page.limit, (row) => row.id)
+  return pageOf(found, page.limit, (row) => row.id)
 }
 
 /**
@@ -90,13 +123,30 @@ const headOf = prepared((db, by: { partyId: string }) =>
   db.selectFrom('activityHeads').selectAll().where('partyId', '=', by.partyId),
 )
 
-/** Keeps where the chain ends now, sealed: whoever changes the database only cannot seal another end. */
-export async function sealActivityHead(tx: Transaction, { partyId, sequence, hash }: ActivityHead): Promise<void> {
-  const seal = (await rootKeys(tx)).sign(sealedText({ partyId, sequence, hash }))
-  await upsert(tx, { partyId, sequence, hash, seal })
+/** Where a party's chain ends, and the keys that seal a new end. */
+export interface ChainEnd {
+  sequence: number
+  /** Undefined before the first row. */
+  hash: string | undefined
+  keys: Pick<RootKeys, 'sign'>
 }
 
-const upsert = prepared((db, row: ActivityHeadRow) =>
+/** The next row follows the end that was sealed, not the last that is found: what was cut off stays missing. */
+export async function chainEnd(tx: Transaction, partyId: string): Promise<ChainEnd> {
+  const [keys, head] = await Promise.all([tx.shared(rootKeys), activityHead(tx, partyId)])
+  return { sequence: head?.sequence ?? (await lastSequence(tx, partyId)), hash: head?.hash, keys }
+}
+
+/** Keeps where the chain ends now, sealed: whoever changes the database only cannot seal another end. */
+export async function sealActivityHead(
+  tx: Transaction,
+  keys: Pick<RootKeys, 'sign'>,
+  { partyId, sequence, hash }: ActivityHead,
+): Promise<void> {
+  await upsert(tx, { partyId, sequence, hash, seal: keys.sign(sealedText({ partyId, sequence, hash })) })
+}
+
+const upsert = writing((db, row: ActivityHeadRow) =>
   db
     .insertInto('activityHeads')
     .values(row)

@@ -1,11 +1,13 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import { inserting } from './engine/insert.ts'
-import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
-import { prepared } from './engine/prepared.ts'
-import { mustChangeOne, type Transaction } from './engine/store.ts'
+import type { PageOf, PageRequest } from './engine/page.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { combinations, walking } from './engine/walk.ts'
 import type { AgentCardRow } from './schema/agent-cards.ts'
 import type { Tables } from './schema/tables.ts'
-import { heldBy, type ListScope } from './wallet-permissions.ts'
+import type { ListScope } from './wallet-permissions.ts'
+import { walletsInScope } from './wallets.ts'
 
 /** Whose cards are meant: those on a party's wallets, for an agent only those issued to it. */
 export interface CardScope {
@@ -27,11 +29,12 @@ export async function listAgentCards(
   scope: ListScope,
   page: PageRequest,
 ): Promise<PageOf<AgentCardRow>> {
-  let query = tx.db.selectFrom('agentCards').selectAll().where('partyId', '=', scope.partyId)
-  if (scope.agentId !== null) query = query.where('agentId', '=', scope.agentId)
-  query = heldBy(query, scope)
-  return readPage(query, page)
+  const { partyId, agentId } = scope
+  if (agentId === null) return walk(tx, [{ partyId }], page, partyId)
+  return walk(tx, combinations({ agentId: [agentId], walletId: await walletsInScope(tx, scope) }), page, partyId)
 }
+
+const walk = walking('agentCards', (db) => db.selectFrom('agentCards').selectAll())
 
 export const insertAgentCard = inserting('agentCards')
 
@@ -43,7 +46,7 @@ export async function expireUnusedCards(
   tx: Transaction,
   of: {
     agentId: string
-    walletId?: string
+    wallet?: { id: string; partyId: string }
     partyIds?: SelectQueryBuilder<Tables, 'delegations', { customerPartyId: string }>
   },
   nowMs: number,
@@ -54,43 +57,71 @@ export async function expireUnusedCards(
     .where('agentId', '=', of.agentId)
     .where('expiresAtMs', '>', nowMs)
     .where('usedAtMs', 'is', null)
-  if (of.walletId !== undefined) query = query.where('walletId', '=', of.walletId)
+  if (of.wallet !== undefined)
+    query = query.where('partyId', '=', of.wallet.partyId).where('walletId', '=', of.wallet.id)
   if (of.partyIds !== undefined) query = query.where('partyId', 'in', of.partyIds)
   await query.execute()
 }
 
-/** Marks the card's one purchase as approved. */
-export async function markAgentCardUsed(tx: Transaction, card: AgentCardRow, nowMs: number): Promise<void> {
-  const { id, version } = card
-  mustChangeOne(await markUsed(tx, { id, version, nowMs, nextVersion: version + 1 }), `card ${card.id}`)
+/** Marks the card's one purchase as approved. @throws StaleWriteError when the card changed since it was read. */
+export async function markAgentCardUsed(
+  tx: Transaction,
+  { id, partyId, version }: AgentCardRow,
+  nowMs: number,
+): Promise<void> {
+  await markUsed(tx, { id, partyId, version, nowMs, nextVersion: version + 1 })
 }
 
-const markUsed = prepared((db, card: { id: string; version: number; nowMs: number; nextVersion: number }) =>
-  db
-    .updateTable('agentCards')
-    .set({ usedAtMs: card.nowMs, updatedAtMs: card.nowMs, version: card.nextVersion })
-    .where('id', '=', card.id)
-    .where('version', '=', card.version),
+type CardVersion = Pick<AgentCardRow, 'id' | 'partyId' | 'version'> & { nextVersion: number }
+
+const markUsed = changingOne(
+  (db, card: CardVersion & { nowMs: number }) =>
+    db
+      .updateTable('agentCards')
+      .set({ usedAtMs: card.nowMs, updatedAtMs: card.nowMs, version: card.nextVersion })
+      .where('id', '=', card.id)
+      .where('partyId', '=', card.partyId)
+      .where('version', '=', card.version),
+  ({ id }) => `card ${id}`,
 )
 
 /** Writes whether the card is frozen. */
 export async function saveAgentCardFreeze(
   tx: Transaction,
-  { id, version }: AgentCardRow,
+  { id, partyId, version }: AgentCardRow,
   after: AgentCardRow,
 ): Promise<AgentCardRow> {
   const { frozenAtMs, updatedAtMs } = after
-  const change = { frozenAtMs, updatedAtMs, version: version + 1 }
-  const update = tx.db.updateTable('agentCards').set(change).where('id', '=', id).where('version', '=', version)
-  mustChangeOne(await update.executeTakeFirstOrThrow(), `card ${id}`)
-  return { ...after, ...change }
+  await saveFreeze(tx, { id, partyId, version, nextVersion: version + 1, frozenAtMs, updatedAtMs })
+  return { ...after, version: version + 1 }
 }
+
+const saveFreeze = changingOne(
+  (db, card: CardVersion & Pick<AgentCardRow, 'frozenAtMs' | 'updatedAtMs'>) =>
+    db
+      .updateTable('agentCards')
+      .set({ frozenAtMs: card.frozenAtMs, updatedAtMs: card.updatedAtMs, version: card.nextVersion })
+      .where('id', '=', card.id)
+      .where('partyId', '=', card.partyId)
+      .where('version', '=', card.version),
+  ({ id }) => `card ${id}`,
+)
 
 /** The card that a column of another table names, where it was issued to the agent: for the narrowing of that table. */
 export function cardIssuedTo(db: Kysely<Tables>, agentId: string, column: 'cardTransactions.cardId') {
   return db
     .selectFrom('agentCards')
     .select('agentCards.id')
+    .where('agentCards.partyId', '=', sql.ref<string>('cardTransactions.partyId'))
     .where('agentCards.id', '=', sql.ref<string>(column))
     .where('agentCards.agentId', '=', agentId)
+}
+
+/** Which agent a card was issued to: for a statement that writes something of that agent. */
+export function ownerOfCard(db: Kysely<Tables>, partyId: string, id: string) {
+  return db
+    .selectFrom('agentCards')
+    .select(['agentCards.partyId', 'agentCards.agentId'])
+    .where('agentCards.partyId', '=', partyId)
+    .where('agentCards.id', '=', id)
 }

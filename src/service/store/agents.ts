@@ -1,7 +1,8 @@
 import { newId, type System } from '../../core/system.ts'
-import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
-import { prepared } from './engine/prepared.ts'
+import type { PageOf, PageRequest } from './engine/page.ts'
+import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
+import { combinations, walking } from './engine/walk.ts'
 import type { AgentRow } from './schema/agents.ts'
 import { attachAgent } from './wallet-agents.ts'
 
@@ -28,23 +29,24 @@ const anyAgentByHandle = prepared((db, by: { handle: string }) =>
   db.selectFrom('agents').selectAll().where('handle', '=', by.handle),
 )
 
-export async function listAgents(
+export function listAgents(
   tx: Transaction,
-  scope: { partyId: string; status: AgentRow['status'] | undefined },
+  { partyId, status }: { partyId: string; status: AgentRow['status'] | undefined },
   page: PageRequest,
 ): Promise<PageOf<AgentRow>> {
-  let query = tx.db.selectFrom('agents').selectAll().where('partyId', '=', scope.partyId)
-  if (scope.status !== undefined) query = query.where('status', '=', scope.status)
-  return readPage(query, page)
+  const statuses = status === undefined ? (['ACTIVE', 'REVOKED'] as const) : [status]
+  return walk(tx, combinations({ partyId: [partyId], status: statuses }), page, partyId)
 }
+
+const walk = walking('agents', (db) => db.selectFrom('agents').selectAll())
 
 /** Writes what changed. Last use is written on its own, so it is not among it. */
 export async function updateAgent(
   tx: Transaction,
-  id: string,
-  change: Partial<Omit<AgentRow, 'id' | 'lastActiveAtMs'>>,
+  { partyId, id }: Pick<AgentRow, 'partyId' | 'id'>,
+  change: Partial<Omit<AgentRow, 'partyId' | 'id' | 'lastActiveAtMs'>>,
 ): Promise<void> {
-  await tx.db.updateTable('agents').set(change).where('id', '=', id).execute()
+  await tx.db.updateTable('agents').set(change).where('partyId', '=', partyId).where('id', '=', id).execute()
 }
 
 /** More than a person can choose from by eye. */
@@ -76,7 +78,8 @@ export async function createAgent(
   const id = agent.id ?? newId('agt', system, nowMs)
   const row: AgentRow = { ...fresh, createdAtMs: nowMs, ...agent, id }
   await tx.db.insertInto('agents').values(row).execute()
-  const attached = { walletId, agentId: row.id, isDefault: 1, attachedAtMs: row.createdAtMs } as const
+  const { partyId, createdAtMs } = row
+  const attached = { partyId, walletId, agentId: id, isDefault: 1, attachedAtMs: createdAtMs } as const
   await attachAgent(tx, attached, permissions)
   return row
 }
@@ -98,7 +101,7 @@ export async function noteAgentUse(tx: Transaction, id: string, usedAtMs: number
   await noteUse(tx, { id, usedAtMs })
 }
 
-const noteUse = prepared((db, use: { id: string; usedAtMs: number }) =>
+const noteUse = writing((db, use: { id: string; usedAtMs: number }) =>
   db
     .updateTable('agents')
     .set({ lastActiveAtMs: use.usedAtMs })

@@ -1,9 +1,11 @@
+import { approvalStatuses } from '../../../tools/approvals.ts'
 import { inserting } from './engine/insert.ts'
-import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
-import { prepared } from './engine/prepared.ts'
-import { mustChangeOne, type Transaction } from './engine/store.ts'
+import type { PageOf, PageRequest } from './engine/page.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { combinations, walking } from './engine/walk.ts'
 import type { ApprovalRow } from './schema/approvals.ts'
-import { heldBy, type ListScope } from './wallet-permissions.ts'
+import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
 export async function findApproval(tx: Transaction, partyId: string, id: string): Promise<ApprovalRow | undefined> {
   return (await approvalById(tx, { id, partyId })).rows[0]
@@ -13,12 +15,15 @@ const approvalById = prepared((db, by: { id: string; partyId: string }) =>
   db.selectFrom('approvals').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
 )
 
-export async function findApprovalOf(tx: Transaction, paymentId: string): Promise<ApprovalRow | undefined> {
-  return (await approvalOfPayment(tx, { paymentId })).rows[0]
+export async function findApprovalOf(
+  tx: Transaction,
+  { id, partyId }: { id: string; partyId: string },
+): Promise<ApprovalRow | undefined> {
+  return (await approvalOfPayment(tx, { paymentId: id, partyId })).rows[0]
 }
 
-const approvalOfPayment = prepared((db, by: { paymentId: string }) =>
-  db.selectFrom('approvals').selectAll().where('paymentId', '=', by.paymentId),
+const approvalOfPayment = prepared((db, by: { paymentId: string; partyId: string }) =>
+  db.selectFrom('approvals').selectAll().where('partyId', '=', by.partyId).where('paymentId', '=', by.paymentId),
 )
 
 /** The approval of what an agent of a party asked to pay for a customer. */
@@ -32,7 +37,9 @@ export async function findDelegatedApproval(
 const delegatedApproval = prepared((db, by: { id: string; agentPartyId: string }) =>
   db
     .selectFrom('approvals')
-    .innerJoin('payments', 'payments.id', 'approvals.paymentId')
+    .innerJoin('payments', (join) =>
+      join.onRef('payments.partyId', '=', 'approvals.partyId').onRef('payments.id', '=', 'approvals.paymentId'),
+    )
     .innerJoin('agents', 'agents.id', 'payments.agentId')
     .selectAll('approvals')
     .where('approvals.id', '=', by.id)
@@ -46,11 +53,12 @@ export async function listApprovals(
   status: ApprovalRow['status'] | undefined,
   page: PageRequest,
 ): Promise<PageOf<ApprovalRow>> {
-  let query = tx.db.selectFrom('approvals').selectAll().where('partyId', '=', scope.partyId)
-  if (status !== undefined) query = query.where('status', '=', status)
-  query = heldBy(query, scope)
-  return readPage(query, page)
+  const walletId = await walletsHeld(tx, scope)
+  const of = { partyId: [scope.partyId], status: status === undefined ? approvalStatuses : [status] }
+  return walk(tx, walletId === undefined ? combinations(of) : combinations({ ...of, walletId }), page, scope.partyId)
 }
+
+const walk = walking('approvals', (db) => db.selectFrom('approvals').selectAll())
 
 export const insertApproval = inserting('approvals')
 
@@ -64,17 +72,21 @@ interface Resolution {
 export async function resolveApproval(tx: Transaction, before: ApprovalRow, to: Resolution): Promise<ApprovalRow> {
   const { status, denialReason, nowMs } = to
   const change = { status, denialReason, updatedAtMs: nowMs, resolvedAtMs: nowMs }
-  const { id, version } = before
-  mustChangeOne(await update(tx, { ...change, id, version, next: version + 1 }), `approval ${id}`)
+  const { partyId, id, version } = before
+  await update(tx, { ...change, partyId, id, version, next: version + 1 })
   return { ...before, ...change, version: version + 1 }
 }
 
-type ApprovalChange = Pick<ApprovalRow, 'status' | 'denialReason' | 'updatedAtMs' | 'resolvedAtMs' | 'id' | 'version'>
+type Resolved = 'status' | 'denialReason' | 'updatedAtMs' | 'resolvedAtMs'
+type ApprovalChange = Pick<ApprovalRow, Resolved | 'partyId' | 'id' | 'version'> & { next: number }
 
-const update = prepared((db, { id, version, next, ...change }: ApprovalChange & { next: number }) =>
-  db
-    .updateTable('approvals')
-    .set({ ...change, version: next })
-    .where('id', '=', id)
-    .where('version', '=', version),
+const update = changingOne(
+  (db, { partyId, id, version, next, ...change }: ApprovalChange) =>
+    db
+      .updateTable('approvals')
+      .set({ ...change, version: next })
+      .where('partyId', '=', partyId)
+      .where('id', '=', id)
+      .where('version', '=', version),
+  ({ id }) => `approval ${id}`,
 )

@@ -1,11 +1,15 @@
+import { deletingOldest } from './engine/deleting.ts'
+import { inserting } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
 import type { KnownBrowserRow, SignInSessionRow } from './schema/browser-sessions.ts'
 
-export async function insertSession(tx: Transaction, row: SignInSessionRow): Promise<void> {
-  const ended = tx.db.deleteFrom('signInSessions').where('expiresAtMs', '<=', row.createdAtMs)
-  await ended.execute()
-  await tx.db.insertInto('signInSessions').values(row).execute()
-}
+export const insertSession = inserting('signInSessions')
+
+/** Deletes sessions that ended; gives their number. */
+export const deleteSessions = deletingOldest('signInSessions', ['idHash'], 'expiresAtMs')
+
+/** Deletes browsers that are known no longer; gives their number. */
+export const deleteKnownBrowsers = deletingOldest('knownBrowsers', ['idHash'], 'expiresAtMs')
 
 export async function findSession(tx: Transaction, idHash: string): Promise<SignInSessionRow | undefined> {
   return tx.db.selectFrom('signInSessions').selectAll().where('idHash', '=', idHash).executeTakeFirst()
@@ -23,9 +27,8 @@ export async function findKnownBrowser(tx: Transaction, idHash: string): Promise
   return tx.db.selectFrom('knownBrowsers').selectAll().where('idHash', '=', idHash).executeTakeFirst()
 }
 
-/** Keeps a browser in place of what its cookie was before, and forgets those that ended. */
+/** Keeps a browser in place of what its cookie was before. */
 export async function replaceKnownBrowser(tx: Transaction, row: KnownBrowserRow, before: string | null): Promise<void> {
-  await tx.db.deleteFrom('knownBrowsers').where('expiresAtMs', '<=', row.createdAtMs).execute()
   if (before !== null) await tx.db.deleteFrom('knownBrowsers').where('idHash', '=', before).execute()
   await tx.db.insertInto('knownBrowsers').values(row).execute()
 }

@@ -1,14 +1,15 @@
+import { deletingOldest } from './engine/deleting.ts'
+import { inserting } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
 import type { CardPageRow } from './schema/card-pages.ts'
 
 /** How long a page that expired still says so, by the service's clock. */
-const expiredKeptMs = 24 * 60 * 60_000
+export const expiredPageKeptMs = 24 * 60 * 60_000
 
-export async function insertCardPage(tx: Transaction, row: CardPageRow): Promise<void> {
-  const ended = tx.db.deleteFrom('cardPages').where('expiresAtMs', '<=', row.createdAtMs - expiredKeptMs)
-  await ended.execute()
-  await tx.db.insertInto('cardPages').values(row).execute()
-}
+export const insertCardPage = inserting('cardPages')
+
+/** Deletes pages that expired; gives their number. */
+export const deleteCardPages = deletingOldest('cardPages', ['tokenHash'], 'expiresAtMs')
 
 export async function findCardPage(tx: Transaction, tokenHash: string): Promise<CardPageRow | undefined> {
   return tx.db.selectFrom('cardPages').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()

@@ -1,14 +1,20 @@
 import type { Kysely } from 'kysely'
+import { cardTransactionStatuses } from '../../../tools/card-transactions.ts'
 import type { PurchaseStatus } from '../rules/card-purchases.ts'
-import { type CardScope, cardIssuedTo } from './agent-cards.ts'
-import type { NextAt } from './clock.ts'
+import { countedOfPurchase } from '../rules/limits.ts'
+import { type CardScope, cardIssuedTo, findAgentCard } from './agent-cards.ts'
+import type { DueOf, Moments } from './clock.ts'
 import { inserting } from './engine/insert.ts'
-import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
-import { prepared } from './engine/prepared.ts'
-import { mustChangeOne, type Transaction } from './engine/store.ts'
+import type { PageOf, PageRequest } from './engine/page.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { combinations, walking } from './engine/walk.ts'
 import type { CardTransactionRow } from './schema/card-transactions.ts'
+import { holderKey } from './schema/list-keys.ts'
 import type { Tables } from './schema/tables.ts'
-import { heldBy, type ListScope } from './wallet-permissions.ts'
+import { addCardSpending } from './spending.ts'
+import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { walletsInScope } from './wallets.ts'
 
 export interface CardTransactionFilter {
   cardId?: string | undefined
@@ -40,14 +46,32 @@ export async function listCardTransactions(
   filter: CardTransactionFilter,
   page: PageRequest,
 ): Promise<PageOf<CardTransactionRow>> {
-  let query = inScope(tx.db, scope)
-  query = heldBy(query, scope, 'cardTransactions.walletId')
-  if (filter.cardId !== undefined) query = query.where('cardTransactions.cardId', '=', filter.cardId)
-  if (filter.status !== undefined) query = query.where('cardTransactions.status', '=', filter.status)
-  return readPage(query, page, 'cardTransactions.id')
+  const { partyId, agentId } = scope
+  const { cardId } = filter
+  const status = filter.status === undefined ? cardTransactionStatuses : [filter.status]
+  if (cardId !== undefined) {
+    const [card, held] = await Promise.all([findAgentCard(tx, scope, cardId), walletsHeld(tx, scope)])
+    const isShown = card !== undefined && held?.includes(card.walletId) !== false
+    return walk(tx, combinations({ cardId: isShown ? [cardId] : [], status }), page, partyId)
+  }
+  if (agentId === null) return walk(tx, combinations({ partyId: [partyId], status }), page, partyId)
+  const holder = (await walletsInScope(tx, scope)).map((walletId) => holderKey(agentId, walletId))
+  return walk(tx, combinations({ holder, status }), page, partyId)
 }
 
-export const insertCardTransaction = inserting('cardTransactions')
+const walk = walking('cardTransactions', (db) => db.selectFrom('cardTransactions').selectAll())
+
+/** Adds a purchase or refund, and what it uses up of the limits. */
+export async function insertCardTransaction(tx: Transaction, row: CardTransactionRow): Promise<void> {
+  await insert(tx, row)
+  await addCardSpending(tx, row, {
+    cents: countedOfPurchase(row),
+    atMs: row.createdAtMs,
+    nowMs: row.createdAtMs,
+  })
+}
+
+const insert = inserting('cardTransactions')
 
 /** Writes `after` over `before`, and gives it back as it now stands. */
 export async function replaceCardTransaction(
@@ -55,51 +79,55 @@ export async function replaceCardTransaction(
   before: CardTransactionRow,
   after: CardTransactionRow,
 ): Promise<CardTransactionRow> {
-  mustChangeOne(
-    await replace(tx, { ...after, version: before.version, nextVersion: before.version + 1 }),
-    `card transaction ${before.id}`,
-  )
+  await replace(tx, { ...after, version: before.version, nextVersion: before.version + 1 })
+  const cents = countedOfPurchase(after) - countedOfPurchase(before)
+  await addCardSpending(tx, before, { cents, atMs: before.createdAtMs, nowMs: after.updatedAtMs })
   return { ...after, version: before.version + 1 }
 }
 
-const replace = prepared((db, row: CardTransactionRow & { nextVersion: number }) =>
-  db
-    .updateTable('cardTransactions')
-    .set({
-      status: row.status,
-      heldCents: row.heldCents,
-      capturedCents: row.capturedCents,
-      refundedCents: row.refundedCents,
-      holdExpiresAtMs: row.holdExpiresAtMs,
-      updatedAtMs: row.updatedAtMs,
-      version: row.nextVersion,
-    })
-    .where('id', '=', row.id)
-    .where('version', '=', row.version),
+const replace = changingOne(
+  (db, row: CardTransactionRow & { nextVersion: number }) =>
+    db
+      .updateTable('cardTransactions')
+      .set({
+        status: row.status,
+        heldCents: row.heldCents,
+        capturedCents: row.capturedCents,
+        refundedCents: row.refundedCents,
+        holdExpiresAtMs: row.holdExpiresAtMs,
+        updatedAtMs: row.updatedAtMs,
+        version: row.nextVersion,
+      })
+      .where('id', '=', row.id)
+      .where('partyId', '=', row.partyId)
+      .where('version', '=', row.version),
+  ({ id }) => `card transaction ${id}`,
 )
 
-/** When the next hold lapses. */
-export const nextLapse: NextAt = (db) =>
+/** When each hold lapses. */
+export const lapses: Moments = (db, partyId) => {
+  const all = db
+    .selectFrom('cardTransactions')
+    .select(['partyId', 'holdExpiresAtMs as atMs'])
+    .where('holdExpiresAtMs', 'is not', null)
+  return partyId === undefined ? all : all.where('partyId', '=', partyId)
+}
+
+/** Authorizations of a party whose hold has lapsed, the oldest first. */
+export async function lapsedAuthorizations(tx: Transaction, due: DueOf): Promise<CardTransactionRow[]> {
+  return (await lapsed(tx, due)).rows
+}
+
+const lapsed = prepared((db, by: DueOf) =>
   db
     .selectFrom('cardTransactions')
-    .select((row) => row.fn.min('holdExpiresAtMs').as('atMs'))
-    .where('holdExpiresAtMs', 'is not', null)
-
-/** Authorizations whose hold has lapsed, the oldest first. */
-export async function lapsedAuthorizations(
-  tx: Transaction,
-  nowMs: number,
-  limit: number,
-): Promise<CardTransactionRow[]> {
-  return tx.db
-    .selectFrom('cardTransactions')
     .selectAll()
-    .where('holdExpiresAtMs', '<=', nowMs)
+    .where('partyId', '=', by.partyId)
+    .where('holdExpiresAtMs', '<=', by.nowMs)
     .orderBy('holdExpiresAtMs')
     .orderBy('id')
-    .limit(limit)
-    .execute()
-}
+    .limit(by.limit),
+)
 
 function inScope(db: Kysely<Tables>, scope: CardScope) {
   const query = db
@@ -109,21 +137,4 @@ function inScope(db: Kysely<Tables>, scope: CardScope) {
   const { agentId } = scope
   if (agentId === null) return query
   return query.where((where) => where.exists(cardIssuedTo(db, agentId, 'cardTransactions.cardId')))
-}
-
-/**
- * What purchases since then hold or captured: a part of the query that sums what was spent. A purchase is of the agent
- * that its card was issued to, whoever rehearsed it.
- */
-export function boughtSince(
-  db: Kysely<Tables>,
-  scope: CardScope,
-  sinceMs: number,
-  part: 'heldCents' | 'capturedCents',
-) {
-  return inScope(db, scope)
-    .clearSelect()
-    .select((row) => row.fn.sum(`cardTransactions.${part}`).as('cents'))
-    .where('cardTransactions.createdAtMs', '>=', sinceMs)
-    .where('cardTransactions.kind', '=', 'purchase')
 }

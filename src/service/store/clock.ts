@@ -27,8 +27,18 @@ export async function realNow(tx: Transaction): Promise<number> {
   return (await readTimes(tx)).realNowMs
 }
 
-/** Selects, as `atMs`, when something happens next by itself to the records of a table; null where nothing will. */
-export type NextAt = (db: Kysely<Tables>) => SelectQueryBuilder<Tables, keyof Tables, { atMs: number | null }>
+/** Selects, as `atMs`, when something happens next by itself to each record of a table, of one party or of all. */
+export type Moments = (
+  db: Kysely<Tables>,
+  partyId?: string,
+) => SelectQueryBuilder<Tables, keyof Tables, { partyId: string; atMs: number | null }>
+
+/** What is due of a party: at most so many, the longest due first. */
+export interface DueOf {
+  partyId: string
+  nowMs: number
+  limit: number
+}
 
 /** What a reading of the clock tells: the time, and when the first of the moments that were asked for comes. */
 interface TimesAndNext {
@@ -37,10 +47,10 @@ interface TimesAndNext {
 }
 
 /** Makes what reads the time and, in the same query, when the first of these moments comes. */
-export function timesAndNext(...nextAts: readonly NextAt[]): (tx: Transaction) => Promise<TimesAndNext> {
+export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => Promise<TimesAndNext> {
   // Not the time that the transaction began at, which may have waited since.
-  const readShared = reading(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`, nextAts)
-  const readOwn = reading(sql<null>`null`, nextAts)
+  const readShared = reading(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`, moments)
+  const readOwn = reading(sql<null>`null`, moments)
   return async (tx) => {
     const [row] = (await (tx.clock.shared ? readShared : readOwn)(tx, {})).rows
     if (row === undefined) throw new Error('Bug: the clock has no row.')
@@ -52,10 +62,10 @@ export function timesAndNext(...nextAts: readonly NextAt[]): (tx: Transaction) =
   }
 }
 
-const readClock = timesAndNext()
+const readClock = timesAndNext([])
 
 /** @param databaseNow What the database says the time is; null: it is a file and says nothing. */
-function reading(databaseNow: RawBuilder<number | null>, nextAts: readonly NextAt[]) {
+function reading(databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
   return prepared((db, _none: object) =>
     db.selectFrom('clock').select([
       // How far the sandbox's clock is ahead of real time.
@@ -64,15 +74,35 @@ function reading(databaseNow: RawBuilder<number | null>, nextAts: readonly NextA
       'epoch',
       databaseNow.as('databaseNowMs'),
       lastFinished(db).as('lastFinishedAtMs'),
-      earliest(db, nextAts).as('nextAtMs'),
+      nextMoment(db, moments).as('nextAtMs'),
     ]),
   )
 }
 
-function earliest(db: Kysely<Tables>, [first, ...others]: readonly NextAt[]): RawBuilder<number | null> {
-  if (first === undefined) return sql`null`
-  const moments = others.reduce((all, nextAt) => all.unionAll(nextAt(db)), first(db))
-  return sql`${db.selectFrom(moments.as('moments')).select((moment) => moment.fn.min('atMs').as('atMs'))}`
+/** When the first of these moments comes, of one party or of all: a step into an index for each table. */
+export function nextMoment(
+  db: Kysely<Tables>,
+  moments: readonly Moments[],
+  partyId?: string,
+): RawBuilder<number | null> {
+  const first = sql`min(${sql.ref('atMs')})`
+  const firsts = moments.map((of) => sql`select ${first} as ${sql.ref('atMs')} from (${of(db, partyId)}) as one`)
+  if (firsts.length === 0) return sql`null`
+  return sql`(select ${first} from (${sql.join(firsts, sql` union all `)}) as firsts)`
+}
+
+/** Whose moments have come by `nowMs`, once for each, the longest due first. */
+export function dueOwners(
+  db: Kysely<Tables>,
+  moments: readonly Moments[],
+  { nowMs, limit, partyId }: Omit<DueOf, 'partyId'> & { partyId?: string },
+): RawBuilder<{ partyId: string }> {
+  const due = moments.map(
+    (of) =>
+      sql`select * from (${of(db, partyId).orderBy('atMs').limit(limit)}) as one where ${sql.ref('atMs')} <= ${nowMs}`,
+  )
+  const all = sql.join(due, sql` union all `)
+  return sql`select ${sql.ref('partyId')} from (${all}) as due order by ${sql.ref('atMs')} limit ${limit}`
 }
 
 export async function moveClock(tx: Transaction, byMs: number): Promise<void> {

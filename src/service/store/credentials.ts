@@ -1,7 +1,8 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, type SqlBool, sql } from 'kysely'
+import { findAgent } from './agents.ts'
 import type { New } from './engine/insert.ts'
-import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
-import { prepared } from './engine/prepared.ts'
+import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
+import { prepared, writing } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { CredentialRow } from './schema/credentials.ts'
@@ -36,14 +37,19 @@ export interface KeyScope {
 }
 
 export async function listKeys(tx: Transaction, scope: KeyScope, page: PageRequest): Promise<PageOf<CredentialRow>> {
-  let query = tx.db
-    .selectFrom('credentials')
-    .selectAll()
-    .where('partyId', '=', scope.partyId)
-    .where('kind', '=', scope.kind)
-  if (scope.agentId !== undefined) query = query.where('agentId', '=', scope.agentId)
-  if (scope.revoked !== undefined) query = query.where('revokedAtMs', scope.revoked ? 'is not' : 'is', null)
-  return readPage(query, page)
+  const { partyId, kind, agentId, revoked } = scope
+  if (agentId !== undefined) {
+    // Only agent keys have an agent, and its keys are its party's.
+    const agent = await findAgent(tx, partyId, agentId)
+    const ofAgent = tx.db.selectFrom('credentials').selectAll().where('agentId', '=', agentId)
+    return agent === undefined ? { rows: [], lastId: null } : readPage(ofAgent, page)
+  }
+  const which = revoked === undefined ? (['is', 'is not'] as const) : ([revoked ? 'is not' : 'is'] as const)
+  const more = { ...page, limit: page.limit + 1 }
+  const ofParty = tx.db.selectFrom('credentials').selectAll().where('partyId', '=', partyId).where('kind', '=', kind)
+  const found = await Promise.all(which.map((is) => readPage(ofParty.where('revokedAtMs', is, null), more)))
+  const rows = found.flatMap((part) => part.rows).sort((a, b) => (a.id < b.id ? 1 : -1))
+  return pageOf(rows.slice(0, more.limit), page.limit, (row) => row.id)
 }
 
 /** How a key ends: now, or by itself later. */
@@ -54,6 +60,7 @@ export async function endKey(tx: Transaction, key: CredentialRow, ending: Ending
   const result = await tx.db
     .updateTable('credentials')
     .set(ending)
+    .where('partyId', '=', key.partyId)
     .where('id', '=', key.id)
     .where('revokedAtMs', key.revokedAtMs === null ? 'is' : '=', key.revokedAtMs)
     .where('expiresAtMs', key.expiresAtMs === null ? 'is' : '=', key.expiresAtMs)
@@ -64,13 +71,14 @@ export async function endKey(tx: Transaction, key: CredentialRow, ending: Ending
 /** Ends every key of an agent that still works. */
 export async function revokeKeysOfAgent(
   tx: Transaction,
-  agentId: string,
+  agent: Pick<AgentRow, 'partyId' | 'id'>,
   revocation: { revokedAtMs: number; revokedBy: string | null },
 ): Promise<void> {
   await tx.db
     .updateTable('credentials')
     .set(revocation)
-    .where('agentId', '=', agentId)
+    .where('partyId', '=', agent.partyId)
+    .where('agentId', '=', agent.id)
     .where('revokedAtMs', 'is', null)
     .execute()
 }
@@ -92,7 +100,9 @@ const credentialByHash = prepared((db, by: { secretHash: string }) =>
 function credentials(db: Kysely<Tables>) {
   return db
     .selectFrom('credentials')
-    .leftJoin('agents', 'agents.id', 'credentials.agentId')
+    .leftJoin('agents', (join) =>
+      join.onRef('agents.partyId', '=', 'credentials.partyId').onRef('agents.id', '=', 'credentials.agentId'),
+    )
     .selectAll('credentials')
     .select('agents.status as agentStatus')
 }
@@ -108,16 +118,17 @@ export async function createCredential(tx: Transaction, credential: NewCredentia
 }
 
 export async function seededCredentials(tx: Transaction): Promise<CredentialRow[]> {
-  return tx.db.selectFrom('credentials').selectAll().where('seeded', '=', 1).execute()
+  return tx.db.selectFrom('credentials').selectAll().where(sql<SqlBool>`"seeded" = 1`).execute()
 }
 
 /** Gives a credential another secret; the one it had stops working. */
 export async function replaceSecret(
   tx: Transaction,
-  id: string,
+  { partyId, id }: CredentialRow,
   { secretHash, displayPrefix }: Pick<CredentialRow, 'secretHash' | 'displayPrefix'>,
 ): Promise<void> {
-  await tx.db.updateTable('credentials').set({ secretHash, displayPrefix }).where('id', '=', id).execute()
+  const keys = tx.db.updateTable('credentials').set({ secretHash, displayPrefix })
+  await keys.where('partyId', '=', partyId).where('id', '=', id).execute()
 }
 
 /** Notes the last use of a key; a later one that is already noted stays. */
@@ -125,7 +136,7 @@ export async function noteKeyUse(tx: Transaction, id: string, usedAtMs: number):
   await noteUse(tx, { id, usedAtMs })
 }
 
-const noteUse = prepared((db, use: { id: string; usedAtMs: number }) =>
+const noteUse = writing((db, use: { id: string; usedAtMs: number }) =>
   db
     .updateTable('credentials')
     .set({ lastUsedAtMs: use.usedAtMs })

@@ -1,4 +1,5 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
+import { invitationStatuses } from '../../../tools/customer-invitations.ts'
 import {
   applyToInvitation,
   type InvitationEvent,
@@ -6,11 +7,14 @@ import {
   type InvitationStatus,
   type Recipient,
 } from '../rules/customer-invitations.ts'
-import type { NextAt } from './clock.ts'
+import { findAgent } from './agents.ts'
+import type { DueOf, Moments } from './clock.ts'
 import { inserting } from './engine/insert.ts'
-import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
-import { prepared } from './engine/prepared.ts'
-import { mustChangeOne, type Transaction } from './engine/store.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { combinations, walking } from './engine/walk.ts'
+import type { AgentRow } from './schema/agents.ts'
 import type { CustomerInvitationRow } from './schema/customer-invitations.ts'
 import type { Tables } from './schema/tables.ts'
 
@@ -56,7 +60,11 @@ function records(db: Kysely<Tables>) {
   return db
     .selectFrom('customerInvitations')
     .innerJoin('parties', 'parties.id', 'customerInvitations.partyId')
-    .innerJoin('agents', 'agents.id', 'customerInvitations.agentId')
+    .innerJoin('agents', (join) =>
+      join
+        .onRef('agents.partyId', '=', 'customerInvitations.partyId')
+        .onRef('agents.id', '=', 'customerInvitations.agentId'),
+    )
     .selectAll('customerInvitations')
     .select([
       'parties.displayName as developerName',
@@ -82,50 +90,53 @@ export async function changeInvitation<Row extends CustomerInvitationRow>(
 ): Promise<Row> {
   const state = applyToInvitation(before, event, nowMs)
   const canceled = state.status === 'CANCELED' ? by.cause : undefined
-  const { id, version } = before
+  const { partyId, id, version } = before
   const rest = {
     ...state,
     customerPartyId: by.customerPartyId ?? before.customerPartyId,
     canceledByAgentId: canceled?.agentId ?? null,
     canceledInstanceId: canceled?.instanceId ?? null,
   }
-  mustChangeOne(await update(tx, { ...rest, id, version, nextVersion: version + 1 }), `invitation ${id}`)
+  await update(tx, { ...rest, partyId, id, version, nextVersion: version + 1 })
   return { ...before, ...rest, version: version + 1 }
 }
 
 type Update = InvitationState &
-  Pick<CustomerInvitationRow, 'id' | 'version' | 'customerPartyId' | 'canceledByAgentId' | 'canceledInstanceId'> & {
-    nextVersion: number
-  }
+  Pick<
+    CustomerInvitationRow,
+    'partyId' | 'id' | 'version' | 'customerPartyId' | 'canceledByAgentId' | 'canceledInstanceId'
+  > & { nextVersion: number }
 
-const update = prepared((db, { id, version, nextVersion, ...row }: Update) =>
-  db
-    .updateTable('customerInvitations')
-    .set({ ...row, version: nextVersion })
-    .where('id', '=', id)
-    .where('version', '=', version),
+const update = changingOne(
+  (db, { partyId, id, version, nextVersion, ...row }: Update) =>
+    db
+      .updateTable('customerInvitations')
+      .set({ ...row, version: nextVersion })
+      .where('partyId', '=', partyId)
+      .where('id', '=', id)
+      .where('version', '=', version),
+  ({ id }) => `invitation ${id}`,
 )
 
-/** When the next invitation expires. */
-export const nextInvitationExpiry: NextAt = (db) =>
-  db
+/** When each invitation expires. */
+export const invitationExpiries: Moments = (db, partyId) => {
+  const all = db
     .selectFrom('customerInvitations')
-    .select((row) => row.fn.min('pendingUntilMs').as('atMs'))
+    .select(['partyId', 'pendingUntilMs as atMs'])
     .where('pendingUntilMs', 'is not', null)
-
-/** Invitations that should have been answered by `nowMs`, the longest overdue first. */
-export async function expiredInvitations(
-  tx: Transaction,
-  nowMs: number,
-  limit: number,
-): Promise<CustomerInvitationRow[]> {
-  return (await expired(tx, { nowMs, limit })).rows
+  return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-const expired = prepared((db, by: { nowMs: number; limit: number }) =>
+/** Invitations of a party that should have been answered by now, the longest overdue first. */
+export async function expiredInvitations(tx: Transaction, due: DueOf): Promise<CustomerInvitationRow[]> {
+  return (await expired(tx, due)).rows
+}
+
+const expired = prepared((db, by: DueOf) =>
   db
     .selectFrom('customerInvitations')
     .selectAll()
+    .where('partyId', '=', by.partyId)
     .where('pendingUntilMs', '<=', by.nowMs)
     .orderBy('pendingUntilMs')
     .orderBy('id')
@@ -135,28 +146,29 @@ const expired = prepared((db, by: { nowMs: number; limit: number }) =>
 /** Cancels what is pending for an agent that is deleted. */
 export async function cancelInvitationsOfAgent(
   tx: Transaction,
-  agentId: string,
+  agent: Pick<AgentRow, 'partyId' | 'id'>,
   nowMs: number,
   cause?: InvitationCause,
 ): Promise<void> {
-  const rows = await pending(tx).where('agentId', '=', agentId).execute()
+  const rows = await pending(tx, agent).execute()
   for (const row of rows) await changeInvitation(tx, row, 'agent_retired', nowMs, cause === undefined ? {} : { cause })
 }
 
 /** Cancels what is pending for an agent and a customer that have just been connected by another invitation. */
 export async function cancelConnectedInvitations(
   tx: Transaction,
-  agentId: string,
+  agent: Pick<AgentRow, 'partyId' | 'id'>,
   recipients: readonly Recipient[],
   nowMs: number,
 ): Promise<void> {
   const values = recipients.map(({ value }) => value)
-  const rows = await pending(tx).where('agentId', '=', agentId).where('recipient', 'in', values).execute()
+  const rows = await pending(tx, agent).where('recipient', 'in', values).execute()
   for (const row of rows) await changeInvitation(tx, row, 'connected', nowMs)
 }
 
-function pending(tx: Transaction) {
-  return tx.db.selectFrom('customerInvitations').selectAll().where('status', '=', 'PENDING').orderBy('id')
+function pending(tx: Transaction, { partyId, id: agentId }: Pick<AgentRow, 'partyId' | 'id'>) {
+  const invitations = tx.db.selectFrom('customerInvitations').selectAll().where('status', '=', 'PENDING').orderBy('id')
+  return invitations.where('partyId', '=', partyId).where('agentId', '=', agentId)
 }
 
 /** The invitations of a scope, newest first. */
@@ -166,25 +178,37 @@ export async function listInvitations(
   filter: { statuses: readonly InvitationStatus[]; recipient: string | undefined; agentId: string | undefined },
   page: PageRequest,
 ): Promise<PageOf<InvitationRecord>> {
-  let query = records(tx.db).where('customerInvitations.partyId', '=', scope.partyId)
-  for (const agentId of [scope.agentId, filter.agentId]) {
-    if (agentId !== null && agentId !== undefined) query = query.where('customerInvitations.agentId', '=', agentId)
+  const agents = [scope.agentId, filter.agentId].filter((id) => typeof id === 'string')
+  const [agentId, another] = [...new Set(agents)]
+  if (another !== undefined) return { rows: [], lastId: null }
+  // An agent's invitations are its party's: which agent it is says whose they are.
+  if (filter.agentId !== undefined && (await findAgent(tx, scope.partyId, filter.agentId)) === undefined) {
+    return { rows: [], lastId: null }
   }
-  if (filter.statuses.length > 0) query = query.where('customerInvitations.status', 'in', filter.statuses)
-  if (filter.recipient !== undefined) {
-    query = query.where('recipientType', '=', 'email').where('recipient', '=', filter.recipient)
-  }
-  return readPage(query, page, 'customerInvitations.id')
+  const branches = combinations({
+    ...(agentId === undefined ? { partyId: [scope.partyId] } : { agentId: [agentId] }),
+    // An e-mail address is no phone number and no party's id.
+    ...(filter.recipient === undefined ? {} : { recipient: [filter.recipient] }),
+    status: filter.statuses.length === 0 ? invitationStatuses : [...new Set(filter.statuses)],
+  })
+  return walk(
+    tx,
+    filter.recipient?.includes('@') === false ? [] : (branches as Partial<CustomerInvitationRow>[]),
+    page,
+    scope.partyId,
+  )
 }
+
+const walk = walking('customerInvitations', (db) => records(db))
 
 /** The invitations for an agent that no grant came of, newest first. */
 export async function listUnacceptedInvitations(
   tx: Transaction,
-  agentId: string,
+  agent: Pick<AgentRow, 'partyId' | 'id'>,
   page: PageRequest,
 ): Promise<PageOf<InvitationRecord>> {
-  const query = records(tx.db).where('customerInvitations.agentId', '=', agentId)
-  return readPage(query.where('customerInvitations.status', '!=', 'ACCEPTED'), page, 'customerInvitations.id')
+  const unaccepted = invitationStatuses.filter((status) => status !== 'ACCEPTED')
+  return walk(tx, combinations({ agentId: [agent.id], status: unaccepted }), page, agent.partyId)
 }
 
 /** The pending invitations of a recipient, the oldest first. */
@@ -196,30 +220,37 @@ export async function listInvitationGroups(
   scope: InvitationScope,
   page: PageRequest,
 ): Promise<PageOf<InvitationGroup>> {
-  let groups = tx.db
-    .selectFrom('customerInvitations')
-    .select((row) => ['recipient', row.fn.min('id').as('firstId')])
-    .where('partyId', '=', scope.partyId)
-    .where('status', '=', 'PENDING')
-    .groupBy('recipient')
-  if (scope.agentId !== null) groups = groups.where('agentId', '=', scope.agentId)
-  const { beforeId } = page
-  if (beforeId !== null) groups = groups.having((row) => row.fn.min('id'), '<', beforeId)
-  const found = await groups
-    .orderBy('firstId', 'desc')
+  const { partyId, agentId } = scope
+  const whose =
+    agentId === null ? ({ column: 'partyId', id: partyId } as const) : ({ column: 'agentId', id: agentId } as const)
+  const pendingOf = (name: 'one' | 'older') =>
+    tx.db
+      .selectFrom(`customerInvitations as ${name}` as const)
+      .where(sql.ref(`${name}.${whose.column}`), '=', whose.id)
+      .where(sql.ref(`${name}.status`), '=', 'PENDING')
+  // Each recipient stands where its oldest invitation does. What is passed over belongs to those that are shown.
+  const older = pendingOf('older')
+    .select('older.id')
+    .where(sql<boolean>`${sql.ref('older.recipient')} = ${sql.ref('one.recipient')}`)
+    .where(sql<boolean>`${sql.ref('older.id')} < ${sql.ref('one.id')}`)
+  let oldest = pendingOf('one')
+    .select(['one.recipient', 'one.id as firstId'])
+    .where(({ not, exists }) => not(exists(older)))
+  if (page.beforeId !== null) oldest = oldest.where('one.id', '<', page.beforeId)
+  const found = await oldest
+    .orderBy('one.id', 'desc')
     .limit(page.limit + 1)
     .execute()
   const { rows, lastId } = pageOf(found, page.limit, (row) => row.firstId)
   if (rows.length === 0) return { rows: [], lastId }
-  let members = records(tx.db)
-    .where('customerInvitations.partyId', '=', scope.partyId)
+  const members = records(tx.db)
+    .where(`customerInvitations.${whose.column}`, '=', whose.id)
     .where('customerInvitations.status', '=', 'PENDING')
     .where(
       'recipient',
       'in',
       rows.map(({ recipient }) => recipient),
     )
-  if (scope.agentId !== null) members = members.where('customerInvitations.agentId', '=', scope.agentId)
   const all = await members.orderBy('customerInvitations.id').execute()
   return { rows: rows.map(({ recipient }) => all.filter((row) => row.recipient === recipient)), lastId }
 }

@@ -1,10 +1,10 @@
 import { newId, type System } from '../../core/system.ts'
 import { expireUnusedCards } from './agent-cards.ts'
 import { inserting } from './engine/insert.ts'
-import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
+import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { findParties } from './parties.ts'
+import { findParties, partiesAt } from './parties.ts'
 import type { DelegationRow } from './schema/delegations.ts'
 import type { PartyRow } from './schema/parties.ts'
 
@@ -25,6 +25,7 @@ export async function grant(
   await tx.db
     .updateTable('delegations')
     .set({ permissions, limits, status: 'ACTIVE', revokedAtMs: null })
+    .where('customerPartyId', '=', before.customerPartyId)
     .where('id', '=', before.id)
     .execute()
 }
@@ -61,21 +62,12 @@ export async function customersAmong(
   recipients: readonly string[],
 ): Promise<PartyRow[]> {
   if (recipients.length === 0) return []
-  let customers = tx.db
-    .selectFrom('delegations')
-    .innerJoin('parties', 'parties.id', 'delegations.customerPartyId')
-    .selectAll('parties')
-    .distinct()
-    .where('delegations.agentPartyId', '=', scope.partyId)
-  if (scope.agentId !== null) customers = customers.where('delegations.agentId', '=', scope.agentId)
-  return customers
-    .where((row) =>
-      row.or(
-        (['parties.email', 'parties.phone', 'parties.id'] as const).map((column) => row(column, 'in', recipients)),
-      ),
-    )
-    .orderBy('parties.id')
-    .execute()
+  const parties = await partiesAt(tx, recipients)
+  if (parties.length === 0) return []
+  const ids = parties.map(({ id }) => id)
+  const customers = delegationsInScope(tx, { ...scope, status: statuses.all }).where('customerPartyId', 'in', ids)
+  const found = new Set((await customers.select('customerPartyId').execute()).map((row) => row.customerPartyId))
+  return parties.filter(({ id }) => found.has(id))
 }
 
 /** A grant to an agent, with what it may know of who gave it. */
@@ -165,13 +157,21 @@ export interface CustomerRecord {
 export async function listCustomers(
   tx: Transaction,
   scope: CustomerScope,
-  page: PageRequest,
+  { limit, beforeId }: PageRequest,
 ): Promise<PageOf<CustomerRecord>> {
-  const ids = delegationsInScope(tx, scope).select('customerPartyId as id').distinct()
-  const { rows, lastId } = await readPage(ids, page, 'customerPartyId')
-  if (rows.length === 0) return { rows: [], lastId }
-  const customerIds = rows.map(({ id }) => id)
-  return { rows: await customerRecords(tx, scope, customerIds), lastId }
+  // Each status by its own index; whoever has grants of several is found in each of them.
+  const found = await Promise.all(
+    statusesOf(scope).map((status) => {
+      const ids = delegationsInScope(tx, { ...scope, status })
+        .select('customerPartyId as id')
+        .distinct()
+      return readPage(ids, { limit: limit + 1, beforeId }, 'customerPartyId')
+    }),
+  )
+  const ids = new Set(found.flatMap(({ rows }) => rows.map(({ id }) => id)))
+  const first = [...ids].sort((a, b) => (a < b ? 1 : -1)).slice(0, limit + 1)
+  const { rows: customerIds, lastId } = pageOf(first, limit, (id) => id)
+  return { rows: customerIds.length === 0 ? [] : await customerRecords(tx, scope, customerIds), lastId }
 }
 
 /** One connected party, undefined when it has no grant in the scope. */
@@ -180,9 +180,8 @@ export async function findCustomer(
   scope: CustomerScope,
   customerPartyId: string,
 ): Promise<CustomerRecord | undefined> {
-  const ids = delegationsInScope(tx, scope).select('customerPartyId').where('customerPartyId', '=', customerPartyId)
-  const found = await ids.limit(1).execute()
-  return found.length === 0 ? undefined : (await customerRecords(tx, scope, [customerPartyId]))[0]
+  const [record] = await customerRecords(tx, scope, [customerPartyId])
+  return record
 }
 
 async function customerRecords(
@@ -190,25 +189,36 @@ async function customerRecords(
   scope: CustomerScope,
   customerIds: readonly string[],
 ): Promise<CustomerRecord[]> {
-  const parties = await findParties(tx, customerIds)
-  const delegations = await delegationsInScope(tx, scope)
-    .innerJoin('agents', 'agents.id', 'delegations.agentId')
+  const grants = delegationsInScope(tx, { ...scope, status: statusesOf(scope) })
+    .innerJoin('agents', (join) =>
+      join.onRef('agents.partyId', '=', 'delegations.agentPartyId').onRef('agents.id', '=', 'delegations.agentId'),
+    )
     .selectAll('delegations')
     .select(['agents.name as agentName', 'agents.handle as agentHandle'])
     .where('customerPartyId', 'in', customerIds)
     .orderBy('delegations.id')
-    .execute()
-  return customerIds.map((id) => {
+  const [parties, delegations] = await Promise.all([findParties(tx, customerIds), grants.execute()])
+  return customerIds.flatMap((id) => {
+    const own = delegations.filter((row) => row.customerPartyId === id)
+    if (own.length === 0) return []
     const party = parties.find((row) => row.id === id)
     if (party === undefined) throw new Error(`Bug: the customer ${id} is no party.`)
-    return { party, delegations: delegations.filter((row) => row.customerPartyId === id) }
+    return [{ party, delegations: own }]
   })
 }
 
-function delegationsInScope(tx: Transaction, scope: CustomerScope) {
-  let query = tx.db.selectFrom('delegations').where('agentPartyId', '=', scope.partyId)
-  if (scope.agentId !== null) query = query.where('agentId', '=', scope.agentId)
-  if (scope.status === 'active') query = query.where('delegations.status', '=', 'ACTIVE')
-  if (scope.status === 'revoked') query = query.where('delegations.status', '!=', 'ACTIVE')
-  return query
+type Status = DelegationRow['status']
+
+const statusesOf = ({ status }: CustomerScope): readonly Status[] => statuses[status]
+
+const ended = ['REVOKED', 'EXPIRED', 'SUSPENDED'] as const
+const statuses = { active: ['ACTIVE'], revoked: ended, all: ['ACTIVE', ...ended] } as const
+
+function delegationsInScope(
+  tx: Transaction,
+  { partyId, agentId, status }: Omit<CustomerScope, 'status'> & { status: Status | readonly Status[] },
+) {
+  const all = tx.db.selectFrom('delegations').where('delegations.status', 'in', [status].flat())
+  // An agent's customers are its party's: which agent it is says whose they are.
+  return agentId === null ? all.where('agentPartyId', '=', partyId) : all.where('agentId', '=', agentId)
 }

@@ -1,27 +1,49 @@
 import type { Kysely } from 'kysely'
-import { prepared } from './engine/prepared.ts'
+import { deletingOldest } from './engine/deleting.ts'
+import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { IdempotencyRecordRow } from './schema/idempotency-records.ts'
 import type { Tables } from './schema/tables.ts'
 
+/** What a request is known by: the party it acts on, and the SHA-256 of its Idempotency-Key and of itself. */
+export interface RequestHashes {
+  partyId: string
+  key: string
+  fingerprint: string
+}
+
+/** The record of a request's key, whatever request it is of. */
 export async function findIdempotencyRecord(
   tx: Transaction,
-  partyId: string,
-  key: string,
+  { partyId, key }: Omit<RequestHashes, 'fingerprint'>,
 ): Promise<IdempotencyRecordRow | undefined> {
-  return (await recordOf(tx, { partyId, key })).rows[0]
+  const by = { partyId, key: short(key), olderKey: key }
+  const { rows } = await recordOf(tx, by)
+  // What is written over a record of the older form stands beside it.
+  return rows.find((row) => row.key === by.key) ?? rows[0]
 }
 
-const recordOf = prepared((db, by: { partyId: string; key: string }) =>
-  db.selectFrom('idempotencyRecords').selectAll().where('partyId', '=', by.partyId).where('key', '=', by.key),
+/** Whether a record is of the request with that fingerprint. */
+export function isOf(record: IdempotencyRecordRow, fingerprint: string): boolean {
+  return [fingerprint, short(fingerprint)].includes(record.fingerprint)
+}
+
+const recordOf = prepared((db, by: { partyId: string; key: string; olderKey: string }) =>
+  db
+    .selectFrom('idempotencyRecords')
+    .selectAll()
+    .where('partyId', '=', by.partyId)
+    .where('key', 'in', [by.key, by.olderKey]),
 )
 
+type Answered = Pick<IdempotencyRecordRow, 'state' | 'status' | 'answer' | 'finishedAtMs'>
+
 /** Writes the record of a key, over the one it may have had. */
-export async function putIdempotencyRecord(tx: Transaction, row: IdempotencyRecordRow): Promise<void> {
-  await put(tx, row)
+export async function putIdempotencyRecord(tx: Transaction, of: RequestHashes & Answered): Promise<void> {
+  await put(tx, { ...of, key: short(of.key), fingerprint: short(of.fingerprint), body: null })
 }
 
-const put = prepared((db, row: IdempotencyRecordRow) => {
+const put = writing((db, row: IdempotencyRecordRow) => {
   const { partyId: _partyId, key: _key, ...rest } = row
   return db
     .insertInto('idempotencyRecords')
@@ -29,32 +51,13 @@ const put = prepared((db, row: IdempotencyRecordRow) => {
     .onConflict((conflict) => conflict.columns(['partyId', 'key']).doUpdateSet(rest))
 })
 
-/** Deletes at most `limit` records of what finished at or before `finishedBeforeMs`, the oldest first; gives their number. */
-export async function deleteIdempotencyRecords(
-  tx: Transaction,
-  finishedBeforeMs: number,
-  limit: number,
-): Promise<number> {
-  const { numAffectedRows = 0n } = await deleteOldest(tx, { finishedBeforeMs, limit })
-  return Number(numAffectedRows)
+/** The first 128 bits of a SHA-256, in a third of its hexadecimal digits: of the keys of one party no two begin alike. */
+function short(hash: string): string {
+  return Buffer.from(hash.slice(0, 32), 'hex').toString('base64url')
 }
 
-const deleteOldest = prepared((db, { finishedBeforeMs, limit }: { finishedBeforeMs: number; limit: number }) =>
-  db
-    .deleteFrom('idempotencyRecords')
-    .where(({ eb, refTuple, selectFrom }) =>
-      eb(
-        refTuple('partyId', 'key'),
-        'in',
-        selectFrom('idempotencyRecords')
-          .select(['partyId', 'key'])
-          .where('finishedAtMs', '<=', finishedBeforeMs)
-          .orderBy('finishedAtMs')
-          .limit(limit)
-          .$asTuple('partyId', 'key'),
-      ),
-    ),
-)
+/** Deletes the records of what finished the longest ago; gives their number. */
+export const deleteIdempotencyRecords = deletingOldest('idempotencyRecords', ['partyId', 'key'], 'finishedAtMs')
 
 /** When the last operation finished whose key is remembered, by the service's clock, as a part of the query that reads the clock. */
 export function lastFinished(db: Kysely<Tables>) {

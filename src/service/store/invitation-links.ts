@@ -1,7 +1,9 @@
+import { linkStatuses } from '../../../tools/invitation-links.ts'
 import type { LinkStatus } from '../rules/invitation-links.ts'
 import { inserting } from './engine/insert.ts'
-import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
+import type { PageOf, PageRequest } from './engine/page.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
+import { combinations, walking } from './engine/walk.ts'
 import type { InvitationLinkRow } from './schema/invitation-links.ts'
 
 /** A link with what it tells of who made it. */
@@ -28,15 +30,16 @@ export async function findLinkByToken(tx: Transaction, tokenHash: string): Promi
 }
 
 /** The links of a party, newest first. */
-export async function listLinks(
+export function listLinks(
   tx: Transaction,
-  scope: { partyId: string; status: LinkStatus | undefined },
+  { partyId, status }: { partyId: string; status: LinkStatus | undefined },
   page: PageRequest,
 ): Promise<PageOf<InvitationLinkRow>> {
-  let query = tx.db.selectFrom('invitationLinks').selectAll().where('partyId', '=', scope.partyId)
-  if (scope.status !== undefined) query = query.where('status', '=', scope.status)
-  return readPage(query, page)
+  const statuses = status === undefined ? linkStatuses : [status]
+  return walk(tx, combinations({ partyId: [partyId], status: statuses }), page, partyId)
 }
+
+const walk = walking('invitationLinks', (db) => db.selectFrom('invitationLinks').selectAll())
 
 export async function changeLinkStatus(
   tx: Transaction,
@@ -48,6 +51,7 @@ export async function changeLinkStatus(
   const result = await tx.db
     .updateTable('invitationLinks')
     .set(change)
+    .where('partyId', '=', before.partyId)
     .where('id', '=', before.id)
     .where('version', '=', before.version)
     .executeTakeFirstOrThrow()

@@ -1,6 +1,6 @@
 import { newId, type System } from '../../core/system.ts'
 import { assertBalanced, type Posting } from '../rules/ledger.ts'
-import { inserting } from './engine/insert.ts'
+import { insertingSeveral } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
 import type { WalletRow } from './schema/wallets.ts'
 import { moveBalances } from './wallets.ts'
@@ -46,7 +46,10 @@ export async function postBetween(
   wallets: readonly WalletRow[],
   postings: readonly DatedPosting[],
 ): Promise<void> {
+  const [first] = wallets
+  if (first === undefined) throw new Error('Bug: a posting is about no wallet.')
   for (const { posting } of postings) assertBalanced(posting)
+  if (wallets.some(({ partyId }) => partyId !== wallets[0]?.partyId)) tx.apart()
   const ordered = [...wallets].sort((a, b) => (a.id < b.id ? -1 : 1))
   for (const wallet of ordered) {
     await moveBalances(
@@ -55,13 +58,15 @@ export async function postBetween(
       postings.map(({ posting }) => posting),
     )
   }
-  for (const { posting, nowMs, sourceId } of postings) {
+  const entries = postings.flatMap(({ posting, nowMs, sourceId }) => {
     const postingId = newId('pst', system, nowMs)
-    for (const [index, { account, walletId, amountCents }] of posting.entries.entries()) {
-      const entry = { id: `${postingId}_${index}`, postingId, account, walletId, amountCents }
-      await insertEntry(tx, { ...entry, reason: posting.reason, sourceId, createdAtMs: nowMs })
-    }
-  }
+    return posting.entries.map(({ account, walletId, amountCents }, index) => {
+      const { partyId } = wallets.find(({ id }) => id === walletId) ?? first
+      const entry = { id: `${postingId}_${index}`, postingId, partyId, account, walletId, amountCents }
+      return { ...entry, reason: posting.reason, sourceId, createdAtMs: nowMs }
+    })
+  })
+  await insertEntries(tx, entries)
 }
 
-const insertEntry = inserting('ledgerEntries')
+const insertEntries = insertingSeveral('ledgerEntries')

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { newId, type System } from '../../core/system.ts'
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
-import type { Store, Transaction } from './engine/store.ts'
+import type { Signals } from './engine/signals.ts'
+import { mustChangeOne, type Store, type Transaction } from './engine/store.ts'
 import type { McpEventRow, McpMailRow, McpSessionRow } from './schema/mcp-sessions.ts'
 
 export interface McpSessionBounds {
@@ -27,7 +27,7 @@ export interface McpAges {
 }
 
 /** The sessions of MCP hosts in the service's database: each function is a transaction of its own. */
-export function createMcpSessions(store: Store) {
+export function createMcpSessions(store: Store, signals?: Signals) {
   return {
     // Another process may open the same file or database at any time.
     shared: true,
@@ -35,21 +35,26 @@ export function createMcpSessions(store: Store) {
      * Keeps a new session. Beyond the bounds, those that were used the longest ago end with all that is theirs, first of
      * the party that has the most; it gives back the hashes of their ids.
      */
-    create: (session: McpSessionRow, bounds: McpSessionBounds): Promise<string[]> =>
+    create: (session: NewSession, bounds: McpSessionBounds): Promise<string[]> =>
       store.transaction(async (tx) => {
         const ended = await surplus(tx, session, bounds)
         await removeAll(tx, ended)
-        await insertSession(tx, session)
+        await insertSession(tx, { ...session, subscribed: '[]' })
         return ended
       }),
-    find: (idHash: string): Promise<McpSessionRow | undefined> =>
-      store.read(async (tx) => (await sessionByHash(tx, { idHash })).rows[0]),
+    find: async (idHash: string): Promise<NewSession | undefined> => {
+      const [row] = (await store.read((tx) => sessionByHash(tx, { idHash }))).rows
+      if (row === undefined) return undefined
+      const { subscribed: _, ...session } = row
+      return session
+    },
     touch: (idHash: string, usedAtMs: number) =>
       store.transaction(async (tx) => {
         const sessions = tx.db.updateTable('mcpSessions')
         await sessions.set({ usedAtMs }).where('idHash', '=', idHash).where('usedAtMs', '<', usedAtMs).execute()
       }),
     remove: (idHash: string) => store.transaction((tx) => removeAll(tx, [idHash])),
+    ...subscriptionsIn(store),
     /** Keeps an event of a session that has not ended; of its stream and its session no more than the bounds. */
     appendEvent: (event: McpEventRow, bounds: McpEventBounds) =>
       store.transaction(async (tx) => {
@@ -67,31 +72,7 @@ export function createMcpSessions(store: Store) {
       store.transaction((tx) => forget(tx, idHash, streamId, upToSequence)),
     readEvents: (idHash: string, streamId: string, after: number): Promise<McpEventRow[]> =>
       store.read(async (tx) => (await eventsAfter(tx, { idHash, streamId, after })).rows),
-    /**
-     * Leaves a message for the processes that serve the session, once for an id; drops it where too many are unread.
-     */
-    deliver: (mail: McpMailRow, limit: number) =>
-      store.transaction(async (tx) => {
-        const { idHash } = mail
-        if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
-        const unread = await tx.db.selectFrom('mcpMail').select('id').where('idHash', '=', idHash).execute()
-        if (unread.length >= limit) return
-        await tx.db
-          .insertInto('mcpMail')
-          .values(mail)
-          .onConflict((of) => of.column('id').doNothing())
-          .execute()
-      }),
-    /**
-     * The messages for that addressee, which are removed, and those for everybody, which stay until they are too old.
-     */
-    takeMail: (idHash: string, addressee: string): Promise<McpMailRow[]> =>
-      store.transaction(async (tx) => {
-        const { rows } = await mailFor(tx, { idHash, addressee })
-        const own = rows.filter((mail) => mail.addressee === addressee).map(({ id }) => id)
-        if (own.length > 0) await tx.db.deleteFrom('mcpMail').where('id', 'in', own).execute()
-        return rows
-      }),
+    ...mailIn(store, signals),
     /** Forgets what is older. Nobody waits for it, and it makes nobody wait: each batch is a transaction of its own. */
     sweep: async (before: McpAges): Promise<void> => {
       for (const { found, remove } of leftovers(before)) {
@@ -102,6 +83,75 @@ export function createMcpSessions(store: Store) {
   }
 }
 
+function subscriptionsIn(store: Store) {
+  return {
+    /** Changes the addresses that the session's host asked to hear of. */
+    subscribe: (idHash: string, change: (subscribed: readonly string[]) => readonly string[]) =>
+      store.transaction(async (tx) => {
+        const [session] = (await sessionByHash(tx, { idHash })).rows
+        if (session === undefined) return
+        const subscribed = JSON.stringify(change(JSON.parse(session.subscribed) as string[]))
+        const update = tx.db.updateTable('mcpSessions').set({ subscribed }).where('idHash', '=', idHash)
+        const changed = update.where('subscribed', '=', session.subscribed)
+        mustChangeOne(await changed.executeTakeFirstOrThrow(), `MCP session ${idHash}`)
+      }),
+    /** What each of the sessions asked to hear of; one that asked for nothing is left out. */
+    subscriptions: async (idHashes: readonly string[]): Promise<Map<string, readonly string[]>> => {
+      const subscribed = new Map<string, readonly string[]>()
+      for (let first = 0; first < idHashes.length; first += mostAsked) {
+        const some = idHashes.slice(first, first + mostAsked)
+        const query = (tx: Transaction) =>
+          tx.db.selectFrom('mcpSessions').select(['idHash', 'subscribed']).where('idHash', 'in', some)
+        const rows = await store.read((tx) => query(tx).where('subscribed', '<>', '[]').execute())
+        for (const row of rows) subscribed.set(row.idHash, JSON.parse(row.subscribed) as string[])
+      }
+      return subscribed
+    },
+  }
+}
+
+function mailIn(store: Store, signals: Signals | undefined) {
+  return {
+    /**
+     * Leaves a message for the processes that serve the session, once for an id; drops it where too many are unread.
+     */
+    deliver: async (mail: McpMailRow, limit: number) => {
+      await store.transaction(async (tx) => {
+        const { idHash } = mail
+        if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
+        const unread = await tx.db.selectFrom('mcpMail').select('id').where('idHash', '=', idHash).execute()
+        if (unread.length >= limit) return
+        await tx.db
+          .insertInto('mcpMail')
+          .values(mail)
+          .onConflict((of) => of.doNothing())
+          .execute()
+      })
+      signals?.tell(mailTopic(mail.idHash))
+    },
+    /** Calls back when another process left mail for the session; may fail to. */
+    onMail: (idHash: string, delivered: () => void) => signals?.hear(mailTopic(idHash), delivered) ?? (() => {}),
+    /**
+     * The messages for that addressee, which are removed, and those for everybody, which stay until they are too old.
+     */
+    takeMail: (idHash: string, addressee: string): Promise<McpMailRow[]> =>
+      store.transaction(async (tx) => {
+        const { rows } = await mailFor(tx, { idHash, addressee })
+        const own = rows.filter((mail) => mail.addressee === addressee).map(({ id }) => id)
+        if (own.length > 0)
+          await tx.db.deleteFrom('mcpMail').where('idHash', '=', idHash).where('id', 'in', own).execute()
+        return rows
+      }),
+  }
+}
+
+const mailTopic = (idHash: string) => `mail ${idHash}`
+
+type NewSession = Omit<McpSessionRow, 'subscribed'>
+
+/** In one query. */
+const mostAsked = 500
+
 /** At one time; what is left ends with the next session that begins. */
 const surplusLimit = 100
 /** How many rows one transaction of a sweep removes. */
@@ -110,7 +160,7 @@ const sweepLimit = 500
 /** The sessions that end for a new one: those whose time is over, and the longest unused of those beyond a bound. */
 async function surplus(
   tx: Transaction,
-  { principalId, partyId }: McpSessionRow,
+  { principalId, partyId }: NewSession,
   bounds: McpSessionBounds,
 ): Promise<string[]> {
   const sessions = tx.db.selectFrom('mcpSessions')
@@ -184,7 +234,7 @@ function leftovers({ usedSinceMs, eventsSinceMs, mailSinceMs }: McpAges): Leftov
   const events = ({ db }: Transaction) =>
     db.selectFrom('mcpEvents').select(['idHash', 'streamId', 'sequence']).where('sentAtMs', '<', eventsSinceMs)
   const mail = ({ db }: Transaction) =>
-    db.selectFrom('mcpMail').select('id').where('sentAtMs', '<', mailSinceMs).limit(sweepLimit)
+    db.selectFrom('mcpMail').select(['idHash', 'id']).where('sentAtMs', '<', mailSinceMs).limit(sweepLimit)
   return [
     {
       found: (tx) => unused(tx).executeTakeFirst(),
@@ -209,7 +259,10 @@ function leftovers({ usedSinceMs, eventsSinceMs, mailSinceMs }: McpAges): Leftov
     {
       found: (tx) => mail(tx).executeTakeFirst(),
       remove: async (tx) => {
-        await tx.db.deleteFrom('mcpMail').where('id', 'in', mail(tx)).execute()
+        await tx.db
+          .deleteFrom('mcpMail')
+          .where((row) => row(row.refTuple('idHash', 'id'), 'in', mail(tx).$asTuple('idHash', 'id')))
+          .execute()
       },
     },
   ]
@@ -242,13 +295,3 @@ const mailFor = prepared((db, of: { idHash: string; addressee: string }) =>
     .orderBy('sentAtMs')
     .orderBy('id'),
 )
-
-/** Writes to the database and takes it back, in one transaction: nothing is left of it, but a full disk refuses it. */
-export function probeWrite(store: Store, system: System): Promise<void> {
-  const sentAtMs = system.now()
-  const id = newId('probe', system, sentAtMs)
-  return store.aside(async ({ db }) => {
-    await db.insertInto('mcpMail').values({ id, idHash: '', addressee: '', message: '', sentAtMs }).execute()
-    await db.deleteFrom('mcpMail').where('id', '=', id).execute()
-  })
-}

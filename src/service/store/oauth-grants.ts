@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely'
+import { expressionBuilder, sql } from 'kysely'
 import { inserting } from './engine/insert.ts'
-import { prepared } from './engine/prepared.ts'
+import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { OAuthGrantRow } from './schema/oauth-grants.ts'
@@ -16,7 +16,9 @@ export async function findGrant(tx: Transaction, id: string): Promise<GrantWithA
 const grantById = prepared((db, by: { id: string }) =>
   db
     .selectFrom('oauthGrants')
-    .leftJoin('agents', 'agents.id', 'oauthGrants.agentId')
+    .leftJoin('agents', (join) =>
+      join.onRef('agents.partyId', '=', 'oauthGrants.partyId').onRef('agents.id', '=', 'oauthGrants.agentId'),
+    )
     .selectAll('oauthGrants')
     .select('agents.status as agentStatus')
     .where('oauthGrants.id', '=', by.id),
@@ -56,7 +58,7 @@ export async function noteGrantUse(tx: Transaction, id: string, usedAtMs: number
   await noteUse(tx, { id, usedAtMs })
 }
 
-const noteUse = prepared((db, { id, usedAtMs }: { id: string; usedAtMs: number }) =>
+const noteUse = writing((db, { id, usedAtMs }: { id: string; usedAtMs: number }) =>
   db.updateTable('oauthGrants').set({ lastUsedAtMs: usedAtMs }).where('id', '=', id),
 )
 
@@ -72,7 +74,9 @@ export async function liveGrants(
 ): Promise<GrantWithAgent[]> {
   let query = tx.db
     .selectFrom('oauthGrants')
-    .leftJoin('agents', 'agents.id', 'oauthGrants.agentId')
+    .leftJoin('agents', (join) =>
+      join.onRef('agents.partyId', '=', 'oauthGrants.partyId').onRef('agents.id', '=', 'oauthGrants.agentId'),
+    )
     .selectAll('oauthGrants')
     .select('agents.status as agentStatus')
     .where('oauthGrants.userId', '=', userId)
@@ -83,9 +87,7 @@ export async function liveGrants(
 }
 
 /** The grants to the application that a column of another table names: for the narrowing of that table. */
-export function grantsToClient(db: Kysely<Tables>, column: 'oauthRecords.uid') {
-  return db
-    .selectFrom('oauthGrants')
-    .select('oauthGrants.id')
-    .where('oauthGrants.clientId', '=', sql.ref<string>(column))
+export function grantsToClient(column: 'oauthRecords.uid') {
+  const grants = expressionBuilder<Tables>().selectFrom('oauthGrants').select('oauthGrants.id')
+  return grants.where('oauthGrants.clientId', '=', sql.ref<string>(column))
 }

@@ -1,9 +1,8 @@
+import { type SqlBool, sql } from 'kysely'
+import { deletingOldest } from './engine/deleting.ts'
 import type { Transaction } from './engine/store.ts'
 import { grantsToClient } from './oauth-grants.ts'
 import type { OAuthRecordRow } from './schema/oauth-records.ts'
-
-/** More than are made by one request, so that what has ended never piles up. */
-const purged = 20
 
 export type RecordKey = Pick<OAuthRecordRow, 'model' | 'idHash'>
 
@@ -51,34 +50,23 @@ export async function deleteRecordsOfGrant(tx: Transaction, grantId: string): Pr
   await tx.db.deleteFrom('oauthRecords').where('grantId', '=', grantId).execute()
 }
 
-/** Forgets some of what ended by then. */
-export async function purgeRecords(tx: Transaction, endedByMs: number): Promise<void> {
-  const ended = await tx.db
-    .selectFrom('oauthRecords')
-    .select(['model', 'idHash'])
-    .where('expiresAtMs', '<=', endedByMs)
-    .orderBy('expiresAtMs')
-    .limit(purged)
-    .execute()
-  for (const key of ended) await deleteRecord(tx, key)
-}
+/** Deletes what ended; gives how much it was. */
+export const deleteRecords = deletingOldest('oauthRecords', ['model', 'idHash'], 'expiresAtMs')
 
 /** Clients that registered, and documents by which clients describe themselves. The id of either stands as `uid`. */
 type ClientModel = 'Client' | 'ClientDocument'
 
-/** Forgets some of those that came before then and that nobody connected. */
-export async function purgeUnusedClients(tx: Transaction, model: ClientModel, beforeMs: number): Promise<void> {
-  const unused = await tx.db
-    .selectFrom('oauthRecords')
-    .select(['model', 'idHash'])
-    .where('model', '=', model)
-    .where('createdAtMs', '<', beforeMs)
-    // A client that was connected is kept: its connection may be renewed.
-    .where(({ not, exists }) => not(exists(grantsToClient(tx.db, 'oauthRecords.uid'))))
-    .orderBy('createdAtMs')
-    .limit(purged)
-    .execute()
-  for (const key of unused) await deleteRecord(tx, key)
+/** How long a client is kept that nobody connected. */
+export const unusedClientKeptMs = 24 * 60 * 60 * 1000
+
+const isUnused = (model: ClientModel) =>
+  // A client that was connected is kept: its connection may be renewed.
+  sql<SqlBool>`${sql.ref('expiresAtMs')} is null and ${sql.ref('model')} = ${sql.lit(model)} and not exists ${grantsToClient('oauthRecords.uid')}`
+
+/** Delete clients that came first and that nobody connected; give their number. */
+export const deleteUnusedClients = {
+  Client: deletingOldest('oauthRecords', ['model', 'idHash'], 'createdAtMs', isUnused('Client')),
+  ClientDocument: deletingOldest('oauthRecords', ['model', 'idHash'], 'createdAtMs', isUnused('ClientDocument')),
 }
 
 export async function countClients(tx: Transaction, model: ClientModel): Promise<number> {

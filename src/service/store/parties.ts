@@ -41,6 +41,21 @@ const partyByPhone = prepared((db, by: { value: string }) =>
   db.selectFrom('parties').selectAll().where('phone', '=', by.value).orderBy('id').limit(1),
 )
 
+/** The parties that have one of these e-mail addresses (lower case) or phone numbers, or are named by their id. */
+export function partiesAt(tx: Transaction, recipients: readonly string[]): Promise<PartyRow[]> {
+  const parties = tx.db.selectFrom('parties').selectAll()
+  return parties
+    .where((row) =>
+      row.or([
+        row(row.fn<string>('lower', ['email']), 'in', recipients),
+        row('phone', 'in', recipients),
+        row('id', 'in', recipients),
+      ]),
+    )
+    .orderBy('id')
+    .execute()
+}
+
 /** The party with that handle, which is written without `@`. */
 export async function findPartyByHandle(tx: Transaction, handle: string): Promise<PartyRow | undefined> {
   return (await partyByHandle(tx, { handle })).rows[0]

@@ -1,5 +1,7 @@
+import { deletingOldest } from './engine/deleting.ts'
+import { inserting } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
-import type { PasswordRow, RefusedPasswordRow } from './schema/passwords.ts'
+import type { PasswordRow } from './schema/passwords.ts'
 
 export async function findPassword(tx: Transaction, userId: string): Promise<PasswordRow | undefined> {
   return tx.db.selectFrom('passwords').selectAll().where('userId', '=', userId).executeTakeFirst()
@@ -34,11 +36,13 @@ export async function countRefusedPasswords(
   }
 }
 
-/** Counts one more, and forgets all that counts no longer. */
-export async function insertRefusedPassword(tx: Transaction, row: RefusedPasswordRow, sinceMs: number): Promise<void> {
-  await tx.db.deleteFrom('refusedPasswords').where('refusedAtMs', '<=', sinceMs).execute()
-  await tx.db.insertInto('refusedPasswords').values(row).execute()
-}
+export const insertRefusedPassword = inserting('refusedPasswords')
+
+/** How long a wrong password counts. */
+export const refusalCountsMs = 15 * 60 * 1000
+
+/** Deletes wrong passwords that count no longer; gives their number. */
+export const deleteRefusedPasswords = deletingOldest('refusedPasswords', ['id'], 'refusedAtMs')
 
 export async function forgetRefusedPasswords(tx: Transaction, account: string, source: string): Promise<void> {
   await tx.db.deleteFrom('refusedPasswords').where('account', '=', account).where('source', '=', source).execute()

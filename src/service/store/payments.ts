@@ -1,11 +1,21 @@
-import type { Kysely } from 'kysely'
+import { countedOfPayment } from '../rules/limits.ts'
 import { inserting } from './engine/insert.ts'
-import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
-import { prepared } from './engine/prepared.ts'
-import { mustChangeOne, type Transaction } from './engine/store.ts'
+import type { PageOf, PageRequest } from './engine/page.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { walking } from './engine/walk.ts'
 import type { PaymentRow } from './schema/payments.ts'
-import type { Tables } from './schema/tables.ts'
-import { heldBy, type ListScope } from './wallet-permissions.ts'
+import { addSpending } from './spending.ts'
+import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+
+/** A payment or transfer that a party made. */
+export async function findPayment(tx: Transaction, partyId: string, id: string): Promise<PaymentRow | undefined> {
+  return (await paymentOfParty(tx, { partyId, id })).rows[0]
+}
+
+const paymentOfParty = prepared((db, by: { partyId: string; id: string }) =>
+  db.selectFrom('payments').selectAll().where('partyId', '=', by.partyId).where('id', '=', by.id),
+)
 
 /** A payment or transfer by its id alone: who may see it is for the caller to decide. */
 export async function findPaymentOfAnyParty(tx: Transaction, id: string): Promise<PaymentRow | undefined> {
@@ -25,26 +35,31 @@ const paymentById = prepared((db, by: { id: string }) => db.selectFrom('payments
 
 /** The payments that a party sent, newest first. */
 export function listPayments(tx: Transaction, scope: ListScope, page: PageRequest): Promise<PageOf<PaymentRow>> {
-  return listOfKinds(tx, ['payment'], scope, page)
+  return list(walkPayments, tx, scope, page)
 }
 
 /** A party's deposits, wires and transfers between its wallets, newest first. */
 export function listTransfers(tx: Transaction, scope: ListScope, page: PageRequest): Promise<PageOf<PaymentRow>> {
-  return listOfKinds(tx, ['wire', 'deposit', 'internal'], scope, page)
+  return list(walkTransfers, tx, scope, page)
 }
 
-async function listOfKinds(
-  tx: Transaction,
-  kinds: PaymentRow['kind'][],
-  scope: ListScope,
-  page: PageRequest,
-): Promise<PageOf<PaymentRow>> {
-  let query = tx.db.selectFrom('payments').selectAll().where('partyId', '=', scope.partyId).where('kind', 'in', kinds)
-  query = heldBy(query, scope)
-  return readPage(query, page)
+/** Their ids tell the two apart, so that they need no index for it. */
+const walkPayments = walking('payments', (db) => db.selectFrom('payments').selectAll(), 'pay')
+const walkTransfers = walking('payments', (db) => db.selectFrom('payments').selectAll(), 'tfr')
+
+async function list(walk: typeof walkPayments, tx: Transaction, scope: ListScope, page: PageRequest) {
+  const { partyId } = scope
+  const held = await walletsHeld(tx, scope)
+  return walk(tx, held === undefined ? [{ partyId }] : held.map((walletId) => ({ partyId, walletId })), page, partyId)
 }
 
-export const insertPayment = inserting('payments')
+/** Adds a payment, and what it uses up of the limits. */
+export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<void> {
+  await insert(tx, row)
+  await addSpending(tx, row, { cents: countedOfPayment(row), atMs: row.createdAtMs, nowMs: row.createdAtMs })
+}
+
+const insert = inserting('payments')
 
 type PaymentChange = Pick<
   PaymentRow,
@@ -55,23 +70,27 @@ type PaymentChange = Pick<
 export async function replacePayment(tx: Transaction, before: PaymentRow, after: PaymentRow): Promise<PaymentRow> {
   const { status, heldCents, recipientPartyId, recipientAgentId, transactionId, updatedAtMs } = after
   const change = { status, heldCents, recipientPartyId, recipientAgentId, transactionId, updatedAtMs }
+  const { partyId, id } = before
   const version = before.version + 1
-  mustChangeOne(
-    await update(tx, { ...change, id: before.id, version: before.version, next: version }),
-    `payment ${before.id}`,
-  )
+  await update(tx, { ...change, partyId, id, version: before.version, next: version })
+  const cents = countedOfPayment(after) - countedOfPayment(before)
+  await addSpending(tx, before, { cents, atMs: before.createdAtMs, nowMs: updatedAtMs })
   return { ...after, version }
 }
 
-const update = prepared((db, { id, version, next, ...change }: PaymentChange & Key) =>
-  db
-    .updateTable('payments')
-    .set({ ...change, version: next })
-    .where('id', '=', id)
-    .where('version', '=', version),
+const update = changingOne(
+  (db, { partyId, id, version, next, ...change }: PaymentChange & Key) =>
+    db
+      .updateTable('payments')
+      .set({ ...change, version: next })
+      .where('partyId', '=', partyId)
+      .where('id', '=', id)
+      .where('version', '=', version),
+  ({ id }) => `payment ${id}`,
 )
 
 interface Key {
+  partyId: string
   id: string
   version: number
   next: number
@@ -92,17 +111,4 @@ export async function claimsFor(tx: Transaction, claimants: readonly string[]): 
     .where('status', '=', 'PENDING_CLAIM')
     .executeTakeFirstOrThrow()
   return { amount: Number(row.amount ?? 0), count: Number(row.count) }
-}
-
-/** What a party, or one agent of it, paid since then: a part of the query that sums what was spent. */
-export function paidSince(db: Kysely<Tables>, partyId: string, agentId: string | null, sinceMs: number) {
-  const ofParty = db
-    .selectFrom('payments')
-    .select((row) => row.fn.sum('amountCents').as('cents'))
-    .where('partyId', '=', partyId)
-    .where('createdAtMs', '>=', sinceMs)
-    // The kinds whose money leaves the party.
-    .where('kind', 'in', ['payment', 'wire'])
-    .where('status', 'not in', ['FAILED', 'CANCELED', 'APPROVAL_DENIED', 'IN_REVIEW'])
-  return agentId === null ? ofParty : ofParty.where('agentId', '=', agentId)
 }

@@ -1,41 +1,119 @@
-import type { Kysely } from 'kysely'
-import { boughtSince } from './card-transactions.ts'
-import { prepared } from './engine/prepared.ts'
+import { type Kysely, type OnConflictBuilder, sql } from 'kysely'
+import { startOfDayAndMonth } from '../rules/calendar.ts'
+import type { Spent } from '../rules/limits.ts'
+import { ownerOfCard } from './agent-cards.ts'
+import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { paidSince } from './payments.ts'
+import type { CardTransactionRow } from './schema/card-transactions.ts'
+import type { SpendingRow } from './schema/spending.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** Whose spending is summed: everything that left a party's wallets, or what one agent started on them. */
+/** Whose spending is limited: everything that leaves a party's wallets, or what one agent starts on them. */
 export interface Spender {
   partyId: string
   agentId: string | null
 }
 
-/**
- * What was spent since an instant, in cents: payments and wires that neither failed nor were taken back nor wait for a
- * decision, and card purchases by what they hold or captured. A purchase counts from its authorization on.
- */
-export async function spentSince(tx: Transaction, { partyId, agentId }: Spender, sinceMs: number): Promise<number> {
-  const by = { partyId, sinceMs }
+/** What was spent in the day and in the month of an instant: a row for an agent, for a party one for each of its spenders. */
+export async function spentBy(tx: Transaction, { partyId, agentId }: Spender, nowMs: number): Promise<Spent> {
+  const by = { partyId, ...startOfDayAndMonth(nowMs) }
   const { rows } = agentId === null ? await spentByParty(tx, by) : await spentByAgent(tx, { ...by, agentId })
-  const [sums] = rows
+  const [spent] = rows
   // The sum of a bigint is a numeric on PostgreSQL, which arrives as text.
-  return Number(sums?.paidCents ?? 0) + Number(sums?.heldCents ?? 0) + Number(sums?.capturedCents ?? 0)
+  return { dayCents: Number(spent?.dayCents ?? 0), monthCents: Number(spent?.monthCents ?? 0) }
 }
 
-interface Window {
-  partyId: string
-  sinceMs: number
+interface Windows {
+  dayStartMs: number
+  monthStartMs: number
 }
 
-const spentByParty = prepared((db, by: Window) => sums(db, by, null))
-const spentByAgent = prepared((db, by: Window & { agentId: string }) => sums(db, by, by.agentId))
+const spentByParty = prepared((db, by: Windows & { partyId: string }) => spent(db, by))
+const spentByAgent = prepared((db, by: Windows & { partyId: string; agentId: string }) =>
+  spent(db, by).where('agentId', '=', by.agentId),
+)
 
-/** Each sum by the index of party and time. */
-function sums(db: Kysely<Tables>, { partyId, sinceMs }: Window, agentId: string | null) {
-  return db.selectNoFrom([
-    paidSince(db, partyId, agentId, sinceMs).as('paidCents'),
-    boughtSince(db, { partyId, agentId }, sinceMs, 'heldCents').as('heldCents'),
-    boughtSince(db, { partyId, agentId }, sinceMs, 'capturedCents').as('capturedCents'),
-  ])
+/** A row that counts another day says nothing of this one. */
+function spent(db: Kysely<Tables>, { partyId, dayStartMs, monthStartMs }: Windows & { partyId: string }) {
+  const since = (start: 'dayMs' | 'monthMs', cents: 'dayCents' | 'monthCents', startMs: number) =>
+    sql<number>`sum(case when ${sql.ref(start)} >= ${startMs} then ${sql.ref(cents)} else 0 end)`
+  return db
+    .selectFrom('spending')
+    .select([
+      since('dayMs', 'dayCents', dayStartMs).as('dayCents'),
+      since('monthMs', 'monthCents', monthStartMs).as('monthCents'),
+    ])
+    .where('partyId', '=', partyId)
+}
+
+/** An amount by which what was spent at an instant turned out to be more, or less. */
+export interface Difference {
+  cents: number
+  /** When what it is about was started: the day and month in which it counts. */
+  atMs: number
+  /** When that turned out. */
+  nowMs: number
+}
+
+/** Counts what an agent, or nobody's agent, spends. */
+export async function addSpending(tx: Transaction, spender: Spender, difference: Difference): Promise<void> {
+  if (isUnasked(difference)) return
+  await add(tx, { partyId: spender.partyId, agentId: spender.agentId ?? '', ...added(difference) })
+}
+
+/** The same of a purchase: it is of the agent that its card was issued to, whoever rehearsed it. */
+export async function addCardSpending(
+  tx: Transaction,
+  { partyId, cardId }: OfCard,
+  difference: Difference,
+): Promise<void> {
+  if (isUnasked(difference)) return
+  await addOfCard(tx, { partyId, cardId, ...added(difference) })
+}
+
+/** Nobody asks for a month that is over. */
+function isUnasked({ cents, atMs, nowMs }: Difference): boolean {
+  return cents === 0 || startOfDayAndMonth(atMs).monthStartMs < startOfDayAndMonth(nowMs).monthStartMs
+}
+
+type OfCard = Pick<CardTransactionRow, 'partyId' | 'cardId'>
+type Added = Omit<SpendingRow, 'partyId' | 'agentId'>
+
+function added({ cents, atMs }: Difference): Added {
+  const { dayStartMs, monthStartMs } = startOfDayAndMonth(atMs)
+  return { dayMs: dayStartMs, dayCents: cents, monthMs: monthStartMs, monthCents: cents }
+}
+
+const add = writing((db, row: SpendingRow) => db.insertInto('spending').values(row).onConflict(moved))
+
+const addOfCard = writing((db, row: Added & OfCard) => {
+  const given = (value: number) => sql<number>`cast(${value} as bigint)`
+  return db
+    .insertInto('spending')
+    .columns(['partyId', 'agentId', 'dayMs', 'dayCents', 'monthMs', 'monthCents'])
+    .expression(
+      ownerOfCard(db, row.partyId, row.cardId).select([
+        given(row.dayMs).as('dayMs'),
+        given(row.dayCents).as('dayCents'),
+        given(row.monthMs).as('monthMs'),
+        given(row.monthCents).as('monthCents'),
+      ]),
+    )
+    .onConflict(moved)
+})
+
+/** The total of the same day moves, that of a later day takes its place, and one that is over stays as it is. */
+function moved(conflict: OnConflictBuilder<Tables, 'spending'>) {
+  const [row, other] = [(name: string) => sql.ref(`spending.${name}`), (name: string) => sql.ref(`excluded.${name}`)]
+  const total = (start: string, cents: string) =>
+    sql<number>`case when ${row(start)} = ${other(start)} then ${row(cents)} + ${other(cents)}
+      when ${row(start)} < ${other(start)} then ${other(cents)} else ${row(cents)} end`
+  const latest = (start: string) =>
+    sql<number>`case when ${row(start)} < ${other(start)} then ${other(start)} else ${row(start)} end`
+  return conflict.columns(['partyId', 'agentId']).doUpdateSet({
+    dayMs: latest('dayMs'),
+    dayCents: total('dayMs', 'dayCents'),
+    monthMs: latest('monthMs'),
+    monthCents: total('monthMs', 'monthCents'),
+  })
 }

@@ -10,15 +10,19 @@ export interface ChargedPayment extends SubscriptionPaymentRow {
   transactionId: string
 }
 
+interface Charges {
+  partyId: string
+  subscriptionId: string
+  first: number
+  last: number
+}
+
 /** The charges of a subscription for the payments from `first` to `last`. */
-export async function chargedPayments(
-  tx: Transaction,
-  of: { subscriptionId: string; first: number; last: number },
-): Promise<ChargedPayment[]> {
+export async function chargedPayments(tx: Transaction, of: Charges): Promise<ChargedPayment[]> {
   const { rows: charges } = await chargesBetween(tx, of)
   if (charges.length === 0) return []
   const keys = charges.map(({ paymentNumber }) => chargeKey(of.subscriptionId, paymentNumber))
-  const arrivals = await transactionsOfPayments(tx, keys)
+  const arrivals = await transactionsOfPayments(tx, of.partyId, keys)
   const idOf = new Map(arrivals.map(({ id, paymentId }) => [paymentId, id]))
   return charges.map((charge) => {
     const key = chargeKey(of.subscriptionId, charge.paymentNumber)
@@ -28,10 +32,11 @@ export async function chargedPayments(
   })
 }
 
-const chargesBetween = prepared((db, of: { subscriptionId: string; first: number; last: number }) =>
+const chargesBetween = prepared((db, of: Charges) =>
   db
     .selectFrom('subscriptionPayments')
     .selectAll()
+    .where('partyId', '=', of.partyId)
     .where('subscriptionId', '=', of.subscriptionId)
     .where('paymentNumber', '>=', of.first)
     .where('paymentNumber', '<=', of.last),

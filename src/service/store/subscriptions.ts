@@ -1,18 +1,20 @@
+import { subscriptionStatuses } from '../../../tools/subscriptions.ts'
 import { newId, type System } from '../../core/system.ts'
 import { subscriptionPaid } from '../rules/ledger.ts'
 import { chargeKey } from '../rules/subscription-payments.ts'
 import type { Terms } from '../rules/subscription-terms.ts'
 import { type Billed, type Billing, nextEventAtMs } from '../rules/subscriptions.ts'
-import type { NextAt } from './clock.ts'
+import type { DueOf, Moments } from './clock.ts'
 import { inserting } from './engine/insert.ts'
-import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
-import { prepared } from './engine/prepared.ts'
-import { mustChangeOne, type Transaction } from './engine/store.ts'
+import type { PageOf, PageRequest } from './engine/page.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { combinations, walking } from './engine/walk.ts'
 import { postAll } from './ledger.ts'
 import type { SubscriptionRow } from './schema/subscriptions.ts'
 import { insertCharge } from './subscription-payments.ts'
 import { insertTransaction } from './transactions.ts'
-import { heldBy, type ListScope } from './wallet-permissions.ts'
+import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 import { findWallet } from './wallets.ts'
 
 /** A subscription as it is kept, its terms and billing parsed. */
@@ -60,12 +62,14 @@ export async function listSubscriptions(
   status: SubscriptionRow['status'] | undefined,
   page: PageRequest,
 ): Promise<PageOf<SubscriptionRecord>> {
-  let query = tx.db.selectFrom('subscriptions').selectAll().where('partyId', '=', scope.partyId)
-  query = heldBy(query, scope)
-  if (status !== undefined) query = query.where('status', '=', status)
-  const { rows, lastId } = await readPage(query, page)
+  const walletId = await walletsHeld(tx, scope)
+  const of = { partyId: [scope.partyId], status: status === undefined ? subscriptionStatuses : [status] }
+  const branches = walletId === undefined ? combinations(of) : combinations({ ...of, walletId })
+  const { rows, lastId } = await walk(tx, branches, page, scope.partyId)
   return { rows: rows.map(parse), lastId }
 }
+
+const walk = walking('subscriptions', (db) => db.selectFrom('subscriptions').selectAll())
 
 export async function insertSubscription(tx: Transaction, record: SubscriptionRecord): Promise<void> {
   await insert(tx, { ...record, terms: JSON.stringify(record.terms), billing: JSON.stringify(record.billing) })
@@ -73,20 +77,26 @@ export async function insertSubscription(tx: Transaction, record: SubscriptionRe
 
 const insert = inserting('subscriptions')
 
-/** When something happens next to a subscription by itself. */
-export const nextSubscriptionEvent: NextAt = (db) =>
-  db.selectFrom('subscriptions').select((row) => row.fn.min('nextEventAtMs').as('atMs'))
+/** When something happens next to each subscription by itself. */
+export const subscriptionEvents: Moments = (db, partyId) => {
+  const all = db
+    .selectFrom('subscriptions')
+    .select(['partyId', 'nextEventAtMs as atMs'])
+    .where('nextEventAtMs', 'is not', null)
+  return partyId === undefined ? all : all.where('partyId', '=', partyId)
+}
 
-/** Subscriptions of which something is due by `nowMs`, the longest due first. */
-export async function dueSubscriptions(tx: Transaction, nowMs: number, limit: number): Promise<SubscriptionRecord[]> {
-  const { rows } = await due(tx, { nowMs, limit })
+/** Subscriptions of a party of which something is due, the longest due first. */
+export async function dueSubscriptions(tx: Transaction, due: DueOf): Promise<SubscriptionRecord[]> {
+  const { rows } = await dueOfParty(tx, due)
   return rows.map(parse)
 }
 
-const due = prepared((db, by: { nowMs: number; limit: number }) =>
+const dueOfParty = prepared((db, by: DueOf) =>
   db
     .selectFrom('subscriptions')
     .selectAll()
+    .where('partyId', '=', by.partyId)
     .where('nextEventAtMs', '<=', by.nowMs)
     .orderBy('nextEventAtMs')
     .orderBy('id')
@@ -137,7 +147,7 @@ export async function saveBillings(
 
 async function saveOne(tx: Transaction, system: System, { before, billed }: Change): Promise<SubscriptionRecord> {
   const { billing, charges } = billed
-  const { id, version, terms } = before
+  const { partyId, id, version, terms } = before
   const row = {
     status: billing.status,
     mandateId: before.mandateId,
@@ -145,9 +155,10 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
     nextEventAtMs: nextEventAtMs(terms, billing),
     updatedAtMs: billing.updatedAtMs,
   }
-  mustChangeOne(await update(tx, { ...row, id, version, nextVersion: version + 1 }), `subscription ${id}`)
+  await update(tx, { ...row, partyId, id, version, nextVersion: version + 1 })
   for (const { paymentNumber, amount, taxAmount, atMs } of charges) {
     await insertCharge(tx, {
+      partyId,
       subscriptionId: id,
       paymentNumber,
       amountCents: amount,
@@ -156,12 +167,13 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
     })
     await insertTransaction(tx, {
       id: newId('txn', system, atMs),
+      partyId,
       transactionType: 'payment',
       paymentId: chargeKey(id, paymentNumber),
       subscriptionId: id,
       sourcePartyId: null,
       sourceWalletId: null,
-      destinationPartyId: before.partyId,
+      destinationPartyId: partyId,
       destinationWalletId: before.walletId,
       delegated: 0,
       amountCents: amount,
@@ -175,15 +187,18 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
 
 type Update = Pick<
   SubscriptionRow,
-  'id' | 'status' | 'mandateId' | 'billing' | 'nextEventAtMs' | 'updatedAtMs' | 'version'
+  'partyId' | 'id' | 'status' | 'mandateId' | 'billing' | 'nextEventAtMs' | 'updatedAtMs' | 'version'
 >
 
-const update = prepared((db, { id, version, nextVersion, ...row }: Update & { nextVersion: number }) =>
-  db
-    .updateTable('subscriptions')
-    .set({ ...row, version: nextVersion })
-    .where('id', '=', id)
-    .where('version', '=', version),
+const update = changingOne(
+  (db, { partyId, id, version, nextVersion, ...row }: Update & { nextVersion: number }) =>
+    db
+      .updateTable('subscriptions')
+      .set({ ...row, version: nextVersion })
+      .where('partyId', '=', partyId)
+      .where('id', '=', id)
+      .where('version', '=', version),
+  ({ id }) => `subscription ${id}`,
 )
 
 function parse(row: SubscriptionRow): SubscriptionRecord {

@@ -1,9 +1,11 @@
 import { inserting } from './engine/insert.ts'
-import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
+import type { PageOf, PageRequest } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
+import { combinations, walking } from './engine/walk.ts'
 import type { TransactionRow } from './schema/transactions.ts'
-import { heldBy, type ListScope } from './wallet-permissions.ts'
+import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { walletsInScope } from './wallets.ts'
 
 export interface TransactionFilter {
   type: 'payment' | 'transfer' | 'all'
@@ -32,34 +34,35 @@ const transactionById = prepared((db, by: { id: string }) =>
 export async function listTransactions(
   tx: Transaction,
   scope: ListScope,
-  filter: TransactionFilter,
+  { type, delegated, walletId, counterpartyPartyId }: TransactionFilter,
   page: PageRequest,
 ): Promise<PageOf<TransactionRow>> {
-  const more = { ...page, limit: page.limit + 1 }
-  const sent = await readPage(side(tx, 'source', scope, filter), more)
-  const received = await readPage(side(tx, 'destination', scope, filter), more)
-  const rows = [...sent.rows, ...received.rows].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, more.limit)
-  return pageOf(rows, page.limit, (row) => row.id)
+  const narrowed = walletId !== undefined || counterpartyPartyId !== undefined
+  const all = narrowed ? await walletsInScope(tx, scope) : await walletsHeld(tx, scope)
+  const wallets = walletId === undefined ? all : all?.filter((id) => id === walletId)
+  const sides = [
+    { own: 'source', other: 'destinationPartyId' },
+    { own: 'destination', other: 'sourcePartyId' },
+  ] as const
+  const branches = sides.flatMap(({ own, other }) =>
+    combinations({
+      ...(wallets === undefined ? { [`${own}PartyId`]: [scope.partyId] } : { [`${own}WalletId`]: wallets }),
+      ...(counterpartyPartyId === undefined ? {} : { [other]: [counterpartyPartyId] }),
+      transactionType: type === 'all' ? ['payment', 'transfer'] : [type],
+      delegated: delegated === undefined ? [0, 1] : [delegated ? 1 : 0],
+    }),
+  )
+  return walk(tx, branches as Partial<TransactionRow>[], page)
 }
 
-/** Each side by its own index; a page of both is at the front of the two together. */
-function side(tx: Transaction, own: 'source' | 'destination', scope: ListScope, filter: TransactionFilter) {
-  const other = own === 'source' ? 'destination' : 'source'
-  let query = tx.db.selectFrom('transactions').selectAll().where(`${own}PartyId`, '=', scope.partyId)
-  if (filter.type !== 'all') query = query.where('transactionType', '=', filter.type)
-  if (filter.counterpartyPartyId !== undefined) {
-    query = query.where(`${other}PartyId`, '=', filter.counterpartyPartyId)
-  }
-  if (filter.walletId !== undefined) query = query.where(`${own}WalletId`, '=', filter.walletId)
-  if (filter.delegated !== undefined) query = query.where('delegated', '=', filter.delegated ? 1 : 0)
-  query = heldBy(query, scope, `${own}WalletId`)
-  return query
-}
+const walk = walking('transactions', (db) => db.selectFrom('transactions').selectAll())
 
-/** By which transaction the money of each payment arrived. */
+/** By which transaction the money of each of a party's payments arrived. */
 export function transactionsOfPayments(
   tx: Transaction,
+  partyId: string,
   paymentIds: readonly string[],
 ): Promise<Pick<TransactionRow, 'id' | 'paymentId'>[]> {
-  return tx.db.selectFrom('transactions').select(['id', 'paymentId']).where('paymentId', 'in', paymentIds).execute()
+  const entered = tx.db.selectFrom('transactions').select(['id', 'paymentId']).where('partyId', '=', partyId)
+  return entered.where('paymentId', 'in', paymentIds).execute()
 }

@@ -1,7 +1,7 @@
-import { expressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import type { Tables } from './schema/tables.ts'
+import type { AgentRow } from './schema/agents.ts'
+import type { WalletPermissionRow } from './schema/wallet-permissions.ts'
 
 /** What a list shows: for an agent, of its own party's records, only those of wallets on which it holds the permission. */
 export interface ListScope {
@@ -14,48 +14,63 @@ export interface ListScope {
 export async function agentHolds(
   tx: Transaction,
   agentId: string,
-  walletId: string,
+  wallet: { id: string; partyId: string },
   permission: string,
 ): Promise<boolean> {
-  return (await held(tx, { agentId, walletId, permission })).rows.length > 0
+  const { id: walletId, partyId } = wallet
+  return (await held(tx, { partyId, agentId, walletId, permission })).rows.length > 0
 }
 
-const held = prepared((db, by: { agentId: string; walletId: string; permission: string }) =>
+const held = prepared((db, by: WalletPermissionRow) =>
   db
     .selectFrom('walletPermissions')
     .select('permission')
+    .where('partyId', '=', by.partyId)
     .where('walletId', '=', by.walletId)
     .where('agentId', '=', by.agentId)
     .where('permission', '=', by.permission),
 )
 
-/** Narrows a list to what its scope may see. `walletColumn` names the wallet of a row. */
-export function heldBy<Table extends keyof Tables, Row>(
-  query: SelectQueryBuilder<Tables, Table, Row>,
-  { agentId, mustHold }: ListScope,
-  walletColumn = 'walletId',
-): SelectQueryBuilder<Tables, Table, Row> {
-  if (agentId === null || mustHold === null) return query
-  const held = expressionBuilder<Tables>()
-    .selectFrom('walletPermissions')
-    .select('walletPermissions.walletId')
-    .where('walletPermissions.agentId', '=', agentId)
-    .where('walletPermissions.permission', '=', mustHold)
-  return query.where(sql.ref<string>(walletColumn), 'in', held)
+/** The wallets to which a list is narrowed; undefined: all of the party's. An agent's lists cost a step for each. */
+export async function walletsHeld(
+  tx: Transaction,
+  { partyId, agentId, mustHold }: ListScope,
+): Promise<string[] | undefined> {
+  if (agentId === null || mustHold === null) return undefined
+  const { rows } = await heldByAgent(tx, { partyId, agentId, permission: mustHold })
+  return rows.map(({ walletId }) => walletId)
 }
+
+const heldByAgent = prepared((db, by: { partyId: string; agentId: string; permission: string }) =>
+  db
+    .selectFrom('walletPermissions')
+    .select('walletId')
+    .where('partyId', '=', by.partyId)
+    .where('agentId', '=', by.agentId)
+    .where('permission', '=', by.permission),
+)
+
+/** An agent at a wallet of the party's. */
+type Place = Omit<WalletPermissionRow, 'permission'>
 
 /** Gives an agent permissions on a wallet. */
 export async function grantOnWallet(
   { db }: Transaction,
-  walletId: string,
-  agentId: string,
+  { partyId, walletId, agentId }: Place,
   permissions: readonly string[],
 ): Promise<void> {
-  const rows = permissions.map((permission) => ({ walletId, agentId, permission }))
+  const rows = permissions.map((permission) => ({ partyId, walletId, agentId, permission }))
   if (rows.length > 0) await db.insertInto('walletPermissions').values(rows).execute()
 }
 
 /** Takes every permission on a wallet from an agent. */
-export async function revokeOnWallet({ db }: Transaction, walletId: string, agentId: string): Promise<void> {
-  await db.deleteFrom('walletPermissions').where('walletId', '=', walletId).where('agentId', '=', agentId).execute()
+export async function revokeOnWallet({ db }: Transaction, { partyId, walletId, agentId }: Place): Promise<void> {
+  const permissions = db.deleteFrom('walletPermissions').where('partyId', '=', partyId).where('walletId', '=', walletId)
+  await permissions.where('agentId', '=', agentId).execute()
+}
+
+/** Takes every permission on every wallet from an agent. */
+export async function revokeEverywhere({ db }: Transaction, agent: Pick<AgentRow, 'partyId' | 'id'>): Promise<void> {
+  const held = db.deleteFrom('walletPermissions').where('partyId', '=', agent.partyId)
+  await held.where('agentId', '=', agent.id).execute()
 }

@@ -1,9 +1,10 @@
 import { balanceChange, type Posting } from '../rules/ledger.ts'
 import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
-import { prepared } from './engine/prepared.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { WalletRow } from './schema/wallets.ts'
+import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
 export async function findWallet(tx: Transaction, partyId: string, id: string): Promise<WalletRow | undefined> {
   return (await walletById(tx, { id, partyId })).rows[0]
@@ -18,6 +19,15 @@ export async function listWallets(tx: Transaction, partyId: string, page: PageRe
   return readPage(query, page)
 }
 
+/** The wallets of a party that an agent may see, or all. */
+export async function walletsInScope(tx: Transaction, scope: ListScope): Promise<string[]> {
+  return (await walletsHeld(tx, scope)) ?? (await idsOfParty(tx, { partyId: scope.partyId })).rows.map(({ id }) => id)
+}
+
+const idsOfParty = prepared((db, by: { partyId: string }) =>
+  db.selectFrom('wallets').select('id').where('partyId', '=', by.partyId),
+)
+
 /** The wallet a party pays from unless it says otherwise. */
 export async function defaultWallet(tx: Transaction, partyId: string): Promise<WalletRow | undefined> {
   return (await defaultOfParty(tx, { partyId })).rows[0]
@@ -28,15 +38,22 @@ const defaultOfParty = prepared((db, by: { partyId: string }) =>
 )
 
 /** The wallet of its own party's that an agent pays from. */
-export async function agentDefaultWallet(tx: Transaction, agentId: string): Promise<WalletRow | undefined> {
-  return (await defaultOfAgent(tx, { agentId })).rows[0]
+export async function agentDefaultWallet(
+  tx: Transaction,
+  partyId: string,
+  agentId: string,
+): Promise<WalletRow | undefined> {
+  return (await defaultOfAgent(tx, { partyId, agentId })).rows[0]
 }
 
-const defaultOfAgent = prepared((db, by: { agentId: string }) =>
+const defaultOfAgent = prepared((db, by: { partyId: string; agentId: string }) =>
   db
     .selectFrom('wallets')
-    .innerJoin('walletAgents', 'walletAgents.walletId', 'wallets.id')
+    .innerJoin('walletAgents', (join) =>
+      join.onRef('walletAgents.partyId', '=', 'wallets.partyId').onRef('walletAgents.walletId', '=', 'wallets.id'),
+    )
     .selectAll('wallets')
+    .where('wallets.partyId', '=', by.partyId)
     .where('walletAgents.agentId', '=', by.agentId)
     .where('walletAgents.isDefault', '=', 1),
 )
@@ -47,40 +64,46 @@ type WalletChange = Partial<Pick<WalletRow, 'status' | 'isDefault' | 'displayNam
 
 /** Writes what changed of a wallet besides its balances. @throws StaleWriteError when it changed since it was read. */
 export async function updateWallet(tx: Transaction, before: WalletRow, change: WalletChange): Promise<WalletRow> {
-  const { id, version } = before
+  const { partyId, id, version } = before
   const after = { ...change, version: version + 1 }
-  const update = tx.db.updateTable('wallets').set(after).where('id', '=', id).where('version', '=', version)
+  const wallet = tx.db.updateTable('wallets').set(after).where('partyId', '=', partyId).where('id', '=', id)
+  const update = wallet.where('version', '=', version)
   const result = await update.executeTakeFirstOrThrow()
   mustChangeOne(result, `wallet ${id}`)
   return { ...before, ...after }
 }
 
-/** Moves a wallet's balances by postings. @throws StaleWriteError when the wallet changed since it was read. */
+/**
+ * Moves a wallet's balances by what postings change, from whatever they are now: so those who pay into a wallet do not
+ * undo each other's work, and nobody spends what is not there.
+ * @throws StaleWriteError when the wallet has not got the money any more, or its status changed since it was read.
+ */
 export async function moveBalances(tx: Transaction, wallet: WalletRow, postings: readonly Posting[]): Promise<void> {
-  const after = { availableCents: wallet.availableCents, heldCents: wallet.heldCents }
+  let [availableCents, heldCents] = [0, 0]
   for (const posting of postings) {
     const change = balanceChange(posting, wallet.id)
-    after.availableCents += change.availableCents
-    after.heldCents += change.heldCents
+    availableCents += change.availableCents
+    heldCents += change.heldCents
   }
-  const { id, version } = wallet
-  mustChangeOne(await setBalances(tx, { id, version, nextVersion: version + 1, ...after }), `wallet ${id}`)
+  await addToBalances(tx, { id: wallet.id, partyId: wallet.partyId, status: wallet.status, availableCents, heldCents })
 }
 
-interface Balances {
-  id: string
-  version: number
-  nextVersion: number
-  availableCents: number
-  heldCents: number
-}
+type Move = Pick<WalletRow, 'id' | 'partyId' | 'status' | 'availableCents' | 'heldCents'>
 
-const setBalances = prepared((db, wallet: Balances) =>
-  db
-    .updateTable('wallets')
-    .set({ availableCents: wallet.availableCents, heldCents: wallet.heldCents, version: wallet.nextVersion })
-    .where('id', '=', wallet.id)
-    .where('version', '=', wallet.version),
+const addToBalances = changingOne(
+  (db, move: Move) =>
+    db
+      .updateTable('wallets')
+      .set((wallet) => ({
+        availableCents: wallet('availableCents', '+', move.availableCents),
+        heldCents: wallet('heldCents', '+', move.heldCents),
+      }))
+      .where('id', '=', move.id)
+      .where('partyId', '=', move.partyId)
+      .where('status', '=', move.status)
+      .where((wallet) => wallet(wallet('availableCents', '+', move.availableCents), '>=', 0))
+      .where((wallet) => wallet(wallet('heldCents', '+', move.heldCents), '>=', 0)),
+  ({ id }) => `wallet ${id}`,
 )
 
 /** What every wallet begins as. */

@@ -49,7 +49,7 @@ export async function acceptInvitation(
   const { agentId, partyId, permissions, limits } = before
   const after = await changeInvitation(tx, before, 'accept', nowMs, { customerPartyId: customer.id })
   await grant(tx, system, { customerPartyId: customer.id, agentPartyId: partyId, agentId, permissions, limits }, nowMs)
-  await cancelConnectedInvitations(tx, agentId, recipientsOf(customer), nowMs)
+  await cancelConnectedInvitations(tx, { id: agentId, partyId }, recipientsOf(customer), nowMs)
   return after
 }
 

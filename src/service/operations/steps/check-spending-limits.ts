@@ -1,11 +1,10 @@
 import { fail, failAttribute } from '../../../core/errors.ts'
-import { startOfDayAndMonth } from '../../rules/calendar.ts'
 import { type LimitReason, type Limits, limitsHit, limitWords } from '../../rules/limits.ts'
 import { findAgentOfAnyParty } from '../../store/agents.ts'
 import { findDelegation } from '../../store/delegations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
-import { type Spender, spentSince } from '../../store/spending.ts'
+import { type Spender, spentBy } from '../../store/spending.ts'
 
 /** Limits, and whose spending they cap. */
 interface Cap {
@@ -65,15 +64,12 @@ async function reasonsOf(
   amountCents: number,
   nowMs: number,
 ): Promise<LimitReason[]> {
-  const { dayStartMs, monthStartMs } = startOfDayAndMonth(nowMs)
   const reasons: LimitReason[] = []
   for (const { limits, spender } of caps) {
-    // What is not limited is not summed up.
-    const spent = (limit: number | null | undefined, sinceMs: number) =>
-      limit === null || limit === undefined ? 0 : spentSince(tx, spender, sinceMs)
-    const dayCents = await spent(limits.perDay, dayStartMs)
-    const monthCents = await spent(limits.perMonth, monthStartMs)
-    reasons.push(...limitsHit(limits, amountCents, { dayCents, monthCents }))
+    // What is not limited is not looked up.
+    const isBounded = (limits.perDay ?? limits.perMonth ?? null) !== null
+    const spent = isBounded ? await spentBy(tx, spender, nowMs) : { dayCents: 0, monthCents: 0 }
+    reasons.push(...limitsHit(limits, amountCents, spent))
   }
   return reasons
 }

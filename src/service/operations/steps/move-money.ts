@@ -104,6 +104,7 @@ export async function arrived(
   const deposit = payment.kind === 'deposit'
   await insertTransaction(tx, {
     id,
+    partyId: payment.partyId,
     transactionType: payment.kind === 'payment' ? 'payment' : 'transfer',
     paymentId: payment.id,
     subscriptionId: null,
@@ -128,7 +129,7 @@ export async function payingWallet(context: Context, walletId?: string): Promise
     walletId !== undefined
       ? await findWallet(tx, partyId, walletId)
       : own
-        ? await agentDefaultWallet(tx, actor.agentId ?? '')
+        ? await agentDefaultWallet(tx, partyId, actor.agentId ?? '')
         : await defaultWallet(tx, partyId)
   if (wallet === undefined && walletId !== undefined) {
     fail('not_found', {
@@ -148,8 +149,9 @@ async function receivingWallet(
   { tx }: Context,
   { recipientPartyId, recipientAgentId }: PaymentRow,
 ): Promise<WalletRow> {
-  const ofAgent = recipientAgentId === null ? undefined : await agentDefaultWallet(tx, recipientAgentId)
-  const wallet = ofAgent ?? (await defaultWallet(tx, recipientPartyId ?? ''))
+  const partyId = recipientPartyId ?? ''
+  const ofAgent = recipientAgentId === null ? undefined : await agentDefaultWallet(tx, partyId, recipientAgentId)
+  const wallet = ofAgent ?? (await defaultWallet(tx, partyId))
   if (wallet?.status !== 'active') fail('conflict', { detail: 'The recipient cannot be paid now.' })
   return wallet
 }

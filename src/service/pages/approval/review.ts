@@ -6,7 +6,7 @@ import { findAgentOfAnyParty } from '../../store/agents.ts'
 import { findApproval } from '../../store/approvals.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
-import { findPaymentOfAnyParty } from '../../store/payments.ts'
+import { findPayment } from '../../store/payments.ts'
 import type { ApprovalRow } from '../../store/schema/approvals.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { UserRow } from '../../store/schema/users.ts'
@@ -63,7 +63,7 @@ async function viewOf(
   { mfaVerifiedAtMs }: UserRow,
   nowMs: number,
 ): Promise<ApprovalReview> {
-  const payment = await findPaymentOfAnyParty(tx, approval.paymentId)
+  const payment = await findPayment(tx, approval.partyId, approval.paymentId)
   if (payment === undefined) throw new Error(`Bug: the approval ${approval.id} is of no payment.`)
   const untilMs = mfaVerifiedAtMs === null ? null : mfaVerifiedAtMs + mfaLifetimeMs
   const checked = { untilMs: untilMs !== null && nowMs <= untilMs ? untilMs : null }

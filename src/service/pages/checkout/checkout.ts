@@ -1,7 +1,7 @@
 import { fail } from '../../../core/errors.ts'
 import { equalSecrets, newId, sha256, timestamp } from '../../../core/system.ts'
 import { actOfVisitor } from '../../request/activity.ts'
-import { type Changed, change, type Dependencies, settled, unchanged } from '../../request/change.ts'
+import { type Changed, change, type Dependencies, settled, unchanged, type Whose } from '../../request/change.ts'
 import type { ChangeContext } from '../../request/due.ts'
 import { paymentAmount, type Terms } from '../../rules/subscription-terms.ts'
 import { cancel, nextPayment, payInCheckout } from '../../rules/subscriptions.ts'
@@ -71,31 +71,48 @@ export function createCheckout(dependencies: Dependencies): Checkout {
   return {
     now: () => settled(dependencies, async ({ nowMs }) => nowMs),
     open: (id, pageToken) =>
-      settled(dependencies, async ({ tx }) => {
-        const record = (await opensPage(tx, id, pageToken)) ? await findSubscriptionOfAnyParty(tx, { id }) : undefined
-        if (record === undefined) return undefined
-        const clientSecret = record.status === 'pending' ? (await checkoutSecrets(tx)).clientSecret(record) : null
-        return { session: await sessionOf(tx, record), clientSecret }
-      }),
+      settled(
+        dependencies,
+        async ({ tx }) => {
+          const record = (await opensPage(tx, id, pageToken)) ? await findSubscriptionOfAnyParty(tx, { id }) : undefined
+          if (record === undefined) return undefined
+          const clientSecret = record.status === 'pending' ? (await checkoutSecrets(tx)).clientSecret(record) : null
+          return { session: await sessionOf(tx, record), clientSecret }
+        },
+        async (tx) => (await findSubscriptionOfAnyParty(tx, { id }))?.partyId,
+      ),
     manage: (manageToken) =>
-      settled(dependencies, async ({ tx }) => {
-        const record = await findBy(tx, { manageToken })
-        return record && sessionOf(tx, record)
-      }),
-    session: (by) => settled(dependencies, async ({ tx }) => sessionOf(tx, await openedBy(tx, by))),
+      settled(
+        dependencies,
+        async ({ tx }) => {
+          const record = await findBy(tx, { manageToken })
+          return record && sessionOf(tx, record)
+        },
+        merchantOf({ manageToken }),
+      ),
+    session: (by) => settled(dependencies, async ({ tx }) => sessionOf(tx, await openedBy(tx, by)), merchantOf(by)),
     pay: (clientSecret, entry, payerKey) =>
-      change(dependencies, async (context) => {
-        return pay({ ...context, payerKey }, await openedBy(context.tx, { clientSecret }), entry)
-      }),
-    stop: (manageToken) =>
-      change(dependencies, async ({ tx, system, nowMs }) => {
-        const before = await openedBy(tx, { manageToken })
-        const billing = cancel(before.billing, nowMs)
-        if (billing === before.billing) return unchanged(await sessionOf(tx, before))
-        const after = await saveBilling(tx, system, { before, billed: { billing, charges: [] } })
-        return { result: await sessionOf(tx, after), acts: [actOfVisitor(before, { operation: 'stop_subscription' })] }
-      }),
+      change(
+        dependencies,
+        async (context) => {
+          return pay({ ...context, payerKey }, await openedBy(context.tx, { clientSecret }), entry)
+        },
+        merchantOf({ clientSecret }),
+      ),
+    stop: (manageToken) => change(dependencies, (context) => stop(context, manageToken), merchantOf({ manageToken })),
   }
+}
+
+function merchantOf(by: Opener): Whose {
+  return async (tx) => (await findBy(tx, by))?.partyId
+}
+
+async function stop({ tx, system, nowMs }: ChangeContext, manageToken: string): Promise<Changed<CheckoutSession>> {
+  const before = await openedBy(tx, { manageToken })
+  const billing = cancel(before.billing, nowMs)
+  if (billing === before.billing) return unchanged(await sessionOf(tx, before))
+  const after = await saveBilling(tx, system, { before, billed: { billing, charges: [] } })
+  return { result: await sessionOf(tx, after), acts: [actOfVisitor(before, { operation: 'stop_subscription' })] }
 }
 
 async function openedBy(tx: Transaction, by: Opener): Promise<SubscriptionRecord> {

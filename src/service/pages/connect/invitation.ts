@@ -7,7 +7,7 @@ import {
   recipientOf,
 } from '../../operations/steps/answer-invitations.ts'
 import { actOfVisitor } from '../../request/activity.ts'
-import { type Changed, change, type Dependencies, settled, unchanged } from '../../request/change.ts'
+import { type Changed, change, type Dependencies, settled, unchanged, type Whose } from '../../request/change.ts'
 import type { ChangeContext } from '../../request/due.ts'
 import type { CancelReason, InvitationStatus } from '../../rules/customer-invitations.ts'
 import { findInvitationByToken, type InvitationRecord } from '../../store/customer-invitations.ts'
@@ -48,16 +48,24 @@ export interface Connect {
 export function createConnect(dependencies: Dependencies): Connect {
   return {
     open: (token) =>
-      settled(dependencies, async (context) => {
-        const record = await invitationAt(context, token)
-        return record && viewOf(context.tx, record)
-      }),
+      settled(
+        dependencies,
+        async (context) => {
+          const record = await invitationAt(context, token)
+          return record && viewOf(context.tx, record)
+        },
+        developerAt(token),
+      ),
     answer: (token, formToken, decision) =>
-      change(dependencies, (context) => answer(context, { token, formToken, decision })),
+      change(dependencies, (context) => answer(context, { token, formToken, decision }), developerAt(token)),
   }
 }
 
-async function invitationAt({ tx }: ChangeContext, token: string): Promise<InvitationRecord | undefined> {
+function developerAt(token: string): Whose {
+  return async (tx) => (await invitationAt({ tx }, token))?.partyId
+}
+
+async function invitationAt({ tx }: Pick<ChangeContext, 'tx'>, token: string): Promise<InvitationRecord | undefined> {
   return looksLikeSignature(token) ? findInvitationByToken(tx, hashOfToken(token)) : undefined
 }
 
@@ -69,7 +77,7 @@ async function answer(
   const found = await invitationAt(context, token)
   if (found === undefined) return unchanged(undefined)
   // Other changes of the developer's agents and customers wait here: an agent that was deleted meanwhile is gone.
-  await tx.lock(`party ${found.partyId}`)
+  await tx.lockParty(found.partyId)
   const record = await invitationAt(context, token)
   if (record?.status !== 'PENDING') return unchanged(record && (await viewOf(tx, record)))
   if (!(await rootKeys(tx)).verify(formText(record), formToken)) {

@@ -59,7 +59,7 @@ async function join(
   const found = await linkAt(context, token)
   if (found === undefined) return unchanged(undefined)
   // A link that is revoked and an agent that is deleted meanwhile are gone; so is the second of two clicks.
-  await context.tx.lock(`party ${found.partyId}`)
+  await context.tx.lockParty(found.partyId)
   const link = await linkAt(context, token)
   if (link === undefined) return unchanged(undefined)
   const customerPartyId = await customerOf(context, link, formToken)

@@ -1,5 +1,5 @@
 import type { Tables } from '../schema/tables.ts'
-import { prepared } from './prepared.ts'
+import { writing } from './prepared.ts'
 import type { Transaction } from './store.ts'
 
 /** A row that leaves out what it has no value for. */
@@ -9,8 +9,34 @@ export type New<Row, Optional extends keyof Row> = Omit<Row, Optional> & Partial
 export function inserting<Table extends keyof Tables>(
   table: Table,
 ): (tx: Transaction, row: Tables[Table]) => Promise<void> {
-  const insert = prepared((db, row: Tables[Table]) => db.insertInto(table).values(row as never))
-  return async (tx, row) => {
-    await insert(tx, row)
+  return writing((db, row: Tables[Table]) => db.insertInto(table).values(row as never))
+}
+
+/** Keeps the number of statements small that are prepared for it. */
+const mostRows = 8
+
+/** What inserts several whole rows into a table by one statement, or by few. */
+export function insertingSeveral<Table extends keyof Tables>(
+  table: Table,
+): (tx: Transaction, rows: readonly Tables[Table][]) => Promise<void> {
+  const byCount = Array.from({ length: mostRows + 1 }, (_, count) =>
+    writing((db, marks: Record<string, unknown>) => {
+      const rows: Record<string, unknown>[] = Array.from({ length: count }, () => ({}))
+      for (const [key, mark] of Object.entries(marks)) {
+        const [index, column] = key.split(' ') as [string, string]
+        const row = rows[Number(index)]
+        if (row !== undefined) row[column] = mark
+      }
+      return db.insertInto(table).values(rows as never)
+    }),
+  )
+  return async (tx, rows) => {
+    for (let start = 0; start < rows.length; start += mostRows) {
+      const some = rows.slice(start, start + mostRows)
+      const values = some.flatMap((row, index) =>
+        Object.entries(row).map(([name, value]) => [`${index} ${name}`, value]),
+      )
+      await byCount[some.length]?.(tx, Object.fromEntries(values))
+    }
   }
 }

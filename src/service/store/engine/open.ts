@@ -7,6 +7,9 @@ interface OpenStore {
   system: System
   /** What keys are wrapped with, the present one first; undefined: they are not. */
   secrets?: readonly string[] | undefined
+  /** PostgreSQL only: a standby, for what may be a little behind, and how many connections write at most. */
+  readUrl?: string | undefined
+  connections?: number | undefined
 }
 
 /**
@@ -15,7 +18,7 @@ interface OpenStore {
  * @throws Error with one line that names the database, without the password, when it cannot be used; WrongSecretError
  * when its keys are wrapped with another secret.
  */
-export async function openStore({ url, system, secrets }: OpenStore): Promise<Store> {
+export async function openStore({ url, system, secrets, readUrl, connections }: OpenStore): Promise<Store> {
   const wrapping = new Wrapping(secrets, system)
   try {
     // Only the module of the dialect in use is loaded: a start on SQLite does not wait for `pg`.
@@ -25,7 +28,7 @@ export async function openStore({ url, system, secrets }: OpenStore): Promise<St
     }
     if (/^postgres(ql)?:\/\//.test(url)) {
       const { openPostgres } = await import('./postgres.ts')
-      return await openPostgres({ url, system, wrapping })
+      return await openPostgres({ url, system, wrapping, readUrl, connections })
     }
   } catch (cause) {
     if (cause instanceof WrongSecretError) throw cause

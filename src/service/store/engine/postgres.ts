@@ -1,53 +1,77 @@
-import { type Kysely, Kysely as PooledKysely, PostgresDialect, sql } from 'kysely'
-import type { Pool } from 'pg'
+import { Kysely, PostgresDialect } from 'kysely'
 import type { System } from '../../../core/system.ts'
-import { migrate } from '../schema/migrations.ts'
+import { isUpToDate, migrate } from '../schema/migrations.ts'
 import type { Tables } from '../schema/tables.ts'
+import { Gate } from './gate.ts'
 import { wrapKeys } from './keys-at-rest.ts'
-import { Gate, Lines, NotMyTurnError, Place } from './lines.ts'
+import {
+  asBusy,
+  type ConnectionPool,
+  isOfDatabase,
+  isPreparedForOtherColumns,
+  keepsPrepared,
+  openPool,
+} from './postgres-connections.ts'
+import { Session } from './postgres-session.ts'
+import { type Footing, PostgresTransaction, type Surroundings } from './postgres-transaction.ts'
+import { Transactions } from './postgres-transactions.ts'
 import { RealClock } from './real-clock.ts'
-import { StaleWriteError, type Store, StoreBusyError, type Transaction } from './store.ts'
+import { type Store, StoreBusyError, type Transaction } from './store.ts'
 import type { Wrapping } from './wrapping.ts'
 
 interface OpenPostgres {
   url: string
   system: System
   wrapping: Wrapping
+  isolation?: 'read committed' | 'serializable' | undefined
+  /** A standby, for what may be a little behind. */
+  readUrl?: string | undefined
+  /** How many connections write. */
+  connections?: number | undefined
 }
 
+/** How many connections do what: together they are fewer than a small server takes. */
+const places = { writing: 10, reading: 4, aside: 2 } as const
+/** Most of those that write are for who holds one for longer, since what most requests do is done together. */
+const mostShared = 3
+
 /** A store over a PostgreSQL database, which any number of processes may share. */
-export async function openPostgres({ url, system, wrapping }: OpenPostgres): Promise<Store> {
-  const clock = new RealClock(system, { shared: true })
-  const writers = await openLane(url, mostWriting, { clock, wrapping })
-  const aside = await openLane(url, mostAside, { clock, wrapping })
-  const close = () => Promise.all([writers.db.destroy(), aside.db.destroy()])
-  try {
-    await migrate(writers.db)
-  } catch (error) {
-    await close()
-    throw error
+export async function openPostgres(options: OpenPostgres): Promise<Store> {
+  const { url, system, wrapping, isolation = 'read committed', readUrl, connections = places.writing } = options
+  const prepares = await migrateApart(url)
+  const surroundings = { clock: new RealClock(system, { shared: true }), wrapping }
+  const pools = {
+    writing: openPool(url, { connections, prepares }),
+    reading: openPool(url, { connections: places.reading, prepares }),
+    // For what is asked while all others wait.
+    aside: openPool(url, { connections: places.aside, prepares }),
+    ...(readUrl !== undefined && { standby: openPool(readUrl, { connections: places.reading }) }),
   }
-  const context: Context = { writers, system, lines: new Lines() }
-  const running = new Set<Promise<unknown>>()
+  const shared = { isolation, system, surroundings }
+  const together = Math.min(mostShared, Math.ceil(connections / 2))
+  const writingPlaces = { shared: together, apart: connections - together }
+  const writing = new Transactions({ ...shared, pool: pools.writing, places: writingPlaces })
+  const aside = new Transactions({ ...shared, pool: pools.aside, places: { shared: 0, apart: places.aside } })
+  const readers = new Readers(pools.reading, surroundings)
+  const standby = pools.standby && new Readers(pools.standby, surroundings)
   let closing: Promise<void> | undefined
-  const counted = async <T>(run: () => Promise<T>): Promise<T> => {
-    if (closing !== undefined) throw new StoreBusyError('The database is closed.')
-    const result = run()
-    running.add(result)
-    try {
-      return await result
-    } finally {
-      running.delete(result)
-    }
-  }
+  const whileOpen = <T>(run: () => Promise<T>): Promise<T> =>
+    closing === undefined ? run() : Promise.reject(new StoreBusyError('The database is closed.'))
   const store: Store = {
     dialect: 'postgres',
-    clock,
-    transaction: (work) => counted(() => transaction(context, work)),
-    aside: (work) => counted(() => transaction({ ...context, writers: aside }, work)),
-    read: (work) => counted(() => readOnly(aside, work)),
+    clock: surroundings.clock,
+    transaction: (work, given) => whileOpen(() => writing.run(work, given)),
+    aside: (work) => whileOpen(() => aside.run(work)),
+    read: (work) => whileOpen(() => readers.read(work)),
+    load: () => {
+      const { waiting, running, begun, retries } = writing.load
+      return { waiting, connections: running, groups: begun, retries }
+    },
+    readBehind: standby && ((work) => whileOpen(() => readBehind(standby, readers, work))),
     close() {
-      closing ??= Promise.allSettled(running).then(async () => void (await close()))
+      closing ??= Promise.all([writing.idle(), aside.idle(), readers.idle(), standby?.idle()]).then(async () => {
+        await Promise.all(Object.values(pools).map((pool) => pool.end()))
+      })
       return closing
     },
   }
@@ -60,205 +84,103 @@ export async function openPostgres({ url, system, wrapping }: OpenPostgres): Pro
   return store
 }
 
-const mostWriting = 10
-/** Connections of their own, so that who reads waits for none of those that everybody writes with. */
-const mostAside = 4
-const connectTimeoutMs = 5_000
-/** Transactions take milliseconds: one that waits so long for a lock waits for something that is stuck. */
-const lockTimeoutMs = 5_000
-const attemptLimit = 20
-
-/** What every transaction of the store has. */
-type Shared = Pick<Transaction, 'clock' | 'wrapping'>
-
-/** Connections, and who may use one. */
-interface Lane extends Shared {
-  db: Kysely<Tables>
-  gate: Gate
-}
-
-/**
- * One more is let in than there are connections: it waits in the pool, and when no connection becomes free there for
- * the time that connecting may take, the database is stuck.
- */
-async function openLane(url: string, connections: number, shared: Shared): Promise<Lane> {
-  const pool = await createPool(url, connections)
-  const db = new PooledKysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  return { db, ...shared, gate: new Gate(connections + 1) }
-}
-
-async function createPool(url: string, connections: number): Promise<Pool> {
-  const { default: pg } = await import('pg')
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: connections,
-    connectionTimeoutMillis: connectTimeoutMs,
-    lock_timeout: lockTimeoutMs,
-    types: { getTypeParser: numberParser(pg.types) },
-  })
-  // Both events tell of a lost connection, which the pool replaces; unheard they would end the process. Whoever uses
-  // the connection gets the error from its query.
-  pool.on('error', () => {})
-  pool.on('connect', (client) => client.on('error', () => {}))
-  return pool
-}
-
-type Types = typeof import('pg')['types']
-
-/** int8 as number, which every amount and instant fits: by default it is text. */
-function numberParser(types: Types): Types['getTypeParser'] {
-  const parser = (id: number, format?: 'text' | 'binary') =>
-    id === types.builtins.INT8 && format !== 'binary' ? Number : types.getTypeParser(id, format as 'text')
-  return parser as Types['getTypeParser']
-}
-
-interface Context {
-  writers: Lane
-  system: System
-  lines: Lines
-}
-
-async function transaction<T>({ writers, system, lines }: Context, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  const place = new Place(lines)
-  const contended = new Set<string>()
+/** What changes the schema takes as long as the tables are large, and waits for other processes that do it: it has no deadline. Gives what `keepsPrepared` does. */
+async function migrateApart(url: string): Promise<boolean> {
+  const pool = openPool(url, { connections: 1, isPatient: true })
+  const dialect = new PostgresDialect({ pool })
+  const db = new Kysely<Tables>({ dialect })
   try {
-    for (let attempt = 1; attempt <= attemptLimit; attempt++) {
-      await place.waitForTurns()
-      try {
-        return await attemptOnce(writers, work, place, contended)
-      } catch (error) {
-        if (error instanceof NotMyTurnError) continue
-        if (!isWorthAnotherAttempt(error)) throw asBusy(error) ?? error
-        if (error instanceof StaleWriteError && place.want(error.message)) contended.add(error.message)
-        else await system.sleep(backoffMs(system, attempt))
-      }
-    }
-    throw new StoreBusyError(`Gave up after ${attemptLimit} attempts: too contended.`)
+    if (!(await isUpToDate(db))) await migrate(db)
+    return await keepsPrepared(pool)
   } finally {
-    place.leave()
+    await db.destroy()
   }
 }
 
-/** Each query on its own: what is committed, without the round trips of a transaction. */
-function readOnly<T>(readers: Lane, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  return inLane(readers, async (begin) => {
+/** What a standby cannot read, being away, stopped by what it replays, or without a new column, the primary reads. */
+async function readBehind<T>(standby: Readers, primary: Readers, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  try {
+    return await standby.read(work)
+  } catch (error) {
+    if (error instanceof StoreBusyError || isOfDatabase(error)) return primary.read(work)
+    throw error
+  }
+}
+
+/** Reads on connections of their own, each query by itself: what is committed, without the round trips of a transaction. */
+class Readers {
+  readonly #pool: ConnectionPool
+  readonly #surroundings: Surroundings
+  readonly #gate = new Gate(places.reading)
+  readonly #running = new Set<Promise<unknown>>()
+
+  constructor(pool: ConnectionPool, surroundings: Surroundings) {
+    this.#pool = pool
+    this.#surroundings = surroundings
+  }
+
+  async read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const running = this.#readAnew(work)
+    this.#running.add(running)
     try {
-      return await readers.db.connection().execute((db) => {
-        begin()
-        return work(transactionOver(db, readers, new Place(new Lines())))
-      })
+      return await running
     } catch (error) {
       throw asBusy(error) ?? error
+    } finally {
+      this.#running.delete(running)
     }
-  })
-}
-
-/**
- * Runs `work` once. Those that found something changed under them go one after another from then on, in this process
- * by the line and among processes by the lock, lest ten that try at once undo each other until they give up.
- */
-function attemptOnce<T>(
-  writers: Lane,
-  work: (tx: Transaction) => Promise<T>,
-  place: Place,
-  contended: Set<string>,
-): Promise<T> {
-  return inLane(writers, (begin) =>
-    writers.db
-      .transaction()
-      .setIsolationLevel('read committed')
-      .execute(async (kysely) => {
-        begin()
-        const tx = transactionOver(kysely, writers, place)
-        for (const name of [...contended].sort()) await tx.lock(name)
-        return work(tx)
-      }),
-  )
-}
-
-/** Where `use` gets no connection, as many as wait would not get one either: waiting one after another they would wait far too long. */
-async function inLane<T>({ gate }: Lane, use: (begin: () => void) => Promise<T>): Promise<T> {
-  await gate.enter()
-  let begun = false
-  try {
-    return await use(() => {
-      begun = true
-    })
-  } catch (error) {
-    if (!begun) gate.refuseLine(asBusy(error) ?? error)
-    throw error
-  } finally {
-    gate.leave()
   }
-}
 
-function transactionOver(db: Kysely<Tables>, { clock, wrapping }: Shared, place: Place): Transaction {
-  const lock = async (name: string): Promise<void> => {
-    await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db)
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#running)
   }
-  let depth = 0
-  return {
-    db,
-    clock,
-    wrapping,
-    async savepoint(work) {
-      depth += 1
-      const name = sql.id(`level_${depth}`)
-      await sql`savepoint ${name}`.execute(db)
+
+  /** Each connection may have statements prepared that another process's migration made useless; that one is given up. */
+  async #readAnew<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
       try {
-        // Not released: the end of the transaction does that without a round trip of its own.
-        return await work()
+        return await this.#read(work)
       } catch (error) {
-        await sql`rollback to savepoint ${name}`.execute(db)
-        throw error
-      } finally {
-        depth -= 1
+        if (attempt > places.reading || !isPreparedForOtherColumns(error)) throw error
       }
-    },
-    lock,
-    async takeTurn(name) {
-      place.takeTurn(name)
-      await lock(name)
-    },
-    async tryLock(name) {
-      if (!place.keep(name)) return false
-      const query = sql<{ taken: boolean }>`select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as taken`
-      return (await query.execute(db)).rows[0]?.taken === true
-    },
+    }
+  }
+
+  async #read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    await this.#gate.enter()
+    try {
+      const session = new Session(await this.#connect(), this.#pool.prepares)
+      const footing: Footing = { ...onlyReading, shared: (read) => read(tx) }
+      const tx: PostgresTransaction = new PostgresTransaction(this.#surroundings, session, footing)
+      try {
+        return await work(tx)
+      } finally {
+        session.release()
+      }
+    } finally {
+      this.#gate.leave()
+    }
+  }
+
+  /** Where there is no connection, as many as wait would not get one either. */
+  async #connect() {
+    try {
+      return await this.#pool.connect()
+    } catch (error) {
+      this.#gate.refuseLine(asBusy(error) ?? error)
+      throw error
+    }
   }
 }
 
-/** Doubles from attempt to attempt up to 64 ms, of which a random part is taken. */
-function backoffMs(system: System, attempt: number): number {
-  const [random = 0] = system.randomBytes(1)
-  return Math.ceil((2 ** Math.min(attempt, 6) * (random + 1)) / 256)
+const refuse = (): never => {
+  throw new Error('Bug: what only reads wants to write.')
 }
 
-/** serialization_failure and deadlock_detected: the database chose this transaction to give way. */
-const rerunCodes: ReadonlySet<string> = new Set(['40001', '40P01'])
-
-function isWorthAnotherAttempt(error: unknown): boolean {
-  if (error instanceof StaleWriteError) return true
-  if (!(error instanceof Error) || !('code' in error)) return false
-  // Another request with the same key committed first: run again, this one finds its record.
-  const lostKey = error.code === '23505' && 'table' in error && error.table === 'idempotencyRecords'
-  return lostKey || rerunCodes.has(String(error.code))
-}
-
-/**
- * SQLSTATE classes and codes that say the server, not the statement, is at fault: connection, resources, shutdown,
- * lock_not_available, a standby that takes no writes, io_error (PostgreSQL, Appendix A). Then the codes of sockets.
- */
-const busyCodes =
-  /^(08...|53...|57P0[1-5]|55P03|25006|58030|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ENOENT)$/
-/** What `pg` reports of its own connections has no code. */
-const busyMessages = /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connect)/
-
-/** A commit whose answer was lost may have taken effect: whoever repeats it needs an idempotency key. */
-function asBusy(error: unknown): StoreBusyError | undefined {
-  if (!(error instanceof Error)) return undefined
-  const isBusy = 'code' in error ? busyCodes.test(String(error.code)) : busyMessages.test(error.message)
-  return isBusy
-    ? new StoreBusyError('The database cannot be reached or is out of resources.', { cause: error })
-    : undefined
+const onlyReading: Omit<Footing, 'shared'> = {
+  mayWriteEarly: refuse,
+  apart: refuse,
+  claim: refuse,
+  lock: async () => refuse(),
+  lockParty: async () => refuse(),
 }

@@ -1,26 +1,64 @@
 import type { Compilable, CompiledQuery, Kysely, QueryResult } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
-import type { Transaction } from './store.ts'
+import type { Store, Transaction } from './store.ts'
+
+/** A query with the name under which a server keeps it prepared. */
+export interface NamedQuery<Row = unknown> extends CompiledQuery<Row> {
+  readonly name: string
+}
+
+type Build<P extends object, Row> = (db: Kysely<Tables>, parameters: P) => Compilable<Row>
 
 /**
  * A query that is built and compiled once for each dialect, and afterwards only filled in: building one anew costs
  * several times what running it does. `build` sees the parameters as opaque marks, so it must not look at their values.
  */
 export function prepared<P extends object, Row>(
-  build: (db: Kysely<Tables>, parameters: P) => Compilable<Row>,
+  build: Build<P, Row>,
 ): (tx: Transaction, parameters: P) => Promise<QueryResult<Row>> {
-  const compiled = new WeakMap<object, CompiledQuery<Row>>()
+  const fill = filling(build)
+  return (tx, parameters) => tx.query(fill(tx, parameters))
+}
+
+/** A statement that is built once and whose answer nobody needs: see `Transaction.write`. */
+export function writing<P extends object>(build: Build<P, unknown>): (tx: Transaction, parameters: P) => Promise<void> {
+  const fill = filling(build)
+  return (tx, parameters) => tx.write(fill(tx, parameters))
+}
+
+/** A statement that must change exactly one row. @throws StaleWriteError, when the transaction ends, where it did not. */
+export function changingOne<P extends object>(
+  build: Build<P, unknown>,
+  what: (parameters: P) => string,
+): (tx: Transaction, parameters: P) => Promise<void> {
+  const fill = filling(build, failingUnlessOne)
+  return (tx, parameters) => tx.write(fill(tx, parameters), what(parameters))
+}
+
+/** A server's writes are sent ahead of their answers, so this one has to fail there: nothing is divided by no row. */
+function failingUnlessOne(sql: string, dialect: Store['dialect']): string {
+  return dialect === 'sqlite' ? sql : `with changed as (${sql} returning 1) select 1 / count(*) from changed`
+}
+
+let named = 0
+
+function filling<P extends object, Row>(
+  build: Build<P, Row>,
+  finish = (sql: string, _dialect: Store['dialect']) => sql,
+): (tx: Transaction, parameters: P) => NamedQuery<Row> {
+  const compiled: Partial<Record<Store['dialect'], NamedQuery<Row>>> = {}
+  const name = `p${++named}`
   return (tx, parameters) => {
-    const dialect = tx.db.getExecutor().adapter
-    let query = compiled.get(dialect)
+    let query = compiled[tx.dialect]
     if (query === undefined) {
-      const marks = Object.keys(parameters).map((name) => [name, new Mark(name)])
-      query = build(tx.db, Object.fromEntries(marks) as P).compile()
-      compiled.set(dialect, query)
+      const marks = Object.keys(parameters).map((key) => [key, new Mark(key)])
+      const built = build(tx.db, Object.fromEntries(marks) as P).compile()
+      query = { ...built, sql: finish(built.sql, tx.dialect), name }
+      compiled[tx.dialect] = query
     }
     const values = parameters as Record<string, unknown>
     const filled = query.parameters.map((value) => (value instanceof Mark ? values[value.name] : value))
-    return tx.db.executeQuery<Row>({ ...query, parameters: filled })
+    return { ...query, parameters: filled }
   }
 }
 

@@ -1,17 +1,14 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import {
   type CompiledQuery,
-  DefaultQueryExecutor,
-  type Dialect,
-  DummyDriver,
   type Kysely,
-  Transaction as KyselyTransaction,
   type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
+import { directKysely } from './direct-kysely.ts'
 import { StoreBusyError } from './store.ts'
 
 /** The connection with its prepared statements, the least recently used of which make room for new ones. */
@@ -96,37 +93,9 @@ interface PreparedStatement {
   lastUse: number
 }
 
-/** A Kysely whose every query runs at once on the connection: of all layers of a driver it needs only the compiler. */
+/** A Kysely whose every query runs at once on the connection. */
 export function kyselyOver(connection: Connection): Kysely<Tables> {
-  const compiler = new SqliteQueryCompiler()
-  const dialect: Dialect = {
-    createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => compiler,
-  }
-  const kyselyConnection = {
-    executeQuery: async <Row>(query: CompiledQuery) => connection.query<Row>(query),
-    streamQuery(): never {
-      throw new Error('Bug: queries are not streamed.')
-    },
-  }
-  const provider = { provideConnection: <T>(use: (to: typeof kyselyConnection) => Promise<T>) => use(kyselyConnection) }
-  const executor = new DirectExecutor(connection, compiler, new TransactionalSqliteAdapter(), provider)
-  return new KyselyTransaction<Tables>({ config: { dialect }, dialect, driver: new DummyDriver(), executor })
-}
-
-class DirectExecutor extends DefaultQueryExecutor {
-  readonly #connection: Connection
-
-  constructor(connection: Connection, ...rest: ConstructorParameters<typeof DefaultQueryExecutor>) {
-    super(...rest)
-    this.#connection = connection
-  }
-
-  override async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    return this.#connection.query<Row>(query)
-  }
+  return directKysely(dialect, async (query) => connection.query(query))
 }
 
 /** Kysely's adapter leaves schema changes out of transactions for the sake of old drivers; SQLite does not need that. */
@@ -134,6 +103,12 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): true {
     return true
   }
+}
+
+const dialect = {
+  adapter: new TransactionalSqliteAdapter(),
+  compiler: new SqliteQueryCompiler(),
+  createIntrospector: (db: Kysely<Tables>) => new SqliteIntrospector(db),
 }
 
 /** SQLite's result codes that say the database, not the statement, is at fault (sqlite.org/rescode.html). */

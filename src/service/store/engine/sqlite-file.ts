@@ -1,5 +1,11 @@
 import { statSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
 import { StoreBusyError } from './store.ts'
+
+/** Whether nothing was ever made in the database. */
+export function isEmpty(database: DatabaseSync): boolean {
+  return database.prepare('select 1 from sqlite_master limit 1').get() === undefined
+}
 
 /**
  * Watches that the files of a database are still those that were opened: what is written to a file that was deleted or

@@ -3,11 +3,12 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { nextTurn, type System } from '../../../core/system.ts'
 import { migrate } from '../schema/migrations.ts'
+import { FairQueue } from './fair-queue.ts'
 import { wrapKeys } from './keys-at-rest.ts'
 import { RealClock } from './real-clock.ts'
 import { asBusy, Connection, isLocked, kyselyOver } from './sqlite-connection.ts'
-import { watchFiles } from './sqlite-file.ts'
-import { StaleWriteError, type Store, StoreBusyError, type Transaction } from './store.ts'
+import { isEmpty, watchFiles } from './sqlite-file.ts'
+import { StaleWriteError, type Store, StoreBusyError, type Transaction, type TransactionOptions } from './store.ts'
 import type { Wrapping } from './wrapping.ts'
 
 interface OpenSqlite {
@@ -30,6 +31,10 @@ export async function openSqlite({ path, system, wrapping }: OpenSqlite): Promis
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
     await whenUnlocked(system, () => database.exec(settings))
+    if (isEmpty(database)) {
+      const { createSchema } = await import('./sqlite-schema.ts')
+      await whenUnlocked(system, () => createSchema(database, system))
+    }
     const store = new GroupCommittingStore(database, system, path, wrapping)
     await store.transaction((tx) => migrate(tx.db))
     // Neither the file nor its log keeps what stood there before.
@@ -77,7 +82,7 @@ class GroupCommittingStore implements Store {
   readonly #connection: Connection
   readonly #system: System
   readonly #tx: Transaction
-  readonly #queue: Job[] = []
+  readonly #queue = new FairQueue<Job>()
   readonly #path: string
   readonly #wrapping: Wrapping
   readonly #checkFiles: () => void
@@ -96,15 +101,15 @@ class GroupCommittingStore implements Store {
     this.#tx = transactionOver(this.#connection, this.clock, wrapping)
   }
 
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  transaction<T>(work: (tx: Transaction) => Promise<T>, { partyId }: TransactionOptions = {}): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreBusyError('The database is closed.'))
     if (this.#queue.length >= queueLimit) return Promise.reject(new StoreBusyError('Too many transactions wait.'))
-    return this.#wait(work, (job) => this.#queue.push(job))
+    return this.#wait(work, (job) => this.#queue.push(partyId, job))
   }
 
   aside<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreBusyError('The database is closed.'))
-    return this.#wait(work, (job) => this.#queue.unshift(job))
+    return this.#wait(work, (job) => this.#queue.pushUrgent(job))
   }
 
   #wait<T>(work: (tx: Transaction) => Promise<T>, join: (job: Job) => void): Promise<T> {
@@ -183,7 +188,7 @@ class GroupCommittingStore implements Store {
     } catch (error) {
       const reason = this.#connection.rollback(error)
       // Where no job could begin, all that wait would wait as long for the same answer.
-      const undone = group.length > 0 ? group : this.#queue.splice(0)
+      const undone = group.length > 0 ? group : this.#queue.takeAll()
       for (const job of undone) job.reject(reason)
       return
     }
@@ -212,10 +217,18 @@ class GroupCommittingStore implements Store {
 
 function transactionOver(connection: Connection, clock: RealClock, wrapping: Wrapping): Transaction {
   let depth = 0
-  return {
+  const tx: Transaction = {
+    dialect: 'sqlite',
     db: kyselyOver(connection),
     clock,
     wrapping,
+    query: async (query) => connection.query(query),
+    async write(query, what) {
+      const { numAffectedRows } = connection.query(query)
+      if (what !== undefined && numAffectedRows !== 1n) throw new StaleWriteError(what)
+    },
+    // Whoever shares a commit runs after the others, and sees what the one before it changed.
+    shared: (read) => read(tx),
     async savepoint(work) {
       depth += 1
       const name = `level_${depth}`
@@ -231,10 +244,12 @@ function transactionOver(connection: Connection, clock: RealClock, wrapping: Wra
       }
     },
     // Jobs run one at a time, and `begin immediate` keeps other processes out.
-    tryLock: async () => true,
+    claim: () => true,
     lock: async () => {},
-    takeTurn: async () => {},
+    lockParty: async () => {},
+    apart: () => {},
   }
+  return tx
 }
 
 /** Runs `use` when no other connection has the lock it needs. Waits without blocking the thread. */

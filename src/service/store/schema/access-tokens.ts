@@ -1,4 +1,4 @@
-import { bigint, type RowOf, table, text } from './table.ts'
+import { bigint, filled, type RowOf, table, text } from './table.ts'
 
 /** A short-lived token that a key was exchanged for. */
 export const accessTokens = table({
@@ -11,6 +11,10 @@ export const accessTokens = table({
     expiresAtMs: bigint,
     $indexes: ['expiresAtMs'],
     $uniqueIndexes: ['secretHash'],
+  },
+  '0024_tenants': {
+    /** Whose key it is. */
+    partyId: filled(text, ''),
   },
 })
 

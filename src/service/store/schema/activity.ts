@@ -29,9 +29,30 @@ export const activity = table({
     $indexes: ['partyId instanceId sequence'],
     $uniqueIndexes: ['partyId sequence'],
   },
+  '0020_lists': {
+    $droppedIndexes: ['partyId instanceId sequence'],
+  },
+  '0024_tenants': {
+    $tenantKey: ['partyId', 'id'],
+  },
 })
 
 export type ActivityRow = RowOf<typeof activity>
+
+/**
+ * Under which key which rows are listed: by an agent, a run, a resource, as `activityKeys` has it. The key is of one party,
+ * so that no row needs to say whose it is.
+ */
+export const activityKeys = table({
+  '0020_lists': {
+    key: bigint,
+    sequence: bigint,
+    $key: ['key', 'sequence'],
+    $keyOnly: true,
+  },
+})
+
+export type ActivityKeyRow = RowOf<typeof activityKeys>
 
 /** How far a party's chain of activity reaches, sealed: rows that are cut off its end are missed. */
 export const activityHeads = table({

@@ -27,6 +27,13 @@ export const agentCards = table({
     /** Since when it is frozen. */
     frozenAtMs: nullable(bigint),
   },
+  '0020_lists': {
+    $indexes: ['agentId walletId id'],
+    $droppedIndexes: ['agentId id'],
+  },
+  '0024_tenants': {
+    $tenantKey: ['partyId', 'id'],
+  },
 })
 
 export type AgentCardRow = RowOf<typeof agentCards>

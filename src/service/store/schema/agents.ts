@@ -27,6 +27,14 @@ export const agents = table({
     $indexes: ['partyId id'],
     $uniqueIndexes: ['handle'],
   },
+  '0020_lists': {
+    $indexes: ['partyId status id'],
+    $droppedIndexes: ['partyId id'],
+  },
+  '0024_tenants': {
+    $tenantKey: ['partyId', 'id'],
+    $postgresIndexes: ['id'],
+  },
 })
 
 export type AgentRow = RowOf<typeof agents>

@@ -18,6 +18,14 @@ export const approvals = table({
     $indexes: ['partyId id'],
     $uniqueIndexes: ['paymentId'],
   },
+  '0020_lists': {
+    $indexes: ['partyId status id', 'partyId walletId status id'],
+    $droppedIndexes: ['partyId id'],
+  },
+  '0024_tenants': {
+    $tenantKey: ['partyId', 'id'],
+    $postgresIndexes: ['id'],
+  },
 })
 
 export type ApprovalRow = RowOf<typeof approvals>

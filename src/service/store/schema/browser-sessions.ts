@@ -10,6 +10,9 @@ export const signInSessions = table({
     $key: ['idHash'],
     $indexes: ['expiresAtMs'],
   },
+  '0020_lists': {
+    $indexes: ['userId'],
+  },
 })
 
 export type SignInSessionRow = RowOf<typeof signInSessions>

@@ -1,5 +1,5 @@
 import type { PurchaseStatus } from '../../rules/card-purchases.ts'
-import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
+import { bigint, type Column, filled, integer, nullable, type RowOf, table, text } from './table.ts'
 
 export const cardTransactions = table({
   '0001_first_schema': {
@@ -36,6 +36,18 @@ export const cardTransactions = table({
   },
   '0013_spending': {
     $indexes: ['partyId createdAtMs'],
+  },
+  '0020_lists': {
+    /** Which agent the card was issued to, and on which wallet it is, as one number (`holderKey`). */
+    holder: filled(bigint, '0'),
+    $indexes: ['partyId status id', 'cardId status id', 'holder status id'],
+    $droppedIndexes: ['partyId id', 'cardId id'],
+  },
+  '0021_totals_and_due': {
+    $namedIndexes: { party_hold: '("partyId", "holdExpiresAtMs", "id") where "holdExpiresAtMs" is not null' },
+  },
+  '0024_tenants': {
+    $tenantKey: ['partyId', 'id'],
   },
 })
 

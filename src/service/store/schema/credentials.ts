@@ -33,6 +33,18 @@ export const credentials = table({
     lastUsedAtMs: nullable(bigint),
     $indexes: ['partyId kind id', 'agentId id'],
   },
+  '0020_lists': {
+    $namedIndexes: {
+      living: '("partyId", "kind", "id") where "revokedAtMs" is null',
+      revoked: '("partyId", "kind", "id") where "revokedAtMs" is not null',
+      seeded: '("id") where "seeded" = 1',
+    },
+    $droppedIndexes: ['partyId kind id'],
+  },
+  '0024_tenants': {
+    $tenantKey: ['partyId', 'id'],
+    $postgresIndexes: ['id'],
+  },
 })
 
 export type CredentialRow = RowOf<typeof credentials>

@@ -41,6 +41,16 @@ export const customerInvitations = table({
     $uniqueIndexes: ['tokenHash'],
     $namedIndexes: { pending: '("pendingUntilMs") where "pendingUntilMs" is not null' },
   },
+  '0020_lists': {
+    $indexes: ['partyId status id', 'partyId recipient status id', 'agentId status id', 'agentId recipient status id'],
+    $droppedIndexes: ['partyId id', 'partyId recipient id', 'agentId id'],
+  },
+  '0021_totals_and_due': {
+    $namedIndexes: { party_pending: '("partyId", "pendingUntilMs", "id") where "pendingUntilMs" is not null' },
+  },
+  '0024_tenants': {
+    $tenantKey: ['partyId', 'id'],
+  },
 })
 
 export type CustomerInvitationRow = RowOf<typeof customerInvitations>

@@ -17,6 +17,13 @@ export const delegations = table({
     $indexes: ['agentPartyId customerPartyId'],
     $uniqueIndexes: ['agentId customerPartyId'],
   },
+  '0020_lists': {
+    $indexes: ['agentPartyId status customerPartyId', 'agentId status customerPartyId', 'agentId id'],
+    $droppedIndexes: ['agentPartyId customerPartyId'],
+  },
+  '0024_tenants': {
+    $tenantKey: ['customerPartyId', 'id'],
+  },
 })
 
 export type DelegationRow = RowOf<typeof delegations>

@@ -25,6 +25,13 @@ export const invitationLinks = table({
     $indexes: ['partyId id'],
     $uniqueIndexes: ['tokenHash'],
   },
+  '0020_lists': {
+    $indexes: ['partyId status id'],
+    $droppedIndexes: ['partyId id'],
+  },
+  '0024_tenants': {
+    $tenantKey: ['partyId', 'id'],
+  },
 })
 
 export type InvitationLinkRow = RowOf<typeof invitationLinks>

@@ -1,4 +1,4 @@
-import { bigint, type Column, nullable, type RowOf, table, text } from './table.ts'
+import { bigint, type Column, filled, nullable, type RowOf, table, text } from './table.ts'
 
 /** One side of a posting. The entries of a posting sum to zero; a wallet's balances are the sums of its entries. */
 export const ledgerEntries = table({
@@ -15,6 +15,11 @@ export const ledgerEntries = table({
     createdAtMs: bigint,
     $checks: { account_has_owner: `("account" in ('available', 'held')) = ("walletId" is not null)` },
     $indexes: ['walletId'],
+  },
+  '0024_tenants': {
+    /** Whose wallet it is; of an account outside the service, whose wallet the posting is about. */
+    partyId: filled(text, ''),
+    $tenantKey: ['partyId', 'id'],
   },
 })
 

@@ -19,6 +19,10 @@ export const mcpSessions = table({
     partyId: filled(text, ''),
     $namedIndexes: { party: '("partyId", "usedAtMs")' },
   },
+  '0023_processes': {
+    /** JSON array: the addresses of resources that its host asked to hear of. */
+    subscribed: filled(text, '[]'),
+  },
 })
 
 export type McpSessionRow = RowOf<typeof mcpSessions>
@@ -54,6 +58,9 @@ export const mcpMail = table({
   },
   '0011_mcp_session_bounds': {
     $indexes: ['sentAtMs'],
+  },
+  '0024_tenants': {
+    $tenantKey: ['idHash', 'id'],
   },
 })
 

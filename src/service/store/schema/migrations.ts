@@ -1,13 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { rowChanges } from './row-changes.ts'
-import { changeTable, type Table } from './table.ts'
+import { changeKey, changeTable, type Table } from './table.ts'
 import { type Tables, tables } from './tables.ts'
 
 const changes: [name: string, table: Table][] = Object.entries(tables)
 const names = [...changes.flatMap(([, table]) => Object.keys(table)), ...Object.keys(rowChanges)]
 
-/** By their names, in the order of which they are applied: each changes its tables, and then the rows there are. */
+/** By their names, in the order of which they are applied: each changes its tables, then the rows there are, then keys. */
 export const migrations: Readonly<Record<string, Migration>> = Object.fromEntries(
   [...new Set(names)].sort().map((name) => [name, { up: (db) => apply(db, name) }]),
 )
@@ -19,6 +19,7 @@ async function apply(db: Kysely<unknown>, migration: string): Promise<void> {
     if (change !== undefined) await changeTable(db, name, change, isNew)
   }
   await rowChanges[migration]?.(db)
+  for (const [name, table] of changes) await changeKey(db, name, table[migration] ?? {})
 }
 
 /**
@@ -26,10 +27,14 @@ async function apply(db: Kysely<unknown>, migration: string): Promise<void> {
  * to be a transaction that has the write lock; on PostgreSQL the migrator takes a lock of its own.
  */
 export async function migrate(db: Kysely<Tables>): Promise<void> {
-  if ((await lastApplied(db)) === Object.keys(migrations).at(-1)) return
+  if (await isUpToDate(db)) return
   const { Migrator } = await import('kysely/migration')
   const { error } = await new Migrator({ db, provider: { getMigrations: async () => migrations } }).migrateToLatest()
   if (error !== undefined) throw error
+}
+
+export async function isUpToDate(db: Kysely<Tables>): Promise<boolean> {
+  return (await lastApplied(db)) === Object.keys(migrations).at(-1)
 }
 
 async function lastApplied(db: Kysely<Tables>): Promise<string | undefined> {

@@ -21,6 +21,18 @@ export const oauthGrants = table({
     expiresAtMs: nullable(bigint),
     $indexes: ['userId clientId'],
   },
+  '0020_lists': {
+    $indexes: ['clientId'],
+    $namedIndexes: {
+      living: '("userId", "id") where "revokedAtMs" is null',
+      living_of_client: '("userId", "clientId", "id") where "revokedAtMs" is null',
+    },
+    $droppedIndexes: ['userId clientId'],
+  },
+  '0024_tenants': {
+    $tenantKey: ['partyId', 'id'],
+    $postgresIndexes: ['id'],
+  },
 })
 
 export type OAuthGrantRow = RowOf<typeof oauthGrants>

@@ -19,6 +19,10 @@ export const oauthRecords = table({
     $key: ['model', 'idHash'],
     $indexes: ['grantId', 'model uid', 'model userCodeHash', 'expiresAtMs'],
   },
+  '0020_lists': {
+    /** What is kept until it is known that nobody needs it. */
+    $namedIndexes: { unending: '("model", "createdAtMs") where "expiresAtMs" is null' },
+  },
 })
 
 export type OAuthRecordRow = RowOf<typeof oauthRecords>

@@ -3,7 +3,7 @@ import { bigint, type RowOf, table, text } from './table.ts'
 export const passwords = table({
   '0008_oauth': {
     userId: text,
-    /** `scrypt$N$r$p$salt$hash`. */
+    /** `scrypt$N$r$p$salt$hash`; of a password that the service made, `made$salt$hash`. */
     hash: text,
     refusedAtMs: text,
     $key: ['userId'],

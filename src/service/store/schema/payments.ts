@@ -46,6 +46,13 @@ export const payments = table({
     $indexes: ['partyId id', 'partyId createdAtMs', 'claimant status'],
     $uniqueIndexes: ['claimTokenHash'],
   },
+  '0020_lists': {
+    $indexes: ['partyId walletId id'],
+  },
+  '0024_tenants': {
+    $tenantKey: ['partyId', 'id'],
+    $postgresIndexes: ['id'],
+  },
 })
 
 export type PaymentRow = RowOf<typeof payments>

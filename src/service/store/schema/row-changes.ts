@@ -1,9 +1,14 @@
-import { type Kysely, PostgresAdapter, sql } from 'kysely'
-import { hmac, newSecret, realSystem, sha256 } from '../../../core/system.ts'
+import { type Kysely, sql } from 'kysely'
+import { hmac, newSecret, nextTurn, realSystem, sha256 } from '../../../core/system.ts'
+import { startOfDayAndMonth } from '../../rules/calendar.ts'
+import { countedOfPayment, countedOfPurchase } from '../../rules/limits.ts'
 import { chargeKey } from '../../rules/subscription-payments.ts'
 import { type ActivityHead, sealedText } from './activity.ts'
-import { changeTable, integer, text } from './table.ts'
+import { fillLists } from './fill-lists.ts'
+import { changeTable, integer, speaksPostgres, text } from './table.ts'
 import type { Tables } from './tables.ts'
+import { nameTenants } from './tenants.ts'
+import type { TransactionRow } from './transactions.ts'
 
 /** What migrations do to the rows there are, and to the one table that is gone, once the tables are changed. */
 export const rowChanges: Readonly<Record<string, (db: Kysely<unknown>) => Promise<void>>> = {
@@ -20,6 +25,16 @@ export const rowChanges: Readonly<Record<string, (db: Kysely<unknown>) => Promis
   },
   '0016_subscription_transactions': addChargeTransactions,
   '0017_activity_heads': sealActivityHeads,
+  '0020_lists': fillLists,
+  '0021_totals_and_due': async (db) => {
+    await countSpending(db)
+    // What was summed up by them has totals now.
+    for (const name of ['cardTransactions', 'payments']) {
+      await db.schema.dropIndex(`${name}_by_partyId_createdAtMs`).ifExists().execute()
+    }
+  },
+  '0022_storage': dropLedgerByWallet,
+  '0024_tenants': nameTenants,
 }
 
 async function makeCheckoutKey(db: Kysely<unknown>): Promise<void> {
@@ -28,6 +43,16 @@ async function makeCheckoutKey(db: Kysely<unknown>): Promise<void> {
   const [checkoutKey, id, secret] = [sql.table('checkoutKey'), sql.ref('id'), sql.ref('secret')]
   const insert = sql`insert into ${checkoutKey} (${id}, ${secret}) values (1, ${newSecret(realSystem)})`
   await sql`${insert} on conflict (${id}) do nothing`.execute(db)
+}
+
+/**
+ * Nobody reads the ledger by wallet: a wallet's row has its balances. SQLite visits each page of an index that it drops,
+ * so where there are many the index stays, which costs room only.
+ */
+async function dropLedgerByWallet(db: Kysely<unknown>): Promise<void> {
+  const many = sql`select 1 from ${sql.table('ledgerEntries')} limit 1 offset 10000`
+  if (!speaksPostgres(db) && (await many.execute(db)).rows.length > 0) return
+  await db.schema.dropIndex('ledgerEntries_by_walletId').ifExists().execute()
 }
 
 /** Tells whose sessions they are. What was kept before may be secret, so it goes. */
@@ -66,7 +91,7 @@ async function hashIdempotencyKeys(db: Kysely<unknown>): Promise<void> {
     .set({ body: sql<string>`replace(body, ${concealed}, '"clientSecret":null')` })
     .where('body', 'like', `%${concealed}%`)
     .execute()
-  if (db.getExecutor().adapter instanceof PostgresAdapter) {
+  if (speaksPostgres(db)) {
     const hash = sql<string>`encode(sha256(convert_to(key, 'UTF8')), 'hex')`
     await records.updateTable('idempotencyRecords').set({ key: hash }).execute()
     return
@@ -82,7 +107,7 @@ const batch = 500
 
 /** Transactions tell of which subscription they are; charges that were made before get theirs. */
 async function addChargeTransactions(older: Kysely<unknown>): Promise<void> {
-  const db = older as Kysely<Tables>
+  const db = older as Kysely<Omit<Tables, 'transactions'> & { transactions: Omit<TransactionRow, 'partyId'> }>
   for (let offset = 0; ; offset += batch) {
     const charges = await db
       .selectFrom('subscriptionPayments as charge')
@@ -132,4 +157,86 @@ async function sealActivityHeads(db: Kysely<unknown>): Promise<void> {
     await sql`insert into ${sql.table('activityHeads')} (${sql.ref('partyId')}, ${sql.ref('sequence')}, ${sql.ref('hash')}, ${sql.ref('seal')})
       values (${partyId}, ${sequence}, ${hash}, ${seal})`.execute(db)
   }
+}
+
+/** The totals of each party's latest month: what was spent in an earlier one is compared with no limit any more. */
+async function countSpending(older: Kysely<unknown>): Promise<void> {
+  const db = older as Kysely<Tables>
+  for (let afterId = ''; ; ) {
+    const parties = await db
+      .selectFrom('parties')
+      .select('id')
+      .where('id', '>', afterId)
+      .orderBy('id')
+      .limit(batch)
+      .execute()
+    for (const { id } of parties) await countSpendingOf(db, id)
+    const last = parties.at(-1)
+    if (last === undefined) return
+    afterId = last.id
+  }
+}
+
+async function countSpendingOf(db: Kysely<Tables>, partyId: string): Promise<void> {
+  const latest = (rows: 'payments' | 'cardTransactions') =>
+    db
+      .selectFrom(rows)
+      .select((row) => row.fn.max('createdAtMs').as('atMs'))
+      .where('partyId', '=', partyId)
+  const [payment, purchase] = [latest('payments').as('payment'), latest('cardTransactions').as('purchase')]
+  const last = await db.selectNoFrom([payment, purchase]).executeTakeFirstOrThrow()
+  const { dayStartMs, monthStartMs } = startOfDayAndMonth(Math.max(last.payment ?? 0, last.purchase ?? 0))
+  const totals = new Map<string, { dayCents: number; monthCents: number }>()
+  for (const pageAfter of [paymentsSpent, purchasesSpent]) {
+    let after: Place = { createdAtMs: monthStartMs, id: '' }
+    for (let page = await pageAfter(db, partyId, after); page.length > 0; page = await pageAfter(db, partyId, after)) {
+      for (const { agentId, createdAtMs, cents } of page) {
+        const { dayCents, monthCents } = totals.get(agentId ?? '') ?? { dayCents: 0, monthCents: 0 }
+        const today = createdAtMs >= dayStartMs ? cents : 0
+        totals.set(agentId ?? '', { dayCents: dayCents + today, monthCents: monthCents + cents })
+      }
+      after = page.at(-1) ?? after
+      await nextTurn()
+    }
+  }
+  for (const [agentId, total] of totals) {
+    const row = { partyId, agentId, dayMs: dayStartMs, monthMs: monthStartMs, ...total }
+    await db.insertInto('spending').values(row).execute()
+  }
+}
+
+/** Where a page ends: the next one begins after it. */
+interface Place {
+  createdAtMs: number
+  id: string
+}
+
+async function paymentsSpent(db: Kysely<Tables>, partyId: string, { createdAtMs, id }: Place) {
+  const rows = await db
+    .selectFrom('payments')
+    .select(['id', 'agentId', 'createdAtMs', 'kind', 'status', 'amountCents'])
+    .where('partyId', '=', partyId)
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('createdAtMs', 'id'), '>', tuple(createdAtMs, id)))
+    .orderBy('createdAtMs')
+    .orderBy('id')
+    .limit(batch)
+    .execute()
+  return rows.map((row) => ({ ...row, cents: countedOfPayment(row) }))
+}
+
+async function purchasesSpent(db: Kysely<Tables>, partyId: string, { createdAtMs, id }: Place) {
+  const rows = await db
+    .selectFrom('cardTransactions as purchase')
+    .innerJoin('agentCards', 'agentCards.id', 'purchase.cardId')
+    .select(['purchase.id', 'agentCards.agentId', 'purchase.createdAtMs'])
+    .select(['purchase.kind', 'purchase.heldCents', 'purchase.capturedCents'])
+    .where('purchase.partyId', '=', partyId)
+    .where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('purchase.createdAtMs', 'purchase.id'), '>', tuple(createdAtMs, id)),
+    )
+    .orderBy('purchase.createdAtMs')
+    .orderBy('purchase.id')
+    .limit(batch)
+    .execute()
+  return rows.map((row) => ({ ...row, cents: countedOfPurchase(row) }))
 }

@@ -25,6 +25,17 @@ export const subscriptions = table({
     $indexes: ['partyId id', 'nextEventAtMs id'],
     $uniqueIndexes: ['paymentIntentId'],
   },
+  '0020_lists': {
+    $indexes: ['partyId status id', 'partyId walletId status id'],
+    $droppedIndexes: ['partyId id'],
+  },
+  '0021_totals_and_due': {
+    $indexes: ['partyId nextEventAtMs id'],
+  },
+  '0024_tenants': {
+    $tenantKey: ['partyId', 'id'],
+    $postgresIndexes: ['id'],
+  },
 })
 
 export type SubscriptionRow = RowOf<typeof subscriptions>

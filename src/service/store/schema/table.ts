@@ -1,8 +1,16 @@
-import { type ColumnDefinitionBuilder, type CreateTableBuilder, type Kysely, sql } from 'kysely'
+import {
+  type ColumnDataType,
+  type ColumnDefinitionBuilder,
+  type CreateTableBuilder,
+  type Kysely,
+  PostgresAdapter,
+  SqliteAdapter,
+  sql,
+} from 'kysely'
 
 /** A column as the database has it. `Value` is the type of what stands in it. */
 export interface Column<Value> {
-  readonly type: 'text' | 'integer' | 'bigint'
+  readonly type: 'text' | 'integer' | 'bigint' | 'bytes'
   readonly isNullable: boolean
   /** What the rows get that are older than the column. */
   readonly fill?: string
@@ -14,6 +22,7 @@ export const text: Column<string> = { type: 'text', isNullable: false }
 export const integer: Column<number> = { type: 'integer', isNullable: false }
 /** For amounts and instants, which outgrow 32 bits. */
 export const bigint: Column<number> = { type: 'bigint', isNullable: false }
+export const bytes: Column<Uint8Array> = { type: 'bytes', isNullable: false }
 export const flag = integer as Column<0 | 1>
 
 export function nullable<Value>(column: Column<Value>): Column<Value | null> {
@@ -29,6 +38,14 @@ export function filled<Value>(column: Column<Value>, fill: string): Column<Value
 interface Constraints {
   /** The primary key: `id` unless it is given. */
   readonly $key?: readonly string[]
+  /**
+   * The primary key from then on where PostgreSQL is spoken: the tenant first, so that what is one tenant's lies together
+   * on one machine of several. SQLite, which has one machine and cannot change a key without writing every row anew,
+   * keeps the key that the table was made with.
+   */
+  readonly $tenantKey?: readonly string[]
+  /** For what is looked up without its tenant, which SQLite's key serves already. */
+  readonly $postgresIndexes?: readonly string[]
   /** By name, which the error of a violation tells. */
   readonly $checks?: Readonly<Record<string, string>>
   readonly $indexes?: readonly string[]
@@ -36,6 +53,10 @@ interface Constraints {
   /** Indexes that columns alone do not describe, by name. */
   readonly $namedIndexes?: Readonly<Record<string, string>>
   readonly $dropped?: readonly string[]
+  /** Indexes that go, by what `$indexes` or `$namedIndexes` call them. */
+  readonly $droppedIndexes?: readonly string[]
+  /** The table is its primary key and little more: SQLite keeps it once, in the order of the key. */
+  readonly $keyOnly?: true
 }
 
 /** The columns that a migration adds to a table, and the rest of what it does. */
@@ -66,38 +87,69 @@ export function columnsOf(change: Change): [name: string, column: Column<unknown
   return Object.entries(change).filter(([name]) => !name.startsWith('$')) as [string, Column<unknown>][]
 }
 
+/** Whether that is PostgreSQL's dialect of SQL. */
+export function speaksPostgres(db: Pick<Kysely<unknown>, 'getExecutor'>): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter
+}
+
 /** Carries out what a migration does to a table; one statement a column, since SQLite takes no more. */
 export async function changeTable(db: Kysely<unknown>, name: string, change: Change, isNew: boolean): Promise<void> {
   const { schema } = db
   if (isNew) await createTable(db, name, change)
   else {
     for (const [column, definition] of columnsOf(change)) {
-      await schema.alterTable(name).addColumn(column, definition.type, constrained(definition)).execute()
+      await schema.alterTable(name).addColumn(column, typeIn(db, definition), constrained(definition)).execute()
     }
   }
   for (const column of change.$dropped ?? []) await schema.alterTable(name).dropColumn(column).execute()
-  const index = (columns: string) =>
-    schema
-      .createIndex(`${name}_by_${columns.replaceAll(' ', '_')}`)
-      .on(name)
-      .columns(columns.split(' '))
+  const indexName = (columns: string) => `${name}_by_${columns.replaceAll(' ', '_')}`
+  for (const columns of change.$droppedIndexes ?? []) await schema.dropIndex(indexName(columns)).execute()
+  const index = (columns: string) => schema.createIndex(indexName(columns)).on(name).columns(columns.split(' '))
   for (const columns of change.$indexes ?? []) await index(columns).execute()
+  if (speaksPostgres(db)) for (const columns of change.$postgresIndexes ?? []) await index(columns).execute()
   for (const columns of change.$uniqueIndexes ?? []) await index(columns).unique().execute()
   for (const [suffix, of] of Object.entries(change.$namedIndexes ?? {})) {
     await sql.raw(`create index "${name}_by_${suffix}" on "${name}" ${of}`).execute(db)
   }
 }
 
+/**
+ * Gives a table the key that begins with its tenant, and takes the index whose work it does. Building the key's index is
+ * what takes long: an operator with many rows builds it beforehand, concurrently (docs/scaling.md#upgrading).
+ */
+export async function changeKey(db: Kysely<unknown>, name: string, { $tenantKey }: Change): Promise<void> {
+  if ($tenantKey === undefined || !speaksPostgres(db)) return
+  const [table, key, built] = [sql.table(name), sql.id(`${name}_key`), sql.id(`${name}_tenant_key`)]
+  const columns = sql.join($tenantKey.map((column) => sql.ref(column)))
+  await sql`create unique index if not exists ${built} on ${table} (${columns})`.execute(db)
+  await sql`alter table ${table} drop constraint ${key}, add constraint ${key} primary key using index ${built}`.execute(
+    db,
+  )
+  await db.schema
+    .dropIndex(`${name}_by_${$tenantKey.join('_')}`)
+    .ifExists()
+    .execute()
+}
+
 async function createTable(db: Kysely<unknown>, name: string, change: Change): Promise<void> {
   let created: CreateTableBuilder<string, string> = db.schema.createTable(name)
   for (const [column, definition] of columnsOf(change)) {
-    created = created.addColumn(column, definition.type, constrained(definition))
+    created = created.addColumn(column, typeIn(db, definition), constrained(definition))
   }
   created = created.addPrimaryKeyConstraint(`${name}_key`, [...(change.$key ?? ['id'])])
   for (const [check, condition] of Object.entries(change.$checks ?? {})) {
     created = created.addCheckConstraint(`${name}_${check}`, sql.raw(condition))
   }
+  if (change.$keyOnly === true && db.getExecutor().adapter instanceof SqliteAdapter) {
+    created = created.modifyEnd(sql`without rowid`)
+  }
   await created.execute()
+}
+
+/** Only bytes are named differently. */
+function typeIn(db: Kysely<unknown>, { type }: Column<unknown>): ColumnDataType {
+  if (type !== 'bytes') return type
+  return speaksPostgres(db) ? 'bytea' : 'blob'
 }
 
 function constrained({ isNullable, fill }: Column<unknown>) {

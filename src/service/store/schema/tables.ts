@@ -1,5 +1,5 @@
 import { accessTokens, grantTokens } from './access-tokens.ts'
-import { activity, activityHeads } from './activity.ts'
+import { activity, activityHeads, activityKeys } from './activity.ts'
 import { agentCards } from './agent-cards.ts'
 import { agents } from './agents.ts'
 import { approvals } from './approvals.ts'
@@ -13,15 +13,18 @@ import { delegations } from './delegations.ts'
 import { idempotencyRecords } from './idempotency-records.ts'
 import { invitationLinks } from './invitation-links.ts'
 import { ledgerEntries } from './ledger.ts'
+import { locks } from './locks.ts'
 import { mcpEvents, mcpMail, mcpSessions } from './mcp-sessions.ts'
 import { oauthGrants } from './oauth-grants.ts'
 import { oauthRecords } from './oauth-records.ts'
 import { parties } from './parties.ts'
 import { passwords, refusedPasswords } from './passwords.ts'
 import { payments } from './payments.ts'
+import { rateLimits } from './rate-limits.ts'
 import { rootKeys } from './root-keys.ts'
 import { secondFactors } from './second-factors.ts'
 import { signingKeys } from './signing-keys.ts'
+import { spending } from './spending.ts'
 import { subscriptionPayments } from './subscription-payments.ts'
 import { subscriptions } from './subscriptions.ts'
 import type { RowOf } from './table.ts'
@@ -47,6 +50,7 @@ export const tables = {
   accessTokens,
   activity,
   activityHeads,
+  activityKeys,
   delegations,
   customerInvitations,
   invitationLinks,
@@ -58,10 +62,12 @@ export const tables = {
   subscriptionPayments,
   payments,
   approvals,
+  spending,
   transactions,
   rootKeys,
   idempotencyRecords,
   clock,
+  locks,
   refusedPasswords,
   knownBrowsers,
   oauthRecords,
@@ -73,6 +79,7 @@ export const tables = {
   mcpSessions,
   mcpEvents,
   mcpMail,
+  rateLimits,
 }
 
 export type Tables = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]> }

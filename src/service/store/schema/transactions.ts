@@ -1,4 +1,4 @@
-import { bigint, type Column, flag, nullable, type RowOf, table, text } from './table.ts'
+import { bigint, type Column, filled, flag, nullable, type RowOf, table, text } from './table.ts'
 
 /** Money that arrived, as both sides see it. */
 export const transactions = table({
@@ -23,6 +23,23 @@ export const transactions = table({
   '0016_subscription_transactions': {
     /** The subscription of a charge, which a payer outside pays. */
     subscriptionId: nullable(text),
+  },
+  '0020_lists': {
+    $namedIndexes: {
+      source: '("sourcePartyId", "transactionType", "delegated", "id")',
+      destination: '("destinationPartyId", "transactionType", "delegated", "id")',
+      source_wallet: '("sourceWalletId", "transactionType", "delegated", "id")',
+      destination_wallet: '("destinationWalletId", "transactionType", "delegated", "id")',
+      source_counterparty: '("sourceWalletId", "destinationPartyId", "transactionType", "delegated", "id")',
+      destination_counterparty: '("destinationWalletId", "sourcePartyId", "transactionType", "delegated", "id")',
+    },
+    $droppedIndexes: ['sourcePartyId id', 'destinationPartyId id'],
+  },
+  '0024_tenants': {
+    /** In whose books it was entered: who paid, or who was paid where the payer is outside. */
+    partyId: filled(text, ''),
+    $tenantKey: ['partyId', 'id'],
+    $postgresIndexes: ['id'],
   },
 })
 

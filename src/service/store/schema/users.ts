@@ -13,6 +13,13 @@ export const users = table({
     /** When the user last proved a second factor, by the service's clock. */
     mfaVerifiedAtMs: nullable(bigint),
   },
+  '0020_lists': {
+    $indexes: ['email'],
+  },
+  '0024_tenants': {
+    $tenantKey: ['partyId', 'id'],
+    $postgresIndexes: ['id'],
+  },
 })
 
 export type UserRow = RowOf<typeof users>

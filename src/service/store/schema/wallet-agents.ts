@@ -1,4 +1,4 @@
-import { bigint, flag, type RowOf, table, text } from './table.ts'
+import { bigint, filled, flag, type RowOf, table, text } from './table.ts'
 
 /** An agent of the owner's that may use the wallet. */
 export const walletAgents = table({
@@ -9,6 +9,11 @@ export const walletAgents = table({
     attachedAtMs: bigint,
     $key: ['walletId', 'agentId'],
     $indexes: ['agentId walletId'],
+  },
+  '0024_tenants': {
+    /** Whose wallet and agent they are. */
+    partyId: filled(text, ''),
+    $tenantKey: ['partyId', 'walletId', 'agentId'],
   },
 })
 

@@ -21,6 +21,12 @@ export const wallets = table({
     $checks: { available_not_negative: '"availableCents" >= 0', held_not_negative: '"heldCents" >= 0' },
     $indexes: ['partyId id'],
   },
+  '0020_lists': {
+    $namedIndexes: { default: '("partyId") where "isDefault" = 1' },
+  },
+  '0024_tenants': {
+    $tenantKey: ['partyId', 'id'],
+  },
 })
 
 export type WalletRow = RowOf<typeof wallets>

@@ -1,0 +1,69 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Observe } from '../service/request/observed.ts'
+import type { Store, StoreLoad } from '../service/store/engine/store.ts'
+
+/** Figures of this process for Prometheus. No label tells an id, a key or an amount, and each has few values. */
+export interface Metrics {
+  observe: Observe
+  /** Tells from now on how busy these are. */
+  watch(store: Pick<Store, 'load'>, mcp: () => McpLoad): void
+  /** All figures, as they are now, in Prometheus' text format. */
+  answer(): Promise<Response>
+}
+
+interface McpLoad {
+  sessions: number
+  streams: number
+}
+
+/** From an answer out of memory to one that a client no longer waits for. */
+const bucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export function createMetrics(): Metrics {
+  const register = new Registry()
+  const registers = [register]
+  collectDefaultMetrics({ register })
+  const requests = new Histogram({
+    name: 'payments_request_duration_seconds',
+    help: 'Time to the answer of a request, by operation (mcp: what AI hosts send) and HTTP status.',
+    labelNames: ['operation', 'status'] as const,
+    buckets: bucketsSeconds,
+    registers,
+  })
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name: `payments_${name}`,
+      help,
+      registers,
+      collect() {
+        this.set(read())
+      },
+    })
+  const counter = (name: string, help: string, read: () => number) =>
+    new Counter({
+      name: `payments_${name}_total`,
+      help,
+      registers,
+      collect() {
+        this.reset()
+        this.inc(read())
+      },
+    })
+  return {
+    observe: (operation, status, seconds) => requests.observe({ operation, status }, seconds),
+    watch: (store, mcp) => {
+      gauge('mcp_sessions', 'MCP sessions that this process serves.', () => mcp().sessions)
+      gauge('mcp_streams', 'Event streams that MCP hosts read from this process.', () => mcp().streams)
+      if (store.load === undefined) return
+      const of = (name: keyof StoreLoad) => () => store.load?.()[name] ?? 0
+      gauge('store_waiting', 'Transactions that wait for their turn.', of('waiting'))
+      gauge('store_connections', 'Connections to the database that a transaction uses now.', of('connections'))
+      counter('store_groups', 'Transactions of the database, in each of which one or more were done.', of('groups'))
+      counter('store_retries', 'Transactions that were run again, for another one came first.', of('retries'))
+    },
+    answer: async () =>
+      new Response(await register.metrics(), {
+        headers: { 'Content-Type': register.contentType, 'Cache-Control': 'no-store' },
+      }),
+  }
+}

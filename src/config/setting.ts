@@ -1,0 +1,39 @@
+import type { Environment } from '../core/operation.ts'
+
+/** The commands that can be started; `stdio` is the one without a name on the command line. */
+export type CommandName = 'stdio' | 'serve' | 'simulate' | 'rotate-keys' | 'login' | 'logout' | 'whoami'
+
+export const everyCommand: readonly CommandName[] = [
+  'stdio',
+  'serve',
+  'simulate',
+  'rotate-keys',
+  'login',
+  'logout',
+  'whoami',
+]
+
+export interface Setting {
+  /** The word that stands for the value in the help: `--port <number>`. */
+  placeholder: string
+  meaning: string
+  /** Completes "it accepts …". */
+  accepts: string
+  /**
+   * The text that counts as given when nothing is. Where there is no such text: what happens then, in words, and the
+   * value that makes it happen; without one it is undefined.
+   */
+  default: { text: string } | { otherwise: string; value?: (start: Start) => unknown }
+  secret?: boolean
+  /** The commands that read the setting; the others refuse its flag. */
+  readBy: readonly CommandName[]
+  /** The value that the text means; undefined: the setting does not accept the text. */
+  parse(text: string, environment: Environment): unknown
+}
+
+/** The facts of the start that a default may depend on. */
+export interface Start {
+  environment: Environment
+  /** The path of a file in this user's data directory. */
+  dataFile(name: string): string
+}

@@ -1,0 +1,120 @@
+import type { ServerEvent } from '@modelcontextprotocol/server'
+import type { Log } from '../../client/client.ts'
+import type { System } from '../../core/system.ts'
+import type { Principal } from './host-context.ts'
+import type { Limits } from './limits.ts'
+import type { ModernEra } from './modern.ts'
+import { notifySession } from './session-events.ts'
+import type { SessionStore } from './session-store.ts'
+import type { Sessions } from './sessions.ts'
+import { addressesOf, type Change, type ChangeFeed, Watch } from './watch.ts'
+
+interface AnnouncerDependencies {
+  sessions: Sessions
+  modern: ModernEra
+  store: SessionStore
+  /** Undefined: hosts hear only of what `notify` is called with. */
+  feed: ChangeFeed | undefined
+  authorize(credential: string): Promise<Principal | undefined>
+  system: System
+  limits: Limits
+  log: Log
+}
+
+/** Tells hosts of both eras what changed, whichever process changed it. */
+export class Announcer {
+  readonly #dependencies: AnnouncerDependencies
+  readonly #watch: Watch | undefined
+  /** What is told next is told behind what was told before. */
+  #telling: Promise<void> = Promise.resolve()
+
+  constructor(dependencies: AnnouncerDependencies) {
+    this.#dependencies = dependencies
+    const { feed } = dependencies
+    if (feed === undefined) return
+    this.#watch = new Watch({
+      ...{ ...dependencies, feed, watched: () => this.#watched() },
+      told: (changes) => this.#tellChanges(changes),
+    })
+  }
+
+  /** To be awaited before a host of the party gets a stream to listen on. */
+  async begin(partyId: string): Promise<void> {
+    await this.#watch?.begin(partyId)
+  }
+
+  /** Something may have changed: those who listen here hear of it soon. */
+  wake(): void {
+    this.#watch?.wake()
+  }
+
+  /** Tells hosts what changed: those of one principal, or all. */
+  notify(event: ServerEvent, principalId?: string): void {
+    this.#tell([event], principalId)
+  }
+
+  /** Ends the streams that are read with a credential that is nobody's any more; of some principals, or of all. */
+  recheck(principals?: ReadonlySet<string>): void {
+    const { sessions, modern, authorize, log } = this.#dependencies
+    const isValid = async (credential: string) => (await authorize(credential)) !== undefined
+    const rechecked = async () => {
+      await sessions.recheck(isValid, principals)
+      // Whoever asks notices what a credential allows since.
+      for (const { id, credential } of modern.listening()) if (principals?.has(id)) await isValid(credential)
+    }
+    rechecked().catch((error: unknown) => log.warn({ err: error }, 'sessions are not checked'))
+  }
+
+  async close(): Promise<void> {
+    await this.#watch?.close()
+    await this.#telling
+  }
+
+  #watched(): Set<string> {
+    const { sessions, modern } = this.#dependencies
+    const listening = [...sessions.here()].filter(({ streams }) => streams.listened(false) !== undefined)
+    return new Set([...listening, ...modern.listening()].map(({ partyId }) => partyId))
+  }
+
+  async #tellChanges(changes: readonly Change[]): Promise<void> {
+    const changed = new Map<string, Set<string>>()
+    const named = new Set<string>()
+    for (const change of changes) {
+      const addresses = changed.get(change.principalId) ?? new Set()
+      changed.set(change.principalId, addresses)
+      for (const address of addressesOf(change)) addresses.add(address)
+      for (const id of change.resourceIds) named.add(id)
+    }
+    for (const [principalId, addresses] of changed) {
+      this.#tell(
+        [...addresses].map((uri) => ({ kind: 'resource_updated', uri })),
+        principalId,
+      )
+    }
+    // A change that names a credential is one of what it allows.
+    this.recheck(named)
+    await this.#telling
+  }
+
+  #tell(events: readonly ServerEvent[], principalId: string | undefined): void {
+    const { sessions, modern, store, log } = this.#dependencies
+    for (const event of events) modern.notify(event, principalId)
+    const told = [...sessions.here()].filter(
+      (session) => principalId === undefined || session.principalId === principalId,
+    )
+    const listening = told.filter(({ streams }) => streams.listened(false) !== undefined)
+    if (listening.length === 0) return
+    const tellEach = async () => {
+      const isOfResources = events.some(({ kind }) => kind === 'resource_updated')
+      const subscribed = isOfResources
+        ? await store.subscriptions(listening.map(({ idHash }) => idHash))
+        : new Map<string, readonly string[]>()
+      for (const event of events) {
+        for (const session of listening) notifySession(session, event, subscribed.get(session.idHash) ?? [], log)
+      }
+    }
+    this.#telling = this.#telling
+      .then(tellEach)
+      .catch((error: unknown) => log.warn({ err: error }, 'a change was not told'))
+  }
+}

@@ -1,0 +1,24 @@
+import type { MiddlewareHandler } from 'hono'
+import { routePath } from 'hono/route'
+import { catalogue } from '../../../tools/index.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import type { System } from '../../core/system.ts'
+
+/** Told of each request when it is answered: `operation` is the name of one, or a word for what is none. */
+export type Observe = (operation: string, status: number, seconds: number) => void
+
+/** Observes what comes after it. What it tells has few values, whatever anybody sends. */
+export function observed(observe: Observe, system: Pick<System, 'elapsed'>): MiddlewareHandler {
+  const operations = new Map(
+    Object.values<OperationDefinition>(catalogue).map(({ method, path, name }) => [
+      `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`,
+      name,
+    ]),
+  )
+  return async (c, next) => {
+    const beganAtMs = system.elapsed()
+    await next()
+    const name = operations.get(`${c.req.method} ${routePath(c, -1)}`) ?? 'other'
+    observe(name, c.res.status, (system.elapsed() - beganAtMs) / 1000)
+  }
+}

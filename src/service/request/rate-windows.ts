@@ -1,0 +1,111 @@
+import type { System } from '../../core/system.ts'
+import { type Store, StoreBusyError } from '../store/engine/store.ts'
+import { type Lease, takeLeases } from '../store/rate-limits.ts'
+
+export const windowMs = 60_000
+
+/** Which part of a limit a process takes at a time: what it does not use, no other process can in that window. */
+const parts = 100
+/** Whoever comes at the end of a window, or as the last of very many, may find nothing again. */
+const mostAttempts = 10
+
+/** A credential's window as this process knows it. */
+interface Window {
+  /** What this process may let through without asking. */
+  left: number
+  /** What nobody had taken when it last asked. */
+  beyond: number
+  /** By the monotonic clock. */
+  endsAtMs: number
+}
+
+/** What became of a request. */
+export interface Taken {
+  allowed: boolean
+  /** What is left of this window, as far as this process knows. */
+  remaining: number
+  leftMs: number
+}
+
+type Take = (wanted: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, Lease>>
+
+/**
+ * Counts requests in windows of a minute of real time, which begin with a credential's first request. Where the
+ * database is a server, its processes share each window: a process takes a small part of it in advance, so that together
+ * they never let more through than the limit, and ask the database some hundred times in a window, however many
+ * requests there are. What is asked for at the same time is one statement.
+ */
+export class RateWindows {
+  readonly #system: System
+  readonly #part: number
+  readonly #take: Take
+  /** In the order in which they began. */
+  readonly #windows = new Map<string, Window>()
+  /** How many requests wait for a part of which window. */
+  #wanted = new Map<string, number>()
+  #running: Promise<void> = Promise.resolve()
+  #next: Promise<void> | undefined
+
+  constructor(limit: number, { store, system }: { store: Store; system: System }) {
+    this.#system = system
+    // Another process on the same file is rare, and its disk would have to be written to for each request.
+    const isShared = store.dialect === 'postgres'
+    this.#part = isShared ? Math.max(1, Math.floor(limit / parts)) : limit
+    this.#take = isShared
+      ? (wanted) => store.aside((tx) => takeLeases(tx, wanted, { limit, windowMs }))
+      : async (wanted) => new Map([...wanted].map(([id]) => [id, { granted: limit, beyond: 0, leftMs: windowMs }]))
+  }
+
+  /** @throws StoreBusyError when the database cannot be asked. */
+  async count(keyId: string): Promise<Taken> {
+    for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+      const window = this.#windows.get(keyId)
+      if (window !== undefined && this.#leftMs(window) > 0) {
+        if (window.left > 0) return this.#allow(keyId, window)
+        if (window.beyond === 0) return { allowed: false, remaining: 0, leftMs: this.#leftMs(window) }
+      }
+      await this.#ask(keyId)
+    }
+    throw new StoreBusyError('Too many requests of one credential wait to be counted.')
+  }
+
+  #allow(keyId: string, window: Window): Taken {
+    window.left -= 1
+    // Asked for before it is needed, so that nobody waits; who finds nothing asks again, and hears why it failed.
+    if (window.beyond > 0 && window.left > 0 && window.left === Math.floor(this.#part / 4)) {
+      this.#ask(keyId).catch(() => {})
+    }
+    return { allowed: true, remaining: window.left + window.beyond, leftMs: this.#leftMs(window) }
+  }
+
+  #leftMs({ endsAtMs }: Window): number {
+    return endsAtMs - this.#system.elapsed()
+  }
+
+  #ask(keyId: string): Promise<void> {
+    this.#wanted.set(keyId, (this.#wanted.get(keyId) ?? 0) + 1)
+    this.#next ??= this.#running.then(() => this.#fill())
+    // Whoever asked hears of a failure; those who come after it ask anew.
+    this.#running = this.#next.catch(() => {})
+    return this.#next
+  }
+
+  async #fill(): Promise<void> {
+    const wanted = new Map([...this.#wanted].map(([id, waiting]) => [id, Math.max(waiting, this.#part)]))
+    this.#wanted = new Map()
+    this.#next = undefined
+    const askedAtMs = this.#system.elapsed()
+    for (const [keyId, { granted, beyond, leftMs }] of await this.#take(wanted)) {
+      const before = this.#windows.get(keyId)
+      const endsAtMs = askedAtMs + leftMs
+      // What is left of a window that has ended is worth nothing in the next one.
+      const kept = before !== undefined && before.endsAtMs > askedAtMs ? before.left : 0
+      this.#windows.delete(keyId)
+      this.#windows.set(keyId, { left: kept + granted, beyond, endsAtMs })
+    }
+    for (const [keyId, window] of this.#windows) {
+      if (this.#leftMs(window) > 0) break
+      this.#windows.delete(keyId)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import type { System } from '../../core/system.ts'
+
+/** A balancer asks more often than that. */
+const askedWithinMs = 30_000
+/** How long requests are still served after a balancer could have learnt that no more should be sent here. */
+const graceMs = 3_000
+
+/** Whether requests should be sent to this process. */
+export interface Readiness {
+  /** Whether they should, for whoever asks now and then. */
+  ask(): boolean
+  isEnding(): boolean
+  /** Says from now on that they should not, and resolves when whoever asks has had time to hear of it. */
+  end(): Promise<void>
+}
+
+export function createReadiness(system: System): Readiness {
+  let askedAtMs = Number.NEGATIVE_INFINITY
+  let ending = false
+  return {
+    ask: () => {
+      askedAtMs = system.elapsed()
+      return !ending
+    },
+    isEnding: () => ending,
+    end: async () => {
+      ending = true
+      // Where nobody asks, such as at a person's own machine, there is nobody to wait for.
+      if (system.elapsed() - askedAtMs <= askedWithinMs) await system.sleep(graceMs)
+    },
+  }
+}

@@ -1,0 +1,29 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { Tables } from '../schema/tables.ts'
+import { prepared } from './prepared.ts'
+import type { Transaction } from './store.ts'
+
+/** Which rows go: at most `limit` of those whose instant is not after `byMs`. */
+export interface Outdated {
+  byMs: number
+  limit: number
+}
+
+/**
+ * What deletes the oldest rows of a table in one statement, by an instant in one of its columns, which needs an index, and
+ * gives their number. `also` narrows what goes.
+ */
+export function deletingOldest<Table extends keyof Tables>(
+  table: Table,
+  key: readonly (keyof Tables[Table] & string)[],
+  instant: keyof Tables[Table] & string,
+  also: RawBuilder<SqlBool> = sql`1 = 1`,
+): (tx: Transaction, which: Outdated) => Promise<number> {
+  const [rows, columns, when] = [sql.table(table), sql.join(key.map((name) => sql.ref(name))), sql.ref(instant)]
+  const remove = prepared((db, { byMs, limit }: Outdated) => {
+    const old = sql`select ${columns} from ${rows} where ${when} <= ${byMs} and ${also} order by ${when} limit ${limit}`
+    const statement = sql`delete from ${rows} where (${columns}) in (${old})`
+    return { compile: () => statement.compile(db) }
+  })
+  return async (tx, which) => Number((await remove(tx, which)).numAffectedRows ?? 0n)
+}

@@ -1,0 +1,52 @@
+import {
+  type CompiledQuery,
+  DefaultQueryExecutor,
+  type Dialect,
+  type DialectAdapter,
+  DummyDriver,
+  type Kysely,
+  Transaction as KyselyTransaction,
+  type QueryCompiler,
+  type QueryResult,
+} from 'kysely'
+import type { Tables } from '../schema/tables.ts'
+
+/** What Kysely has to know of a database besides how to ask it. */
+export interface DirectDialect extends Pick<Dialect, 'createIntrospector'> {
+  adapter: DialectAdapter
+  compiler: QueryCompiler
+}
+
+type Run = <Row>(query: CompiledQuery) => Promise<QueryResult<Row>>
+
+/** A Kysely whose every query is run by a function: of all layers of a driver it needs only the compiler. */
+export function directKysely({ adapter, compiler, createIntrospector }: DirectDialect, run: Run): Kysely<Tables> {
+  const dialect: Dialect = {
+    createAdapter: () => adapter,
+    createDriver: () => new DummyDriver(),
+    createIntrospector,
+    createQueryCompiler: () => compiler,
+  }
+  const connection = {
+    executeQuery: run,
+    streamQuery(): never {
+      throw new Error('Bug: queries are not streamed.')
+    },
+  }
+  const provider = { provideConnection: <T>(use: (to: typeof connection) => Promise<T>) => use(connection) }
+  const executor = new DirectExecutor(run, compiler, adapter, provider)
+  return new KyselyTransaction<Tables>({ config: { dialect }, dialect, driver: new DummyDriver(), executor })
+}
+
+class DirectExecutor extends DefaultQueryExecutor {
+  readonly #run: Run
+
+  constructor(run: Run, ...rest: ConstructorParameters<typeof DefaultQueryExecutor>) {
+    super(...rest)
+    this.#run = run
+  }
+
+  override async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    return this.#run<Row>(query)
+  }
+}

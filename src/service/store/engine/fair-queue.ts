@@ -1,0 +1,47 @@
+/** A queue of lines. Items of one line leave in the order of their coming; lines take turns, however many wait in one. */
+export class FairQueue<Item> {
+  /** The line that was served the longest ago comes first. */
+  readonly #lines = new Map<string | undefined, Item[]>()
+  readonly #urgent: Item[] = []
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  push(line: string | undefined, item: Item): void {
+    this.#length += 1
+    const items = this.#lines.get(line)
+    if (items === undefined) this.#lines.set(line, [item])
+    else items.push(item)
+  }
+
+  /** Puts in what goes before all lines. */
+  pushUrgent(item: Item): void {
+    this.#length += 1
+    this.#urgent.push(item)
+  }
+
+  shift(): Item | undefined {
+    if (this.#urgent.length > 0) {
+      this.#length -= 1
+      return this.#urgent.shift()
+    }
+    for (const [line, items] of this.#lines) {
+      const item = items.shift()
+      this.#lines.delete(line)
+      if (items.length > 0) this.#lines.set(line, items)
+      this.#length -= 1
+      return item
+    }
+    return undefined
+  }
+
+  /** Takes all out. */
+  takeAll(): Item[] {
+    const all = [...this.#urgent.splice(0), ...[...this.#lines.values()].flat()]
+    this.#lines.clear()
+    this.#length = 0
+    return all
+  }
+}

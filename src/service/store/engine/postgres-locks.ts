@@ -1,0 +1,64 @@
+import type { Session } from './postgres-session.ts'
+
+/**
+ * Locks are rows, since not every kin of PostgreSQL has locks of another kind. A party's lock is its own row; any other
+ * name is claimed by inserting it. A line is what jobs take their turns at: a party or a name.
+ */
+const ofParty = 'party '
+
+/** What the line of a party is called. */
+export function lineOf(partyId: string): string {
+  return ofParty + partyId
+}
+
+/** Locks all the lines, waiting for each, in one order for everybody. The answer comes with the next one. */
+export function lockLines(session: Session, lines: Iterable<string>, by: object): void {
+  const { parties, names } = sorted(lines)
+  const sql = 'select id from parties where id = any($1) order by id for update'
+  if (parties.length > 0) session.send({ sql, parameters: [parties], name: 'lock' }, by)
+  for (const name of names) {
+    for (const statement of claiming(name)) session.send(statement, by)
+  }
+}
+
+/** Locks the parties that nobody has locked, or waits for all. Gives the lines that it has. */
+export async function lockTogether(
+  session: Session,
+  lines: readonly string[],
+  waits: boolean,
+  by: object,
+): Promise<ReadonlySet<string>> {
+  if (waits) lockLines(session, lines, by)
+  if (waits || lines.length === 0) return new Set(lines)
+  const sql = 'select id from parties where id = any($1) order by id for update skip locked'
+  const { parties } = sorted(lines)
+  const { rows } = await session.run<{ id: string }>({ sql, parameters: [parties], name: 'lock_free' }, by)
+  return new Set(rows.map(({ id }) => lineOf(id)))
+}
+
+/** Locks a name, waiting for it. */
+export async function lockName(session: Session, name: string, by: object): Promise<void> {
+  const [insert, remove] = claiming(name)
+  session.send(insert, by)
+  await session.run(remove, by)
+}
+
+/**
+ * Who inserts the same name waits for the end of this transaction, which leaves no row behind: so there is nothing to
+ * tidy up, whatever the names are.
+ */
+function claiming(name: string) {
+  return [
+    { sql: 'insert into locks (name) values ($1)', parameters: [name], name: 'claim' },
+    { sql: 'delete from locks where name = $1', parameters: [name], name: 'unclaim' },
+  ] as const
+}
+
+function sorted(lines: Iterable<string>) {
+  const all = [...lines].sort()
+  const isParty = (line: string) => line.startsWith(ofParty)
+  return {
+    parties: all.filter(isParty).map((line) => line.slice(ofParty.length)),
+    names: all.filter((line) => !isParty(line)),
+  }
+}

@@ -1,0 +1,128 @@
+import type { Transaction } from './store.ts'
+
+/** A transaction that was asked for, until it is durable or refused. */
+export interface Job {
+  readonly work: (tx: Transaction) => Promise<unknown>
+  readonly kind: string | undefined
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+  readonly waitingSinceMs: number
+  /** What it has the lock of from its beginning on; jobs of one line run one after another. */
+  line: string | undefined
+  /** Whether it needs a transaction of the database for itself. */
+  isApart: boolean
+  /** Another process had its line: it is waited for in the database, by those of the line together. */
+  waits: boolean
+  attempts: number
+  /** How often it was run again in another line, or alone. */
+  moves: number
+  /** What other transactions changed under it, which it locks before it tries again. */
+  readonly contended: Set<string>
+  /** The names that it has in this process until it ends. */
+  readonly claims: Set<string>
+}
+
+/** Jobs that run together in one transaction of the database, those of one line in their order. */
+export type Group = readonly (readonly [Job, ...Job[]])[]
+
+/** Bounds what fails together, and how long the first waits for the last. */
+const mostInGroup = 64
+/** So many of one line go into a group that others share, lest these wait for it. */
+const mostOfLineBesideOthers = 8
+const mostOfLine = 32
+
+/**
+ * Who waits for a transaction. Jobs of one line run in the order of their coming; among lines each gets its turn, however
+ * many wait in another.
+ */
+export class Queue {
+  /** The line that was served the longest ago comes first. */
+  readonly #lines = new Map<string, Job[]>()
+  readonly #busy = new Set<string>()
+  /** Without a line: each may run beside all others. */
+  #loose: Job[] = []
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  add(job: Job): void {
+    this.#length += 1
+    if (job.line === undefined) this.#loose.push(job)
+    else this.#jobsOf(job.line).push(job)
+  }
+
+  /** Takes jobs that share a transaction, and keeps their lines from others until `free`. */
+  takeGroup(): Group {
+    const group: [Job, ...Job[]][] = []
+    let room = mostInGroup
+    const loose = this.#loose.filter(({ isApart }) => !isApart).slice(0, room)
+    if (loose.length > 0) {
+      this.#loose = this.#loose.filter((job) => !loose.includes(job))
+      for (const job of loose) group.push([job])
+      room -= loose.length
+    }
+    const lines = [...this.#lines].filter(([line, [first]]) => !this.#busy.has(line) && first?.isApart === false)
+    const most = lines.length + loose.length > 1 ? mostOfLineBesideOthers : mostOfLine
+    for (const [line, jobs] of lines) {
+      if (room === 0) break
+      const waits = jobs.some((job) => job.waits)
+      if (waits && group.length > 0) continue
+      const end = jobs.findIndex(({ isApart }) => isApart)
+      const [first, ...rest] = jobs.splice(0, Math.min(most, room, end < 0 ? jobs.length : end))
+      if (first === undefined) continue
+      group.push([first, ...rest])
+      room -= 1 + rest.length
+      this.#served(line, jobs)
+      if (waits) break
+    }
+    this.#length -= mostInGroup - room
+    return group
+  }
+
+  /** Takes a job that needs a transaction for itself, and keeps its line from others until `free`. */
+  takeApart(): Job | undefined {
+    const at = this.#loose.findIndex(({ isApart }) => isApart)
+    let job = at < 0 ? undefined : this.#loose.splice(at, 1)[0]
+    if (job === undefined) {
+      const found = this.#lines.entries().find(([line, [first]]) => !this.#busy.has(line) && first?.isApart === true)
+      if (found === undefined) return undefined
+      const [line, jobs] = found
+      job = jobs.shift()
+      this.#served(line, jobs)
+    }
+    this.#length -= 1
+    return job
+  }
+
+  /** Lets others have the line. */
+  free(line: string | undefined): void {
+    if (line !== undefined) this.#busy.delete(line)
+  }
+
+  /** Takes out those of which `isOut` says so. */
+  takeOut(isOut: (job: Job) => boolean): Job[] {
+    const out = [...this.#loose, ...[...this.#lines.values()].flat()].filter(isOut)
+    this.#loose = this.#loose.filter((job) => !isOut(job))
+    for (const [line, jobs] of this.#lines) {
+      const left = jobs.filter((job) => !isOut(job))
+      if (left.length === 0) this.#lines.delete(line)
+      else this.#lines.set(line, left)
+    }
+    this.#length -= out.length
+    return out
+  }
+
+  #served(line: string, left: Job[]): void {
+    this.#busy.add(line)
+    this.#lines.delete(line)
+    if (left.length > 0) this.#lines.set(line, left)
+  }
+
+  #jobsOf(line: string): Job[] {
+    const jobs = this.#lines.get(line) ?? []
+    this.#lines.set(line, jobs)
+    return jobs
+  }
+}

@@ -1,0 +1,135 @@
+import pg from 'pg'
+import type { Logger } from '../../../config/log.ts'
+import { deadline, newSecret, type System } from '../../../core/system.ts'
+import type { Signals } from './signals.ts'
+
+const channel = 'payments_mcp'
+/** A process that called out nothing for three times as long is gone. */
+const presenceMs = 15_000
+/** What is told within it goes out together: a busy process calls out so many times a second. */
+const gatherMs = 50
+const reconnectMs = 2_000
+/** An answer that takes longer will not come. */
+const answerMs = 5_000
+/** What says that a process is there. */
+const here = 'here'
+
+/**
+ * LISTEN and NOTIFY on a connection of its own, made anew whenever it is lost. A process that hears of no other calls out
+ * nothing but that it is there.
+ */
+export class PostgresSignals implements Signals {
+  readonly #url: string
+  readonly #system: System
+  readonly #log: Logger
+  readonly #id: string
+  readonly #heard = new Map<string, Set<() => void>>()
+  /** When each other process was last heard of. */
+  readonly #others = new Map<string, number>()
+  readonly #closing = new AbortController()
+  readonly #running: Promise<void>
+  #client: pg.Client | undefined
+  #pending = new Set<string>()
+  #timer: ReturnType<typeof deadline> | undefined
+  #toldAtMs = Number.NEGATIVE_INFINITY
+
+  constructor({ url, system, log }: { url: string; system: System; log: Logger }) {
+    this.#url = url
+    this.#system = system
+    this.#log = log
+    this.#id = newSecret(system, 6)
+    this.#running = this.#run()
+  }
+
+  tell(topic: string): void {
+    if (this.#client === undefined || !this.#isHeard()) return
+    this.#pending.add(topic)
+    this.#timer ??= deadline(Math.max(0, this.#toldAtMs + gatherMs - this.#system.elapsed()), () => this.#flush())
+  }
+
+  hear(topic: string, heard: () => void): () => void {
+    const those = this.#heard.get(topic) ?? new Set()
+    this.#heard.set(topic, those.add(heard))
+    return () => {
+      those.delete(heard)
+      if (those.size === 0 && this.#heard.get(topic) === those) this.#heard.delete(topic)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.#timer?.clear()
+    await this.#running
+  }
+
+  #isHeard(): boolean {
+    const sinceMs = this.#system.elapsed() - 3 * presenceMs
+    for (const [id, heardAtMs] of this.#others) if (heardAtMs < sinceMs) this.#others.delete(id)
+    return this.#others.size > 0
+  }
+
+  #flush(): void {
+    this.#timer = undefined
+    const topics = [...this.#pending]
+    this.#pending = new Set()
+    this.#toldAtMs = this.#system.elapsed()
+    // Who loses it looks into the tables; the next sign of life finds out about the connection.
+    if (this.#client !== undefined) this.#call(this.#client, topics).catch(() => {})
+  }
+
+  async #call(client: pg.Client, topics: readonly string[]): Promise<void> {
+    const texts = topics.map((topic) => `${this.#id} ${topic}`)
+    await client.query('select pg_notify($1, text) from unnest($2::text[]) as text', [channel, texts])
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      try {
+        await this.#listen(signal)
+      } catch (error) {
+        if (!signal.aborted)
+          this.#log.debug({ err: error }, 'other processes are not heard; the tables are looked into')
+      }
+      await this.#system.sleep(reconnectMs, signal).catch(() => {})
+    }
+  }
+
+  /** Listens until the connection is lost, which it throws, or this is closed. */
+  async #listen(signal: AbortSignal): Promise<void> {
+    const client = new pg.Client({
+      // Several calls may be under way.
+      pipeline: true,
+      ...{ connectionString: this.#url, connectionTimeoutMillis: answerMs, query_timeout: answerMs, keepAlive: true },
+    })
+    const lost = Promise.withResolvers<never>()
+    lost.promise.catch(() => {})
+    client.on('error', lost.reject)
+    client.on('end', () => lost.reject(new Error('The connection ended.')))
+    client.on('notification', ({ payload }) => this.#hear(client, payload ?? ''))
+    try {
+      await Promise.race([client.connect(), lost.promise])
+      await client.query(`listen ${channel}`)
+      this.#client = client
+      for (;;) {
+        await this.#call(client, [here])
+        await Promise.race([this.#system.sleep(presenceMs, signal), lost.promise])
+      }
+    } finally {
+      this.#client = undefined
+      // A goodbye that nobody answers is not waited for.
+      const late = deadline(1_000, () => client.connection.stream.destroy())
+      await client.end().catch(() => {})
+      late.clear()
+    }
+  }
+
+  #hear(client: pg.Client, payload: string): void {
+    const [id = '', ...words] = payload.split(' ')
+    if (id === this.#id) return
+    const isNew = !this.#others.has(id)
+    this.#others.set(id, this.#system.elapsed())
+    if (isNew) this.#call(client, [here]).catch(() => {})
+    for (const heard of this.#heard.get(words.join(' ')) ?? []) heard()
+  }
+}

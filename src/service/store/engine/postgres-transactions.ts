@@ -1,0 +1,300 @@
+import { deadline, nextTurn, type System } from '../../../core/system.ts'
+import { asBusy, type ConnectionPool, transactionLimits } from './postgres-connections.ts'
+import { lineOf, lockLines, lockName, lockTogether } from './postgres-locks.ts'
+import { type Group, type Job, Queue } from './postgres-queue.ts'
+import { AgainError, backoffMs, givesWay, mostMoves, type Outcome } from './postgres-retries.ts'
+import { Session } from './postgres-session.ts'
+import { PostgresTransaction, type Surroundings } from './postgres-transaction.ts'
+import { StaleWriteError, StoreBusyError, type Transaction, type TransactionOptions } from './store.ts'
+
+interface Options {
+  pool: ConnectionPool
+  /** How many transactions run at once that are shared, and how many that are not. */
+  places: { shared: number; apart: number }
+  isolation: 'read committed' | 'serializable'
+  system: System
+  surroundings: Surroundings
+}
+
+const mostWaiting = 10_000
+/** An answer may take ten seconds: the rest is for the transaction. */
+const longestWaitMs = 5_000
+const lookEveryMs = 500
+const attemptLimit = 20
+/** After so many failures together with others a job runs alone. */
+const attemptsShared = 2
+
+/**
+ * Runs transactions on the connections of a pool. Those that read before they write share one transaction of the
+ * database: a commit waits for the disk and each statement for the network, and many wait at once for what one would.
+ * Whoever waits for its turn does so without a connection.
+ */
+export class Transactions {
+  readonly #options: Options
+  readonly #queue = new Queue()
+  readonly #claimed = new Set<string>()
+  /** What was found to need a transaction for itself, by the names of what it does. */
+  readonly #apartKinds = new Set<string>()
+  readonly #running = { shared: 0, apart: 0 }
+  readonly #whenIdle: (() => void)[] = []
+  #begun = 0
+  #retries = 0
+  #isPumping = false
+  #sweep: ReturnType<typeof deadline> | undefined
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** What there is to do now, and how often something was done again since the start. */
+  get load() {
+    const { shared, apart } = this.#running
+    return { waiting: this.#queue.length, running: shared + apart, begun: this.#begun, retries: this.#retries }
+  }
+
+  run<T>(work: (tx: Transaction) => Promise<T>, { partyId, kind, claim }: TransactionOptions = {}): Promise<T> {
+    if (this.#queue.length >= mostWaiting) return Promise.reject(new StoreBusyError('Too many transactions wait.'))
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    const job: Job = {
+      work,
+      kind,
+      resolve: resolve as Job['resolve'],
+      reject,
+      waitingSinceMs: this.#options.system.elapsed(),
+      line: partyId === undefined ? undefined : lineOf(partyId),
+      isApart: kind === undefined || this.#apartKinds.has(kind),
+      waits: false,
+      attempts: 0,
+      moves: 0,
+      contended: new Set(),
+      claims: new Set(),
+    }
+    if (claim !== undefined && !this.#claim(job, claim)) job.line = undefined
+    this.#enter(job)
+    return promise
+  }
+
+  /** Resolves when nothing waits and nothing runs. */
+  async idle(): Promise<void> {
+    const { waiting, running } = this.load
+    if (waiting + running > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve))
+  }
+
+  #enter(job: Job): void {
+    this.#queue.add(job)
+    this.#pump()
+    this.#sweep ??= deadline(lookEveryMs, () => this.#refuseLate())
+  }
+
+  #refuseLate(): void {
+    this.#sweep = undefined
+    const late = this.#queue.takeOut(
+      ({ waitingSinceMs }) => this.#options.system.elapsed() - waitingSinceMs > longestWaitMs,
+    )
+    for (const job of late) this.#settle(job, () => job.reject(new StoreBusyError('It waited too long for its turn.')))
+    if (this.#queue.length > 0) this.#sweep = deadline(lookEveryMs, () => this.#refuseLate())
+  }
+
+  /** Begins what can begin, a turn of the event loop later: what comes in together shares a transaction. */
+  #pump(): void {
+    if (this.#isPumping) return
+    this.#isPumping = true
+    void nextTurn().then(() => {
+      this.#isPumping = false
+      const { places } = this.#options
+      while (this.#running.apart < places.apart) {
+        const job = this.#queue.takeApart()
+        if (job === undefined) break
+        void this.#occupy('apart', [job.line], () => this.#runApart(job))
+      }
+      while (this.#running.shared < places.shared) {
+        const group = this.#queue.takeGroup()
+        if (group.length === 0) break
+        const lines = group.map(([{ line }]) => line)
+        void this.#occupy('shared', lines, () => this.#runGroup(group))
+      }
+    })
+  }
+
+  async #occupy(
+    place: 'shared' | 'apart',
+    lines: readonly (string | undefined)[],
+    run: () => Promise<void>,
+  ): Promise<void> {
+    this.#running[place] += 1
+    try {
+      await run()
+    } finally {
+      this.#running[place] -= 1
+      for (const line of lines) this.#queue.free(line)
+    }
+    const { waiting, running } = this.load
+    if (waiting > 0) this.#pump()
+    else if (running === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
+  }
+
+  /** Undefined: there is no connection, which all who wait are told with these. */
+  async #begin(jobs: readonly Job[]): Promise<Session | undefined> {
+    const { pool } = this.#options
+    try {
+      const session = new Session(await pool.connect(), pool.prepares)
+      const begin = `begin isolation level ${this.#options.isolation}; ${transactionLimits}`
+      session.send({ sql: begin, parameters: [] }, this)
+      this.#begun += 1
+      return session
+    } catch (error) {
+      const reason = asBusy(error) ?? error
+      for (const job of [...jobs, ...this.#queue.takeOut(() => true)]) this.#settle(job, () => job.reject(reason))
+      return undefined
+    }
+  }
+
+  async #runGroup(group: Group): Promise<void> {
+    const session = await this.#begin(group.flat())
+    if (session === undefined) return
+    const lines = group.flatMap(([{ line }]) => line ?? [])
+    const locked = lockTogether(session, lines, group[0]?.some(({ waits }) => waits) === true, this)
+    locked.catch(() => {})
+    const readings = new Map<unknown, Promise<unknown>>()
+    const oneAfterAnother = async (jobs: readonly Job[]) => {
+      const outcomes: Outcome[] = []
+      for (const job of jobs) outcomes.push(await this.#runShared(job, session, locked, readings))
+      return outcomes
+    }
+    const outcomes = (await Promise.all(group.map(oneAfterAnother))).flat()
+    if (!(await session.commit())) return this.#undone(outcomes, session)
+    for (const { job, settle } of outcomes) {
+      if (settle === undefined) this.#enter(job)
+      else this.#settle(job, settle)
+    }
+  }
+
+  async #runShared(
+    job: Job,
+    session: Session,
+    locked: Promise<ReadonlySet<string>>,
+    readings: Map<unknown, Promise<unknown>>,
+  ): Promise<Outcome> {
+    const refuse = () => {
+      if (job.kind !== undefined) this.#apartKinds.add(job.kind)
+      throw new AgainError({ isApart: true })
+    }
+    const tx: PostgresTransaction = new PostgresTransaction(this.#options.surroundings, session, {
+      mayWriteEarly: refuse,
+      apart: refuse,
+      lock: async () => refuse(),
+      lockParty: async (partyId) => {
+        const line = lineOf(partyId)
+        if (job.line !== line) throw new AgainError({ line })
+        // Another process has it: that is waited for in the database, which the others here need not do.
+        if (!(await locked).has(line)) throw new AgainError({ line, waits: true })
+      },
+      claim: (name) => this.#claim(job, name),
+      shared: (read) => {
+        const known = readings.get(read) ?? read(tx)
+        readings.set(read, known)
+        return known as ReturnType<typeof read>
+      },
+    })
+    try {
+      const value = await job.work(tx)
+      tx.sendWrites()
+      return { job, tx, settle: () => job.resolve(value) }
+    } catch (error) {
+      if (!(error instanceof AgainError)) return { job, tx, settle: () => job.reject(error) }
+      return { job, tx, settle: this.#move(job, error) }
+    }
+  }
+
+  /** Who made the transaction fail is told so, or runs again alone; the others run again together. */
+  #undone(outcomes: readonly Outcome[], { failure }: Session): void {
+    const busy = asBusy(failure?.error)
+    for (const { job, tx } of outcomes) {
+      const isCause = failure?.by === tx
+      const reason = busy ?? (isCause ? this.#verdict(job, failure.error) : undefined)
+      if (reason !== undefined) this.#settle(job, () => job.reject(reason))
+      else {
+        job.isApart ||= isCause || ++job.attempts >= attemptsShared
+        this.#enter(job)
+      }
+    }
+  }
+
+  async #runApart(job: Job): Promise<void> {
+    for (;;) {
+      const session = await this.#begin([job])
+      if (session === undefined) return
+      const { thrown, value } = await this.#attempt(job, session)
+      if (thrown === undefined) return this.#settle(job, () => job.resolve(value))
+      if (thrown.error instanceof AgainError) {
+        const settle = this.#move(job, thrown.error)
+        return settle === undefined ? this.#enter(job) : this.#settle(job, settle)
+      }
+      const { size } = job.contended
+      const reason = this.#verdict(job, thrown.error)
+      if (reason !== undefined) return this.#settle(job, () => job.reject(reason))
+      if (job.contended.size === size) await this.#options.system.sleep(backoffMs(this.#options.system, job.attempts))
+    }
+  }
+
+  /** Runs a job in a transaction of its own, to its end. */
+  async #attempt(job: Job, session: Session): Promise<{ thrown?: { error: unknown }; value?: unknown }> {
+    const tx: PostgresTransaction = new PostgresTransaction(this.#options.surroundings, session, {
+      mayWriteEarly: () => {},
+      apart: () => {},
+      lock: (name) => lockName(session, name, this),
+      lockParty: async (partyId) => {
+        const line = lineOf(partyId)
+        if (job.line !== line) throw new AgainError({ line })
+      },
+      claim: (name) => this.#claim(job, name),
+      shared: (read) => read(tx),
+    })
+    lockLines(session, new Set([...(job.line === undefined ? [] : [job.line]), ...job.contended]), this)
+    try {
+      const value = await job.work(tx)
+      tx.sendWrites()
+      if (await session.commit()) return { value }
+      return { thrown: { error: session.failure?.error } }
+    } catch (error) {
+      await session.rollback()
+      return { thrown: { error } }
+    }
+  }
+
+  /** Where the job is to run next; what to tell its caller where it moves without end. */
+  #move(job: Job, { line, isApart, waits }: AgainError): (() => void) | undefined {
+    this.#retries += 1
+    if (!waits) job.moves += 1
+    job.line = line ?? job.line
+    job.isApart ||= isApart
+    job.waits = waits
+    return job.moves > mostMoves ? () => job.reject(new Error('Bug: a transaction locks two parties.')) : undefined
+  }
+
+  /** What the caller is told of a failure; undefined where the job may run again. */
+  #verdict(job: Job, error: unknown): unknown {
+    if (!givesWay(error)) return asBusy(error) ?? error
+    job.attempts += 1
+    if (job.attempts >= attemptLimit) {
+      return new StoreBusyError(`Gave up after ${attemptLimit} attempts: too contended.`, { cause: error })
+    }
+    this.#retries += 1
+    if (error instanceof StaleWriteError) job.contended.add(error.message)
+    return undefined
+  }
+
+  #claim(job: Job, name: string): boolean {
+    if (job.claims.has(name)) return true
+    if (this.#claimed.has(name)) return false
+    this.#claimed.add(name)
+    job.claims.add(name)
+    return true
+  }
+
+  /** The end of a job: its claims go, then its caller goes on. */
+  #settle(job: Job, tell: () => void): void {
+    for (const name of job.claims) this.#claimed.delete(name)
+    tell()
+  }
+}

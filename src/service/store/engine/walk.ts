@@ -1,0 +1,126 @@
+import { type Kysely, PostgresAdapter, type SelectQueryBuilder, sql } from 'kysely'
+import type { Tables } from '../schema/tables.ts'
+import { type PageOf, type PageRequest, pageOf } from './page.ts'
+import { prepared } from './prepared.ts'
+import type { Transaction } from './store.ts'
+
+/** What the columns of a row are to be; null: they are to have nothing. */
+type Values<Table extends keyof Tables> = { readonly [Column in keyof Tables[Table]]?: Tables[Table][Column] }
+
+/** What reads a page of the rows that have what one of `branches` says. No row may have what two of them say. */
+type Walk<Table extends keyof Tables, Row> = (
+  tx: Transaction,
+  branches: readonly Values<Table>[],
+  page: PageRequest,
+  /** Whose rows they are, where a key of the table begins with it. */
+  partyId?: string,
+) => Promise<PageOf<Row>>
+
+/** How many branches one statement has: SQLite takes 500. */
+const mostBranches = 100
+/** How many statements are kept compiled: as many as there are filters and numbers of branches, of which few are common. */
+const mostShapes = 100
+/** Sorts after every id, whatever the order of the database's language. */
+const afterAll = 'zzzz'
+
+type Given = Record<string, unknown>
+type Read<Row> = (tx: Transaction, given: Given) => Promise<{ rows: Row[] }>
+
+/**
+ * What reads pages of a table, newest first, at the cost of a page whatever there is and however little is found: each
+ * branch is a walk of an index that begins with its columns and ends with the id, and the walks are merged. So a list costs
+ * a step for each branch, and branches are few: the words of a status, the wallets of a party.
+ * @param rowsOf Selects the rows, joined with what is told of them.
+ * @param prefix What the ids begin with, where the table has others too.
+ */
+export function walking<Table extends keyof Tables, Joined extends keyof Tables, Row extends { id: string }>(
+  table: Table,
+  rowsOf: (db: Kysely<Tables>) => SelectQueryBuilder<Tables, Joined, Row>,
+  prefix = '',
+): Walk<Table, Row> {
+  const shapes = new Map<string, Read<Row>>()
+  const reading = (branches: readonly Values<Table>[], ofParty: boolean) => {
+    const columns = branches.map((branch) => Object.entries(branch).map(([name, value]) => ({ name, value })))
+    const narrowed = columns
+      .map((of) => of.map(({ name, value }) => (value === null ? `${name}?` : name)).join())
+      .join(';')
+    const shape = `${ofParty} ${narrowed}`
+    let read = shapes.get(shape)
+    if (read === undefined) {
+      if (shapes.size === mostShapes) shapes.clear()
+      const empty = columns.map((of) => new Set(of.filter(({ value }) => value === null).map(({ name }) => name)))
+      const named = columns.map((of) => of.map(({ name }) => name))
+      read = prepared((db, given: Given) => {
+        const id = sql.ref(`${table}.id`)
+        const ids = merged(table, named, (index, name) => (empty[index]?.has(name) ? null : given[mark(index, name)]), {
+          before: given.before,
+          prefix,
+          limit: given.limit,
+        })
+        const found = rowsOf(db).where(sql<boolean>`${id} in (${ids})`)
+        // The key of SQLite's tables is the id alone, and it would take another index for the party.
+        const inKey = ofParty && db.getExecutor().adapter instanceof PostgresAdapter
+        const own = inKey ? found.where(sql<boolean>`${sql.ref(`${table}.partyId`)} = ${given.partyId}`) : found
+        return own.orderBy(id, 'desc')
+      }) as Read<Row>
+      shapes.set(shape, read)
+    }
+    return read
+  }
+  return async (tx, branches, { limit, beforeId }, partyId) => {
+    const before = beforeId ?? prefix + afterAll
+    const rows: Row[] = []
+    for (let from = 0; from < branches.length; from += mostBranches) {
+      const some = branches.slice(from, from + mostBranches)
+      const values = some.flatMap((branch, index) =>
+        Object.entries(branch).map(([name, value]) => [mark(index, name), value]),
+      )
+      const given = { ...Object.fromEntries(values), before, limit: limit + 1, partyId }
+      rows.push(...(await reading(some, partyId !== undefined)(tx, given)).rows)
+    }
+    if (branches.length > mostBranches) rows.sort((a, b) => (a.id < b.id ? 1 : -1))
+    return pageOf(rows.slice(0, limit + 1), limit, (row) => row.id)
+  }
+}
+
+const mark = (index: number, name: string) => `${name} ${index}`
+
+interface Bounds {
+  before: unknown
+  prefix: string
+  limit: unknown
+}
+
+/** Selects the last ids of all branches. Each is limited for itself, so that no more is read of it than could be needed. */
+function merged(
+  table: string,
+  branches: readonly (readonly string[])[],
+  given: (index: number, name: string) => unknown,
+  { before, prefix, limit }: Bounds,
+) {
+  const [rows, id] = [sql.table(table), sql.ref('id')]
+  const walks = branches.map((names, index) => {
+    const conditions = names.map((name) => {
+      const value = given(index, name)
+      return value === null ? sql`${sql.ref(name)} is null` : sql`${sql.ref(name)} = ${value}`
+    })
+    if (prefix !== '') conditions.push(sql`${id} > ${sql.lit(prefix)}`)
+    const all = sql.join([...conditions, sql`${id} < ${before}`], sql` and `)
+    return sql`select ${id} from ${rows} where ${all} order by ${id} desc limit ${limit}`
+  })
+  const [only] = walks
+  if (walks.length === 1 && only !== undefined) return only
+  const union = walks.map((walk, index) => sql`select ${id} from (${walk}) as ${sql.ref(`walk${index}`)}`)
+  return sql`${sql.join(union, sql` union all `)} order by ${id} desc limit ${limit}`
+}
+
+/** Every combination of one value for each column. */
+export function combinations<Choices extends Readonly<Record<string, readonly unknown[]>>>(
+  choices: Choices,
+): { [Name in keyof Choices]: Choices[Name][number] }[] {
+  let all: Record<string, unknown>[] = [{}]
+  for (const [name, values] of Object.entries(choices)) {
+    all = all.flatMap((one) => values.map((value) => ({ ...one, [name]: value })))
+  }
+  return all as { [Name in keyof Choices]: Choices[Name][number] }[]
+}

@@ -1,0 +1,12 @@
+import { newId, type System } from '../../core/system.ts'
+import type { Store } from './engine/store.ts'
+
+/** Writes to the database and takes it back, in one transaction: nothing is left of it, but a full disk refuses it. */
+export function probeWrite(store: Store, system: System): Promise<void> {
+  const sentAtMs = system.now()
+  const id = newId('probe', system, sentAtMs)
+  return store.aside(async ({ db }) => {
+    await db.insertInto('mcpMail').values({ id, idHash: '', addressee: '', message: '', sentAtMs }).execute()
+    await db.deleteFrom('mcpMail').where('id', '=', id).execute()
+  })
+}

@@ -1,0 +1,158 @@
+/** Written by npm run generate: the schema of a new SQLite database, as these migrations together leave it. */
+export const newSqlite = {
+  migrations: [
+    '0001_first_schema',
+    '0002_subscriptions',
+    '0003_payments',
+    '0004_credentials',
+    '0005_invitations',
+    '0006_second_factors',
+    '0007_invitation_links',
+    '0008_oauth',
+    '0009_mcp_sessions',
+    '0010_card_pages',
+    '0011_mcp_session_bounds',
+    '0012_root_keys',
+    '0013_spending',
+    '0014_highest_time',
+    '0015_sign_in_bounds',
+    '0016_subscription_transactions',
+    '0017_activity_heads',
+    '0018_enrolments',
+    '0019_frozen_cards',
+    '0020_lists',
+    '0021_totals_and_due',
+    '0022_storage',
+    '0023_processes',
+    '0024_tenants',
+    '0025_locks',
+  ],
+  schema: `
+CREATE TABLE "kysely_migration" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null);
+CREATE TABLE "kysely_migration_lock" ("id" varchar(255) not null primary key, "is_locked" integer default 0 not null);
+CREATE TABLE "parties" ("id" text not null, "partyType" text not null, "displayName" text not null, "email" text, "issuedCardsEnabled" integer not null, "createdAtMs" bigint not null, "phone" text, "limits" text, "handle" text, constraint "parties_key" primary key ("id"));
+CREATE TABLE "users" ("id" text not null, "partyId" text not null, "role" text not null, "name" text not null, "email" text not null, "createdAtMs" bigint not null, "mfaVerifiedAtMs" bigint, constraint "users_key" primary key ("id"));
+CREATE TABLE "agents" ("id" text not null, "partyId" text not null, "name" text not null, "description" text, "handle" text, "status" text not null, "createdBy" text, "createdAtMs" bigint not null, "tags" text default '{}' not null, "slug" text, "limits" text, "updatedBy" text, "updatedAtMs" bigint, "lastActiveAtMs" bigint, constraint "agents_key" primary key ("id"));
+CREATE TABLE "wallets" ("id" text not null, "partyId" text not null, "displayName" text, "description" text, "status" text not null, "walletType" text not null, "tags" text not null, "currency" text not null, "isDefault" integer not null, "version" integer not null, "availableCents" bigint not null, "heldCents" bigint not null, "createdAtMs" bigint not null, constraint "wallets_key" primary key ("id"), constraint "wallets_available_not_negative" check ("availableCents" >= 0), constraint "wallets_held_not_negative" check ("heldCents" >= 0));
+CREATE TABLE "walletAgents" ("walletId" text not null, "agentId" text not null, "isDefault" integer not null, "attachedAtMs" bigint not null, "partyId" text default '' not null, constraint "walletAgents_key" primary key ("walletId", "agentId"));
+CREATE TABLE "walletPermissions" ("walletId" text not null, "agentId" text not null, "permission" text not null, "partyId" text default '' not null, constraint "walletPermissions_key" primary key ("walletId", "agentId", "permission"));
+CREATE TABLE "credentials" ("id" text not null, "kind" text not null, "partyId" text not null, "agentId" text, "name" text, "secretHash" text not null, "displayPrefix" text not null, "scopes" text, "seeded" integer not null, "revokedAtMs" bigint, "expiresAtMs" bigint, "createdAtMs" bigint not null, "userId" text, "tags" text default '{}' not null, "createdBy" text, "revokedBy" text, "lastUsedAtMs" bigint, constraint "credentials_key" primary key ("id"));
+CREATE TABLE "delegations" ("id" text not null, "customerPartyId" text not null, "agentPartyId" text not null, "agentId" text not null, "permissions" text not null, "limits" text, "status" text not null, "createdAtMs" bigint not null, "revokedAtMs" bigint, constraint "delegations_key" primary key ("id"));
+CREATE TABLE "agentCards" ("id" text not null, "partyId" text not null, "walletId" text not null, "agentId" text not null, "instanceId" text, "merchantName" text not null, "currency" text not null, "version" integer not null, "maximumAmountCents" bigint not null, "expiresAtMs" bigint not null, "usedAtMs" bigint, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, "frozenAtMs" bigint, constraint "agentCards_key" primary key ("id"), constraint "agentCards_maximum_not_negative" check ("maximumAmountCents" >= 0));
+CREATE TABLE "cardTransactions" ("id" text not null, "partyId" text not null, "walletId" text not null, "cardId" text not null, "kind" text not null, "purchaseId" text, "merchantName" text not null, "currency" text not null, "status" text not null, "declineCode" text, "agentId" text, "instanceId" text, "version" integer not null, "amountCents" bigint not null, "heldCents" bigint not null, "capturedCents" bigint not null, "refundedCents" bigint not null, "holdExpiresAtMs" bigint, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, "holder" bigint default '0' not null, constraint "cardTransactions_key" primary key ("id"), constraint "cardTransactions_amount_not_negative" check ("amountCents" >= 0), constraint "cardTransactions_captured_within_amount" check ("capturedCents" between 0 and "amountCents"), constraint "cardTransactions_held_within_rest" check ("heldCents" between 0 and "amountCents" - "capturedCents"), constraint "cardTransactions_refunded_within_captured" check ("refundedCents" between 0 and "capturedCents"));
+CREATE TABLE "ledgerEntries" ("id" text not null, "postingId" text not null, "account" text not null, "walletId" text, "reason" text not null, "sourceId" text, "amountCents" bigint not null, "createdAtMs" bigint not null, "partyId" text default '' not null, constraint "ledgerEntries_key" primary key ("id"), constraint "ledgerEntries_account_has_owner" check (("account" in ('available', 'held')) = ("walletId" is not null)));
+CREATE TABLE "idempotencyRecords" ("partyId" text not null, "key" text not null, "fingerprint" text not null, "state" text not null, "body" text, "status" integer, "finishedAtMs" bigint, "answer" blob, constraint "idempotencyRecords_key" primary key ("partyId", "key"));
+CREATE TABLE "clock" ("id" integer not null, "offsetMs" bigint not null, "epoch" integer default '1' not null, "highestMs" bigint default '0' not null, constraint "clock_key" primary key ("id"), constraint "clock_one_row" check ("id" = 1));
+CREATE TABLE "subscriptions" ("id" text not null, "partyId" text not null, "walletId" text not null, "paymentIntentId" text not null, "mandateId" text, "agentId" text, "instanceId" text, "status" text not null, "terms" text not null, "billing" text not null, "currency" text not null, "version" integer not null, "nextEventAtMs" bigint, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "subscriptions_key" primary key ("id"));
+CREATE TABLE "subscriptionPayments" ("subscriptionId" text not null, "paymentNumber" integer not null, "amountCents" bigint not null, "taxCents" bigint not null, "chargedAtMs" bigint not null, "partyId" text default '' not null, constraint "subscriptionPayments_key" primary key ("subscriptionId", "paymentNumber"), constraint "subscriptionPayments_tax_within_amount" check ("taxCents" between 0 and "amountCents"));
+CREATE TABLE "payments" ("id" text not null, "kind" text not null, "partyId" text not null, "walletId" text not null, "actorType" text not null, "agentId" text, "instanceId" text, "currency" text not null, "status" text not null, "description" text, "tags" text not null, "recipientPartyId" text, "recipientAgentId" text, "claimant" text, "claimTokenHash" text, "beneficiary" text, "transactionId" text, "delegated" integer not null, "version" integer not null, "amountCents" bigint not null, "heldCents" bigint not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "payments_key" primary key ("id"), constraint "payments_amount_positive" check ("amountCents" > 0), constraint "payments_holds_while_pending" check ("heldCents" = case when "status" = 'PENDING_CLAIM' then "amountCents" else 0 end));
+CREATE TABLE "approvals" ("id" text not null, "partyId" text not null, "walletId" text not null, "paymentId" text not null, "status" text not null, "reasons" text not null, "denialReason" text, "version" integer not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, "resolvedAtMs" bigint, constraint "approvals_key" primary key ("id"));
+CREATE TABLE "transactions" ("id" text not null, "transactionType" text not null, "paymentId" text not null, "sourcePartyId" text, "sourceWalletId" text, "destinationPartyId" text, "destinationWalletId" text, "currency" text not null, "description" text, "delegated" integer not null, "amountCents" bigint not null, "createdAtMs" bigint not null, "subscriptionId" text, "partyId" text default '' not null, constraint "transactions_key" primary key ("id"));
+CREATE TABLE "accessTokens" ("id" text not null, "credentialId" text not null, "secretHash" text not null, "expiresAtMs" bigint not null, "partyId" text default '' not null, constraint "accessTokens_key" primary key ("id"));
+CREATE TABLE "activity" ("id" text not null, "partyId" text not null, "operation" text not null, "actorType" text not null, "agentId" text, "userId" text, "keyId" text not null, "instanceId" text, "customerPartyId" text, "resourceIds" text not null, "code" text, "previousHash" text not null, "hash" text not null, "status" integer not null, "sequence" bigint not null, "createdAtMs" bigint not null, constraint "activity_key" primary key ("id"));
+CREATE TABLE "customerInvitations" ("id" text not null, "partyId" text not null, "agentId" text not null, "recipientType" text not null, "recipient" text not null, "permissions" text not null, "limits" text, "status" text not null, "cancelReason" text, "message" text, "tags" text not null, "tokenHash" text not null, "customerPartyId" text, "createdByAgentId" text, "createdInstanceId" text, "canceledByAgentId" text, "canceledInstanceId" text, "version" integer not null, "expiresAtMs" bigint not null, "pendingUntilMs" bigint, "acceptedAtMs" bigint, "declinedAtMs" bigint, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "customerInvitations_key" primary key ("id"), constraint "customerInvitations_pending_ends" check (("pendingUntilMs" is not null) = ("status" = 'PENDING')));
+CREATE TABLE "secondFactors" ("userId" text not null, "refusedAtMs" text not null, "lastStep" bigint, "seed" text, "pendingSeed" text, constraint "secondFactors_key" primary key ("userId"));
+CREATE TABLE "invitationLinks" ("id" text not null, "partyId" text not null, "name" text not null, "proposedAgents" text not null, "status" text not null, "tags" text not null, "tokenHash" text not null, "maskedToken" text not null, "version" integer not null, "expiresAtMs" bigint, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "invitationLinks_key" primary key ("id"));
+CREATE TABLE "oauthRecords" ("model" text not null, "idHash" text not null, "payload" text not null, "grantId" text, "uid" text, "userCodeHash" text, "expiresAtMs" bigint, "createdAtMs" bigint not null, constraint "oauthRecords_key" primary key ("model", "idHash"));
+CREATE TABLE "oauthGrants" ("id" text not null, "userId" text not null, "partyId" text not null, "agentId" text, "clientId" text not null, "clientName" text not null, "scopes" text not null, "payload" text not null, "createdAtMs" bigint not null, "lastUsedAtMs" bigint, "revokedAtMs" bigint, "expiresAtMs" bigint, constraint "oauthGrants_key" primary key ("id"));
+CREATE TABLE "grantTokens" ("id" text not null, "grantId" text not null, "scopes" text not null, "secretHash" text not null, "expiresAtMs" bigint not null, constraint "grantTokens_key" primary key ("id"));
+CREATE TABLE "signingKeys" ("kid" text not null, "jwk" text not null, "createdAtMs" bigint not null, constraint "signingKeys_key" primary key ("kid"));
+CREATE TABLE "signInSessions" ("idHash" text not null, "userId" text not null, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, constraint "signInSessions_key" primary key ("idHash"));
+CREATE TABLE "passwords" ("userId" text not null, "hash" text not null, constraint "passwords_key" primary key ("userId"));
+CREATE TABLE "mcpSessions" ("idHash" text not null, "principalId" text not null, "state" text not null, "createdAtMs" bigint not null, "usedAtMs" bigint not null, "partyId" text default '' not null, "subscribed" text default '[]' not null, constraint "mcpSessions_key" primary key ("idHash"));
+CREATE TABLE "mcpEvents" ("idHash" text not null, "streamId" text not null, "message" text not null, "sequence" bigint not null, "sentAtMs" bigint not null, constraint "mcpEvents_key" primary key ("idHash", "streamId", "sequence"));
+CREATE TABLE "mcpMail" ("id" text not null, "idHash" text not null, "addressee" text not null, "message" text not null, "sentAtMs" bigint not null, constraint "mcpMail_key" primary key ("id"));
+CREATE TABLE "cardPages" ("tokenHash" text not null, "cardId" text not null, "partyId" text not null, "agentPartyId" text not null, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, "shownAtMs" bigint, constraint "cardPages_key" primary key ("tokenHash"));
+CREATE TABLE "rootKeys" ("secret" text not null, "id" integer not null, "createdAtMs" bigint not null, constraint "rootKeys_key" primary key ("id"));
+CREATE TABLE "refusedPasswords" ("id" text not null, "account" text not null, "source" text not null, "refusedAtMs" bigint not null, constraint "refusedPasswords_key" primary key ("id"));
+CREATE TABLE "knownBrowsers" ("idHash" text not null, "userId" text not null, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, constraint "knownBrowsers_key" primary key ("idHash"));
+CREATE TABLE "activityHeads" ("partyId" text not null, "hash" text not null, "seal" text not null, "sequence" bigint not null, constraint "activityHeads_key" primary key ("partyId"));
+CREATE TABLE "activityKeys" ("key" bigint not null, "sequence" bigint not null, constraint "activityKeys_key" primary key ("key", "sequence")) without rowid;
+CREATE TABLE "spending" ("partyId" text not null, "agentId" text not null, "dayMs" bigint not null, "dayCents" bigint not null, "monthMs" bigint not null, "monthCents" bigint not null, constraint "spending_key" primary key ("partyId", "agentId"));
+CREATE TABLE "rateLimits" ("keyId" text not null, "taken" bigint not null, "endsAtMs" bigint not null, constraint "rateLimits_key" primary key ("keyId"));
+CREATE TABLE "locks" ("name" text not null, constraint "locks_key" primary key ("name"));
+CREATE INDEX "wallets_by_partyId_id" on "wallets" ("partyId", "id");
+CREATE INDEX "walletAgents_by_agentId_walletId" on "walletAgents" ("agentId", "walletId");
+CREATE UNIQUE INDEX "credentials_by_secretHash" on "credentials" ("secretHash");
+CREATE UNIQUE INDEX "delegations_by_agentId_customerPartyId" on "delegations" ("agentId", "customerPartyId");
+CREATE INDEX "agentCards_by_partyId_id" on "agentCards" ("partyId", "id");
+CREATE INDEX "cardTransactions_by_hold" on "cardTransactions" ("holdExpiresAtMs") where "holdExpiresAtMs" is not null;
+CREATE INDEX "idempotencyRecords_by_finishedAtMs" on "idempotencyRecords" ("finishedAtMs");
+CREATE INDEX "subscriptions_by_nextEventAtMs_id" on "subscriptions" ("nextEventAtMs", "id");
+CREATE UNIQUE INDEX "subscriptions_by_paymentIntentId" on "subscriptions" ("paymentIntentId");
+CREATE INDEX "payments_by_partyId_id" on "payments" ("partyId", "id");
+CREATE INDEX "payments_by_claimant_status" on "payments" ("claimant", "status");
+CREATE UNIQUE INDEX "payments_by_claimTokenHash" on "payments" ("claimTokenHash");
+CREATE UNIQUE INDEX "approvals_by_paymentId" on "approvals" ("paymentId");
+CREATE UNIQUE INDEX "transactions_by_paymentId" on "transactions" ("paymentId");
+CREATE UNIQUE INDEX "parties_by_handle" on "parties" ("handle");
+CREATE UNIQUE INDEX "agents_by_handle" on "agents" ("handle");
+CREATE INDEX "credentials_by_agentId_id" on "credentials" ("agentId", "id");
+CREATE INDEX "accessTokens_by_expiresAtMs" on "accessTokens" ("expiresAtMs");
+CREATE UNIQUE INDEX "accessTokens_by_secretHash" on "accessTokens" ("secretHash");
+CREATE UNIQUE INDEX "activity_by_partyId_sequence" on "activity" ("partyId", "sequence");
+CREATE INDEX "parties_by_phone" on "parties" ("phone");
+CREATE INDEX "parties_by_email" on "parties" (lower("email"));
+CREATE UNIQUE INDEX "customerInvitations_by_tokenHash" on "customerInvitations" ("tokenHash");
+CREATE INDEX "customerInvitations_by_pending" on "customerInvitations" ("pendingUntilMs") where "pendingUntilMs" is not null;
+CREATE UNIQUE INDEX "invitationLinks_by_tokenHash" on "invitationLinks" ("tokenHash");
+CREATE INDEX "oauthRecords_by_grantId" on "oauthRecords" ("grantId");
+CREATE INDEX "oauthRecords_by_model_uid" on "oauthRecords" ("model", "uid");
+CREATE INDEX "oauthRecords_by_model_userCodeHash" on "oauthRecords" ("model", "userCodeHash");
+CREATE INDEX "oauthRecords_by_expiresAtMs" on "oauthRecords" ("expiresAtMs");
+CREATE INDEX "grantTokens_by_expiresAtMs" on "grantTokens" ("expiresAtMs");
+CREATE UNIQUE INDEX "grantTokens_by_secretHash" on "grantTokens" ("secretHash");
+CREATE INDEX "signInSessions_by_expiresAtMs" on "signInSessions" ("expiresAtMs");
+CREATE INDEX "mcpSessions_by_principalId_usedAtMs" on "mcpSessions" ("principalId", "usedAtMs");
+CREATE INDEX "mcpSessions_by_usedAtMs" on "mcpSessions" ("usedAtMs");
+CREATE INDEX "mcpEvents_by_idHash_sentAtMs" on "mcpEvents" ("idHash", "sentAtMs");
+CREATE INDEX "mcpMail_by_idHash_addressee" on "mcpMail" ("idHash", "addressee");
+CREATE INDEX "cardPages_by_expiresAtMs" on "cardPages" ("expiresAtMs");
+CREATE INDEX "mcpSessions_by_party" on "mcpSessions" ("partyId", "usedAtMs");
+CREATE INDEX "mcpEvents_by_sentAtMs" on "mcpEvents" ("sentAtMs");
+CREATE INDEX "mcpMail_by_sentAtMs" on "mcpMail" ("sentAtMs");
+CREATE INDEX "agentCards_by_unused" on "agentCards" ("agentId", "expiresAtMs") where "usedAtMs" is null;
+CREATE INDEX "refusedPasswords_by_account_refusedAtMs" on "refusedPasswords" ("account", "refusedAtMs");
+CREATE INDEX "refusedPasswords_by_refusedAtMs" on "refusedPasswords" ("refusedAtMs");
+CREATE INDEX "knownBrowsers_by_userId" on "knownBrowsers" ("userId");
+CREATE INDEX "knownBrowsers_by_expiresAtMs" on "knownBrowsers" ("expiresAtMs");
+CREATE INDEX "users_by_email" on "users" ("email");
+CREATE INDEX "agents_by_partyId_status_id" on "agents" ("partyId", "status", "id");
+CREATE INDEX "wallets_by_default" on "wallets" ("partyId") where "isDefault" = 1;
+CREATE INDEX "walletPermissions_by_agentId_permission_walletId" on "walletPermissions" ("agentId", "permission", "walletId");
+CREATE INDEX "credentials_by_living" on "credentials" ("partyId", "kind", "id") where "revokedAtMs" is null;
+CREATE INDEX "credentials_by_revoked" on "credentials" ("partyId", "kind", "id") where "revokedAtMs" is not null;
+CREATE INDEX "credentials_by_seeded" on "credentials" ("id") where "seeded" = 1;
+CREATE INDEX "delegations_by_agentPartyId_status_customerPartyId" on "delegations" ("agentPartyId", "status", "customerPartyId");
+CREATE INDEX "delegations_by_agentId_status_customerPartyId" on "delegations" ("agentId", "status", "customerPartyId");
+CREATE INDEX "delegations_by_agentId_id" on "delegations" ("agentId", "id");
+CREATE INDEX "customerInvitations_by_partyId_status_id" on "customerInvitations" ("partyId", "status", "id");
+CREATE INDEX "customerInvitations_by_partyId_recipient_status_id" on "customerInvitations" ("partyId", "recipient", "status", "id");
+CREATE INDEX "customerInvitations_by_agentId_status_id" on "customerInvitations" ("agentId", "status", "id");
+CREATE INDEX "customerInvitations_by_agentId_recipient_status_id" on "customerInvitations" ("agentId", "recipient", "status", "id");
+CREATE INDEX "invitationLinks_by_partyId_status_id" on "invitationLinks" ("partyId", "status", "id");
+CREATE INDEX "agentCards_by_agentId_walletId_id" on "agentCards" ("agentId", "walletId", "id");
+CREATE INDEX "cardTransactions_by_partyId_status_id" on "cardTransactions" ("partyId", "status", "id");
+CREATE INDEX "cardTransactions_by_cardId_status_id" on "cardTransactions" ("cardId", "status", "id");
+CREATE INDEX "cardTransactions_by_holder_status_id" on "cardTransactions" ("holder", "status", "id");
+CREATE INDEX "subscriptions_by_partyId_status_id" on "subscriptions" ("partyId", "status", "id");
+CREATE INDEX "subscriptions_by_partyId_walletId_status_id" on "subscriptions" ("partyId", "walletId", "status", "id");
+CREATE INDEX "payments_by_partyId_walletId_id" on "payments" ("partyId", "walletId", "id");
+CREATE INDEX "approvals_by_partyId_status_id" on "approvals" ("partyId", "status", "id");
+CREATE INDEX "approvals_by_partyId_walletId_status_id" on "approvals" ("partyId", "walletId", "status", "id");
+CREATE INDEX "transactions_by_source" on "transactions" ("sourcePartyId", "transactionType", "delegated", "id");
+CREATE INDEX "transactions_by_destination" on "transactions" ("destinationPartyId", "transactionType", "delegated", "id");
+CREATE INDEX "transactions_by_source_wallet" on "transactions" ("sourceWalletId", "transactionType", "delegated", "id");
+CREATE INDEX "transactions_by_destination_wallet" on "transactions" ("destinationWalletId", "transactionType", "delegated", "id");
+CREATE INDEX "transactions_by_source_counterparty" on "transactions" ("sourceWalletId", "destinationPartyId", "transactionType", "delegated", "id");
+CREATE INDEX "transactions_by_destination_counterparty" on "transactions" ("destinationWalletId", "sourcePartyId", "transactionType", "delegated", "id");
+CREATE INDEX "oauthRecords_by_unending" on "oauthRecords" ("model", "createdAtMs") where "expiresAtMs" is null;
+CREATE INDEX "oauthGrants_by_clientId" on "oauthGrants" ("clientId");
+CREATE INDEX "oauthGrants_by_living" on "oauthGrants" ("userId", "id") where "revokedAtMs" is null;
+CREATE INDEX "oauthGrants_by_living_of_client" on "oauthGrants" ("userId", "clientId", "id") where "revokedAtMs" is null;
+CREATE INDEX "signInSessions_by_userId" on "signInSessions" ("userId");
+CREATE INDEX "customerInvitations_by_party_pending" on "customerInvitations" ("partyId", "pendingUntilMs", "id") where "pendingUntilMs" is not null;
+CREATE INDEX "cardTransactions_by_party_hold" on "cardTransactions" ("partyId", "holdExpiresAtMs", "id") where "holdExpiresAtMs" is not null;
+CREATE INDEX "subscriptions_by_partyId_nextEventAtMs_id" on "subscriptions" ("partyId", "nextEventAtMs", "id");
+`,
+}

@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest'
+import { createClient } from '../../src/client/client.ts'
+import { overFetch } from '../../src/client/send.ts'
+import type { ApiRequest } from '../../src/core/carrier.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { createWorld } from '../support/world.ts'
+
+const card = { merchant: { name: 'Books & more' }, maximumAmount: 100, currency: 'USD' } as const
+const api = 'http://api.example'
+
+onEachDatabase('a client in the process of the service', (database) => {
+  it('is answered as one that fetches; under one key they are the same request', async () => {
+    const { service, system, agentKey, drop } = await createWorld(database)
+    const fetch = (request: Request) => service.fetch(request)
+    const options = { fetch, baseUrl: api, credential: () => agentKey, instanceId: 'run-1', system }
+    const { operations: carried } = createClient({ ...options, carry: service.carry() })
+    const { operations: fetched } = createClient(options)
+    const key = { idempotencyKey: 'one key at two doors' }
+    const first = await carried.issueAgentCard(card, key)
+    const second = await fetched.issueAgentCard(card, key)
+    expect([first.replayed, second.replayed]).toEqual([false, true])
+    expect(second.data).toEqual(first.data)
+    await carried.issueAgentCard(card)
+    const page = await carried.listAgentCards({ limit: 1 })
+    expect(page.data).toHaveLength(1)
+    expect(page).toEqual(await fetched.listAgentCards({ limit: 1 }))
+    await drop()
+  })
+
+  it('is refused as one that fetches', async () => {
+    const { service, agentKey, drop } = await createWorld(database)
+    const headers = { Authorization: `Bearer ${agentKey}`, 'Idempotency-Key': 'one key', 'X-Instance-ID': 'run-1' }
+    const issue = { operation: 'issue_agent_card', method: 'POST', path: '/agent-cards', params: {}, headers }
+    const missing = { cardId: `pcd_${'0'.repeat(32)}` }
+    const path = `/agent-cards/${missing.cardId}`
+    const requests: Record<string, ApiRequest> = {
+      'a body that is too large': { ...issue, body: JSON.stringify({ data: 'x'.repeat(1024 * 1024) }) },
+      'no credential': { ...issue, headers: {}, body: '{}' },
+      'no such resource': {
+        ...issue,
+        operation: 'get_agent_card',
+        method: 'GET',
+        path,
+        params: missing,
+        body: undefined,
+      },
+      'no such operation': { ...issue, operation: 'fly', path: '/fly', body: '{}' },
+    }
+    const doors = [service.carry(), overFetch((request) => service.fetch(request), api)]
+    for (const [what, request] of Object.entries(requests)) {
+      const [carried, fetched] = await Promise.all(doors.map((carry) => carry(request, new AbortController().signal)))
+      expect(told(carried), what).toEqual(told(fetched))
+      expect(carried?.status, what).toBeGreaterThanOrEqual(400)
+    }
+    await drop()
+  })
+})
+
+/** An answer without the name that each request gets. */
+function told(answer: { status: number; headers: Pick<Headers, 'get'>; body: string } | undefined) {
+  const named = String(answer?.headers.get('x-request-id'))
+  return [answer?.status, answer?.headers.get('www-authenticate'), answer?.body.replaceAll(named, 'its id')]
+}

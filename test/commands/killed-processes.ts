@@ -1,0 +1,288 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, createServer, request as forward } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { realSystem } from '../../src/core/system.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import { proveBooks } from '../ledger/books.ts'
+import { modernRequest } from '../mcp-http/hosting.ts'
+
+const secret = 'killed-processes-secret-0123456789'
+const workers = 32
+/** In cents; what is left of a purchase is what was not given back. */
+const purchase = { cents: 2, refundCents: 1 }
+
+export interface KilledRun {
+  /** Calls that were answered, the repeats among them. */
+  calls: number
+  repeats: number
+  /** Calls whose connection broke, or that were refused for now, and were sent again. */
+  sentAgain: number
+  kills: number
+  seconds: number
+}
+
+/**
+ * Three `serve` processes behind one address take mixed calls, by REST and MCP and often repeated, while one of them is
+ * killed now and then. @throws where a call was lost or took effect twice.
+ */
+export async function runKilledProcesses({
+  cli,
+  databaseUrl,
+  calls,
+  killEveryMs,
+}: {
+  cli: string
+  databaseUrl: string
+  calls: number
+  killEveryMs: number
+}): Promise<KilledRun> {
+  const beganAtMs = performance.now()
+  const run: KilledRun = { calls: 0, repeats: 0, sentAgain: 0, kills: 0, seconds: 0 }
+  const processes: (Served | undefined)[] = []
+  // One after the other: the first makes the schema.
+  for (let count = 0; count < 3; count++) processes.push(await serve(cli, databaseUrl))
+  const proxy = await startProxy(processes)
+  const load = new Load(proxy.url, run, calls)
+  const ended = new AbortController()
+  const killing = killInTurn({ cli, databaseUrl, processes, run, killEveryMs, signal: ended.signal })
+  try {
+    await Promise.all(Array.from({ length: workers }, (_, worker) => load.work(worker)))
+    ended.abort()
+    await killing
+    await proveEffects(databaseUrl, load)
+  } finally {
+    ended.abort()
+    await killing.catch(() => {})
+    proxy.close()
+    await Promise.all(processes.map((each) => each?.kill()))
+  }
+  return { ...run, seconds: (performance.now() - beganAtMs) / 1000 }
+}
+
+interface Served {
+  url: string
+  kill(): Promise<void>
+}
+
+async function serve(cli: string, databaseUrl: string): Promise<Served> {
+  const env = {
+    PATH: process.env.PATH ?? '',
+    PAYMENTS_PORT: '0',
+    PAYMENTS_DATABASE_URL: databaseUrl,
+    PAYMENTS_SANDBOX_AGENT_KEY: secret,
+    PAYMENTS_RATE_LIMIT: '1000000000',
+    PAYMENTS_LOG_LEVEL: 'fatal',
+  }
+  const child: ChildProcess = spawn(process.execPath, [cli, 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const exited = once(child, 'exit')
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await exited
+  }
+  if (child.stdout === null) throw new Error('Bug: its output is a pipe.')
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /listening on (http:\/\/\S+)/.exec(line)?.[1]
+    if (url !== undefined) return { url, kill }
+  }
+  throw new Error('It ended before it listened.')
+}
+
+/** Hands each request to the next process; what becomes of it is the client's to find out. */
+async function startProxy(processes: readonly (Served | undefined)[]) {
+  const agent = new Agent({ keepAlive: true })
+  let turn = 0
+  const server = createServer((request, response) => {
+    const there = processes.filter((each) => each !== undefined)
+    const target = there[turn++ % there.length]
+    if (target === undefined) return response.destroy()
+    const { hostname, port } = new URL(target.url)
+    const { method, url: path, headers } = request
+    const passed = forward({ agent, hostname, port, method, path, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.on('error', () => response.destroy())
+      answer.on('aborted', () => response.destroy())
+      answer.pipe(response)
+    })
+    passed.on('error', () => response.destroy())
+    request.pipe(passed)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const close = () => {
+    server.closeAllConnections()
+    server.close()
+    agent.destroy()
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
+}
+
+interface Killing {
+  cli: string
+  databaseUrl: string
+  processes: (Served | undefined)[]
+  run: KilledRun
+  killEveryMs: number
+  signal: AbortSignal
+}
+
+async function killInTurn({ cli, databaseUrl, processes, run, killEveryMs, signal }: Killing): Promise<void> {
+  for (let turn = 0; !signal.aborted; turn = (turn + 1) % processes.length) {
+    await sleep(killEveryMs, undefined, { signal }).catch(() => {})
+    if (signal.aborted) return
+    const victim = processes[turn]
+    await victim?.kill()
+    processes[turn] = undefined
+    run.kills += 1
+    processes[turn] = await serve(cli, databaseUrl)
+  }
+}
+
+type Tool = 'issue_agent_card' | 'simulate_card_authorization'
+
+class Load {
+  /** The purchases that were made, by the name of their card's merchant. */
+  readonly names: string[] = []
+  captured = 0
+  readonly #url: string
+  readonly #run: KilledRun
+  readonly #most: number
+
+  constructor(url: string, run: KilledRun, most: number) {
+    this.#url = url
+    this.#run = run
+    this.#most = most
+  }
+
+  /** Buys and returns things. Each third purchase is made by MCP. */
+  async work(worker: number): Promise<void> {
+    for (let count = 0; this.#run.calls < this.#most; count++) {
+      const name = `worker ${worker} purchase ${count}`
+      const byMcp = count % 3 === 0
+      const merchant = { name }
+      const card = await this.#do(`${name} card`, {
+        path: '/agent-cards',
+        attributes: { merchant, maximumAmount: 900, currency: 'USD' },
+        tool: byMcp ? 'issue_agent_card' : undefined,
+      })
+      const bought = await this.#do(`${name} authorization`, {
+        path: `/simulations/agent-cards/${card}/authorize`,
+        attributes: { amount: purchase.cents, currency: 'USD', merchant },
+        tool: byMcp ? 'simulate_card_authorization' : undefined,
+        arguments: { cardId: card },
+      })
+      this.names.push(name)
+      const path = `/simulations/card-transactions/${bought}`
+      if (count % 2 === 0) {
+        await this.#do(`${name} reversal`, { path: `${path}/reverse`, attributes: {} })
+        continue
+      }
+      await this.#do(`${name} capture`, {
+        path: `${path}/capture`,
+        attributes: { amount: purchase.cents, currency: 'USD' },
+      })
+      await this.#do(`${name} refund`, {
+        path: `${path}/refund`,
+        attributes: { amount: purchase.refundCents, currency: 'USD' },
+      })
+      this.captured += 1
+    }
+  }
+
+  /** Sends a call until it is answered, and one in four again; gives the id of what it answered. */
+  async #do(key: string, call: Call): Promise<string> {
+    const first = await this.#answered(key, call)
+    if (this.#run.calls % 4 === 0) {
+      this.#run.repeats += 1
+      const again = await this.#answered(key, call)
+      if (again !== first) throw new Error(`${key} was answered ${first} and then ${again}.`)
+    }
+    return (JSON.parse(first) as { id: string }).id
+  }
+
+  async #answered(key: string, call: Call): Promise<string> {
+    for (let attempt = 0; attempt < 400; attempt++) {
+      const answer = await this.#send(key, call).catch((error: unknown) => {
+        // The connection broke: whether it took effect nobody knows.
+        if (error instanceof TypeError) return undefined
+        throw error
+      })
+      if (answer !== undefined) {
+        this.#run.calls += 1
+        return answer
+      }
+      this.#run.sentAgain += 1
+      await sleep(25 + 25 * (attempt % 8))
+    }
+    throw new Error(`${key} was never answered.`)
+  }
+
+  /** The resource that it answered, as text; undefined: to be sent again. */
+  async #send(key: string, { path, attributes, tool, arguments: more }: Call): Promise<string | undefined> {
+    const headers: Record<string, string> = {
+      Authorization: `Bearer ak_ntl_sandbox_${secret}`,
+      'Content-Type': 'application/json',
+      'X-Instance-ID': 'killed processes',
+    }
+    if (tool !== undefined) return this.#sendByMcp(tool, { ...attributes, ...more, idempotencyKey: key }, headers)
+    const response = await fetch(`${this.#url}${path}`, {
+      method: 'POST',
+      headers: { ...headers, 'Idempotency-Key': key },
+      body: JSON.stringify({ data: { attributes } }),
+    })
+    const text = await response.text()
+    if (response.status === 200) return JSON.stringify((JSON.parse(text) as { data: unknown }).data)
+    if (response.status === 503 || response.status === 409) return undefined
+    throw new Error(`${key} was answered ${response.status} ${text}`)
+  }
+
+  async #sendByMcp(tool: Tool, args: object, headers: Record<string, string>): Promise<string | undefined> {
+    const asked = modernRequest('tools/call', { name: tool, arguments: args })
+    const response = await fetch(`${this.#url}/mcp`, {
+      method: 'POST',
+      headers: { ...headers, ...asked.headers, Accept: 'application/json, text/event-stream' },
+      body: JSON.stringify(asked.body),
+    })
+    const text = await response.text()
+    if (response.status >= 500) return undefined
+    const { result } = JSON.parse(text) as { result?: { isError?: boolean; structuredContent?: { data: unknown } } }
+    if (result?.structuredContent?.data !== undefined && !result.isError)
+      return JSON.stringify(result.structuredContent.data)
+    if (/retryable|conflict|unavailable|reached/.test(text)) return undefined
+    throw new Error(`${tool} was answered ${response.status} ${text}`)
+  }
+}
+
+interface Call {
+  path: string
+  attributes: object
+  /** By MCP, as this tool. */
+  tool?: Tool | undefined
+  arguments?: object
+}
+
+/** Each call took effect once: there is one card and one purchase for each, and the wallet has what the rest left. */
+async function proveEffects(databaseUrl: string, { names, captured }: Load): Promise<void> {
+  const store = await openStore({ url: databaseUrl, system: realSystem })
+  try {
+    const { transactions, wallets } = await proveBooks(store)
+    const cards = await store.read(({ db }) => db.selectFrom('agentCards').select('merchantName').execute())
+    expect(cards.map(({ merchantName }) => merchantName).sort()).toEqual(names.toSorted())
+    const ofKind = (kind: string) => transactions.filter((transaction) => transaction.kind === kind)
+    expect(
+      ofKind('purchase')
+        .map(({ merchantName }) => merchantName)
+        .sort(),
+    ).toEqual(names.toSorted())
+    expect(ofKind('purchase').filter(({ status }) => status === 'captured').length).toBe(captured)
+    expect(ofKind('purchase').filter(({ status }) => status === 'reversed').length).toBe(names.length - captured)
+    expect(ofKind('refund').length).toBe(captured)
+    const left = 250_000 - captured * (purchase.cents - purchase.refundCents)
+    expect(wallets.map(({ availableCents }) => availableCents)).toContain(left)
+  } finally {
+    await store.close()
+  }
+}

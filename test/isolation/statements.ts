@@ -1,0 +1,79 @@
+import { DatabaseSync } from 'node:sqlite'
+import { placements } from '../../src/service/store/schema/tenants.ts'
+
+/** Hears every text that SQLite is asked to prepare, until `stop`. */
+export function listen(): { texts: ReadonlySet<string>; stop(): void } {
+  const texts = new Set<string>()
+  const { prepare } = DatabaseSync.prototype
+  DatabaseSync.prototype.prepare = function (this: DatabaseSync, text: string) {
+    texts.add(text)
+    return prepare.call(this, text)
+  }
+  return {
+    texts,
+    stop: () => {
+      DatabaseSync.prototype.prepare = prepare
+    },
+  }
+}
+
+/** The tables with rows of parties that a statement asks about without saying which party's it means. */
+export function partiesUnsaid(text: string): string[] {
+  const named = [...text.matchAll(/\b(from|join|update|into) "(\w+)"(?: as "(\w+)")?/g)]
+  return named.flatMap(([, verb, table = '', alias = table]) => {
+    const placement = placements[table as keyof typeof placements]
+    if (placement?.by === undefined || placement.place === 'own') return []
+    const column = `(?:"${alias}"\\.)?"${placement.by}"`
+    const said = verb === 'into' ? `"${table}" \\([^)]*${column}` : `${column} (?:=|in) |= ${column}`
+    return new RegExp(said).test(text) ? [] : [table]
+  })
+}
+
+/** What is asked of all parties' rows at once, each time by an index, with the reason. */
+const ofAllParties: readonly (readonly [beginning: RegExp, reason: string])[] = [
+  [/^select "offsetMs"/, 'the clock, and what is due next, are common to all'],
+  [/^select "partyId" from \(select \* from \(\(select "partyId", "holdExpiresAtMs"/, 'to whom something is due'],
+  [/^select "credentials"\.\*.* where "(secretHash|credentials"\."id)" = \?$/, 'a credential says whose it is'],
+  [/^select "oauthGrants"\.\*.* where "oauthGrants"\."(id|userId)" = \?/, 'a token says which grant it is of'],
+  [
+    /^select \* from "(users|agents)" where "(id|handle|email)" = \?$/,
+    'they are on every machine, found by other parties too',
+  ],
+  [/^select \* from "payments" where "id" = \?$/, 'who was paid asks by the id only'],
+  [/^select sum\("heldCents"\).* from "payments" where "claimant" in/, 'whoever pays somebody who has no account yet'],
+  [
+    /^select \* from "transactions" where "(id|sourcePartyId|destinationPartyId)" = \?/,
+    'a transaction has two parties',
+  ],
+  [
+    /^select (distinct )?.* from "delegations" where \(?"agentPartyId" = \?/,
+    'an agent asks for its customers, whoever they are',
+  ],
+  [
+    /^select \* from "(transactions|agentCards|cardTransactions)" where "\w+"\."id" in \(select/,
+    'a list is walked by the wallets and agents of its party, whose ids were read with it',
+  ],
+  [
+    /^select distinct "customerPartyId" as "id" from "delegations"/,
+    'an agent asks for its customers, whoever they are',
+  ],
+  [/^select "one"\."recipient"/, 'an agent asks for those it invited'],
+  [/^update "delegations" .* where "id" in \(select/, 'an agent that is deleted loses its customers, whoever they are'],
+  [/^update "agentCards" .* where "agentId" = \?/, 'an agent that is deleted loses its cards, whoever pays them'],
+  [
+    /^update "\w+" set "last(Used|Active)AtMs" = \? where "id" = \?/,
+    'the last use of a key, which is on every machine',
+  ],
+  [/^update "oauthGrants" .* where "id" = \?/, 'a grant that ends, which is on every machine'],
+  [/^select \* from "\w+"( where "seeded" = 1)?$/, 'what the sandbox was seeded with, and what tests look at'],
+  [/^update "credentials" set "\w+" = \? where "id" = \?$|^select \* from "wallets" where "id" = \?$/, 'tests only'],
+]
+
+/** The statements that ask for rows of parties as none should. */
+export function faults(texts: Iterable<string>): string[] {
+  return [...texts].flatMap((text) => {
+    const tables = partiesUnsaid(text)
+    const isKnown = ofAllParties.some(([beginning]) => beginning.test(text))
+    return tables.length === 0 || isKnown ? [] : [`${tables.join(', ')} of which party? ${text}`]
+  })
+}

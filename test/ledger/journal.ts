@@ -1,0 +1,122 @@
+import { expect } from 'vitest'
+import { realSystem } from '../../src/core/system.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import { proveBooks } from './books.ts'
+
+/** The secret of the agent that asks, whose key is seeded with it. */
+export const agentSecret = 'journal-agent-secret-0123456789'
+
+/** A request as a client's journal has it: noted before it is sent, with its answer once that is whole. */
+export interface Intent {
+  key: string
+  path: string
+  attributes: Record<string, unknown>
+  acknowledged?: string
+}
+
+export function perform(url: string, intent: Intent): Promise<Response> {
+  return fetch(`${url}${intent.path}`, {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ak_ntl_sandbox_${agentSecret}`,
+      'Content-Type': 'application/json',
+      'Idempotency-Key': intent.key,
+      'X-Instance-ID': 'journal',
+    },
+    body: JSON.stringify({ data: { attributes: intent.attributes } }),
+  })
+}
+
+/** What clients asked for, each under a key of its own, and what they were told. */
+export class Journal {
+  readonly intents: Intent[] = []
+  acknowledged = 0
+  /** Different for each refund, so that its effects can be counted. */
+  #refunds = 0
+  readonly #name: string
+  readonly #send: (intent: Intent) => Promise<string>
+
+  /** @param send Gives the text of the answer 200, or throws. */
+  constructor(name: string, send: (intent: Intent) => Promise<string>) {
+    this.#name = name
+    this.#send = send
+  }
+
+  /** Buys one thing, and some are returned. */
+  async buy(): Promise<void> {
+    const { id: cardId } = await this.#do('/agent-cards', (key) => ({
+      merchant: { name: key },
+      maximumAmount: 900,
+      currency: 'USD',
+    }))
+    const { id } = await this.#do(`/simulations/agent-cards/${cardId}/authorize`, (key) => ({
+      amount: 900,
+      currency: 'USD',
+      merchant: { name: key },
+    }))
+    const path = `/simulations/card-transactions/${id}`
+    if (this.intents.length % 3 === 0) await this.#do(`${path}/reverse`, () => ({}))
+    else {
+      await this.#do(`${path}/capture`, () => ({ amount: 900, currency: 'USD' }))
+      this.#refunds += 1
+      const amount = this.#refunds
+      await this.#do(`${path}/refund`, () => ({ amount, currency: 'USD' }))
+    }
+  }
+
+  async #do(path: string, attributes: (key: string) => Record<string, unknown>): Promise<{ id: string }> {
+    const key = `${this.#name} request ${this.intents.length}`
+    const intent: Intent = { key, path, attributes: attributes(key) }
+    this.intents.push(intent)
+    intent.acknowledged = await this.#send(intent)
+    this.acknowledged += 1
+    return JSON.parse(intent.acknowledged).data
+  }
+
+  /** Repeats every request, each under its key: what was acknowledged is answered so again, the rest is done now. */
+  async repeatAll(url: string): Promise<void> {
+    const left = this.intents.values()
+    const clients = Array.from({ length: 16 }, async () => {
+      for (const intent of left) await repeat(url, intent)
+    })
+    await Promise.all(clients)
+  }
+
+  /** The books are right, and have the effect of each request once. */
+  async expectOneEffectEach(databaseUrl: string): Promise<void> {
+    const store = await openStore({ url: databaseUrl, system: realSystem })
+    try {
+      const { transactions } = await proveBooks(store)
+      const cards = await store.transaction(({ db }) => db.selectFrom('agentCards').selectAll().execute())
+      const isOwn = (name: string) => name.startsWith(`${this.#name} `)
+      const issued = cards.map(({ merchantName }) => merchantName).filter(isOwn)
+      const purchases = transactions.filter(({ kind, merchantName }) => kind === 'purchase' && isOwn(merchantName))
+      const keys = (pattern: RegExp) => this.intents.filter(({ path }) => pattern.test(path)).map(({ key }) => key)
+      expect(issued.sort()).toEqual(keys(/^\/agent-cards$/).sort())
+      expect(purchases.map(({ merchantName }) => merchantName).sort()).toEqual(keys(/authorize$/).sort())
+      const ids = new Set(purchases.map(({ id }) => id))
+      const refunded = transactions
+        .filter(({ purchaseId }) => ids.has(purchaseId ?? ''))
+        .map(({ amountCents }) => amountCents)
+      expect(refunded.sort((a, b) => a - b)).toEqual(Array.from({ length: this.#refunds }, (_, index) => index + 1))
+      for (const { path, attributes } of this.intents) {
+        const [, id, action] = /card-transactions\/(\w+)\/(\w+)$/.exec(path) ?? []
+        if (id === undefined) continue
+        const record = transactions.find((transaction) => transaction.id === id)
+        expect(record?.status).toBe(action === 'reverse' ? 'reversed' : 'captured')
+        if (action === 'refund') expect(record?.refundedCents).toBe(attributes.amount)
+      }
+    } finally {
+      await store.close()
+    }
+  }
+}
+
+async function repeat(url: string, intent: Intent): Promise<void> {
+  const response = await perform(url, intent)
+  const text = await response.text()
+  expect(response.status, `${intent.path}: ${text}`).toBe(200)
+  if (intent.acknowledged === undefined) return
+  expect(text).toBe(intent.acknowledged)
+  expect(response.headers.get('x-idempotency-replayed')).toBe('true')
+}

@@ -1,0 +1,172 @@
+import { sql } from 'kysely'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createSite, type Site } from '../../src/commands/site.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { realSystem } from '../../src/core/system.ts'
+import { type Listener, listen } from '../../src/service/listen.ts'
+import { createService, type Service } from '../../src/service/service.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import { openSignals } from '../../src/service/store/engine/open-signals.ts'
+import type { Signals } from '../../src/service/store/engine/signals.ts'
+import type { Store } from '../../src/service/store/engine/store.ts'
+import { onEachDatabase, postgres } from '../support/databases.ts'
+import { secrets } from '../support/world.ts'
+import { eventsOf, modernRequest, rawHost } from './hosting.ts'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+const agentKey = `ak_ntl_sandbox_${secrets.agentKey}`
+
+interface Process {
+  url: string
+  store: Store
+  service: Service
+  signals: Signals
+  close(): Promise<void>
+}
+
+/** What `serve` is, but that it shares this process. */
+async function begin(databaseUrl: string): Promise<Process> {
+  const system = realSystem
+  const store = await openStore({ url: databaseUrl, system })
+  const service = createService({ store, system, environment: 'sandbox', rateLimit: 1e6, log })
+  await service.seed(secrets)
+  const signals = await openSignals({ url: databaseUrl, system, log })
+  let listener: Listener | undefined
+  const publicUrl = () => listener?.url ?? ''
+  const config = loadConfig({ env: {} })
+  const site: Site = await createSite({ config, service, store, publicUrl, system, log, signals })
+  listener = await listen({ fetch: site.fetch, host: '127.0.0.1', port: 0, system, log })
+  const close = async () => {
+    await Promise.all([site.close(), listener?.close()])
+    await signals.close()
+    await store.close()
+  }
+  return { url: listener.url, store, service, signals, close }
+}
+
+onEachDatabase('what changes at another process', (database) => {
+  let drop: () => Promise<void>
+  let processes: [Process, Process, Process]
+
+  beforeEach(async () => {
+    const created = await database.createEmpty()
+    drop = created.drop
+    const first = await begin(created.url)
+    processes = [first, await begin(created.url), await begin(created.url)]
+  })
+  afterEach(async () => {
+    await Promise.all(processes.map((each) => each.close()))
+    await drop()
+  })
+
+  const send = (at: Process, path: string, attributes: object) =>
+    fetch(`${at.url}${path}`, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${agentKey}`,
+        'Content-Type': 'application/json',
+        'Idempotency-Key': crypto.randomUUID(),
+        'X-Instance-ID': 'run 1',
+      },
+      body: JSON.stringify({ data: { attributes } }),
+    })
+  const issueCard = async (at: Process) => {
+    const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
+    const issued = await send(at, '/agent-cards', card)
+    return ((await issued.json()) as { data: { id: string } }).data.id
+  }
+  const authorize = (at: Process, cardId: string) =>
+    send(at, `/simulations/agent-cards/${cardId}/authorize`, {
+      ...{ amount: 100, currency: 'USD', merchant: { name: 'Books' } },
+    })
+
+  test('is told to who listens here and subscribed anywhere, of both eras, and of nothing else', async () => {
+    const [subscribedAt, listensAt, changedAt] = processes
+    const watched = await issueCard(changedAt)
+    const other = await issueCard(changedAt)
+    const uri = `payments://agent-cards/${watched}`
+    const first = rawHost(`${subscribedAt.url}/mcp`, agentKey)
+    await first.initialize()
+    const second = rawHost(`${listensAt.url}/mcp`, agentKey)
+    second.use(first.sessionId())
+    const legacy = eventsOf(await second.send('GET'))
+    await legacy.next()
+    const subscription = modernRequest('subscriptions/listen', { notifications: { resourceSubscriptions: [uri] } })
+    const modern = eventsOf(
+      await second.post(subscription.body, { ...subscription.headers, 'Mcp-Session-Id': undefined }),
+    )
+    await modern.next()
+    // Each call reaches another process than the one before.
+    expect((await first.post({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri } })).status).toBe(
+      200,
+    )
+    expect((await authorize(changedAt, other)).status).toBe(200)
+    expect((await authorize(changedAt, watched)).status).toBe(200)
+    for (const events of [legacy, modern]) {
+      expect((await events.next()).value?.message).toMatchObject({
+        ...{ method: 'notifications/resources/updated', params: { uri } },
+      })
+    }
+    await Promise.all([legacy.return(undefined), modern.return(undefined)])
+  })
+
+  test('is told where a subscription ended at another process no more', async () => {
+    const [subscribedAt, listensAt, changedAt] = processes
+    const cards = [await issueCard(changedAt), await issueCard(changedAt)]
+    const first = rawHost(`${subscribedAt.url}/mcp`, agentKey)
+    await first.initialize()
+    const second = rawHost(`${listensAt.url}/mcp`, agentKey)
+    second.use(first.sessionId())
+    const events = eventsOf(await second.send('GET'))
+    await events.next()
+    const ask = (host: typeof first, method: string, card: string | undefined) =>
+      host.post({ jsonrpc: '2.0', id: method, method, params: { uri: `payments://agent-cards/${card}` } })
+    await ask(second, 'resources/subscribe', cards[0])
+    await ask(first, 'resources/subscribe', cards[1])
+    await ask(first, 'resources/unsubscribe', cards[0])
+    await authorize(changedAt, cards[0] as string)
+    await authorize(changedAt, cards[1] as string)
+    expect((await events.next()).value?.message.params.uri).toBe(`payments://agent-cards/${cards[1]}`)
+    await events.return(undefined)
+  })
+})
+
+test('signals go from process to process, and again when their connections are lost', async () => {
+  const { store, url, drop } = await postgres.create()
+  // No process waits as long as it would in earnest.
+  const system = { ...realSystem, sleep: (ms: number, signal?: AbortSignal) => realSystem.sleep(ms / 100, signal) }
+  const [here, there] = await Promise.all([openSignals({ url, system, log }), openSignals({ url, system, log })])
+  try {
+    const heard: string[] = []
+    const deaf = there.hear('a', () => heard.push('a'))
+    there.hear('b', () => heard.push('b'))
+    here.hear('a', () => heard.push('an echo'))
+    const tell = async (topic: string) => {
+      heard.length = 0
+      await expect
+        .poll(() => {
+          here.tell(topic)
+          return heard.includes(topic)
+        })
+        .toBe(true)
+    }
+    await tell('a')
+    await tell('b')
+    await store.transaction(async ({ db }) => {
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_notify%' and pid <> pg_backend_pid()`.execute(
+        db,
+      )
+    })
+    await tell('a')
+    deaf()
+    await tell('b')
+    heard.length = 0
+    here.tell('a')
+    await tell('b')
+    expect(heard).not.toContain('a')
+    expect(heard).not.toContain('an echo')
+  } finally {
+    await Promise.all([here.close(), there.close()])
+    await drop()
+  }
+})

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { type Intent, Journal, perform } from '../ledger/journal.ts'
+
+/** What a client is promised, whatever happens to the database. */
+export const answerWithinMs = 10_000
+
+/** Clients that buy and return things all the time. Each asks again, under the same key, until it is answered 200. */
+export class Clients {
+  readonly journal: Journal
+  /** How often the service said that it cannot serve now. */
+  refused = 0
+  slowestMs = 0
+  readonly #url: string
+  readonly #work: Promise<void>[]
+  #isStopping = false
+
+  constructor(name: string, url: string, count = 16) {
+    this.#url = url
+    this.journal = new Journal(name, (intent) => this.#insist(intent))
+    this.#work = Array.from({ length: count }, () => this.#buyAgainAndAgain())
+    // Whoever stops them hears of it.
+    for (const work of this.#work) work.catch(() => {})
+  }
+
+  /** Resolves when so many more requests were acknowledged. */
+  async acknowledge(count: number): Promise<void> {
+    const enough = this.journal.acknowledged + count
+    const failed = Promise.all(this.#work)
+    while (this.journal.acknowledged < enough) await Promise.race([failed, sleep(10)])
+  }
+
+  /** Lets each finish what it is buying. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await Promise.all(this.#work)
+  }
+
+  async #buyAgainAndAgain(): Promise<void> {
+    while (!this.#isStopping) await this.journal.buy()
+  }
+
+  async #insist(intent: Intent): Promise<string> {
+    for (;;) {
+      const startMs = performance.now()
+      const response = await perform(this.#url, intent)
+      const text = await response.text()
+      this.slowestMs = Math.max(this.slowestMs, performance.now() - startMs)
+      if (response.status === 200) return text
+      expectAdvice(response.status, text)
+      if (response.status === 503) this.refused += 1
+      await sleep(20)
+    }
+  }
+}
+
+/** A repeat under the same key mends it: the database is away, or the first try still runs. */
+function expectAdvice(status: number, text: string): void {
+  if (status === 503) expect(text).toContain('"service_unavailable"')
+  else expect([status, text]).toEqual([409, expect.stringContaining('is still running. Repeat it in a moment.')])
+}

@@ -1,0 +1,17 @@
+import { inject } from 'vitest'
+import { agentSecret } from '../ledger/journal.ts'
+import { type Served, serve } from '../packaging/served.ts'
+
+/** A process of the service on that database, for `Clients`. */
+export function serveOn(databaseUrl: string, env: Record<string, string> = {}): Promise<Served> {
+  return serve([inject('cli'), 'serve'], {
+    PATH: process.env.PATH ?? '',
+    PAYMENTS_DATABASE_URL: databaseUrl,
+    PAYMENTS_PORT: '0',
+    PAYMENTS_SANDBOX_AGENT_KEY: agentSecret,
+    PAYMENTS_RATE_LIMIT: '1000000',
+    // What it says of a database that is away is not what is looked at.
+    PAYMENTS_LOG_LEVEL: 'fatal',
+    ...env,
+  })
+}

@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process'
+import { chownSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** Where Debian's packages have the newest PostgreSQL; undefined where none is installed. */
+export const binaries = globSync('/usr/lib/postgresql/*/bin')
+  .filter((path) => statSync(join(path, 'postgres'), { throwIfNoEntry: false }) !== undefined)
+  .sort((a, b) => version(a) - version(b))
+  .at(-1)
+
+function version(path: string): number {
+  return Number(/postgresql\/(\d+)/.exec(path)?.[1])
+}
+
+/** PostgreSQL does not run as root: as root it is run as the user that Debian's packages make for it. */
+async function owner(): Promise<{ uid?: number; gid?: number }> {
+  if (process.getuid?.() !== 0) return {}
+  const ids = await Promise.all(['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)))
+  return { uid: ids[0] as number, gid: ids[1] as number }
+}
+
+const settings = { fsync: 'off', unix_socket_directories: '', listen_addresses: '127.0.0.1', max_connections: '60' }
+
+/** A PostgreSQL server of a test's own, which it can end, start again, copy and promote. */
+export class PostgresServer {
+  readonly port: number
+  readonly #directory: string
+  readonly #owner: Awaited<ReturnType<typeof owner>>
+  readonly #settings: Record<string, string>
+
+  private constructor(
+    directory: string,
+    port: number,
+    of: Awaited<ReturnType<typeof owner>>,
+    own: Record<string, string>,
+  ) {
+    this.#directory = directory
+    this.port = port
+    this.#owner = of
+    this.#settings = own
+  }
+
+  static async create(parent: string): Promise<PostgresServer> {
+    const server = await PostgresServer.#place(parent, {})
+    await server.#run('initdb', ['-U', 'postgres', '--auth=trust', '--no-sync', '-D', server.#data])
+    await server.start()
+    return server
+  }
+
+  /** A standby that a commit on this server waits for, from the time it is there. */
+  async addStandby(parent: string): Promise<PostgresServer> {
+    // Nobody stands by it: once promoted, its own commits would wait for one too.
+    const standby = await PostgresServer.#place(parent, { synchronous_standby_names: '' })
+    const from = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postgres']
+    await this.#run('pg_basebackup', [...from, '-R', '-c', 'fast', '--no-sync', '-D', standby.#data])
+    await standby.start()
+    await this.query("alter system set synchronous_standby_names = '*'")
+    await this.query('select pg_reload_conf()')
+    while ((await this.query('select sync_state from pg_stat_replication')) !== 'sync');
+    return standby
+  }
+
+  static async #place(parent: string, own: Record<string, string>): Promise<PostgresServer> {
+    const directory = mkdtempSync(join(parent, 'payments-mcp-server-'))
+    const of = await owner()
+    if (of.uid !== undefined && of.gid !== undefined) chownSync(directory, of.uid, of.gid)
+    return new PostgresServer(directory, await freePort(), of, own)
+  }
+
+  get #data(): string {
+    return join(this.#directory, 'data')
+  }
+
+  get url(): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/postgres`
+  }
+
+  async start(): Promise<void> {
+    const own = { ...settings, port: String(this.port), ...this.#settings }
+    const options = Object.entries(own).map(([name, value]) => `-c ${name}='${value}'`)
+    const log = join(this.#directory, 'log')
+    await this.#run('pg_ctl', ['start', '-w', '-D', this.#data, '-l', log, '-o', options.join(' ')])
+  }
+
+  /** `immediate` is as a crash is: nothing is said to anybody, nothing written down. */
+  async stop(mode: 'fast' | 'immediate' = 'immediate'): Promise<void> {
+    await this.#run('pg_ctl', ['stop', '-w', '-D', this.#data, '-m', mode])
+  }
+
+  async promote(): Promise<void> {
+    await this.#run('pg_ctl', ['promote', '-w', '-D', this.#data])
+  }
+
+  /** The first column of the first row. */
+  async query(statement: string): Promise<string> {
+    return (await this.#run('psql', ['-d', this.url, '-tAqc', statement])).trim()
+  }
+
+  async drop(): Promise<void> {
+    await this.stop().catch(() => {})
+    rmSync(this.#directory, { recursive: true, force: true })
+  }
+
+  async #run(program: string, args: readonly string[]): Promise<string> {
+    const { stdout } = await run(join(binaries ?? '', program), args, { ...this.#owner, cwd: '/' })
+    return stdout
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { agentSecret } from '../ledger/journal.ts'
+import type { Served } from '../packaging/served.ts'
+import { postgres } from '../support/databases.ts'
+import { openRoute, type Route } from '../support/route.ts'
+import { answerWithinMs, Clients } from './clients.ts'
+import { serveOn } from './processes.ts'
+
+let database: Awaited<ReturnType<typeof postgres.createEmpty>>
+let route: Route
+let served: Served
+
+beforeEach(async () => {
+  database = await postgres.createEmpty()
+  route = await openRoute(database.url)
+  served = await serveOn(route.url)
+})
+afterEach(async () => {
+  await served.stop()
+  await route.close()
+  await database.drop()
+})
+
+const headers = { Authorization: `Bearer ak_ntl_sandbox_${agentSecret}`, 'X-Instance-ID': 'silence' }
+
+/** The status of a read and of health; rejects when one takes longer than is promised. */
+const read = () =>
+  Promise.all(
+    ['/agent-cards', '/healthz'].map(async (path) => {
+      const response = await fetch(`${served.url}${path}`, { headers, signal: AbortSignal.timeout(answerWithinMs) })
+      await response.text()
+      return response.status
+    }),
+  )
+
+test.each([
+  ['falls silent', () => route.fallSilent()],
+  ['refuses connections', () => route.refuse()],
+])('a database that %s: all are answered in time, and served again soon after it is back', async (_, fail) => {
+  const clients = new Clients('silence', served.url)
+  await clients.acknowledge(100)
+  fail()
+  for (const startMs = performance.now(); performance.now() - startMs < 2 * answerWithinMs; )
+    for (const status of await read()) expect(status).toBe(503)
+  expect(clients.refused).toBeGreaterThan(0)
+  route.open()
+  const backMs = performance.now()
+  await clients.acknowledge(1)
+  expect(performance.now() - backMs).toBeLessThan(5_000)
+  await clients.acknowledge(100)
+  await expect.poll(read).toEqual([200, 200])
+  await clients.stop()
+  expect(clients.slowestMs).toBeLessThan(answerWithinMs)
+  await clients.journal.repeatAll(served.url)
+  await clients.journal.expectOneEffectEach(database.url)
+})
+
+test('a database that is silent keeps no process from ending', async () => {
+  const clients = new Clients('silence', served.url)
+  await clients.acknowledge(100)
+  route.fallSilent()
+  const startMs = performance.now()
+  await served.stop()
+  expect(performance.now() - startMs).toBeLessThan(10_000)
+  // They find nobody any more.
+  await expect(clients.stop()).rejects.toThrow(TypeError)
+})

@@ -1,0 +1,104 @@
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { Connection } from '../../src/service/store/engine/sqlite-connection.ts'
+import { tables } from '../../src/service/store/schema/tables.ts'
+import { sqlite } from '../support/databases.ts'
+import { sampleOf } from '../support/depth.ts'
+import { lists, pathsOf, type Site, site } from './list-reads.ts'
+
+/** What every list really asks SQLite for, and how it finds it: with no statistics, so that the rows there are do not count. */
+
+let on: Site
+let explainer: DatabaseSync
+const asked = new Set<string>()
+
+beforeAll(async () => {
+  on = await site(sqlite)
+  explainer = new DatabaseSync(on.world.url.slice('sqlite:'.length), { readOnly: true })
+  const query = Connection.prototype.query
+  vi.spyOn(Connection.prototype, 'query').mockImplementation(function (this: Connection, compiled) {
+    asked.add(compiled.sql)
+    return query.call(this, compiled) as never
+  })
+})
+afterAll(async () => {
+  vi.restoreAllMocks()
+  explainer.close()
+  await on.world.drop()
+})
+
+test.each(lists)('$name is a walk of an index, whatever it is narrowed by and whoever asks', async (list) => {
+  asked.clear()
+  let answered = 0
+  for (const { key, query } of Object.values(on.callers)) {
+    for (const path of sampleOf(pathsOf(list, on, query), 4)) {
+      const { status, json } = await on.world.get(path, { key })
+      // Who may not read it, and a customer who has no such record, are told so.
+      expect([200, 403, 404], `${path}: ${status}`).toContain(status)
+      if (status === 200) answered += 1
+      const { nextCursor } = json.meta?.pagination ?? {}
+      if (nextCursor) expect((await on.world.get(`${path}&cursor=${nextCursor}`, { key })).status).toBe(200)
+    }
+  }
+  expect(answered).toBeGreaterThan(0)
+  const reads = [...asked].filter((sql) => sql.startsWith('select'))
+  expect(reads.flatMap((sql) => unbounded(sql))).toEqual([])
+})
+
+test('a scan, a sort of all and a filter beside the index are seen', () => {
+  const cards = 'select * from "agentCards" where'
+  const seen = (sql: string) => unbounded(sql).map((what) => what.split(':')[0])
+  expect(seen(`${cards} "merchantName" = ?`)).toEqual(['scans agentCards'])
+  expect(seen(`${cards} "partyId" = ? order by "createdAtMs" limit ?`)).toEqual(['use temp b-tree for order by'])
+  expect(seen(`${cards} "partyId" = ? and "merchantName" = ? order by "id" desc limit ?`)).toEqual([
+    'filters by merchantName',
+  ])
+  expect(unbounded(`${cards} "partyId" = ? order by "id" desc limit ?`)).toEqual([])
+})
+
+interface Step {
+  id: number
+  parent: number
+  detail: string
+}
+
+/** What of a query's plan costs more than a page where there are many rows, each with the query. */
+function unbounded(sql: string): string[] {
+  const steps = explainer.prepare(`explain query plan ${sql}`).all() as unknown as Step[]
+  return [...scans(steps), ...sorts(sql, steps), ...filters(sql, steps)].map((what) => `${what}: ${sql}`)
+}
+
+/** Tables that have one row, or one for each time a key was made. */
+const small = ['clock', 'rootKeys', 'signingKeys']
+
+function scans(steps: Step[]): string[] {
+  const scanned = steps.flatMap(({ detail }) => /^SCAN (\w+)/.exec(detail)?.[1] ?? [])
+  return scanned.filter((name) => Object.hasOwn(tables, name) && !small.includes(name)).map((name) => `scans ${name}`)
+}
+
+/** What is sorted is a page: the ids that walks found, or rows that are asked for by a list of a page's ids. */
+function sorts(sql: string, steps: Step[]): string[] {
+  const sorting = steps.filter(({ detail }) => detail.startsWith('USE TEMP B-TREE'))
+  return sorting.flatMap(({ parent, detail }) => {
+    const sources = steps.filter((step) => step.parent === parent && /^(SCAN|SEARCH)/.test(step.detail))
+    const ofPage = / in \(\?/.test(sql) || sources.some((step) => /^SCAN (walk|\()|\(id=\?\)/.test(step.detail))
+    return ofPage ? [] : [detail.toLowerCase()]
+  })
+}
+
+/** These narrow only what a collision of keys brought in, what one row is joined with, or nothing: a wallet has one party. */
+const beside: readonly string[] = ['activity.agentId', 'activity.instanceId', 'agents.status', 'walletAgents.partyId']
+
+/** Where a page is cut off, each column that a row must have is a part of the index that is walked. */
+function filters(sql: string, steps: Step[]): string[] {
+  if (!sql.includes(' limit ?')) return []
+  const bound = steps.flatMap(({ detail }) => [...detail.matchAll(/(\w+)(?:=\?| IS NULL)/g)].map(([, name]) => name))
+  const wanted = [...sql.matchAll(/(?:"(\w+)"\.)?"(\w+)" = (?:\?|'\w+')/g)]
+  return wanted.flatMap(([, of, name = '']) => {
+    if (beside.includes(`${of}.${name}`)) return []
+    // One row is found by its id, whose party is then looked at.
+    if (name === 'partyId' && steps.some(({ detail }) => detail.endsWith('(id=?)'))) return []
+    const needed = wanted.filter(([, , other]) => other === name).length
+    return bound.filter((one) => one === name).length >= needed ? [] : [`filters by ${name}`]
+  })
+}

@@ -1,0 +1,91 @@
+import { z } from 'zod'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { catalogue } from '../../tools/index.ts'
+import { addGrant } from '../isolation/places.ts'
+import type { TestDatabase } from '../support/databases.ts'
+import { addDelegation, addParty, addUserToken, createWorld, type World } from '../support/world.ts'
+
+/** A party with records of its own and a customer, and everybody who may list them. */
+export interface Site {
+  world: World
+  /** By credential: its secret, and what it sends besides. */
+  callers: Record<string, { key: string; query: Record<string, string> }>
+  /** What parameters of paths and filters are filled in with, by their names. */
+  values: Record<string, string>
+}
+
+export async function site(database: TestDatabase): Promise<Site> {
+  const world = await createWorld(database)
+  const { partyId, agentId } = await world.whoami()
+  const customer = await addParty(world)
+  const grant = { customerPartyId: customer.partyId, agentPartyId: partyId, agentId: agentId ?? '' }
+  await addDelegation(world, grant)
+  const cardId = await world.issueCard()
+  await world.issueCard()
+  for (const amount of [100, 200]) await world.authorize(cardId, amount)
+  const wallets = await world.get('/wallets')
+  const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
+  const subscription = await world.post('/subscriptions', terms)
+  const counterparty = { type: 'party_id', value: customer.partyId }
+  for (const amount of [1, 2]) await world.post('/payments', { amount, currency: 'USD', counterparty })
+  const { userId, token } = await addUserToken(world, partyId)
+  const scopes = ['cards:agent', 'payments:read', 'customers:read', 'account:read']
+  const agentGrant = await addGrant(world, { partyId, userId, agentId, scopes })
+  const query = {}
+  return {
+    world,
+    callers: {
+      'party key': { key: world.apiKey, query },
+      'user token': { key: token, query },
+      'agent key': { key: world.agentKey, query },
+      'agent grant': { key: agentGrant.token, query },
+      'agent for a customer': { key: world.agentKey, query: { customerPartyId: customer.partyId } },
+    },
+    values: {
+      agentId: agentId ?? '',
+      cardId,
+      counterpartyPartyId: customer.partyId,
+      customerEmail: 'somebody@example.com',
+      instanceId: 'run 1',
+      resourceId: cardId,
+      subscriptionId: subscription.json.data.id,
+      walletId: wallets.json.data[0].id,
+    },
+  }
+}
+
+/** Every list of the catalogue. */
+export const lists = Object.values<OperationDefinition>(catalogue).filter(({ result }) => result === 'page')
+
+/** The paths of a list: whole, with each value of each filter, and with each two of them. A filter without a value fails. */
+export function pathsOf(list: OperationDefinition, { values }: Site, more: Record<string, string>): string[] {
+  const path = list.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => filled(values, name))
+  const filters = Object.entries(list.query?.shape ?? {}).filter(([name]) => !common.has(name))
+  const of = filters.map(([name, schema]) => {
+    const all = wordsOf(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
+    return (all.length > 0 ? all : [filled(values, name)]).map((value) => [name, value] as const)
+  })
+  const pairs = of.flatMap((one, index) =>
+    of.slice(index + 1).flatMap((two) => one.flatMap((a) => two.map((b) => [a, b]))),
+  )
+  const narrowings = [[], ...of.flat().map((one) => [one]), ...pairs]
+  if (Object.keys(more).length > 0 && list.query?.shape.customerPartyId === undefined) return []
+  return narrowings.map((narrowing) => {
+    const query = { ...Object.fromEntries(narrowing), ...more, limit: '1' }
+    return `${path}?${new URLSearchParams(query)}`
+  })
+}
+
+/** What every list takes, and what says for whom it is. */
+const common = new Set(['limit', 'cursor', 'customerPartyId', 'partyId'])
+
+function filled(values: Record<string, string>, name: string): string {
+  const value = values[name]
+  if (value === undefined) throw new Error(`Give "values" of the site what to narrow by as ${name}.`)
+  return value
+}
+
+function wordsOf(schema: unknown): string[] {
+  const { enum: words, anyOf } = schema as { enum?: string[]; anyOf?: unknown[] }
+  return words ?? anyOf?.flatMap(wordsOf) ?? []
+}

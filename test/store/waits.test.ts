@@ -1,0 +1,105 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { catalogue } from '../../tools/index.ts'
+import { cellsOf } from '../isolation/cells.ts'
+import { type Grounds, grounds } from '../isolation/places.ts'
+import { send } from '../isolation/prober.ts'
+import { postgres } from '../support/databases.ts'
+
+/** How often one request may wait for the database. A read is one to know who asks and when, and what it then reads. */
+const most = (operation: OperationDefinition) => more[operation.name] ?? (operation.effect === 'read' ? 3 : 6)
+
+/** What is rarely asked for, and looks at several records one after another. */
+const more: Readonly<Record<string, number>> = {
+  advance_sandbox_clock: 9,
+  approve_approval: 7,
+  create_agent_customer_invitation: 8,
+  create_customer_invitation: 9,
+  delete_agent: 11,
+  detach_wallet_agent: 7,
+  freeze_wallet: 8,
+  get_approval: 5,
+  get_wallet: 4,
+  list_agent_customers: 4,
+  list_approvals: 4,
+  list_customer_invitations: 5,
+  list_subscription_payments: 4,
+  list_wallets: 4,
+  remove_agent_customer: 8,
+  remove_customer: 7,
+  remove_customer_agent: 10,
+  simulate_agent_revocation: 8,
+  simulate_customer_approval: 10,
+  simulate_customer_denial: 9,
+  simulate_customer_disconnection: 7,
+  simulate_customer_invitation: 9,
+  simulate_invitation_acceptance: 10,
+  simulate_payment_claim: 9,
+  unfreeze_wallet: 7,
+}
+
+const operations: OperationDefinition[] = Object.values(catalogue)
+
+let on: Grounds
+beforeAll(async () => {
+  on = await grounds(postgres)
+})
+afterAll(() => on.world.drop())
+
+test.each(operations)('$name waits for the database only so often', async (operation) => {
+  expect(await waitsOf(operation)).toBeLessThanOrEqual(most(operation))
+})
+
+/** Counted when it is asked the second time: the first time whose request it is shows only on the way. */
+async function waitsOf(operation: OperationDefinition): Promise<number> {
+  const cell = cellsOf(operation).find(
+    ({ expected, sample, target, filter }) =>
+      expected === (sample.permitted ?? 200) && filter === undefined && ['own', 'granted'].includes(target),
+  )
+  if (cell === undefined) throw new Error(`Nobody may ${operation.name}.`)
+  const { sample, credential, target } = cell
+  const place = on.places[target as 'own' | 'granted']
+  let waits = 0
+  for (let time = 0; time < 2; time++) {
+    const ids = await sample.make(on, place)
+    const counter = countWaits()
+    const asked = { key: on.credentials[credential], ids }
+    const answer = await send(
+      on,
+      operation,
+      sample,
+      sample.reach === 'acting' && target === 'granted' ? { ...asked, acting: place.partyId } : asked,
+    )
+    waits = counter.stop()
+    expect(answer.status, `${operation.name}: ${answer.text}`).toBe(cell.expected)
+  }
+  return waits
+}
+
+/**
+ * Counts how often somebody waited for an answer before the next question: on a connection answers come in the order of the
+ * questions, so that the count does not depend on how fast they come.
+ */
+function countWaits(): { stop(): number } {
+  const { query } = pg.Client.prototype
+  const waited = new Map<object, { asked: number; answered: number }>()
+  pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+    const on = waited.get(this) ?? { asked: 0, answered: 0 }
+    waited.set(this, on)
+    const mine = on.answered + 1
+    on.asked = Math.max(on.asked, mine)
+    const answer = Reflect.apply(query, this, given) as Promise<unknown>
+    const settled = () => {
+      on.answered = Math.max(on.answered, mine)
+    }
+    answer.then(settled, settled)
+    return answer
+  } as typeof query
+  return {
+    stop: () => {
+      pg.Client.prototype.query = query
+      return [...waited.values()].reduce((sum, { asked }) => sum + asked, 0)
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** What stands between a client and a server that speaks TCP, and can fail as networks do. */
+export interface Route {
+  /** The address that leads here. */
+  url: string
+  /** How many connections were tried since it last changed. */
+  attempts(): number
+  /** Swallows every byte from now on, in both directions: nobody hears that anybody left. */
+  fallSilent(): void
+  /** Ends what is connected, and whoever connects. */
+  refuse(): void
+  /** Leads on, from now to another server where one is named. What was swallowed stays lost, and its connections with it. */
+  open(url?: string): void
+  close(): Promise<void>
+}
+
+interface Pair {
+  near: Socket
+  far: Socket | undefined
+  isSilent: boolean
+}
+
+export async function openRoute(url: string): Promise<Route> {
+  const pairs = new Set<Pair>()
+  let state: 'open' | 'silent' | 'refusing' = 'open'
+  let target = new URL(url)
+  let attempts = 0
+  const server = createServer((near) => {
+    attempts += 1
+    near.on('error', () => {})
+    if (state === 'refusing') {
+      near.resetAndDestroy()
+      return
+    }
+    const isSilent = state === 'silent'
+    const far = isSilent ? undefined : connect(Number(target.port), target.hostname)
+    const pair: Pair = { near, far, isSilent }
+    pairs.add(pair)
+    if (far !== undefined) join(pair, far)
+  })
+  const turn = (to: typeof state) => {
+    state = to
+    attempts = 0
+  }
+  const cut = () => {
+    for (const { near, far } of pairs) {
+      near.destroy()
+      far?.destroy()
+    }
+    pairs.clear()
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const through = new URL(url)
+  through.hostname = '127.0.0.1'
+  through.port = String((server.address() as AddressInfo).port)
+  return {
+    url: through.href,
+    attempts: () => attempts,
+    fallSilent: () => {
+      turn('silent')
+      for (const pair of pairs) pair.isSilent = true
+    },
+    refuse: () => {
+      turn('refusing')
+      cut()
+    },
+    open: (to = target.href) => {
+      target = new URL(to)
+      turn('open')
+    },
+    close: async () => {
+      cut()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function join(pair: Pair, far: Socket): void {
+  const { near } = pair
+  for (const [from, to] of [
+    [near, far],
+    [far, near],
+  ] as const) {
+    from.on('data', (chunk) => pair.isSilent || to.write(chunk))
+    from.on('error', () => {})
+    from.on('close', () => pair.isSilent || to.destroy())
+  }
+}

@@ -1,0 +1,55 @@
+import pg from 'pg'
+
+/**
+ * How often, on average, a statement and a commit fail: more than any load brings, and less than makes a store give up
+ * after its attempts.
+ */
+const oneIn = { statement: 100, commit: 30 } as const
+
+/** Fails on the server as a transaction does that has to give way. */
+const givingWay = "do $$ begin raise exception 'injected by the tests' using errcode = '40001'; end $$"
+const begins = /^(begin|start transaction) isolation level read committed/
+const changing = 'query that gives way'
+const isControl = /^(rollback|savepoint|set|release)\b/
+
+/**
+ * `TEST_POSTGRES=serializable`: what a store begins is serializable, and its statements and commits fail with 40001 at
+ * random. It is the server that fails, so the transaction is undone as it would be, and all that was sent behind is refused.
+ */
+export function makeSerializable(): void {
+  // The modules of tests are loaded anew for each file, the driver is not.
+  if (pg.Client.prototype.query.name === changing) return
+  const seed = Number(process.env.TEST_SEED ?? process.pid)
+  console.info(`PostgreSQL is serializable, and gives way at random: TEST_SEED=${seed}`)
+  const random = generator(seed)
+  const inside = new WeakSet<pg.Client>()
+  const { query } = pg.Client.prototype
+  const changed = function (this: pg.Client, config: unknown, ...rest: unknown[]) {
+    const send = (sent: unknown) => Reflect.apply(query, this, [sent, ...rest])
+    const fail = (sent: string) =>
+      Reflect.apply(query, this, [sent, ...rest.filter((one) => typeof one === 'function')])
+    const text = typeof config === 'string' ? config : String((config as pg.QueryConfig).text)
+    if (begins.test(text)) {
+      inside.add(this)
+      return send(text.replace('read committed', 'serializable'))
+    }
+    if (!inside.has(this)) return send(config)
+    const isCommit = text === 'commit'
+    if (isCommit || text === 'rollback') inside.delete(this)
+    // A commit that fails has ended the transaction all the same.
+    if (isCommit) return random() * oneIn.commit < 1 ? fail(`rollback; ${givingWay}`) : send(config)
+    return !isControl.test(text) && random() * oneIn.statement < 1 ? fail(givingWay) : send(config)
+  }
+  pg.Client.prototype.query = Object.defineProperty(changed, 'name', { value: changing }) as typeof query
+}
+
+/** The same numbers for the same seed (mulberry32). */
+function generator(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
