@@ -15,7 +15,7 @@ const clock = {
   permission: 'clock.use',
   idempotency: 'ignored',
   instanceId: 'optional',
-  toolsets: ['default'],
+  toolsets: ['sandbox'],
   extension: true,
 } as const
 

@@ -132,6 +132,8 @@ function shared({ key, secret, logLevel }: Config): Record<string, string> {
   return {
     ...(key === undefined ? {} : { PAYMENTS_KEY: key }),
     ...(secret === undefined ? {} : { PAYMENTS_SECRET: secret.join(',') }),
+    // Its agents move the clock too.
+    PAYMENTS_TOOLSETS: 'default,sandbox',
     // Thousands of refusals are meant here, and each is a line at the level info.
     PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,
     PAYMENTS_RATE_LIMIT: '1000000000',

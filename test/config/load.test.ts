@@ -66,7 +66,7 @@ describe('loadConfig', () => {
     ['PAYMENTS_DATABASE_URL', 'postgresql://u:p@h/d', 'databaseUrl', 'postgresql://u:p@h/d'],
     ['PAYMENTS_DATABASE_CONNECTIONS', '2', 'databaseConnections', 2],
     ['PAYMENTS_TOOLSETS', 'payments, default,payments', 'toolsets', ['default', 'payments']],
-    ['PAYMENTS_TOOLSETS', 'all', 'toolsets', ['default', 'payments', 'customers', 'agents', 'credentials']],
+    ['PAYMENTS_TOOLSETS', 'all', 'toolsets', ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox']],
     ['PAYMENTS_PORT', '0', 'port', 0],
     ['PAYMENTS_HOST', '[::1]', 'host', '::1'],
     ['PAYMENTS_HOST', 'my-host.example', 'host', 'my-host.example'],

@@ -160,7 +160,11 @@ describe('what a host asks for by path and header', () => {
     ['/x/payments', {}, { toolsets: ['payments'], readOnly: false }],
     ['/x/agents,payments', {}, { toolsets: ['payments', 'agents'], readOnly: false }],
     ['/x/agents%2Cpayments/readonly', {}, { toolsets: ['payments', 'agents'], readOnly: true }],
-    ['/x/all', {}, { toolsets: ['default', 'payments', 'customers', 'agents', 'credentials'], readOnly: false }],
+    [
+      '/x/all',
+      {},
+      { toolsets: ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox'], readOnly: false },
+    ],
     ['/readonly', {}, { toolsets: 'none', readOnly: true }],
     ['', { 'X-MCP-Toolsets': 'customers, default' }, { toolsets: ['default', 'customers'], readOnly: false }],
     ['', { 'X-MCP-Readonly': 'true' }, { toolsets: 'none', readOnly: true }],

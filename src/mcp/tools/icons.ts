@@ -11,6 +11,7 @@ export const toolsetIcons: Record<Toolset, Icon[]> = {
   customers: icon('M8 2a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM2 14c0-7 12-7 12 0z'),
   agents: icon('M7 1h2v3h5v10H2V4h5zM5 7v2h2V7zM9 7v2h2V7z'),
   credentials: icon('M5 4a4 4 0 1 1-1 8 4 4 0 0 1 1-8zM8 7h7v4h-2V9H8z'),
+  sandbox: icon('M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1zM7 4v5h4V7H9V4z'),
 }
 
 /** As a data address: a host fetches nothing. The colour is legible on light and on dark. */
