@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { ConfigError } from '../config/load.ts'
 import { createLogger, type Logger } from '../config/log.ts'
 import { type Config, names } from '../config/settings.ts'
+import { hostBlock, type Start } from '../core/host-setups.ts'
 import { deadline, realSystem } from '../core/system.ts'
 import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
 import type { Readiness } from '../service/request/readiness.ts'
@@ -99,7 +100,7 @@ function welcome(
   { apiKey, agentKey }: SeededCredentials,
   owner: { email: string; password: string | null },
 ): string {
-  const server = hostConfiguration(config, url, agentKey)
+  const start = hostStart(config, url, agentKey)
   const shownBefore = (variable: string) => `(printed when it was made; set ${variable} to choose another)`
   return `payments-mcp ${config.environment} is listening on ${url}
 
@@ -112,18 +113,18 @@ function welcome(
 
 Paste this into the configuration of your AI host (Claude Desktop, Cursor and most others):
 
-${JSON.stringify({ mcpServers: { payments: server } }, null, 2)}
+${hostBlock('cursor', { start })}
 
 or into .vscode/mcp.json for VS Code:
 
-${JSON.stringify({ servers: { payments: { type: 'stdio', ...server } } }, null, 2)}
+${hostBlock('vscode', { start })}
 
 Stop with Ctrl+C.
 `
 }
 
 /** How an AI host starts the MCP server. It works as it is: from this checkout or installation, with this Node.js. */
-function hostConfiguration({ environment, databaseUrl, secret }: Config, url: string, agentKey: string | null) {
+function hostStart({ environment, databaseUrl, secret }: Config, url: string, agentKey: string | null): Start {
   // A sandbox on disk is opened by the host's own process, which needs no secret in the host's files for it.
   const shareable = environment === 'sandbox' && databaseUrl !== 'sqlite::memory:' && secret === undefined
   const file = /^sqlite:(.+)$/.exec(databaseUrl)?.[1]

@@ -54,13 +54,14 @@ interface ServersFile {
 type ServerEntry =
   | { command: string; args: string[]; env?: Record<string, string> }
   | { url: string; headers?: Record<string, string> }
+  | { httpUrl: string; headers?: Record<string, string> }
 
 function serversOf({ mcpServers, servers }: ServersFile): (Launch | Remote)[] {
-  return Object.values(mcpServers ?? servers ?? {}).map((entry) =>
-    'url' in entry
-      ? { kind: 'remote', url: entry.url, headers: entry.headers ?? {} }
-      : { kind: 'launch', command: entry.command, args: entry.args, env: entry.env ?? {} },
-  )
+  return Object.values(mcpServers ?? servers ?? {}).map((entry) => {
+    if ('url' in entry) return { kind: 'remote', url: entry.url, headers: entry.headers ?? {} }
+    if ('httpUrl' in entry) return { kind: 'remote', url: entry.httpUrl, headers: entry.headers ?? {} }
+    return { kind: 'launch', command: entry.command, args: entry.args, env: entry.env ?? {} }
+  })
 }
 
 /** `claude mcp add` takes what follows `--` as the command, or with a transport the address. */

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { hostBlock, hostLink, hostNames, hostSetups } from '../../src/core/host-setups.ts'
+
+const url = 'https://payments.example/mcp'
+const start = {
+  command: '/path/to/payments-mcp/node_modules/.bin/node',
+  args: ['/path/to/payments-mcp/src/cli.ts'],
+  env: {},
+}
+
+test('a host that starts it is told the command', () => {
+  for (const name of hostNames) {
+    const block = hostBlock(name, { start: { ...start, env: { A: 'b "c"\\' } } }) ?? ''
+    if (hostSetups[name].format === 'json')
+      expect(JSON.parse(block)[hostSetups[name].servers].payments).toMatchObject({ ...start, env: { A: 'b "c"\\' } })
+  }
+  expect(hostBlock('codex', { start: { ...start, env: { A: 'b "c"\\' } } })).toBe(
+    `[mcp_servers.payments]
+command = "${start.command}"
+args = ["${start.args[0]}"]
+
+[mcp_servers.payments.env]
+A = "b \\"c\\"\\\\"`,
+  )
+})
+
+test('a host that calls an address is told it, in the words of the host', () => {
+  const entries = Object.fromEntries(hostNames.map((name) => [name, hostSetups[name].entry({ url })]))
+  expect(entries).toEqual({
+    'claude-code': { type: 'http', url },
+    'claude-desktop': null,
+    cursor: { url },
+    vscode: { type: 'http', url },
+    codex: { url },
+    gemini: { httpUrl: url },
+  })
+})
+
+test('one click tells the host the same as the block', () => {
+  const [cursor, code] = [hostLink('cursor', { url }) ?? '', hostLink('vscode', { start }) ?? '']
+  const asked = new URL(cursor)
+  expect(`${asked.protocol}//${asked.host}${asked.pathname} ${asked.searchParams.get('name')}`).toBe(
+    'cursor://anysphere.cursor-deeplink/mcp/install payments',
+  )
+  expect(JSON.parse(Buffer.from(asked.searchParams.get('config') ?? '', 'base64').toString())).toEqual({ url })
+  const [scheme, sent = ''] = code.split('?')
+  expect(scheme).toBe('vscode:mcp/install')
+  const { env: _, ...told } = start
+  expect(JSON.parse(decodeURIComponent(sent))).toEqual({ name: 'payments', type: 'stdio', ...told })
+  expect(hostLink('gemini', { url })).toBeNull()
+})
+
+test('docs/hosts.md shows these blocks', () => {
+  const document = readFileSync(new URL('../../docs/hosts.md', import.meta.url), 'utf8')
+  const shown = [...document.matchAll(/^```(json|toml)\n([\s\S]*?)\n```$/gm)].map(([, language = '', text = '']) =>
+    language === 'json' ? JSON.stringify(JSON.parse(text)) : text,
+  )
+  for (const name of hostNames) {
+    for (const reach of [{ start }, { url }]) {
+      const block = hostBlock(name, reach)
+      if (block === null) continue
+      // What a document shows besides, such as settings, stands in blocks of its own.
+      const wanted = hostSetups[name].format === 'json' ? JSON.stringify(JSON.parse(block)) : block
+      expect(shown, `${name}: ${wanted}`).toContain(wanted)
+    }
+  }
+})
