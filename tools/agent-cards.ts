@@ -63,6 +63,7 @@ const switched = {
   idempotency: 'required',
   instanceId: 'optional',
   effect: 'write',
+  setsState: true,
   toolsets: ['payments'],
   errors: ['not_found'],
   extension: true,

@@ -71,6 +71,7 @@ const decision = {
   permission: 'payments.create',
   idempotency: 'required',
   instanceId: 'agents',
+  setsState: true,
   toolsets: ['default'],
   errors: ['not_found', 'conflict'],
 } as const

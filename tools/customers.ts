@@ -58,6 +58,7 @@ const simulation = {
   method: 'POST',
   environments: ['sandbox'],
   idempotency: 'required',
+  setsState: true,
 } as const
 
 const invitationSimulation = {
@@ -79,6 +80,7 @@ const invitationAnswer = {
   }),
   bodyOptional: true,
   result: 'one',
+  setsState: true,
   errors: ['not_found', 'conflict'],
 } as const
 

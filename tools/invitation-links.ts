@@ -116,6 +116,7 @@ export const invitationLinks = {
     params: linkParams,
     permission: 'invitation_links.revoke',
     effect: 'destructive',
+    setsState: true,
     errors: ['not_found', 'conflict'],
     example: { attributes: { status: 'REVOKED' } },
   }),

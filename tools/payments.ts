@@ -151,6 +151,7 @@ export const payments = {
     attributes: z.strictObject({ customerPartyId: CustomerPartyId }),
     bodyOptional: true,
     output: Payment,
+    setsState: true,
     errors: ['not_found', 'conflict'],
     example: {
       attributes: { status: 'CANCELED' },
@@ -172,6 +173,7 @@ export const payments = {
     idempotency: 'ignored',
     instanceId: 'agents',
     effect: 'write',
+    setsState: true,
     toolsets: ['payments'],
     errors: ['not_found', 'conflict'],
     example: completed,

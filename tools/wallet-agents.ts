@@ -46,6 +46,7 @@ export const walletAgents = {
     path: '/wallets/{walletId}/agents',
     params: z.strictObject({ walletId: Id('wal') }),
     attributes: z.strictObject({ agentId: Id('agt') }),
+    setsState: true,
     errors: ['not_found', 'conflict'],
   }),
 
@@ -57,6 +58,7 @@ export const walletAgents = {
     method: 'POST',
     path: '/wallets/{walletId}/agents/{agentId}/default',
     params: pair,
+    setsState: true,
     errors: ['not_found'],
   }),
 

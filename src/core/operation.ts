@@ -48,6 +48,8 @@ export interface OperationDefinition {
   agentHeader?: true
   /** Whether it only reads, changes something, or changes something that cannot be taken back. */
   effect: 'read' | 'write' | 'destructive'
+  /** True for a POST that brings something into a state: the next finds it there, or is refused. PATCH and DELETE do so anyway. */
+  setsState?: true
   /**
    * Whether it reads what a host must not show unasked: then no hint calls it read-only, and no read-only offer has it.
    */
@@ -65,6 +67,15 @@ export interface OperationDefinition {
 /** Declares an operation: fixes the literal types and freezes the object. */
 export function defineOperation<const D extends OperationDefinition>(definition: D): Readonly<D> {
   return Object.freeze(definition)
+}
+
+/** Whether each call moves money or makes something anew, so that two equal ones are two. */
+export function happensAgain({
+  effect,
+  method,
+  setsState,
+}: Pick<OperationDefinition, 'effect' | 'method' | 'setsState'>): boolean {
+  return effect !== 'read' && method === 'POST' && setsState !== true
 }
 
 type Infer<S> = S extends z.ZodType ? z.output<S> : unknown

@@ -1,7 +1,7 @@
 import type { ListToolsResult, Tool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { agentCards } from '../../../tools/agent-cards.ts'
-import type { Environment, OperationDefinition } from '../../core/operation.ts'
+import { type Environment, happensAgain, type OperationDefinition } from '../../core/operation.ts'
 import { pageOf } from '../answers/list-page.ts'
 import { maskedCardDetails } from '../answers/masked-card.ts'
 import { shownSchema } from '../answers/withheld.ts'
@@ -50,7 +50,8 @@ function described(operation: OperationDefinition, cardDetails: ToolChoice['card
 
 /** An operation as an MCP tool. */
 function toolOf(operation: OperationDefinition, environment: Environment): Tool {
-  const { name, title, effect } = operation
+  const { name, title, effect, environments } = operation
+  const isRepeatable = !happensAgain(operation)
   return {
     name,
     title,
@@ -59,9 +60,11 @@ function toolOf(operation: OperationDefinition, environment: Environment): Tool 
     outputSchema: outputSchema(operation),
     annotations: {
       readOnlyHint: onlyReads(operation),
-      destructiveHint: effect === 'destructive',
-      // Two equal calls are two purchases; only a repeat with the same idempotencyKey is one.
-      idempotentHint: onlyReads(operation),
+      // What was set is no more as it was; what only the sandbox has rehearses what others do.
+      destructiveHint:
+        effect === 'destructive' || (effect === 'write' && isRepeatable && environments.includes('production')),
+      // Two equal purchases are one for a while only (PAYMENTS_REPEAT_WINDOW): nobody may rely on it.
+      idempotentHint: isRepeatable,
       // In the sandbox nobody outside is reached.
       openWorldHint: effect !== 'read' && environment === 'production',
     },

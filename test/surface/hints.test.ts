@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { happensAgain, type OperationDefinition } from '../../src/core/operation.ts'
+import { toolList } from '../../src/mcp/tools/definitions.ts'
+import { catalogue, type OperationKey } from '../../tools/index.ts'
+import { type Grounds, grounds } from '../isolation/places.ts'
+import { send } from '../isolation/prober.ts'
+import { samples } from '../isolation/samples.ts'
+import { allTables } from '../ledger/books.ts'
+import { sqlite } from '../support/databases.ts'
+
+const entries = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
+const changing = entries.filter(([, { effect }]) => effect !== 'read')
+const hints = new Map(
+  toolList({ cardDetails: 'reveal', environment: 'sandbox' }).map(({ name, annotations }) => [name, annotations]),
+)
+
+/** A second one of these is refused, though each that succeeds makes something: a new secret, a payment by card. */
+const refusedOnce: readonly OperationKey[] = ['rotateAgentKey', 'simulateSubscriptionCheckout']
+
+const everyRequests = ['activity', 'activityHeads', 'activityKeys', 'idempotencyRecords', 'rateLimits']
+
+describe('the hint that a tool is idempotent is true', () => {
+  let on: Grounds
+  beforeAll(async () => {
+    on = await grounds(sqlite)
+  })
+  afterAll(() => on.world.drop())
+
+  /** All that is recorded, but for what every request leaves: who asked, and what was answered. */
+  const state = async () => {
+    const tables = await allTables(on.world.store)
+    for (const name of everyRequests) tables.delete(name)
+    const rows = [...tables].flatMap(([name, all]) => all.map((row) => `${name} ${JSON.stringify(row)}`))
+    return rows.map((row) => row.replace(/"version":\d+/, '')).toSorted()
+  }
+
+  test.each(changing)('%s', async (key, operation) => {
+    const sample = samples[key]
+    const isOfCustomer = sample.reach === 'connected' && sample.ownParty === undefined
+    const ids = await sample.make(on, isOfCustomer ? on.places.granted : on.places.own)
+    const attributes = sample.attributes?.(ids, on)
+    const asked = { key: on.places.own[sample.who === 'owners' ? 'apiKey' : 'agentKey'], ids }
+    const same = { ...sample, attributes: () => attributes ?? {} }
+    const first = await send(on, operation, same, asked)
+    expect(first.status, first.text).toBe(sample.permitted ?? 200)
+    const between = await state()
+    const second = await send(on, operation, same, asked)
+    const changed = (await state()).filter((row) => !between.includes(row))
+    const again = happensAgain(operation) && !refusedOnce.includes(key)
+    if (again) expect(changed, second.text).not.toEqual([])
+    else expect(changed, second.text).toEqual([])
+    expect(hints.get(operation.name)?.idempotentHint).toBe(!happensAgain(operation))
+  })
+})
