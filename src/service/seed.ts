@@ -1,29 +1,33 @@
 import type { Environment } from '../core/operation.ts'
 import { delegable, scopes } from '../core/permissions.ts'
-import { newId, newSecret, type System, sha256 } from '../core/system.ts'
+import { equalSecrets, newId, newSecret, type System, sha256 } from '../core/system.ts'
 import { createAgent } from './store/agents.ts'
 import { readTimes } from './store/clock.ts'
 import { createCredential, type NewCredential, replaceSecret, seededCredentials } from './store/credentials.ts'
 import { createDelegation } from './store/delegations.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
 import { createParty } from './store/parties.ts'
+import { rootKeys } from './store/root-keys.ts'
 import type { CredentialRow } from './store/schema/credentials.ts'
 import { createUser } from './store/users.ts'
 import { credentialPrefix, displayPrefix } from './tokens/secrets.ts'
 
-/** Secrets for the seeded keys that the start was given; a key that never had one gets a random one. */
+/** Secrets for the seeded keys that the start was given. */
 export interface SeedSecrets {
   apiKey: string | undefined
   agentKey: string | undefined
 }
 
 export interface SeededCredentials {
-  /** The whole credential where its secret was given or made now; null where it was made before and is not known. */
+  /** The whole credential; null where it was given or made otherwise at an earlier start, or has ended. */
   apiKey: string | null
   agentKey: string | null
+  /** A key got its first secret by this start. */
+  isFirst: boolean
 }
 
 type Kind = 'api_key' | 'agent_key'
+type SeededKeys = { [K in Kind]: CredentialRow & { kind: K } }
 
 /** Makes the seeded world in an empty store and sets the secrets of its keys. */
 export async function seed(
@@ -34,11 +38,29 @@ export async function seed(
 ): Promise<SeededCredentials> {
   return store.transaction(async (tx) => {
     const keys = await seededKeys(tx, system)
+    const isFirst = isUnset(keys.api_key) || isUnset(keys.agent_key)
+    const own = environment === 'sandbox' ? await derivedSecrets(tx) : randomSecrets(system)
+    const credentialOf = (key: CredentialRow & { kind: Kind }, given: string | undefined) =>
+      setSecret(tx, key, given, (secret) => `${credentialPrefix(key.kind, environment)}${secret}`, own[key.kind])
     return {
-      apiKey: await setSecret(tx, system, environment, keys.api_key, secrets.apiKey),
-      agentKey: await setSecret(tx, system, environment, keys.agent_key, secrets.agentKey),
+      apiKey: await credentialOf(keys.api_key, secrets.apiKey),
+      agentKey: await credentialOf(keys.agent_key, secrets.agentKey),
+      isFirst,
     }
   })
+}
+
+/**
+ * The sandbox's own secrets by each root key, the newest first: they can be told at each start and are stored nowhere,
+ * since who has the database has the sandbox. In production nobody can tell them again.
+ */
+async function derivedSecrets(tx: Transaction): Promise<Record<Kind, string[]>> {
+  const { signatures } = await rootKeys(tx)
+  return { api_key: signatures('seeded api_key'), agent_key: signatures('seeded agent_key') }
+}
+
+function randomSecrets(system: System): Record<Kind, string[]> {
+  return { api_key: [newSecret(system)], agent_key: [newSecret(system)] }
 }
 
 /** The id of the seeded agent's key, in a store that is seeded first where it is empty. */
@@ -49,21 +71,30 @@ export async function seededAgentKeyId(store: Store, system: System): Promise<st
 /** What stands for the hash of a key whose secret nobody was shown yet; no secret has it. */
 const unset = 'unset'
 
+const isUnset = ({ secretHash }: CredentialRow) => secretHash.startsWith(unset)
+
+/** Sets the secret that was given, or the first of its own where it never had one. A key keeps whichever works. */
 async function setSecret(
   tx: Transaction,
-  system: System,
-  environment: Environment,
   key: CredentialRow,
   given: string | undefined,
+  whole: (secret: string) => string,
+  own: readonly string[],
 ): Promise<string | null> {
-  if (given === undefined && !key.secretHash.startsWith(unset)) return null
-  const credential = `${credentialPrefix(key.kind, environment)}${given ?? newSecret(system)}`
+  if (given === undefined && !isUnset(key)) {
+    if (key.revokedAtMs !== null || key.expiresAtMs !== null) return null
+    return own.map(whole).find((credential) => equalSecrets(sha256(credential), key.secretHash)) ?? null
+  }
+  const secret = given ?? own[0]
+  if (secret === undefined) throw new Error('Bug: a seeded key has no secret.')
+  const credential = whole(secret)
   await replaceSecret(tx, key, { secretHash: sha256(credential), displayPrefix: displayPrefix(credential) })
   return credential
 }
 
-async function seededKeys(tx: Transaction, system: System): Promise<Record<Kind, CredentialRow>> {
-  const find = (rows: readonly CredentialRow[], kind: Kind) => rows.find((row) => row.kind === kind)
+async function seededKeys(tx: Transaction, system: System): Promise<SeededKeys> {
+  const find = <K extends Kind>(rows: readonly CredentialRow[], kind: K) =>
+    rows.find((row): row is CredentialRow & { kind: K } => row.kind === kind)
   let rows = await seededCredentials(tx)
   if (rows.length === 0) {
     // Two processes that start on an empty database make one world.

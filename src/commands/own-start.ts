@@ -1,0 +1,19 @@
+import { realpathSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Start } from '../core/host-setups.ts'
+
+/** The file that this process was started with, by its own name: a link to it may be gone tomorrow. */
+const cli = realpathSync(process.argv[1] ?? fileURLToPath(import.meta.url))
+
+/** How an AI host starts this checkout or installation, with the Node.js that runs it now. */
+export function ownStart(env: Start['env']): Start {
+  return { command: process.execPath, args: [cli], env }
+}
+
+/** How a person runs a command of this checkout or installation. */
+export function commandLine(command: string): string {
+  return cli.endsWith('.ts') ? `npm run ${command}` : `payments-mcp ${command}`
+}
+
+/** What to ask the model first. */
+export const firstQuestion = 'Issue a card for 50 dollars at Example Store and pay 42.50 with it.'

@@ -1,0 +1,95 @@
+import { resolve } from 'node:path'
+import { type Config, names, type SettingKey } from '../config/settings.ts'
+import { hostBlock, hostNames, hostSetups, type Start } from '../core/host-setups.ts'
+import type { SeededCredentials } from '../service/seed.ts'
+import { commandLine, firstQuestion, ownStart } from './own-start.ts'
+
+/** What a start of `serve` has to tell. */
+export interface Welcome {
+  config: Config
+  url: string
+  publicUrl: string
+  credentials: SeededCredentials
+  owner: { email: string; password: string | null }
+}
+
+/** What a person at a terminal sees: the keys each time, and the next step. */
+export function shown(welcome: Welcome): string {
+  const { config, url, publicUrl, credentials, owner } = welcome
+  return `payments-mcp ${config.environment} is listening on ${url}
+
+  API key    ${credentials.apiKey ?? unknown('sandboxApiKey')}
+  Agent key  ${credentials.agentKey ?? unknown('sandboxAgentKey')}
+  Sign in    ${publicUrl}/sign-in as ${owner.email}
+  Password   ${owner.password ?? unknown('sandboxPassword')}
+  Data       ${withoutCredentials(config.databaseUrl)}
+
+Next, tell your AI host of it (${hostNames.map((name) => hostSetups[name].title).join(', ')}):
+
+  ${commandLine('setup')}
+
+and ask: “${firstQuestion}”
+
+A host that speaks MCP over HTTP takes ${publicUrl}/mcp and signs in, for instance in ~/.cursor/mcp.json:
+
+${hostBlock('cursor', { url: `${publicUrl}/mcp` })}
+
+${commandLine('doctor')} finds what is wrong. What is called appears below. Stop with Ctrl+C.
+
+`
+}
+
+/** What a pipe or a file gets. Whoever keeps it keeps no key that could be told again: each is there once. */
+export function printed(welcome: Welcome): string {
+  const { config, url, publicUrl, credentials, owner } = welcome
+  const apiKey = credentials.isFirst || config.sandboxApiKey !== undefined ? credentials.apiKey : null
+  const agentKey = credentials.isFirst || config.sandboxAgentKey !== undefined ? credentials.agentKey : null
+  const start = hostStart(config, url, agentKey)
+  return `payments-mcp ${config.environment} is listening on ${url}
+
+  MCP        ${publicUrl}/mcp (sign in with OAuth, or send a key as the bearer)
+  Sign-in    ${publicUrl}/sign-in as ${owner.email}
+  Password   ${owner.password ?? unknown('sandboxPassword')}
+  API key    ${apiKey ?? printedBefore(welcome, 'sandboxApiKey')}
+  Agent key  ${agentKey ?? printedBefore(welcome, 'sandboxAgentKey')}
+  Data       ${withoutCredentials(config.databaseUrl)}
+
+Paste this into the configuration of your AI host (Claude Desktop, Cursor and most others):
+
+${hostBlock('cursor', { start })}
+
+or into .vscode/mcp.json for VS Code:
+
+${hostBlock('vscode', { start })}
+
+Stop with Ctrl+C.
+`
+}
+
+function unknown(setting: SettingKey): string {
+  return `(set at an earlier start, and stored as a hash; ${names(setting).variable} sets another)`
+}
+
+function printedBefore({ config }: Welcome, setting: SettingKey): string {
+  const where = config.environment === 'sandbox' ? 'a terminal shows it; ' : ''
+  return `(printed when it was made; ${where}set ${names(setting).variable} to choose another)`
+}
+
+const withoutCredentials = (url: string) => url.replace(/\/\/.*@/s, '//[masked]@')
+
+/** How an AI host starts the MCP server. It works as it is: from this checkout or installation, with this Node.js. */
+function hostStart({ environment, databaseUrl, secret }: Config, url: string, agentKey: string | null): Start {
+  // A sandbox on disk is opened by the host's own process, which needs no secret in the host's files for it.
+  const shareable = environment === 'sandbox' && databaseUrl !== 'sqlite::memory:' && secret === undefined
+  return ownStart(
+    shareable
+      ? { PAYMENTS_DATABASE_URL: absoluteDatabase(databaseUrl) }
+      : { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_BASE_URL: url, PAYMENTS_KEY: agentKey ?? '<agent key>' },
+  )
+}
+
+/** A host starts the server in a folder of its own. */
+export function absoluteDatabase(databaseUrl: string): string {
+  const file = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
+  return file === undefined ? databaseUrl : `sqlite:${resolve(file)}`
+}

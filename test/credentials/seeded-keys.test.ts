@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Environment } from '../../src/core/operation.ts'
+import type { SeedSecrets } from '../../src/service/seed.ts'
+import { createService } from '../../src/service/service.ts'
+import type { Store } from '../../src/service/store/engine/store.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+
+onEachDatabase('the keys of the default sandbox', (database) => {
+  const system = fakeSystem()
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const nothing: SeedSecrets = { apiKey: undefined, agentKey: undefined }
+  const given = { apiKey: 'given-secret-0123456789abcdef', agentKey: 'given-secret-fedcba9876543210' }
+  let store: Store
+  let drop: () => Promise<void>
+
+  beforeEach(async () => ({ store, drop } = await database.create(system)))
+  afterEach(() => drop())
+
+  /** A start on the database, as `serve` makes it. */
+  const start = async (secrets = nothing, environment: Environment = 'sandbox') => {
+    const service = createService({ store, system, environment, rateLimit: 1_000_000, log })
+    return { service, told: await service.seed(secrets) }
+  }
+  const works = async (key: string | null) => {
+    const { service } = await start()
+    const headers = { Authorization: `Bearer ${key}` }
+    return (await service.fetch(new Request('http://sandbox.test/whoami', { headers }))).status === 200
+  }
+
+  it('are told at each start, in each process, also after the keys of the database were rotated', async () => {
+    const first = await start()
+    expect(first.told).toEqual({
+      apiKey: expect.stringMatching(/^sk_ntl_sandbox_[\w-]{24,128}$/),
+      agentKey: expect.stringMatching(/^ak_ntl_sandbox_[\w-]{24,128}$/),
+      isFirst: true,
+    })
+    await first.service.rotateKeys()
+    expect((await start()).told).toEqual({ ...first.told, isFirst: false })
+    expect([await works(first.told.apiKey), await works(first.told.agentKey)]).toEqual([true, true])
+  })
+
+  it('differ from sandbox to sandbox, and from each other', async () => {
+    const { told } = await start()
+    const other = await database.create(system)
+    const service = createService({ store: other.store, system, environment: 'sandbox', rateLimit: 1_000_000, log })
+    // Databases of tests are copies of one, whose root key they have.
+    await service.rotateKeys()
+    const elsewhere = await service.seed(nothing)
+    await other.drop()
+    const keys = [told.apiKey, told.agentKey, elsewhere.apiKey, elsewhere.agentKey]
+    expect(new Set(keys.map((key) => key?.slice('sk_ntl_sandbox_'.length))).size).toBe(4)
+  })
+
+  it('are no others for what a database already has: such as random ones of earlier versions, or given ones', async () => {
+    const before = await start(given)
+    expect(before.told).toMatchObject({ apiKey: `sk_ntl_sandbox_${given.apiKey}`, isFirst: true })
+    expect((await start()).told).toEqual({ apiKey: null, agentKey: null, isFirst: false })
+    expect([await works(before.told.apiKey), await works(before.told.agentKey)]).toEqual([true, true])
+  })
+
+  it('are those that a start is given', async () => {
+    const { told } = await start()
+    const again = await start(given)
+    expect(again.told).toEqual({
+      apiKey: `sk_ntl_sandbox_${given.apiKey}`,
+      agentKey: `ak_ntl_sandbox_${given.agentKey}`,
+      isFirst: false,
+    })
+    expect([await works(told.apiKey), await works(again.told.apiKey)]).toEqual([false, true])
+  })
+
+  it('are not told once they have ended', async () => {
+    const { service, told } = await start()
+    const call = async (method: string, path: string) => {
+      const headers = { Authorization: `Bearer ${told.apiKey}`, 'Idempotency-Key': path, 'X-Instance-ID': 'run' }
+      return (await service.fetch(new Request(`http://sandbox.test${path}`, { method, headers }))).json()
+    }
+    const { data } = (await call('GET', '/agent-keys')) as { data: { id: string }[] }
+    expect(await call('DELETE', `/agent-keys/${data[0]?.id}`)).not.toHaveProperty('errors')
+    expect((await start()).told).toEqual({ apiKey: told.apiKey, agentKey: null, isFirst: false })
+  })
+
+  it('are random in production, where no start tells them again', async () => {
+    const first = await start(nothing, 'production')
+    expect(first.told.agentKey).toMatch(/^ak_ntl_prod_/)
+    expect((await start(nothing, 'production')).told).toEqual({ apiKey: null, agentKey: null, isFirst: false })
+  })
+})
