@@ -3,11 +3,14 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packExtension } from '@anthropic-ai/mcpb/cli'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
+import { markPng } from '../src/core/mark-image.ts'
 import { iconFile } from './documents.ts'
-import { iconPng } from './icon.ts'
 import { copyPageAssets } from './page-assets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Pixels a side: what stores of extensions ask for. */
+const iconSide = 512
 
 /** How the bundle is built; the bench builds its one-tool server in the same way. */
 export const bundleOptions = {
@@ -68,7 +71,7 @@ export async function bundle({ entry, folder }: { entry: string; folder: string 
   })
   copyPageAssets(join(folder, 'server'))
   for (const file of ['manifest.json', 'LICENSE']) copyFileSync(join(root, file), join(folder, file))
-  writeFileSync(join(folder, iconFile), iconPng())
+  writeFileSync(join(folder, iconFile), markPng(iconSide))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}\n')
 }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Failure } from '../core/errors.ts'
+import { smallPage, smallPageHeaders } from '../core/small-page.ts'
 import { equalSecrets, type System } from '../core/system.ts'
 
 interface Callback {
@@ -21,11 +22,11 @@ export async function openCallback(state: string, system: System): Promise<Callb
   const limits = { requestTimeout: 10_000, connectionsCheckingInterval: 2_000, maxHeaderSize: 16 * 1024 }
   const server = createServer(limits, (request, response) => {
     const answer = answerOf(request, address)
-    if (answer === undefined) return reply(response, 404, 'There is nothing here.')
+    if (answer === undefined) return reply(response, 404, ends.nothing)
     if (!equalSecrets(answer.searchParams.get('state') ?? '', state)) {
-      return reply(response, 400, 'This is not the answer to a sign-in that runs. Start it again in the terminal.')
+      return reply(response, 400, ends.foreign)
     }
-    if (taken) return reply(response, 409, 'The sign-in has had its answer. You can close this window.')
+    if (taken) return reply(response, 409, ends.again)
     taken = true
     answers.resolve({ answer, response })
   })
@@ -40,10 +41,10 @@ export async function openCallback(state: string, system: System): Promise<Callb
       try {
         await finish(answer)
       } catch (error) {
-        await reply(response, 400, 'The sign-in did not succeed: the terminal says why. You can close this window.')
+        await reply(response, 400, ends.failed)
         throw error
       }
-      await reply(response, 200, 'You are signed in. You can close this window.')
+      await reply(response, 200, ends.done)
     },
     close: async () => {
       const closed = once(server, 'close')
@@ -78,21 +79,31 @@ async function inTime<T>(answered: Promise<T>, system: System): Promise<T> {
 }
 
 /** Resolves once the page is on its way, or nobody waits for it any more. */
-async function reply(response: ServerResponse, status: number, text: string): Promise<void> {
+async function reply(response: ServerResponse, status: number, page: Parameters<typeof smallPage>[0]): Promise<void> {
   if (response.destroyed) return
-  response.writeHead(status, {
-    'Content-Type': 'text/html; charset=utf-8',
-    // Its address holds the code: the page loads nothing, is kept nowhere and tells nobody where it was.
-    'Content-Security-Policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    'Referrer-Policy': 'no-referrer',
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-    'X-Frame-Options': 'DENY',
-    Connection: 'close',
-  })
+  response.writeHead(status, { ...smallPageHeaders, Connection: 'close' })
   const gone = new Promise((resolve) => response.once('close', resolve).once('finish', resolve))
-  response.end(
-    `<!doctype html><html lang="en"><meta charset="utf-8"><title>payments-mcp</title><main><p>${text}</p></main></html>\n`,
-  )
+  response.end(smallPage(page))
   await gone
 }
+
+/** What the browser ends on. */
+const ends = {
+  done: {
+    heading: 'You are signed in',
+    lines: [
+      'payments-mcp keeps the login on this computer, in a file that only you can read, and renews it by itself.',
+      'You can close this window and go on in the terminal, or in your AI host.',
+    ],
+  },
+  failed: {
+    heading: 'The sign-in did not succeed',
+    lines: ['The terminal says why. You can close this window.'],
+  },
+  nothing: { heading: 'There is nothing here', lines: ['This address only waits for the answer to a sign-in.'] },
+  foreign: {
+    heading: 'Not the sign-in that runs',
+    lines: ['This is not the answer to a sign-in that runs. Start it again in the terminal.'],
+  },
+  again: { heading: 'Already answered', lines: ['The sign-in has had its answer. You can close this window.'] },
+} as const

@@ -6,8 +6,8 @@ const palette = {
   quiet: ['#565b66', '#a9afbb'],
   line: ['#8a909c', '#767d8a'],
   faint: ['#e3e5e9', '#2e323a'],
-  accent: ['#1d4ed8', '#8fb4ff'],
-  'on-accent': ['#ffffff', '#0c1a3a'],
+  accent: ['#4150d8', '#a3aeff'],
+  'on-accent': ['#ffffff', '#10163f'],
   good: ['#166534', '#86efac'],
   open: ['#92400e', '#fcd34d'],
   problem: ['#b3161b', '#ff9d9d'],
@@ -17,6 +17,9 @@ const palette = {
 
 /** Where a page around the view may ask for the light or the dark whatever the browser is set to. */
 export const paletteByPage = root((light, dark) => `light-dark(${light}, ${dark})`)
+
+/** The color of the mark, between the two accents: to be told from what is behind it in the light and in the dark. */
+export const markColor = '#6b7cff'
 
 /** As the browser is set, for browsers also that are too old to know `light-dark`. */
 export const paletteByBrowser = `${root((light) => light)}

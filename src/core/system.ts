@@ -86,6 +86,11 @@ export function sha256(text: string): string {
   return crypto().hash('sha256', text, 'hex')
 }
 
+/** SHA-256 in base64, as a Content-Security-Policy names what a page may have within. */
+export function sha256Base64(text: string): string {
+  return crypto().hash('sha256', text, 'base64')
+}
+
 /** HMAC-SHA-256 (RFC 2104) as lower-case hexadecimal. */
 export function hmac(key: string, text: string): string {
   return crypto().createHmac('sha256', key).update(text).digest('hex')

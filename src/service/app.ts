@@ -7,6 +7,7 @@ import { newId } from '../core/system.ts'
 import { mountOAuth, type OAuthDependencies } from './oauth/mount.ts'
 import { devicePages } from './pages/consent/device-view.ts'
 import type { PageDependencies } from './pages/frame/dependencies.ts'
+import { tellingMovedClock } from './pages/frame/moved-clock.ts'
 import { mountPages } from './pages/mount.ts'
 import { actorNow } from './request/admission.ts'
 import { hasLeft, isReadable, isSmallBody, readBody, tooLarge } from './request/body.ts'
@@ -24,8 +25,15 @@ export interface Dependencies extends OAuthDependencies, PageDependencies {
   observe?: Observe | undefined
 }
 
+/** What the service answers by its address. */
+export interface App {
+  routes: readonly { method: string; path: string }[]
+  /** @param caller What the listener knows of who asks. */
+  fetch(request: Request, caller?: unknown): Promise<Response>
+}
+
 /** The REST API of an environment as a fetch function: a route for each of its operations, and what is not a resource. */
-export function createApp(dependencies: Dependencies): Hono {
+export function createApp(dependencies: Dependencies): App {
   const app = new Hono()
   if (dependencies.observe !== undefined) app.use(observed(dependencies.observe, dependencies.system))
   for (const key of Object.keys(catalogue) as OperationKey[]) {
@@ -40,7 +48,10 @@ export function createApp(dependencies: Dependencies): Hono {
   mountOpenApi(app, dependencies)
   app.notFound(async (c) => respond(await noSuchOperation(dependencies, c)))
   app.onError((error, c) => respond(failed(dependencies, c, error)))
-  return app
+  return {
+    routes: app.routes,
+    fetch: async (request, caller) => tellingMovedClock(await app.fetch(request, caller), dependencies),
+  }
 }
 
 /** Answers the requests of a client in this process by the operation that it names: no route has to be found. */

@@ -108,7 +108,7 @@ export function createService({
   const app = createApp(dependencies)
   return {
     routes: app.routes.map(({ method, path }) => ({ method, path })),
-    fetch: async (request, caller) => app.fetch(request, caller),
+    fetch: (request, caller) => app.fetch(request, caller),
     carry: createCarrier(dependencies),
     limit,
     seed: (secrets) => seed(store, system, environment, secrets),

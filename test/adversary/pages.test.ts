@@ -40,6 +40,8 @@ const doors: Record<string, Door> = {
   'GET /readyz': { public: 'whether requests should be sent here' },
   'GET /openapi.json': { public: 'the document' },
   'GET /styles/base.css': { public: 'an asset' },
+  'GET /favicon.svg': { public: 'the mark' },
+  'GET /favicon.ico': { public: 'the mark' },
   'GET /styles/checkout.css': { public: 'an asset' },
   'GET /styles/forms.css': { public: 'an asset' },
   'GET /checkout/page.js': { public: 'an asset' },

@@ -1,8 +1,9 @@
 import type { Icon } from '@modelcontextprotocol/server'
+import { iconSvg, markPath } from '../../core/mark.ts'
 import type { Toolset } from '../../core/operation.ts'
 
-/** The server's icon is a card. */
-export const serverIcons: Icon[] = icon('M1 3h14v10H1zM1 5v2h14V5z')
+/** The server's icon is the mark: a card. */
+export const serverIcons: Icon[] = icon(markPath)
 
 /** The icons of the tools by their set; each is one path on a field of 16 by 16. */
 export const toolsetIcons: Record<Toolset, Icon[]> = {
@@ -14,8 +15,7 @@ export const toolsetIcons: Record<Toolset, Icon[]> = {
   sandbox: icon('M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1zM7 4v5h4V7H9V4z'),
 }
 
-/** As a data address: a host fetches nothing. The colour is legible on light and on dark. */
+/** As a data address: a host fetches nothing. */
 function icon(path: string): Icon[] {
-  const svg = `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path fill='#6b7cff' fill-rule='evenodd' d='${path}'/></svg>`
-  return [{ src: `data:image/svg+xml,${encodeURIComponent(svg)}`, mimeType: 'image/svg+xml', sizes: ['any'] }]
+  return [{ src: `data:image/svg+xml,${encodeURIComponent(iconSvg(path))}`, mimeType: 'image/svg+xml', sizes: ['any'] }]
 }

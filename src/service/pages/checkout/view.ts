@@ -73,7 +73,7 @@ ${sandbox ? testCardList() : ''}
 </form>
 </main>`
   // The page around the frame says that it is the sandbox's; what the frame says stands beside the price.
-  return pageDocument({ title: 'Card payment', styles, scripts, sandbox: false, body })
+  return pageDocument({ title: 'Card payment', styles, scripts, sandbox: false, framed: true, body })
 }
 
 const styles = ['/styles/base.css', '/styles/checkout.css'] as const

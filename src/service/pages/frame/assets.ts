@@ -1,28 +1,38 @@
 import { readFile } from 'node:fs/promises'
 import type { Hono } from 'hono'
-import { paletteByBrowser } from '../../../core/palette.ts'
+import { iconSvg, markPath } from '../../../core/mark.ts'
+import { markIco } from '../../../core/mark-image.ts'
+import { pageStyle } from '../../../core/page-style.ts'
 import { ownFileHeaders, sharedFileHeaders } from './headers.ts'
 
 const javaScript = { 'Content-Type': 'text/javascript; charset=utf-8', ...ownFileHeaders } as const
 const css = { 'Content-Type': 'text/css; charset=utf-8', ...ownFileHeaders } as const
 
-/** The files that browsers load, by their addresses, each with its headers. */
+/** The files that browsers load, by their addresses, each with its headers. They lie in the folder `assets`. */
 export const assets = {
   '/checkout/library.js': { ...javaScript, ...sharedFileHeaders },
   '/checkout/page.js': javaScript,
   '/checkout/form.js': javaScript,
   '/checkout/requests.js': javaScript,
-  '/styles/base.css': css,
   '/styles/checkout.css': css,
   '/styles/forms.css': css,
 } as const satisfies Record<string, Record<string, string>>
 
-export type AssetPath = keyof typeof assets
+export type AssetPath = keyof typeof assets | '/styles/base.css'
+
+/** A day: the mark seldom changes, and a browser asks for it with each page. */
+const seldomChanged = { 'Cache-Control': 'public, max-age=86400', 'X-Content-Type-Options': 'nosniff' } as const
 
 /** Serves the files. Each is read once, when it is first asked for. */
 export function mountAssets(app: Hono): void {
-  const texts = new Map<AssetPath, Promise<string>>()
-  for (const path of Object.keys(assets) as AssetPath[]) {
+  app.get('/styles/base.css', (c) => c.body(pageStyle, 200, css))
+  const svg = { ...seldomChanged, 'Content-Type': 'image/svg+xml', 'Content-Security-Policy': "default-src 'none'" }
+  app.get('/favicon.svg', (c) => c.body(iconSvg(markPath), 200, svg))
+  app.get('/favicon.ico', (c) =>
+    c.body(new Uint8Array(markIco(32)), 200, { ...seldomChanged, 'Content-Type': 'image/x-icon' }),
+  )
+  const texts = new Map<keyof typeof assets, Promise<string>>()
+  for (const path of Object.keys(assets) as (keyof typeof assets)[]) {
     app.get(path, async (c) => {
       const text = texts.get(path) ?? textOf(path)
       texts.set(path, text)
@@ -31,8 +41,7 @@ export function mountAssets(app: Hono): void {
   }
 }
 
-/** The files lie beside this one, in `dist` and in the bundle too. The base sheet begins with the palette. */
-async function textOf(path: AssetPath): Promise<string> {
-  const text = await readFile(new URL(`./assets/${path.split('/').at(-1)}`, import.meta.url), 'utf8')
-  return path === '/styles/base.css' ? `${paletteByBrowser}\n${text}` : text
+/** The files lie beside this one, in `dist` and in the bundle too. */
+function textOf(path: keyof typeof assets): Promise<string> {
+  return readFile(new URL(`./assets/${path.split('/').at(-1)}`, import.meta.url), 'utf8')
 }

@@ -1,4 +1,5 @@
-import { html } from 'hono/html'
+import { html, raw } from 'hono/html'
+import { brand } from '../../../core/small-page.ts'
 import type { AssetPath } from './assets.ts'
 
 export type Html = ReturnType<typeof html>
@@ -19,11 +20,16 @@ interface PageDocument {
   scripts?: Html
   /** Whether a banner says that no real money moves. */
   sandbox: boolean
+  /** Whether the page stands within another, and has no mark of its own. */
+  framed?: boolean
   body: Html
 }
 
+/** Says that no real money moves. The frame adds the sandbox's time where its clock was moved (moved-clock.ts). */
+export const sandboxBanner = '<header class="sandbox">Sandbox: no real money</header>'
+
 /** The frame that every hosted page has. */
-export function pageDocument({ title, styles, scripts = html``, sandbox, body }: PageDocument): Html {
+export function pageDocument({ title, styles, scripts = html``, sandbox, framed = false, body }: PageDocument): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -32,11 +38,14 @@ export function pageDocument({ title, styles, scripts = html``, sandbox, body }:
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${title}</title>
+<link rel="icon" href="/favicon.ico" sizes="32x32">
+<link rel="icon" href="/favicon.svg" type="image/svg+xml">
 ${styles.map((path) => html`<link rel="stylesheet" href="${path}">`)}
 ${scripts}
 </head>
 <body>
-${sandbox ? html`<header class="sandbox">Sandbox: no real money</header>` : ''}
+${sandbox ? raw(sandboxBanner) : ''}
+${framed ? '' : raw(brand)}
 ${body}
 </body>
 </html>

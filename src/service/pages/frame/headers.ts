@@ -3,6 +3,7 @@ const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
+  "img-src 'self'",
   "connect-src 'self'",
   "frame-src 'self'",
   "form-action 'none'",
@@ -32,7 +33,7 @@ export const pageHeaders = {
 } as const
 
 /**
- * The headers of a page with a form and no script. It loads style sheets only, its form goes to this site, and no page
+ * The headers of a page with a form and no script. It loads style sheets and the mark only, its form goes to this site, and no page
  * frames it. The referrer is sent within the site: without any, browsers send `Origin: null` with a form, and the answer
  * could not be told from another site's.
  */
@@ -41,6 +42,7 @@ export const formPageHeaders = {
   'Content-Security-Policy': [
     "default-src 'none'",
     "style-src 'self'",
+    "img-src 'self'",
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",

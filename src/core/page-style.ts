@@ -1,3 +1,10 @@
+import { paletteByBrowser } from './palette.ts'
+
+/**
+ * What every page for a person looks like, whoever shows it: the service, or a command that waits for a browser. The
+ * service serves it as a file; a page that loads nothing has it within.
+ */
+export const pageStyle = `${paletteByBrowser}
 * {
   box-sizing: border-box;
 }
@@ -115,3 +122,34 @@ button {
   font-weight: 600;
   text-align: center;
 }
+
+.moved {
+  font-weight: normal;
+}
+
+.brand {
+  display: flex;
+  align-items: center;
+  gap: 0.5rem;
+  max-width: 30rem;
+  margin: 0 auto;
+  padding: 1rem 1.5rem 0;
+  color: var(--quiet);
+  font-weight: 600;
+}
+
+.brand svg {
+  width: 1.5rem;
+  height: 1.5rem;
+}
+
+@media (min-width: 34rem) {
+  .brand {
+    padding: 1.5rem 2rem 0;
+  }
+
+  .brand + main {
+    margin-top: 1rem;
+  }
+}
+`

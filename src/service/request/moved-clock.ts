@@ -1,0 +1,11 @@
+import { readTimes } from '../store/clock.ts'
+import type { Store } from '../store/engine/store.ts'
+
+/** Real time goes on while the sandbox's is read, and moving the clock by less is not worth a word. */
+const worthTellingMs = 1_000
+
+/** The sandbox's time where its clock was moved; undefined: it is real time. */
+export async function movedClock(store: Store): Promise<number | undefined> {
+  const { nowMs, realNowMs } = await store.read(readTimes)
+  return nowMs - realNowMs < worthTellingMs ? undefined : nowMs
+}
