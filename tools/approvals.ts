@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { amountInCents } from '../src/core/schema-fields.ts'
 import { actingParty } from './payments.ts'
 import { Cents, Currency, Id, listQuery, resource, Text, Timestamp } from './schemas.ts'
 
@@ -22,8 +23,8 @@ export const Approval = resource('approval', Id('apr'), {
     z.object({
       type: z.literal('limitExceeded'),
       limitType: z.enum(limitTypes),
-      limitAmount: z.int(),
-      actualAmount: z.int(),
+      limitAmount: amountInCents(z.int()),
+      actualAmount: amountInCents(z.int()),
       currency: Currency,
     }),
   ),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
+import { amountInCents } from '../src/core/schema-fields.ts'
 import { AgentDelegationInvitation, Permissions, unanswered } from './customer-invitations.ts'
 import { Id, listQuery, resource, Text, Timestamp } from './schemas.ts'
 
@@ -27,9 +28,9 @@ export const Customer = resource('customer', Id('pty'), {
       permissions: z.array(z.string()),
       limits: z
         .object({
-          perTransaction: z.int().nullable().optional(),
-          perDay: z.int().nullable().optional(),
-          perMonth: z.int().nullable().optional(),
+          perTransaction: amountInCents(z.int()).nullable().optional(),
+          perDay: amountInCents(z.int()).nullable().optional(),
+          perMonth: amountInCents(z.int()).nullable().optional(),
         })
         .nullable(),
     }),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { amountInCents } from '../src/core/schema-fields.ts'
 
 /** Prefixes whose ids clients may rely on to be 32 lower-case hexadecimal digits (docs/service.md#identifiers). */
 const fixedPrefixes = ['sub', 'pty', 'pmi', 'mdt', 'apr', 'adi', 'agt'] as const
@@ -31,11 +32,11 @@ export function Id(prefix: IdPrefix) {
 }
 
 /** A positive amount in minor units (cents for USD). */
-export const Cents = z.int().positive()
+export const Cents = amountInCents(z.int().positive())
 /** An amount that a request asks to move, hold or allow: no card payment or transfer is larger. */
 export const RequestedCents = Cents.max(99_999_999)
 /** An amount that may be zero. */
-export const CentsOrZero = z.int().nonnegative()
+export const CentsOrZero = amountInCents(z.int().nonnegative())
 export const Currency = z.enum(['USD'])
 /** RFC 3339, UTC. */
 export const Timestamp = z.iso.datetime({ offset: true })

@@ -27,7 +27,7 @@ export const Wallet = resource(
     description: z.string().nullable(),
     tags: z.record(z.string(), z.string()),
     balance: z.object({ available: CentsOrZero, total: CentsOrZero, currency: Currency }).nullable(),
-    claims: z.object({ amount: CentsOrZero, count: CentsOrZero }),
+    claims: z.object({ amount: CentsOrZero, count: z.int().nonnegative() }),
     depositInstructions: z
       .object({ bankName: z.string(), accountNumber: z.string().nullable(), routingNumber: z.string().nullable() })
       .nullable(),

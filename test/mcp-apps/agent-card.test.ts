@@ -39,7 +39,9 @@ const purchases = () => host.view.getByRole('listitem').allTextContents()
 test('the result is the same with a view as without one', async () => {
   const result = await host.use('issue_agent_card', issue)
   const { structuredContent, content, ...rest } = result
-  expect(content).toEqual([{ type: 'text', text: JSON.stringify(structuredContent) }])
+  expect(content).toEqual([
+    { type: 'text', text: expect.stringContaining(`agentCard ${structuredContent?.data.id} · `) },
+  ])
   expect(rest).toEqual({})
 })
 

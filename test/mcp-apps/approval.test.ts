@@ -161,6 +161,6 @@ test('is approved once the person whom the server asks agrees, and not before', 
   await approve.click()
   await asking.view.getByRole('status').getByText('Approved.').waitFor()
   expect(await self.status(paymentId)).toBe('COMPLETED')
-  expect(asked).toEqual(Array(2).fill(expect.stringContaining(`Approve a payment of USD 20.00`)))
+  expect(asked).toEqual(Array(2).fill(expect.stringContaining(`Approve a payment of $20.00`)))
   await asking.close()
 })

@@ -54,14 +54,14 @@ onEachDatabase('the human decides,', (database) => {
       expect(who.asked).toHaveLength(1)
       const { message, requestedSchema } = who.asked[0] ?? { message: '' }
       expect(message.split('\n')).toEqual([
-        'Approve a payment of USD 60.00',
+        'Approve a payment of $60.00',
         `To: party ${other.partyId} (payment ${paymentId})`,
         expect.stringMatching(/^Asked for by: agent “Sandbox shopper” \(agt_[0-9a-f]{32}\)$/),
-        'Held because it is above: perTransactionAmount USD 1.00',
+        'Held because it is above: perTransactionAmount $1.00',
         `Approval: ${approvalId}`,
         'The money moves at once.',
       ])
-      expect(requestedSchema?.properties).toEqual({ confirm: { type: 'boolean', title: 'Yes, approve USD 60.00' } })
+      expect(requestedSchema?.properties).toEqual({ confirm: { type: 'boolean', title: 'Yes, approve $60.00' } })
       expect(sent.filter(({ line }) => line.endsWith('/approve'))).toEqual([
         { line: `POST /approvals/${approvalId}/approve`, idempotencyKey: expect.stringMatching(/^idk_/) },
       ])
@@ -167,7 +167,7 @@ onEachDatabase('the human decides,', (database) => {
       expect(paid.structuredContent?.data.attributes).toMatchObject({ amount: 10_001, status: 'COMPLETED' })
       expect(who.asked.map(({ message }) => message)).toEqual([
         [
-          'Pay USD 100.01',
+          'Pay $100.01',
           `To: party_id “${other.partyId}”`,
           "Reason, in the assistant's words: “Rent”",
           'The money moves at once, or after an approval where a limit is hit.',
@@ -283,8 +283,8 @@ onEachDatabase('the human decides,', (database) => {
     const result = await host.callTool('cancel_subscription', { subscriptionId: subscription.id })
     expect(result.structuredContent?.data.attributes.status).toBe('canceled')
     expect(who.asked.map(({ message }) => message.split('\n')[0])).toEqual([
-      'Cancel the subscription “Gym”: USD 20.00 every 1 month',
-      'Cancel the subscription “Gym”: USD 30.00 every 1 month',
+      'Cancel the subscription “Gym”: $20.00 every 1 month',
+      'Cancel the subscription “Gym”: $30.00 every 1 month',
     ])
   })
 

@@ -83,13 +83,15 @@ describe.each(hosts)('$host', ({ open, version }) => {
     expect(icons?.[0]?.sizes).toEqual(version === '2026-07-28' ? undefined : ['any'])
   })
 
-  test('calls a tool: the same as structured content and as compact text', async () => {
+  test('calls a tool: all as structured content, and in words', async () => {
     const { host, seen } = await connected(open, [ok])
     await host.listTools()
     const result = await host.callTool('issue_agent_card', issue)
     expect(result.isError).not.toBe(true)
     expect(result.structuredContent).toEqual({ data: card, meta: { extra: true } })
-    expect(result.content).toEqual([{ type: 'text', text: JSON.stringify({ data: card, meta: { extra: true } }) }])
+    expect(result.content).toEqual([
+      { type: 'text', text: `agentCard ${card.id} · status active · maximumAmount $10.00\nmeta: extra true` },
+    ])
     expect(seen).toHaveLength(1)
     expect(keys(seen)[0]).toMatch(/^idk_/)
   })

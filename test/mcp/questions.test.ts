@@ -66,7 +66,7 @@ test('what cannot be taken back asks, but for what is said here', () => {
 test('cards and transfers name the amount, the payee and whom they are for', async () => {
   const card = { merchant: { name: 'Books' }, maximumAmount: 10_001, currency: 'USD', customerPartyId: customerId }
   expect((await askedOf('issue_agent_card', card, { key: world.agentKey })).lines).toEqual([
-    'Issue a card of up to USD 100.01',
+    'Issue a card of up to $100.01',
     'For one purchase at: “Books”',
     expect.stringMatching(new RegExp(`^On behalf of: “.+” \\(${customerId}\\)$`)),
     'The assistant can pay with it without asking again.',
@@ -77,7 +77,7 @@ test('cards and transfers name the amount, the payee and whom they are for', asy
 
   const beneficiary = { name: 'Ada & Co', accountNumber: '000123456789', routingNumber: '021000021' }
   expect((await askedOf('create_wire', { amount: 12_345_678, beneficiary })).lines).toEqual([
-    'Wire USD 123,456.78',
+    'Wire $123,456.78',
     'To: “Ada & Co”, account 000123456789 at the bank 021000021',
     'The money leaves the account and cannot be taken back.',
   ])
@@ -86,7 +86,7 @@ test('cards and transfers name the amount, the payee and whom they are for', asy
   const second = (await world.post('/wallets', { displayName: 'Savings' }, { key: world.apiKey })).json.data
   const transfer = { amount: 50_000, sourceWalletId: wallet.id, destWalletId: second.id, description: 'Later' }
   expect((await askedOf('create_internal_transfer', transfer)).lines).toEqual([
-    'Move USD 500.00 between wallets',
+    'Move $500.00 between wallets',
     `From: “${wallet.attributes.displayName}” (${wallet.id})`,
     `To: “Savings” (${second.id})`,
     "Reason, in the assistant's words: “Later”",
@@ -145,7 +145,7 @@ test('whoever makes a key, or lets an agent spend more, asks the person', async 
   const agentKey = await askedOf('create_agent_key', { agentId })
   expect(agentKey.lines).toContain(`Make a key of the agent “Sandbox shopper” (${agentId})`)
   const limits = await askedOf('update_agent', { agentId, limits: { perTransaction: 500_000 } })
-  expect(limits.lines).toContain('To: perTransaction USD 5,000.00')
+  expect(limits.lines).toContain('To: perTransaction $5,000.00')
   for (const { result, changes } of [apiKey, agentKey, limits]) {
     expect(errorOf(result).code).toBe('confirmation_declined')
     expect(changes).toEqual([])
@@ -188,7 +188,7 @@ test('texts of others are shown in quotation marks that they cannot close, on on
   // Who gets the money is shown whole; what is hidden in it still shows that it is there.
   const payee = `+49 1512 3456 7890 1 ${'x'.repeat(200)}\u200b`
   expect(quotedWhole(payee)).toBe(`“${payee.slice(0, -1)}\ufffd”`)
-  expect(money(123_456_789_01, 'USD')).toBe('USD 123,456,789.01')
-  expect(money(5)).toBe('USD 0.05')
+  expect(money(123_456_789_01, 'USD')).toBe('$123,456,789.01')
+  expect(money(5)).toBe('$0.05')
   expect(money(1, 'U”D')).toBe("“U'D” 0.01")
 })

@@ -43,8 +43,8 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
     const issued = await host.callTool('issue_agent_card', card)
     const cardId = issued.structuredContent?.data.id
     expect(who.asked.map(({ message }) => message.split('\n')[0])).toEqual([
-      'Issue a card of up to USD 10.00',
-      'Issue a card of up to USD 10.00',
+      'Issue a card of up to $10.00',
+      'Issue a card of up to $10.00',
     ])
     const details = await host.callTool('get_agent_card_details', { cardId })
     expect(details.structuredContent?.data.attributes.number).toMatch(/^•••• \d{4}$/)

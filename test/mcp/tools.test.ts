@@ -62,7 +62,8 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     const clears = ['update_agent', 'update_wallet', 'create_subscription'].includes(name)
     const clear = clears ? ['clear'] : []
     const key = operation.idempotency === 'required' ? ['idempotencyKey'] : []
-    expect(properties).toEqual([...names, ...clear, ...key])
+    const detail = name === 'list_activity' ? ['detail'] : []
+    expect(properties).toEqual([...names, ...clear, ...detail, ...key])
     const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
     expect(Object.keys(operation.params?.shape ?? {})).toEqual(inPath)
     expect(tool?.inputSchema.required ?? []).toEqual(expect.arrayContaining(inPath))

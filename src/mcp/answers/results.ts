@@ -1,4 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
+import type { OperationDefinition } from '../../core/operation.ts'
+import { type Telling, textOf } from './texts.ts'
 import { shownToModels } from './withheld.ts'
 
 interface Answer {
@@ -7,22 +9,38 @@ interface Answer {
 }
 
 /** What a result tells besides what the service answered. */
-interface Notes {
+interface Notes extends Partial<Pick<Telling, 'withHashes' | 'reader'>> {
   /** It is the recorded answer of an earlier call with the same key. */
   replayed?: boolean
   /** Arguments that the tool does not have. */
   ignored?: readonly string[]
+  /** What to do now. */
+  next?: string
 }
 
-/** What the service answered, for a program as structured content and for a model as the same in compact JSON. */
-export function success({ data, meta }: Answer, { replayed = false, ignored = [] }: Notes = {}): CallToolResult {
-  const told = ignored.length === 0 ? meta : { ...meta, ignoredArguments: ignored }
+/**
+ * What the service answered: for a program whole, as structured content, and for a model in words. The words come
+ * instead of the same as JSON, which costs a model several times as much.
+ */
+export function success(operation: OperationDefinition, { data, meta }: Answer, notes: Notes = {}): CallToolResult {
+  const { replayed = false, ignored = [], next, withHashes = false, reader } = notes
+  const beside = {
+    ...meta,
+    ...(next === undefined ? {} : { next }),
+    ...(ignored.length === 0 ? {} : { ignoredArguments: ignored }),
+  }
   const structuredContent = {
     data: shownToModels(data),
-    ...(told === undefined ? {} : { meta: told }),
+    ...(Object.keys(beside).length === 0 ? {} : { meta: beside }),
     ...(replayed ? { replayed } : {}),
   }
-  return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
+  const lines = [
+    ...(replayed ? ['This is the recorded answer of an earlier call with this idempotencyKey.'] : []),
+    ...(ignored.length === 0 ? [] : [`There are no such arguments here, and they did nothing: ${ignored.join(', ')}.`]),
+    ...(next === undefined ? [] : [next]),
+    textOf({ data: structuredContent.data, meta }, { operation, withHashes, reader }),
+  ]
+  return { content: [{ type: 'text', text: lines.join('\n') }], structuredContent }
 }
 
 /**

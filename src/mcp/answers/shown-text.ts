@@ -1,5 +1,6 @@
 import { maskSecrets } from '../../core/errors.ts'
 import { foreignText, shortened } from '../../core/foreign-text.ts'
+import { money as inMoney } from '../../core/money.ts'
 
 /**
  * A text that anybody may have written, as a message to a person may hold it: in quotation marks that it cannot close,
@@ -14,11 +15,10 @@ export function quotedWhole(text: unknown): string {
   return `“${visible(String(text))}”`
 }
 
-/** Cents as a person reads them: `USD 1,234.50`. */
+/** Cents as a person reads them: `$1,234.50`, or `EUR 1,234.50`. */
 export function money(cents: unknown, currency: unknown = 'USD'): string {
   if (typeof cents !== 'number') return 'an unknown amount'
-  const amount = (cents / 100).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
-  return `${/^[A-Z]{3}$/.test(String(currency)) ? currency : quoted(currency, 10)} ${amount}`
+  return inMoney(cents, /^[A-Z]{3}$/.test(String(currency)) ? String(currency) : quoted(currency, 10))
 }
 
 /** A word of a fixed list (a status, an id) as it is; anything that is none, quoted. */

@@ -65,7 +65,7 @@ export async function afterPage(
     const result = await call(approvals.getApproval, { approvalId: String(input.approvalId) }, { signal })
     if (result.data.attributes.status === 'pending') continue
     announceChanges(dependencies, input, result)
-    return success(result)
+    return success(approvals.getApproval, result)
   }
   const { round = mostRounds } = state
   if (round < mostRounds) return await offerPage(dependencies, url, input, context, round + 1)

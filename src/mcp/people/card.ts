@@ -86,5 +86,5 @@ function inDashboard(dependencies: Dependencies): string {
 }
 
 function masked({ data, meta }: CardRequest['result'], next: string): CallToolResult {
-  return success({ data: maskedCard(data), meta: { ...meta, next } })
+  return success(agentCards.getAgentCardDetails, { data: maskedCard(data), meta }, { next })
 }

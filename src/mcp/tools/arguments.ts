@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { wrongArguments } from '../../client/input.ts'
 import { show } from '../../core/errors.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
+import { leavesOut } from '../answers/texts.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { clearableOf, ofOperation, shapeOf, toolArguments } from './inputs.ts'
 import { WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
@@ -14,6 +15,8 @@ export interface Taken {
   idempotencyKey: string | undefined
   /** Names that the caller sent besides, and that a read goes on without. */
   ignored: readonly string[]
+  /** The text of the answer leaves nothing out. */
+  withHashes: boolean
 }
 
 /** Arguments that hosts add to every tool for themselves: Gemini CLI. */
@@ -26,10 +29,11 @@ const hostArguments: ReadonlySet<string> = new Set(['wait_for_previous'])
  */
 export function takeArguments(dependencies: Dependencies, operation: OperationDefinition, given: Values): Taken {
   const shape = shapeOf(operation)
-  const { idempotencyKey, clear, ...rest } = toolArguments(operation, given)
+  const { idempotencyKey, clear, detail, ...rest } = toolArguments(operation, given)
   const beside = {
     ...(takesKey(operation) ? {} : { idempotencyKey }),
     ...(clearableOf(operation).length > 0 ? {} : { clear }),
+    ...(leavesOut(operation) ? {} : { detail }),
   }
   const sent = Object.entries({ ...rest, ...beside }).filter(
     ([name, value]) => value !== undefined && !hostArguments.has(name),
@@ -42,10 +46,25 @@ export function takeArguments(dependencies: Dependencies, operation: OperationDe
   const [first, ...others] = wrong
   if (first !== undefined) throw wrongArgumentsOf(dependencies, operation, [first, ...others], argumentNames(operation))
   return {
-    input: taken,
+    input: withDefaultLimit(shape, taken),
     idempotencyKey: takesKey(operation) ? uniqueKey(idempotencyKey) : undefined,
+    withHashes: leavesOut(operation) && isFull(detail),
     ignored: ignored.slice(0, 10).map((name) => show(name).slice(1, -1)),
   }
+}
+
+/** A list gives what the tool's own default says, not the service's. */
+function withDefaultLimit({ limit }: Readonly<Record<string, z.ZodType>>, input: Values): Values {
+  return limit === undefined || input.limit !== undefined ? input : { ...input, limit: limit.parse(undefined) }
+}
+
+function isFull(detail: unknown): boolean {
+  if (isNothing(detail) || detail === 'full') return detail === 'full'
+  throw new WrongArguments({
+    detail: `detail must be "full", got ${show(detail)}.`,
+    source: { parameter: 'detail' },
+    next: 'Correct or leave out detail and call again.',
+  })
 }
 
 const schemaOf = ofOperation((operation) => z.object(shapeOf(operation)))
@@ -56,6 +75,7 @@ function argumentNames(operation: OperationDefinition): string[] {
   return [
     ...inputParts.flatMap((part) => Object.keys(operation[part]?.shape ?? {})),
     ...(clearableOf(operation).length > 0 ? ['clear'] : []),
+    ...(leavesOut(operation) ? ['detail'] : []),
     ...(takesKey(operation) ? ['idempotencyKey'] : []),
   ]
 }

@@ -18,7 +18,8 @@ import { decide, type ToolCall } from '../people/decide.ts'
 import type { AskedState } from '../people/elicitation.ts'
 import { withVerification } from '../people/verification.ts'
 import { announceChanges } from '../resources/changes.ts'
-import { takeArguments } from './arguments.ts'
+import { type Taken, takeArguments } from './arguments.ts'
+import { recordReaderOf } from './id-kinds.ts'
 import { keyToRepeat, nextStep, type Refused } from './next-steps.ts'
 import { notOffered } from './not-offered.ts'
 import { operationNamed } from './offered.ts'
@@ -42,8 +43,8 @@ export async function callTool(
   const { log } = dependencies
   try {
     if (dependencies.allows?.(operation) === false) throw new Failure('forbidden', { detail: notGranted(operation) })
-    const { ignored, ...taken } = takeArguments(dependencies, operation, params.arguments ?? {})
-    return await carryOut(dependencies, { operation, ...taken }, ignored, context)
+    const { ignored, withHashes, ...taken } = takeArguments(dependencies, operation, params.arguments ?? {})
+    return await carryOut(dependencies, { operation, ...taken }, { ignored, withHashes }, context)
   } catch (error) {
     if (error instanceof Failure || error instanceof ApiError) return failure({ error, operation, dependencies })
     if (error instanceof ProtocolError) throw error
@@ -57,7 +58,7 @@ export async function callTool(
 async function carryOut(
   dependencies: Dependencies,
   asked: ToolCall,
-  ignored: readonly string[],
+  { ignored, withHashes }: Pick<Taken, 'ignored' | 'withHashes'>,
   context: ServerContext,
 ) {
   const { operation, input } = asked
@@ -79,7 +80,8 @@ async function carryOut(
   if (dependencies.cardDetails === 'masked' && operation.name === agentCards.getAgentCardDetails.name) {
     return await showMasked(dependencies, { result, input, of }, context)
   }
-  return success(result, { replayed: result.replayed, ignored })
+  const reader = recordReaderOf(dependencies, operation)
+  return success(operation, result, { replayed: result.replayed, ignored, reader, withHashes })
 }
 
 /** A failed call as the model sees it. */

@@ -31,6 +31,15 @@ export function readerOf(dependencies: Dependencies, operation: OperationDefinit
   return reads?.name ?? listerOf(dependencies, answeredPrefix(operation))
 }
 
+/** The tool of this connection that reads one record of what the operation lists. */
+export function recordReaderOf(
+  dependencies: Dependencies,
+  { output, result }: OperationDefinition,
+): string | undefined {
+  if (result === 'one') return undefined
+  return operationsOf(dependencies).find((candidate) => readsOne(candidate) && candidate.output === output)?.name
+}
+
 /** What ids of this argument begin with; undefined: it is no id. */
 export function argumentPrefix(operation: OperationDefinition, name: string): string | undefined {
   const schema = inputParts.map((part) => operation[part]?.shape[name]).find((found) => found !== undefined)

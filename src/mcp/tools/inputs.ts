@@ -2,6 +2,7 @@ import type { Tool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { fail, show } from '../../core/errors.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
+import { leavesOut } from '../answers/texts.ts'
 
 type Json = Record<string, unknown>
 
@@ -13,6 +14,7 @@ export function inputSchema(operation: OperationDefinition): Tool['inputSchema']
   if (clearable.length > 0) {
     properties.clear = { type: 'array', items: { type: 'string', enum: clearable }, description: 'What to empty' }
   }
+  if (leavesOut(operation)) properties.detail = { type: 'string', enum: ['full'], description: 'With hashes' }
   if (operation.idempotency === 'required') {
     properties.idempotencyKey = { type: 'string', description: 'Only as an error says' }
   }
@@ -47,8 +49,16 @@ export function ofOperation<Value>(workOut: (operation: OperationDefinition) => 
 
 export const shapeOf = ofOperation(
   (operation): Readonly<Record<string, z.ZodType>> =>
-    Object.assign({}, ...inputParts.map((part) => operation[part]?.shape)),
+    Object.assign({}, ...inputParts.map((part) => operation[part]?.shape), pageOfModel(operation)),
 )
+
+/** A model reads each record of a page, so a page is shorter than that of a program. */
+const recordsOfPage = 10
+
+function pageOfModel({ query }: OperationDefinition): Readonly<Record<string, z.ZodType>> {
+  const { limit } = query?.shape ?? {}
+  return limit instanceof z.ZodDefault ? { limit: (limit.unwrap() as z.ZodType).default(recordsOfPage) } : {}
+}
 
 /**
  * The fields that the argument `clear` names, since null means not given over MCP: those that a change can empty, which

@@ -1,5 +1,6 @@
 import type { approvalStatuses } from '../../../tools/approvals.ts'
 import { fail } from '../../core/errors.ts'
+import { money } from '../../core/money.ts'
 import { next, type Transitions } from './transitions.ts'
 
 export type ApprovalStatus = (typeof approvalStatuses)[number]
@@ -53,6 +54,6 @@ export function requireRecentMfa({ amountCents, verifiedAtMs, nowMs, verifyAt }:
   if (amountCents <= mfaThresholdCents) return
   if (verifiedAtMs !== null && nowMs - verifiedAtMs <= mfaLifetimeMs) return
   fail('mfa_required', {
-    detail: `Approving more than USD ${mfaThresholdCents / 100}.00 needs a recent multi-factor check. Verify here within ${mfaChallengeLifetimeMs / 60_000} minutes, then approve again with a new Idempotency-Key: ${verifyAt}`,
+    detail: `Approving more than ${money(mfaThresholdCents)} needs a recent multi-factor check. Verify here within ${mfaChallengeLifetimeMs / 60_000} minutes, then approve again with a new Idempotency-Key: ${verifyAt}`,
   })
 }

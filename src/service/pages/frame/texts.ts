@@ -1,6 +1,7 @@
-export function dollars(cents: number): string {
-  return new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' }).format(cents / 100)
-}
+import { money } from '../../../core/money.ts'
+
+/** The money of the service's pages, which has one currency. */
+export const dollars = (cents: number) => money(cents)
 
 export function momentOf(ms: number): string {
   const options = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const

@@ -1,6 +1,7 @@
 import { timestamp } from '../../../core/system.ts'
 import { mfaChallengeLifetimeMs, mfaThresholdCents } from '../../rules/approvals.ts'
 import { mostRefused, triesWindowMs } from '../../rules/second-factor.ts'
+import { dollars } from '../frame/texts.ts'
 import type { CodeResult, Verification } from './second-factor.ts'
 
 /** A check in its user's words. Texts, not HTML. */
@@ -14,7 +15,7 @@ export interface VerifyWords {
   problem: string | null
 }
 
-const large = `more than USD ${(mfaThresholdCents / 100).toFixed(2)}`
+const large = `more than ${dollars(mfaThresholdCents)}`
 
 export function verifyWords(verification: Verification, result: CodeResult | null): VerifyWords {
   const { verifiedUntilMs } = verification

@@ -1,0 +1,18 @@
+/** Cents as a person reads them: `$1,234.50`, and of another currency `EUR 1,234.50`. */
+export function money(cents: number, currency = 'USD'): string {
+  const amount = (Math.abs(cents) / 100).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+  const sign = cents < 0 ? '-' : ''
+  return currency === 'USD' ? `${sign}$${amount}` : `${sign}${currency} ${amount}`
+}
+
+/** An amount as somebody writes it who thinks of dollars, with its cents or the sign of the currency. */
+const written = /^\s*(\$?)\s*(\d{1,9}|\d{1,3}(?:,\d{3}){1,2})(?:\.(\d{1,2}))?\s*$/
+
+/** The cents that a value in dollars means: 4250 for `42.5`, `"42.50"` or `"$42.50"`; undefined: it may be meant in cents. */
+export function centsIfDollars(value: unknown): number | undefined {
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined
+  const [, sign, whole = '', fraction] = written.exec(String(value)) ?? []
+  if (sign === '' && fraction === undefined) return undefined
+  const cents = Number(`${whole.replaceAll(',', '')}${(fraction ?? '').padEnd(2, '0')}`)
+  return cents > 0 ? cents : undefined
+}

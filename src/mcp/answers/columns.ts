@@ -1,0 +1,39 @@
+/**
+ * What tells most of a resource, in this order: the first line of one, and the columns of a list whose records a tool of
+ * the connection reads one by one. A name is that of an attribute, with dots before what is inside, or of a relationship.
+ */
+export const columns: Readonly<Record<string, readonly string[]>> = {
+  activity: ['createdAt', 'operation', 'result', 'resourceIds', 'actorType', 'agentId'],
+  agent: ['status', 'name', 'handle', 'limits'],
+  agentCard: ['status', 'merchant.name', 'maximumAmount', 'expiresAt', 'wallet'],
+  agentCardDetails: ['number', 'cvv', 'expirationMonth', 'expirationYear'],
+  agentCardDetailsPage: ['url', 'expiresAt'],
+  agentDelegationInvitation: ['effectiveStatus', 'email', 'phone', 'agentName', 'permissions', 'url', 'expiresAt'],
+  agentKey: ['status', 'agentKeyPrefix', 'agentKey', 'agent', 'expiresAt'],
+  apiKey: ['status', 'name', 'apiKeyPrefix', 'apiKey', 'scopes'],
+  approval: ['status', 'payment.amount', 'target', 'reasons', 'customer', 'initiator.agent.name', 'createdAt'],
+  cardTransaction: [
+    ...['kind', 'status', 'amount', 'merchant.name', 'held', 'captured', 'refunded', 'decline.code'],
+    ...['agentCard', 'purchase', 'createdAt'],
+  ],
+  clock: ['now'],
+  customer: ['status', 'name', 'email', 'delegation.status', 'permissions', 'limits', 'agents'],
+  customerInvitation: ['status', 'email', 'party', 'recipient', 'url', 'agentInvitations'],
+  invitationLink: ['status', 'name', 'url', 'proposedAgents', 'expiresAt'],
+  payment: ['status', 'amount', 'description', 'recipient', 'recipientAgent', 'claimLink', 'createdAt'],
+  subscription: [
+    ...['status', 'terms.description', 'terms.amount', 'terms.totalAmount', 'terms.every.unit', 'terms.every.count'],
+    ...['terms.paymentCount', 'nextPayment.dueDate', 'nextPayment.amount', 'missedPayments', 'attention.reason'],
+  ],
+  subscriptionPayment: ['paymentNumber', 'dueDate', 'status', 'amount', 'taxAmount', 'paidAt', 'transaction'],
+  transaction: [
+    ...['direction', 'status', 'amount', 'transactionType', 'description', 'sourceParty', 'destinationParty'],
+    ...['payment', 'transfer', 'subscription', 'createdAt'],
+  ],
+  transfer: ['status', 'type', 'amount', 'description', 'wallet', 'destWallet', 'failure', 'return', 'createdAt'],
+  wallet: ['status', 'displayName', 'isDefault', 'balance', 'claims'],
+  whoami: ['actorType', 'partyId', 'agentId', 'userId'],
+}
+
+/** Attributes that a text has only when the call asks for all of it: no model can do anything with them. */
+export const hashes: readonly string[] = ['previousHash', 'hash']

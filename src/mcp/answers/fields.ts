@@ -1,0 +1,158 @@
+import type { z } from 'zod'
+import { idPrefixOf } from '../../core/invalid-value.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import { amountNames, namesOf } from '../../core/schema-fields.ts'
+import { secretFields } from '../../core/secret-fields.ts'
+import { hashes } from './columns.ts'
+import { money, quoted, quotedWhole } from './shown-text.ts'
+
+/** The values of a record in words, by their names: that of an attribute, with dots before what is inside, or of a relationship. */
+export type Fields = ReadonlyMap<string, string>
+
+/** A record that stands alone is told whole; a row of a list has short texts, and times to the minute. */
+export type Length = 'whole' | 'short'
+
+/** A resource as answers carry it. A deployed API may send more, and less. */
+export interface Sent {
+  type?: unknown
+  id?: unknown
+  attributes?: unknown
+  relationships?: unknown
+}
+
+/** What an operation says of the fields of its answers, by their names. */
+interface Kinds {
+  /** They hold cents. */
+  amounts: ReadonlySet<string>
+  /** They hold what the service itself writes: words of a fixed list, ids, times, addresses. All others are quoted. */
+  own: ReadonlySet<string>
+  secrets: ReadonlySet<string>
+  /** What is inside has names that somebody made up. */
+  free: ReadonlySet<string>
+}
+
+interface Place {
+  path: string
+  kinds: Kinds
+  length: Length
+  /** The currency of the amounts around. */
+  currency: unknown
+}
+
+/** What a record says besides its type and id; null and what is empty say nothing. */
+export function fieldsOf(operation: OperationDefinition, record: Sent, length: Length, withHashes = false): Fields {
+  const { type: _, id: __, attributes, relationships, ...beside } = record
+  const place = { path: '', kinds: kindsOf(operation), length, currency: undefined }
+  const attributeFields = isObject(attributes) && !withHashes ? without(attributes, hashes) : attributes
+  const found = [
+    ...inside(attributeFields, place),
+    ...Object.entries(isObject(relationships) ? relationships : {}).flatMap(([name, one]) => related(name, one, place)),
+    ...inside(beside, place),
+  ]
+  const fields = new Map(found)
+  // It says nothing more.
+  if (fields.get('updatedAt') === fields.get('createdAt')) fields.delete('updatedAt')
+  return fields
+}
+
+/** What an answer tells besides its data. */
+export function metaFields(operation: OperationDefinition, meta: object): Fields {
+  return new Map(inside(meta, { path: '', kinds: kindsOf(operation), length: 'whole', currency: undefined }))
+}
+
+/** An id as a text may have it. */
+export const idInWords = (id: unknown) => (ownForm.test(String(id)) ? String(id) : quotedWhole(id))
+
+function related(name: string, one: unknown, place: Place): [string, string][] {
+  const data = isObject(one) ? one.data : undefined
+  if (!isObject(data)) return []
+  return [[name, idInWords(data.id)], ...inside(data.attributes, { ...place, path: `${name}.` })]
+}
+
+function inside(object: unknown, place: Place): [string, string][] {
+  if (!isObject(object)) return []
+  const currency = object.currency ?? place.currency
+  return Object.entries(object).flatMap(([name, value]): [string, string][] => {
+    const path = `${place.path}${nameInWords(name)}`
+    if (isObject(value) && !place.kinds.free.has(name)) return inside(value, { ...place, path: `${path}.`, currency })
+    const text = inWords(name, value, { ...place, currency })
+    return text === '' ? [] : [[path, text]]
+  })
+}
+
+/** A value on its own; '' for what says nothing. */
+function inWords(name: string, value: unknown, place: Place): string {
+  const { kinds, length, currency } = place
+  if (value === null || value === undefined) return ''
+  if (Array.isArray(value)) return listInWords(name, value, place)
+  if (isObject(value)) {
+    const within = { ...place, path: '', kinds: kinds.free.has(name) ? nothingKnown : kinds }
+    return inside(value, within)
+      .map(([path, text]) => `${path} ${text}`)
+      .join(', ')
+  }
+  if (typeof value !== 'string') {
+    return kinds.amounts.has(name) && typeof value === 'number' ? money(value, currency) : String(value)
+  }
+  // An amount in dollars says it by its sign.
+  if (name === 'currency' && value === 'USD') return ''
+  if (kinds.secrets.has(name)) return ownForm.test(value) ? value : quotedWhole(value)
+  const isOwn = kinds.own.has(name) ? ownForm : idForm
+  if (isOwn.test(value)) return length === 'short' ? value.replace(time, '$1Z') : value
+  return length === 'short' ? quoted(value, longestInRow).replaceAll('|', '¦') : quotedWhole(value)
+}
+
+function listInWords(name: string, values: readonly unknown[], place: Place): string {
+  const texts = values.map((value) => inWords(name, value, place)).filter((text) => text !== '')
+  return values.some(isObject) ? texts.map((text) => `(${text})`).join(' ') : texts.join(', ')
+}
+
+const longestInRow = 60
+
+/** A key that somebody made up is quoted, but for a plain word. */
+const nameInWords = (name: string) => (/^\w{1,60}$/.test(name) ? name : quoted(name))
+
+/** What stands for itself, and cannot be mistaken for more: no space, no sign that separates columns. */
+const ownForm = /^[\x21-\x7b}~]{1,2000}$/
+const idForm = /^[a-z]{3}_[\w-]{1,140}$/
+/** A time to the minute, and the rest of it. */
+const time = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):\d\d(?:\.\d+)?Z$/
+
+/** Texts that the service chooses, though their schemas have no list of them: what a deployed service sends may be new. */
+const chosenByService = ['status', 'operation', 'permissions', 'scopes', 'code']
+
+const nothingKnown: Kinds = { amounts: new Set(), own: new Set(), secrets: new Set(), free: new Set() }
+
+/** Worked out once of each operation. */
+const known = new WeakMap<OperationDefinition, Kinds>()
+
+function kindsOf(operation: OperationDefinition): Kinds {
+  const found = known.get(operation)
+  if (found !== undefined) return found
+  const { output, meta } = operation
+  const schema = meta === undefined ? output : output.extend({ meta })
+  const kinds = {
+    amounts: amountNames(schema),
+    own: new Set([...namesOf(schema, isOwn), ...chosenByService]),
+    secrets: new Set(secretFields(operation)),
+    free: namesOf(schema, ({ def }) => def.type === 'record'),
+  }
+  known.set(operation, kinds)
+  return kinds
+}
+
+/** A word of a list, an id, a time or an address. */
+function isOwn({ def }: z.ZodType): boolean {
+  const { type, checks = [], format } = def as { type: string; checks?: readonly z.core.$ZodCheck[]; format?: string }
+  if (type !== 'string') return type === 'enum' || type === 'literal'
+  const hasPrefix = ({ _zod }: z.core.$ZodCheck) => idPrefixOf((_zod.def as { pattern?: RegExp }).pattern) !== undefined
+  return format !== undefined || checks.some(hasPrefix)
+}
+
+function without(object: Record<string, unknown>, names: readonly string[]): object {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)))
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

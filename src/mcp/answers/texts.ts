@@ -1,0 +1,81 @@
+import type { OperationDefinition } from '../../core/operation.ts'
+import { columns, hashes } from './columns.ts'
+import { type Fields, fieldsOf, idInWords, metaFields, type Sent } from './fields.ts'
+import { word } from './shown-text.ts'
+
+/** What a text is made for. */
+export interface Telling {
+  operation: OperationDefinition
+  /** With what no model can do anything with. */
+  withHashes: boolean
+  /** The tool of the connection that tells one record of a list whole; without it the list does. */
+  reader: string | undefined
+}
+
+/** What the API answered, in words for a model: a record in two lines, a list as a table. */
+export function textOf({ data, meta = {} }: { data: unknown; meta?: object | undefined }, telling: Telling): string {
+  const { operation, withHashes } = telling
+  const { pagination, ...told } = meta as { pagination?: { nextCursor?: unknown } }
+  const lines = Array.isArray(data) ? linesOfList(data.map(asRecord), telling) : linesOfRecord(asRecord(data), telling)
+  const meant = pairs(metaFields(operation, told))
+  const { nextCursor } = pagination ?? {}
+  return [
+    ...lines,
+    ...(meant === '' ? [] : [`meta: ${meant}`]),
+    ...(leavesOut(operation) && !withHashes ? [`Left out: ${hashes.join(', ')}; detail "full" has them.`] : []),
+    ...(typeof nextCursor === 'string' ? [`There are more: the same call with cursor ${idInWords(nextCursor)}`] : []),
+  ].join('\n')
+}
+
+/** Whether the text of an answer leaves out what `detail` asks for. */
+export function leavesOut({ output }: OperationDefinition): boolean {
+  const { shape = {} } = (output.shape.attributes ?? {}) as { shape?: object }
+  return hashes.some((name) => Object.hasOwn(shape, name))
+}
+
+/** What tells most, then all the rest. */
+function linesOfRecord(record: Sent, { operation, withHashes }: Telling): string[] {
+  const fields = fieldsOf(operation, record, 'whole', withHashes)
+  const first = pathsOf(columns[String(record.type)] ?? [], [fields])
+  const told = new Map(first.map((path) => [path, fields.get(path) ?? '']))
+  const rest = new Map([...fields].filter(([path]) => !told.has(path)))
+  const name = `${word(record.type)} ${idInWords(record.id)}`
+  return [[name, pairs(told)], [pairs(rest)]]
+    .map((parts) => parts.filter((part) => part !== '').join(' · '))
+    .filter(Boolean)
+}
+
+/** A table, below what is the same of all and needs to be said only once. */
+function linesOfList(records: readonly Sent[], { operation, withHashes, reader }: Telling): string[] {
+  const [first] = records
+  if (first === undefined) return ['Nothing found.']
+  if (records.length === 1) return linesOfRecord(first, { operation, withHashes, reader })
+  const rows = records.map((record) => fieldsOf(operation, record, 'short', withHashes))
+  const main = pathsOf(columns[String(first.type)] ?? [], rows)
+  const others = pathsOf([''], rows).filter((path) => !main.includes(path))
+  const isShared = (path: string) => rows.every((fields) => fields.get(path) === rows[0]?.get(path))
+  const isOnce = (path: string) =>
+    isShared(path) && (!main.includes(path) || /^[a-z]{3}_/.test(rows[0]?.get(path) ?? ''))
+  const once = new Map([...main, ...others].filter(isOnce).map((path) => [path, rows[0]?.get(path) ?? '']))
+  const varying = others.filter((path) => !once.has(path))
+  const shown = [...main.filter((path) => !once.has(path)), ...(reader === undefined ? varying : [])]
+  const isLeftOut = reader !== undefined && varying.length > 0
+  return [
+    `${records.length} of ${word(first.type)}${once.size === 0 ? '' : `, each: ${pairs(once)}`}`,
+    ['id', ...shown].join(' | '),
+    ...rows.map((fields, at) =>
+      [idInWords(records[at]?.id), ...shown.map((path) => fields.get(path) ?? '')].join(' | '),
+    ),
+    ...(isLeftOut ? [`${reader} tells the rest of one.`] : []),
+  ]
+}
+
+/** The paths of the fields that these names mean, each with what is inside; '' means all. */
+function pathsOf(names: readonly string[], rows: readonly Fields[]): string[] {
+  const paths = [...new Set(rows.flatMap((fields) => [...fields.keys()]))]
+  return names.flatMap((name) => paths.filter((path) => name === '' || path === name || path.startsWith(`${name}.`)))
+}
+
+const pairs = (fields: Fields) => [...fields].map(([path, text]) => `${path} ${text}`).join(' · ')
+
+const asRecord = (data: unknown): Sent => (typeof data === 'object' && data !== null ? data : {})
