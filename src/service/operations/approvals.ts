@@ -71,14 +71,14 @@ interface Decided {
 async function approve(context: Context, { approval, payment, wallet }: Decided, status: ApprovalRow['status']) {
   const { tx, nowMs } = context
   await replacePayment(tx, payment, await move(context, payment, wallet))
-  return view(tx, await resolveApproval(tx, approval, { status, denialReason: null, nowMs }))
+  return view(tx, await resolveApproval(tx, approval, payment, { status, denialReason: null, nowMs }))
 }
 
 async function deny({ tx, nowMs }: Context, { approval, payment }: Decided, reason: string | undefined) {
   const status = nextApprovalStatus(approval.status, 'deny')
   const denied = { ...payment, status: nextPaymentStatus(payment.status, 'deny'), updatedAtMs: nowMs }
   await replacePayment(tx, payment, denied)
-  return view(tx, await resolveApproval(tx, approval, { status, denialReason: reason ?? null, nowMs }))
+  return view(tx, await resolveApproval(tx, approval, payment, { status, denialReason: reason ?? null, nowMs }))
 }
 
 /** What an agent of the caller's, to an agent it itself, asked to pay for a customer. @throws 404 for all else. */

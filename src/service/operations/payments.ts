@@ -64,7 +64,7 @@ export const paymentHandlers = {
     const approval = await findApprovalOf(tx, before)
     if (approval?.status === 'pending') {
       const canceled = nextApprovalStatus(approval.status, 'cancel')
-      await resolveApproval(tx, approval, { status: canceled, denialReason: null, nowMs })
+      await resolveApproval(tx, approval, before, { status: canceled, denialReason: null, nowMs })
     }
     const after = await replacePayment(tx, before, { ...before, status, heldCents: 0, updatedAtMs: nowMs })
     return paymentView(after, partyId)

@@ -5,6 +5,7 @@ import { deleteKnownBrowsers, deleteSessions } from '../store/browser-sessions.t
 import { deleteCardPages, expiredPageKeptMs } from '../store/card-pages.ts'
 import { keepHighest, readTimes, type Times } from '../store/clock.ts'
 import { type Store, StoreBusyError, type Transaction } from '../store/engine/store.ts'
+import { deleteEvents, eventKeptMs } from '../store/events.ts'
 import { deleteRecords, deleteUnusedClients, unusedClientKeptMs } from '../store/oauth-records.ts'
 import { deleteRefusedPasswords, refusalCountsMs } from '../store/passwords.ts'
 import { settleDue } from './due.ts'
@@ -33,6 +34,7 @@ const mostBatches = 1000
 const forgettings: readonly ((tx: Transaction, times: Times, limit: number) => Promise<number>)[] = [
   purgeAnswers,
   (tx, { nowMs }, limit) => deleteCardPages(tx, { byMs: nowMs - expiredPageKeptMs, limit }),
+  (tx, { realNowMs }, limit) => deleteEvents(tx, { byMs: realNowMs - eventKeptMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteAccessTokens(tx, { byMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteGrantTokens(tx, { byMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteSessions(tx, { byMs, limit }),

@@ -4,6 +4,7 @@ import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { combinations, walking } from './engine/walk.ts'
+import { tell } from './events.ts'
 import type { AgentCardRow } from './schema/agent-cards.ts'
 import type { Tables } from './schema/tables.ts'
 import type { ListScope } from './wallet-permissions.ts'
@@ -36,7 +37,12 @@ export async function listAgentCards(
 
 const walk = walking('agentCards', (db) => db.selectFrom('agentCards').selectAll())
 
-export const insertAgentCard = inserting('agentCards')
+export async function insertAgentCard(tx: Transaction, row: AgentCardRow): Promise<void> {
+  await insert(tx, row)
+  tell(tx, row, ['agent_card.created'], row.createdAtMs)
+}
+
+const insert = inserting('agentCards')
 
 /**
  * Ends the unused cards of an agent whose right to pay ends: on one wallet, on the wallets of the parties that are its
@@ -60,16 +66,15 @@ export async function expireUnusedCards(
   if (of.wallet !== undefined)
     query = query.where('partyId', '=', of.wallet.partyId).where('walletId', '=', of.wallet.id)
   if (of.partyIds !== undefined) query = query.where('partyId', 'in', of.partyIds)
-  await query.execute()
+  const ended = await query.returning(['id', 'partyId', 'agentId']).execute()
+  for (const card of ended) tell(tx, card, ['agent_card.expired'], nowMs)
 }
 
 /** Marks the card's one purchase as approved. @throws StaleWriteError when the card changed since it was read. */
-export async function markAgentCardUsed(
-  tx: Transaction,
-  { id, partyId, version }: AgentCardRow,
-  nowMs: number,
-): Promise<void> {
+export async function markAgentCardUsed(tx: Transaction, card: AgentCardRow, nowMs: number): Promise<void> {
+  const { id, partyId, version } = card
   await markUsed(tx, { id, partyId, version, nowMs, nextVersion: version + 1 })
+  tell(tx, card, ['agent_card.used'], nowMs)
 }
 
 type CardVersion = Pick<AgentCardRow, 'id' | 'partyId' | 'version'> & { nextVersion: number }
@@ -88,11 +93,13 @@ const markUsed = changingOne(
 /** Writes whether the card is frozen. */
 export async function saveAgentCardFreeze(
   tx: Transaction,
-  { id, partyId, version }: AgentCardRow,
+  { id, partyId, version, agentId }: AgentCardRow,
   after: AgentCardRow,
 ): Promise<AgentCardRow> {
   const { frozenAtMs, updatedAtMs } = after
   await saveFreeze(tx, { id, partyId, version, nextVersion: version + 1, frozenAtMs, updatedAtMs })
+  const type = frozenAtMs === null ? 'agent_card.unfrozen' : 'agent_card.frozen'
+  tell(tx, { partyId, id, agentId }, [type], updatedAtMs)
   return { ...after, version: version + 1 }
 }
 

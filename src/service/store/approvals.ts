@@ -1,10 +1,13 @@
 import { approvalStatuses } from '../../../tools/approvals.ts'
+import { approvalEvent } from '../rules/events.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { combinations, walking } from './engine/walk.ts'
+import { tell } from './events.ts'
 import type { ApprovalRow } from './schema/approvals.ts'
+import type { PaymentRow } from './schema/payments.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
 export async function findApproval(tx: Transaction, partyId: string, id: string): Promise<ApprovalRow | undefined> {
@@ -60,7 +63,15 @@ export async function listApprovals(
 
 const walk = walking('approvals', (db) => db.selectFrom('approvals').selectAll())
 
-export const insertApproval = inserting('approvals')
+/** The agent that asked is told of it. */
+type Asked = Pick<PaymentRow, 'agentId'>
+
+export async function insertApproval(tx: Transaction, row: ApprovalRow, { agentId }: Asked): Promise<void> {
+  await insert(tx, row)
+  tell(tx, { ...row, agentId }, [approvalEvent(row.status)], row.createdAtMs)
+}
+
+const insert = inserting('approvals')
 
 interface Resolution {
   status: ApprovalRow['status']
@@ -69,11 +80,17 @@ interface Resolution {
 }
 
 /** Resolves an approval. @throws StaleWriteError when it changed since it was read: one decision wins. */
-export async function resolveApproval(tx: Transaction, before: ApprovalRow, to: Resolution): Promise<ApprovalRow> {
+export async function resolveApproval(
+  tx: Transaction,
+  before: ApprovalRow,
+  { agentId }: Asked,
+  to: Resolution,
+): Promise<ApprovalRow> {
   const { status, denialReason, nowMs } = to
   const change = { status, denialReason, updatedAtMs: nowMs, resolvedAtMs: nowMs }
   const { partyId, id, version } = before
   await update(tx, { ...change, partyId, id, version, next: version + 1 })
+  tell(tx, { partyId, id, agentId }, [approvalEvent(status)], nowMs)
   return { ...before, ...change, version: version + 1 }
 }
 

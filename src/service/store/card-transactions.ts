@@ -1,14 +1,16 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { cardTransactionStatuses } from '../../../tools/card-transactions.ts'
 import type { PurchaseStatus } from '../rules/card-purchases.ts'
+import { purchaseEvent } from '../rules/events.ts'
 import { countedOfPurchase } from '../rules/limits.ts'
-import { type CardScope, cardIssuedTo, findAgentCard } from './agent-cards.ts'
+import { type CardScope, cardIssuedTo, findAgentCard, ownerOfCard } from './agent-cards.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { combinations, walking } from './engine/walk.ts'
+import { telling } from './events.ts'
 import type { CardTransactionRow } from './schema/card-transactions.ts'
 import { holderKey } from './schema/list-keys.ts'
 import type { Tables } from './schema/tables.ts'
@@ -64,6 +66,7 @@ const walk = walking('cardTransactions', (db) => db.selectFrom('cardTransactions
 /** Adds a purchase or refund, and what it uses up of the limits. */
 export async function insertCardTransaction(tx: Transaction, row: CardTransactionRow): Promise<void> {
   await insert(tx, row)
+  tell(tx, row, [purchaseEvent(undefined, row)], row.createdAtMs)
   await addCardSpending(tx, row, {
     cents: countedOfPurchase(row),
     atMs: row.createdAtMs,
@@ -80,10 +83,19 @@ export async function replaceCardTransaction(
   after: CardTransactionRow,
 ): Promise<CardTransactionRow> {
   await replace(tx, { ...after, version: before.version, nextVersion: before.version + 1 })
+  tell(tx, before, [purchaseEvent(before, after)], after.updatedAtMs)
   const cents = countedOfPurchase(after) - countedOfPurchase(before)
   await addCardSpending(tx, before, { cents, atMs: before.createdAtMs, nowMs: after.updatedAtMs })
   return { ...after, version: before.version + 1 }
 }
+
+/** Who caused it may be another agent than whose card it is. */
+const tell = telling('cardId', (db, { partyId, of }) => {
+  const owner = ownerOfCard(db, partyId, of as string)
+    .clearSelect()
+    .select('agentCards.agentId')
+  return sql<string>`(${owner})`
+})
 
 const replace = changingOne(
   (db, row: CardTransactionRow & { nextVersion: number }) =>

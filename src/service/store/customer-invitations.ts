@@ -7,6 +7,7 @@ import {
   type InvitationStatus,
   type Recipient,
 } from '../rules/customer-invitations.ts'
+import { invitationEvent } from '../rules/events.ts'
 import { findAgent } from './agents.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { inserting } from './engine/insert.ts'
@@ -14,6 +15,7 @@ import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { combinations, walking } from './engine/walk.ts'
+import { tell } from './events.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { CustomerInvitationRow } from './schema/customer-invitations.ts'
 import type { Tables } from './schema/tables.ts'
@@ -32,7 +34,12 @@ export interface InvitationScope {
   agentId: string | null
 }
 
-export const insertInvitation = inserting('customerInvitations')
+export async function insertInvitation(tx: Transaction, row: CustomerInvitationRow): Promise<void> {
+  await insert(tx, row)
+  tell(tx, row, [invitationEvent(row.status)], row.createdAtMs)
+}
+
+const insert = inserting('customerInvitations')
 
 export async function findInvitation(
   tx: Transaction,
@@ -98,6 +105,7 @@ export async function changeInvitation<Row extends CustomerInvitationRow>(
     canceledInstanceId: canceled?.instanceId ?? null,
   }
   await update(tx, { ...rest, partyId, id, version, nextVersion: version + 1 })
+  tell(tx, before, [invitationEvent(state.status)], nowMs)
   return { ...before, ...rest, version: version + 1 }
 }
 

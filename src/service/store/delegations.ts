@@ -4,6 +4,7 @@ import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
+import { tell } from './events.ts'
 import { findParties, partiesAt } from './parties.ts'
 import type { DelegationRow } from './schema/delegations.ts'
 import type { PartyRow } from './schema/parties.ts'
@@ -28,7 +29,19 @@ export async function grant(
     .where('customerPartyId', '=', before.customerPartyId)
     .where('id', '=', before.id)
     .execute()
+  if (before.status !== 'ACTIVE') tellCustomer(tx, before, 'delegation.activated', nowMs)
 }
+
+function tellCustomer(
+  tx: Transaction,
+  { id, customerPartyId: partyId, agentId }: Grant,
+  type: 'delegation.activated' | 'delegation.revoked',
+  nowMs: number,
+): void {
+  tell(tx, { partyId, id, agentId }, [type], nowMs)
+}
+
+type Grant = Pick<DelegationRow, 'id' | 'customerPartyId' | 'agentPartyId' | 'agentId'>
 
 /**
  * Ends what was granted by a customer, to an agent, or both, and the cards that were issued by it; what has ended before
@@ -48,11 +61,16 @@ export async function revokeDelegations(
     const partyIds = ending.select('customerPartyId').where('agentId', '=', agentId)
     await expireUnusedCards(tx, { agentId, partyIds }, nowMs)
   }
-  await tx.db
+  const ended = await tx.db
     .updateTable('delegations')
     .set({ status: 'REVOKED', revokedAtMs: nowMs })
     .where('id', 'in', ending.select('id'))
+    .returning(['id', 'customerPartyId', 'agentPartyId', 'agentId'])
     .execute()
+  for (const grant of ended) {
+    tellCustomer(tx, grant, 'delegation.revoked', nowMs)
+    tell(tx, { ...grant, partyId: grant.agentPartyId }, ['agent_delegation.revoked'], nowMs)
+  }
 }
 
 /** The recipients that are or were customers in the scope: their names are no secret there. */
@@ -139,7 +157,12 @@ const grantsOf = prepared((db, by: { partyId: string; customerPartyId: string })
     .where('status', '=', 'ACTIVE'),
 )
 
-export const createDelegation = inserting('delegations')
+export async function createDelegation(tx: Transaction, row: DelegationRow): Promise<void> {
+  await insert(tx, row)
+  if (row.status === 'ACTIVE') tellCustomer(tx, row, 'delegation.activated', row.createdAtMs)
+}
+
+const insert = inserting('delegations')
 
 /** Whose customers are meant: a party's, for an agent only those that granted something to it. */
 export interface CustomerScope {

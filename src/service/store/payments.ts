@@ -1,9 +1,11 @@
+import { paymentEvents } from '../rules/events.ts'
 import { countedOfPayment } from '../rules/limits.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { walking } from './engine/walk.ts'
+import { tell } from './events.ts'
 import type { PaymentRow } from './schema/payments.ts'
 import { addSpending } from './spending.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
@@ -56,10 +58,21 @@ async function list(walk: typeof walkPayments, tx: Transaction, scope: ListScope
 /** Adds a payment, and what it uses up of the limits. */
 export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<void> {
   await insert(tx, row)
+  tellBoth(tx, undefined, row)
   await addSpending(tx, row, { cents: countedOfPayment(row), atMs: row.createdAtMs, nowMs: row.createdAtMs })
 }
 
 const insert = inserting('payments')
+
+/** The recipient hears of it when it has arrived: of what may not come, the sender alone. */
+function tellBoth(tx: Transaction, before: PaymentRow | undefined, after: PaymentRow): void {
+  const { id, recipientPartyId, recipientAgentId, status, updatedAtMs } = after
+  const types = paymentEvents(before, after)
+  tell(tx, after, types, updatedAtMs)
+  if (status !== 'COMPLETED' || before?.status === status) return
+  if (recipientPartyId === null || recipientPartyId === after.partyId) return
+  tell(tx, { partyId: recipientPartyId, id, agentId: recipientAgentId }, types.slice(-1), updatedAtMs)
+}
 
 type PaymentChange = Pick<
   PaymentRow,
@@ -73,6 +86,7 @@ export async function replacePayment(tx: Transaction, before: PaymentRow, after:
   const { partyId, id } = before
   const version = before.version + 1
   await update(tx, { ...change, partyId, id, version: before.version, next: version })
+  tellBoth(tx, before, after)
   const cents = countedOfPayment(after) - countedOfPayment(before)
   await addSpending(tx, before, { cents, atMs: before.createdAtMs, nowMs: updatedAtMs })
   return { ...after, version }

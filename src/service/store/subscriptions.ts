@@ -1,5 +1,6 @@
 import { subscriptionStatuses } from '../../../tools/subscriptions.ts'
 import { newId, type System } from '../../core/system.ts'
+import { billingEvents } from '../rules/events.ts'
 import { subscriptionPaid } from '../rules/ledger.ts'
 import { chargeKey } from '../rules/subscription-payments.ts'
 import type { Terms } from '../rules/subscription-terms.ts'
@@ -10,6 +11,7 @@ import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { combinations, walking } from './engine/walk.ts'
+import { tell } from './events.ts'
 import { postAll } from './ledger.ts'
 import type { SubscriptionRow } from './schema/subscriptions.ts'
 import { insertCharge } from './subscription-payments.ts'
@@ -73,6 +75,7 @@ const walk = walking('subscriptions', (db) => db.selectFrom('subscriptions').sel
 
 export async function insertSubscription(tx: Transaction, record: SubscriptionRecord): Promise<void> {
   await insert(tx, { ...record, terms: JSON.stringify(record.terms), billing: JSON.stringify(record.billing) })
+  tell(tx, record, ['subscription.created'], record.createdAtMs)
 }
 
 const insert = inserting('subscriptions')
@@ -156,6 +159,7 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
     updatedAtMs: billing.updatedAtMs,
   }
   await update(tx, { ...row, partyId, id, version, nextVersion: version + 1 })
+  tell(tx, before, billingEvents(before.status, billing.status, charges.length), billing.updatedAtMs)
   for (const { paymentNumber, amount, taxAmount, atMs } of charges) {
     await insertCharge(tx, {
       partyId,

@@ -3,6 +3,7 @@ import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
+import { tell } from './events.ts'
 import type { WalletRow } from './schema/wallets.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
@@ -58,7 +59,12 @@ const defaultOfAgent = prepared((db, by: { partyId: string; agentId: string }) =
     .where('walletAgents.isDefault', '=', 1),
 )
 
-export const insertWallet = inserting('wallets')
+export async function insertWallet(tx: Transaction, row: WalletRow): Promise<void> {
+  await insert(tx, row)
+  tell(tx, { ...row, agentId: null }, ['wallet.created'], row.createdAtMs)
+}
+
+const insert = inserting('wallets')
 
 type WalletChange = Partial<Pick<WalletRow, 'status' | 'isDefault' | 'displayName' | 'description' | 'tags'>>
 

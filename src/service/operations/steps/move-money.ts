@@ -7,6 +7,7 @@ import { nextPaymentStatus, requireFunds } from '../../rules/payments.ts'
 import { insertApproval } from '../../store/approvals.ts'
 import { post, postBetween } from '../../store/ledger.ts'
 import { insertPayment } from '../../store/payments.ts'
+import type { ApprovalRow } from '../../store/schema/approvals.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
 import { insertTransaction } from '../../store/transactions.ts'
@@ -34,7 +35,7 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
   }
   const inReview = { ...payment, status: nextPaymentStatus(payment.status, 'review') }
   await insertPayment(tx, inReview)
-  await insertApproval(tx, {
+  const approval: ApprovalRow = {
     id: newId('apr', system, nowMs),
     partyId: payment.partyId,
     walletId: payment.walletId,
@@ -46,7 +47,8 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
     resolvedAtMs: null,
-  })
+  }
+  await insertApproval(tx, approval, payment)
   return inReview
 }
 

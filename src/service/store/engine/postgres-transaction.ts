@@ -8,9 +8,10 @@ import {
 } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 import { directKysely } from './direct-kysely.ts'
+import { Endings } from './endings.ts'
 import type { Session } from './postgres-session.ts'
 import type { RealClock } from './real-clock.ts'
-import type { Transaction } from './store.ts'
+import type { Finish, Transaction } from './store.ts'
 import type { Wrapping } from './wrapping.ts'
 
 /** What every transaction of a store has. */
@@ -47,6 +48,7 @@ export class PostgresTransaction implements Transaction {
   readonly shared: Footing['shared']
   readonly #session: Session
   readonly #mayWriteEarly: () => void
+  readonly #endings = new Endings()
   #db: Kysely<Tables> | undefined
   #pending: Pending[] = []
   #depth = 0
@@ -82,8 +84,13 @@ export class PostgresTransaction implements Transaction {
     this.#pending.push({ query, what })
   }
 
+  atEnd<Item>(finish: Finish<Item>, item: Item): void {
+    this.#endings.add(finish, item)
+  }
+
   async savepoint<T>(work: () => Promise<T>): Promise<T> {
     this.#depth += 1
+    const { count } = this.#endings
     const level: Level = { savepoint: `level_${this.#depth}` }
     this.#pending.push(level)
     try {
@@ -92,6 +99,7 @@ export class PostgresTransaction implements Transaction {
       this.#pending = this.#pending.filter((one) => one !== level)
       return result
     } catch (error) {
+      this.#endings.backTo(count)
       const at = this.#pending.indexOf(level)
       if (at >= 0) this.#pending.length = at
       else {
@@ -104,8 +112,9 @@ export class PostgresTransaction implements Transaction {
     }
   }
 
-  /** Sends all writes that wait. */
-  sendWrites(): void {
+  /** Writes what was left for the end, and sends all writes that wait. */
+  async finish(): Promise<void> {
+    await this.#endings.run(this)
     this.#send(this.#endOfWrites())
   }
 

@@ -198,7 +198,7 @@ export class Transactions {
     })
     try {
       const value = await job.work(tx)
-      tx.sendWrites()
+      await tx.finish()
       return { job, tx, settle: () => job.resolve(value) }
     } catch (error) {
       if (!(error instanceof AgainError)) return { job, tx, settle: () => job.reject(error) }
@@ -253,7 +253,7 @@ export class Transactions {
     lockLines(session, new Set([...(job.line === undefined ? [] : [job.line]), ...job.contended]), this)
     try {
       const value = await job.work(tx)
-      tx.sendWrites()
+      await tx.finish()
       if (await session.commit()) return { value }
       return { thrown: { error: session.failure?.error } }
     } catch (error) {

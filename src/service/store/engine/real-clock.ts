@@ -56,6 +56,11 @@ export class RealClock {
     return seenMs > this.#highestMs ? seenMs : null
   }
 
+  /** The latest time that was told here: what a transaction writes as the moment that it had asked for. */
+  get lastMs(): number {
+    return Math.floor(this.#seen?.realNowMs ?? this.#system.now())
+  }
+
   /** In which `unsavedMs` was seen. */
   get epoch(): number {
     return this.#seen?.epoch ?? 0

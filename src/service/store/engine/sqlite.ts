@@ -6,8 +6,9 @@ import { migrate } from '../schema/migrations.ts'
 import { FairQueue } from './fair-queue.ts'
 import { wrapKeys } from './keys-at-rest.ts'
 import { RealClock } from './real-clock.ts'
-import { asBusy, Connection, isLocked, kyselyOver } from './sqlite-connection.ts'
+import { asBusy, Connection, isLocked } from './sqlite-connection.ts'
 import { isEmpty, watchFiles } from './sqlite-file.ts'
+import { SqliteTransaction } from './sqlite-transaction.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction, type TransactionOptions } from './store.ts'
 import type { Wrapping } from './wrapping.ts'
 
@@ -81,7 +82,7 @@ class GroupCommittingStore implements Store {
   readonly clock: RealClock
   readonly #connection: Connection
   readonly #system: System
-  readonly #tx: Transaction
+  readonly #tx: SqliteTransaction
   readonly #queue = new FairQueue<Job>()
   readonly #path: string
   readonly #wrapping: Wrapping
@@ -98,7 +99,7 @@ class GroupCommittingStore implements Store {
     this.#connection = new Connection(database)
     this.#system = system
     this.clock = new RealClock(system, { shared: false })
-    this.#tx = transactionOver(this.#connection, this.clock, wrapping)
+    this.#tx = new SqliteTransaction(this.#connection, this.clock, wrapping)
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>, { partyId }: TransactionOptions = {}): Promise<T> {
@@ -138,7 +139,7 @@ class GroupCommittingStore implements Store {
   #openReader() {
     try {
       const connection = new Connection(new DatabaseSync(this.#path, { readOnly: true, timeout: 0 }))
-      return { connection, tx: transactionOver(connection, this.clock, this.#wrapping) }
+      return { connection, tx: new SqliteTransaction(connection, this.clock, this.#wrapping) }
     } catch (error) {
       throw asBusy(error) ?? error
     }
@@ -200,7 +201,7 @@ class GroupCommittingStore implements Store {
     for (let attempt = 1; attempt <= attemptLimit; attempt++) {
       this.#connection.command('savepoint job')
       try {
-        const value = await job.work(this.#tx)
+        const value = await this.#tx.run(job.work)
         this.#connection.command('release job')
         job.settle = () => job.resolve(value)
         return
@@ -213,43 +214,6 @@ class GroupCommittingStore implements Store {
     }
     job.settle = () => job.reject(new StoreBusyError(`Gave up after ${attemptLimit} attempts: too contended.`))
   }
-}
-
-function transactionOver(connection: Connection, clock: RealClock, wrapping: Wrapping): Transaction {
-  let depth = 0
-  const tx: Transaction = {
-    dialect: 'sqlite',
-    db: kyselyOver(connection),
-    clock,
-    wrapping,
-    query: async (query) => connection.query(query),
-    async write(query, what) {
-      const { numAffectedRows } = connection.query(query)
-      if (what !== undefined && numAffectedRows !== 1n) throw new StaleWriteError(what)
-    },
-    // Whoever shares a commit runs after the others, and sees what the one before it changed.
-    shared: (read) => read(tx),
-    async savepoint(work) {
-      depth += 1
-      const name = `level_${depth}`
-      connection.command(`savepoint ${name}`)
-      try {
-        // Not released here: the release of the job's own savepoint, or its rollback, ends this one too.
-        return await work()
-      } catch (error) {
-        connection.command(`rollback to ${name}`)
-        throw error
-      } finally {
-        depth -= 1
-      }
-    },
-    // Jobs run one at a time, and `begin immediate` keeps other processes out.
-    claim: () => true,
-    lock: async () => {},
-    lockParty: async () => {},
-    apart: () => {},
-  }
-  return tx
 }
 
 /** Runs `use` when no other connection has the lock it needs. Waits without blocking the thread. */

@@ -61,6 +61,11 @@ export interface Transaction {
    */
   write(query: CompiledQuery, what?: string): Promise<void>
   /**
+   * Hands `item` to `finish`, together with the others of this transaction, when its work is done: for what is written
+   * last, since it locks what others wait for. What a savepoint undoes is not handed over.
+   */
+  atEnd<Item>(finish: Finish<Item>, item: Item): void
+  /**
    * Reads what is the same for all whose work shares one transaction of the database: there it is read once. Nobody who
    * shares one changes it.
    */
@@ -79,6 +84,9 @@ export interface Transaction {
   /** What follows locks rows of several parties, for which a transaction is not to be shared: it may be run again alone. */
   apart(): void
 }
+
+/** Writes what was left of one kind for the end of a transaction. */
+export type Finish<Item> = (tx: Transaction, items: readonly Item[]) => Promise<void>
 
 /** What is known of a transaction before it runs. */
 export interface TransactionOptions {

@@ -26,6 +26,7 @@ export const newSqlite = {
     '0023_processes',
     '0024_tenants',
     '0025_locks',
+    '0027_events',
   ],
   schema: `
 CREATE TABLE "kysely_migration" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null);
@@ -71,6 +72,8 @@ CREATE TABLE "activityKeys" ("key" bigint not null, "sequence" bigint not null, 
 CREATE TABLE "spending" ("partyId" text not null, "agentId" text not null, "dayMs" bigint not null, "dayCents" bigint not null, "monthMs" bigint not null, "monthCents" bigint not null, constraint "spending_key" primary key ("partyId", "agentId"));
 CREATE TABLE "rateLimits" ("keyId" text not null, "taken" bigint not null, "endsAtMs" bigint not null, constraint "rateLimits_key" primary key ("keyId"));
 CREATE TABLE "locks" ("name" text not null, constraint "locks_key" primary key ("name"));
+CREATE TABLE "events" ("partyId" text not null, "sequence" bigint not null, "type" text not null, "resourceId" text not null, "agentId" text, "createdAtMs" bigint not null, "recordedAtMs" bigint not null, constraint "events_key" primary key ("partyId", "sequence")) without rowid;
+CREATE TABLE "eventHeads" ("partyId" text not null, "sequence" bigint not null, constraint "eventHeads_key" primary key ("partyId")) without rowid;
 CREATE INDEX "wallets_by_partyId_id" on "wallets" ("partyId", "id");
 CREATE INDEX "walletAgents_by_agentId_walletId" on "walletAgents" ("agentId", "walletId");
 CREATE UNIQUE INDEX "credentials_by_secretHash" on "credentials" ("secretHash");
@@ -154,5 +157,6 @@ CREATE INDEX "signInSessions_by_userId" on "signInSessions" ("userId");
 CREATE INDEX "customerInvitations_by_party_pending" on "customerInvitations" ("partyId", "pendingUntilMs", "id") where "pendingUntilMs" is not null;
 CREATE INDEX "cardTransactions_by_party_hold" on "cardTransactions" ("partyId", "holdExpiresAtMs", "id") where "holdExpiresAtMs" is not null;
 CREATE INDEX "subscriptions_by_partyId_nextEventAtMs_id" on "subscriptions" ("partyId", "nextEventAtMs", "id");
+CREATE INDEX "events_by_recordedAtMs" on "events" ("recordedAtMs");
 `,
 }

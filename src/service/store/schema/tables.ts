@@ -10,6 +10,7 @@ import { clock } from './clock.ts'
 import { credentials } from './credentials.ts'
 import { customerInvitations } from './customer-invitations.ts'
 import { delegations } from './delegations.ts'
+import { eventHeads, events } from './events.ts'
 import { idempotencyRecords } from './idempotency-records.ts'
 import { invitationLinks } from './invitation-links.ts'
 import { ledgerEntries } from './ledger.ts'
@@ -65,6 +66,8 @@ export const tables = {
   spending,
   transactions,
   rootKeys,
+  events,
+  eventHeads,
   idempotencyRecords,
   clock,
   locks,

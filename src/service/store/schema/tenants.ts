@@ -33,6 +33,8 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   idempotencyRecords: ofParty,
   activity: ofParty,
   activityHeads: ofParty,
+  events: ofParty,
+  eventHeads: ofParty,
   customerInvitations: ofParty,
   invitationLinks: ofParty,
   delegations: { place: 'party', by: 'customerPartyId' },

@@ -1,0 +1,78 @@
+import type { CompiledQuery, Kysely } from 'kysely'
+import type { Tables } from '../schema/tables.ts'
+import { Endings } from './endings.ts'
+import type { RealClock } from './real-clock.ts'
+import { type Connection, kyselyOver } from './sqlite-connection.ts'
+import { type Finish, StaleWriteError, type Transaction } from './store.ts'
+import type { Wrapping } from './wrapping.ts'
+
+/** What a work may do on a connection. Works run one at a time, and `begin immediate` keeps other processes out. */
+export class SqliteTransaction implements Transaction {
+  readonly dialect = 'sqlite'
+  readonly db: Kysely<Tables>
+  readonly clock: RealClock
+  readonly wrapping: Wrapping
+  readonly #connection: Connection
+  #endings = new Endings()
+  #depth = 0
+
+  constructor(connection: Connection, clock: RealClock, wrapping: Wrapping) {
+    this.#connection = connection
+    this.db = kyselyOver(connection)
+    this.clock = clock
+    this.wrapping = wrapping
+  }
+
+  /** Runs a work to its end. */
+  async run<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    this.#endings = new Endings()
+    const value = await work(this)
+    await this.#endings.run(this)
+    return value
+  }
+
+  async query<Row>(query: CompiledQuery<Row>) {
+    return this.#connection.query<Row>(query)
+  }
+
+  async write(query: CompiledQuery, what?: string): Promise<void> {
+    const { numAffectedRows } = this.#connection.query(query)
+    if (what !== undefined && numAffectedRows !== 1n) throw new StaleWriteError(what)
+  }
+
+  atEnd<Item>(finish: Finish<Item>, item: Item): void {
+    this.#endings.add(finish, item)
+  }
+
+  /** Whoever shares a commit runs after the others, and sees what the one before it changed. */
+  async shared<T>(read: (tx: Transaction) => Promise<T>): Promise<T> {
+    return read(this)
+  }
+
+  async savepoint<T>(work: () => Promise<T>): Promise<T> {
+    this.#depth += 1
+    const name = `level_${this.#depth}`
+    const { count } = this.#endings
+    this.#connection.command(`savepoint ${name}`)
+    try {
+      // Not released here: the release of the job's own savepoint, or its rollback, ends this one too.
+      return await work()
+    } catch (error) {
+      this.#connection.command(`rollback to ${name}`)
+      this.#endings.backTo(count)
+      throw error
+    } finally {
+      this.#depth -= 1
+    }
+  }
+
+  claim(): boolean {
+    return true
+  }
+
+  async lock(): Promise<void> {}
+
+  async lockParty(): Promise<void> {}
+
+  apart(): void {}
+}

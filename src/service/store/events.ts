@@ -1,0 +1,95 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { EventType } from '../rules/events.ts'
+import { deletingOldest } from './engine/deleting.ts'
+import { writing } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import type { EventRow } from './schema/events.ts'
+import type { Tables } from './schema/tables.ts'
+
+interface Row extends Pick<EventRow, 'partyId' | 'type' | 'resourceId' | 'createdAtMs' | 'recordedAtMs'> {
+  /** What tells whose it is: the agent, or a card. */
+  of: string | null
+  /** How many events of the same party come behind it. */
+  behind: number
+}
+
+/** An event that waits for the end of its transaction. */
+interface Told {
+  event: Omit<Row, 'behind' | 'recordedAtMs'>
+  insert: (tx: Transaction, row: Row) => Promise<void>
+}
+
+/** A record that something happened to. */
+type Changed<Of extends string> = { partyId: string; id: string } & Readonly<Record<Of, string | null>>
+
+/**
+ * What tells a record's party what happened to it, for those who write the record. It is written with the transaction's
+ * last words: the number of an event is taken by locking the end of the party's, for which others wait.
+ * @param of The field that tells whose record it is.
+ * @param agentOf Gives the agent that the field tells.
+ */
+export function telling<Of extends string>(
+  of: Of,
+  agentOf: (db: Kysely<Tables>, row: Row) => RawBuilder<string | null>,
+): (tx: Transaction, changed: Changed<Of>, types: readonly EventType[], atMs: number) => void {
+  const insert = writing((db, row: Row) => inserted(db, row, agentOf(db, row)))
+  return (tx, changed, types, createdAtMs) => {
+    const { partyId, id: resourceId } = changed
+    for (const type of types) {
+      const event = { partyId, type, resourceId, createdAtMs, of: changed[of] }
+      tx.atEnd(writeAll, { event, insert })
+    }
+  }
+}
+
+const text = (value: string | null) => sql<string>`cast(${value} as text)`
+const whole = (value: number) => sql<number>`cast(${value} as bigint)`
+
+/** As above, of a record that names its agent, or none. */
+export const tell = telling('agentId', (_db, row) => text(row.of))
+
+/** Parties go in the order of their ids, so that two who tell each other wait for one another. */
+async function writeAll(tx: Transaction, told: readonly Told[]): Promise<void> {
+  const recordedAtMs = tx.clock.lastMs
+  const byParty = [...Map.groupBy(told, ({ event }) => event.partyId)].sort(([a], [b]) => (a < b ? -1 : 1))
+  for (const [partyId, of] of byParty) {
+    await moveHead(tx, { partyId, count: of.length })
+    for (const [at, { event, insert }] of of.entries()) {
+      await insert(tx, { ...event, recordedAtMs, behind: of.length - 1 - at })
+    }
+  }
+}
+
+const moveHead = writing((db, { partyId, count }: { partyId: string; count: number }) =>
+  db
+    .insertInto('eventHeads')
+    .values({ partyId, sequence: count })
+    .onConflict((conflict) =>
+      conflict.column('partyId').doUpdateSet((head) => ({ sequence: head('eventHeads.sequence', '+', count) })),
+    ),
+)
+
+function inserted(db: Kysely<Tables>, event: Row, agentId: RawBuilder<string | null>) {
+  return db
+    .insertInto('events')
+    .columns(['partyId', 'sequence', 'type', 'resourceId', 'agentId', 'createdAtMs', 'recordedAtMs'])
+    .expression(
+      db
+        .selectFrom('eventHeads')
+        .where('partyId', '=', event.partyId)
+        .select([
+          'partyId',
+          sql`${sql.ref('sequence')} - ${whole(event.behind)}`.as('sequence'),
+          text(event.type).as('type'),
+          text(event.resourceId).as('resourceId'),
+          agentId.as('agentId'),
+          whole(event.createdAtMs).as('createdAtMs'),
+          whole(event.recordedAtMs).as('recordedAtMs'),
+        ]),
+    )
+}
+
+/** How long an event is kept, in real time (docs/service.md#events). */
+export const eventKeptMs = 30 * 24 * 60 * 60_000
+
+export const deleteEvents = deletingOldest('events', ['partyId', 'sequence'], 'recordedAtMs')

@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { delegable } from '../../src/core/permissions.ts'
+import { inviters } from '../customers/world.ts'
+import { created, ok, payer } from '../payments/payer.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { merchant, weekly } from '../subscriptions/merchant.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addAgent, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
+import { toldTo } from './told.ts'
+
+onEachDatabase('the outbox', (database) => {
+  let world: World
+  let own: { partyId: string; agentId: string }
+  let other: OtherParty
+  let customerId: string
+  let told: ReturnType<typeof toldTo>
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+    other = await addParty(world)
+    own = (await world.whoami()) as typeof own
+    customerId = await world.customerPartyId()
+    told = toldTo(world, () => ({ [own.partyId]: 'own', [other.partyId]: 'other', [customerId]: 'customer' }))
+    await told.since()
+  })
+  afterAll(() => world.drop())
+
+  const events =
+    (...expected: string[]) =>
+    async () =>
+      expect(await told.since()).toEqual(expected)
+  const toOther = () => ({ type: 'party_id', value: other.partyId })
+
+  describe('is told once of each change', () => {
+    test('of a payment, at both ends; a replay and a refusal tell nothing', async () => {
+      const self = payer(world)
+      const sent = { idempotencyKey: 'a payment to be repeated' }
+      const first = await self.pay(500, toOther(), {}, sent)
+      const paid = ['own payment.created pay', 'own payment.completed pay', 'other payment.completed pay']
+      expect((await told.since()).sort()).toEqual(paid.sort())
+      expect((await self.pay(500, toOther(), {}, sent)).json.data.id).toBe(created(first))
+      await events()()
+      expectRefusal(await self.pay(9_999_999, toOther()), 'conflict', {
+        source: { pointer: '/data/attributes/amount' },
+      })
+      expectRefusal(await world.get('/payments/pay_00000000000000000000000000000000'), 'not_found')
+      await events()()
+    })
+
+    test('of a payment in review: approved, denied, canceled', async () => {
+      const self = payer(world)
+      await self.setLimits('agents', own.agentId, { perTransaction: 1000 })
+      const asked = async () => {
+        const id = created(await self.pay(1001, toOther()))
+        await events('own payment.created pay', 'own approval.required apr')()
+        return { id, approvalId: (await self.approvalOf(id)).id as string }
+      }
+      const key = world.apiKey
+      ok(await self.approve((await asked()).approvalId, { key }))
+      const approved = ['own payment.completed pay', 'own approval.approved apr', 'other payment.completed pay']
+      expect((await told.since()).sort()).toEqual(approved.sort())
+      ok(await self.deny((await asked()).approvalId, undefined, { key }))
+      await events('own payment.approval_denied pay', 'own approval.denied apr')()
+      ok(await self.cancel((await asked()).id))
+      await events('own approval.canceled apr', 'own payment.canceled pay')()
+      await self.setLimits('agents', own.agentId, null)
+    })
+
+    test('of what waits for its claim, and of who claims it', async () => {
+      const self = payer(world)
+      const id = created(await self.pay(300, { type: 'email', value: 'somebody@example.com' }))
+      await events('own payment.created pay', 'own payment.pending_claim pay')()
+      ok(await self.claim(id))
+      const fresh = (await told.fresh()).map(({ partyId, type }) => (partyId === own.partyId ? `own ${type}` : type))
+      expect(fresh.sort()).toEqual(['own payment.completed', 'payment.completed', 'wallet.created'])
+      const canceled = created(await self.pay(300, { type: 'email', value: 'nobody@example.com' }))
+      ok(await self.cancel(canceled))
+      const ended = ['own payment.created pay', 'own payment.pending_claim pay', 'own payment.canceled pay']
+      await events(...ended)()
+    })
+
+    test('of deposits, withdrawals, transfers between wallets, and wallets', async () => {
+      const key = world.apiKey
+      const walletId = ok(await world.get('/wallets', { key })).json.data[0].id as string
+      const second = ok(await world.post('/wallets', { displayName: 'Second' }, { key })).json.data.id as string
+      await events('own wallet.created wal')()
+      const [amount, currency] = [100, 'USD']
+      ok(
+        await world.post(
+          `/simulations/customers/${own.partyId}/transfers/deposit`,
+          { walletId, amount, currency },
+          { key },
+        ),
+      )
+      await events('own deposit.created tfr', 'own deposit.completed tfr')()
+      const between = { sourceWalletId: walletId, destWalletId: second, amount }
+      ok(await world.post('/transfers/internal', between, { key }))
+      await events('own transfer.created tfr', 'own transfer.completed tfr')()
+    })
+
+    test('of a card and its purchases, by whoever made them', async () => {
+      const agentOf = async () => [
+        ...new Set((await told.rows()).filter(({ resourceId }) => ids.has(resourceId)).map(({ agentId }) => agentId)),
+      ]
+      const ids = new Set<string>()
+      const key = world.apiKey
+      const cardId = await world.issueCard()
+      await events(`own agent_card.created ${cardId.slice(0, 3)}`)()
+      ids.add(cardId)
+      const card = cardId.slice(0, 3)
+      ok(await world.send('POST', `/agent-cards/${cardId}/freeze`, { key }))
+      ok(await world.send('POST', `/agent-cards/${cardId}/unfreeze`, { key }))
+      await events(`own agent_card.frozen ${card}`, `own agent_card.unfrozen ${card}`)()
+      const declined = ok(await world.authorize(cardId, 5001)).json.data.id as string
+      const tx = declined.slice(0, 3)
+      await events(`own card_transaction.declined ${tx}`)()
+      const id = ok(await world.authorize(cardId, 4000, { key })).json.data.id as string
+      ids.add(id)
+      await events(`own card_transaction.authorized ${tx}`, `own agent_card.used ${card}`)()
+      const simulate = (what: string, attributes: object) =>
+        world.post(`/simulations/card-transactions/${id}/${what}`, attributes, { key })
+      ok(await simulate('capture', { amount: 3000, currency: 'USD' }))
+      await events(`own card_transaction.partially_captured ${tx}`)()
+      ok(await simulate('refund', { amount: 1000, currency: 'USD' }))
+      await events(`own card_transaction.refunded ${tx}`, `own card_transaction.updated ${tx}`)()
+      expect(await agentOf()).toEqual([own.agentId])
+      const { agentId, agentKey } = await addAgent(
+        world,
+        own.partyId,
+        ok(await world.get('/wallets', { key })).json.data.at(-1).id,
+        delegable,
+      )
+      const unused = ok(
+        await world.post(
+          '/agent-cards',
+          { merchant: { name: 'Books' }, maximumAmount: 1, currency: 'USD' },
+          { key: agentKey },
+        ),
+      ).json.data.id as string
+      await told.since()
+      ok(await world.send('DELETE', `/agents/${agentId}`, { key }))
+      expect((await told.fresh()).map(({ type, resourceId }) => [type, resourceId])).toEqual([
+        ['agent_card.expired', unused],
+      ])
+    })
+
+    test('of what becomes due: a hold that lapses, bills', async () => {
+      const shop = merchant(world)
+      const cardId = await world.issueCard()
+      const authorized = ok(await world.authorize(cardId, 100)).json.data.id as string
+      const subscriptionId = await shop.active(weekly)
+      await told.since()
+      await shop.pass(7.5)
+      const due = [`own card_transaction.reversed ${authorized.slice(0, 3)}`, 'own subscription.charged sub']
+      await events(...due)()
+      ok(await world.get(`/card-transactions/${authorized}`))
+      await events()()
+      ok(await shop.cancel(subscriptionId))
+      await events('own subscription.canceled sub')()
+    })
+
+    test('of invitations, and of what a customer granted', async () => {
+      const { pending } = await inviters(world)
+      await told.since()
+      const { id } = await pending()
+      await events('own agent_delegation_invitation.created adi')()
+      const key = world.apiKey
+      ok(await world.post(`/simulations/customer-invitations/${id}/accept`, {}, { key }))
+      const fresh = (await told.fresh()).map(({ type }) => type).sort()
+      expect(fresh).toEqual(['agent_delegation_invitation.accepted', 'delegation.activated', 'wallet.created'])
+      ok(await world.send('DELETE', `/customers/${customerId}/agents/${own.agentId}`, { key }))
+      const ended = ['own agent_delegation.revoked dlg', 'customer delegation.revoked dlg']
+      expect((await told.since()).sort()).toEqual(ended.sort())
+    })
+  })
+
+  test('numbers the events of a party without a gap, whoever writes at once', async () => {
+    const self = payer(world)
+    const pays = (sent?: object) => self.pay(10, toOther(), {}, sent)
+    const toOwn = () =>
+      payer(world).pay(10, { type: 'party_id', value: own.partyId }, {}, { key: other.agentKey, instanceId: 'theirs' })
+    const answers = await Promise.all([
+      ...Array.from({ length: 10 }, () => pays()),
+      ...Array.from({ length: 10 }, toOwn),
+    ])
+    for (const answer of answers) ok(answer)
+    for (const [, of] of Map.groupBy(await told.rows(), ({ partyId }) => partyId)) {
+      expect(of.map(({ sequence }) => sequence)).toEqual(of.map((_, at) => at + 1))
+    }
+  })
+
+  test('forgets what is older than a month of real time, and no number is given twice', async () => {
+    const before = (await told.rows()).filter(({ partyId }) => partyId === own.partyId)
+    world.system.pass(31 * 86_400_000)
+    await world.service.upkeep.once()
+    expect(
+      (await told.rows()).filter(({ sequence, partyId }) => partyId === own.partyId && sequence <= before.length),
+    ).toEqual([])
+    await told.since()
+    await world.issueCard()
+    const [next] = await told.fresh()
+    expect(next?.sequence).toBeGreaterThan(before.length)
+  })
+})
