@@ -103,6 +103,12 @@ const formOf =
 /** The record that a link opens, which stands for whoever has it. */
 async function recordAt({ site: { world } }: Grounds, path: string): Promise<string> {
   const tokenHash = sha256(path.split('/').at(-1) ?? '')
+  if (path.startsWith('/claim')) {
+    const payment = world.store.transaction(({ db }) =>
+      db.selectFrom('payments').select('id').where('claimTokenHash', '=', tokenHash).executeTakeFirstOrThrow(),
+    )
+    return (await payment).id
+  }
   const table = path.startsWith('/connect/links') ? 'invitationLinks' : 'customerInvitations'
   return world.store.transaction(async ({ db }) => {
     const row = db.selectFrom(table).select('id').where('tokenHash', '=', tokenHash)
@@ -144,6 +150,9 @@ const changes: Record<string, Record<string, Change>> = {
       'join_invitation_link',
       visitor,
     ),
+  },
+  'POST /claim/:token': {
+    'a recipient claims a payment': formOf(({ links }) => links.claim, { decision: 'claim' }, 'claim_payment', visitor),
   },
   'POST /cards/:token': {
     'a person looks at a card’s number': formOf(({ links }) => links.card, {}, 'show_agent_card'),

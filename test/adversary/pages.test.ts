@@ -72,6 +72,7 @@ const doors: Record<string, Door> = {
   'GET /connect/links/:token': { guessed: opened('invitationLink') },
   'POST /connect/links/:token': { guessed: sent('invitationLink', { name: 'Mallory' }) },
   'GET /claim/:token': { guessed: opened('claim') },
+  'POST /claim/:token': { guessed: sent('claim', { decision: 'claim' }) },
   'GET /verify/:challenge': { signedIn: ({ links }) => [[links.challenge], [spoilt(links.challenge)]] },
   'POST /verify/:challenge': { signedIn: ({ links }) => [[links.challenge, form({ code: '000000' })]] },
   'GET /second-factor': { signedIn: () => [['/second-factor']] },

@@ -10,8 +10,8 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
   })
   afterAll(() => world.drop())
 
-  const page = async (link: string) => {
-    const answer = await world.service.fetch(new Request(link))
+  const page = async (link: string, init: RequestInit = {}) => {
+    const answer = await world.service.fetch(new Request(link, { redirect: 'manual', ...init }))
     return { status: answer.status, headers: answer.headers, text: await answer.text() }
   }
   let people = 0
@@ -19,8 +19,14 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     const value = `new${people++}@example.com`
     const attributes = { amount: 1234, counterparty: { type: 'email', value } }
     const { id, attributes: answered } = (await world.post('/payments', attributes)).json.data
-    return { id: id as string, link: answered.claimLink as string }
+    return { id: id as string, link: answered.claimLink as string, value }
   }
+  const own = { Origin: 'http://127.0.0.1:4010', 'Sec-Fetch-Site': 'same-origin' }
+  const tokenOn = (text: string) => /name="formToken" value="(\w+)"/.exec(text)?.[1] ?? ''
+  const claim = (link: string, formToken: string, headers: Record<string, string> = own) =>
+    page(link, { method: 'POST', headers, body: new URLSearchParams({ formToken, decision: 'claim' }) })
+  const payment = async (id: string) => (await world.get(`/payments/${id}`)).json.data
+  const total = async () => (await world.get('/wallets', { key: world.apiKey })).json.data[0].attributes.balance.total
 
   test('tells who sends how much, until it is claimed', async () => {
     const { id, link } = await pay()
@@ -38,6 +44,43 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     const { id, link } = await pay()
     expect((await world.send('POST', `/payments/${id}/cancel`)).status).toBe(200)
     expect((await page(link)).text).toContain('nothing to claim')
+  })
+
+  test('in the sandbox whoever tests claims it as the recipient, once', async () => {
+    const { id, link, value } = await pay()
+    const before = await total()
+    const open = await page(link)
+    expect(open.text).toContain(`you claim it as <bdi>${value}</bdi>`)
+    const token = tokenOn(open.text)
+    const clicks = await Promise.all([claim(link, token), claim(link, token)])
+    expect(clicks.map(({ status, headers }) => [status, headers.get('Location')])).toEqual([
+      [303, new URL(link).pathname],
+      [303, new URL(link).pathname],
+    ])
+    expect(await total()).toBe(before - 1234)
+    const { attributes, relationships } = await payment(id)
+    expect(attributes.status).toBe('COMPLETED')
+    expect(relationships.recipient.data.id).toMatch(/^pty_/)
+    const after = await page(link)
+    expect(after.text).toContain('It was claimed.')
+    expect(after.text).not.toContain('<form')
+  })
+
+  test('is claimed from its own page only, by somebody at this machine, in the state that it was shown in', async () => {
+    const { id, link } = await pay()
+    const token = tokenOn((await page(link)).text)
+    expect((await claim(link, 'f'.repeat(64))).status).toBe(403)
+    expect((await claim(link, token, { ...own, 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403)
+    const other = await pay()
+    expect((await claim(other.link, token)).text).toContain('out of date')
+    const away = await world.service.fetch(new Request(link), { local: false, address: '192.0.2.1' })
+    expect(await away.text()).not.toContain('<form')
+    const wrong = await page(link, { method: 'POST', headers: own, body: new URLSearchParams({ formToken: token }) })
+    expect(wrong.status).toBe(400)
+    expect((await payment(id)).attributes.status).toBe('PENDING_CLAIM')
+    expect((await world.send('POST', `/payments/${id}/cancel`)).status).toBe(200)
+    expect((await claim(link, token)).status).toBe(303)
+    expect((await payment(id)).attributes.status).toBe('CANCELED')
   })
 
   test('knows no other token', async () => {

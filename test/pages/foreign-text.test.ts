@@ -10,7 +10,7 @@ import { cardDetailsPage, cardPage } from '../../src/service/pages/card/view.ts'
 import { cardWords } from '../../src/service/pages/card/words.ts'
 import { checkoutPage } from '../../src/service/pages/checkout/view.ts'
 import { checkoutWords } from '../../src/service/pages/checkout/words.ts'
-import { claimPage } from '../../src/service/pages/connect/claim-routes.ts'
+import { claimPage } from '../../src/service/pages/connect/claim-view.ts'
 import { linkPage } from '../../src/service/pages/connect/link-view.ts'
 import { connectPage } from '../../src/service/pages/connect/view.ts'
 import { connectWords } from '../../src/service/pages/connect/words.ts'
@@ -25,6 +25,7 @@ import { tries } from '../support/depth.ts'
 
 const form = { action: '/here', token: 'token' }
 const atMs = Date.UTC(2026, 0, 15)
+const claim = { amountCents: 1, status: 'PENDING_CLAIM', formToken: 'token' } as const
 const spending = { limits: {}, accountLimits: {}, availableCents: null } as never
 const user = (text: string) => ({ user: { name: text, email: text }, formToken: () => 'token' }) as unknown as SignedIn
 
@@ -36,7 +37,7 @@ const pages: Record<string, (text: string) => Html | string> = {
   'card details': (text) =>
     cardDetailsPage(cardWords(card(text)), { number: ['4242'], expires: '01 / 2030', cvv: '123' }, true),
   checkout: (text) => checkoutPage(checkoutWords(checkout(text), atMs), { clientSecret: 'secret' }, true),
-  claim: (text) => claimPage({ sender: text, amountCents: 1, status: 'PENDING_CLAIM' }, true),
+  claim: (text) => claimPage({ ...claim, sender: text, claimant: text, description: text }, form, true),
   invitation: (text) => connectPage(connectWords(invitation(text, 'PENDING')), form, true),
   'accepted invitation': (text) => connectPage(connectWords(invitation(text, 'ACCEPTED')), form, true),
   'invitation link': (text) => linkPage(link(text, 'open'), '/here', true),

@@ -1,22 +1,21 @@
 import type { z } from 'zod'
 import type { Payment, payments } from '../../../tools/payments.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
-import { newId, newSecret, sha256, timestamp } from '../../core/system.ts'
+import { newSecret, sha256, timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { nextApprovalStatus } from '../rules/approvals.ts'
-import { claimed, released } from '../rules/ledger.ts'
+import { released } from '../rules/ledger.ts'
 import { nextPaymentStatus } from '../rules/payments.ts'
 import { findApprovalOf, resolveApproval } from '../store/approvals.ts'
-import { post, postBetween } from '../store/ledger.ts'
-import { createParty, findPartyByAddress } from '../store/parties.ts'
+import { post } from '../store/ledger.ts'
 import { findPayment, findPaymentOfAnyParty, listPayments, replacePayment } from '../store/payments.ts'
 import type { PaymentRow } from '../store/schema/payments.ts'
-import type { WalletRow } from '../store/schema/wallets.ts'
 import { findTransaction } from '../store/transactions.ts'
-import { defaultWallet, findWallet } from '../store/wallets.ts'
-import { arrived, payingWallet, send } from './steps/move-money.ts'
+import { findWallet } from '../store/wallets.ts'
+import { claimPayment } from './steps/claim-payment.ts'
+import { payingWallet, send } from './steps/move-money.ts'
 import { resolveCounterparty } from './steps/resolve-counterparty.ts'
 
 export const paymentHandlers = {
@@ -70,25 +69,9 @@ export const paymentHandlers = {
     return paymentView(after, partyId)
   },
 
-  /** The recipient joins, unless somebody with that address has meanwhile, and takes what was put aside. */
   simulatePaymentClaim: async ({ paymentId }, context) => {
-    const { tx, system, nowMs } = context
     const before = await loadSentBy(context, paymentId)
-    const status = nextPaymentStatus(before.status, 'claim')
-    const from = await findWallet(tx, before.partyId, before.walletId)
-    if (from === undefined) throw new Error(`Bug: the wallet ${before.walletId} of a payment is gone.`)
-    const to = await claimantsWallet(context, before)
-    const posting = claimed(from.id, to.id, before.heldCents)
-    await postBetween(tx, system, [from, to], [{ posting, nowMs, sourceId: before.id }])
-    const after = await replacePayment(tx, before, {
-      ...before,
-      status,
-      heldCents: 0,
-      recipientPartyId: to.partyId,
-      transactionId: await arrived(context, before, to),
-      updatedAtMs: nowMs,
-    })
-    return paymentView(after, before.partyId)
+    return paymentView(await claimPayment(context, before), before.partyId)
   },
 } satisfies HandlersOf<typeof payments>
 
@@ -150,21 +133,4 @@ async function loadSentBy({ tx, actor }: Context, id: string): Promise<PaymentRo
   const own = payment?.partyId === actor.partyId || (actor.agentId !== null && payment?.agentId === actor.agentId)
   if (payment?.kind !== 'payment' || !own) fail('not_found', { detail: `There is no payment ${id}.` })
   return payment
-}
-
-async function claimantsWallet({ tx, system, nowMs }: Context, payment: PaymentRow): Promise<WalletRow> {
-  const { claimant } = payment
-  if (claimant === null) throw new Error(`Bug: the payment ${payment.id} waits for nobody.`)
-  // Two payments to one address that are claimed at once make one party.
-  await tx.lock(`claimant ${claimant}`)
-  const type = claimant.includes('@') ? 'email' : 'phone'
-  const known = await findPartyByAddress(tx, type, claimant)
-  if (known === undefined) {
-    const address = type === 'email' ? { email: claimant } : { email: null, phone: claimant }
-    const party = { partyType: 'PERSON', displayName: claimant, issuedCardsEnabled: 1, createdAtMs: nowMs } as const
-    return createParty(tx, system, { ...party, ...address, id: newId('pty', system, nowMs) }, 0)
-  }
-  const wallet = known.id === payment.partyId ? undefined : await defaultWallet(tx, known.id)
-  if (wallet?.status !== 'active') fail('conflict', { detail: 'The recipient cannot be paid now.' })
-  return wallet
 }

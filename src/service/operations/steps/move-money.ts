@@ -1,6 +1,7 @@
 import { fail } from '../../../core/errors.ts'
 import { newId } from '../../../core/system.ts'
 import { requireHeldOnWallet } from '../../request/actor.ts'
+import type { ChangeContext } from '../../request/due.ts'
 import type { Context } from '../../request/handler.ts'
 import { paid, reserved, transferred, wired } from '../../rules/ledger.ts'
 import { nextPaymentStatus, requireFunds } from '../../rules/payments.ts'
@@ -98,7 +99,7 @@ export async function moveWithin(
 
 /** Records that a payment's money arrived, once: the database allows one record for each. */
 export async function arrived(
-  { tx, system, nowMs }: Context,
+  { tx, system, nowMs }: ChangeContext,
   payment: PaymentRow,
   to: WalletRow | null,
 ): Promise<string> {

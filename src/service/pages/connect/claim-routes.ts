@@ -1,39 +1,54 @@
 import type { Context, Hono } from 'hono'
-import { foreignName } from '../../../core/foreign-text.ts'
+import { bodyLimit } from 'hono/body-limit'
+import { mayBeAnybody } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import type { Html } from '../frame/document.ts'
 import { messagePage } from '../frame/form-page.ts'
+import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
-import { dollars, isolated } from '../frame/texts.ts'
-import { type Claim, openClaim } from './claim.ts'
-import { orFailure, tokenOf } from './routes.ts'
+import { type Claims, createClaims } from './claim.ts'
+import { claimPage } from './claim-view.ts'
+import { orRefusal, tokenOf } from './routes.ts'
 
-/** The page at a payment's `claimLink`: who sends how much, and what has become of it. */
-export function mountClaims(app: Hono, pages: PageDependencies): void {
+interface ClaimDependencies extends PageDependencies {
+  claims: Claims
+}
+
+/** The page at a payment's `claimLink`: who sends how much, what has become of it, and, in the sandbox, its claim. */
+export function mountClaims(app: Hono, dependencies: PageDependencies): void {
+  const pages: ClaimDependencies = { ...dependencies, claims: createClaims(dependencies) }
   app.get('/claim/:token', (c) => orFailure(c, pages, () => showPage(c, pages)))
+  const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
+  app.post('/claim/:token', limit, (c) => orFailure(c, pages, () => takeClaim(c, pages)))
 }
 
-async function showPage(c: Context, pages: PageDependencies): Promise<Response> {
-  const claim = await openClaim(pages, tokenOf(c))
-  if (claim === undefined) {
-    const text = 'There is no payment at this address. Check the link, or ask the sender for it.'
-    return c.html(messagePage('Not found', text), 404, headers)
+async function showPage(c: Context, pages: ClaimDependencies): Promise<Response> {
+  const claim = await pages.claims.open(tokenOf(c))
+  if (claim === undefined) return notFound(c)
+  const form = mayBeAnybody(c, pages) ? { action: c.req.path, token: claim.formToken } : null
+  return c.html(claimPage(claim, form, pages.environment === 'sandbox'), 200, headers)
+}
+
+async function takeClaim(c: Context, pages: ClaimDependencies): Promise<Response> {
+  if (!mayBeAnybody(c, pages)) return refused(c, 403, 'Sign in with the address that it was sent to.')
+  if (!isOwnForm(c, pages.publicUrl())) return refused(c, 403, 'The answer did not come from this page.')
+  const sent = new URLSearchParams(await c.req.text())
+  if (!isForm(c) || sent.get('decision') !== 'claim') {
+    return refused(c, 400, 'The form has to say that you claim the payment.')
   }
-  return c.html(claimPage(claim, pages.environment === 'sandbox'), 200, headers)
+  const claim = await pages.claims.take(tokenOf(c), sent.get('formToken') ?? '')
+  if (claim === undefined) return notFound(c)
+  pages.log.debug({ claim: claim.status }, 'answered')
+  // The browser comes back to the page by GET: a reload repeats nothing.
+  return c.body(null, 303, { ...headers, Location: c.req.path })
 }
 
-export function claimPage({ sender, amountCents, status }: Claim, sandbox: boolean): Html {
-  const heading = `${isolated(foreignName(sender, 'Somebody', 200))} sends you ${dollars(amountCents)}`
-  return messagePage(heading, stateWords(status, sandbox))
+function notFound(c: Context) {
+  const text = 'There is no payment at this address. Check the link, or ask the sender for it.'
+  return c.html(messagePage('Not found', text), 404, headers)
 }
 
-function stateWords(status: Claim['status'], sandbox: boolean): string {
-  if (status === 'PENDING_CLAIM') {
-    return sandbox
-      ? 'It waits to be claimed. No real money moves here: the sender rehearses your claim with simulate_payment_claim.'
-      : 'It waits to be claimed: sign in with the address that it was sent to.'
-  }
-  if (status === 'COMPLETED') return 'It was claimed.'
-  if (status === 'IN_REVIEW') return 'The sender’s side still reviews it. Come back later.'
-  return 'It was taken back or refused: there is nothing to claim.'
+function refused(c: Context, status: 400 | 403 | 409, text: string) {
+  return c.html(messagePage('Not claimed', text, { href: c.req.path, text: 'Open the payment' }), status, headers)
 }
+
+const orFailure = orRefusal(refused)

@@ -60,18 +60,23 @@ export function refused(c: Context, status: 400 | 403 | 409, text: string) {
   return c.html(messagePage('Not answered', text, retry), status, headers)
 }
 
+type Refuse = (c: Context, status: 403 | 409, text: string) => Response | Promise<Response>
+
 const orFailed = failingAs({ page: 'a connect page', headers })
 
-/** Tells why the service refused an answer. Any other failure is told only as one. */
-export function orFailure(c: Context, pages: PageDependencies, show: () => Promise<Response>): Promise<Response> {
-  return orFailed(c, pages, async () => {
-    try {
-      return await show()
-    } catch (error) {
-      if (!(error instanceof Failure) || (error.status !== 403 && error.status !== 409)) throw error
-      const { system, log } = pages
-      log.info({ supportId: newId('req', system, system.now()), status: error.status }, 'refused')
-      return refused(c, error.status, error.message)
-    }
-  })
+/** Tells why the service refused an answer, as `refuse` says it. Any other failure is told only as one. */
+export function orRefusal(refuse: Refuse) {
+  return (c: Context, pages: PageDependencies, show: () => Promise<Response>): Promise<Response> =>
+    orFailed(c, pages, async () => {
+      try {
+        return await show()
+      } catch (error) {
+        if (!(error instanceof Failure) || (error.status !== 403 && error.status !== 409)) throw error
+        const { system, log } = pages
+        log.info({ supportId: newId('req', system, system.now()), status: error.status }, 'refused')
+        return refuse(c, error.status, error.message)
+      }
+    })
 }
+
+export const orFailure = orRefusal(refused)

@@ -1,0 +1,52 @@
+import { html } from 'hono/html'
+import { foreignName, foreignText } from '../../../core/foreign-text.ts'
+import type { Html, PageForm } from '../frame/document.ts'
+import { formPage } from '../frame/form-page.ts'
+import { dollars, isolated } from '../frame/texts.ts'
+import type { Claim } from './claim.ts'
+
+/**
+ * The page at a payment's `claimLink`. It has no script: the browser sends the form. Without `form` the person can read
+ * who sends what, and not claim here.
+ */
+export function claimPage(claim: Claim, form: PageForm | null, sandbox: boolean): Html {
+  const { amountCents, status } = claim
+  const sender = foreignName(claim.sender, 'Somebody', 200)
+  const heading = `${isolated(sender)} sends you ${dollars(amountCents)}`
+  const description = foreignText(claim.description ?? '')
+  const { title, line } = stateWords(status, form !== null)
+  const main = html`<h1>${heading}</h1>
+<p role="status" class="${status === 'PENDING_CLAIM' ? '' : 'done'}">${line}</p>
+<dl>
+<div><dt>From</dt><dd><bdi>${sender}</bdi></dd></div>
+<div><dt>Amount</dt><dd>${dollars(amountCents)}</dd></div>
+${description === '' ? '' : html`<div><dt>For</dt><dd><bdi>${description}</bdi></dd></div>`}
+</dl>
+${status === 'PENDING_CLAIM' && form !== null ? claimForm(claim, form) : ''}`
+  return formPage({ title: title === null ? heading : `${title} – ${heading}`, main, sandbox })
+}
+
+function claimForm({ claimant }: Claim, { action, token }: PageForm): Html {
+  const recipient = foreignName(claimant, 'the recipient', 254)
+  return html`<form method="post" action="${action}">
+<input type="hidden" name="formToken" value="${token}">
+<p class="aside" id="as">In the sandbox you claim it as <bdi>${recipient}</bdi>, to whom it was sent, without an account or a password.</p>
+<button type="submit" name="decision" value="claim" aria-describedby="as">Claim as the recipient</button>
+</form>`
+}
+
+function stateWords(status: Claim['status'], mayClaim: boolean): { title: string | null; line: string } {
+  if (status === 'PENDING_CLAIM') {
+    return {
+      title: null,
+      line: mayClaim
+        ? 'It waits to be claimed. Until then the sender can take it back.'
+        : 'It waits to be claimed: sign in with the address that it was sent to.',
+    }
+  }
+  if (status === 'COMPLETED')
+    return { title: 'Claimed', line: 'It was claimed. The money is in the wallet of its recipient.' }
+  if (status === 'IN_REVIEW')
+    return { title: 'In review', line: 'The sender’s side still reviews it. Come back later.' }
+  return { title: 'Over', line: 'It was taken back or refused: there is nothing to claim.' }
+}
