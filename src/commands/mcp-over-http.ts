@@ -22,6 +22,7 @@ import { createMcpChanges } from '../service/store/mcp-changes.ts'
 import { createMcpSessions } from '../service/store/mcp-sessions.ts'
 import { loopbackAlias, resourceMetadataUrl } from '../service/tokens/resources.ts'
 import { embeddedAddress } from './addresses.ts'
+import { servedDecisions } from './served-decisions.ts'
 import { createTokenExchange } from './token-exchange.ts'
 import { version } from './version.ts'
 
@@ -97,7 +98,14 @@ function scopeNotes(changed: (id: string) => void): NoteScopes {
 }
 
 /** Makes the MCP server of a host's session or request, whose calls go to the API under the host's own credential. */
-function serverMaker({ config, service, publicUrl, system, log }: McpOverHttp): (context: HostContext) => Server {
+function serverMaker({
+  config,
+  service,
+  store,
+  publicUrl,
+  system,
+  log,
+}: McpOverHttp): (context: HostContext) => Server {
   const { environment, toolsets, readOnly, confirm, confirmAbove, cardDetails } = config
   // Each request of a host was counted when it came in, whatever it asks of the API.
   const fetch = (request: Request) => service.fetch(request, counted)
@@ -111,7 +119,7 @@ function serverMaker({ config, service, publicUrl, system, log }: McpOverHttp): 
     // What the host sent stays here: the API gets a token of its own (MCP's authorization forbids token passthrough).
     const credential = () => exchange(caller().credential)
     const client = createClient({ baseUrl: embeddedAddress, fetch, carry, credential, instanceId, system, log })
-    const { id, actor } = caller()
+    const { id, actor, partyId } = caller()
     return createMcpServer({
       ...{
         client: async () => client,
@@ -132,6 +140,7 @@ function serverMaker({ config, service, publicUrl, system, log }: McpOverHttp): 
       publicUrl: publicUrl(),
       ways: waysAt(publicUrl()),
       principal: id,
+      decisions: servedDecisions({ store, system, publicUrl, owner: { partyId, principalId: id } }),
       // What changed is told by the endpoint, which finds it where the changes of every process stand.
       notify: { resourceUpdated: () => {} },
     })

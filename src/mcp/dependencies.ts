@@ -1,5 +1,6 @@
 import type { Resource, Server, ServerContext } from '@modelcontextprotocol/server'
 import type { Client, Log } from '../client/client.ts'
+import type { HeldCall, HeldState } from '../core/held-call.ts'
 import type { Environment, OperationDefinition, Toolset } from '../core/operation.ts'
 import { type Authority, allows as isAllowed } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
@@ -17,6 +18,8 @@ export interface ToolChoice {
   allows?: ((operation: Pick<OperationDefinition, 'permission'>) => boolean) | undefined
   /** Whether card numbers are answered, or shown to the person only. */
   cardDetails: 'reveal' | 'masked'
+  /** Whether a call may have to wait for a person's decision, which it is then made again with. */
+  decides?: boolean | undefined
 }
 
 export interface McpServerOptions extends ToolChoice {
@@ -28,6 +31,8 @@ export interface McpServerOptions extends ToolChoice {
   /** Gives X-Instance-ID of this connection, whose activity is a resource; undefined: that one is not listed. */
   instanceId?: (() => string) | undefined
   confirm: ConfirmSettings
+  /** Keeps calls that wait for a person whom the host cannot ask; undefined: such a call is refused. */
+  decisions?: Decisions | undefined
   /** Where people find the hosted pages and the dashboard; undefined: not known. */
   publicUrl?: string | undefined
   /**
@@ -51,6 +56,43 @@ export interface ConfirmSettings {
   mode: 'always' | 'production' | 'never'
   /** Payments and cards above it ask, cents. */
   aboveCents: number
+}
+
+/** What came of a call that was kept. */
+export interface Held {
+  id: string
+  call: HeldCall
+  state: HeldState
+  /** How often it was refused for want of a second factor: each try has a key of its own. */
+  tries: number
+  /** What the API answered when it was carried out; undefined: it was not, as far as is known. */
+  answer?: { data: unknown; meta?: Record<string, unknown> | undefined } | undefined
+}
+
+export interface Kept {
+  id: string
+  /** The page, as the model may know it: whoever has no more than that cannot say yes. */
+  url: string
+  /** The page, as the host opens it for its person; no model sees it. */
+  address: string
+  endsAtMs: number
+}
+
+/** Calls that wait for a person's decision on a page. They are those of one principal: no other finds them. */
+export interface Decisions {
+  /** Whether the page is served by this process, to the person at this machine. */
+  readonly isLocal: boolean
+  /**
+   * Keeps a call, once while it waits. `by` opens the page: the host, or the person, who is shown the link.
+   * What cannot be kept or shown to anybody gives a sentence that says why and what helps.
+   */
+  keep(call: HeldCall, by: 'host' | 'person'): Promise<Kept | { refused: string }>
+  find(id: string): Promise<Held | undefined>
+  /** Resolves when it may have been decided, after `ms` at the latest. @throws the reason of the signal */
+  wait(id: string, ms: number, signal: AbortSignal): Promise<void>
+  /** Notes that a try was refused until the person verifies; where another call did before, nothing changes. */
+  tryAgain(held: Pick<Held, 'id' | 'tries'>): Promise<void>
+  finish(id: string, answer: NonNullable<Held['answer']>): Promise<void>
 }
 
 /** Sentences by which a model tells its person what to do where no call helps. */

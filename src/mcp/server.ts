@@ -39,19 +39,21 @@ const capabilities = Object.freeze({
  * tools need is loaded when they are first asked for: the answer to `initialize` does not wait for it.
  */
 export function createMcpServer(options: McpServerOptions): Server {
-  const { system = realSystem, stateSecrets, principal, version, environment } = options
+  const { system = realSystem, stateSecrets, principal, version, environment, decisions } = options
+  const asks = asksPeople(options.confirm, environment)
   const seal = createRequestStates({ secrets: stateSecrets, principal, system })
   const server = new PaymentsServer(
     { name: 'payments-mcp', title: 'Payments', version, icons: serverIcons },
     {
       capabilities,
-      instructions: instructionsFor(options, asksPeople(options.confirm, environment)),
+      instructions: instructionsFor(options, asks),
       requestState: seal,
     },
   )
   const ways = options.ways ?? waysOf(environment)
   const dependencies: Dependencies = {
     ...options,
+    decides: asks && decisions !== undefined,
     server,
     system,
     seal,

@@ -1,3 +1,4 @@
+import { createPendingDecisions } from '../../src/service/store/pending-decisions.ts'
 import { approvalPagePath } from '../../tools/approvals.ts'
 import { addGrant } from '../isolation/places.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
@@ -10,7 +11,7 @@ export interface Grounds {
   /** Addresses, by what they open; the secret stands last in each. */
   links: Record<'checkout' | 'manage' | 'invitation' | 'invitationLink' | 'claim' | 'card' | 'challenge', string>
   /** The pages for whoever is signed in. */
-  paths: Record<'approval' | 'connection', string>
+  paths: Record<'approval' | 'connection' | 'decision', string>
   clientSecret: string
   /** Ids, names and addresses that only the owner may see. */
   private: string[]
@@ -90,6 +91,17 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
     agentId,
     scopes: ['payments:read'],
   })
+  const asked = {
+    tool: 'create_payment',
+    arguments: {},
+    of: '',
+    facts: ['Pay a private shop'],
+    effect: '',
+    tick: 'Yes',
+  }
+  const { keyId: principalId } = await world.whoami()
+  const decisions = createPendingDecisions(world.store, world.system, { partyId: owner.partyId, principalId })
+  const decision = await decisions.keep({ ...asked, spends: true })
   const stranger = await site.addUser({ partyId: other.partyId, role: 'OWNER', name: 'A stranger' })
   // The first who asks for metadata lets the keys be made that tokens are signed with.
   await world.service.fetch(new Request('http://127.0.0.1:4010/oauth/jwks'))
@@ -107,8 +119,16 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
       card: path(card.attributes.url),
       challenge: path(String(challenged.location)),
     },
-    paths: { approval: page, connection: `/connections/${grantId}` },
-    private: [owner.email, 'A private gym', 'A private shop', 'private@example.com', grantId, String(agentId)],
+    paths: { approval: page, decision: `/decide/${decision?.id}`, connection: `/connections/${grantId}` },
+    private: [
+      owner.email,
+      'Pay a private shop',
+      'A private gym',
+      'A private shop',
+      'private@example.com',
+      grantId,
+      String(agentId),
+    ],
   }
 }
 

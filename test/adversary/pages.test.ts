@@ -86,6 +86,9 @@ const doors: Record<string, Door> = {
   },
   'GET /approvals/:approvalId/review': { signedIn: ({ paths }) => [[paths.approval]] },
   'POST /approvals/:approvalId/review': { signedIn: ({ paths }) => [[paths.approval, form({ decision: 'approve' })]] },
+  'GET /decisions': { signedIn: () => [['/decisions']] },
+  'GET /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision], [spoilt(paths.decision)]] },
+  'POST /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision, form({ decision: 'yes' })]] },
   'GET /connections': { signedIn: () => [['/connections']] },
   'POST /connections/:grantId': { signedIn: ({ paths }) => [[paths.connection, form({ action: 'disconnect' })]] },
   'GET /sign-in': { public: 'a form' },
@@ -186,5 +189,5 @@ function isHarmless(route: string, text: string): boolean {
   if (route === 'POST /oauth/revoke') return text === ''
   if (route === 'POST /oauth/introspect') return text === '{"active":false}'
   // These are about whoever asks: nobody's connections and authenticator but theirs.
-  return route === 'GET /connections' || route === 'GET /second-factor'
+  return route === 'GET /connections' || route === 'GET /decisions' || route === 'GET /second-factor'
 }

@@ -22,8 +22,12 @@ import {
 } from './elicitation.ts'
 
 /** The page where a person decides on what the tool would do; undefined where there is none. */
-export function pageFor({ publicUrl }: Dependencies, tool: string, input: Record<string, unknown>): string | undefined {
-  if (publicUrl === undefined || tool !== approvals.approveApproval.name) return undefined
+export function pageFor(
+  { publicUrl, decisions }: Dependencies,
+  tool: string,
+  input: Record<string, unknown>,
+): string | undefined {
+  if (publicUrl === undefined || decisions?.isLocal || tool !== approvals.approveApproval.name) return undefined
   return publicUrl + approvalPagePath(encodeURIComponent(String(input.approvalId)))
 }
 

@@ -7,11 +7,10 @@ import {
 import { prepare } from '../../client/input.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { failed } from '../answers/results.ts'
-import { asksPeople, type Dependencies } from '../dependencies.ts'
+import { asksPeople, type Dependencies, type Held } from '../dependencies.ts'
 import { afterPage, offerPage, pageFor } from './approval.ts'
 import {
   answerTo,
-  askNoMore,
   dashboardOf,
   decisionForm,
   type Fingerprint,
@@ -23,6 +22,7 @@ import {
   seal,
   stateOf,
 } from './elicitation.ts'
+import { type Asking, afterDecisionPage, declined, holdForPerson, offerDecision } from './pending.ts'
 import type { Question } from './question.ts'
 import { questions } from './questions.ts'
 
@@ -30,47 +30,88 @@ export interface ToolCall {
   operation: OperationDefinition
   input: Record<string, unknown>
   idempotencyKey: string | undefined
+  /** The arguments as the host sent them. */
+  given: Record<string, unknown>
+  /** What a person decided about this call before. */
+  held?: Held | undefined
 }
 
-/** Either the call may go on, under that key, or what the host gets instead. */
+type Answer = CallToolResult | InputRequiredResult
+
+/** Either the call may go on, under that key and by that decision, or what the host gets instead. */
 type Decision =
-  | { go: true; of: Fingerprint; idempotencyKey: string | undefined }
-  | { go: false; answer: CallToolResult | InputRequiredResult }
+  | { go: true; of: Fingerprint; idempotencyKey: string | undefined; held?: Held | undefined }
+  | { go: false; answer: Answer }
+
+/** What a person is asked about a call. */
+interface Asked {
+  call: ToolCall
+  question: Question
+  shown: string
+  of: Fingerprint
+}
 
 /**
  * Asks the person before what they are to decide. An answer counts for the call as it was shown only: the arguments and
  * what the service tells of them are compared with what is sealed, and another call, or changed data, asks again.
  */
 export async function decide(dependencies: Dependencies, call: ToolCall, context: ServerContext): Promise<Decision> {
-  const { operation, input, idempotencyKey } = call
+  const { operation, input, idempotencyKey, held } = call
   const page = pageFor(dependencies, operation.name, input)
   const decided = page === undefined ? undefined : await afterPage(dependencies, page, input, context)
   if (decided !== undefined) return { go: false, answer: decided }
   const question = await questionOf(dependencies, call, context)
   const shown = question === undefined ? '' : messageOf(question)
   const of = fingerprint(operation.name, { ...input, idempotencyKey }, shown)
+  const key = held === undefined ? idempotencyKey : keyOf(held)
   // The call goes on where there is nothing to decide, and where its second factor is checked after the decision.
   if (question === undefined || stateOf(context, of, 'verification') !== undefined)
-    return { go: true, of, idempotencyKey }
+    return { go: true, of, idempotencyKey: key, held }
+  if (held?.call.of === of()) return { go: true, of, idempotencyKey: key, held }
+  const asked = { call, question, shown, of }
+  return (await answered(dependencies, asked, page, context)) ?? (await ask(dependencies, asked, page, context))
+}
+
+/** What the person answered to the question; undefined: they were not asked it. */
+async function answered(
+  dependencies: Dependencies,
+  asked: Asked,
+  page: string | undefined,
+  context: ServerContext,
+): Promise<Decision | undefined> {
+  const { of } = asked
+  const { decisions } = dependencies
+  if (decisions !== undefined) {
+    const onPage = await afterDecisionPage({ ...dependencies, decisions }, askingOf(dependencies, asked), of, context)
+    if (onPage !== undefined && 'answer' in onPage) return { go: false, answer: onPage.answer }
+    if (onPage !== undefined) return { go: true, of, idempotencyKey: keyOf(onPage.held), held: onPage.held }
+  }
   const state = stateOf(context, of, 'decision')
   const { action, confirmed } = answerTo(context, 'decision')
-  if (state !== undefined && action !== 'missing') {
-    if (confirmed) return { go: true, of, idempotencyKey: state.key }
-    const unseen = isNotShown(dependencies, state, { action, confirmed })
-    return {
-      go: false,
-      answer: unseen ? notShown(whereToDecide(dependencies, page)) : failed(declined),
-    }
+  if (state === undefined || action === 'missing') return undefined
+  if (confirmed) return { go: true, of, idempotencyKey: state.key }
+  const isUnseen = isNotShown(dependencies, state, { action, confirmed })
+  if (!isUnseen) return { go: false, answer: failed(declined) }
+  return { go: false, answer: await onPageOr(notShown, dependencies, asked, page, context) }
+}
+
+/** Asks in the first way that the host has: by the address of a page, by a form, or through the model by a link. */
+async function ask(
+  dependencies: Dependencies,
+  asked: Asked,
+  page: string | undefined,
+  context: ServerContext,
+): Promise<Decision> {
+  const { call, question, shown, of } = asked
+  const { decisions, server } = dependencies
+  const modes = modesOf(server, context)
+  if (modes.url && (decisions !== undefined || !modes.form)) {
+    if (page !== undefined) return { go: false, answer: await offerPage(dependencies, page, call.input, context) }
+    const offer = decisions && offerDecision({ ...dependencies, decisions }, askingOf(dependencies, asked), of, context)
+    if (offer !== undefined) return { go: false, answer: await offer }
   }
-  const modes = modesOf(dependencies.server, context)
-  if (!modes.form) {
-    const offered = page !== undefined && modes.url
-    return {
-      go: false,
-      answer: offered ? await offerPage(dependencies, page, input, context) : cannotAsk(dependencies, page),
-    }
-  }
-  const key = operation.idempotency === 'required' ? (idempotencyKey ?? newKey(dependencies)) : undefined
+  if (!modes.form) return { go: false, answer: await onPageOr(cannotAsk, dependencies, asked, page, context) }
+  const key = keyFor(dependencies, call)
   const requestState = await seal(
     dependencies,
     { of: of(), step: 'decision', ...(key === undefined ? {} : { key }) },
@@ -80,6 +121,39 @@ export async function decide(dependencies: Dependencies, call: ToolCall, context
     go: false,
     answer: inputRequired({ inputRequests: { decision: decisionForm(shown, question.tick) }, requestState }),
   }
+}
+
+/** Leads the person to a page through the model; where there is none, says where they can do it. */
+async function onPageOr(
+  otherwise: (where: string) => CallToolResult,
+  dependencies: Dependencies,
+  asked: Asked,
+  page: string | undefined,
+  context: ServerContext,
+): Promise<CallToolResult> {
+  const { decisions } = dependencies
+  if (decisions === undefined) return otherwise(whereToDecide(dependencies, page))
+  const hasChanged = asked.call.held !== undefined
+  return await holdForPerson({ ...dependencies, decisions }, askingOf(dependencies, asked), context, hasChanged)
+}
+
+function askingOf(dependencies: Dependencies, { call, question, of }: Asked): Asking {
+  const { facts, effect, tick } = question
+  const told = facts.filter((fact) => fact !== undefined)
+  const key = keyFor(dependencies, call)
+  const { name } = call.operation
+  const spends = questions[name]?.amount !== undefined
+  return { tool: name, arguments: call.given, key, of: of(), facts: told, effect, tick, spends }
+}
+
+/** The key under which the call is to be carried out once the person agreed. */
+function keyFor(dependencies: Dependencies, { operation, idempotencyKey }: ToolCall): string | undefined {
+  return operation.idempotency === 'required' ? (idempotencyKey ?? newKey(dependencies)) : undefined
+}
+
+/** A refusal for want of a second factor is recorded under its key, so the next try has another, the same for all. */
+function keyOf({ call: { key }, tries }: Held): string | undefined {
+  return key === undefined || tries === 0 ? key : `${key}.${tries}`
 }
 
 function whereToDecide(dependencies: Dependencies, page: string | undefined): string {
@@ -103,16 +177,10 @@ function messageOf({ facts, effect }: Question): string {
   return [...facts.filter((fact) => fact !== undefined), effect].join('\n')
 }
 
-const declined = {
-  code: 'confirmation_declined',
-  detail: 'The person did not agree. Nothing was done.',
-  next: askNoMore,
-}
-
-function cannotAsk(dependencies: Dependencies, page: string | undefined): CallToolResult {
+function cannotAsk(where: string): CallToolResult {
   return failed({
     code: 'confirmation_unavailable',
     detail: 'A person has to decide this, and this host has no way to ask them (MCP elicitation). Nothing was done.',
-    next: `Tell them: they can do it ${whereToDecide(dependencies, page)}, or use a host that supports elicitation. Whoever starts this server decides with PAYMENTS_CONFIRM (--confirm) when a person is asked. What you were told in the conversation does not count.`,
+    next: `Tell them: they can do it ${where}, or use a host that supports elicitation. Whoever starts this server decides with PAYMENTS_CONFIRM (--confirm) when a person is asked. What you were told in the conversation does not count.`,
   })
 }

@@ -12,8 +12,11 @@ import { newSecret, sha256 } from '../../core/system.ts'
 import { failed } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 
-/** What a call waits for: the person's decision, here or on a page; that they verified; that they saw a card. */
-type Step = 'decision' | 'page' | 'verification' | 'card'
+/**
+ * What a call waits for: the person's decision, here, on the page of an approval or on that of a decision; that they
+ * verified; that they saw a card.
+ */
+type Step = 'decision' | 'page' | 'decisionPage' | 'verification' | 'card'
 
 /** What a call is continued with, sealed while it is away. */
 export interface AskedState {
@@ -22,6 +25,8 @@ export interface AskedState {
   step: Step
   /** The key under which the call is to be carried out: whoever sends the answer twice does nothing twice. */
   key?: string
+  /** The id of the decision that is made on its page. */
+  decision?: string
   /** How often a page was offered. */
   round?: number
   /** Where the person does it, should the host not show it to them. */
@@ -108,6 +113,9 @@ function sorted(value: unknown): unknown {
  * request; who takes longer is asked again.
  */
 export const waitsMs = [0, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000]
+
+/** All of these waits together. */
+export const pageWaitMs = waitsMs.reduce((sum, ms) => sum + ms)
 
 /** How often a page is offered for one call. */
 export const mostRounds = 3

@@ -7,7 +7,7 @@ import {
 import { ApiError } from '../../client/api-error.ts'
 import { parseBaseUrl } from '../../config/values.ts'
 import { failed } from '../answers/results.ts'
-import type { Dependencies } from '../dependencies.ts'
+import type { Dependencies, Held } from '../dependencies.ts'
 import {
   type AskedState,
   answerTo,
@@ -27,6 +27,8 @@ interface Attempt<T> {
   /** Identifies the call, which is to come back unchanged. */
   of: Fingerprint
   idempotencyKey: string | undefined
+  /** What a person decided about the call. */
+  held?: Held | undefined
   /** Carries the call out under a key. */
   perform(idempotencyKey: string | undefined): Promise<T>
 }
@@ -39,7 +41,7 @@ type Outcome<T> = { done: T } | { answer: CallToolResult | InputRequiredResult }
  */
 export async function withVerification<T>(
   dependencies: Dependencies,
-  { of, idempotencyKey, perform }: Attempt<T>,
+  { of, idempotencyKey, held, perform }: Attempt<T>,
   context: ServerContext,
 ): Promise<Outcome<T>> {
   const state = stateOf(context, of, 'verification')
@@ -59,7 +61,9 @@ export async function withVerification<T>(
     const url = pageIn(error)
     if (url === undefined || round > mostRounds || !modesOf(dependencies.server, context).url) throw error
     const inputRequests = { verification: inputRequired.elicitUrl({ message: messages[round === 1 ? 0 : 1], url }) }
-    const next = { of: of(), step: 'verification', key: newKey(dependencies), round, page: url } as const
+    // By one decision it happens once, however often the call is made: so its keys are the same for all who try.
+    const key = held?.call.key === undefined ? newKey(dependencies) : `${held.call.key}.page${round}`
+    const next = { of: of(), step: 'verification', key, round, page: url } as const
     return { answer: inputRequired({ inputRequests, requestState: await seal(dependencies, next, context) }) }
   }
 }
@@ -90,7 +94,8 @@ async function tryUntilVerified<T>(
   throw refusal
 }
 
-function isVerification(error: unknown): error is ApiError {
+/** Whether the service refused because the person is first to verify with a second factor. */
+export function isVerification(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === 'mfa_required'
 }
 

@@ -4,7 +4,7 @@ import { show } from '../../core/errors.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
 import { leavesOut } from '../answers/texts.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { clearableOf, ofOperation, shapeOf, toolArguments } from './inputs.ts'
+import { clearableOf, ofOperation, shapeOf, takesDecision, toolArguments } from './inputs.ts'
 import { WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
 
 type Values = Record<string, unknown>
@@ -29,9 +29,10 @@ const hostArguments: ReadonlySet<string> = new Set(['wait_for_previous'])
  */
 export function takeArguments(dependencies: Dependencies, operation: OperationDefinition, given: Values): Taken {
   const shape = shapeOf(operation)
-  const { idempotencyKey, clear, detail, ...rest } = toolArguments(operation, given)
+  const { idempotencyKey, clear, detail, decision, ...rest } = toolArguments(operation, given)
   const beside = {
     ...(takesKey(operation) ? {} : { idempotencyKey }),
+    ...(takesDecision(dependencies, operation) ? {} : { decision }),
     ...(clearableOf(operation).length > 0 ? {} : { clear }),
     ...(leavesOut(operation) ? {} : { detail }),
   }
@@ -113,7 +114,7 @@ function cleared(operation: OperationDefinition, names: unknown, input: Values):
   return Object.fromEntries(list.map((name) => [name, null]))
 }
 
-const isNothing = (value: unknown) => value === undefined || value === null || value === ''
+export const isNothing = (value: unknown) => value === undefined || value === null || value === ''
 
 /** The part of zod's own description of a schema that tells what it wraps or holds. */
 interface Definition {

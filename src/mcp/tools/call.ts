@@ -12,13 +12,14 @@ import type { AttemptProgress } from '../../client/retry.ts'
 import { Failure } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { failed, success } from '../answers/results.ts'
-import type { Dependencies } from '../dependencies.ts'
+import type { Dependencies, Held } from '../dependencies.ts'
 import { showMasked } from '../people/card.ts'
 import { decide, type ToolCall } from '../people/decide.ts'
 import type { AskedState } from '../people/elicitation.ts'
-import { withVerification } from '../people/verification.ts'
+import { isVerification, withVerification } from '../people/verification.ts'
 import { announceChanges } from '../resources/changes.ts'
 import { type Taken, takeArguments } from './arguments.ts'
+import { decidedCall } from './decided-call.ts'
 import { recordReaderOf } from './id-kinds.ts'
 import { keyToRepeat, nextStep, type Refused } from './next-steps.ts'
 import { notOffered } from './not-offered.ts'
@@ -41,12 +42,20 @@ export async function callTool(
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, notOffered(dependencies, params.name))
   }
   const { log } = dependencies
+  const { arguments: given = {} } = params
+  let decision: string | undefined
   try {
     if (dependencies.allows?.(operation) === false) throw new Failure('forbidden', { detail: notGranted(operation) })
-    const { ignored, withHashes, ...taken } = takeArguments(dependencies, operation, params.arguments ?? {})
-    return await carryOut(dependencies, { operation, ...taken }, { ignored, withHashes }, context)
+    const decided = await decidedCall(dependencies, operation, given, context)
+    if (decided !== undefined && 'answer' in decided) return decided.answer
+    const held = decided?.held
+    decision = held?.id
+    const { ignored, withHashes, ...taken } = decided?.taken ?? takeArguments(dependencies, operation, given)
+    const call = { operation, ...taken, given: held?.call.arguments ?? given, held }
+    return await carryOut(dependencies, call, { ignored, withHashes }, context)
   } catch (error) {
-    if (error instanceof Failure || error instanceof ApiError) return failure({ error, operation, dependencies })
+    if (error instanceof Failure || error instanceof ApiError)
+      return failure({ error, operation, dependencies, decision })
     if (error instanceof ProtocolError) throw error
     // The SDK sends nothing for a cancelled request; this only keeps the cancellation out of the log.
     if (!context.mcpReq.signal.aborted) log.error({ err: error, tool: operation.name }, 'tool call failed unexpectedly')
@@ -73,15 +82,33 @@ async function carryOut(
     // Under a key that this very call made up, a replay is the answer to its own first attempt.
     return { ...result, replayed: result.replayed && idempotencyKey !== undefined }
   }
-  const outcome = await withVerification(dependencies, { ...decision, perform }, context)
+  const { held } = decision
+  const outcome = await unlessRefused(dependencies, held, () =>
+    withVerification(dependencies, { ...decision, perform }, context),
+  )
   if ('answer' in outcome) return outcome.answer
   const result = outcome.done
+  if (held !== undefined) await dependencies.decisions?.finish(held.id, { data: result.data, meta: result.meta })
   if (operation.effect !== 'read') announceChanges(dependencies, input, result)
   if (dependencies.cardDetails === 'masked' && operation.name === agentCards.getAgentCardDetails.name) {
     return await showMasked(dependencies, { result, input, of }, context)
   }
   const reader = recordReaderOf(dependencies, operation)
   return success(operation, result, { replayed: result.replayed, ignored, reader, withHashes })
+}
+
+/** What a person decided is not carried out yet where they are first to verify: then it is tried again, as another try. */
+async function unlessRefused<T>(
+  { decisions }: Dependencies,
+  held: Held | undefined,
+  carry: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await carry()
+  } catch (error) {
+    if (held !== undefined && isVerification(error)) await decisions?.tryAgain(held)
+    throw error
+  }
 }
 
 /** A failed call as the model sees it. */
@@ -91,7 +118,15 @@ function failure({ error, ...call }: Refused): CallToolResult {
   if (error instanceof WrongArguments) return failed({ code, status, detail, source, next: error.next })
   const supportId = 'supportId' in error ? error.supportId : undefined
   const next = nextStep({ error, ...call })
-  return failed({ code, status, detail, supportId, source, next, idempotencyKey: keyToRepeat(error) })
+  return failed({
+    code,
+    status,
+    detail,
+    supportId,
+    source,
+    next,
+    idempotencyKey: call.decision === undefined ? keyToRepeat(error) : undefined,
+  })
 }
 
 const notGranted = ({ name }: OperationDefinition) =>

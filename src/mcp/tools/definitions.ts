@@ -7,7 +7,7 @@ import { maskedCardDetails } from '../answers/masked-card.ts'
 import { shownSchema } from '../answers/withheld.ts'
 import { type Dependencies, onlyReads, type ToolChoice } from '../dependencies.ts'
 import { toolsetIcons } from './icons.ts'
-import { inputSchema, orNull } from './inputs.ts'
+import { inputSchema, orNull, takesDecision } from './inputs.ts'
 import { offeredBy, operationNamed } from './offered.ts'
 
 /** A page of the tools, with what a host shows a person beside them: an icon, and the view of the results if there is one. */
@@ -27,8 +27,7 @@ export function toolList(choice: ToolChoice): Tool[] {
   const operations = offeredBy(choice)
   let tools = kept.get(operations)
   if (tools === undefined) {
-    const { environment, cardDetails } = choice
-    tools = [...operations.values()].map((operation) => toolOf(described(operation, cardDetails), environment))
+    tools = [...operations.values()].map((operation) => toolOf(described(operation, choice.cardDetails), choice))
     kept.set(operations, tools)
   }
   const { allows } = choice
@@ -49,14 +48,15 @@ function described(operation: OperationDefinition, cardDetails: ToolChoice['card
 }
 
 /** An operation as an MCP tool. */
-function toolOf(operation: OperationDefinition, environment: Environment): Tool {
+function toolOf(operation: OperationDefinition, choice: ToolChoice): Tool {
+  const { environment } = choice
   const { name, title, effect, environments } = operation
   const isRepeatable = !happensAgain(operation)
   return {
     name,
     title,
     description: describedFor(operation, environment),
-    inputSchema: inputSchema(operation),
+    inputSchema: inputSchema(operation, takesDecision(choice, operation)),
     outputSchema: outputSchema(operation),
     annotations: {
       readOnlyHint: onlyReads(operation),

@@ -3,11 +3,13 @@ import { z } from 'zod'
 import { fail, show } from '../../core/errors.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
 import { leavesOut } from '../answers/texts.ts'
+import type { ToolChoice } from '../dependencies.ts'
+import { questions } from '../people/questions.ts'
 
 type Json = Record<string, unknown>
 
 /** Every model reads it with every request, so it says what a model needs to fill it in; the client checks the rest. */
-export function inputSchema(operation: OperationDefinition): Tool['inputSchema'] {
+export function inputSchema(operation: OperationDefinition, hasDecision = false): Tool['inputSchema'] {
   const schema = z.toJSONSchema(z.object(shapeOf(operation)), { io: 'input' })
   const properties = propertiesOf(schema as Json)
   const clearable = clearableOf(operation)
@@ -18,8 +20,14 @@ export function inputSchema(operation: OperationDefinition): Tool['inputSchema']
   if (operation.idempotency === 'required') {
     properties.idempotencyKey = { type: 'string', description: 'Only as an error says' }
   }
+  if (hasDecision) properties.decision = { type: 'string', description: 'Only as an error says' }
   const required = schema.required === undefined ? {} : { required: schema.required }
   return { type: 'object', properties, ...required, additionalProperties: false } as Tool['inputSchema']
+}
+
+/** Whether the tool is called again with what a person decided about the call. */
+export function takesDecision({ decides }: Pick<ToolChoice, 'decides'>, { name }: OperationDefinition): boolean {
+  return decides === true && Object.hasOwn(questions, name)
 }
 
 /**

@@ -10,6 +10,8 @@ export interface Refused {
   dependencies: Dependencies
   operation: OperationDefinition
   error: ApiError | Failure
+  /** The decision by which the call was made. */
+  decision?: string | undefined
 }
 
 interface Situation extends Refused {
@@ -26,11 +28,12 @@ interface Situation extends Refused {
 export function nextStep(refused: Refused): string {
   const { operation, error } = refused
   const { source, accepts } = error
-  const again = callAgain(operation)
+  const again = refused.decision === undefined ? callAgain(operation) : 'call again without decision'
   const situation = { ...refused, source, accepts, again }
   if ('tooLarge' in error && error.tooLarge && operation.effect === 'read') return afterTooLarge(situation)
   const key = keyToRepeat(error)
-  if (key !== undefined) return `${beforeRepeat(situation)}${repeatWith(key)}${stillRunning(situation)}`
+  if (key !== undefined)
+    return `${beforeRepeat(situation)}${repeatWith(key, refused.decision)}${stillRunning(situation)}`
   if ('unreached' in error && error.unreached) return `${refused.dependencies.ways.reach} Then ${again}.`
   if ('outcomeUnknown' in error && error.outcomeUnknown) {
     return `The change may have been made: ${look(situation)} before you call again.`
@@ -53,8 +56,10 @@ function afterTooLarge({ operation, dependencies }: Situation): string {
   return operation.result === 'page' ? 'Call again with a smaller limit.' : dependencies.ways.reach
 }
 
-const repeatWith = (key: string) =>
-  `Repeat this call unchanged with idempotencyKey ${JSON.stringify(key)}: it is safe, nothing happens twice.`
+const repeatWith = (key: string, decision: string | undefined) =>
+  `${decision === undefined ? `Repeat this call unchanged with idempotencyKey ${JSON.stringify(key)}` : byDecision(decision)}: it is safe, nothing happens twice.`
+
+const byDecision = (decision: string) => `Call again with decision ${JSON.stringify(decision)}`
 
 /** What stands in the way of the repeat. */
 function beforeRepeat({ dependencies, error }: Situation): string {
@@ -114,8 +119,8 @@ const steps = {
   },
   card_purchase_simulation_not_allowed: (situation) =>
     `${capital(look(situation))}: only an authorized purchase can be captured, reversed or expired, once, and only a captured one refunded.`,
-  mfa_required: ({ again }) =>
-    `Give the person the address to verify at; when they say that they did, ${again}. Do not open it yourself.`,
+  mfa_required: ({ again, decision }) =>
+    `Give the person the address to verify at; when they say that they did, ${decision === undefined ? again : `call again with decision ${JSON.stringify(decision)}`}. Do not open it yourself.`,
   rate_limited: ({ error }) => `${waiting(error) || 'Wait a minute. '}Then make this call again.`,
   server_error: (situation) =>
     `${capital(look(situation))} to be sure that nothing was done, then ${situation.again}, once. If it fails again, tell the person the supportId.`,

@@ -17,8 +17,9 @@ export function operationNamed(choice: ToolChoice, name: string): OperationDefin
 
 /** The operations by the names of their tools, whatever the credential allows. The same choice has the same map. */
 export function offeredBy(choice: ToolChoice): ReadonlyMap<string, OperationDefinition> {
-  const { environment, toolsets, actor, readOnly = false, cardDetails } = choice
-  const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails}`
+  const { environment, toolsets, actor, readOnly = false, cardDetails, decides = false } = choice
+  // Whether it decides changes no operation but what its tool takes, which is kept by this map.
+  const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails} ${decides}`
   let offered = kept.get(key)
   if (offered === undefined) {
     const operations = Object.values<OperationDefinition>(catalogue).filter(

@@ -28,6 +28,8 @@ import { createPasswordTries, type SignInPlace } from './password-tries.ts'
 /** A user who is signed in, and the text that forms of this session carry. */
 export interface SignedIn {
   user: UserRow
+  /** Signed in with a password. By one click any program at the sandbox's machine may have been, a model's too. */
+  isProven: boolean
   /** The token of a form, by what the form is for: another site cannot know it. */
   formToken(purpose: string): string
 }
@@ -90,7 +92,7 @@ export class SignIn {
   asOwner(place: SignInPlace): Promise<Begun | undefined> {
     return change<Begun | undefined>(this.#dependencies, async (context) => {
       const user = await firstOwner(context.tx)
-      return user === undefined ? unchanged(undefined) : begin(context, user, place)
+      return user === undefined ? unchanged(undefined) : begin(context, user, place, true)
     })
   }
 
@@ -107,7 +109,7 @@ export class SignIn {
       if (row === undefined || (await realNow(tx)) >= row.expiresAtMs) return undefined
       const user = await findUser(tx, row.userId)
       // The database has the session's hash only, so nobody who reads it knows what the session's forms carry.
-      return user && { user, formToken: (purpose) => hmac(session, `form ${purpose}`) }
+      return user && { user, isProven: row.oneClick === 0, formToken: (purpose) => hmac(session, `form ${purpose}`) }
     })
   }
 
@@ -142,10 +144,12 @@ async function begin(
   { tx, system, realNowMs }: SettledContext,
   user: UserRow,
   { browser: before }: SignInPlace,
+  isOneClick = false,
 ): Promise<Changed<Begun>> {
   const [session, browser] = [newSecret(system), newSecret(system)]
   const row = { userId: user.id, createdAtMs: realNowMs }
-  await insertSession(tx, { ...row, idHash: sha256(session), expiresAtMs: realNowMs + sessionSeconds * 1000 })
+  const expiresAtMs = realNowMs + sessionSeconds * 1000
+  await insertSession(tx, { ...row, idHash: sha256(session), expiresAtMs, oneClick: isOneClick ? 1 : 0 })
   const known = { ...row, idHash: sha256(browser), expiresAtMs: realNowMs + browserSeconds * 1000 }
   await replaceKnownBrowser(tx, known, before === undefined ? null : sha256(before))
   return { result: { session, browser }, acts: [actOfUser(user, { operation: 'sign_in' })] }

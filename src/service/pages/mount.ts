@@ -9,6 +9,7 @@ import { mountLinks } from './connect/link-routes.ts'
 import { mountConnect } from './connect/routes.ts'
 import { mountConnections } from './connections/routes.ts'
 import { mountConsent } from './consent/routes.ts'
+import { mountDecisionPages } from './decide/routes.ts'
 import { mountAssets } from './frame/assets.ts'
 import type { PageDependencies } from './frame/dependencies.ts'
 import { mountSignIn } from './sign-in/routes.ts'
@@ -32,4 +33,5 @@ export function mountPages(app: Hono, dependencies: PagesDependencies): void {
   mountConnections(app, dependencies)
   mountCardPages(app, dependencies)
   mountApprovalPages(app, dependencies)
+  mountDecisionPages(app, dependencies)
 }

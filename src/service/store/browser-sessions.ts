@@ -1,9 +1,13 @@
 import { deletingOldest } from './engine/deleting.ts'
-import { inserting } from './engine/insert.ts'
+import { inserting, type New } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
 import type { KnownBrowserRow, SignInSessionRow } from './schema/browser-sessions.ts'
 
-export const insertSession = inserting('signInSessions')
+const insert = inserting('signInSessions')
+
+export async function insertSession(tx: Transaction, session: New<SignInSessionRow, 'oneClick'>): Promise<void> {
+  await insert(tx, { oneClick: 0, ...session })
+}
 
 /** Deletes sessions that ended; gives their number. */
 export const deleteSessions = deletingOldest('signInSessions', ['idHash'], 'expiresAtMs')

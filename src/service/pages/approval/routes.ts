@@ -3,6 +3,11 @@ import { bodyLimit } from 'hono/body-limit'
 import { approvalPagePath } from '../../../../tools/approvals.ts'
 import { foreignName, foreignText } from '../../../core/foreign-text.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
+import {
+  type ApprovalReview,
+  type ApprovalReviews,
+  createApprovalReviews,
+} from '../../operations/steps/review-approval.ts'
 import { asUser } from '../../request/in-process.ts'
 import type { Dependencies } from '../../request/pipeline.ts'
 import type { Reply } from '../../request/reply.ts'
@@ -17,11 +22,10 @@ import {
   type Take,
   tooLong,
 } from '../frame/answers.ts'
+import { approvalWords } from '../frame/approval-words.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
-import { type ApprovalReview, type ApprovalReviews, createApprovalReviews } from './review.ts'
 import { approvalPage, longestReason } from './view.ts'
-import { approvalWords } from './words.ts'
 
 interface ApprovalDependencies extends Dependencies, PageDependencies {
   reviews: ApprovalReviews

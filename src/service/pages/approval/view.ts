@@ -1,7 +1,8 @@
 import { html } from 'hono/html'
+import { approvalFacts } from '../frame/approval-facts.ts'
+import type { ApprovalWords } from '../frame/approval-words.ts'
 import type { Html, PageForm } from '../frame/document.ts'
 import { formPage, titleOf } from '../frame/form-page.ts'
-import type { ApprovalWords, Part } from './words.ts'
 
 /** The longest reason that the service accepts. */
 export const longestReason = 500
@@ -28,25 +29,10 @@ export function approvalPage(words: ApprovalWords, { form, problem, wrongReason,
   const main = html`<h1>${heading}</h1>
 ${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem}</p>`}
 ${outcome.length === 0 ? '' : html`<div role="status">${outcome.map((line) => html`<p>${line}</p>`)}</div>`}
-${facts(words)}
+${approvalFacts(words)}
 ${check === null ? '' : html`<p class="done">${check}</p>`}
 ${asks ? decisionForm(form, wrongReason) : ''}`
   return formPage({ title: titleOf(heading, problem), main, sandbox })
-}
-
-function facts({ amount, payee, description, initiator, reasons, asked, denialReason, asks }: ApprovalWords): Html {
-  return html`<dl>
-<div><dt>Amount</dt><dd><strong>${amount}</strong></dd></div>
-<div><dt>Pays</dt><dd>${parts(payee)}</dd></div>
-${description === null ? '' : html`<div><dt>Described as</dt><dd><bdi>${description}</bdi></dd></div>`}
-<div><dt>Asked for by</dt><dd>${parts(initiator)}, on ${asked}</dd></div>
-<div><dt>${asks ? 'Why you are asked' : 'Why it was put in review'}</dt>${reasons.map((reason) => html`<dd>${reason}</dd>`)}</div>
-${denialReason === null ? '' : html`<div><dt>Reason given</dt><dd><bdi>${denialReason}</bdi></dd></div>`}
-</dl>`
-}
-
-function parts(words: readonly Part[]): Html {
-  return html`${words.map(({ text, foreign }) => (foreign ? html`<bdi>${text}</bdi>` : text))}`
 }
 
 function decisionForm({ action, token, user, reason }: ApprovalForm, wrongReason: boolean): Html {

@@ -1,4 +1,4 @@
-import { bigint, type RowOf, table, text } from './table.ts'
+import { bigint, filled, flag, type RowOf, table, text } from './table.ts'
 
 /** A browser in which a user is signed in. Its instants are real time. */
 export const signInSessions = table({
@@ -12,6 +12,10 @@ export const signInSessions = table({
   },
   '0020_lists': {
     $indexes: ['userId'],
+  },
+  '0028_pending_decisions': {
+    /** Begun without a password, as whoever is at the sandbox's machine may. */
+    oneClick: filled(flag, '0'),
   },
 })
 

@@ -27,6 +27,7 @@ export const newSqlite = {
     '0024_tenants',
     '0025_locks',
     '0027_events',
+    '0028_pending_decisions',
   ],
   schema: `
 CREATE TABLE "kysely_migration" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null);
@@ -58,7 +59,7 @@ CREATE TABLE "oauthRecords" ("model" text not null, "idHash" text not null, "pay
 CREATE TABLE "oauthGrants" ("id" text not null, "userId" text not null, "partyId" text not null, "agentId" text, "clientId" text not null, "clientName" text not null, "scopes" text not null, "payload" text not null, "createdAtMs" bigint not null, "lastUsedAtMs" bigint, "revokedAtMs" bigint, "expiresAtMs" bigint, constraint "oauthGrants_key" primary key ("id"));
 CREATE TABLE "grantTokens" ("id" text not null, "grantId" text not null, "scopes" text not null, "secretHash" text not null, "expiresAtMs" bigint not null, constraint "grantTokens_key" primary key ("id"));
 CREATE TABLE "signingKeys" ("kid" text not null, "jwk" text not null, "createdAtMs" bigint not null, constraint "signingKeys_key" primary key ("kid"));
-CREATE TABLE "signInSessions" ("idHash" text not null, "userId" text not null, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, constraint "signInSessions_key" primary key ("idHash"));
+CREATE TABLE "signInSessions" ("idHash" text not null, "userId" text not null, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, "oneClick" integer default '0' not null, constraint "signInSessions_key" primary key ("idHash"));
 CREATE TABLE "passwords" ("userId" text not null, "hash" text not null, constraint "passwords_key" primary key ("userId"));
 CREATE TABLE "mcpSessions" ("idHash" text not null, "principalId" text not null, "state" text not null, "createdAtMs" bigint not null, "usedAtMs" bigint not null, "partyId" text default '' not null, "subscribed" text default '[]' not null, constraint "mcpSessions_key" primary key ("idHash"));
 CREATE TABLE "mcpEvents" ("idHash" text not null, "streamId" text not null, "message" text not null, "sequence" bigint not null, "sentAtMs" bigint not null, constraint "mcpEvents_key" primary key ("idHash", "streamId", "sequence"));
@@ -74,6 +75,7 @@ CREATE TABLE "rateLimits" ("keyId" text not null, "taken" bigint not null, "ends
 CREATE TABLE "locks" ("name" text not null, constraint "locks_key" primary key ("name"));
 CREATE TABLE "events" ("partyId" text not null, "sequence" bigint not null, "type" text not null, "resourceId" text not null, "agentId" text, "createdAtMs" bigint not null, "recordedAtMs" bigint not null, constraint "events_key" primary key ("partyId", "sequence")) without rowid;
 CREATE TABLE "eventHeads" ("partyId" text not null, "sequence" bigint not null, constraint "eventHeads_key" primary key ("partyId")) without rowid;
+CREATE TABLE "pendingDecisions" ("id" text not null, "partyId" text not null, "principalId" text not null, "call" text not null, "status" text not null, "tries" integer not null, "answer" text, "decidedBy" text, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, constraint "pendingDecisions_key" primary key ("partyId", "id"));
 CREATE INDEX "wallets_by_partyId_id" on "wallets" ("partyId", "id");
 CREATE INDEX "walletAgents_by_agentId_walletId" on "walletAgents" ("agentId", "walletId");
 CREATE UNIQUE INDEX "credentials_by_secretHash" on "credentials" ("secretHash");
@@ -158,5 +160,8 @@ CREATE INDEX "customerInvitations_by_party_pending" on "customerInvitations" ("p
 CREATE INDEX "cardTransactions_by_party_hold" on "cardTransactions" ("partyId", "holdExpiresAtMs", "id") where "holdExpiresAtMs" is not null;
 CREATE INDEX "subscriptions_by_partyId_nextEventAtMs_id" on "subscriptions" ("partyId", "nextEventAtMs", "id");
 CREATE INDEX "events_by_recordedAtMs" on "events" ("recordedAtMs");
+CREATE INDEX "pendingDecisions_by_expiresAtMs" on "pendingDecisions" ("expiresAtMs");
+CREATE INDEX "pendingDecisions_by_partyId_status_expiresAtMs" on "pendingDecisions" ("partyId", "status", "expiresAtMs");
+CREATE INDEX "pendingDecisions_by_partyId_principalId_status" on "pendingDecisions" ("partyId", "principalId", "status");
 `,
 }

@@ -21,6 +21,7 @@ import { oauthRecords } from './oauth-records.ts'
 import { parties } from './parties.ts'
 import { passwords, refusedPasswords } from './passwords.ts'
 import { payments } from './payments.ts'
+import { pendingDecisions } from './pending-decisions.ts'
 import { rateLimits } from './rate-limits.ts'
 import { rootKeys } from './root-keys.ts'
 import { secondFactors } from './second-factors.ts'
@@ -82,6 +83,7 @@ export const tables = {
   mcpSessions,
   mcpEvents,
   mcpMail,
+  pendingDecisions,
   rateLimits,
 }
 

@@ -37,6 +37,7 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   eventHeads: ofParty,
   customerInvitations: ofParty,
   invitationLinks: ofParty,
+  pendingDecisions: ofParty,
   delegations: { place: 'party', by: 'customerPartyId' },
 
   parties: { place: 'everywhere', because: 'it is found by its handle, e-mail address and phone number' },

@@ -1,8 +1,8 @@
 import { foreignName, shortForeignText } from '../../../core/foreign-text.ts'
+import type { ApprovalReview } from '../../operations/steps/review-approval.ts'
 import { mfaThresholdCents } from '../../rules/approvals.ts'
 import type { LimitReason } from '../../rules/limits.ts'
-import { dollars, momentOf } from '../frame/texts.ts'
-import type { ApprovalReview } from './review.ts'
+import { dollars, momentOf } from './texts.ts'
 
 /** A part of a sentence. What somebody else wrote is set apart in it. */
 export interface Part {

@@ -1,9 +1,8 @@
-import { accountMask, type Beneficiary } from '../../operations/transfers.ts'
 import { type Dependencies, settled } from '../../request/change.ts'
 import { mfaLifetimeMs, mfaThresholdCents } from '../../rules/approvals.ts'
 import type { LimitReason } from '../../rules/limits.ts'
 import { findAgentOfAnyParty } from '../../store/agents.ts'
-import { findApproval } from '../../store/approvals.ts'
+import { findApproval, listApprovals } from '../../store/approvals.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
 import { findPayment } from '../../store/payments.ts'
@@ -11,6 +10,7 @@ import type { ApprovalRow } from '../../store/schema/approvals.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 import { newChallenge } from '../../tokens/mfa-challenges.ts'
+import { accountMask, type Beneficiary } from '../transfers.ts'
 
 /** A payment that waits for somebody's decision, as the person sees it who is to decide. */
 export interface ApprovalReview {
@@ -42,6 +42,8 @@ export type Payee =
 /** Opens an approval for a user of the party whose money it is. */
 export interface ApprovalReviews {
   open(id: string, user: UserRow): Promise<ApprovalReview | undefined>
+  /** The newest that wait for the party's users, at most so many. */
+  waiting(user: UserRow, limit: number): Promise<ApprovalReview[]>
   /** The last part of the address where the user verifies. */
   challenge(user: UserRow): Promise<string>
 }
@@ -52,6 +54,12 @@ export function createApprovalReviews(dependencies: Dependencies): ApprovalRevie
       settled(dependencies, async ({ tx, nowMs }) => {
         const approval = await findApproval(tx, user.partyId, id)
         return approval && viewOf(tx, approval, user, nowMs)
+      }),
+    waiting: (user, limit) =>
+      settled(dependencies, async ({ tx, nowMs }) => {
+        const scope = { partyId: user.partyId, agentId: null, mustHold: null }
+        const { rows } = await listApprovals(tx, scope, 'pending', { limit, beforeId: null })
+        return Promise.all(rows.map((approval) => viewOf(tx, approval, user, nowMs)))
       }),
     challenge: (user) => settled(dependencies, ({ tx, system, nowMs }) => newChallenge(tx, system, user.id, nowMs)),
   }

@@ -1,0 +1,167 @@
+import {
+  type CallToolResult,
+  CLIENT_INFO_META_KEY,
+  type InputRequiredResult,
+  inputRequired,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import type { HeldCall } from '../../core/held-call.ts'
+import { timestamp } from '../../core/system.ts'
+import { failed } from '../answers/results.ts'
+import type { Decisions, Dependencies, Held, Kept } from '../dependencies.ts'
+import {
+  answerTo,
+  askNoMore,
+  type Fingerprint,
+  isNotShown,
+  mostRounds,
+  pageWaitMs,
+  seal,
+  stateOf,
+} from './elicitation.ts'
+
+/** Less than the minute that hosts give a request which is silent. */
+const longestWaitMs = 50_000
+const progressEveryMs = 10_000
+
+type Deciding = Dependencies & { decisions: Decisions }
+
+/** What a call is kept with, but for what is known of its host. */
+export type Asking = Omit<HeldCall, 'host'>
+
+/** Keeps the call until a person decides, whom the model is to show the link. */
+export async function holdForPerson(
+  { decisions, server }: Deciding,
+  asking: Asking,
+  context: ServerContext,
+  hasChanged = false,
+): Promise<CallToolResult> {
+  const kept = await decisions.keep({ ...asking, host: hostName(server, context) }, 'person')
+  if ('refused' in kept) return failed({ ...unavailable, next: kept.refused })
+  const { id, url, endsAtMs } = kept
+  const detail = hasChanged
+    ? 'What the call would do has changed since the person was asked, so they are asked anew, on a page. Nothing was done.'
+    : 'A person has to decide this, on a page. Nothing was done yet.'
+  return failed({
+    code: 'confirmation_pending',
+    detail,
+    next: showLink(asking.tool, kept),
+    decision: id,
+    url,
+    ends: timestamp(endsAtMs),
+  })
+}
+
+const unavailable = {
+  code: 'confirmation_unavailable',
+  detail: 'A person has to decide this, and nothing here can ask them. Nothing was done.',
+}
+
+function showLink(tool: string, { id, url, endsAtMs }: Kept): string {
+  return `Show the person this link: ${url} (it ends at ${timestamp(endsAtMs)}). Only they can decide there; do not open it yourself. Then ${callWith(tool, id)}.`
+}
+
+function callWith(tool: string, id: string): string {
+  return `call ${tool} again, the same, with decision ${JSON.stringify(id)}: it waits for them up to ${longestWaitMs / 1000} s, and carries out exactly this call, once`
+}
+
+/** The host's name for itself: the person may know it, and anybody may have written it. */
+function hostName(server: Dependencies['server'], context: ServerContext): string | undefined {
+  const envelope = context.mcpReq.envelope as { [CLIENT_INFO_META_KEY]?: { name?: string; title?: string } } | undefined
+  const host = envelope?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion()
+  return host?.title ?? host?.name
+}
+
+/** Waits until the person decided, as long as a host waits, and tells the host meanwhile that it goes on. */
+export async function awaitDecision(
+  { decisions, log }: Deciding,
+  { id, ...before }: Held,
+  context: ServerContext,
+): Promise<Held> {
+  const { signal, _meta } = context.mcpReq
+  let held: Held = { id, ...before }
+  for (let waitedMs = 0; held.state === 'pending' && waitedMs < longestWaitMs; waitedMs += progressEveryMs) {
+    await decisions.wait(id, progressEveryMs, signal)
+    held = (await decisions.find(id)) ?? { ...held, state: 'ended' }
+    const progressToken = _meta?.progressToken
+    if (progressToken === undefined || held.state !== 'pending') continue
+    // Below one: the attempts of the call that may follow are counted from there.
+    const progress = (waitedMs + progressEveryMs) / (2 * longestWaitMs)
+    context.mcpReq
+      .notify({
+        method: 'notifications/progress',
+        params: { progressToken, progress, message: 'waiting for the person to decide' },
+      })
+      .catch((error: unknown) => log.warn({ err: error }, 'progress not delivered'))
+  }
+  return held
+}
+
+/** What a model is told where there is no yes. */
+export function notDecided({ id, state, call }: Held): CallToolResult {
+  if (state === 'no') return failed(declined)
+  if (state === 'pending') {
+    const detail = 'The person has not decided yet. Nothing was done.'
+    const next = `Ask them to decide on the page that you showed them; then ${callWith(call.tool, id)}. Do not call it without decision: they would be asked twice.`
+    return failed({ code: 'confirmation_pending', detail, next, decision: id })
+  }
+  return failed({
+    code: 'confirmation_ended',
+    detail: 'The person did not decide in time. Nothing was done.',
+    next: 'Tell them. If they still want it, call again without decision: they are asked anew.',
+  })
+}
+
+export const declined = {
+  code: 'confirmation_declined',
+  detail: 'The person did not agree. Nothing was done.',
+  next: askNoMore,
+}
+
+/** Lets the host open the page for its person. */
+export async function offerDecision(
+  dependencies: Deciding,
+  asking: Asking,
+  of: Fingerprint,
+  context: ServerContext,
+  round = 1,
+): Promise<CallToolResult | InputRequiredResult> {
+  const { decisions, server } = dependencies
+  const kept = await decisions.keep({ ...asking, host: hostName(server, context) }, 'host')
+  if ('refused' in kept) return failed({ ...unavailable, next: kept.refused })
+  const message = `${round === 1 ? 'Your decision is asked for' : 'Your decision is still asked for'}. Open the page to see what it is about, and to decide.`
+  return inputRequired({
+    inputRequests: { decisionPage: inputRequired.elicitUrl({ message, url: kept.address }) },
+    requestState: await seal(dependencies, { of: of(), step: 'decisionPage', round, decision: kept.id }, context),
+  })
+}
+
+/** What came of the page that the host was to open. undefined: it was to open none. */
+export async function afterDecisionPage(
+  dependencies: Deciding,
+  asking: Asking,
+  of: Fingerprint,
+  context: ServerContext,
+): Promise<{ held: Held } | { answer: CallToolResult | InputRequiredResult } | undefined> {
+  const state = stateOf(context, of, 'decisionPage')
+  if (state?.decision === undefined) return undefined
+  const { decisions } = dependencies
+  const answer = answerTo(context, 'decisionPage')
+  if (answer.action !== 'accept') {
+    const isUnseen = isNotShown(dependencies, state, answer)
+    return { answer: isUnseen ? await holdForPerson(dependencies, asking, context) : failed(declined) }
+  }
+  await decisions.wait(state.decision, pageWaitMs, context.mcpReq.signal)
+  const held = await decisions.find(state.decision)
+  if (held?.state === 'yes') return { held }
+  if (held === undefined || held.state !== 'pending') {
+    return held === undefined ? undefined : { answer: notDecided(held) }
+  }
+  const { round = mostRounds } = state
+  const again = round < mostRounds
+  return {
+    answer: again
+      ? await offerDecision(dependencies, asking, of, context, round + 1)
+      : await holdForPerson(dependencies, asking, context),
+  }
+}

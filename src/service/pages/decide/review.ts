@@ -1,0 +1,120 @@
+import { decisionIdPattern, type HeldCall, type HeldState } from '../../../core/held-call.ts'
+import { actOfUser } from '../../request/activity.ts'
+import { change, type Dependencies, settled, unchanged } from '../../request/change.ts'
+import type { SettledContext } from '../../request/due.ts'
+import type { Limits, Spent } from '../../rules/limits.ts'
+import { findAgent } from '../../store/agents.ts'
+import { findCredential } from '../../store/credentials.ts'
+import { findGrant } from '../../store/oauth-grants.ts'
+import { findParty } from '../../store/parties.ts'
+import {
+  type DecisionRecord,
+  decideOn,
+  findDecision,
+  openDecision,
+  waitingDecisions,
+} from '../../store/pending-decisions.ts'
+import type { UserRow } from '../../store/schema/users.ts'
+import { spentBy } from '../../store/spending.ts'
+
+/** A call that waits for a person, as they see it who are to decide. */
+export interface DecisionReview {
+  id: string
+  call: HeldCall
+  state: HeldState
+  endsAtMs: number
+  asker: Asker
+  /** What caps the spending, the agent's own limits before those of the account; empty where nothing is spent. */
+  caps: Cap[]
+}
+
+/** Who called. */
+export interface Asker {
+  agent: string | null
+  /** The application that a user connected; null: it called with a key. */
+  application: { id: string; name: string } | null
+  /** The name of the API key; null: it has none, or it is no API key. */
+  key: string | null
+}
+
+export interface Cap {
+  whose: 'agent' | 'account'
+  limits: Limits
+  spent: Spent
+}
+
+export interface DecisionReviews {
+  open(id: string, user: UserRow): Promise<DecisionReview | undefined>
+  /** What waits for the user, the first to end first, at most so many. */
+  waiting(user: UserRow, limit: number): Promise<DecisionReview[]>
+  /** Decides; false: it was decided before, is over or never was. */
+  decide(id: string, user: UserRow, status: 'yes' | 'no'): Promise<boolean>
+}
+
+export function createDecisionReviews(dependencies: Dependencies): DecisionReviews {
+  return {
+    open: (id, user) =>
+      settled(dependencies, async (context) => {
+        if (!decisionIdPattern.test(id)) return undefined
+        const row = await findDecision(context.tx, { partyId: user.partyId, id })
+        return row && reviewOf(context, user, await openDecision(context.tx, row))
+      }),
+    waiting: (user, limit) =>
+      settled(dependencies, async (context) => {
+        const { tx, realNowMs: nowMs } = context
+        const rows = await waitingDecisions(tx, { partyId: user.partyId, nowMs, limit })
+        return Promise.all(rows.map(async (row) => reviewOf(context, user, await openDecision(tx, row))))
+      }),
+    decide: (id, user, status) =>
+      change(dependencies, async ({ tx, realNowMs: nowMs }) => {
+        const which = { partyId: user.partyId, id }
+        const isDecided =
+          decisionIdPattern.test(id) && (await decideOn(tx, which, { status, decidedBy: user.id, nowMs }))
+        if (!isDecided) return unchanged(false)
+        const operation = status === 'yes' ? 'agree_to_call' : 'refuse_call'
+        return { result: true, acts: [actOfUser(user, { operation, resourceIds: [id] })] }
+      }),
+  }
+}
+
+async function reviewOf(
+  context: SettledContext,
+  { partyId }: UserRow,
+  { id, call, state, endsAtMs, principalId }: DecisionRecord,
+): Promise<DecisionReview> {
+  const { agentId, ...asker } = await askerOf(context, partyId, principalId)
+  const caps = call.spends && !isForCustomer(call) ? await capsOf(context, partyId, agentId) : []
+  return { id, call, state, endsAtMs, asker, caps }
+}
+
+/** The limits of a customer are the customer's to know. */
+const isForCustomer = ({ arguments: given }: HeldCall) =>
+  [given.customerPartyId, given.partyId].some((party) => typeof party === 'string' && party !== '')
+
+async function askerOf({ tx }: SettledContext, partyId: string, principalId: string) {
+  const grant = await findGrant(tx, principalId)
+  const credential = grant === undefined ? await findCredential(tx, { id: principalId }) : undefined
+  const agentId = (grant ?? credential)?.agentId ?? null
+  const agent = agentId === null ? undefined : await findAgent(tx, partyId, agentId)
+  return {
+    agentId,
+    agent: agent?.name ?? null,
+    application: grant === undefined ? null : { id: grant.clientId, name: grant.clientName },
+    key: credential?.kind === 'api_key' ? credential.name : null,
+  }
+}
+
+async function capsOf({ tx, nowMs }: SettledContext, partyId: string, agentId: string | null): Promise<Cap[]> {
+  const agent = agentId === null ? undefined : await findAgent(tx, partyId, agentId)
+  const party = await findParty(tx, partyId)
+  const caps: Cap[] = []
+  for (const [whose, limits, spender] of [
+    ['agent', agent?.limits, agentId],
+    ['account', party?.limits, null],
+  ] as const) {
+    if (limits == null) continue
+    const spent = await spentBy(tx, { partyId, agentId: spender }, nowMs)
+    caps.push({ whose, limits: JSON.parse(limits) as Limits, spent })
+  }
+  return caps
+}

@@ -1,0 +1,129 @@
+import type { Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { approvalPagePath } from '../../../../tools/approvals.ts'
+import { decisionPath } from '../../../core/held-call.ts'
+import type { SignedIn } from '../../oauth/sign-in.ts'
+import { type ApprovalReviews, createApprovalReviews } from '../../operations/steps/review-approval.ts'
+import { accountOf, notYoursPage } from '../frame/account.ts'
+import {
+  forSignedIn,
+  leadTo,
+  notFromHere,
+  orFailure,
+  ownForm,
+  type Show,
+  type Take,
+  tooLong,
+} from '../frame/answers.ts'
+import { approvalWords } from '../frame/approval-words.ts'
+import { decisionWords } from '../frame/decision-words.ts'
+import type { PageDependencies } from '../frame/dependencies.ts'
+import { mostFormBytes } from '../frame/forms.ts'
+import { formPageHeaders as headers } from '../frame/headers.ts'
+import { createDecisionReviews, type DecisionReview, type DecisionReviews } from './review.ts'
+import { decisionPage, decisionsPage } from './view.ts'
+import { besideWords } from './words.ts'
+
+interface DecideDependencies extends PageDependencies {
+  reviews: DecisionReviews
+  approvals: ApprovalReviews
+}
+
+/** More than a person decides on at a time. */
+const mostShown = 20
+
+/** The page where a person decides on a call of a model, and the one of all that waits for them. */
+export function mountDecisionPages(app: Hono, dependencies: PageDependencies): void {
+  const pages: DecideDependencies = {
+    ...dependencies,
+    reviews: createDecisionReviews(dependencies),
+    approvals: createApprovalReviews(dependencies),
+  }
+  const address = decisionPath(':decisionId')
+  const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
+  const takeForm = ownForm((c) => purposeOf(idOf(c)), takeDecision)
+  app.get('/decisions', (c) => orFailure(c, pages, () => forSignedIn(c, pages, showAll)))
+  app.get(address, (c) => orFailure(c, pages, () => forSignedIn(c, pages, showDecision)))
+  app.post(address, limit, (c) => orFailure(c, pages, () => forSignedIn(c, pages, takeForm)))
+}
+
+const showDecision: Show<DecideDependencies> = async (c, pages, signedIn) => {
+  const review = await pages.reviews.open(idOf(c), signedIn.user)
+  return review === undefined ? notFound(c, signedIn) : show(c, pages, { signedIn, review })
+}
+
+const takeDecision: Take<DecideDependencies> = async (c, pages, signedIn, sent) => {
+  const { reviews, log } = pages
+  const review = await reviews.open(idOf(c), signedIn.user)
+  if (review === undefined) return notFound(c, signedIn)
+  const decision = sent.get('decision')
+  if (decision !== 'yes' && decision !== 'no') return notFromHere(c, c.req.path)
+  if (decision === 'yes' && !signedIn.isProven) {
+    return show(c, pages, { signedIn, review, problem: problems.unproven, status: 403 })
+  }
+  if (await reviews.decide(review.id, signedIn.user, decision)) {
+    log.info({ decision, decisionId: review.id }, 'a call was decided on')
+    return leadTo(c, c.req.path)
+  }
+  const after = (await reviews.open(review.id, signedIn.user)) ?? review
+  // A double click says the same twice.
+  if (after.state === decision) return leadTo(c, c.req.path)
+  return show(c, pages, { signedIn, review: after, problem: problems.late, status: 409 })
+}
+
+const showAll: Show<DecideDependencies> = async (c, pages, signedIn) => {
+  const { user, formToken } = signedIn
+  const [decisions, approvals] = [
+    await pages.reviews.waiting(user, mostShown + 1),
+    await pages.approvals.waiting(user, mostShown),
+  ]
+  const page = decisionsPage({
+    decisions: decisions.slice(0, mostShown).map((review) => ({
+      words: decisionWords(review),
+      beside: besideWords(review),
+      form: { action: decisionPath(review.id), token: formToken(purposeOf(review.id)) },
+    })),
+    approvals: approvals.map((review) => ({
+      words: approvalWords(review),
+      form: { action: approvalPagePath(review.id), token: formToken(`approval ${review.id}`) },
+    })),
+    hasMore: decisions.length > mostShown || approvals.length === mostShown,
+    account: accountOf(signedIn),
+    mayAgree: signedIn.isProven,
+    sandbox: pages.environment === 'sandbox',
+  })
+  return c.html(page, 200, headers)
+}
+
+const problems = {
+  unproven: 'Nothing was changed. To agree, sign in with your password.',
+  late: 'It was decided before your answer arrived, or its time was over: your answer changed nothing.',
+} as const
+
+interface Shown {
+  signedIn: SignedIn
+  review: DecisionReview
+  problem?: string
+  status?: 200 | 403 | 409
+}
+
+function show(c: Context, { environment }: DecideDependencies, { signedIn, review, problem, status = 200 }: Shown) {
+  const page = decisionPage({
+    words: decisionWords(review),
+    beside: besideWords(review),
+    form: { action: c.req.path, token: signedIn.formToken(purposeOf(review.id)) },
+    account: accountOf(signedIn),
+    mayAgree: signedIn.isProven,
+    problem: problem ?? null,
+    sandbox: environment === 'sandbox',
+  })
+  return c.html(page, status, headers)
+}
+
+function notFound(c: Context, signedIn: SignedIn) {
+  const text = 'There is nothing to decide at this address. Check the link, or ask your assistant again.'
+  return c.html(notYoursPage(text, signedIn, c.req.path), 404, headers)
+}
+
+const idOf = (c: Context) => c.req.param('decisionId') ?? ''
+const purposeOf = (id: string) => `decision ${id}`

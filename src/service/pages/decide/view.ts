@@ -1,0 +1,100 @@
+import { html } from 'hono/html'
+import { type Account, accountSection } from '../frame/account.ts'
+import { approvalFacts } from '../frame/approval-facts.ts'
+import type { ApprovalWords } from '../frame/approval-words.ts'
+import { type Beside, decisionButtons, decisionFacts, outcomeOf } from '../frame/decision-facts.ts'
+import type { DecisionWords } from '../frame/decision-words.ts'
+import type { Html, PageForm } from '../frame/document.ts'
+import { formPage, titleOf } from '../frame/form-page.ts'
+
+interface Shown {
+  words: DecisionWords
+  beside: readonly Beside[]
+  form: PageForm
+  account: Account
+  /** Whether this session may say yes. */
+  mayAgree: boolean
+  problem: string | null
+  sandbox: boolean
+}
+
+/** The page where a person decides on a call of a model. It has no script: the browser sends the form. */
+export function decisionPage({ words, beside, form, account, mayAgree, problem, sandbox }: Shown): Html {
+  const { heading, asks } = words
+  const main = html`<h1>${heading}</h1>
+${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
+${outcomeOf(words)}
+${decisionFacts(words, beside)}
+${asks ? decide(words, form, account, mayAgree) : ''}
+<p><a href="/decisions">See all that waits for you</a></p>
+${accountSection(account, 'Sign in as somebody else', form.action)}`
+  return formPage({ title: titleOf(heading, problem), main, sandbox })
+}
+
+function decide(
+  { yes }: DecisionWords,
+  { action, token }: PageForm,
+  { signOutToken }: Account,
+  mayAgree: boolean,
+): Html {
+  if (mayAgree) {
+    return html`<form method="post" action="${action}">
+<input type="hidden" name="formToken" value="${token}">
+${decisionButtons(yes)}
+</form>`
+  }
+  return html`<p class="warning">You are signed in by one click, as any program on this computer can be. To agree, sign in with your password.</p>
+<form method="post" action="/sign-out">
+<input type="hidden" name="formToken" value="${signOutToken}">
+<input type="hidden" name="next" value="${action}">
+<button type="submit">Sign in with your password</button>
+</form>
+<form method="post" action="${action}">
+<input type="hidden" name="formToken" value="${token}">
+<button type="submit" name="decision" value="no" class="danger">No</button>
+</form>`
+}
+
+interface Waiting {
+  decisions: readonly { words: DecisionWords; beside: readonly Beside[]; form: PageForm }[]
+  approvals: readonly { words: ApprovalWords; form: PageForm }[]
+  /** Whether more wait than are shown. */
+  hasMore: boolean
+  account: Account
+  mayAgree: boolean
+  sandbox: boolean
+}
+
+/** The page of all that waits for a person. */
+export function decisionsPage({ decisions, approvals, hasMore, account, mayAgree, sandbox }: Waiting): Html {
+  const heading = 'What waits for you'
+  const isEmpty = decisions.length + approvals.length === 0
+  const main = html`<h1>${heading}</h1>
+${isEmpty ? html`<p>Nothing waits for your decision.</p>` : ''}
+${decisions.map(
+  ({ words, beside, form }, index) => html`<section aria-labelledby="decision-${index}">
+<h2 id="decision-${index}">${words.facts[0]?.text ?? words.heading}</h2>
+${decisionFacts(words, beside)}
+${decide(words, form, account, mayAgree)}
+</section>
+`,
+)}
+${approvals.map(
+  ({ words, form }, index) => html`<section aria-labelledby="approval-${index}">
+<h2 id="approval-${index}">Payment of ${words.amount} in review</h2>
+${approvalFacts(words)}
+<form method="post" action="${form.action}">
+<input type="hidden" name="formToken" value="${form.token}">
+<div class="choices wide">
+<button type="submit" name="decision" value="approve">Approve ${words.amount}</button>
+<button type="submit" name="decision" value="deny" class="danger">Deny</button>
+</div>
+</form>
+<p><a href="${form.action}">Deny it with a reason</a></p>
+</section>
+`,
+)}
+${hasMore ? html`<p>More waits: it is shown here when some of this is decided.</p>` : ''}
+${accountSection(account, 'Sign out')}`
+  return formPage({ title: heading, main, sandbox })
+}

@@ -1,0 +1,48 @@
+import { foreignName } from '../../../core/foreign-text.ts'
+import type { Limits, Spent } from '../../rules/limits.ts'
+import { applicationWords } from '../frame/application-words.ts'
+import type { Beside } from '../frame/decision-facts.ts'
+import { hostWords } from '../frame/decision-words.ts'
+import { dollars } from '../frame/texts.ts'
+import type { Asker, Cap, DecisionReview } from './review.ts'
+
+/** Who asks, through which host, and what is left of the limits. Texts, not HTML. */
+export function besideWords({ asker, call, caps }: DecisionReview): Beside[] {
+  const host = hostWords(call.host)
+  return [
+    { label: 'Asked for by', text: askerWords(asker) },
+    ...(host === null ? [] : [{ label: 'In the program that calls itself', text: host }]),
+    ...caps.map(capWords),
+  ]
+}
+
+function askerWords({ agent, application, key }: Asker): string {
+  const who = agent === null ? null : `The agent ${foreignName(agent, 'without a name')}`
+  if (application !== null) {
+    const { name, host } = applicationWords(application)
+    const through = `the application ${name}${host === null ? '' : ` of ${host}`}, which you connected`
+    return who === null ? capital(through) : `${who}, through ${through}`
+  }
+  return who ?? (key === null ? 'An API key of your account' : `The API key ${foreignName(key, 'without a name')}`)
+}
+
+function capWords({ whose, limits, spent }: Cap): Beside {
+  const text = [
+    height(limits.perTransaction),
+    left('today', limits.perDay, spent.dayCents),
+    left('this month', limits.perMonth, spent.monthCents),
+  ].filter((words) => words !== null)
+  return { label: labels[whose], text: text.length === 0 ? 'No limit' : `${text.join('; ')} (days and months of UTC)` }
+}
+
+const labels = { agent: 'Left of the agent’s limits', account: 'Left of the account’s limits' } as const
+
+type Height = Limits['perDay']
+
+const height = (cents: Height) => (cents == null ? null : `${dollars(cents)} at once`)
+
+function left(when: string, limit: Height, spentCents: Spent['dayCents']): string | null {
+  return limit == null ? null : `${dollars(Math.max(0, limit - spentCents))} of ${dollars(limit)} ${when}`
+}
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)

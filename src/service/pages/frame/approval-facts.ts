@@ -1,0 +1,28 @@
+import { html } from 'hono/html'
+import type { ApprovalWords, Part } from './approval-words.ts'
+import type { Html } from './document.ts'
+
+/** What a person is to know of a payment in review. */
+export function approvalFacts({
+  amount,
+  payee,
+  description,
+  initiator,
+  reasons,
+  asked,
+  denialReason,
+  asks,
+}: ApprovalWords): Html {
+  return html`<dl>
+<div><dt>Amount</dt><dd><strong>${amount}</strong></dd></div>
+<div><dt>Pays</dt><dd>${parts(payee)}</dd></div>
+${description === null ? '' : html`<div><dt>Described as</dt><dd><bdi>${description}</bdi></dd></div>`}
+<div><dt>Asked for by</dt><dd>${parts(initiator)}, on ${asked}</dd></div>
+<div><dt>${asks ? 'Why you are asked' : 'Why it was put in review'}</dt>${reasons.map((reason) => html`<dd>${reason}</dd>`)}</div>
+${denialReason === null ? '' : html`<div><dt>Reason given</dt><dd><bdi>${denialReason}</bdi></dd></div>`}
+</dl>`
+}
+
+function parts(words: readonly Part[]): Html {
+  return html`${words.map(({ text, foreign }) => (foreign ? html`<bdi>${text}</bdi>` : text))}`
+}

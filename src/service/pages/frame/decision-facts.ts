@@ -1,0 +1,32 @@
+import { html } from 'hono/html'
+import type { DecisionWords } from './decision-words.ts'
+import type { Html } from './document.ts'
+
+/** What only some pages know: who asks, and what is left of the limits. */
+export interface Beside {
+  label: string
+  text: string
+}
+
+/** What a person is to know of a call that waits for them. */
+export function decisionFacts({ facts, effect, asks, ends }: DecisionWords, beside: readonly Beside[] = []): Html {
+  const [first, ...others] = facts
+  return html`<dl>
+${first === undefined ? '' : html`<div><dt>${first.label || 'What'}</dt><dd><strong>${first.text}</strong></dd></div>`}
+${others.map(({ label, text }) => html`<div><dt>${label || 'Besides'}</dt><dd><bdi>${text}</bdi></dd></div>`)}
+${beside.map(({ label, text }) => html`<div><dt>${label}</dt><dd><bdi>${text}</bdi></dd></div>`)}
+${asks ? html`<div><dt>If you agree</dt><dd>${effect} It is done once, exactly as it stands here.</dd></div><div><dt>You can decide until</dt><dd>${ends}</dd></div>` : ''}
+</dl>`
+}
+
+/** The two buttons of a form. */
+export function decisionButtons(yes: string): Html {
+  return html`<div class="choices wide">
+<button type="submit" name="decision" value="yes">${yes}</button>
+<button type="submit" name="decision" value="no" class="danger">No</button>
+</div>`
+}
+
+export function outcomeOf({ outcome }: DecisionWords): Html | '' {
+  return outcome.length === 0 ? '' : html`<div role="status">${outcome.map((line) => html`<p>${line}</p>`)}</div>`
+}

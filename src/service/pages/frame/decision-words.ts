@@ -1,0 +1,70 @@
+import { foreignName } from '../../../core/foreign-text.ts'
+import type { HeldCall, HeldState } from '../../../core/held-call.ts'
+import { momentOf } from './texts.ts'
+
+/** A call that waits for a person, in their words. Texts, not HTML. */
+export interface DecisionWords {
+  heading: string
+  /** What became of it; empty while it waits. */
+  outcome: string[]
+  /** Whether it can be decided. */
+  asks: boolean
+  facts: Fact[]
+  /** What happens on yes. */
+  effect: string
+  /** On the button that says so. */
+  yes: string
+  ends: string
+}
+
+export interface Fact {
+  /** Empty: the fact is a sentence of its own. */
+  label: string
+  text: string
+}
+
+interface Deciding {
+  call: Pick<HeldCall, 'facts' | 'effect' | 'tick' | 'host'>
+  state: HeldState
+  endsAtMs: number
+}
+
+export function decisionWords({ call, state, endsAtMs }: Deciding): DecisionWords {
+  const ends = momentOf(endsAtMs)
+  return {
+    heading: headings[state],
+    outcome: outcomes[state](ends),
+    asks: state === 'pending',
+    facts: call.facts.map(factOf),
+    effect: call.effect,
+    yes: call.tick,
+    ends,
+  }
+}
+
+/** The host's own name for itself. */
+export function hostWords(host: string | undefined): string | null {
+  return host === undefined ? null : foreignName(host, 'A program without a name')
+}
+
+const headings = {
+  pending: 'Do you agree to this?',
+  yes: 'Agreed',
+  no: 'Refused',
+  ended: 'This question is over',
+} as const satisfies Record<HeldState, string>
+
+const outcomes = {
+  pending: () => [],
+  yes: (ends) => [
+    `Your assistant can carry it out until ${ends}. Go back to the conversation; you can close this page.`,
+  ],
+  no: () => ['Nothing was done. You can close this page.'],
+  ended: () => ['It was not decided in time, or its time is over. If you want it, ask your assistant again.'],
+} as const satisfies Record<HeldState, (ends: string) => string[]>
+
+/** The facts were made safe to show when they were written down; one that names what it tells is set out as such. */
+function factOf(fact: string): Fact {
+  const [, label, text] = /^([A-Z][^:“]{1,50}): (.+)$/.exec(fact) ?? []
+  return label === undefined || text === undefined ? { label: '', text: fact } : { label, text }
+}

@@ -1,0 +1,180 @@
+import type { HeldCall, HeldState } from '../../core/held-call.ts'
+import { heldMs, mostHeld } from '../../core/held-call.ts'
+import { newId, type System, seal, unseal } from '../../core/system.ts'
+import { realNow } from './clock.ts'
+import { deletingOldest } from './engine/deleting.ts'
+import { inserting } from './engine/insert.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Store, Transaction } from './engine/store.ts'
+import { rootKeys } from './root-keys.ts'
+import type { PendingDecisionRow } from './schema/pending-decisions.ts'
+
+/** Whose decisions they are: of the party that owns the credential, about the calls of that key or grant. */
+export interface DecisionOwner {
+  partyId: string
+  principalId: string
+}
+
+export interface DecisionRecord {
+  id: string
+  principalId: string
+  call: HeldCall
+  state: HeldState
+  tries: number
+  answer?: { data: unknown; meta?: Record<string, unknown> | undefined } | undefined
+  decidedBy: string | null
+  endsAtMs: number
+}
+
+/** The calls of one principal that wait for a person: each function is a transaction of its own. */
+export function createPendingDecisions(store: Store, system: System, { partyId, principalId }: DecisionOwner) {
+  const own = (row: PendingDecisionRow | undefined) => (row?.principalId === principalId ? row : undefined)
+  return {
+    /** Keeps a call, the same call once while it waits; undefined: too many wait. */
+    keep: (call: HeldCall): Promise<{ id: string; endsAtMs: number } | undefined> =>
+      store.transaction(async (tx) => {
+        await tx.lock(`decisions ${principalId}`)
+        const nowMs = await realNow(tx)
+        const { rows } = await waitingOfPrincipal(tx, { partyId, principalId, nowMs, limit: mostHeld })
+        for (const row of rows) {
+          const { id, call: kept, endsAtMs } = await openDecision(tx, row)
+          if (kept.of === call.of && kept.tool === call.tool) return { id, endsAtMs }
+        }
+        if (rows.length === mostHeld) return undefined
+        const id = newId('dcn', system, nowMs)
+        const endsAtMs = nowMs + heldMs
+        await insertDecision(tx, {
+          ...{ id, partyId, principalId, status: 'pending', tries: 0, answer: null, decidedBy: null },
+          call: await sealed(tx, system, { partyId, id, what: 'call' }, call),
+          createdAtMs: nowMs,
+          expiresAtMs: endsAtMs,
+        })
+        return { id, endsAtMs }
+      }),
+    find: (id: string): Promise<DecisionRecord | undefined> =>
+      store.read(async (tx) => {
+        const row = own(await findDecision(tx, { partyId, id }))
+        return row && openDecision(tx, row)
+      }),
+    /** Whether it still waits: less to read than all of it. */
+    isPending: (id: string): Promise<boolean> =>
+      store.read(async (tx) => {
+        const row = own(await findDecision(tx, { partyId, id }))
+        return row?.status === 'pending' && (await realNow(tx)) < row.expiresAtMs
+      }),
+    /** Counts a try, unless somebody counted the same before. */
+    tryAgain: (id: string, tries: number): Promise<void> =>
+      store.transaction(async (tx) => {
+        await tx.db
+          .updateTable('pendingDecisions')
+          .set({ tries: tries + 1 })
+          .where('partyId', '=', partyId)
+          .where('id', '=', id)
+          .where('tries', '=', tries)
+          .execute()
+      }),
+    finish: (id: string, answer: NonNullable<DecisionRecord['answer']>): Promise<void> =>
+      store.transaction(async (tx) => {
+        const change = { answer: await sealed(tx, system, { partyId, id, what: 'answer' }, answer) }
+        const decisions = tx.db.updateTable('pendingDecisions').set(change).where('partyId', '=', partyId)
+        await decisions.where('id', '=', id).execute()
+      }),
+  }
+}
+
+/** Deletes decisions that ended; gives their number. */
+export const deletePendingDecisions = deletingOldest('pendingDecisions', ['partyId', 'id'], 'expiresAtMs')
+
+/** How long a decision that ended still says so. */
+export const endedDecisionKeptMs = 60 * 60_000
+
+export async function findDecision(
+  tx: Transaction,
+  by: { partyId: string; id: string },
+): Promise<PendingDecisionRow | undefined> {
+  return (await decisionById(tx, by)).rows[0]
+}
+
+/** What waits for a party's users, what ends first before the rest. */
+export async function waitingDecisions(
+  tx: Transaction,
+  by: { partyId: string; nowMs: number; limit: number },
+): Promise<PendingDecisionRow[]> {
+  return (await waitingOfParty(tx, by)).rows
+}
+
+/** Decides, where it still waits; false: it does not. */
+export async function decideOn(
+  tx: Transaction,
+  { partyId, id }: Pick<PendingDecisionRow, 'partyId' | 'id'>,
+  to: { status: 'yes' | 'no'; decidedBy: string; nowMs: number },
+): Promise<boolean> {
+  const { status, decidedBy, nowMs } = to
+  const { numUpdatedRows } = await tx.db
+    .updateTable('pendingDecisions')
+    .set({ status, decidedBy, expiresAtMs: nowMs + heldMs })
+    .where('partyId', '=', partyId)
+    .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .where('expiresAtMs', '>', nowMs)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+/** A decision with what it is about, in the open. */
+export async function openDecision(tx: Transaction, row: PendingDecisionRow): Promise<DecisionRecord> {
+  const { id, partyId, principalId, tries, decidedBy, expiresAtMs: endsAtMs } = row
+  const state = (await realNow(tx)) < endsAtMs ? row.status : row.status === 'no' ? 'no' : 'ended'
+  const call = await opened<HeldCall>(tx, { partyId, id, what: 'call' }, row.call)
+  const kept = { id, principalId, call, state, tries, decidedBy, endsAtMs } as const
+  if (row.answer === null) return kept
+  return { ...kept, answer: await opened(tx, { partyId, id, what: 'answer' }, row.answer) }
+}
+
+interface Sealed {
+  partyId: string
+  id: string
+  what: 'call' | 'answer'
+}
+
+const sealText = ({ partyId, id, what }: Sealed) => `pending decision ${what} ${partyId} ${id}`
+
+async function sealed(tx: Transaction, system: System, of: Sealed, value: unknown): Promise<string> {
+  const { newestId, derive } = await rootKeys(tx)
+  return `${newestId}.${seal(system, derive(newestId, sealText(of)), JSON.stringify(value))}`
+}
+
+async function opened<Value>(tx: Transaction, of: Sealed, text: string): Promise<Value> {
+  const [id, box = ''] = text.split('.')
+  const value = unseal((await rootKeys(tx)).derive(Number(id), sealText(of)), box)
+  if (value === undefined) throw new Error(`Bug: the ${of.what} of the decision ${of.id} does not open.`)
+  return JSON.parse(value) as Value
+}
+
+const insertDecision = inserting('pendingDecisions')
+
+const decisionById = prepared((db, by: { partyId: string; id: string }) =>
+  db.selectFrom('pendingDecisions').selectAll().where('partyId', '=', by.partyId).where('id', '=', by.id),
+)
+
+const waitingOfParty = prepared((db, by: { partyId: string; nowMs: number; limit: number }) =>
+  db
+    .selectFrom('pendingDecisions')
+    .selectAll()
+    .where('partyId', '=', by.partyId)
+    .where('status', '=', 'pending')
+    .where('expiresAtMs', '>', by.nowMs)
+    .orderBy('expiresAtMs')
+    .limit(by.limit),
+)
+
+const waitingOfPrincipal = prepared((db, by: DecisionOwner & { nowMs: number; limit: number }) =>
+  db
+    .selectFrom('pendingDecisions')
+    .selectAll()
+    .where('partyId', '=', by.partyId)
+    .where('principalId', '=', by.principalId)
+    .where('status', '=', 'pending')
+    .where('expiresAtMs', '>', by.nowMs)
+    .limit(by.limit),
+)

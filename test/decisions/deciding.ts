@@ -1,0 +1,77 @@
+import { servedDecisions } from '../../src/commands/served-decisions.ts'
+import type { System } from '../../src/core/system.ts'
+import type { UserRow } from '../../src/service/store/schema/users.ts'
+import { type Connected, connected } from '../mcp/connected.ts'
+import { errorOf, type hosts, type ToolResult } from '../mcp/hosts.ts'
+import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
+import type { TestDatabase } from '../support/databases.ts'
+import { addParty, type OtherParty, type World } from '../support/world.ts'
+
+export const address = 'http://127.0.0.1:4010'
+
+/** Settings under which every payment is asked about. */
+export const always = { mode: 'always', aboveCents: 0 } as const
+
+/** A world whose calls wait for people on its pages. */
+export interface Deciding {
+  site: PersonSite
+  world: World
+  shop: OtherParty
+  /** What the shop has, in cents: what the ledger says of payments to it. */
+  received(): Promise<number>
+  /** A host that cannot ask anybody. */
+  host(chosen: (typeof hosts)[number], options?: HostOptions): Promise<Connected>
+  payment(amount: number): object
+  /** Decides at a browser in which the user is signed in, with a password unless told otherwise. */
+  decide(id: string, decision: 'yes' | 'no', user?: UserRow): Promise<number>
+}
+
+type HostOptions = NonNullable<Parameters<typeof connected>[2]> & { at?: World; principalId?: string; system?: System }
+
+export async function deciding(database: TestDatabase): Promise<Deciding> {
+  const site = await createPersonSite(database)
+  const { world, owner } = site
+  const shop = await addParty(world)
+  return {
+    site,
+    world,
+    shop,
+    received: async () => {
+      const { json } = await world.get('/wallets', { key: shop.apiKey })
+      return json.data[0].attributes.balance.total
+    },
+    host: async (chosen, { at = world, principalId, system = at.system, ...options } = {}) => {
+      const key = options.key ?? at.agentKey
+      const actor = await at.service.identify(key)
+      if (actor === undefined) throw new Error('The key is nobody’s.')
+      const { keyId, partyId } = actor
+      const decisions = servedDecisions({
+        store: at.store,
+        system,
+        publicUrl: () => address,
+        owner: { partyId, principalId: principalId ?? keyId },
+      })
+      return connected(at, chosen.open, { key, confirm: always, publicUrl: address, decisions, system, ...options })
+    },
+    payment: (amount) => ({ amount, counterparty: { type: 'party_id', value: shop.partyId }, description: 'Paper' }),
+    decide: async (id, decision, user = owner) => {
+      const visitor = await site.visitor(user)
+      await visitor.open(`/decide/${id}`)
+      return (await visitor.send(`/decide/${id}`, { decision })).status
+    },
+  }
+}
+
+export interface Pending {
+  decision: string
+  url: string
+  ends: string
+  next: string
+}
+
+/** What a call is answered that waits for a person. */
+export function pendingOf(result: ToolResult): Pending {
+  const error = errorOf(result)
+  if (error.code !== 'confirmation_pending') throw new Error(JSON.stringify(error))
+  return error as unknown as Pending
+}

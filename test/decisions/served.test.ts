@@ -1,0 +1,237 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { codeAt, enrolAt } from '../approvals/authenticator.ts'
+import type { Connected } from '../mcp/connected.ts'
+import { person } from '../mcp/connected.ts'
+import { errorOf, hosts } from '../mcp/hosts.ts'
+import { ok, payer } from '../payments/payer.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addUserToken, anotherProcess } from '../support/world.ts'
+import { type Deciding, deciding, pendingOf } from './deciding.ts'
+
+const [earlier, , , pinned] = hosts
+
+onEachDatabase('a call that nobody at the host can decide on', (database) => {
+  let on: Deciding
+  beforeAll(async () => {
+    on = await deciding(database)
+  })
+  afterAll(() => on.world.drop())
+
+  let open: Connected[] = []
+  afterEach(async () => {
+    for (const { close } of open) await close()
+    open = []
+  })
+  const hostOf = async (...given: Parameters<Deciding['host']>) => {
+    const connection = await on.host(...given)
+    open.push(connection)
+    return connection
+  }
+  const pay = async (amount: number, ...given: Partial<Parameters<Deciding['host']>>) => {
+    const [chosen = pinned, options] = given
+    const connection = await hostOf(chosen, options)
+    const pending = pendingOf(await connection.host.callTool('create_payment', on.payment(amount)))
+    const again = (more: object = {}) =>
+      connection.host.callTool('create_payment', { decision: pending.decision, ...more })
+    return { ...connection, ...pending, again }
+  }
+
+  test.each([earlier, pinned])('waits on a page, and is carried out once after a yes, for $host', async (chosen) => {
+    const before = await on.received()
+    const { decision, url, ends, next, again, host, sent } = await pay(4_200, chosen)
+    expect(url).toBe(`http://127.0.0.1:4010/decide/${decision}`)
+    expect(Date.parse(ends) - on.world.system.now()).toBe(600_000)
+    for (const words of [url, ends, `decision "${decision}"`, 'do not open it yourself']) expect(next).toContain(words)
+    // The same call again waits once.
+    expect(pendingOf(await host.callTool('create_payment', on.payment(4_200))).decision).toBe(decision)
+    expect(await on.received()).toBe(before)
+
+    expect(await on.decide(decision, 'yes')).toBe(303)
+    const paid = await again(on.payment(4_200))
+    expect(paid.structuredContent?.data.attributes).toMatchObject({ amount: 4_200, status: 'COMPLETED' })
+    const repeated = await again()
+    expect(repeated.structuredContent).toMatchObject({ data: paid.structuredContent?.data ?? {}, replayed: true })
+    expect(await on.received()).toBe(before + 4_200)
+    expect(sent.filter(({ line }) => line === 'POST /payments')).toHaveLength(1)
+  })
+
+  test('waits for the person as long as hosts do, and tells that it goes on', async () => {
+    const slept: number[] = []
+    let decision = ''
+    const sleep = async (ms: number) => {
+      slept.push(ms)
+      // On the page, while the second call waits.
+      if (slept.length === 40) expect(await on.decide(decision, 'yes')).toBe(303)
+    }
+    const waiting = await pay(100, pinned, { system: { ...on.world.system, sleep } })
+    decision = waiting.decision
+    const progress: string[] = []
+    const first = await waiting.host.callTool(
+      'create_payment',
+      { decision },
+      { onprogress: ({ progress: at, message }) => progress.push(`${at} ${message}`) },
+    )
+    expect(errorOf(first)).toMatchObject({ code: 'confirmation_pending', decision })
+    expect(slept.reduce((sum, ms) => sum + ms)).toBe(50_000)
+    expect(Math.min(...slept)).toBe(2_000)
+    expect(progress).toHaveLength(5)
+    const second = await waiting.again()
+    expect(second.structuredContent?.data.attributes).toMatchObject({ amount: 100 })
+    expect(slept).toHaveLength(40)
+  })
+
+  test('is not carried out after a no, nor once its time is over', async () => {
+    const before = await on.received()
+    const refused = await pay(300)
+    expect(await on.decide(refused.decision, 'no')).toBe(303)
+    expect(errorOf(await refused.again())).toMatchObject({
+      code: 'confirmation_declined',
+      next: expect.stringContaining('Do not call again'),
+    })
+    const late = await pay(301)
+    on.world.system.pass(600_001)
+    expect(await on.decide(late.decision, 'yes').catch(String)).toMatch(/No form/)
+    expect(errorOf(await late.again()).code).toBe('confirmation_ended')
+    const unused = await pay(302)
+    expect(await on.decide(unused.decision, 'yes')).toBe(303)
+    on.world.system.pass(600_001)
+    expect(errorOf(await unused.again()).code).toBe('confirmation_ended')
+    expect(await on.received()).toBe(before)
+  })
+
+  test('belongs to its connection, its tool and its arguments', async () => {
+    const before = await on.received()
+    const { decision, again, host } = await pay(500)
+    expect(await on.decide(decision, 'yes')).toBe(303)
+    const elsewhere = await hostOf(pinned, { principalId: 'somebody else' })
+    const unknown = { code: 'confirmation_unknown', next: expect.stringContaining('without decision') }
+    expect(errorOf(await elsewhere.host.callTool('create_payment', { decision }))).toMatchObject(unknown)
+    const stranger = await hostOf(pinned, { key: on.shop.agentKey })
+    expect(errorOf(await stranger.host.callTool('create_payment', { decision }))).toMatchObject(unknown)
+    expect(errorOf(await host.callTool('issue_agent_card', { decision }))).toMatchObject(unknown)
+    expect(errorOf(await again({ decision: `dcn_${'0'.repeat(32)}` }))).toMatchObject(unknown)
+    expect(errorOf(await again({ decision: 7 }))).toMatchObject(unknown)
+    for (const other of [
+      { amount: 501 },
+      { description: 'Pens' },
+      { counterparty: { type: 'email', value: 'e@e.example' } },
+    ]) {
+      expect(errorOf(await again(other))).toMatchObject({ code: 'confirmation_differs' })
+    }
+    expect(await on.received()).toBe(before)
+    expect((await again({ amount: '500', description: null })).isError).not.toBe(true)
+    expect(await on.received()).toBe(before + 500)
+  })
+
+  test('is carried out once by two calls at once, and by a host that starts again in another process', async () => {
+    const before = await on.received()
+    const { decision, again } = await pay(700)
+    expect(await on.decide(decision, 'yes')).toBe(303)
+    const results = await Promise.all([again(), again()])
+    const ids = results.flatMap(({ structuredContent }) => structuredContent?.data.id ?? [])
+    expect(new Set(ids).size).toBe(1)
+    const other = await anotherProcess(on.world, on.world.system)
+    const { host, close } = await on.host(pinned, { at: other })
+    const replayed = await host.callTool('create_payment', { decision })
+    expect(replayed.structuredContent?.data.id).toBe(ids[0])
+    await close()
+    await other.drop()
+    expect(await on.received()).toBe(before + 700)
+  })
+
+  test('asks anew where what it would do has changed', async () => {
+    const { world, site } = on
+    const { json } = ok(await world.get('/customers'))
+    const customerId = json.data[0].id
+    const connection = await hostOf(pinned, { key: world.apiKey })
+    const first = pendingOf(await connection.host.callTool('remove_customer', { customerId }))
+    expect(await on.decide(first.decision, 'yes')).toBe(303)
+    await world.store.transaction(({ db }) =>
+      db.updateTable('parties').set({ displayName: 'Another' }).where('id', '=', customerId).execute(),
+    )
+    const changed = await connection.host.callTool('remove_customer', { decision: first.decision })
+    expect(errorOf(changed).detail).toContain('has changed')
+    const second = pendingOf(changed)
+    expect(second.decision).not.toBe(first.decision)
+    const visitor = await site.visitor(site.owner)
+    expect((await visitor.open(`/decide/${second.decision}`)).text).toContain('Another')
+    expect(ok(await world.get('/customers')).json.data[0].id).toBe(customerId)
+  })
+
+  test('verifies with a second factor after the yes', async () => {
+    const { world, site } = on
+    const { owner } = site
+    const self = payer(world)
+    await self.setLimits('parties', owner.partyId, { perTransaction: 10_000 })
+    const paymentId = ok(await self.pay(60_000, { type: 'party_id', value: on.shop.partyId })).json.data.id
+    await self.setLimits('parties', owner.partyId, null)
+    const { id: approvalId } = await self.approvalOf(paymentId)
+    const { userId, token } = await addUserToken(world, owner.partyId)
+    const user = await world.store.read(({ db }) =>
+      db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirstOrThrow(),
+    )
+    const visitor = await site.visitor(user)
+    const secret = await enrolAt(visitor, world.system)
+    const { host, sent } = await hostOf(pinned, { key: token })
+    const { decision } = pendingOf(await host.callTool('approve_approval', { approvalId }))
+    expect(await on.decide(decision, 'yes', user)).toBe(303)
+    const refused = errorOf(await host.callTool('approve_approval', { decision }))
+    expect(refused).toMatchObject({
+      code: 'mfa_required',
+      next: expect.stringContaining(`call again with decision "${decision}"`),
+    })
+    const page = new URL(/http\S+$/.exec(String(refused.detail))?.[0] ?? '').pathname
+    await visitor.open(page)
+    expect((await visitor.send(page, { code: codeAt(secret, world.system.now()) })).status).toBe(303)
+    const approved = await host.callTool('approve_approval', { decision })
+    expect(approved.structuredContent?.data.attributes.status).toBe('approved')
+    const keys = sent.filter(({ line }) => line.endsWith('/approve')).map(({ idempotencyKey }) => idempotencyKey)
+    expect(keys).toEqual([expect.stringMatching(/^idk_/), `${keys[0]}.1`])
+  })
+
+  test('is asked about by the address of its page first, where the host opens pages', async () => {
+    const before = await on.received()
+    const who = person([
+      async ({ url = '' }) => {
+        expect(await on.decide(url.split('/').at(-1) ?? '', 'yes')).toBe(303)
+        return { action: 'accept' }
+      },
+    ])
+    const { host } = await hostOf(pinned, { person: who })
+    const paid = await host.callTool('create_payment', on.payment(900))
+    expect(paid.structuredContent?.data.attributes).toMatchObject({ amount: 900, status: 'COMPLETED' })
+    expect(who.asked.map(({ mode }) => mode)).toEqual(['url'])
+    // Nobody saw the question: the page is still there, through the model.
+    const unseen = await hostOf(pinned, { person: person([{ action: 'cancel' }], { form: {} }) })
+    const { decision } = pendingOf(await unseen.host.callTool('create_payment', on.payment(901)))
+    expect(await on.decide(decision, 'yes')).toBe(303)
+    expect((await unseen.host.callTool('create_payment', { decision })).isError).not.toBe(true)
+    expect(await on.received()).toBe(before + 1_801)
+  })
+
+  test('waits with no more than twenty others', async () => {
+    const key = on.shop.agentKey
+    const { host } = await hostOf(pinned, { key })
+    const to = { type: 'party_id', value: on.site.owner.partyId }
+    const call = (amount: number) => host.callTool('create_payment', { amount, counterparty: to })
+    for (let amount = 1; amount <= 20; amount++) pendingOf(await call(amount))
+    expect(errorOf(await call(21))).toMatchObject({ code: 'confirmation_unavailable' })
+    on.world.system.pass(600_001)
+    await on.world.service.upkeep.once()
+    expect(pendingOf(await call(21)).decision).toMatch(/^dcn_/)
+  })
+
+  test('its argument is there only where a person is asked', async () => {
+    const takes = async (options: object) => {
+      const { host } = await hostOf(pinned, options)
+      const { tools } = await host.listTools()
+      return tools.filter(({ inputSchema }) => 'decision' in (inputSchema.properties ?? {})).map(({ name }) => name)
+    }
+    expect(await takes({ confirm: { mode: 'production', aboveCents: 0 } })).toEqual([])
+    expect(await takes({ decisions: undefined })).toEqual([])
+    expect(await takes({})).toEqual(expect.arrayContaining(['create_payment', 'cancel_subscription']))
+    const { host } = await hostOf(pinned, { confirm: { mode: 'never', aboveCents: 0 } })
+    const refused = await host.callTool('create_payment', { ...on.payment(1), decision: 'dcn_1' })
+    expect(errorOf(refused)).toMatchObject({ code: 'invalid_value' })
+  })
+})
