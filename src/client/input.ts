@@ -67,9 +67,11 @@ function split(operation: OperationDefinition, input: Values) {
     else parts[part][name] = value
   }
   for (const part of inputParts) {
-    const parsed = operation[part]?.safeParse(parts[part])
-    if (parsed === undefined) continue
-    if (!parsed.success) wrong.push(...invalidValues(parsed.error, parts[part]).map((found) => placed(part, found)))
+    const schema = operation[part]
+    const parsed = schema?.safeParse(parts[part])
+    if (schema === undefined || parsed === undefined) continue
+    if (!parsed.success)
+      wrong.push(...invalidValues(parsed.error, parts[part], schema).map((found) => placed(part, found)))
     // Only what the caller passed: defaults are the service's to fill in.
     else parts[part] = Object.fromEntries(Object.keys(parts[part]).map((name) => [name, parsed.data[name]]))
   }

@@ -1,5 +1,7 @@
 import type { z } from 'zod'
 import { type Bounds, show } from './errors.ts'
+import { centsIfDollars, money } from './money.ts'
+import { amountNames } from './schema-fields.ts'
 
 type Issue = z.core.$ZodIssue
 
@@ -17,9 +19,10 @@ export interface InvalidValue {
 }
 
 /** All that zod found wrong with `input`; unknown properties come before wrong values. */
-export function invalidValues(error: z.ZodError, input: unknown): [InvalidValue, ...InvalidValue[]] {
+export function invalidValues(error: z.ZodError, input: unknown, schema: z.ZodType): [InvalidValue, ...InvalidValue[]] {
+  const amounts = amountNames(schema)
   const found = error.issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys' ? unknownProperties(issue) : [wrongValue(issue, input)],
+    issue.code === 'unrecognized_keys' ? unknownProperties(issue) : [wrongValue(issue, input, amounts)],
   )
   const [first, ...rest] = found.sort((a, b) => Number(b.kind === 'unknown') - Number(a.kind === 'unknown'))
   if (first === undefined) throw new Error('Bug: a parse error without an issue.')
@@ -37,14 +40,17 @@ function unknownProperties({ path, keys }: Extract<Issue, { code: 'unrecognized_
   }))
 }
 
-function wrongValue(issue: Issue, input: unknown): InvalidValue {
+function wrongValue(issue: Issue, input: unknown, amounts: ReadonlySet<string>): InvalidValue {
   const path = issue.path.map(String)
   const got = valueAt(input, path)
   const field = path.join('.') || 'The value'
   const isMissing = got === undefined
+  const isAmount = amounts.has(path.at(-1) ?? '')
+  const accepted = isAmount ? `${accepts(issue)}${boundInMoney(issue)}` : accepts(issue)
+  const cents = isAmount ? centsIfDollars(got) : undefined
   const detail = isMissing
-    ? `${field} is required: ${accepts(issue)}.`
-    : `${field} must be ${accepts(issue)}, got ${show(got)}.`
+    ? `${field} is required: ${accepted}.`
+    : `${field} must be ${accepted}, got ${show(got)}.${cents === undefined ? '' : ` Dollars? Then ${cents}.`}`
   return {
     path,
     detail,
@@ -53,6 +59,12 @@ function wrongValue(issue: Issue, input: unknown): InvalidValue {
     idPrefix: idPrefixIn(issue),
     got,
   }
+}
+
+/** What an amount must stay below, as a person says it; that it is a positive one needs no money to be said. */
+function boundInMoney(issue: Issue): string {
+  if (issue.code === 'too_big') return ` (${money(Number(issue.maximum))})`
+  return issue.code === 'invalid_type' ? ' of cents' : ''
 }
 
 /** The bounds of a number; the bounds of a text are told in the detail alone. */

@@ -5,8 +5,11 @@ export function money(cents: number, currency = 'USD'): string {
   return currency === 'USD' ? `${sign}$${amount}` : `${sign}${currency} ${amount}`
 }
 
-/** An amount as somebody writes it who thinks of dollars, with its cents or the sign of the currency. */
-const written = /^\s*(\$?)\s*(\d{1,9}|\d{1,3}(?:,\d{3}){1,2})(?:\.(\d{1,2}))?\s*$/
+/** Cents as a program sends them, with what they are in money: `4250 ($42.50)`. */
+export const withMoney = (cents: number) => `${cents} (${money(cents)})`
+
+/** An amount as somebody writes it who thinks of dollars, with its cents or the sign of the currency; no request has more. */
+const written = /^\s*(\$?)\s*(\d{1,6}|\d{1,3},\d{3})(?:\.(\d{1,2}))?\s*$/
 
 /** The cents that a value in dollars means: 4250 for `42.5`, `"42.50"` or `"$42.50"`; undefined: it may be meant in cents. */
 export function centsIfDollars(value: unknown): number | undefined {

@@ -66,7 +66,7 @@ onEachDatabase('limits bind cards', (database) => {
     const card = created(await issue(500))
     const refused = await authorize(card, 500)
     expectRefusal(refused, 'conflict')
-    expect(refused.json.errors[0].detail).toContain('1100 cents of at most 1000 per day')
+    expect(refused.json.errors[0].detail).toContain('$11.00 of at most $10.00 per day')
     // The owner rehearses with the card of the agent, whose limits bind it all the same.
     expectRefusal(await authorize(card, 401, {}, world.apiKey), 'conflict')
     expect(ok(await world.get(`/agent-cards/${card}`)).json.data.attributes.status).toBe('active')

@@ -93,14 +93,14 @@ test.each([
     { ...capture, amount: '5' },
     422,
     { pointer: '/data/attributes/amount' },
-    'amount must be a number, got "5".',
+    'amount must be a number of cents, got "5".',
   ],
   [
     'a fraction',
     { ...capture, amount: 1.5 },
     422,
     { pointer: '/data/attributes/amount' },
-    'amount must be a whole number, got 1.5.',
+    'amount must be a whole number of cents, got 1.5. Dollars? Then 150.',
   ],
   [
     'zero',
@@ -121,7 +121,7 @@ test.each([
     { cardTransactionId, currency: 'USD' },
     422,
     { pointer: '/data/attributes/amount' },
-    'amount is required: a number.',
+    'amount is required: a number of cents.',
   ],
   [
     'an id of another kind',

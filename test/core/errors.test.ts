@@ -26,7 +26,7 @@ test('a beginner reads whole what the service says', async () => {
   const amount = 98_765_432
   const payment = { amount, counterparty: { type: 'email', value: 'bo@example.com' } }
   const refused = (await world.post('/payments', payment)).json.errors[0]
-  expect(refused.detail).toContain(`250000 cents available, ${amount} are needed`)
+  expect(refused.detail).toContain(`250000 ($2,500.00) available, ${amount} `)
   expect(refused).toMatchObject({ source: { pointer: '/data/attributes/amount' }, meta: { maximum: 250_000 } })
   await world.drop()
 })

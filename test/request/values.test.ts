@@ -69,6 +69,31 @@ onEachDatabase('values of requests', (database) => {
     },
   )
 
+  test('an amount in dollars is asked about, and no whole number is', async () => {
+    const counterparty = { type: 'email', value: 'a@b.example' }
+    for (const amount of [42.5, '42.50', '$42.50']) {
+      const answer = await world.post('/payments', { amount, counterparty })
+      const detail = `amount must be a ${typeof amount === 'string' ? '' : 'whole '}number of cents, got ${JSON.stringify(amount)}. Dollars? Then 4250.`
+      expect(answer.json.errors).toMatchObject([
+        { status: '422', source: { pointer: '/data/attributes/amount' }, detail },
+      ])
+    }
+    const limits = { perDay: '1,250.00' }
+    expect((await world.post('/agents', { name: 'A', limits }, { key: world.apiKey })).json.errors[0].detail).toBe(
+      'limits.perDay must be a number of cents, got "1,250.00". Dollars? Then 125000.',
+    )
+    const text = await world.post('/payments', { amount: '4250', counterparty })
+    expect(text.json.errors[0].detail).toBe('amount must be a number of cents, got "4250".')
+    const merchant = { name: 'Books' }
+    const minutes = await world.post('/agent-cards', {
+      merchant,
+      maximumAmount: 1,
+      currency: 'USD',
+      expiresInMinutes: 5.5,
+    })
+    expect(minutes.json.errors[0].detail).toBe('expiresInMinutes must be a whole number, got 5.5.')
+  })
+
   test('no amount is above 99,999,999 cents, and the refusal says so', async () => {
     const usd = { currency: 'USD' }
     const merchant = { name: 'Books' }
@@ -78,7 +103,7 @@ onEachDatabase('values of requests', (database) => {
     const expectTooMuch = (answer: Answer, field: string) => {
       const source = { pointer: `/data/attributes/${field}` }
       expect(answer.json.errors).toMatchObject([{ status: '422', source, meta: { maximum: 99_999_999 } }])
-      expect(answer.json.errors[0].detail).toContain('at most 99999999')
+      expect(answer.json.errors[0].detail).toContain('at most 99999999 ($999,999.99), got')
     }
     const amount = 100_000_000
     expectTooMuch(await world.post('/agent-cards', { merchant, maximumAmount: amount, ...usd }), 'maximumAmount')

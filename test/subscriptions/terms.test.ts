@@ -269,7 +269,7 @@ describe('the parts of a total', () => {
       fc.property(total, ({ paymentCount, totalAmount }) => {
         const freeze = () =>
           freezeTerms({ description: 'x', every: { unit: 'week', count: 1 }, totalAmount, taxAmount: 0, paymentCount })
-        if (Math.floor(totalAmount / paymentCount) < 50) expect(freeze).toThrow(/a card payment is 50 to/)
+        if (Math.floor(totalAmount / paymentCount) < 50) expect(freeze).toThrow(/a card payment is \$0.50 to/)
         else expect(freeze).not.toThrow()
       }),
       { numRuns: tries(500) },

@@ -213,7 +213,7 @@ function parsePart(
     fail('invalid_value', refusal({ path: ['__proto__'], detail, kind: 'unknown', ...nothingElse }))
   }
   if (result.success) return result.data
-  return fail('invalid_value', refusal(invalidValues(result.error, value)[0]))
+  return fail('invalid_value', refusal(invalidValues(result.error, value, schema)[0]))
 }
 
 function asParameter(wrong: Pick<InvalidValue, 'path' | 'detail'>): FailureOptions {

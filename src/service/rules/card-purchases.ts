@@ -1,5 +1,6 @@
 import type { cardTransactionStatuses } from '../../../tools/card-transactions.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
+import { money, withMoney } from '../../core/money.ts'
 import { next, type Transitions } from './transitions.ts'
 
 /** How long a card network lets an authorization wait for its capture. */
@@ -35,7 +36,7 @@ export function capture<P extends CardMovement>(purchase: P, amountCents: number
   const whole = amountCents === purchase.amountCents
   const status = nextStatus(purchase, whole ? 'capture' : 'capture_part')
   if (amountCents > purchase.amountCents) {
-    const detail = `amount must be at most ${purchase.amountCents} (what is authorized), got ${amountCents}.`
+    const detail = `amount must be at most ${withMoney(purchase.amountCents)}, which is what is authorized; got ${withMoney(amountCents)}.`
     failAttribute('amount', detail, { maximum: purchase.amountCents })
   }
   return { ...purchase, status, capturedCents: amountCents, heldCents: 0, holdExpiresAtMs: null }
@@ -51,8 +52,10 @@ export function refund<P extends CardMovement>(purchase: P, amountCents: number)
   const status = nextStatus(purchase, 'refund')
   const left = purchase.capturedCents - purchase.refundedCents
   if (amountCents > left) {
-    const why = left === 0 ? 'everything captured is refunded' : `of ${purchase.capturedCents} captured`
-    failAttribute('amount', `amount must be at most ${left} (${why}), got ${amountCents}.`, { maximum: left })
+    const why = left === 0 ? 'everything captured is refunded' : `of ${money(purchase.capturedCents)} captured`
+    failAttribute('amount', `amount must be at most ${withMoney(left)}: ${why}; got ${withMoney(amountCents)}.`, {
+      maximum: left,
+    })
   }
   return { ...purchase, status, refundedCents: purchase.refundedCents + amountCents }
 }

@@ -1,5 +1,6 @@
 import type { paymentStatuses } from '../../../tools/payments.ts'
 import { fail } from '../../core/errors.ts'
+import { withMoney } from '../../core/money.ts'
 import { next, type Transitions } from './transitions.ts'
 
 export type PaymentStatus = (typeof paymentStatuses)[number]
@@ -54,7 +55,7 @@ export function requireFunds(wallet: Funds, amountCents: number, pointer?: '/dat
   }
   if (amountCents <= wallet.availableCents) return
   fail('conflict', {
-    detail: `Insufficient funds: the wallet ${wallet.id} has ${wallet.availableCents} cents available, ${amountCents} are needed.`,
+    detail: `Insufficient funds: the wallet ${wallet.id} has ${withMoney(wallet.availableCents)} available, ${withMoney(amountCents)} is needed.`,
     ...(pointer === undefined ? {} : { source: { pointer }, accepts: { maximum: wallet.availableCents } }),
   })
 }

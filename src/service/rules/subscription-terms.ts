@@ -1,4 +1,5 @@
 import { failAttribute } from '../../core/errors.ts'
+import { money, withMoney } from '../../core/money.ts'
 import { dayMs, type Interval, startOfDayAfter } from './calendar.ts'
 
 /** What a payment costs, in cents; the tax is part of the amount. */
@@ -114,8 +115,8 @@ function interval({ unit, count }: ProposedTerms['every']): Interval {
 function within(field: string, cents: number, payments: number): void {
   const [least, most] = [leastPaymentCents * payments, mostPaymentCents * payments]
   if (cents >= least && cents <= most) return
-  const why = `a card payment is ${leastPaymentCents} to ${mostPaymentCents}`
-  const detail = `${field} must be ${least} to ${most} cents (${why}), got ${cents}.`
+  const why = `a card payment is ${money(leastPaymentCents)} to ${money(mostPaymentCents)}`
+  const detail = `${field} must be ${least} to ${most} cents (${why}), got ${withMoney(cents)}.`
   failAttribute(field, detail, { minimum: least, maximum: most })
 }
 

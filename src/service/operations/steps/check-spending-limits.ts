@@ -1,4 +1,5 @@
 import { fail, failAttribute } from '../../../core/errors.ts'
+import { money, withMoney } from '../../../core/money.ts'
 import { type LimitReason, type Limits, limitsHit, limitWords } from '../../rules/limits.ts'
 import { findAgentOfAnyParty } from '../../store/agents.ts'
 import { findDelegation } from '../../store/delegations.ts'
@@ -31,7 +32,7 @@ export async function requireCardWithinLimits(tx: Transaction, spender: Spender,
   if (maximumCents <= limit) return
   failAttribute(
     'maximumAmount',
-    `maximumAmount must be at most ${limit}, the limit per transaction of this agent, got ${maximumCents}.`,
+    `maximumAmount must be at most ${withMoney(limit)}, the limit per transaction of this agent, got ${withMoney(maximumCents)}.`,
     { maximum: limit },
   )
 }
@@ -51,7 +52,7 @@ export async function requirePurchaseWithinLimits(
   if (reasons.length === 0) return
   const told = reasons.map(
     ({ limitType, limitAmount, actualAmount }) =>
-      `${actualAmount} cents of at most ${limitAmount} ${limitWords[limitType]}`,
+      `${money(actualAmount)} of at most ${money(limitAmount)} ${limitWords[limitType]}`,
   )
   fail('conflict', {
     detail: `The purchase would pass a limit of its agent, and nothing was authorized: ${told.join(', ')}. Authorize less, wait for the next window, or ask whoever set the limit.`,

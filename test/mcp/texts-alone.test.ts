@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { toolsets } from '../../src/core/operation.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { type Connected, connected } from './connected.ts'
+import { hosts } from './hosts.ts'
+
+/** A tool's answer as a host that hands on texts only passes it to its model: nothing else is read here. */
+type Told = (name: string, input?: object) => Promise<string>
+
+/** What a text says under a name: `amount $42.50`, `merchant.name “Books”`. A record begins with its type and id. */
+function said(text: string, name: string): string {
+  const fields = text.replace(/^\w+ \S+/, '')
+  const found = new RegExp(`(?:^|· |, |\\()${name.replaceAll('.', '\\.')} (?:“([^”]*)”|(\\S+))`, 'm').exec(fields)
+  if (found === null) throw new Error(`no ${name} in: ${text}`)
+  return found[1] ?? found[2]?.replace(/[,)]+$/, '') ?? ''
+}
+
+/** The id that a record's text begins with. */
+const idIn = (text: string) => /^(?:\w+ )(\S+)/m.exec(text)?.[1] ?? ''
+
+/** The rows of a table, each value under its column; what is the same of all is said above. */
+function rowsOf(text: string): Record<string, string>[] {
+  const [head = '', columns = '', ...rows] = text.split('\n').filter((line) => !/^(There are|Left out|get_)/.test(line))
+  expect(head).toMatch(/^\d+ of \w+/)
+  const names = columns.split(' | ')
+  return rows.map((row) => Object.fromEntries(row.split(' | ').map((cell, at) => [names[at], cell])))
+}
+
+const cents = (dollars: string) => Math.round(Number(dollars.replace(/[$,]/g, '')) * 100)
+
+onEachDatabase('with the texts alone', (database) => {
+  let world: World
+  const open: Connected[] = []
+  let agent: Told
+  let owner: Told
+  beforeAll(async () => {
+    world = await createWorld(database)
+    const tell = async (key: string): Promise<Told> => {
+      const mcp = await connected(world, hosts[0].open, {
+        key,
+        toolsets: [...toolsets],
+        confirm: { mode: 'never', aboveCents: 0 },
+      })
+      open.push(mcp)
+      return async (name, input = {}) => {
+        world.system.pass(1_000)
+        const { isError, content } = await mcp.host.callTool(name, input)
+        const text = content.map((part) => part.text).join('\n')
+        if (isError === true) throw new Error(text)
+        return text
+      }
+    }
+    agent = await tell(world.agentKey)
+    owner = await tell(world.apiKey)
+  })
+  afterAll(async () => {
+    for (const mcp of open) await mcp.close()
+    await world.drop()
+  })
+
+  test('a card is bought with, captured, refunded, and the activity tells it', async () => {
+    const wallet = await agent('list_wallets')
+    const available = cents(said(wallet, 'balance.available'))
+    expect(available).toBe(250_000)
+    const merchant = { name: 'Corner “Books” | Café' }
+    const card = await agent('issue_agent_card', { merchant, maximumAmount: 5_000, currency: 'USD' })
+    expect(said(card, 'wallet')).toBe(idIn(wallet))
+    const cardId = idIn(card)
+    const details = await agent('get_agent_card_details', { cardId })
+    const shown = (await world.get(`/agent-cards/${cardId}/details`)).json.data.attributes
+    for (const name of ['number', 'cvv', 'expirationMonth', 'expirationYear']) {
+      expect(said(details, name)).toBe(String(shown[name]))
+    }
+    const authorized = await agent('simulate_card_authorization', { cardId, amount: 4_250, currency: 'USD', merchant })
+    expect(said(authorized, 'status')).toBe('authorized')
+    const cardTransactionId = idIn(authorized)
+    const held = cents(said(authorized, 'held'))
+    const captured = await agent('simulate_card_capture', { cardTransactionId, amount: held, currency: 'USD' })
+    const refunded = await agent('simulate_card_refund', {
+      cardTransactionId,
+      amount: cents(said(captured, 'captured')) - 1_000,
+      currency: 'USD',
+    })
+    expect(said(refunded, 'purchase')).toBe(cardTransactionId)
+    const again = await agent('simulate_card_authorization', { cardId, amount: 1, currency: 'USD', merchant })
+    expect(said(again, 'decline.code')).toBe('single_use_card_used')
+    expect(said(again, 'decline.detail')).toContain('Issue a new card')
+    const listed = rowsOf(await agent('list_card_transactions', { cardId }))
+    expect(listed.map(({ id }) => id)).toEqual([idIn(again), idIn(refunded), cardTransactionId])
+    expect(listed.map(({ status, amount }) => `${status} ${amount}`)).toEqual([
+      'declined $0.01',
+      'refunded $32.50',
+      'captured $42.50',
+    ])
+    expect(cents(said(await agent('get_wallet', { walletId: idIn(wallet) }), 'balance.available'))).toBe(
+      available - 1_000,
+    )
+    const activity = rowsOf(await owner('list_activity', { resourceId: cardTransactionId }))
+    expect(activity.map(({ operation }) => operation)).toEqual(
+      expect.arrayContaining(['simulate_card_refund', 'simulate_card_capture', 'simulate_card_authorization']),
+    )
+    expect(activity.every(({ resourceIds }) => resourceIds?.includes(cardTransactionId))).toBe(true)
+  })
+
+  test('somebody is paid, a larger payment waits for an approval and gets it', async () => {
+    const whoami = await agent('whoami')
+    const paid = await agent('create_payment', {
+      amount: 1_050,
+      counterparty: { type: 'email', value: 'jo@example.com' },
+    })
+    expect([said(paid, 'status'), said(paid, 'amount')]).toEqual(['PENDING_CLAIM', '$10.50'])
+    expect(new URL(said(paid, 'claimLink')).protocol).toMatch(/^http/)
+    await owner('update_agent', { agentId: said(whoami, 'agentId'), limits: { perTransaction: 2_000 } })
+    const waiting = await agent('create_payment', {
+      amount: 2_500,
+      counterparty: { type: 'email', value: 'jo@example.com' },
+    })
+    expect(said(waiting, 'status')).toBe('IN_REVIEW')
+    const approval = await owner('list_approvals', { status: 'pending' })
+    expect(said(approval, 'target.id')).toBe(idIn(waiting))
+    expect([said(approval, 'limitAmount'), said(approval, 'actualAmount')]).toEqual(['$20.00', '$25.00'])
+    expect(said(await owner('approve_approval', { approvalId: idIn(approval) }), 'status')).toBe('approved')
+    expect(said(await agent('get_payment', { paymentId: idIn(waiting) }), 'status')).toBe('PENDING_CLAIM')
+    expect(rowsOf(await agent('list_payments')).map(({ id }) => id)).toEqual([idIn(waiting), idIn(paid)])
+    await owner('update_agent', { agentId: said(whoami, 'agentId'), clear: ['limits'] })
+  })
+
+  test('a subscription is canceled and an invitation revoked', async () => {
+    const every = { unit: 'month', count: 1 }
+    const made = await agent('create_subscription', { description: 'Gym', every, amount: 2_000, taxAmount: 0 })
+    expect(said(made, 'checkoutUrl')).toContain(`/checkout/${idIn(made)}`)
+    const subscriptionId = idIn(made)
+    const active = await agent('simulate_subscription_checkout', { subscriptionId, card: 'approves' })
+    expect([said(active, 'nextPayment.amount'), said(active, 'nextPayment.paymentNumber')]).toEqual(['$20.00', '2'])
+    expect(said(await agent('cancel_subscription', { subscriptionId }), 'status')).toBe('canceled')
+    const agentId = said(await agent('whoami'), 'agentId')
+    const invited = await owner('create_customer_invitation', {
+      recipients: [{ type: 'email', value: 'kim@example.com' }],
+      agents: [{ agentId, permissions: ['payments.read'] }],
+    })
+    expect(new URL(said(invited, 'url')).pathname).toContain('/connect/')
+    const revoked = await owner('revoke_customer_invitation', { invitationId: idIn(invited) })
+    expect(said(revoked, 'effectiveStatus')).toBe('CANCELED')
+  })
+
+  test('keys that are shown once are whole, and work', async () => {
+    const agentId = said(await agent('whoami'), 'agentId')
+    const made = [
+      said(await owner('create_agent_key', { agentId }), 'agentKey'),
+      said(await owner('create_api_key', { name: 'Another' }), 'apiKey'),
+    ]
+    for (const key of made) expect((await world.get('/whoami', { key })).status).toBe(200)
+  })
+
+  test('a list gives ten records and the cursor of the next, and as many as limit says', async () => {
+    for (let made = 0; made < 12; made++) await world.issueCard()
+    const first = await agent('list_agent_cards')
+    expect(rowsOf(first)).toHaveLength(10)
+    const cursor = /^There are more: the same call with cursor (\S+)$/m.exec(first)?.[1]
+    const next = rowsOf(await agent('list_agent_cards', { cursor }))
+    expect(next.length).toBeGreaterThan(1)
+    expect(rowsOf(first).map(({ id }) => id)).not.toContain(next[0]?.id)
+    const whole = await agent('list_agent_cards', { limit: 50 })
+    expect(rowsOf(whole).map(({ id }) => id)).toEqual([...rowsOf(first), ...next].map(({ id }) => id))
+    expect(whole).not.toContain('There are more')
+  })
+})
