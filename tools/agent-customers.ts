@@ -144,6 +144,7 @@ export const agentCustomers = {
     }),
     permission: 'customers.invite',
     idempotency: 'required',
+    adds: true,
     effect: 'write',
     errors: ['not_found'],
   }),

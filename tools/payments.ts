@@ -101,6 +101,7 @@ export const payments = {
     description:
       'Pays a person, party or agent. IN_REVIEW waits for an approval; PENDING_CLAIM until the recipient opens claimLink, which is shown once.',
     path: '/payments',
+    adds: true,
     attributes: z.strictObject({
       amount: RequestedCents.describe('Cents'),
       currency: Currency.default('USD'),

@@ -97,6 +97,7 @@ export const wallets = {
     title: 'Create a wallet',
     description: 'Creates an empty wallet of your party.',
     path: '/wallets',
+    adds: true,
     attributes: z.strictObject({
       displayName: Text(100),
       description: Description(500).nullable().optional(),

@@ -18,7 +18,8 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
   }
   if (leavesOut(operation)) properties.detail = { type: 'string', enum: ['full'], description: 'With hashes' }
   if (operation.idempotency === 'required') {
-    properties.idempotencyKey = { type: 'string', description: 'Only as an error says' }
+    const description = operation.adds === true ? 'As an error says; a new one: once more' : 'Only as an error says'
+    properties.idempotencyKey = { type: 'string', description }
   }
   if (hasDecision) properties.decision = { type: 'string', description: 'Only as an error says' }
   const required = schema.required === undefined ? {} : { required: schema.required }
