@@ -2,6 +2,7 @@ import { type SettingKey, settings } from '../src/config/settings.ts'
 import { errorTable } from '../src/core/errors.ts'
 import type { OperationDefinition } from '../src/core/operation.ts'
 import { defaultOAuthScopes, oauthScopes, permissions } from '../src/core/permissions.ts'
+import { displayName, shortDescription } from '../src/core/product.ts'
 import { declines } from '../tools/card-transactions.ts'
 import { catalogue } from '../tools/index.ts'
 
@@ -94,7 +95,7 @@ export function registryEntry({ name, mcpName, version }: PackageFacts): string 
     $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
     name: mcpName,
     title: displayName,
-    description: registryDescription,
+    description: shortDescription,
     version,
     packages: [
       {
@@ -125,11 +126,6 @@ export function formatJson(value: unknown): string {
 }
 
 const operations = Object.values(catalogue) as OperationDefinition[]
-
-const displayName = 'Payments'
-
-/** The registry takes at most 100 characters. */
-const registryDescription = 'A payments API as MCP tools for AI agents, with a complete sandbox of it to rehearse on.'
 
 /** The settings that an AI host asks its user for. */
 const titles: { readonly [K in SettingKey]?: string } = {

@@ -3,8 +3,7 @@ import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import type { System } from '../core/system.ts'
 import { createPublicFetch } from '../service/oauth/public-fetch.ts'
-import type { Observe } from '../service/request/observed.ts'
-import { createService, type Service } from '../service/service.ts'
+import { createService, type Service, type ServiceOptions } from '../service/service.ts'
 import { openStore } from '../service/store/engine/open.ts'
 import type { Store } from '../service/store/engine/store.ts'
 import { WrongSecretError } from '../service/store/engine/wrapping.ts'
@@ -26,12 +25,12 @@ export async function openEmbedded(
   system: System,
   log: Logger,
   publicUrl = () => servedAddress(config),
-  observe?: Observe,
+  more: Pick<ServiceOptions, 'observe' | 'about'> = {},
 ): Promise<Embedded> {
   const store = await openOrExplain(config, system)
   const { environment, rateLimit, clientMetadata } = config
   const publicFetch = createPublicFetch(outgoingProxy())
-  const grounds = { store, system, environment, rateLimit, clientMetadata, publicFetch, log, publicUrl, observe }
+  const grounds = { store, system, environment, rateLimit, clientMetadata, publicFetch, log, publicUrl, ...more }
   const service = createService(grounds)
   service.upkeep.start()
   const close = async () => {

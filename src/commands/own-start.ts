@@ -14,6 +14,3 @@ export function ownStart(env: Start['env']): Start {
 export function commandLine(command: string): string {
   return cli.endsWith('.ts') ? `npm run ${command}` : `payments-mcp ${command}`
 }
-
-/** What to ask the model first. */
-export const firstQuestion = 'Issue a card for 50 dollars at Example Store and pay 42.50 with it.'

@@ -5,6 +5,7 @@ import { deadline, realSystem } from '../core/system.ts'
 import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
 import type { Readiness } from '../service/request/readiness.ts'
 import { openSignals } from '../service/store/engine/open-signals.ts'
+import { aboutServe } from './about.ts'
 import { configured, type Flags } from './configured.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
@@ -20,7 +21,10 @@ export async function serve(flags: Flags): Promise<void> {
     let url = ''
     const publicUrl = () => config.publicUrl ?? url
     const metrics = await metricsOf(config)
-    const { service, store, close } = await openEmbedded(config, realSystem, log, publicUrl, metrics?.observe)
+    const { service, store, close } = await openEmbedded(config, realSystem, log, publicUrl, {
+      observe: metrics?.observe,
+      about: aboutServe(config),
+    })
     const credentials = await service.seed({ apiKey: config.sandboxApiKey, agentKey: config.sandboxAgentKey })
     const owner = await service.seedPassword(config.sandboxPassword)
     const signals = await openSignals({ url: config.databaseUrl, system: realSystem, log })

@@ -31,7 +31,7 @@ export async function createSite(grounds: McpOverHttp & { metrics?: Metrics | un
     config.metricsPort === undefined && caller?.local === true && method === 'GET' && metricsAddress.test(url)
   return {
     fetch: (request, caller) => {
-      if (mcpAddress.test(request.url))
+      if (mcpAddress.test(request.url) && !serverCardAddress.test(request.url))
         return metrics === undefined ? mcp.fetch(request) : observedMcp(request, metrics)
       if (metrics !== undefined && asksMetrics(request, caller)) return metrics.answer()
       return service.fetch(request, caller)
@@ -54,6 +54,9 @@ function announcing(service: Service, changed: () => void): Service {
 }
 
 export const metricsAddress = /^https?:\/\/[^/]+\/metrics(?:\?|$)/
+
+/** It tells of the MCP endpoint, and is no part of it. */
+const serverCardAddress = /^https?:\/\/[^/]+\/mcp\/server-card(?:\?|$)/
 
 /** The MCP endpoint and what is below it. */
 const mcpAddress = /^https?:\/\/[^/]+\/mcp(?:[/?#]|$)/

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
 import { type Config, names, type SettingKey } from '../config/settings.ts'
 import { hostBlock, hostNames, hostSetups, type Start } from '../core/host-setups.ts'
+import { firstQuestion } from '../core/product.ts'
 import type { SeededCredentials } from '../service/seed.ts'
-import { commandLine, firstQuestion, ownStart } from './own-start.ts'
+import { commandLine, ownStart } from './own-start.ts'
 
 /** What a start of `serve` has to tell. */
 export interface Welcome {

@@ -116,6 +116,11 @@ export function relationshipOf(field: string): string {
   return field.replace(/Id$/, '')
 }
 
+/** Whether a host may call it unasked. */
+export function onlyReads({ effect, reveals }: Pick<OperationDefinition, 'effect' | 'reveals'>): boolean {
+  return effect === 'read' && reveals !== true
+}
+
 /** `simulate_card_capture` as `simulateCardCapture`. */
 export function camelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())

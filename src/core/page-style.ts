@@ -133,7 +133,7 @@ button {
   gap: 0.5rem;
   max-width: 30rem;
   margin: 0 auto;
-  padding: 1rem 1.5rem 0;
+  padding: 0.75rem 1.5rem;
   color: var(--quiet);
   font-weight: 600;
 }

@@ -1,7 +1,7 @@
 import type { Resource, Server, ServerContext } from '@modelcontextprotocol/server'
 import type { Client, Log } from '../client/client.ts'
 import type { HeldCall, HeldState } from '../core/held-call.ts'
-import type { Environment, OperationDefinition, Toolset } from '../core/operation.ts'
+import { type Environment, type OperationDefinition, onlyReads, type Toolset } from '../core/operation.ts'
 import { type Authority, allows as isAllowed } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
 
@@ -181,10 +181,6 @@ export function isChosen(
     (readOnly !== true || onlyReads(operation))
   )
 }
-
-/** Whether a host may call it unasked. */
-export const onlyReads = ({ effect, reveals }: Pick<OperationDefinition, 'effect' | 'reveals'>) =>
-  effect === 'read' && reveals !== true
 
 /** Whether such a credential can ever be allowed it: which scopes an API key has is not known here. */
 function mayEver({ permission }: Offerable, actor: ToolChoice['actor']): boolean {

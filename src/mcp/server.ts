@@ -6,6 +6,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server'
 import type { Environment } from '../core/operation.ts'
+import { displayName } from '../core/product.ts'
 import { realSystem } from '../core/system.ts'
 import {
   asksPeople,
@@ -43,7 +44,7 @@ export function createMcpServer(options: McpServerOptions): Server {
   const asks = asksPeople(options.confirm, environment)
   const seal = createRequestStates({ secrets: stateSecrets, principal, system })
   const server = new PaymentsServer(
-    { name: 'payments-mcp', title: 'Payments', version, icons: serverIcons },
+    { name: 'payments-mcp', title: displayName, version, icons: serverIcons },
     {
       capabilities,
       instructions: instructionsFor(options, asks),

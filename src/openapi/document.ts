@@ -74,7 +74,7 @@ export function errorsByStatus(operation: OperationDefinition): ReadonlyMap<numb
 }
 
 /** The operations of a path's first segment belong together: `agent-cards`, `simulations`. */
-function tagOf({ path }: OperationDefinition): string {
+export function tagOf({ path }: OperationDefinition): string {
   const segment = path.split('/')[1]
   if (segment === undefined) throw new Error(`Bug: ${path} has no segment`)
   return segment

@@ -4,6 +4,7 @@ import type { ApiAnswer, Carrier } from '../core/carrier.ts'
 import { Failure } from '../core/errors.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { newId } from '../core/system.ts'
+import type { About } from '../openapi/discovery.ts'
 import { mountOAuth, type OAuthDependencies } from './oauth/mount.ts'
 import { devicePages } from './pages/consent/device-view.ts'
 import type { PageDependencies } from './pages/frame/dependencies.ts'
@@ -11,6 +12,7 @@ import { tellingMovedClock } from './pages/frame/moved-clock.ts'
 import { mountPages } from './pages/mount.ts'
 import { actorNow } from './request/admission.ts'
 import { hasLeft, isReadable, isSmallBody, readBody, tooLarge } from './request/body.ts'
+import { mountDiscovery } from './request/discovery-routes.ts'
 import { mountHealth } from './request/health.ts'
 import { counted, type Incoming, type Unread, withBody } from './request/incoming.ts'
 import { type Observe, observed } from './request/observed.ts'
@@ -22,6 +24,7 @@ import { failureOf, type Reply, refusal, requestId } from './request/reply.ts'
 /** What the service's parts are given at the start. */
 export interface Dependencies extends OAuthDependencies, PageDependencies {
   readiness: Readiness
+  about: About
   observe?: Observe | undefined
 }
 
@@ -46,6 +49,7 @@ export function createApp(dependencies: Dependencies): App {
   mountPages(app, { ...dependencies, interactions })
   mountHealth(app, dependencies)
   mountOpenApi(app, dependencies)
+  mountDiscovery(app, dependencies)
   app.notFound(async (c) => respond(await noSuchOperation(dependencies, c)))
   app.onError((error, c) => respond(failed(dependencies, c, error)))
   return {

@@ -4,6 +4,7 @@ import type { Carrier } from '../core/carrier.ts'
 import { Failure } from '../core/errors.ts'
 import type { Environment } from '../core/operation.ts'
 import { newSecret, type System, sha256 } from '../core/system.ts'
+import type { About } from '../openapi/discovery.ts'
 import { createApp, createCarrier } from './app.ts'
 import { createPublicFetch } from './oauth/public-fetch.ts'
 import { SignIn } from './oauth/sign-in.ts'
@@ -37,6 +38,8 @@ export interface ServiceOptions {
   clientMetadata?: Config['clientMetadata']
   /** Told of each request when it is answered. */
   observe?: Observe | undefined
+  /** What the page at `/` and the documents for hosts tell of this deployment. */
+  about?: About
 }
 
 /** The payments service on a store: a complete deployment of the API behind one fetch function. */
@@ -73,6 +76,15 @@ export interface Service {
 /** Where `serve` listens unless it is told otherwise. */
 const defaultUrl = () => 'http://127.0.0.1:4010'
 
+/** Nobody set anything up: what a service in another program tells. */
+const aboutItself: About = {
+  name: 'payments-mcp/service',
+  version: '0.0.0',
+  protocolVersions: [],
+  toolsets: ['default'],
+  readOnly: false,
+}
+
 export function createService({
   store,
   system,
@@ -83,6 +95,7 @@ export function createService({
   publicFetch = createPublicFetch({ httpsProxy: undefined, noProxy: undefined }),
   clientMetadata = 'auto',
   observe,
+  about = aboutItself,
 }: ServiceOptions): Service {
   const localCredentials = new Map<string, string>()
   const accessTokens = createAccessTokens({ store, system, publicUrl })
@@ -104,6 +117,7 @@ export function createService({
     rateLimit: limit,
     readiness,
     observe,
+    about,
   }
   const app = createApp(dependencies)
   return {

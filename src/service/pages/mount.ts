@@ -1,4 +1,5 @@
 import type { Hono } from 'hono'
+import type { About } from '../../openapi/discovery.ts'
 import type { Interactions } from '../oauth/interactions.ts'
 import type { Dependencies } from '../request/pipeline.ts'
 import { mountApprovalPages } from './approval/routes.ts'
@@ -12,10 +13,13 @@ import { mountConsent } from './consent/routes.ts'
 import { mountDecisionPages } from './decide/routes.ts'
 import { mountAssets } from './frame/assets.ts'
 import type { PageDependencies } from './frame/dependencies.ts'
+import { mountHome } from './home/routes.ts'
 import { mountSignIn } from './sign-in/routes.ts'
 import { mountVerify } from './verify/routes.ts'
 
 interface PagesDependencies extends Dependencies, PageDependencies {
+  /** What the page at the address itself tells. */
+  about: About
   /** The requests of applications that wait for a person. */
   interactions: Interactions
 }
@@ -23,6 +27,7 @@ interface PagesDependencies extends Dependencies, PageDependencies {
 /** Everything that people see of the service. */
 export function mountPages(app: Hono, dependencies: PagesDependencies): void {
   mountAssets(app)
+  mountHome(app, dependencies)
   mountCheckout(app, dependencies)
   mountConnect(app, dependencies)
   mountLinks(app, dependencies)

@@ -16,6 +16,8 @@ export const assets = {
   '/checkout/requests.js': javaScript,
   '/styles/checkout.css': css,
   '/styles/forms.css': css,
+  '/styles/home.css': css,
+  '/scripts/copy.js': javaScript,
 } as const satisfies Record<string, Record<string, string>>
 
 export type AssetPath = keyof typeof assets | '/styles/base.css'

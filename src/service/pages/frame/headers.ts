@@ -50,6 +50,16 @@ export const formPageHeaders = {
   'Referrer-Policy': 'same-origin',
 } as const
 
+/** The headers of a page whose scripts make it handier, and that says the same without them. */
+export const scriptedPageHeaders = {
+  ...formPageHeaders,
+  'Content-Security-Policy': [
+    formPageHeaders['Content-Security-Policy'],
+    "script-src 'self'",
+    "require-trusted-types-for 'script'",
+  ].join('; '),
+} as const
+
 /** The headers of the card form. Any page may frame it, one that isolates itself too (Cross-Origin-Embedder-Policy). */
 export const frameHeaders = {
   ...document,

@@ -1,0 +1,23 @@
+import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server'
+import manifest from '../../package.json' with { type: 'json' }
+import type { Config } from '../config/settings.ts'
+import { modernVersion } from '../core/mcp-versions.ts'
+import type { About } from '../openapi/discovery.ts'
+import { ownStart } from './own-start.ts'
+import { version } from './version.ts'
+import { absoluteDatabase } from './welcome.ts'
+
+/** How `serve` was set up, as far as its pages and documents tell. */
+export function aboutServe({ toolsets, readOnly, environment, databaseUrl, secret }: Config): About {
+  // A file is opened by the host's own process. The address of another database may hold a password.
+  const isFile = /^sqlite:(?!:memory:$)/.test(databaseUrl)
+  const canStart = environment === 'sandbox' && secret === undefined && isFile
+  return {
+    name: manifest.mcpName,
+    version,
+    protocolVersions: [modernVersion, ...SUPPORTED_PROTOCOL_VERSIONS],
+    toolsets,
+    readOnly,
+    start: canStart ? ownStart({ PAYMENTS_DATABASE_URL: absoluteDatabase(databaseUrl) }) : undefined,
+  }
+}

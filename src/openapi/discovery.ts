@@ -1,0 +1,121 @@
+import { catalogue } from '../../tools/index.ts'
+import type { Start } from '../core/host-setups.ts'
+import { camelCase, type Environment, type OperationDefinition, onlyReads, type Toolset } from '../core/operation.ts'
+import { displayName, firstQuestion, shortDescription } from '../core/product.ts'
+import { tagOf } from './document.ts'
+
+/** How this deployment was set up, as far as it tells whoever asks. */
+export interface About {
+  /** The name in the registry of MCP servers. */
+  name: string
+  version: string
+  protocolVersions: readonly string[]
+  /** What a host is offered that does not choose. */
+  toolsets: readonly Toolset[]
+  readOnly: boolean
+  /** How a host on this machine starts the MCP server on the same sandbox; undefined: it cannot. */
+  start?: Start | undefined
+}
+
+interface Deployment {
+  environment: Environment
+  /** The address that people reach it at, without a slash at its end. */
+  publicUrl: string
+  about: About
+}
+
+/** The one version of its schema (SEP-2127, an extension of MCP). */
+const cardSchema = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json'
+
+export const mediaTypes = {
+  serverCard: 'application/mcp-server-card+json',
+  aiCatalog: 'application/ai-catalog+json',
+  openApi: 'application/openapi+json',
+} as const
+
+/** Tells a host where and how to connect before it does. It lists no tools: those a host asks for once it is connected. */
+export function serverCard({ publicUrl, about }: Deployment) {
+  return {
+    $schema: cardSchema,
+    name: about.name,
+    version: about.version,
+    // The same as the server says of itself to whoever is connected (src/mcp/server.ts).
+    title: displayName,
+    description: shortDescription,
+    websiteUrl: `${publicUrl}/`,
+    icons: [{ src: `${publicUrl}/favicon.svg`, mimeType: 'image/svg+xml', sizes: ['any'] }],
+    remotes: [
+      { type: 'streamable-http', url: `${publicUrl}/mcp`, supportedProtocolVersions: [...about.protocolVersions] },
+    ],
+  }
+}
+
+/** Lists what this site has for programs that look for such things by its name alone (AI Catalog 1.0). */
+export function aiCatalog({ environment, publicUrl, about }: Deployment) {
+  const { hostname } = new URL(publicUrl)
+  // A name in a URN has no brackets, which an address of IPv6 stands in.
+  const identifier = (kind: string) => `urn:air:${hostname.replace(/[[\]]/g, '').replaceAll(':', '-')}:${kind}:payments`
+  return {
+    specVersion: '1.0',
+    host: { displayName: titleIn(environment), documentationUrl: `${publicUrl}/docs` },
+    entries: [
+      {
+        identifier: identifier('mcp'),
+        displayName: titleIn(environment),
+        description: shortDescription,
+        version: about.version,
+        type: mediaTypes.serverCard,
+        url: `${publicUrl}/mcp/server-card`,
+      },
+      {
+        identifier: identifier('openapi'),
+        displayName: `${titleIn(environment)} API`,
+        description: 'The same as a REST API.',
+        type: mediaTypes.openApi,
+        url: `${publicUrl}/openapi.json`,
+      },
+    ],
+  }
+}
+
+/** Tells a model that was sent here what there is, in Markdown (llmstxt.org). */
+export function llmsText({ environment, publicUrl, about }: Deployment): string {
+  const operations = Object.values<OperationDefinition>(catalogue).filter(
+    (operation) => operation.environments.includes(environment) && (!about.readOnly || onlyReads(operation)),
+  )
+  const isOffered = ({ toolsets }: OperationDefinition) => about.toolsets.some((toolset) => toolsets.includes(toolset))
+  const line = (operation: OperationDefinition) =>
+    `- [${operation.name}](${publicUrl}/docs#/${tagOf(operation)}/${camelCase(operation.name)}): ${operation.description}`
+  const others = operations.filter((operation) => !isOffered(operation))
+  return `# ${titleIn(environment)}
+
+> ${shortDescription}
+
+${environment === 'sandbox' ? 'This is the sandbox: no real money moves.' : 'This is production: real money moves.'} Amounts are integers in cents. Connect over MCP (streamable HTTP) at ${publicUrl}/mcp and sign in with OAuth, or send a key as the bearer. Then ask, for instance: “${firstQuestion}”
+
+## Connecting
+
+- [MCP server card](${publicUrl}/mcp/server-card): where and how a host connects
+- [For people](${publicUrl}/): the configuration of each AI host
+- [REST API](${publicUrl}/openapi.json): the same operations as OpenAPI 3.1
+- [API documentation](${publicUrl}/docs): the same to read
+
+## Tools
+
+${operations.filter(isOffered).map(line).join('\n')}
+${
+  others.length === 0
+    ? ''
+    : `
+## Optional
+
+More tools, by their set at ${publicUrl}/mcp/x/{toolset}, or all at ${publicUrl}/mcp/x/all.
+
+${others.map((operation) => `${line(operation)} (${operation.toolsets.join(', ')})`).join('\n')}
+`
+}`
+}
+
+export function titleIn(environment: Environment): string {
+  return environment === 'sandbox' ? `${displayName} (sandbox)` : displayName
+}

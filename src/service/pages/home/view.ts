@@ -1,0 +1,104 @@
+import { html } from 'hono/html'
+import {
+  type HostName,
+  type HostSetup,
+  hostBlock,
+  hostLink,
+  hostNames,
+  hostSetups,
+  type Reach,
+  type Start,
+} from '../../../core/host-setups.ts'
+import type { Environment } from '../../../core/operation.ts'
+import { firstQuestion } from '../../../core/product.ts'
+import { type Html, pageDocument } from '../frame/document.ts'
+
+interface HomeShown {
+  environment: Environment
+  version: string
+  mcpUrl: string
+  /** How a host on this machine starts the MCP server itself; undefined: it cannot, or whoever looks is elsewhere. */
+  start: Start | undefined
+  /** Whose configuration is shown. */
+  host: HostName
+}
+
+/** The page at the address itself. Hosts are chosen by links, and blocks are marked and copied by hand without its script. */
+export function homePage(shown: HomeShown): Html {
+  const { environment, version, mcpUrl } = shown
+  const sandbox = environment === 'sandbox'
+  const title = 'Payments for AI agents'
+  const main = html`<h1>${title}</h1>
+<p>${sandbox ? 'An AI agent issues cards, pays and sells here, over MCP. This is the sandbox: the agent plays whole purchases through, the money balances to the cent, and none of it is real.' : 'An AI agent issues cards, pays and sells here, over MCP, within the limits that its owner sets.'}</p>
+<dl>
+<div><dt>Status</dt><dd><span class="running">Running</span>, ${environment}, version ${version}</dd></div>
+<div><dt>MCP</dt><dd><code>${mcpUrl}</code></dd></div>
+</dl>
+${hostSection(shown)}
+<section aria-labelledby="ask">
+<h2 id="ask">2. Ask your agent</h2>
+${block(firstQuestion, 'the question')}
+</section>
+<section aria-labelledby="people">
+<h2 id="people">See what it may do</h2>
+<ul>
+<li><a href="/sign-in">Sign in</a>${sandbox ? ' as the owner of the sandbox' : ''}</li>
+<li><a href="/connections">Connected applications</a>: what each may do, and what ends that</li>
+</ul>
+</section>
+<section aria-labelledby="programs">
+<h2 id="programs">Build on it</h2>
+<ul>
+<li><a href="/docs">API documentation</a>, of <a href="/openapi.json">openapi.json</a></li>
+<li><a href="/llms.txt">llms.txt</a>: every tool in one text</li>
+<li><a href="/mcp/server-card">MCP server card</a></li>
+<li><a href="/healthz">Health</a></li>
+</ul>
+</section>`
+  return pageDocument({
+    title,
+    styles: ['/styles/base.css', '/styles/forms.css', '/styles/home.css'],
+    scripts: html`<script src="/scripts/copy.js" type="module"></script>`,
+    sandbox,
+    body: html`<main class="wide">\n${main}\n</main>`,
+  })
+}
+
+function hostSection({ host, mcpUrl, start }: HomeShown): Html {
+  const setup: HostSetup = hostSetups[host]
+  return html`<section aria-labelledby="connect">
+<h2 id="connect">1. Connect your AI host</h2>
+<nav aria-label="AI hosts"><ul class="hosts">
+${hostNames.map((name) => html`<li><a href="/?host=${name}#connect"${name === host ? html` aria-current="true"` : ''}>${hostSetups[name].title}</a></li>`)}
+</ul></nav>
+<h3>At this address, with a sign-in</h3>
+${wayTo(host, { url: mcpUrl })}
+${setup.remotely === undefined ? '' : html`<p class="aside">${setup.remotely}</p>`}
+${start === undefined ? '' : startedByHost(host, start)}
+</section>`
+}
+
+function startedByHost(host: HostName, start: Start): Html {
+  const { title, entry }: HostSetup = hostSetups[host]
+  return html`<details${entry({ url: '' }) === null ? html` open` : ''}>
+<summary>Or let ${title} start it</summary>
+<div>
+<p class="aside">It works on this same sandbox, and this server need not run.</p>
+${wayTo(host, { start })}
+</div>
+</details>`
+}
+
+function wayTo(host: HostName, reach: Reach): Html {
+  const { title, file } = hostSetups[host]
+  const [text, link] = [hostBlock(host, reach), hostLink(host, reach)]
+  if (text === null) return html``
+  return html`${link === null ? '' : html`<p><a class="button" href="${link}">Add to ${title}${'start' in reach ? ', which starts it' : ''}</a></p>`}
+<p class="aside">${link === null ? 'Put' : 'Or put'} this into <span class="file">${file}</span>:</p>
+${block(text, `the configuration of ${title}${'start' in reach ? ' that starts it' : ''}`)}`
+}
+
+/** A text that is to be taken elsewhere. The script gives it a button. */
+function block(text: string, what: string): Html {
+  return html`<pre data-copy="${what}"><code>${text}</code></pre>`
+}

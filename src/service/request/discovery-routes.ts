@@ -1,0 +1,47 @@
+import type { Context, Hono } from 'hono'
+import type { Environment } from '../../core/operation.ts'
+import { sha256 } from '../../core/system.ts'
+import type { About } from '../../openapi/discovery.ts'
+
+interface Discovery {
+  environment: Environment
+  publicUrl: () => string
+  about: About
+}
+
+/** What hosts and models find this deployment by. All of it is public, and follows from the catalogue and the settings. */
+export function mountDiscovery(app: Hono, discovery: Discovery): void {
+  const deployment = () => ({ ...discovery, publicUrl: discovery.publicUrl() })
+  const load = () => import('../../openapi/discovery.ts')
+  app.options('/mcp/server-card', (c) => c.body(null, 204, readable))
+  app.get('/mcp/server-card', async (c) => {
+    const { serverCard, mediaTypes } = await load()
+    return answer(c, JSON.stringify(serverCard(deployment())), { ...readable, 'Content-Type': mediaTypes.serverCard })
+  })
+  app.get('/.well-known/ai-catalog.json', async (c) => {
+    const { aiCatalog, mediaTypes } = await load()
+    return answer(c, JSON.stringify(aiCatalog(deployment())), { ...readable, 'Content-Type': mediaTypes.aiCatalog })
+  })
+  app.get('/llms.txt', async (c) => {
+    const text = (await load()).llmsText(deployment())
+    return answer(c, text, { 'Content-Type': 'text/markdown; charset=utf-8' })
+  })
+}
+
+/** For pages of other sites that the listener lets in: what a server card asks of whoever serves it. */
+const readable = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Allow-Methods': 'GET',
+  'Access-Control-Allow-Headers': 'Content-Type, If-None-Match',
+  'Access-Control-Expose-Headers': 'ETag',
+} as const
+
+/** An hour, as a server card is to be kept. */
+const kept = { 'Cache-Control': 'public, max-age=3600', 'X-Content-Type-Options': 'nosniff' } as const
+
+function answer(c: Context, text: string, headers: Record<string, string>): Response {
+  const etag = `"${sha256(text).slice(0, 32)}"`
+  const all = { ...kept, ...headers, ETag: etag }
+  const known = (c.req.header('if-none-match') ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return known.includes(etag) || known.includes('*') ? c.body(null, 304, all) : c.body(text, 200, all)
+}
