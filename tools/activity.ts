@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
+import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 /**
  * One thing that a credential of the party did, or was refused, or that a person did on a page: a user, or a visitor whom
@@ -31,17 +31,18 @@ export const activity = {
   listActivity: defineOperation({
     name: 'list_activity',
     title: 'List activity',
-    description: 'Lists who changed what: agent, run, key, resources and result, newest first.',
+    description:
+      'Lists who changed what: agent, run, key, resources and result, newest first. What was paid is in list_payments.',
     method: 'GET',
     path: '/activity',
     query: listQuery({
-      instanceId: z.string().min(1).max(1024).optional(),
-      agentId: Id('agt').optional(),
+      instanceId: z.string().min(1).max(1024).describe('Only of this run').optional(),
+      agentId: ArgumentId('agt', 'Only of this agent').optional(),
       resourceId: z
         .string()
         .regex(/^[a-z]{3}_[0-9A-Za-z_-]{1,100}$/)
         .optional()
-        .describe('Any id'),
+        .describe('Only about what has this id'),
     }),
     output: Activity,
     result: 'page',

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
 import {
+  ArgumentId,
   Cents,
   Currency,
   CustomerPartyId,
@@ -10,6 +11,7 @@ import {
   listQuery,
   Merchant,
   RequestedCents,
+  RequestedCurrency,
   resource,
   Timestamp,
   toOne,
@@ -48,7 +50,7 @@ export const AgentCardDetailsPage = resource('agentCardDetailsPage', Id('pcd'), 
   expiresAt: Timestamp,
 })
 
-const cardParams = z.strictObject({ cardId: Id('pcd') })
+const cardParams = z.strictObject({ cardId: ArgumentId('pcd') })
 const forCustomer = z.strictObject({ customerPartyId: CustomerPartyId })
 
 const switched = {
@@ -74,14 +76,14 @@ export const agentCards = {
     name: 'issue_agent_card',
     title: 'Issue a card',
     description:
-      'Issues a card for one purchase, meant for one merchant (the sandbox takes any). Then get_agent_card_details to pay with it.',
+      'Issues a card for one purchase at one merchant (the sandbox takes any). Next: get_agent_card_details. To pay a person: create_payment.',
     method: 'POST',
     path: '/agent-cards',
     attributes: z.strictObject({
       merchant: Merchant,
-      maximumAmount: RequestedCents.describe('Cents; caps the purchase'),
-      currency: Currency,
-      expiresInMinutes: z.int().min(5).max(1440).default(60),
+      maximumAmount: RequestedCents.describe('Most it may cost, cents: 5000 is $50.00'),
+      currency: RequestedCurrency,
+      expiresInMinutes: z.int().min(5).max(1440).default(60).describe('Usable for'),
       customerPartyId: CustomerPartyId,
     }),
     output: AgentCard,
@@ -89,7 +91,6 @@ export const agentCards = {
     environments: ['sandbox', 'production'],
     permission: 'cards.issue',
     idempotency: 'required',
-    adds: true,
     instanceId: 'agents',
     effect: 'write',
     toolsets: ['default'],
@@ -119,7 +120,7 @@ export const agentCards = {
   listAgentCards: defineOperation({
     name: 'list_agent_cards',
     title: 'List cards',
-    description: 'Lists cards, newest first.',
+    description: 'Lists issued cards, newest first, without numbers.',
     method: 'GET',
     path: '/agent-cards',
     query: listQuery({ customerPartyId: CustomerPartyId }),
@@ -183,7 +184,8 @@ export const agentCards = {
     ...switched,
     name: 'freeze_agent_card',
     title: 'Freeze a card',
-    description: 'Stops an active card from making its purchase until unfreeze_agent_card. Its expiry goes on.',
+    description:
+      'Stops an active card from making its purchase until unfreeze_agent_card. Its expiry goes on; a purchase already made stays.',
     path: '/agent-cards/{cardId}/freeze',
     example: { attributes: { status: 'frozen' } },
   }),
@@ -192,7 +194,7 @@ export const agentCards = {
     ...switched,
     name: 'unfreeze_agent_card',
     title: 'Unfreeze a card',
-    description: 'Lets a frozen card make its purchase again, until it expires.',
+    description: 'Lets a frozen card make its purchase again, until it expires. A used or expired one stays so.',
     path: '/agent-cards/{cardId}/unfreeze',
   }),
 } as const

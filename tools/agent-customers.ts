@@ -10,7 +10,7 @@ import {
   SentLimits,
   Tags,
 } from './customer-invitations.ts'
-import { Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
+import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 /** A to-one relationship with the agent that tells some of its attributes. */
 function toAgent<S extends z.ZodRawShape>(attributes: S) {
@@ -62,22 +62,24 @@ const common = {
   toolsets: ['agents'],
 } as const
 
-const params = z.strictObject({ agentId: Id('agt') })
+const params = z.strictObject({ agentId: ArgumentId('agt') })
 
 export const agentCustomers = {
   listAgentInvitations: defineOperation({
     ...common,
     name: 'list_agent_invitations',
     title: 'List invitations',
-    description: 'Lists invitations of customers, answered ones too, newest first.',
+    description:
+      'Lists invitations to your agents whatever became of them, newest first. Only pending ones, by recipient: list_customer_invitations.',
     method: 'GET',
     path: '/agents/invitations',
     query: listQuery({
       status: z
         .union([z.enum(invitationStatuses), z.array(z.enum(invitationStatuses)).max(invitationStatuses.length)])
+        .describe('Only in this state, or in one of these')
         .optional(),
-      customerEmail: z.string().max(320).optional(),
-      agentId: Id('agt').optional(),
+      customerEmail: z.string().max(320).describe('Only to this address').optional(),
+      agentId: ArgumentId('agt', 'Only by this agent').optional(),
     }),
     output: AgentDelegationInvitation,
     result: 'page',
@@ -91,10 +93,11 @@ export const agentCustomers = {
     ...common,
     name: 'revoke_agent_invitation',
     title: 'Revoke an invitation',
-    description: 'Takes back a pending invitation, so that it can no longer be accepted.',
+    description:
+      'Does what revoke_customer_invitation does, but takes a key, so that a repeat after a lost answer gets the same one.',
     method: 'DELETE',
     path: '/agents/invitations/{invitationId}',
-    params: z.strictObject({ invitationId: Id('adi') }),
+    params: z.strictObject({ invitationId: ArgumentId('adi') }),
     output: AgentDelegationInvitation,
     result: 'one',
     meta: z.object({ deleted: z.literal(true) }),
@@ -108,7 +111,8 @@ export const agentCustomers = {
     ...common,
     name: 'list_agent_customers',
     title: "List an agent's customers",
-    description: 'Lists who granted something to an agent, and then who was asked to and did not.',
+    description:
+      'Lists who granted something to one agent, and then who was asked to and did not. Of all agents: list_customers.',
     method: 'GET',
     path: '/agents/{agentId}/customers',
     params,
@@ -125,7 +129,8 @@ export const agentCustomers = {
     ...common,
     name: 'create_agent_customer_invitation',
     title: 'Invite customers of an agent',
-    description: 'Asks recipients to grant permissions to one agent. Send each person its url.',
+    description:
+      'Asks recipients to grant permissions to one agent. Send each person its url. For several agents: create_customer_invitation.',
     method: 'POST',
     path: '/agents/{agentId}/customers',
     params,
@@ -144,7 +149,6 @@ export const agentCustomers = {
     }),
     permission: 'customers.invite',
     idempotency: 'required',
-    adds: true,
     effect: 'write',
     errors: ['not_found'],
   }),
@@ -153,10 +157,10 @@ export const agentCustomers = {
     ...common,
     name: 'remove_agent_customer',
     title: 'Remove a customer from an agent',
-    description: 'Ends what a customer granted to an agent.',
+    description: 'Ends what a customer granted to an agent, as remove_customer_agent does; the answer is what it was.',
     method: 'DELETE',
     path: '/agents/{agentId}/customers/{customerId}',
-    params: z.strictObject({ agentId: Id('agt'), customerId: Id('pty') }),
+    params: z.strictObject({ agentId: ArgumentId('agt'), customerId: ArgumentId('pty') }),
     output: AgentCustomer,
     result: 'one',
     meta: z.object({ deleted: z.literal(true) }),

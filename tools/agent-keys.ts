@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
-import { Id, listQuery, resource, Tags, Timestamp, toOne } from './schemas.ts'
+import { ArgumentId, Id, listQuery, resource, Tags, Timestamp, toOne } from './schemas.ts'
 
 const attributes = {
   agentKeyPrefix: z.string(),
@@ -29,7 +29,7 @@ export const RotatedAgentKey = resource(
   relationships,
 )
 
-const keyParams = z.strictObject({ keyId: Id('agk') })
+const keyParams = z.strictObject({ keyId: ArgumentId('agk') })
 /** A rotated key works on for a day at most (docs/service.md#agent-key-rotation). */
 const longestGraceSeconds = 86_400
 
@@ -46,11 +46,12 @@ export const agentKeys = {
     ...shared,
     name: 'create_agent_key',
     title: 'Create an agent key',
-    description: 'Creates a key that acts as one agent. Its secret is shown only now: store it safely.',
+    description:
+      'Makes a key by which one agent acts, cards included. Keep the secret, which nothing shows again. To replace one: rotate_agent_key.',
     method: 'POST',
     path: '/agent-keys',
     attributes: z.strictObject({ tags: Tags.optional() }),
-    related: z.strictObject({ agentId: Id('agt') }),
+    related: z.strictObject({ agentId: ArgumentId('agt') }),
     output: CreatedAgentKey,
     permission: 'api_keys.create',
     idempotency: 'ignored',
@@ -62,10 +63,11 @@ export const agentKeys = {
     ...shared,
     name: 'list_agent_keys',
     title: 'List agent keys',
-    description: 'Lists the keys of your agents, or of one, newest first, without their secrets.',
+    description:
+      "Lists agents' keys, or one agent's, newest first: prefix and last use. list_api_keys has the party's own.",
     method: 'GET',
     path: '/agent-keys',
-    query: listQuery({ agentId: Id('agt').optional() }),
+    query: listQuery({ agentId: ArgumentId('agt', 'Only of this agent').optional() }),
     result: 'page',
     permission: 'api_keys.read',
     idempotency: 'ignored',
@@ -88,7 +90,6 @@ export const agentKeys = {
     output: RotatedAgentKey,
     permission: 'api_keys.create',
     idempotency: 'required',
-    adds: true,
     effect: 'destructive',
     errors: ['not_found', 'conflict'],
   }),
@@ -97,7 +98,7 @@ export const agentKeys = {
     ...shared,
     name: 'revoke_agent_key',
     title: 'Revoke an agent key',
-    description: 'Ends an agent key at once and for good.',
+    description: 'Ends an agent key at once and for good; rotate_agent_key gives a new one and time to change over.',
     method: 'DELETE',
     path: '/agent-keys/{keyId}',
     params: keyParams,

@@ -1,11 +1,27 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { CentsOrZero, Description, Formed, Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
+import {
+  ArgumentId,
+  CentsOrZero,
+  Description,
+  Formed,
+  Id,
+  listQuery,
+  resource,
+  Tags,
+  Text,
+  Timestamp,
+  toOne,
+} from './schemas.ts'
 
-const window = CentsOrZero.nullable().optional()
+const cap = (when: string) => CentsOrZero.nullable().describe(`Most ${when}, cents; null: no limit`).optional()
 
 /** Caps on what an agent starts on its owner's party, cents; null or left out: no limit. Days and months are UTC. */
-export const AgentLimits = z.strictObject({ perTransaction: window, perDay: window, perMonth: window })
+export const AgentLimits = z.strictObject({
+  perTransaction: cap('at once'),
+  perDay: cap('a day'),
+  perMonth: cap('a month'),
+})
 
 /** A software actor bound to a party (docs/service.md#agent). */
 export const Agent = resource(
@@ -29,8 +45,9 @@ export const Agent = resource(
 
 /** The agent's part of its handle, @party-slug. */
 const Slug = Formed(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'words of a-z and 0-9 with single dashes between them').max(40)
-const AgentDescription = Description(500).nullable()
-const agentParams = z.strictObject({ agentId: Id('agt') })
+const AgentDescription = Description(500).nullable().describe('What it does')
+const agentName = Text(100).describe('What people call it')
+const agentParams = z.strictObject({ agentId: ArgumentId('agt') })
 
 const shared = {
   output: Agent,
@@ -45,10 +62,10 @@ export const agents = {
     ...shared,
     name: 'list_agents',
     title: 'List agents',
-    description: 'Lists the agents of your party, newest first.',
+    description: 'Lists the agents of your party, newest first. Those of one wallet: list_wallet_agents.',
     method: 'GET',
     path: '/agents',
-    query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).optional() }),
+    query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).describe('Only these').optional() }),
     result: 'page',
     permission: 'agents.read',
     idempotency: 'ignored',
@@ -64,16 +81,15 @@ export const agents = {
     method: 'POST',
     path: '/agents',
     attributes: z.strictObject({
-      name: Text(100),
+      name: agentName,
       description: AgentDescription.optional(),
       tags: Tags.optional(),
       slug: Slug.optional(),
-      limits: AgentLimits.nullable().optional().describe('Cents'),
-      walletId: Id('wal').optional().describe('Default: the default wallet'),
+      limits: AgentLimits.nullable().optional().describe('What it may spend'),
+      walletId: ArgumentId('wal', 'To pay from; else the default').optional(),
     }),
     permission: 'agents.create',
     idempotency: 'required',
-    adds: true,
     effect: 'write',
     errors: ['not_found'],
   }),
@@ -82,7 +98,7 @@ export const agents = {
     ...shared,
     name: 'get_agent',
     title: 'Read an agent',
-    description: 'Reads an agent, its limits and when it was last active.',
+    description: 'Reads one agent, its limits and when it was last active.',
     method: 'GET',
     path: '/agents/{agentId}',
     params: agentParams,
@@ -96,16 +112,20 @@ export const agents = {
     ...shared,
     name: 'update_agent',
     title: 'Change an agent',
-    description: 'Changes what is given. limits replace all limits; tags merge, a null deletes one.',
+    description:
+      "Changes an agent's name, description, slug, limits or tags, only what is given. Its wallets and keys stay.",
     method: 'PATCH',
     path: '/agents/{agentId}',
     params: agentParams,
     attributes: z.strictObject({
-      name: Text(100).nullable().optional(),
+      name: agentName.nullable().optional(),
       description: AgentDescription.optional(),
-      tags: z.record(z.string().max(100), z.string().max(500).nullable()).optional(),
+      tags: z
+        .record(z.string().max(100), z.string().max(500).nullable().describe('What it says; null deletes it'))
+        .describe('Notes to add, change or delete; the others stay')
+        .optional(),
       slug: Slug.optional(),
-      limits: AgentLimits.nullable().optional().describe('Cents'),
+      limits: AgentLimits.nullable().optional().describe('Replaces all its limits'),
     }),
     permission: 'agents.update',
     idempotency: 'required',
@@ -117,7 +137,7 @@ export const agents = {
     ...shared,
     name: 'delete_agent',
     title: 'Delete an agent',
-    description: "Ends an agent for good, with its keys, its customers' grants and its pending invitations.",
+    description: "Ends an agent for good, with its keys, its cards, its customers' grants and its pending invitations.",
     method: 'DELETE',
     path: '/agents/{agentId}',
     params: agentParams,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { scopes } from '../src/core/permissions.ts'
 import { secret } from '../src/core/secret-fields.ts'
-import { Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
+import { ArgumentId, Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
 const attributes = {
   apiKeyPrefix: z.string(),
@@ -29,7 +29,7 @@ export const CreatedApiKey = resource(
   relationships,
 )
 
-const keyParams = z.strictObject({ keyId: Id('apy') })
+const keyParams = z.strictObject({ keyId: ArgumentId('apy') })
 
 const shared = {
   output: ApiKey,
@@ -44,11 +44,12 @@ export const apiKeys = {
     ...shared,
     name: 'create_api_key',
     title: 'Create an API key',
-    description: 'Creates a key that acts as your party. Its secret is shown only now: store it safely.',
+    description:
+      "Creates a key that acts as your party. Its secret is shown only now: store it safely. Cards need an agent's key: create_agent_key.",
     method: 'POST',
     path: '/api-keys',
     attributes: z.strictObject({
-      name: Text(100),
+      name: Text(100).describe('What you call it'),
       scopes: z
         .array(z.enum(scopes))
         .max(scopes.length)
@@ -67,10 +68,10 @@ export const apiKeys = {
     ...shared,
     name: 'list_api_keys',
     title: 'List API keys',
-    description: 'Lists the API keys of your party, newest first, without their secrets.',
+    description: 'Lists the keys that act as your party, newest first, without their secrets.',
     method: 'GET',
     path: '/api-keys',
-    query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).optional() }),
+    query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).describe('Only these').optional() }),
     result: 'page',
     permission: 'api_keys.read',
     idempotency: 'ignored',
@@ -82,7 +83,7 @@ export const apiKeys = {
     ...shared,
     name: 'get_api_key',
     title: 'Read an API key',
-    description: 'Reads an API key: its scopes and last use, without its secret.',
+    description: 'Reads one API key: its scopes and last use, without its secret.',
     method: 'GET',
     path: '/api-keys/{keyId}',
     params: keyParams,
@@ -96,7 +97,7 @@ export const apiKeys = {
     ...shared,
     name: 'revoke_api_key',
     title: 'Revoke an API key',
-    description: 'Ends an API key at once and for good.',
+    description: 'Ends an API key at once and for good: whoever uses it is refused.',
     method: 'DELETE',
     path: '/api-keys/{keyId}',
     params: keyParams,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { amountInCents } from '../src/core/schema-fields.ts'
 import { actingParty } from './payments.ts'
-import { Cents, Currency, Id, listQuery, resource, Text, Timestamp } from './schemas.ts'
+import { ArgumentId, Cents, Currency, Id, listQuery, resource, Text, Timestamp } from './schemas.ts'
 
 export const approvalStatuses = ['pending', 'approved', 'denied', 'canceled'] as const
 export const limitTypes = ['perTransactionAmount', 'dailyAmount', 'monthlyAmount'] as const
@@ -50,7 +50,7 @@ export const Approval = resource('approval', Id('apr'), {
   resolvedAt: Timestamp.nullable(),
 })
 
-const approvalParams = z.strictObject({ approvalId: Id('apr') })
+const approvalParams = z.strictObject({ approvalId: ArgumentId('apr') })
 
 const read = {
   method: 'GET',
@@ -111,9 +111,9 @@ export const approvals = {
     ...read,
     name: 'list_approvals',
     title: 'List approvals',
-    description: 'Lists payments and wires that were put in review, newest first.',
+    description: 'Lists payments and wires above a limit that wait for a decision, or had one, newest first.',
     path: '/approvals',
-    query: listQuery({ status: z.enum(approvalStatuses).optional(), ...actingParty }),
+    query: listQuery({ status: z.enum(approvalStatuses).describe('Only these').optional(), ...actingParty }),
     result: 'page',
     errors: [],
     example: { attributes: underReview },
@@ -123,7 +123,7 @@ export const approvals = {
     ...read,
     name: 'get_approval',
     title: 'Read an approval',
-    description: 'Reads a review: its status, the limits that were hit, who asked.',
+    description: 'Reads whether a review is decided, the limit it hit, who asked.',
     path: '/approvals/{approvalId}',
     params: approvalParams,
     query: z.strictObject(actingParty),
@@ -136,7 +136,8 @@ export const approvals = {
     ...decision,
     name: 'approve_approval',
     title: 'Approve a payment',
-    description: 'Lets a payment in review go on: the money moves now. Agents cannot approve what an agent asked for.',
+    description:
+      'Lets a payment in review go on: the money moves now. Only if the person says so; agents cannot approve what an agent asked for.',
     path: '/approvals/{approvalId}/approve',
     effect: 'destructive',
     errors: ['not_found', 'conflict', 'mfa_required'],
@@ -147,9 +148,9 @@ export const approvals = {
     ...decision,
     name: 'deny_approval',
     title: 'Deny a payment',
-    description: 'Refuses a payment in review for good.',
+    description: 'Ends a payment in review for good: nothing is paid.',
     path: '/approvals/{approvalId}/deny',
-    attributes: z.strictObject({ reason: Text(500).optional() }),
+    attributes: z.strictObject({ reason: Text(500).describe('Told to who asked').optional() }),
     bodyOptional: true,
     effect: 'destructive',
     example: { attributes: denied },
@@ -159,7 +160,7 @@ export const approvals = {
     ...customersDecision,
     name: 'simulate_customer_approval',
     title: 'Approve as the customer',
-    description: "The customer approves what your agent asked to pay from the customer's wallet: the money moves now.",
+    description: 'Plays the customer who agrees to a payment from their wallet that is in review: the money moves now.',
     path: '/simulations/approvals/{approvalId}/approve',
     example: { attributes: { ...approved, customer } },
   }),
@@ -168,9 +169,9 @@ export const approvals = {
     ...customersDecision,
     name: 'simulate_customer_denial',
     title: 'Deny as the customer',
-    description: "The customer refuses what your agent asked to pay from the customer's wallet, for good.",
+    description: 'Plays the customer who refuses a payment from their wallet that is in review, for good.',
     path: '/simulations/approvals/{approvalId}/deny',
-    attributes: z.strictObject({ reason: Text(500).optional() }),
+    attributes: z.strictObject({ reason: Text(500).describe('Told to who asked').optional() }),
     bodyOptional: true,
     example: { attributes: { ...denied, customer } },
   }),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import {
+  ArgumentId,
   Cents,
   CentsOrZero,
   Currency,
@@ -10,6 +11,7 @@ import {
   listQuery,
   Merchant,
   RequestedCents,
+  RequestedCurrency,
   resource,
   Timestamp,
   toOne,
@@ -62,11 +64,11 @@ export const CardTransaction = resource(
   },
 )
 
-const transactionParams = z.strictObject({ cardTransactionId: Id('cit') })
+const transactionParams = z.strictObject({ cardTransactionId: ArgumentId('cit') })
 const nothing = z.strictObject({ customerPartyId: CustomerPartyId })
 const amount = z.strictObject({
-  amount: RequestedCents.describe('Cents'),
-  currency: Currency,
+  amount: RequestedCents,
+  currency: RequestedCurrency,
   customerPartyId: CustomerPartyId,
 })
 
@@ -101,7 +103,7 @@ export const cardTransactions = {
     ...read,
     name: 'get_card_transaction',
     title: 'Read a card transaction',
-    description: 'Reads a purchase or refund: its status, held, captured and refunded cents, and why it was declined.',
+    description: 'Reads a purchase or refund: cents held, captured and refunded, or why it was declined.',
     path: '/card-transactions/{cardTransactionId}',
     params: transactionParams,
     query: nothing,
@@ -114,11 +116,11 @@ export const cardTransactions = {
     ...read,
     name: 'list_card_transactions',
     title: 'List card transactions',
-    description: 'Lists purchases and refunds, newest first.',
+    description: 'Lists purchases and refunds by card, newest first.',
     path: '/card-transactions',
     query: listQuery({
-      cardId: Id('pcd').optional(),
-      status: z.enum(cardTransactionStatuses).optional(),
+      cardId: ArgumentId('pcd', 'Only of this card').optional(),
+      status: z.enum(cardTransactionStatuses).describe('Only these').optional(),
       customerPartyId: CustomerPartyId,
     }),
     result: 'page',
@@ -131,12 +133,12 @@ export const cardTransactions = {
     name: 'simulate_card_authorization',
     title: 'Authorize a card purchase',
     description:
-      'Rehearses the merchant authorizing a purchase: holds the amount, or answers declined with decline.code. Next: capture, reverse or expire it.',
+      'Plays the merchant charging a card: holds the amount, or answers declined with decline.code. Next: capture, reverse or expire it.',
     path: '/simulations/agent-cards/{cardId}/authorize',
-    params: z.strictObject({ cardId: Id('pcd') }),
+    params: z.strictObject({ cardId: ArgumentId('pcd') }),
     attributes: z.strictObject({
-      amount: RequestedCents.describe('Cents'),
-      currency: Currency,
+      amount: RequestedCents,
+      currency: RequestedCurrency,
       merchant: Merchant,
       customerPartyId: CustomerPartyId,
     }),
@@ -147,7 +149,8 @@ export const cardTransactions = {
     ...simulation,
     name: 'simulate_card_capture',
     title: 'Capture a card purchase',
-    description: 'Collects all or part of an authorized purchase; the rest of the hold is released. Then only refunds.',
+    description:
+      'Plays the merchant collecting all or part of an authorized purchase; the rest is released. Then only refunds.',
     path: '/simulations/card-transactions/{cardTransactionId}/capture',
     params: transactionParams,
     attributes: amount,
@@ -160,7 +163,7 @@ export const cardTransactions = {
     ...simulation,
     name: 'simulate_card_reversal',
     title: 'Reverse a card purchase',
-    description: 'The merchant cancels an authorized purchase; the hold is released.',
+    description: 'Plays the merchant canceling an authorized purchase: the hold is released.',
     path: '/simulations/card-transactions/{cardTransactionId}/reverse',
     params: transactionParams,
     attributes: nothing,
@@ -173,7 +176,7 @@ export const cardTransactions = {
     ...simulation,
     name: 'simulate_card_expiration',
     title: 'Expire a card authorization',
-    description: 'An authorized purchase that is never captured expires now; the hold is released.',
+    description: 'Lets an authorized purchase that nobody captured lapse: the hold is released.',
     path: '/simulations/card-transactions/{cardTransactionId}/expire',
     params: transactionParams,
     attributes: nothing,
@@ -186,7 +189,7 @@ export const cardTransactions = {
     ...simulation,
     name: 'simulate_card_refund',
     title: 'Refund a card purchase',
-    description: 'Returns captured cents in a new card transaction; repeatable up to the captured amount.',
+    description: 'Plays the merchant returning captured cents, all or in parts, each as a new card transaction.',
     path: '/simulations/card-transactions/{cardTransactionId}/refund',
     params: transactionParams,
     attributes: amount,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { delegable } from '../src/core/permissions.ts'
-import { Cents, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
+import { ArgumentId, Cents, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
 
 export const invitationStatuses = ['PENDING', 'ACCEPTED', 'DECLINED', 'EXPIRED', 'CANCELED'] as const
 
@@ -13,30 +13,38 @@ export const cancelReasons = [
 ] as const
 
 /** What a customer caps an agent at, in cents; null and absent mean no limit. */
-export const Limits = z.object({ perTransaction: Cents.nullable().optional() })
+export const Limits = z.object({
+  perTransaction: Cents.nullable().describe('Most at once, cents; null: no limit').optional(),
+})
 export const Permissions = z
   .array(z.enum(delegable))
   .min(1)
   .max(delegable.length)
   .describe('e.g. payments.create, payments.read, wallets.read, cards.read')
-export const SentLimits = z.strictObject(Limits.shape).describe('Cents')
+export const SentLimits = z.strictObject(Limits.shape).describe('What the agent may spend')
 /** What a developer notes on an invitation. */
-export const Tags = z.record(z.string().min(1).max(100), z.string().max(500))
+export const Tags = z
+  .record(z.string().min(1).max(100), z.string().max(500).describe('What it says'))
+  .describe('Notes of your own')
 /** What would prefill a new customer's account; accepted, and not kept. */
 const hints = {
-  accountType: z.enum(['individual', 'business']).optional(),
-  firstName: z.string().optional(),
-  lastName: z.string().optional(),
-  phone: z.string().optional(),
-  individual: z.record(z.string(), z.unknown()).optional(),
-  business: z.record(z.string(), z.unknown()).optional(),
+  accountType: z.enum(['individual', 'business']).describe('What they are').optional(),
+  firstName: z.string().describe('Given name').optional(),
+  lastName: z.string().describe('Family name').optional(),
+  phone: z.string().describe('With country code').optional(),
+  individual: z.record(z.string(), z.unknown()).describe('What else is known of a person').optional(),
+  business: z.record(z.string(), z.unknown()).describe('What else is known of a company').optional(),
 }
-const recipient = { type: z.enum(['email', 'phone', 'party_id']), value: z.string().min(1).max(320) }
+const recipient = {
+  type: z.enum(['email', 'phone', 'party_id']).describe('What value is'),
+  value: z.string().min(1).max(320).describe('Such as ann@example.com'),
+}
 export const Recipient = z.object(recipient)
 export const Recipients = z
   .array(z.strictObject({ ...recipient, ...hints }))
   .min(1)
   .max(50)
+  .describe('Whom to ask')
 
 /** Asks one recipient to delegate to one agent (docs/service.md#invitation). */
 export const AgentDelegationInvitation = resource(
@@ -106,21 +114,26 @@ export const customerInvitations = {
     name: 'create_customer_invitation',
     title: 'Invite customers',
     description:
-      'Asks each recipient to grant permissions to each agent. Send the person url: there they accept or decline. meta tells whom it could not ask, and who is connected already.',
+      'Asks each recipient to grant permissions to each agent. Send the person url: there they accept or decline. meta tells whom it could not ask, and who is connected already. For one agent: create_agent_customer_invitation.',
     method: 'POST',
     path: '/customers/invitations',
     attributes: z.strictObject({
       recipients: Recipients,
       agents: z
         .array(
-          z.strictObject({ agentId: Id('agt'), permissions: Permissions, limits: SentLimits.nullable().optional() }),
+          z.strictObject({
+            agentId: ArgumentId('agt'),
+            permissions: Permissions,
+            limits: SentLimits.nullable().optional(),
+          }),
         )
         .min(1)
-        .max(20),
+        .max(20)
+        .describe('What each is to be allowed'),
       expiresAt: Timestamp.optional().describe('Default in 30 days, at most 90'),
       message: Text(500).optional().describe('Shown to the person'),
       tags: Tags.optional(),
-      disableNotifications: z.boolean().optional(),
+      disableNotifications: z.boolean().describe('Mail nobody').optional(),
     }),
     output: AgentDelegationInvitation,
     result: 'several',
@@ -138,7 +151,8 @@ export const customerInvitations = {
     ...invitation,
     name: 'list_customer_invitations',
     title: 'List pending invitations',
-    description: 'Lists the invitations that nobody answered yet, by recipient.',
+    description:
+      'Lists whom you asked and who has not answered yet, by recipient. Answered ones too: list_agent_invitations.',
     method: 'GET',
     path: '/customers/invitations',
     query: listQuery({}),
@@ -153,10 +167,10 @@ export const customerInvitations = {
     ...invitation,
     name: 'revoke_customer_invitation',
     title: 'Revoke an invitation',
-    description: 'Takes back a pending invitation, so that it can no longer be accepted.',
+    description: 'Takes back a pending invitation: its url stops working.',
     method: 'DELETE',
     path: '/customers/invitations/{invitationId}',
-    params: z.strictObject({ invitationId: Id('adi') }),
+    params: z.strictObject({ invitationId: ArgumentId('adi') }),
     output: AgentDelegationInvitation,
     result: 'one',
     meta: z.object({ deleted: z.literal(true) }),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { amountInCents } from '../src/core/schema-fields.ts'
 import { AgentDelegationInvitation, Permissions, unanswered } from './customer-invitations.ts'
-import { Id, listQuery, resource, Text, Timestamp } from './schemas.ts'
+import { ArgumentId, Id, listQuery, resource, Text, Timestamp } from './schemas.ts'
 
 const delegationStatuses = ['ACTIVE', 'REVOKED', 'EXPIRED', 'SUSPENDED'] as const
 
@@ -40,7 +40,7 @@ export const Customer = resource('customer', Id('pty'), {
 /** `deleted` stands only in an answer after which nothing connects the customer and the party any more. */
 const Ended = z.object({ deleted: z.literal(true) })
 
-const params = z.strictObject({ customerId: Id('pty') })
+const params = z.strictObject({ customerId: ArgumentId('pty') })
 
 const removal = {
   method: 'DELETE',
@@ -75,7 +75,7 @@ const invitationSimulation = {
 
 const invitationAnswer = {
   ...invitationSimulation,
-  params: z.strictObject({ invitationId: Id('adi') }),
+  params: z.strictObject({ invitationId: ArgumentId('adi') }),
   attributes: z.strictObject({
     partyId: Id('pty').optional().describe('The invited party; omit for whoever has the email address or phone number'),
   }),
@@ -89,10 +89,11 @@ export const customers = {
   listCustomers: defineOperation({
     name: 'list_customers',
     title: 'List connected customers',
-    description: 'Lists customers who connected to you; an id here is a customerPartyId elsewhere.',
+    description: 'Lists customers who let you use their wallets; an id here is customerPartyId elsewhere.',
     method: 'GET',
     path: '/customers',
-    query: listQuery({ status: z.enum(['active', 'revoked', 'all']).default('active') }, 20),
+    query: listQuery({ status: z.enum(['active', 'revoked', 'all']).default('active').describe('Only these') }, 20),
+    unlisted: ['status'],
     output: Customer,
     result: 'page',
     environments: ['sandbox', 'production'],
@@ -107,7 +108,7 @@ export const customers = {
   getCustomer: defineOperation({
     name: 'get_customer',
     title: 'Read a customer',
-    description: 'Reads a customer: its grant to each of your agents, with permissions and limits; a former one too.',
+    description: 'Reads one customer, former ones too: its grant to each of your agents, with permissions and limits.',
     method: 'GET',
     path: '/customers/{customerId}',
     params,
@@ -126,7 +127,8 @@ export const customers = {
     ...removal,
     name: 'remove_customer',
     title: 'Remove a customer',
-    description: 'Ends what a customer granted to all of your agents. Only a new invitation connects it again.',
+    description:
+      'Ends what a customer granted to all of your agents. Only a new invitation connects it again. For one agent: remove_customer_agent.',
     path: '/customers/{customerId}',
     params,
     meta: Ended,
@@ -137,9 +139,10 @@ export const customers = {
     ...removal,
     name: 'remove_customer_agent',
     title: 'Remove an agent from a customer',
-    description: 'Ends what a customer granted to one of your agents. meta.deleted: it was the last one.',
+    description:
+      'Ends what a customer granted to one of your agents; the others keep theirs. meta.deleted: it was the last one.',
     path: '/customers/{customerId}/agents/{agentId}',
-    params: z.strictObject({ customerId: Id('pty'), agentId: Id('agt') }),
+    params: z.strictObject({ customerId: ArgumentId('pty'), agentId: ArgumentId('agt') }),
     meta: Ended.partial(),
     idempotency: 'ignored',
   }),
@@ -148,13 +151,14 @@ export const customers = {
     ...invitationSimulation,
     name: 'simulate_customer_invitation',
     title: 'Invite a test customer',
-    description: 'Makes a test customer (meta.customer) with a pending invitation to each agent.',
+    description:
+      'Makes up a test customer (meta.customer) who is invited by each agent. Next: simulate_invitation_acceptance.',
     path: '/simulations/invite-customer',
     attributes: z.strictObject({
-      agentIds: z.array(Id('agt')).min(1).max(20),
+      agentIds: z.array(Id('agt')).min(1).max(20).describe('agt_… that it is invited by'),
       permissions: Permissions.optional(),
-      type: z.enum(['PERSON', 'ORG']).default('PERSON'),
-      message: Text(500).optional(),
+      type: z.enum(['PERSON', 'ORG']).default('PERSON').describe('A person or a company'),
+      message: Text(500).describe('Shown to the customer').optional(),
     }),
     result: 'several',
     meta: z.object({
@@ -168,7 +172,7 @@ export const customers = {
     ...invitationAnswer,
     name: 'simulate_invitation_acceptance',
     title: 'Accept an invitation as the customer',
-    description: 'The invited customer accepts: the agent gets the permissions and limits, and its id to act for.',
+    description: 'Plays the invited customer who accepts: the agent may now act for it, by its id as customerPartyId.',
     path: '/simulations/customer-invitations/{invitationId}/accept',
     example: {
       attributes: {
@@ -184,7 +188,7 @@ export const customers = {
     ...invitationAnswer,
     name: 'simulate_invitation_decline',
     title: 'Decline an invitation as the customer',
-    description: 'The invited customer declines.',
+    description: 'Plays the invited person who says no: nothing is granted.',
     path: '/simulations/customer-invitations/{invitationId}/decline',
     example: {
       attributes: {
@@ -201,9 +205,10 @@ export const customers = {
     ...simulation,
     name: 'simulate_agent_revocation',
     title: 'Revoke an agent as the customer',
-    description: 'The customer ends what it granted to one of your agents. meta.deleted: it was the last one.',
+    description:
+      'Plays the customer who takes back what they granted to one agent. meta.deleted: nothing else connects you.',
     path: '/simulations/customers/{customerId}/agents/{agentId}/revoke',
-    params: z.strictObject({ customerId: Id('pty'), agentId: Id('agt') }),
+    params: z.strictObject({ customerId: ArgumentId('pty'), agentId: ArgumentId('agt') }),
     meta: Ended.partial(),
     permission: 'customers.simulate',
   }),
@@ -212,7 +217,7 @@ export const customers = {
     ...simulation,
     name: 'simulate_customer_disconnection',
     title: 'Disconnect as the customer',
-    description: 'The customer ends what it granted to all of your agents.',
+    description: 'Plays the customer who ends all they granted to your agents, at once.',
     path: '/simulations/customers/{customerId}/disconnect',
     params,
     meta: Ended,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
 import { Limits, Permissions, SentLimits } from './customer-invitations.ts'
-import { Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
+import { ArgumentId, Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
 export const linkStatuses = ['ACTIVE', 'REVOKED'] as const
 
@@ -46,7 +46,7 @@ const shared = {
   toolsets: ['customers'],
 } as const
 
-const linkParams = z.strictObject({ linkId: Id('ivl') })
+const linkParams = z.strictObject({ linkId: ArgumentId('ivl') })
 
 const token = 'Xk3v0pQm7sJ1cY8nRw2eTz5bUa9hLd4gVf6iKo0_-xM'
 const active = { attributes: { status: 'ACTIVE' } } as const
@@ -56,10 +56,10 @@ export const invitationLinks = {
     ...shared,
     name: 'list_invitation_links',
     title: 'List invitation links',
-    description: 'Lists the invitation links of your party, newest first, without their tokens.',
+    description: 'Lists the links by which anyone can connect, newest first, without their tokens.',
     method: 'GET',
     path: '/customers/invitation-links',
-    query: listQuery({ statusFilter: z.enum(linkStatuses).optional() }),
+    query: listQuery({ statusFilter: z.enum(linkStatuses).describe('Only these').optional() }),
     result: 'page',
     permission: 'invitation_links.read',
     effect: 'read',
@@ -71,17 +71,23 @@ export const invitationLinks = {
     ...shared,
     name: 'create_invitation_link',
     title: 'Create an invitation link',
-    description: 'Makes a link by which anyone who opens it can connect your agents. Its url is shown only now.',
+    description:
+      'Makes a link by which anyone who opens it can connect to your agents. Its url is shown only now. To ask a known person: create_customer_invitation.',
     method: 'POST',
     path: '/customers/invitation-links',
     attributes: z.strictObject({
-      name: Text(100),
+      name: Text(100).describe('What you call it'),
       proposedAgents: z
         .array(
-          z.strictObject({ agentId: Id('agt'), permissions: Permissions, limits: SentLimits.nullable().optional() }),
+          z.strictObject({
+            agentId: ArgumentId('agt'),
+            permissions: Permissions,
+            limits: SentLimits.nullable().optional(),
+          }),
         )
         .min(1)
-        .max(20),
+        .max(20)
+        .describe('What each is to be allowed'),
       expiresAt: Timestamp.optional().describe('Default never'),
       tags: Tags.optional(),
     }),
@@ -96,7 +102,7 @@ export const invitationLinks = {
     ...shared,
     name: 'get_invitation_link',
     title: 'Read an invitation link',
-    description: 'Reads an invitation link, without its token.',
+    description: 'Reads one invitation link: what it proposes and whether it still works; never its token.',
     method: 'GET',
     path: '/customers/invitation-links/{linkId}',
     params: linkParams,
@@ -110,7 +116,7 @@ export const invitationLinks = {
     ...shared,
     name: 'revoke_invitation_link',
     title: 'Revoke an invitation link',
-    description: 'Ends an invitation link for good. Customers who joined by it stay connected.',
+    description: 'Ends an invitation link for good. Customers who joined by it stay; remove_customer ends those.',
     method: 'POST',
     path: '/customers/invitation-links/{linkId}/revoke',
     params: linkParams,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
 import {
+  ArgumentId,
   Cents,
   Currency,
   CustomerPartyId,
@@ -10,6 +11,7 @@ import {
   Id,
   listQuery,
   RequestedCents,
+  RequestedCurrency,
   resource,
   Tags,
   Timestamp,
@@ -62,9 +64,12 @@ const CreatedPayment = resource(
   relationships,
 )
 
-const paymentParams = z.strictObject({ paymentId: Id('pay') })
-/** The published client names the party in reads as `partyId`; both words mean the same. */
-export const actingParty = { customerPartyId: CustomerPartyId, partyId: Id('pty').optional() }
+const paymentParams = z.strictObject({ paymentId: ArgumentId('pay') })
+/** The published client names the party in reads as `partyId`; both words mean the same, and a model is told one. */
+export const actingParty = {
+  customerPartyId: CustomerPartyId,
+  partyId: ArgumentId('pty', 'Another word for customerPartyId: send one of the two').optional(),
+}
 
 const command = {
   method: 'POST',
@@ -99,20 +104,26 @@ export const payments = {
     name: 'create_payment',
     title: 'Send a payment',
     description:
-      'Pays a person, party or agent. IN_REVIEW waits for an approval; PENDING_CLAIM until the recipient opens claimLink, which is shown once.',
+      'Pays a person, party or agent; at a shop, issue_agent_card. PENDING_CLAIM: give the recipient claimLink, shown once. IN_REVIEW: list_approvals.',
     path: '/payments',
-    adds: true,
     attributes: z.strictObject({
-      amount: RequestedCents.describe('Cents'),
-      currency: Currency.default('USD'),
-      counterparty: z.strictObject({ type: z.enum(counterpartyTypes), value: z.string().min(1).max(320) }),
-      description: Description(80).optional(),
+      amount: RequestedCents,
+      currency: RequestedCurrency.default('USD'),
+      counterparty: z
+        .strictObject({
+          type: z.enum(counterpartyTypes).describe('What value is'),
+          value: z.string().min(1).max(320).describe('Such as bob@example.com'),
+        })
+        .describe('Whom to pay'),
+      description: Description(80).describe('Shown to both').optional(),
       tags: Tags.optional(),
-      walletId: Id('wal').optional(),
-      disableNotifications: z.boolean().optional(),
+      walletId: ArgumentId('wal', 'To pay from; else the default').optional(),
+      disableNotifications: z.boolean().describe('Mail nobody').optional(),
       customerPartyId: CustomerPartyId,
     }),
+    unlisted: ['tags', 'disableNotifications'],
     output: CreatedPayment,
+    toolsets: ['default', 'payments'],
     errors: ['not_found', 'conflict'],
     example: completed,
   }),
@@ -121,11 +132,12 @@ export const payments = {
     ...read,
     name: 'get_payment',
     title: 'Read a payment',
-    description: 'Reads a payment you sent or received.',
+    description: 'Reads a payment sent or received: COMPLETED, or what it waits for.',
     path: '/payments/{paymentId}',
     params: paymentParams,
     query: z.strictObject(actingParty),
     result: 'one',
+    toolsets: ['default', 'payments'],
     errors: ['not_found'],
     example: completed,
   }),
@@ -134,10 +146,11 @@ export const payments = {
     ...read,
     name: 'list_payments',
     title: 'List payments',
-    description: 'Lists sent payments, newest first. For received ones use list_transactions.',
+    description: 'Lists payments you sent, newest first. Card purchases: list_card_transactions.',
     path: '/payments',
     query: listQuery(actingParty),
     result: 'page',
+    toolsets: ['default', 'payments'],
     errors: [],
     example: completed,
   }),
@@ -146,7 +159,7 @@ export const payments = {
     ...command,
     name: 'cancel_payment',
     title: 'Cancel a payment',
-    description: 'Takes back a payment that is in review or not claimed yet.',
+    description: 'Takes back a payment that is IN_REVIEW or PENDING_CLAIM. One that is COMPLETED stays.',
     path: '/payments/{paymentId}/cancel',
     params: paymentParams,
     attributes: z.strictObject({ customerPartyId: CustomerPartyId }),
@@ -163,7 +176,7 @@ export const payments = {
   simulatePaymentClaim: defineOperation({
     name: 'simulate_payment_claim',
     title: 'Claim a payment',
-    description: 'Rehearses the unknown recipient joining and taking a PENDING_CLAIM payment.',
+    description: 'Plays the unknown recipient who joins and takes a PENDING_CLAIM payment.',
     method: 'POST',
     path: '/simulations/payments/{paymentId}/complete-claim',
     params: paymentParams,

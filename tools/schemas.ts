@@ -31,13 +31,17 @@ export function Id(prefix: IdPrefix) {
   return z.string().regex(new RegExp(`^${prefix}_${rest}$`))
 }
 
+/** An id that a request names, with words for whoever fills it in: what it begins with, or where it comes from. */
+export const ArgumentId = (prefix: IdPrefix, words = `${prefix}_…`) => Id(prefix).describe(words)
+
 /** A positive amount in minor units (cents for USD). */
 export const Cents = amountInCents(z.int().positive())
 /** An amount that a request asks to move, hold or allow: no card payment or transfer is larger. */
-export const RequestedCents = Cents.max(99_999_999)
+export const RequestedCents = Cents.max(99_999_999).describe('Cents: 5000 is $50.00')
 /** An amount that may be zero. */
 export const CentsOrZero = amountInCents(z.int().nonnegative())
 export const Currency = z.enum(['USD'])
+export const RequestedCurrency = Currency.describe('Always USD')
 /** RFC 3339, UTC. */
 export const Timestamp = z.iso.datetime({ offset: true })
 /** A text that a person reads: one line, 1 to `max` characters, not blank. */
@@ -69,20 +73,23 @@ const tagName = /^[A-Za-z0-9][\w.:/ -]{0,99}$/
 
 /** What an owner notes on a record, at most 50 words and their values. */
 export const Tags = z
-  .record(z.string().regex(tagName), z.string().max(500))
+  .record(z.string().regex(tagName), z.string().max(500).describe('What it says'))
   .refine((tags) => Object.keys(tags).length <= 50, 'must be at most 50')
+  .describe('Notes of your own')
 
 /** Changes of tags: they merge, and null deletes one. */
-export const TagChanges = z.record(z.string().regex(tagName), z.string().max(500).nullable())
+export const TagChanges = z
+  .record(z.string().regex(tagName), z.string().max(500).nullable().describe('What it says; null deletes it'))
+  .describe('Notes to add, change or delete; the others stay')
 
-export const CustomerPartyId = Id('pty').optional().describe('Connected customer to act for')
+export const CustomerPartyId = Id('pty').optional().describe('Whom to act for')
 
 /** The query of every list (docs/service.md#lists). */
 export function listQuery<S extends z.ZodRawShape>(shape: S, defaultLimit = 50) {
   return z.strictObject({
     ...shape,
-    limit: Digits(z.int().min(1).max(100)).default(defaultLimit),
-    cursor: z.string().max(500).optional().describe('nextCursor of the page before'),
+    limit: Digits(z.int().min(1).max(100)).describe('Page size').default(defaultLimit),
+    cursor: z.string().max(500).optional().describe('nextCursor so far'),
   })
 }
 
@@ -112,4 +119,4 @@ export const cause = {
   instanceId: z.string().nullable(),
 }
 
-export const Merchant = z.strictObject({ name: Text(100) })
+export const Merchant = z.strictObject({ name: Text(100).describe('As it is known') }).describe('Who is paid')

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
 import {
+  ArgumentId,
   Cents,
   CentsOrZero,
   Currency,
@@ -45,7 +46,10 @@ export const cardBehaviors = [
   'agreement_fails',
 ] as const
 
-const Every = z.strictObject({ unit: z.enum(['week', 'month', 'year']), count: z.int().positive() })
+const Every = z.strictObject({
+  unit: z.enum(['week', 'month', 'year']).describe('Of the interval'),
+  count: z.int().positive().describe('How many of them'),
+})
 
 const terms = { description: Description(200), every: Every, taxAmount: CentsOrZero }
 
@@ -106,7 +110,7 @@ export const SubscriptionPayment = resource(
   { transaction: toOne('transaction', 'txn') },
 )
 
-const params = z.strictObject({ subscriptionId: Id('sub') })
+const params = z.strictObject({ subscriptionId: ArgumentId('sub') })
 const acting = z.strictObject({ customerPartyId: CustomerPartyId })
 
 const read = {
@@ -143,15 +147,14 @@ export const subscriptions = {
     name: 'create_subscription',
     title: 'Create a subscription',
     description:
-      'Asks a payer for card payments at an interval: amount each without end, or totalAmount in paymentCount parts. Then send the payer checkoutUrl.',
+      'Asks a payer for card payments at an interval: amount each without end, or totalAmount in paymentCount parts. Then send the payer checkoutUrl. It pays nobody by itself.',
     path: '/subscriptions',
-    adds: true,
     attributes: z.strictObject({
       description: Description(200).describe('What the payer pays for'),
       every: Every.describe('1 to 25 weeks or 1 to 5 months'),
-      amount: RequestedCents.optional().describe('Cents a payment, tax included'),
-      totalAmount: RequestedCents.optional().describe('Cents in all'),
-      taxAmount: CentsOrZero.describe('Part that is tax'),
+      amount: RequestedCents.optional().describe('Cents a payment, tax included: 5000 is $50.00'),
+      totalAmount: RequestedCents.optional().describe('Cents in all: 30000 is $300.00'),
+      taxAmount: CentsOrZero.describe('Cents of it that are tax; 0: none'),
       paymentCount: z.int().min(2).max(4).nullable().optional().describe('With totalAmount'),
       expiresInMinutes: z
         .int()
@@ -184,6 +187,7 @@ export const subscriptions = {
     params,
     query: acting,
     result: 'one',
+    toolsets: ['payments'],
     errors: ['not_found'],
     example: active,
   }),
@@ -192,9 +196,10 @@ export const subscriptions = {
     ...read,
     name: 'list_subscriptions',
     title: 'List subscriptions',
-    description: 'Lists subscriptions, newest first.',
+    description: 'Lists subscriptions by which payers pay you, newest first.',
     path: '/subscriptions',
-    query: listQuery({ status: z.enum(subscriptionStatuses).optional(), customerPartyId: CustomerPartyId }),
+    query: listQuery({ ...acting.shape, status: z.enum(subscriptionStatuses).describe('Only these').optional() }),
+    unlisted: ['status'],
     result: 'page',
     errors: [],
     example: active,
@@ -205,7 +210,7 @@ export const subscriptions = {
     name: 'list_subscription_payments',
     title: 'List the payments of a subscription',
     description:
-      'Lists what was paid, missed and comes next, the last payment first; each charge with its transaction.',
+      'Lists what was paid, missed and comes next of one subscription, the last payment first; each charge with its transaction.',
     path: '/subscriptions/{subscriptionId}/payments',
     params,
     query: listQuery({ customerPartyId: CustomerPartyId }),
@@ -236,7 +241,7 @@ export const subscriptions = {
     ...command,
     name: 'resume_subscription',
     title: 'Resume a subscription',
-    description: 'Collects again on a subscription that needs_attention; what is due is charged at once.',
+    description: 'Collects again where it needs_attention: what is due is charged at once. A canceled one is over.',
     path: '/subscriptions/{subscriptionId}/resume',
     params,
     attributes: acting,
@@ -250,9 +255,9 @@ export const subscriptions = {
     ...command,
     name: 'mark_subscription_payment_paid',
     title: 'Mark a payment as paid',
-    description: 'Records that a missed payment, or the next one, was paid another way; it is never charged.',
+    description: 'Records that a missed payment, or the next, was paid another way; it is never charged.',
     path: '/subscriptions/{subscriptionId}/payments/{paymentNumber}/mark-paid',
-    params: z.strictObject({ subscriptionId: Id('sub'), paymentNumber: Digits(z.int().positive()) }),
+    params: params.extend({ paymentNumber: Digits(z.int().positive()).describe('Which, counted from 1') }),
     attributes: acting,
     setsState: true,
     errors: ['not_found'],
@@ -265,10 +270,10 @@ export const subscriptions = {
     name: 'simulate_subscription_checkout',
     title: 'Pay a checkout',
     description:
-      'The payer agrees and pays payment 1 with a test card, without a browser. A declined card leaves it pending.',
+      'Plays the payer who agrees and pays payment 1 with a test card, without a browser. A declined card leaves it pending.',
     path: '/simulations/subscriptions/{subscriptionId}/checkout',
     params,
-    attributes: z.strictObject({ card: z.enum(cardBehaviors), customerPartyId: CustomerPartyId }),
+    attributes: acting.extend({ card: z.enum(cardBehaviors).describe('How the test card behaves') }),
     errors: ['not_found'],
     example: active,
   }),
@@ -277,11 +282,11 @@ export const subscriptions = {
     ...simulation,
     name: 'simulate_subscription_card',
     title: "Change how a payer's card behaves",
-    description: "Sets how the payer's card answers later payments. Then advance_sandbox_clock.",
+    description: "Sets how the payer's card answers later payments. Then advance_sandbox_clock to when they are due.",
     path: '/simulations/subscriptions/{subscriptionId}/card',
     params,
     attributes: z.strictObject({
-      behavior: z.enum(cardBehaviors),
+      behavior: z.enum(cardBehaviors).describe('From then on'),
       fromPaymentNumber: z.int().positive().optional().describe('Default: the next payment'),
       customerPartyId: CustomerPartyId,
     }),

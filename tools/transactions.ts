@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { actingParty } from './payments.ts'
-import { Cents, Currency, CustomerPartyId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
+import { ArgumentId, Cents, Currency, CustomerPartyId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 /** Money that arrived or left, as the party that reads it sees it. Amounts in cents. */
 export const Transaction = resource(
@@ -48,13 +48,17 @@ export const transactions = {
     ...read,
     name: 'list_transactions',
     title: 'List transactions',
-    description: 'Lists money in and out of the wallets, newest first. Card purchases are in list_card_transactions.',
+    description:
+      'Lists settled money in and out of the wallets, newest first, by any means but cards: list_card_transactions.',
     path: '/transactions',
     query: listQuery({
-      type: z.enum(['payment', 'transfer', 'all']).default('all'),
-      counterpartyPartyId: Id('pty').optional(),
-      walletId: Id('wal').optional(),
-      delegated: z.enum(['true', 'false']).optional(),
+      type: z.enum(['payment', 'transfer', 'all']).default('all').describe('Only these'),
+      counterpartyPartyId: ArgumentId('pty', 'Only with this party').optional(),
+      walletId: ArgumentId('wal', 'Only of this wallet').optional(),
+      delegated: z
+        .enum(['true', 'false'])
+        .describe('true: only what agents did for customers; false: all else')
+        .optional(),
       customerPartyId: CustomerPartyId,
     }),
     result: 'page',
@@ -66,9 +70,9 @@ export const transactions = {
     ...read,
     name: 'get_transaction',
     title: 'Read a transaction',
-    description: 'Reads one movement of money.',
+    description: 'Reads one settled movement of money, with the payment, transfer or subscription that it came from.',
     path: '/transactions/{transactionId}',
-    params: z.strictObject({ transactionId: Id('txn') }),
+    params: z.strictObject({ transactionId: ArgumentId('txn') }),
     query: z.strictObject(actingParty),
     result: 'one',
     errors: ['not_found'],

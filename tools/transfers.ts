@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { actingParty, paymentStatuses } from './payments.ts'
 import {
+  ArgumentId,
   Cents,
   Currency,
   CustomerPartyId,
@@ -11,6 +12,7 @@ import {
   Id,
   listQuery,
   RequestedCents,
+  RequestedCurrency,
   resource,
   Tags,
   Text,
@@ -53,10 +55,10 @@ export const Transfer = resource(
 )
 
 const Address = z.strictObject({
-  line1: Text(100),
-  city: Text(60),
-  state: Text(60),
-  postalCode: Text(20),
+  line1: Text(100).describe('Street and number'),
+  city: Text(60).describe('Town'),
+  state: Text(60).describe('State or region, such as CA'),
+  postalCode: Text(20).describe('ZIP code'),
   country: Formed(/^[A-Z]{2}$/, 'two letters (ISO 3166)'),
 })
 
@@ -79,19 +81,22 @@ export const transfers = {
   createWire: defineOperation({
     name: 'create_wire',
     title: 'Send a wire',
-    description: 'Wires money to a bank account. It cannot be taken back; IN_REVIEW waits for an approval.',
+    description:
+      'Wires money to a bank account, for good; a person or party is paid by create_payment. IN_REVIEW waits for an approval.',
     method: 'POST',
     path: '/wire',
     attributes: z.strictObject({
-      amount: RequestedCents.describe('Cents'),
-      currency: Currency.default('USD'),
-      beneficiary: z.strictObject({
-        name: Text(140),
-        accountNumber: Formed(/^[0-9A-Za-z]{4,34}$/, '4 to 34 digits or letters'),
-        routingNumber: Formed(/^[0-9]{9}$/, '9 digits'),
-        address: Address.optional(),
-      }),
-      description: Description(80).optional(),
+      amount: RequestedCents,
+      currency: RequestedCurrency.default('USD'),
+      beneficiary: z
+        .strictObject({
+          name: Text(140).describe('Whose account it is'),
+          accountNumber: Formed(/^[0-9A-Za-z]{4,34}$/, '4 to 34 digits or letters'),
+          routingNumber: Formed(/^[0-9]{9}$/, '9 digits'),
+          address: Address.describe('Where they live; some banks ask for it').optional(),
+        })
+        .describe('Whom to pay, and where'),
+      description: Description(80).describe('Told to the beneficiary').optional(),
       customerPartyId: CustomerPartyId,
     }),
     output: Transfer,
@@ -99,7 +104,6 @@ export const transfers = {
     environments: ['sandbox', 'production'],
     permission: 'payments.create',
     idempotency: 'required',
-    adds: true,
     instanceId: 'agents',
     effect: 'destructive',
     toolsets: ['payments'],
@@ -110,14 +114,14 @@ export const transfers = {
   createInternalTransfer: defineOperation({
     name: 'create_internal_transfer',
     title: 'Transfer between wallets',
-    description: 'Moves money between two wallets of one party.',
+    description: 'Moves money between two wallets of one party. Others are paid by create_payment.',
     method: 'POST',
     path: '/transfers/internal',
     attributes: z.strictObject({
-      amount: RequestedCents.describe('Cents'),
-      sourceWalletId: Id('wal'),
-      destWalletId: Id('wal'),
-      description: Description(80).optional(),
+      amount: RequestedCents,
+      sourceWalletId: ArgumentId('wal', 'wal_… that pays'),
+      destWalletId: ArgumentId('wal', 'wal_… that gets it'),
+      description: Description(80).describe('What it is for').optional(),
       tags: Tags.optional(),
       ...actingParty,
     }),
@@ -126,7 +130,6 @@ export const transfers = {
     environments: ['sandbox', 'production'],
     permission: 'wallets.transfer',
     idempotency: 'required',
-    adds: true,
     instanceId: 'agents',
     effect: 'write',
     toolsets: ['payments'],
@@ -144,7 +147,8 @@ export const transfers = {
     ...read,
     name: 'list_transfers',
     title: 'List transfers',
-    description: 'Lists deposits, wires and transfers between wallets, newest first.',
+    description:
+      'Lists deposits, wires and moves between wallets, newest first. What others were paid is in list_payments.',
     path: '/transfers',
     query: listQuery(actingParty),
     result: 'page',
@@ -156,9 +160,9 @@ export const transfers = {
     ...read,
     name: 'get_transfer',
     title: 'Read a transfer',
-    description: 'Reads a deposit, wire or transfer between wallets.',
+    description: 'Reads one deposit, wire or move between wallets: its status, and why it failed or came back.',
     path: '/transfers/{transferId}',
-    params: z.strictObject({ transferId: Id('tfr') }),
+    params: z.strictObject({ transferId: ArgumentId('tfr') }),
     query: z.strictObject(actingParty),
     result: 'one',
     errors: ['not_found'],
@@ -168,24 +172,23 @@ export const transfers = {
   fundSandboxWallet: defineOperation({
     name: 'fund_sandbox_wallet',
     title: 'Fund a sandbox wallet',
-    description: "Deposits test money in a connected customer's wallet, or with your own party id in yours.",
+    description: 'Deposits test money in a wallet.',
     method: 'POST',
     path: '/simulations/customers/{customerId}/transfers/deposit',
-    params: z.strictObject({ customerId: Id('pty') }),
+    params: z.strictObject({ customerId: ArgumentId('pty', "Your partyId of whoami, or a customer's") }),
     attributes: z.strictObject({
-      amount: RequestedCents.describe('Cents'),
-      currency: Currency.default('USD'),
-      walletId: Id('wal').optional(),
+      amount: RequestedCents,
+      currency: RequestedCurrency.default('USD'),
+      walletId: ArgumentId('wal', 'Else the default').optional(),
     }),
     output: Transfer,
     result: 'one',
     environments: ['sandbox'],
     permission: 'wallets.fund',
     idempotency: 'required',
-    adds: true,
     instanceId: 'agents',
     effect: 'write',
-    toolsets: ['payments'],
+    toolsets: ['default', 'payments'],
     errors: ['not_found', 'conflict'],
     example: { attributes: { ...inside, type: 'deposit', method: 'standard' } },
   }),

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { Agent } from './agents.ts'
-import { Id, listQuery, Timestamp } from './schemas.ts'
+import { ArgumentId, Id, listQuery, Timestamp } from './schemas.ts'
 
 /** An agent with how it may use the wallet that it was asked for by. */
 const WalletAgent = Agent.extend({
   meta: z.object({ walletAccess: z.object({ isDefault: z.boolean(), attachedAt: Timestamp }) }),
 })
 
-const pair = z.strictObject({ walletId: Id('wal'), agentId: Id('agt') })
+const pair = z.strictObject({ walletId: ArgumentId('wal'), agentId: ArgumentId('agt') })
 
 const shared = {
   output: WalletAgent,
@@ -25,10 +25,11 @@ export const walletAgents = {
     ...shared,
     name: 'list_wallet_agents',
     title: 'List the agents of a wallet',
-    description: 'Lists the agents that may use a wallet, newest first.',
+    description:
+      'Lists the agents that may use one wallet, and whether it is their default. list_agents has all agents.',
     method: 'GET',
     path: '/wallets/{walletId}/agents',
-    params: z.strictObject({ walletId: Id('wal') }),
+    params: z.strictObject({ walletId: ArgumentId('wal') }),
     query: listQuery({}),
     result: 'page',
     permission: 'wallet_agents.read',
@@ -41,11 +42,12 @@ export const walletAgents = {
     ...command,
     name: 'attach_wallet_agent',
     title: 'Attach an agent to a wallet',
-    description: 'Lets an agent use a wallet. Its first wallet becomes the one it pays from.',
+    description:
+      'Lets an agent spend from a wallet. Its first one becomes its default; set_agent_default_wallet changes that.',
     method: 'POST',
     path: '/wallets/{walletId}/agents',
-    params: z.strictObject({ walletId: Id('wal') }),
-    attributes: z.strictObject({ agentId: Id('agt') }),
+    params: z.strictObject({ walletId: ArgumentId('wal') }),
+    attributes: z.strictObject({ agentId: ArgumentId('agt') }),
     setsState: true,
     errors: ['not_found', 'conflict'],
   }),
@@ -54,7 +56,7 @@ export const walletAgents = {
     ...command,
     name: 'set_agent_default_wallet',
     title: "Set an agent's default wallet",
-    description: 'Makes an attached wallet the one the agent pays from.',
+    description: 'Chooses, among the wallets attached to an agent, the one it pays from.',
     method: 'POST',
     path: '/wallets/{walletId}/agents/{agentId}/default',
     params: pair,
@@ -66,7 +68,7 @@ export const walletAgents = {
     ...command,
     name: 'detach_wallet_agent',
     title: 'Detach an agent from a wallet',
-    description: 'Ends all an agent may do with a wallet and the cards on it.',
+    description: 'Takes a wallet away from an agent: it can spend nothing of it any more, and its cards there end.',
     method: 'DELETE',
     path: '/wallets/{walletId}/agents/{agentId}',
     params: pair,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { actingParty } from './payments.ts'
 import {
+  ArgumentId,
   CentsOrZero,
   Currency,
   Description,
@@ -47,7 +48,10 @@ const read = {
   toolsets: ['default', 'payments'],
 } as const
 
-const walletParams = z.strictObject({ walletId: Id('wal') })
+const walletParams = z.strictObject({ walletId: ArgumentId('wal') })
+
+const walletName = Text(100).describe('What people call it')
+const walletDescription = Description(500).nullable().describe('What it is for')
 
 /** The lifecycle of wallets, which is never an agent's (docs/service.md#agent-policy). */
 const command = {
@@ -71,7 +75,7 @@ export const wallets = {
     ...read,
     name: 'list_wallets',
     title: 'List wallets',
-    description: 'Lists wallets with their balances in cents. Check before a purchase.',
+    description: 'Lists wallets and balances; available can be spent (total less holds). Look before spending.',
     path: '/wallets',
     query: listQuery(actingParty),
     result: 'page',
@@ -83,11 +87,12 @@ export const wallets = {
     ...read,
     name: 'get_wallet',
     title: 'Read a wallet',
-    description: 'Reads a wallet and its balance in cents (available is total less holds).',
+    description: 'Reads one wallet whose id is known, with its balance. list_wallets shows all.',
     path: '/wallets/{walletId}',
-    params: z.strictObject({ walletId: Id('wal') }),
+    params: walletParams,
     query: z.strictObject(actingParty),
     result: 'one',
+    toolsets: ['payments'],
     errors: ['not_found'],
   }),
 
@@ -95,14 +100,13 @@ export const wallets = {
     ...command,
     name: 'create_wallet',
     title: 'Create a wallet',
-    description: 'Creates an empty wallet of your party.',
+    description: 'Creates an empty wallet of your party. attach_wallet_agent lets an agent spend from it.',
     path: '/wallets',
-    adds: true,
     attributes: z.strictObject({
-      displayName: Text(100),
-      description: Description(500).nullable().optional(),
+      displayName: walletName,
+      description: walletDescription.optional(),
       tags: Tags.optional(),
-      partyId: Id('pty').optional(),
+      partyId: ArgumentId('pty', 'Your own party, if at all').optional(),
     }),
     permission: 'wallets.create',
     errors: [],
@@ -113,13 +117,14 @@ export const wallets = {
     ...command,
     name: 'update_wallet',
     title: 'Change a wallet',
-    description: 'Changes what is given; tags merge, a null deletes one.',
+    description:
+      "Changes a wallet's name, description or tags, only what is given. It moves no money and changes no status.",
     method: 'PATCH',
     path: '/wallets/{walletId}',
     params: walletParams,
     attributes: z.strictObject({
-      displayName: Text(100).optional(),
-      description: Description(500).nullable().optional(),
+      displayName: walletName.optional(),
+      description: walletDescription.optional(),
       tags: TagChanges.optional(),
     }),
     errors: ['not_found'],
@@ -130,7 +135,8 @@ export const wallets = {
     ...command,
     name: 'set_default_wallet',
     title: 'Set the default wallet',
-    description: 'Makes a wallet the one your party pays from and is paid into.',
+    description:
+      "Makes a wallet the one your party pays from and is paid into. An agent's own default is set_agent_default_wallet.",
     path: '/wallets/{walletId}/default',
     params: walletParams,
     setsState: true,
@@ -142,7 +148,8 @@ export const wallets = {
     ...command,
     name: 'freeze_wallet',
     title: 'Freeze a wallet',
-    description: 'Stops all new payments, transfers and card purchases of a wallet until unfreeze_wallet.',
+    description:
+      'Stops all new payments, transfers and card purchases of a wallet until unfreeze_wallet. freeze_agent_card stops one card.',
     path: '/wallets/{walletId}/freeze',
     params: walletParams,
     idempotency: 'ignored',
@@ -155,7 +162,7 @@ export const wallets = {
     ...command,
     name: 'unfreeze_wallet',
     title: 'Unfreeze a wallet',
-    description: 'Lets a frozen wallet pay and be paid again.',
+    description: 'Lets a wallet pay and be paid again after freeze_wallet. It does not unfreeze cards.',
     path: '/wallets/{walletId}/unfreeze',
     params: walletParams,
     idempotency: 'ignored',

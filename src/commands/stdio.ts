@@ -26,24 +26,11 @@ export async function stdio(flags: Flags): Promise<void> {
     // Without a key the embedded sandbox is used as its agent; of another connection only a key tells.
     const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
     const client = async () => (await api.get()).client
-    // An instance id that this process made up ends with it, and the host that starts another may repeat a call.
-    const run = config.instanceId
-    const memory = async () => (await api.get()).memory()
-    const repeats = { windowMs: config.repeatWindow * 1000, run, memory }
     serveOverStdio({
       createServer: () =>
         createMcpServer({
           ...{ client, environment, toolsets, actor, version, log },
-          ...{
-            instanceId,
-            readOnly,
-            confirm,
-            repeats,
-            cardDetails,
-            publicUrl,
-            ui: appViews(environment),
-            ways: waysOf(config),
-          },
+          ...{ instanceId, readOnly, confirm, cardDetails, publicUrl, ui: appViews(environment), ways: waysOf(config) },
         }),
       onClose: api.close,
       log,

@@ -32,6 +32,8 @@ export interface OperationDefinition {
   bodyOptional?: true
   /** Ids of related resources, `agentId` being the body's `data.relationships.agent`; most requests send none. */
   related?: z.ZodObject
+  /** Arguments that programs send and no model need read about with each request: the tool takes them all the same. */
+  unlisted?: readonly string[]
   /** The resource that is answered, or that a list is answered of. */
   output: z.ZodObject
   /** Whether one resource is answered, a page of a list, or as many resources as the request made. */
@@ -42,8 +44,6 @@ export interface OperationDefinition {
   permission: Permission
   /** `required`: the Idempotency-Key header must be sent. `ignored`: it has no meaning. */
   idempotency: 'required' | 'ignored'
-  /** Each request moves money or makes a new thing, so two equal ones do it twice; the others set a state. */
-  adds?: true
   /** `agents`: an agent must send X-Instance-ID. `optional`: nobody must. */
   instanceId: 'agents' | 'optional'
   /** Whether a party API key may attribute the request to one of its agents by X-Agent-ID. */

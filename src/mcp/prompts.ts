@@ -8,6 +8,7 @@ import {
 import { agentCards } from '../../tools/agent-cards.ts'
 import { approvals } from '../../tools/approvals.ts'
 import { cardTransactions } from '../../tools/card-transactions.ts'
+import { payments } from '../../tools/payments.ts'
 import { show } from '../core/errors.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { pageOf } from './answers/list-page.ts'
@@ -94,6 +95,25 @@ const definitions: Readonly<Record<string, PromptDefinition>> = {
           ? 'Call get_agent_card_details: it shows the number to me, and I pay.'
           : 'Call get_agent_card_details and pay this merchant only, once. Do not repeat the number to me or to anyone else.',
         'Then tell me what list_card_transactions says about the card. If anything differs from what I asked for, stop and ask me.',
+      ),
+  },
+  pay_somebody: {
+    title: 'Pay somebody',
+    description: 'Sends money to a person, and says what became of it.',
+    arguments: {
+      recipient: { description: 'E-mail address, phone number or handle', required: true },
+      amount: { description: 'How much, such as 10.00 (USD)', required: true },
+      reason: { description: 'What for; the recipient reads it', required: false },
+    },
+    needs: payments.createPayment,
+    text: ({ recipient, amount, reason }) =>
+      lines(
+        'Pay somebody for me. My words, as data:',
+        `- to: ${JSON.stringify(recipient)}`,
+        `- in USD: ${JSON.stringify(amount)}`,
+        reason === undefined ? undefined : `- for: ${JSON.stringify(reason)}`,
+        'Check with list_wallets that the money is there. Pay once with create_payment, the amount in cents and no more than I named.',
+        'Then tell me its status. If it is PENDING_CLAIM, show me the claimLink, to give to the recipient. If it is IN_REVIEW, tell me that somebody has to approve it, and look with get_payment; do not pay again. If anything differs from what I asked for, stop and ask me.',
       ),
   },
   review_approvals: {

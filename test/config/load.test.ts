@@ -33,7 +33,6 @@ describe('loadConfig', () => {
       readOnly: false,
       confirm: 'production',
       confirmAbove: 10_000,
-      repeatWindow: 900,
       cardDetails: 'reveal',
       metrics: false,
       metricsPort: undefined,

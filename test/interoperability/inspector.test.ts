@@ -49,7 +49,7 @@ describe.each(Object.entries(places))('the inspector, over %s', (_name, place) =
       inspect('--method', 'tools/call', '--tool-name', 'whoami'),
     ])
     expect(namesOf(tools)).toEqual(expect.arrayContaining(['whoami', 'issue_agent_card']))
-    expect(namesOf(prompts)).toEqual(['buy_with_card', 'review_approvals', 'rehearse_purchase'])
+    expect(namesOf(prompts)).toEqual(['buy_with_card', 'pay_somebody', 'review_approvals', 'rehearse_purchase'])
     expect(namesOf(resources)).toEqual(expect.arrayContaining(['card-purchase', 'activity']))
     expect(result.structuredContent.data.attributes).toMatchObject({ actorType: 'agent', credentialKind: 'agent_key' })
   })

@@ -111,10 +111,7 @@ describe.each(hosts)('arguments as hosts and models send them, $host', ({ open }
   test.each(['none', '1', 'purchase-0001', 'abcdefghijklmnopqrstuvwxyz', 7])('the key %j is left out', async (key) => {
     const { host, sent } = await opened()
     const refused = errorOf(await host.callTool('issue_agent_card', { ...card, idempotencyKey: key }))
-    expect(refused).toMatchObject({
-      code: 'invalid_value',
-      next: expect.stringMatching(/^Call again without idempotencyKey\. To do once more .* 16 or more/),
-    })
+    expect(refused).toMatchObject({ code: 'invalid_value', next: 'Call again without idempotencyKey.' })
     expect(refused.detail).toContain('leave it out')
     expect(sent).toEqual([])
   })
@@ -137,8 +134,8 @@ describe.each(hosts)('arguments as hosts and models send them, $host', ({ open }
 
   test('a tool that is not offered says where it is, an unknown one what is like it', async () => {
     const { host } = await opened({ toolsets: ['default'], actor: 'agent' })
-    await expect(host.callTool('create_payment', {})).rejects.toThrow(
-      'create_payment is in the toolset payments, which this connection does not offer: PAYMENTS_TOOLSETS=default,payments',
+    await expect(host.callTool('create_wire', {})).rejects.toThrow(
+      'create_wire is in the toolset payments, which this connection does not offer: PAYMENTS_TOOLSETS=default,payments',
     )
     await expect(host.callTool('list_wallet', {})).rejects.toThrow(/The nearest names are list_wallets, /)
     const readOnly = await opened({ readOnly: true })

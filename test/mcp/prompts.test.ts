@@ -38,6 +38,7 @@ describe.each(hosts)('prompts, $host', (chosen) => {
     const { prompts } = await (await host(chosen)).requests.listPrompts()
     expect(prompts.map(({ name, title, arguments: given }) => [name, title, given?.map(({ name }) => name)])).toEqual([
       ['buy_with_card', 'Buy something with a card', ['merchant', 'maximum', 'item']],
+      ['pay_somebody', 'Pay somebody', ['recipient', 'amount', 'reason']],
       ['review_approvals', 'Review approvals', ['approvalId']],
       ['rehearse_purchase', 'Rehearse a purchase', ['outcome', 'merchant']],
     ])
@@ -101,8 +102,8 @@ describe.each(hosts)('prompts, $host', (chosen) => {
 test('those whose tools the connection does not have are not offered', async () => {
   const names = async (options: object) =>
     (await (await host(hosts[2], options)).requests.listPrompts()).prompts.map(({ name }) => name)
-  expect(await names({ environment: 'production' })).toEqual(['buy_with_card', 'review_approvals'])
-  expect(await names({ actor: 'party' })).toEqual(['review_approvals', 'rehearse_purchase'])
+  expect(await names({ environment: 'production' })).toEqual(['buy_with_card', 'pay_somebody', 'review_approvals'])
+  expect(await names({ actor: 'party' })).toEqual(['pay_somebody', 'review_approvals', 'rehearse_purchase'])
   expect(await names({ readOnly: true })).toEqual(['review_approvals'])
   expect(await names({ allows: ({ permission }: { permission: string }) => permission === 'cards.issue' })).toEqual([
     'buy_with_card',

@@ -21,13 +21,13 @@ const verbs =
   /^(list|get|issue|create|update|delete|remove|cancel|revoke|invite|rotate|approve|deny|resume|mark|fund|simulate|advance|set|freeze|unfreeze|attach|detach)(_[a-z]+)+$/
 
 describe.each(environments)('the tools of %s', (environment) => {
-  test('cost a model at most 130 tokens on average', () => {
+  test('cost a model at most 135 tokens on average', () => {
     const costs = toolList({ cardDetails: 'reveal', environment }).map(({ name, description, inputSchema }) => ({
       name,
       tokens: encode(JSON.stringify({ name, description, inputSchema })).length,
     }))
     const average = costs.reduce((sum, { tokens }) => sum + tokens, 0) / costs.length
-    expect(average, costs.map(({ name, tokens }) => `${name} ${tokens}`).join('\n')).toBeLessThanOrEqual(130)
+    expect(average, costs.map(({ name, tokens }) => `${name} ${tokens}`).join('\n')).toBeLessThanOrEqual(135)
   })
 
   test('are those of the environment, in the order of the catalogue, made once', () => {
@@ -63,7 +63,11 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     const clear = clears ? ['clear'] : []
     const key = operation.idempotency === 'required' ? ['idempotencyKey'] : []
     const detail = name === 'list_activity' ? ['detail'] : []
-    expect(properties).toEqual([...names, ...clear, ...detail, ...key])
+    const isOther = (argument: string) => argument === 'partyId' && names.includes('customerPartyId')
+    const listed = names.filter((argument) => argument !== 'currency' && !isOther(argument))
+    const told = listed.filter((argument) => !operation.unlisted?.includes(argument))
+    expect(properties).toEqual([...told, ...clear, ...detail, ...key])
+    expect(names).toEqual(expect.arrayContaining([...(operation.unlisted ?? [])]))
     const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
     expect(Object.keys(operation.params?.shape ?? {})).toEqual(inPath)
     expect(tool?.inputSchema.required ?? []).toEqual(expect.arrayContaining(inPath))

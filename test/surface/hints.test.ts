@@ -18,6 +18,7 @@ const hints = new Map(
 const refusedOnce: readonly OperationKey[] = ['rotateAgentKey', 'simulateSubscriptionCheckout']
 
 const everyRequests = ['activity', 'activityHeads', 'activityKeys', 'idempotencyRecords', 'rateLimits']
+everyRequests.push('events', 'eventHeads')
 
 describe('the hint that a tool is idempotent is true', () => {
   let on: Grounds

@@ -4,7 +4,7 @@ import { show } from '../../core/errors.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
 import { leavesOut } from '../answers/texts.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { clearableOf, ofOperation, shapeOf, takesDecision, toolArguments } from './inputs.ts'
+import { clearableOf, ofOperation, onlyValues, shapeOf, takesDecision, toolArguments } from './inputs.ts'
 import { WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
 
 type Values = Record<string, unknown>
@@ -41,14 +41,15 @@ export function takeArguments(dependencies: Dependencies, operation: OperationDe
   )
   const isIgnored = (name: string) => operation.effect === 'read' && !Object.hasOwn(shape, name)
   const ignored = sent.map(([name]) => name).filter(isIgnored)
-  const input = Object.fromEntries(sent.filter(([name]) => !isIgnored(name)))
+  const input: Values = Object.fromEntries(sent.filter(([name]) => !isIgnored(name)))
+  for (const [name, value] of Object.entries(onlyValues(operation))) if (isNothing(input[name])) input[name] = value
   const taken: Values = { ...(read(schemaOf(operation), input) as Values), ...cleared(operation, clear, input) }
   const wrong = wrongArguments(operation, taken)
   const [first, ...others] = wrong
   if (first !== undefined) throw wrongArgumentsOf(dependencies, operation, [first, ...others], argumentNames(operation))
   return {
     input: withDefaultLimit(shape, taken),
-    idempotencyKey: takesKey(operation) ? uniqueKey(operation, idempotencyKey) : undefined,
+    idempotencyKey: takesKey(operation) ? uniqueKey(idempotencyKey) : undefined,
     withHashes: leavesOut(operation) && isFull(detail),
     ignored: ignored.slice(0, 10).map((name) => show(name).slice(1, -1)),
   }
@@ -84,14 +85,13 @@ function argumentNames(operation: OperationDefinition): string[] {
 /** Shorter, or of letters only, is what a model makes up: others make up the same, and would get this call's answer. */
 const shortestUnique = 16
 
-function uniqueKey({ adds }: OperationDefinition, key: unknown): string | undefined {
+function uniqueKey(key: unknown): string | undefined {
   if (isNothing(key)) return undefined
   if (typeof key === 'string' && key.length >= shortestUnique && !/^\p{L}+$/u.test(key)) return key
-  const onPurpose = ` To do once more what an equal call did, make it ${shortestUnique} or more random letters and digits.`
   throw new WrongArguments({
-    detail: `idempotencyKey ${show(key)} cannot be unique: leave it out, unless an answer told you to send one.`,
+    detail: `idempotencyKey ${show(key)} cannot be unique: leave it out, unless an error of this very call gave it.`,
     source: { header: 'Idempotency-Key' },
-    next: `Call again without idempotencyKey.${adds === true ? onPurpose : ''}`,
+    next: 'Call again without idempotencyKey.',
   })
 }
 

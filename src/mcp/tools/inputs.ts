@@ -12,17 +12,20 @@ type Json = Record<string, unknown>
 export function inputSchema(operation: OperationDefinition, hasDecision = false): Tool['inputSchema'] {
   const schema = z.toJSONSchema(z.object(shapeOf(operation)), { io: 'input' })
   const properties = propertiesOf(schema as Json)
+  // Two words for one thing are one too many; whoever sends the other is understood.
+  if (properties.customerPartyId !== undefined) delete properties.partyId
+  for (const name of [...Object.keys(onlyValues(operation)), ...(operation.unlisted ?? [])]) delete properties[name]
   const clearable = clearableOf(operation)
   if (clearable.length > 0) {
     properties.clear = { type: 'array', items: { type: 'string', enum: clearable }, description: 'What to empty' }
   }
   if (leavesOut(operation)) properties.detail = { type: 'string', enum: ['full'], description: 'With hashes' }
   if (operation.idempotency === 'required') {
-    const description = operation.adds === true ? 'As an error says; a new one: once more' : 'Only as an error says'
-    properties.idempotencyKey = { type: 'string', description }
+    properties.idempotencyKey = { type: 'string', description: 'Only as told' }
   }
-  if (hasDecision) properties.decision = { type: 'string', description: 'Only as an error says' }
-  const required = schema.required === undefined ? {} : { required: schema.required }
+  if (hasDecision) properties.decision = { type: 'string', description: 'Only as told' }
+  const needed = schema.required?.filter((name) => properties[name] !== undefined) ?? []
+  const required = needed.length === 0 ? {} : { required: needed }
   return { type: 'object', properties, ...required, additionalProperties: false } as Tool['inputSchema']
 }
 
@@ -66,8 +69,20 @@ const recordsOfPage = 10
 
 function pageOfModel({ query }: OperationDefinition): Readonly<Record<string, z.ZodType>> {
   const { limit } = query?.shape ?? {}
-  return limit instanceof z.ZodDefault ? { limit: (limit.unwrap() as z.ZodType).default(recordsOfPage) } : {}
+  if (!(limit instanceof z.ZodDefault)) return {}
+  const size = limit.unwrap() as z.ZodType
+  return { limit: size.describe(`${size.description}; default ${recordsOfPage}`).default(recordsOfPage) }
 }
+
+/** What can have one value only, such as a currency, is filled in: nobody need ask a model for it. */
+export const onlyValues = ofOperation((operation): Readonly<Json> => {
+  const fields = Object.entries(shapeOf(operation)).map(([name, schema]) => [name, bare(schema)] as const)
+  return Object.fromEntries(
+    fields.flatMap(([name, schema]) =>
+      schema instanceof z.ZodEnum && schema.options.length === 1 ? [[name, schema.options[0]]] : [],
+    ),
+  )
+})
 
 /**
  * The fields that the argument `clear` names, since null means not given over MCP: those that a change can empty, which
@@ -123,7 +138,7 @@ function compactInput(whole: Json): Json {
   const { anyOf, ...beside } = whole
   const either = orNull((anyOf ?? []) as Json[])
   if (either === undefined) return { ...beside, anyOf: (anyOf as Json[]).map(compactInput) }
-  const { pattern, properties, additionalProperties, propertyNames: _, items, ...kept } = { ...either, ...beside }
+  const { pattern: _, properties, additionalProperties, propertyNames: __, items, ...kept } = { ...either, ...beside }
   keepBounds(kept)
   if (isSchema(additionalProperties)) return told(listOfEntries(kept, additionalProperties))
   if (Array.isArray(kept.enum) && kept.enum.length > mostWords) delete kept.enum
@@ -137,8 +152,6 @@ function compactInput(whole: Json): Json {
     // The service refuses any other.
     kept.additionalProperties = false
   }
-  const prefix = typeof pattern === 'string' ? /^\^([a-z]{3}_)/.exec(pattern)?.[1] : undefined
-  if (prefix !== undefined) kept.description ??= `${prefix}…`
   return told(kept)
 }
 
@@ -169,18 +182,20 @@ function keepBounds(schema: Json): void {
 }
 
 function listOfEntries({ type: _, ...kept }: Json, value: Json): Json {
-  const properties = { key: { type: 'string' }, value: compactInput(value) }
+  const properties = { key: { type: 'string', description: 'What it is about' }, value: compactInput(value) }
   const items = { type: 'object', properties, required: ['key', 'value'], additionalProperties: false }
   return { type: 'array', ...kept, items }
 }
 
-/** With its bounds, its form and its default in words, and without those keywords that cost more than they tell. */
+/** With its bounds, its form and its default in words: bounds stand there only, since some hosts pass on nothing else. */
 function told(schema: Json): Json {
   const words = [schema.description, boundsInWords(schema), formInWords(schema), defaultInWords(schema)]
-  for (const bound of ['minItems', 'maxItems', 'minLength']) delete schema[bound]
+  for (const bound of boundWords) delete schema[bound]
   const description = words.filter((text) => text !== undefined).join('; ')
   return description === '' ? schema : { ...schema, description }
 }
+
+const boundWords = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems']
 
 function boundsInWords({ type, ...bounds }: Json): string | undefined {
   const kind = Array.isArray(type) ? type[0] : type
