@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import type { System } from '../core/system.ts'
 
 /** The program that opens an address in the user's browser, by platform. */
 const programs: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
@@ -19,4 +20,14 @@ export function openBrowser(address: URL, failed: () => void): void {
     if (code !== 0) failed()
   })
   child.unref()
+}
+
+/** A program that cannot open the address says so sooner. */
+const failsWithinMs = 2_000
+
+/** Opens a web page; false where that fails, as far as can be told soon. */
+export async function browserOpens(address: URL, { sleep }: Pick<System, 'sleep'>): Promise<boolean> {
+  const failed = Promise.withResolvers<boolean>()
+  openBrowser(address, () => failed.resolve(false))
+  return await Promise.race([failed.promise, sleep(failsWithinMs).then(() => true)])
 }

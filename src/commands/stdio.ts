@@ -2,12 +2,13 @@ import { ConfigError } from '../config/load.ts'
 import { createLogger, type Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { newSecret, realSystem } from '../core/system.ts'
-import type { Ways } from '../mcp/dependencies.ts'
+import type { Decisions, Ways } from '../mcp/dependencies.ts'
 import { actorOf, createMcpServer } from '../mcp/server.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
 import { appViews } from '../mcp/ui/apps.ts'
 import { configured, type Flags } from './configured.ts'
 import { orExplain } from './explain.ts'
+import type { LoopbackDecisions } from './loopback-decisions.ts'
 import type { OpenClient } from './open-client.ts'
 import { version } from './version.ts'
 
@@ -26,13 +27,18 @@ export async function stdio(flags: Flags): Promise<void> {
     // Without a key the embedded sandbox is used as its agent; of another connection only a key tells.
     const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
     const client = async () => (await api.get()).client
+    const { decisions, close } = decideWhenAsked(environment, log)
     serveOverStdio({
       createServer: () =>
         createMcpServer({
           ...{ client, environment, toolsets, actor, version, log },
           ...{ instanceId, readOnly, confirm, cardDetails, publicUrl, ui: appViews(environment), ways: waysOf(config) },
+          decisions,
         }),
-      onClose: api.close,
+      onClose: async () => {
+        await close()
+        await api.close()
+      },
       log,
       system: realSystem,
       stdin: process.stdin,
@@ -60,6 +66,32 @@ function instanceIdOf({ instanceId }: Config): () => string {
     known ??= `run_${newSecret(realSystem, 16)}`
     return known
   }
+}
+
+/** Where people decide whom the host cannot ask. The pages are loaded when the first has to. */
+function decideWhenAsked(environment: Config['environment'], log: Logger) {
+  let opening: Promise<LoopbackDecisions> | undefined
+  const openNow = async () => {
+    const [{ LoopbackDecisions }, { browserOpens }] = await Promise.all([
+      import('./loopback-decisions.ts'),
+      import('./open-browser.ts'),
+    ])
+    const open = (address: URL) => browserOpens(address, realSystem)
+    return new LoopbackDecisions({ environment, open, system: realSystem, log })
+  }
+  const get = () => {
+    opening ??= openNow()
+    return opening
+  }
+  const decisions: Decisions = {
+    isLocal: true,
+    keep: async (call, by) => (await get()).keep(call, by),
+    find: async (id) => (await get()).find(id),
+    wait: async (id, ms, signal) => (await get()).wait(id, ms, signal),
+    tryAgain: async (held) => (await get()).tryAgain(held),
+    finish: async (id, answer) => (await get()).finish(id, answer),
+  }
+  return { decisions, close: async () => (await opening)?.close() }
 }
 
 /** The client and the sandbox are loaded when they are first needed: the answer to `initialize` comes before. */

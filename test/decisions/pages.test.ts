@@ -60,7 +60,7 @@ onEachDatabase('the page of a call that waits', (database) => {
     for (const never of ['<script', '<b>Paper', '\u202e']) expect(page.text).not.toContain(never)
     expect(page.headers.get('cache-control')).toBe('no-store')
     expect(page.headers.get('content-security-policy')).toMatch(
-      /^default-src 'none'; style-src 'self'; form-action 'self';/,
+      /^default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';/,
     )
     expect(await owner.send(path, { decision: 'yes' })).toMatchObject({ status: 303, location: path })
     expect((await owner.open(path)).text).toContain('Your assistant can carry it out until')

@@ -45,7 +45,7 @@ export async function holdForPerson(
   return failed({
     code: 'confirmation_pending',
     detail,
-    next: showLink(asking.tool, kept),
+    next: showLink(asking.tool, kept, decisions.isLocal),
     decision: id,
     url,
     ends: timestamp(endsAtMs),
@@ -57,8 +57,12 @@ const unavailable = {
   detail: 'A person has to decide this, and nothing here can ask them. Nothing was done.',
 }
 
-function showLink(tool: string, { id, url, endsAtMs }: Kept): string {
-  return `Show the person this link: ${url} (it ends at ${timestamp(endsAtMs)}). Only they can decide there; do not open it yourself. Then ${callWith(tool, id)}.`
+function showLink(tool: string, { id, url, endsAtMs }: Kept, isLocal: boolean): string {
+  const ends = timestamp(endsAtMs)
+  const tell = isLocal
+    ? `A window was opened in the person's browser on this machine: tell them to decide there until ${ends}. The same page is ${url}, which decides in that browser only`
+    : `Show the person this link: ${url} (it ends at ${ends}). Only they can decide there`
+  return `${tell}; do not open it yourself. Then ${callWith(tool, id)}.`
 }
 
 function callWith(tool: string, id: string): string {

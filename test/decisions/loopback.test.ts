@@ -1,0 +1,189 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { LoopbackDecisions } from '../../src/commands/loopback-decisions.ts'
+import { type Connected, connected, person } from '../mcp/connected.ts'
+import { errorOf, hosts } from '../mcp/hosts.ts'
+import { sqlite } from '../support/databases.ts'
+import { always, type Deciding, deciding, pendingOf } from './deciding.ts'
+
+const [earlier, , , pinned] = hosts
+
+let on: Deciding
+let ends: (() => Promise<void>)[] = []
+beforeAll(async () => {
+  on = await deciding(sqlite)
+})
+afterAll(() => on.world.drop())
+afterEach(async () => {
+  for (const end of ends.toReversed()) await end()
+  ends = []
+})
+
+const logged: string[] = []
+const line = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
+const log = { debug: line, info: line, warn: line, error: line }
+
+/** A process over stdio, and the browser of the person before it. */
+async function local(
+  chosen: (typeof hosts)[number] = pinned,
+  { canOpen = true, ...options }: Partial<Parameters<typeof connected>[2]> & { canOpen?: boolean } = {},
+) {
+  const opened: URL[] = []
+  const decisions = new LoopbackDecisions({
+    environment: 'sandbox',
+    open: async (address) => {
+      opened.push(address)
+      return canOpen
+    },
+    system: on.world.system,
+    log: log as never,
+  })
+  const connection: Connected = await connected(on.world, chosen.open, { confirm: always, decisions, ...options })
+  ends.push(
+    () => decisions.close(),
+    () => connection.close(),
+  )
+  const pay = (amount: number, more: object = {}) =>
+    connection.host.callTool('create_payment', { ...on.payment(amount), ...more })
+  return { ...connection, opened, pay }
+}
+
+/** A browser: it follows, keeps the cookie and sends the form that it was shown. */
+function browser() {
+  let cookie = ''
+  const ask = async (
+    url: string | URL,
+    init: RequestInit = {},
+  ): Promise<{ status: number; text: string; url: string }> => {
+    const answer = await fetch(url, { redirect: 'manual', ...init, headers: { Cookie: cookie, ...init.headers } })
+    const text = await answer.text()
+    const [kept] = answer.headers.getSetCookie()
+    if (kept !== undefined) cookie = kept.split(';')[0] ?? ''
+    const to = answer.headers.get('location')
+    if (to !== null) return ask(new URL(to, url))
+    return { status: answer.status, text, url: String(url) }
+  }
+  return {
+    ask,
+    decide: async (url: string, decision: string) => {
+      const { text } = await ask(url)
+      const formToken = /name="formToken" value="([^"]+)"/.exec(text)?.[1] ?? ''
+      const own = { Origin: new URL(url).origin, 'Sec-Fetch-Site': 'same-origin' }
+      return ask(url, { method: 'POST', body: new URLSearchParams({ formToken, decision }), headers: own })
+    },
+  }
+}
+
+test.each([earlier, pinned])(
+  'the process opens the page itself, and the yes there carries out once, for $host',
+  async (chosen) => {
+    const before = await on.received()
+    const { host, opened, pay, sent } = await local(chosen)
+    const { decision, url, next } = pendingOf(await pay(4_200))
+    expect(next).toContain("A window was opened in the person's browser")
+    expect(pendingOf(await pay(4_200)).decision).toBe(decision)
+    expect(opened).toHaveLength(1)
+    const ticket = String(opened[0]).slice(url.length + 1)
+    expect(ticket).toMatch(/^[\w-]{43}$/)
+    const { ask, decide } = browser()
+    const page = await ask(String(opened[0]))
+    expect(page).toMatchObject({ status: 200, url })
+    for (const words of [
+      'Do you agree to this?',
+      'An AI assistant on this computer',
+      'test-host',
+      'The money moves',
+      'value="yes"',
+    ]) {
+      expect(page.text).toContain(words)
+    }
+    expect(page.text).not.toContain(ticket)
+    expect((await decide(url, 'yes')).text).toContain('Your assistant can carry it out until')
+    const [paid, again] = await Promise.all([1, 2].map(() => host.callTool('create_payment', { decision })))
+    expect(paid?.structuredContent?.data.id).toBe(again?.structuredContent?.data.id)
+    const later = await host.callTool('create_payment', { decision })
+    expect(later.structuredContent).toMatchObject({ data: { id: paid?.structuredContent?.data.id }, replayed: true })
+    expect(await on.received()).toBe(before + 4_200)
+    expect(new Set(sent.filter(({ line: of }) => of === 'POST /payments').map((one) => one.idempotencyKey)).size).toBe(
+      1,
+    )
+  },
+)
+
+test('nothing that can be sent with what the model saw decides; what lets the browser in works once and is in no answer', async () => {
+  const before = await on.received()
+  const { host, opened, pay } = await local()
+  const result = await pay(600)
+  const { url, decision } = pendingOf(result)
+  const ticket = String(opened[0]).slice(url.length + 1)
+  expect(JSON.stringify(result)).not.toContain(ticket)
+  const own = { Origin: new URL(url).origin, 'Sec-Fetch-Site': 'same-origin' }
+  const thief = browser()
+  expect((await thief.ask(url)).text).toContain('This address only shows the question')
+  for (const guess of [decision, 'A'.repeat(43), '', '..', `${ticket.slice(0, -1)}_`])
+    await thief.ask(`${url}/${guess}`)
+  for (const headers of [
+    {},
+    own,
+    { Origin: 'https://evil.example' },
+    { ...own, Cookie: `payments_decision=${decision}` },
+  ]) {
+    for (const formToken of ['', decision, 'f'.repeat(64)]) {
+      for (const to of [url, `${url}/`, `${url}/yes`, `${url}?decision=yes`]) {
+        const body = new URLSearchParams({ decision: 'yes', formToken })
+        expect((await thief.ask(to, { method: 'POST', body, headers })).status).toBeGreaterThanOrEqual(400)
+      }
+    }
+  }
+  expect((await fetch(url, { headers: { Origin: 'https://evil.example' } })).status).toBe(403)
+  expect((await thief.decide(url, 'no')).status).toBe(403)
+  expect(pendingOf(await host.callTool('create_payment', { decision })).decision).toBe(decision)
+  const { ask, decide } = browser()
+  expect((await ask(String(opened[0]))).text).toContain('value="yes"')
+  expect((await thief.ask(String(opened[0]))).text).not.toContain('value="yes"')
+  expect((await thief.decide(url, 'yes')).status).toBe(403)
+  expect((await decide(url, 'no')).text).toContain('Nothing was done')
+  expect(errorOf(await host.callTool('create_payment', { decision })).code).toBe('confirmation_declined')
+  expect(await on.received()).toBe(before)
+  for (const text of logged) expect(text).not.toContain(ticket)
+})
+
+test('where no browser can be opened it says so, and nothing waits', async () => {
+  const { pay } = await local(pinned, { canOpen: false })
+  const error = errorOf(await pay(600))
+  expect(error).toMatchObject({
+    code: 'confirmation_unavailable',
+    next: expect.stringContaining('No browser could be opened'),
+  })
+  for (const words of ['payments-mcp serve', 'elicitation', 'PAYMENTS_CONFIRM']) expect(error.next).toContain(words)
+})
+
+test('a host that opens pages opens this one, with what lets the browser in', async () => {
+  const { ask, decide } = browser()
+  const who = person([
+    async ({ url = '' }) => {
+      await ask(url)
+      await decide(url.slice(0, url.lastIndexOf('/')), 'yes')
+      return { action: 'accept' }
+    },
+  ])
+  const before = await on.received()
+  const { pay, opened } = await local(pinned, { person: who })
+  expect((await pay(700)).isError).not.toBe(true)
+  expect(opened).toEqual([])
+  expect(await on.received()).toBe(before + 700)
+})
+
+test('is over after ten minutes, and unknown to a process that starts again', async () => {
+  const { host, opened, pay } = await local()
+  const { decision } = pendingOf(await pay(800))
+  on.world.system.pass(600_001)
+  const { ask } = browser()
+  expect((await ask(String(opened[0]))).text).toContain('This question is over')
+  expect(errorOf(await host.callTool('create_payment', { decision })).code).toBe('confirmation_ended')
+  const again = await local()
+  const unknown = errorOf(await again.host.callTool('create_payment', { decision }))
+  expect(unknown).toMatchObject({
+    code: 'confirmation_unknown',
+    next: expect.stringContaining('call again without decision'),
+  })
+})
