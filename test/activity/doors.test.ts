@@ -160,6 +160,9 @@ const changes: Record<string, Record<string, Change>> = {
   'POST /approvals/:approvalId/review': {
     'a person denies': formOf(({ paths }) => paths.approval, { decision: 'deny' }, 'deny_approval'),
   },
+  'POST /decide/:decisionId': {
+    'a person agrees to a call': formOf(({ paths }) => paths.decision, { decision: 'yes' }, 'agree_to_call'),
+  },
   'POST /connections/:grantId': {
     'a person ends a connection': async (on) => {
       const visitor = await on.site.visitor(on.site.owner)

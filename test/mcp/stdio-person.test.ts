@@ -2,8 +2,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioClientTransport as EarlierStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, describe, expect, inject, test } from 'vitest'
 import { sampleOf } from '../support/depth.ts'
-import { dismissed, no, person, yes } from './connected.ts'
-import { errorOf, type Host, hosts, type Person } from './hosts.ts'
+import { no, person, yes } from './connected.ts'
+import { type Host, hosts, type Person } from './hosts.ts'
 
 const cli = inject('cli')
 
@@ -30,7 +30,7 @@ async function started({ sdk, open }: (typeof hosts)[number], who: Person, setti
 
 describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
   test('asks the person by its settings, masks cards, and lists what its run did', async () => {
-    const who = person([dismissed, yes])
+    const who = person([yes], { form: {} })
     const settings = {
       PAYMENTS_CONFIRM: 'always',
       PAYMENTS_CONFIRM_ABOVE: '999',
@@ -39,13 +39,9 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
     }
     const host = await started(chosen, who, settings)
     const card = { merchant: { name: 'Books' }, maximumAmount: 1000, currency: 'USD' }
-    expect(errorOf(await host.callTool('issue_agent_card', card)).code).toBe('confirmation_not_shown')
     const issued = await host.callTool('issue_agent_card', card)
     const cardId = issued.structuredContent?.data.id
-    expect(who.asked.map(({ message }) => message.split('\n')[0])).toEqual([
-      'Issue a card of up to $10.00',
-      'Issue a card of up to $10.00',
-    ])
+    expect(who.asked.map(({ message }) => message.split('\n')[0])).toEqual(['Issue a card of up to $10.00'])
     const details = await host.callTool('get_agent_card_details', { cardId })
     expect(details.structuredContent?.data.attributes.number).toMatch(/^•••• \d{4}$/)
     const { resources } = await host.requests.listResources()
