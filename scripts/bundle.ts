@@ -25,6 +25,8 @@ export const bundleOptions = {
   minifyWhitespace: true,
   minifyIdentifiers: false,
   legalComments: 'external',
+  // Its CommonJS is wrapped so that no bundler finds its parts; it has them as modules too.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   // pg loads it only when asked to; it is a native addon and not installed.
   external: ['pg-native'],
   // Packages in CommonJS (pino, pg) require Node's own modules, which an ES module cannot without this.

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import type { CommandName } from '../config/setting.ts'
 import { settings } from '../config/settings.ts'
+import { hostNames } from '../core/host-setups.ts'
 import { simulateHelp, simulateOptions } from '../simulate/options.ts'
 import type { Flags } from './configured.ts'
 import { version } from './version.ts'
@@ -16,6 +17,15 @@ export async function main(argv: readonly string[]): Promise<void> {
   withSettings(program.command('serve'), 'serve')
     .description('Run the sandbox as an HTTP server.')
     .action(running(async () => (await import('./serve.ts')).serve))
+  withSettings(program.command('setup'), 'setup')
+    .description("Write the MCP server into an AI host's configuration, after showing what.")
+    .argument('[host]', hostNames.join(', '))
+    .option('--http', 'Write the address of a serve that runs, instead of what starts the server')
+    .option('--yes', 'Write without asking')
+    .action(running(async () => (await import('./setup.ts')).setup))
+  withSettings(program.command('doctor'), 'doctor')
+    .description('Check Node.js, database, port, key, login, clock and AI hosts, and say what to do.')
+    .action(running(async () => (await import('./doctor.ts')).doctor))
   const simulation = withSettings(program.command('simulate'), 'simulate')
     .description('Simulated agents make card purchases through MCP, and every answer is checked.')
     .addHelpText('after', simulateHelp)
@@ -38,10 +48,11 @@ export async function main(argv: readonly string[]): Promise<void> {
 }
 
 /** The module of a command is loaded when it runs. */
-function running<Given extends Flags>(load: () => Promise<(flags: Given) => Promise<void>>) {
-  return async (_options: unknown, command: Command) => {
+function running<Given extends Flags>(load: () => Promise<(flags: Given, argument?: string) => Promise<void>>) {
+  return async (...given: unknown[]) => {
+    const command = given.at(-1) as Command
     const run = await load()
-    await run(command.optsWithGlobals<Given>())
+    await run(command.optsWithGlobals<Given>(), command.args[0])
   }
 }
 

@@ -12,5 +12,6 @@ export function ownStart(env: Start['env']): Start {
 
 /** How a person runs a command of this checkout or installation. */
 export function commandLine(command: string): string {
-  return cli.endsWith('.ts') ? `npm run ${command}` : `payments-mcp ${command}`
+  if (cli.endsWith('.ts')) return command === 'serve' ? 'npm start' : `npm run ${command}`
+  return `payments-mcp ${command}`
 }

@@ -1,4 +1,3 @@
-import { ConfigError } from '../config/load.ts'
 import { createLogger, type Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { newSecret, realSystem } from '../core/system.ts'
@@ -6,7 +5,7 @@ import type { Decisions, Ways } from '../mcp/dependencies.ts'
 import { actorOf, createMcpServer } from '../mcp/server.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
 import { appViews } from '../mcp/ui/apps.ts'
-import { configured, type Flags } from './configured.ts'
+import { configured, type Flags, refuseEmbeddedProduction } from './configured.ts'
 import { orExplain } from './explain.ts'
 import type { LoopbackDecisions } from './loopback-decisions.ts'
 import type { OpenClient } from './open-client.ts'
@@ -110,11 +109,4 @@ function openWhenAsked(config: Config, instanceId: () => string, log: Logger) {
       await (await opening)?.close()
     },
   }
-}
-
-function refuseEmbeddedProduction({ environment, baseUrl }: Config): void {
-  if (environment === 'sandbox' || baseUrl !== undefined) return
-  throw new ConfigError(
-    'PAYMENTS_BASE_URL (--base-url) got nothing; with PAYMENTS_ENVIRONMENT=production it accepts the https address of the payments API.',
-  )
 }

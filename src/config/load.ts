@@ -52,6 +52,14 @@ export function configFor(command: CommandName, sources: ConfigSources, tell: (l
   return loadConfig(sources)
 }
 
+/** The texts of the command's settings that were given at all, by their variables. */
+export function givenTexts(command: CommandName, { env = process.env, flags = {} }: ConfigSources) {
+  const texts = settings
+    .filter(({ readBy }) => readBy.includes(command))
+    .map(({ key, variable }) => [variable, flags[key] ?? (env[variable] || undefined)] as const)
+  return Object.fromEntries(texts.filter((entry): entry is [string, string] => entry[1] !== undefined))
+}
+
 function unreadBy(command: CommandName, readBy: readonly CommandName[]): string {
   const [reader, ...others] = [command, ...readBy].map((name) =>
     name === 'stdio' ? 'the MCP server over stdio' : name,
@@ -78,6 +86,17 @@ export function dataDirectory({
   home = homedir(),
 }: Omit<ConfigSources, 'flags'> = {}) {
   return directoryOf(env, platform, home)
+}
+
+/** The machine and user that files of other programs belong to. */
+export interface UserMachine {
+  platform: NodeJS.Platform
+  home: string
+  env: Readonly<Record<string, string | undefined>>
+}
+
+export function userMachine(): UserMachine {
+  return { platform: process.platform, home: homedir(), env: process.env }
 }
 
 /** The proxy that this user's programs reach the internet through. */

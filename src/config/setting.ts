@@ -1,17 +1,19 @@
 import type { Environment } from '../core/operation.ts'
 
 /** The commands that can be started; `stdio` is the one without a name on the command line. */
-export type CommandName = 'stdio' | 'serve' | 'simulate' | 'rotate-keys' | 'login' | 'logout' | 'whoami'
-
-export const everyCommand: readonly CommandName[] = [
+export const everyCommand = [
   'stdio',
   'serve',
+  'setup',
+  'doctor',
   'simulate',
   'rotate-keys',
   'login',
   'logout',
   'whoami',
-]
+] as const
+
+export type CommandName = (typeof everyCommand)[number]
 
 export interface Setting {
   /** The word that stands for the value in the help: `--port <number>`. */

@@ -50,7 +50,7 @@ const table = {
     meaning: 'Address of a deployed payments API',
     accepts: 'an https address, or http on a loopback host, without credentials, query or fragment',
     default: { otherwise: 'the embedded sandbox' },
-    readBy: ['stdio', 'simulate', 'login', 'logout', 'whoami'],
+    readBy: ['stdio', 'setup', 'simulate', 'login', 'logout', 'whoami', 'doctor'],
     parse: parseBaseUrl,
   },
   /** The whole credential, `sk_ntl_…` or `ak_ntl_…`. */
@@ -60,7 +60,7 @@ const table = {
     accepts: 'sk_ntl_… or ak_ntl_…, the segment sandbox or prod, and a secret of 16 or more characters of A-Za-z0-9_-',
     default: { otherwise: "the embedded sandbox's seeded agent, or the stored login" },
     secret: true,
-    readBy: ['stdio', 'simulate', 'whoami'],
+    readBy: ['stdio', 'simulate', 'whoami', 'doctor'],
     parse: (text) => (keyPattern.test(text) ? text : undefined),
   },
   /** The X-Instance-ID of this connection; undefined: the client generates one. */
@@ -69,7 +69,7 @@ const table = {
     meaning: 'X-Instance-ID of this connection',
     accepts: '1 to 1024 visible ASCII characters without spaces',
     default: { otherwise: 'one generated per connection' },
-    readBy: ['stdio', 'whoami'],
+    readBy: ['stdio', 'setup', 'whoami'],
     parse: (text) => (/^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined),
   },
   /** The database's address: `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
@@ -81,7 +81,7 @@ const table = {
       otherwise: "a file in the user's data directory",
       value: ({ environment, dataFile }) => `sqlite:${dataFile(`${environment}.sqlite`)}`,
     },
-    readBy: ['stdio', 'serve', 'simulate', 'rotate-keys', 'whoami'],
+    readBy: ['stdio', 'setup', 'serve', 'simulate', 'rotate-keys', 'whoami', 'doctor'],
     parse: parseDatabaseUrl,
   },
   /** A standby of that database, which lists are read from; undefined: there is none. */
@@ -90,7 +90,7 @@ const table = {
     meaning: 'A standby of that PostgreSQL, which lists are read from',
     accepts: 'postgres://… or postgresql://…, where PAYMENTS_DATABASE_URL is such a one too',
     default: { otherwise: 'lists are read where everything is' },
-    readBy: ['stdio', 'serve'],
+    readBy: ['stdio', 'setup', 'serve'],
     parse: parsePostgresUrl,
   },
   /** How many connections a process writes with at most. */
@@ -99,7 +99,7 @@ const table = {
     meaning: 'Connections to PostgreSQL that a process writes with at most; up to ten more read',
     accepts: 'an integer from 2 to 1000',
     default: { text: '10' },
-    readBy: ['stdio', 'serve'],
+    readBy: ['stdio', 'setup', 'serve'],
     parse: (text) => parseInteger(text, 2, 1000),
   },
   /** The secrets that the keys in the database are wrapped with, the present one first. */
@@ -109,7 +109,7 @@ const table = {
     accepts: 'one or two secrets of 32 to 256 visible ASCII characters without commas',
     default: { otherwise: 'the keys lie in the database as they are' },
     secret: true,
-    readBy: ['stdio', 'serve', 'simulate', 'rotate-keys', 'whoami'],
+    readBy: ['stdio', 'serve', 'simulate', 'rotate-keys', 'whoami', 'doctor'],
     parse: parseSecrets,
   },
   toolsets: {
@@ -117,7 +117,7 @@ const table = {
     meaning: 'Which tools the MCP server offers',
     accepts: acceptedToolsets,
     default: { text: 'default' },
-    readBy: ['stdio', 'serve'],
+    readBy: ['stdio', 'setup', 'serve'],
     parse: parseToolsets,
   },
   port: {
@@ -125,7 +125,7 @@ const table = {
     meaning: 'Port that serve listens on (0: any free one)',
     accepts: 'an integer from 0 to 65535',
     default: { text: '4010' },
-    readBy: ['stdio', 'serve', 'login', 'logout'],
+    readBy: ['stdio', 'setup', 'serve', 'login', 'logout', 'doctor'],
     parse: (text) => parseInteger(text, 0, 65_535),
   },
   /** The host is kept without the brackets of an IPv6 address. */
@@ -134,7 +134,7 @@ const table = {
     meaning: 'Host name or address that serve listens on',
     accepts: 'a host name or an IP address',
     default: { text: '127.0.0.1' },
-    readBy: ['stdio', 'serve', 'login', 'logout'],
+    readBy: ['stdio', 'setup', 'serve', 'login', 'logout', 'doctor'],
     parse: parseHost,
   },
   /** Only the secret part of the key is kept. */
@@ -162,7 +162,7 @@ const table = {
     meaning: 'Requests per minute per credential in the embedded sandbox',
     accepts: 'an integer from 1 to 1000000000',
     default: { text: '6000' },
-    readBy: ['stdio', 'serve'],
+    readBy: ['stdio', 'setup', 'serve'],
     parse: (text) => parseInteger(text, 1, 1_000_000_000),
   },
   /** The seeded owner's password. */
@@ -181,7 +181,7 @@ const table = {
     meaning: 'Address that people and AI hosts reach serve at',
     accepts: 'an https address, or http on a loopback host, without path, credentials, query or fragment',
     default: { otherwise: 'where it listens' },
-    readBy: ['stdio', 'serve', 'login', 'logout'],
+    readBy: ['stdio', 'setup', 'serve', 'login', 'logout', 'doctor'],
     parse: (text) => originOf(parseBaseUrl(text)),
   },
   /**
@@ -219,7 +219,7 @@ const table = {
     meaning: 'Offer only the tools that change nothing',
     accepts: 'true or false',
     default: { text: 'false' },
-    readBy: ['stdio', 'serve'],
+    readBy: ['stdio', 'setup', 'serve'],
     parse: parseBoolean,
   },
   /** When a person is asked before a tool call is carried out. */
@@ -228,7 +228,7 @@ const table = {
     meaning: 'When a person confirms approvals, cancellations, revocations and large amounts',
     accepts: 'always, production or never',
     default: { text: 'production' },
-    readBy: ['stdio', 'serve'],
+    readBy: ['stdio', 'setup', 'serve'],
     parse: oneOf('always', 'production', 'never'),
   },
   /** In cents: a payment or card above it is confirmed by a person, where `confirm` lets anything ask. */
@@ -237,7 +237,7 @@ const table = {
     meaning: 'Payments and cards above it are confirmed by a person',
     accepts: 'an integer from 0 to 1000000000',
     default: { text: '10000' },
-    readBy: ['stdio', 'serve'],
+    readBy: ['stdio', 'setup', 'serve'],
     parse: (text) => parseInteger(text, 0, 1_000_000_000),
   },
   /** Whether card numbers are answered to the model, or shown to the person only. */
@@ -249,7 +249,7 @@ const table = {
       otherwise: 'reveal in the sandbox, masked in production',
       value: ({ environment }) => (environment === 'sandbox' ? 'reveal' : 'masked'),
     },
-    readBy: ['stdio', 'serve'],
+    readBy: ['stdio', 'setup', 'serve'],
     parse: oneOf('reveal', 'masked'),
   },
   /** Whether `/metrics` tells figures of this process. */
@@ -275,7 +275,7 @@ const table = {
     meaning: 'Least severe level that is logged, to stderr',
     accepts: logLevels.join(', '),
     default: { text: 'info' },
-    readBy: ['stdio', 'serve', 'simulate'],
+    readBy: ['stdio', 'setup', 'serve', 'simulate'],
     parse: oneOf(...logLevels),
   },
 } as const satisfies Record<string, Setting>

@@ -38,14 +38,14 @@ export async function openStore({ url, system, secrets, readUrl, connections }: 
 }
 
 /** A URL whose password or query, which may have one too, is left out; what is not a URL is cut at its user. */
-function withoutPassword(url: string): string {
+export function withoutPassword(url: string): string {
   if (url.startsWith('sqlite:')) return url
   if (!URL.canParse(url)) return `${url.split('//')[0]}//…`
   const { protocol, username, host, pathname } = new URL(url)
   return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`
 }
 
-function oneLine(cause: unknown, url: string): string {
+export function oneLine(cause: unknown, url: string): string {
   const error = deepest(cause)
   const text = (error.message === '' ? error.name : error.message).replaceAll(/\s*\n\s*/g, ' ')
   return text.includes(url) ? text.replaceAll(url, withoutPassword(url)) : text

@@ -1,0 +1,110 @@
+import { createTokenStore } from '../auth/token-store.ts'
+import { createRemoteFetch } from '../client/remote.ts'
+import { dataDirectory } from '../config/load.ts'
+import type { Config } from '../config/settings.ts'
+import { Failure } from '../core/errors.ts'
+import { parseTimestamp, realSystem } from '../core/system.ts'
+import { clockToleranceMs } from './check-sandbox.ts'
+import { bad, type Finding, note, ok } from './finding.ts'
+
+/** A deployed API: whether it is there, whom it takes the credential for, and what time it has. */
+export async function checkApi({ baseUrl, key }: Config): Promise<Finding[]> {
+  if (baseUrl === undefined) return checkLogins()
+  const login = key === undefined ? await loginAt(baseUrl) : undefined
+  if (login !== undefined && 'finding' in login) return [login.finding]
+  const remote = createRemoteFetch()
+  try {
+    return await asked(baseUrl, key ?? login?.accessToken ?? '', key === undefined ? 'Login' : 'Key', remote.fetch)
+  } finally {
+    await remote.close()
+  }
+}
+
+/** The logins there are, where no address says which one counts. */
+async function checkLogins(): Promise<Finding[]> {
+  try {
+    const { logins } = await stored().read()
+    const ended = (address: string) => logins[address]?.refreshToken === null && isOver(logins[address].expiresAtMs)
+    return Object.keys(logins).map((address) =>
+      ended(address)
+        ? note('Login', `at ${address} is over`, `Sign in again: payments-mcp login --base-url ${address}`)
+        : note('Login', `at ${address}`, `payments-mcp doctor --base-url ${address} tries it.`),
+    )
+  } catch (error) {
+    return [unreadable(error)]
+  }
+}
+
+async function loginAt(baseUrl: string): Promise<{ accessToken: string } | { finding: Finding }> {
+  const again = `Sign in: payments-mcp login --base-url ${baseUrl}`
+  try {
+    const login = (await stored().read()).logins[baseUrl]
+    if (login === undefined)
+      return { finding: bad('Login', `nobody is signed in at ${baseUrl}, and no key is set`, again) }
+    if (!isOver(login.expiresAtMs)) return { accessToken: login.accessToken }
+    // It is renewed by whoever uses it: a renewal here would change what is stored.
+    return {
+      finding:
+        login.refreshToken === null
+          ? bad('Login', `at ${baseUrl} is over`, again)
+          : note(
+              'Login',
+              `at ${baseUrl} is renewed at its next use`,
+              `payments-mcp whoami --base-url ${baseUrl} tries it.`,
+            ),
+    }
+  } catch (error) {
+    return { finding: unreadable(error) }
+  }
+}
+
+const stored = () => createTokenStore({ directory: dataDirectory().path, system: realSystem })
+const isOver = (expiresAtMs: number) => expiresAtMs <= realSystem.now()
+
+function unreadable(error: unknown): Finding {
+  if (error instanceof Failure) return bad('Login', error.message, 'Then sign in again: payments-mcp login')
+  throw error
+}
+
+async function asked(
+  baseUrl: string,
+  credential: string,
+  about: string,
+  fetch: (request: Request) => Promise<Response>,
+): Promise<Finding[]> {
+  const headers = { Authorization: `Bearer ${credential}` }
+  let answer: Response
+  try {
+    answer = await fetch(new Request(`${baseUrl}/whoami`, { headers, signal: AbortSignal.timeout(10_000) }))
+  } catch (error) {
+    const advice = 'Check PAYMENTS_BASE_URL (--base-url), the network, and whether the API runs.'
+    return [bad('API', `${baseUrl} does not answer (${reasonOf(error)})`, advice)]
+  }
+  return [accepted(about, baseUrl, answer.status), ...clockOf(answer.headers.get('date'))]
+}
+
+function accepted(about: string, baseUrl: string, status: number): Finding {
+  if (status === 200) return ok(about, `accepted by ${baseUrl}`)
+  if (status === 401) {
+    const mend =
+      about === 'Key'
+        ? 'Set PAYMENTS_KEY (--key) to one that is complete and not revoked, of this API and environment.'
+        : `Sign in again: payments-mcp login --base-url ${baseUrl}`
+    return bad(about, `not accepted by ${baseUrl}`, mend)
+  }
+  return bad('API', `${baseUrl}/whoami answered ${status}`, 'Check whether that is the address of a payments API.')
+}
+
+function clockOf(date: string | null): Finding[] {
+  if (date === null) return []
+  const apart = Math.round((realSystem.now() - parseTimestamp(date)) / 1000)
+  if (Number.isNaN(apart) || Math.abs(apart) * 1000 <= clockToleranceMs)
+    return [ok('Clock', 'this machine and the API agree')]
+  const advice = 'Set the clock of this machine, or let it be set from the network.'
+  return [bad('Clock', `this machine is ${Math.abs(apart)} s ${apart < 0 ? 'behind' : 'ahead of'} the API`, advice)]
+}
+
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as Error
+  return cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : message
+}

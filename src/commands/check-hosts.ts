@@ -1,0 +1,55 @@
+import { access } from 'node:fs/promises'
+import { isAbsolute } from 'node:path'
+import { type UserMachine, userMachine } from '../config/load.ts'
+import { type HostName, type HostSetup, hostNames, hostSetups } from '../core/host-setups.ts'
+import { serverIn, UnreadableFile } from './edit-host-file.ts'
+import { bad, type Finding, note, ok } from './finding.ts'
+import { hostFiles } from './host-files.ts'
+import { commandLine } from './own-start.ts'
+import { readWhole } from './whole-file.ts'
+
+/** Whether the files of the hosts can be read, and what they start is there. */
+export async function checkHosts(): Promise<Finding[]> {
+  const machine = userMachine()
+  const found = (await Promise.all(hostNames.map((name) => checkHost(name, machine)))).filter(
+    (one) => one !== undefined,
+  )
+  if (found.length > 0) return found
+  return [note('AI hosts', 'none is set up', `${commandLine('setup')} tells one of this server.`)]
+}
+
+/** Undefined: the host does not know this server. */
+async function checkHost(name: HostName, machine: UserMachine): Promise<Finding | undefined> {
+  const host: HostSetup = hostSetups[name]
+  const path = hostFiles[name].path(machine)
+  const again = `${commandLine('setup')} ${name}`
+  let server: Record<string, unknown> | undefined
+  try {
+    server = serverIn(host, await readWhole(path))
+  } catch (error) {
+    if (error instanceof UnreadableFile) {
+      return bad(host.title, `${path}: ${error.message}`, `Mend the file: ${host.title} reads nothing of it.`)
+    }
+    const { code } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    return bad(host.title, `${path} cannot be read (${code})`, 'Give yourself the right to read it.')
+  }
+  if (server === undefined) return undefined
+  const gone = await missingFile(server)
+  if (gone !== undefined)
+    return bad(host.title, `${path} starts ${gone}, which does not exist`, `Write it anew: ${again}`)
+  return ok(host.title, `set up in ${path}`)
+}
+
+/** The file that a server's start needs and that is not there. A command without a path is looked for by the host. */
+async function missingFile({ command, args }: Record<string, unknown>): Promise<string | undefined> {
+  const words = [command, ...(Array.isArray(args) ? args : [])].filter((word) => typeof word === 'string')
+  for (const word of words.filter(isAbsolute)) {
+    try {
+      await access(word)
+    } catch {
+      return word
+    }
+  }
+  return undefined
+}

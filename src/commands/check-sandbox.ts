@@ -1,0 +1,125 @@
+import { access, constants } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { dirname, resolve } from 'node:path'
+import type { Config } from '../config/settings.ts'
+import { realSystem, sha256, timestamp } from '../core/system.ts'
+import { type Inspection, inspectDatabase } from '../service/store/engine/inspect.ts'
+import { oneLine, withoutPassword } from '../service/store/engine/open.ts'
+import { servedAddress } from './addresses.ts'
+import { bad, type Finding, note, ok } from './finding.ts'
+import { commandLine } from './own-start.ts'
+
+/** Clocks that differ by less are both taken for right. */
+export const clockToleranceMs = 60_000
+
+/** The embedded sandbox: its database, what stands in it, and the port of `serve`. */
+export async function checkSandbox(config: Config): Promise<Finding[]> {
+  return [...(await checkDatabase(config)), await checkPort(config)]
+}
+
+async function checkDatabase(config: Config): Promise<Finding[]> {
+  const { databaseUrl: url, secret: secrets, key = '' } = config
+  const name = withoutPassword(url)
+  if (url === 'sqlite::memory:') return [note('Database', 'in memory: what is in it ends with its process')]
+  const path = /^sqlite:(.+)$/.exec(url)?.[1]
+  if (path !== undefined && !(await can(path, constants.F_OK))) return [await checkNewFile(resolve(path))]
+  let found: Inspection | undefined
+  try {
+    found = await inspectDatabase({ url, secrets, keyHash: sha256(key) })
+  } catch (error) {
+    const advice = 'Check PAYMENTS_DATABASE_URL (--database-url), and whether the database runs and lets you in.'
+    return [bad('Database', `${name}: ${oneLine(error, url)}`, advice)]
+  }
+  if (found === undefined) return [note('Database', `${name} is empty: the first start makes its tables`)]
+  const findings = [schemaOf(name, found), ...checkClock(found)]
+  if (!found.isOpened) {
+    const advice = 'Set PAYMENTS_SECRET to the secret that they were wrapped with.'
+    findings.push(bad('Secret', 'does not open the keys in the database', advice))
+  }
+  if (config.key !== undefined) findings.push(keyIn(found))
+  return findings
+}
+
+function schemaOf(name: string, { missing, isWritable }: Inspection): Finding {
+  if (missing === null) {
+    return bad('Database', `${name} was made by a later version of payments-mcp`, 'Update payments-mcp.')
+  }
+  if (!isWritable) {
+    return bad(
+      'Database',
+      `${name} cannot be written to`,
+      'Give the user that runs payments-mcp the right to write it.',
+    )
+  }
+  if (missing === 0) return ok('Database', `${name}: its schema is up to date, and it can be written to`)
+  return note('Database', `${name}: its schema is ${missing} steps behind; the next start updates it`)
+}
+
+/** The file comes with the first start: what counts is whether it can be made. */
+async function checkNewFile(path: string): Promise<Finding> {
+  let folder = dirname(path)
+  while (!(await can(folder, constants.F_OK)) && dirname(folder) !== folder) folder = dirname(folder)
+  if (await can(folder, constants.W_OK)) return ok('Database', `${path} is made by the first start`)
+  const advice = `Make ${folder} writable, or name another file: PAYMENTS_DATABASE_URL=sqlite:PATH.`
+  return bad('Database', `${path} cannot be made: ${folder} cannot be written to`, advice)
+}
+
+function can(path: string, mode: number): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  )
+}
+
+function checkClock({ databaseNowMs, highestMs, offsetMs }: Inspection): Finding[] {
+  const nowMs = realSystem.now()
+  const seconds = Math.round((nowMs - (databaseNowMs ?? Math.max(nowMs, highestMs))) / 1000)
+  const advice = 'Set the clock of this machine, or let it be set from the network.'
+  const machine =
+    Math.abs(seconds) * 1000 <= clockToleranceMs
+      ? ok('Clock', 'this machine and the database agree')
+      : bad(
+          'Clock',
+          `this machine is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'} the database`,
+          advice,
+        )
+  if (offsetMs === 0) return [machine]
+  const days = (offsetMs / 86_400_000).toFixed(offsetMs < 86_400_000 ? 2 : 0)
+  const moved = `was moved ${days} days ahead: it is ${timestamp(nowMs + offsetMs)} there`
+  return [machine, note('Sandbox clock', moved, 'It only goes forward; a new database begins at today.')]
+}
+
+function keyIn({ key }: Inspection): Finding {
+  const another = 'Take PAYMENTS_KEY out (the sandbox has an agent of its own), or set one that it made.'
+  if (key === undefined) return bad('Key', 'PAYMENTS_KEY is no key of this sandbox', another)
+  const isOver = key.revokedAtMs !== null || (key.expiresAtMs !== null && key.expiresAtMs <= realSystem.now())
+  return isOver ? bad('Key', 'PAYMENTS_KEY was revoked or has expired', another) : ok('Key', 'known to the sandbox')
+}
+
+/** Whether `serve` runs at its port, or could. */
+async function checkPort(config: Config): Promise<Finding> {
+  const { host, port } = config
+  const address = servedAddress(config)
+  const elsewhere = 'Stop it, or choose another port: PAYMENTS_PORT (--port).'
+  if (port === 0) return ok('Port', 'any free one')
+  try {
+    const answer = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(3_000), redirect: 'manual' })
+    const { status, environment } = (await answer.json()) as { status?: string; environment?: string }
+    if (environment === undefined) return bad('Port', `${address} is served by another program`, elsewhere)
+    if (status === 'ok') return ok('Port', `payments-mcp (${environment}) runs at ${address}`)
+    return bad('Port', `the payments-mcp at ${address} is ${status}`, 'Its log says why.')
+  } catch {
+    const failure = await bindFailure(host, port)
+    if (failure === undefined) return ok('Port', `${address} is free: ${commandLine('serve')} serves there`)
+    return bad('Port', `${address} cannot be listened on (${failure})`, elsewhere)
+  }
+}
+
+/** The code of the error with which listening there ends; undefined: it can be listened on. */
+function bindFailure(host: string, port: number): Promise<string | undefined> {
+  return new Promise((done) => {
+    const server = createServer()
+    server.once('error', ({ code }: NodeJS.ErrnoException) => done(code))
+    server.listen(port, host, () => server.close(() => done(undefined)))
+  })
+}

@@ -1,0 +1,43 @@
+import type { Config } from '../config/settings.ts'
+import { maskSecrets } from '../core/errors.ts'
+import { checkApi } from './check-api.ts'
+import { checkHosts } from './check-hosts.ts'
+import { checkSandbox } from './check-sandbox.ts'
+import { configured, type Flags } from './configured.ts'
+import { orExplain } from './explain.ts'
+import { bad, type Finding, ok } from './finding.ts'
+
+/** Looks at everything that a start needs, and says what to do. It changes nothing. */
+export async function doctor(flags: Flags): Promise<void> {
+  await orExplain(async () => {
+    const config = configured('doctor', flags)
+    const findings: Finding[] = [ok('Node.js', `${process.versions.node} (${process.execPath})`)]
+    for (const [about, check] of checksFor(config)) findings.push(...(await orFinding(about, check)))
+    process.stdout.write(findings.map(written).join(''))
+    const wrong = findings.filter(({ is }) => is === 'bad').length
+    process.stdout.write(wrong === 0 ? '\nNothing is wrong.\n' : `\n${wrong} to mend.\n`)
+    if (wrong > 0) process.exitCode = 1
+  })
+}
+
+function checksFor(config: Config): [string, () => Promise<Finding[]>][] {
+  const hosts: [string, () => Promise<Finding[]>] = ['AI hosts', checkHosts]
+  if (config.baseUrl !== undefined) return [['API', () => checkApi(config)], hosts]
+  return [['Sandbox', () => checkSandbox(config)], ['Login', () => checkApi(config)], hosts]
+}
+
+/** A check that fails is a finding, and the others go on. */
+async function orFinding(about: string, check: () => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await check()
+  } catch (error) {
+    return [bad(about, `could not be checked: ${String(error)}`, 'Tell it as an issue of payments-mcp.')]
+  }
+}
+
+const marks = { ok: 'ok  ', note: 'note', bad: 'BAD ' } as const satisfies Record<Finding['is'], string>
+
+function written({ about, is, says, advice }: Finding): string {
+  const what = `${marks[is]} ${about.padEnd(15)} ${says}\n`
+  return maskSecrets(advice === undefined ? what : `${what}${' '.repeat(21)}→ ${advice}\n`)
+}

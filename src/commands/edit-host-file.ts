@@ -1,0 +1,109 @@
+import { isDeepStrictEqual } from 'node:util'
+import { parse as parseToml, patch as patchToml } from '@decimalturn/toml-patch'
+import { type ParseError, parse as parseJsonc, printParseErrorCode } from 'jsonc-parser'
+import { type HostSetup, serverName } from '../core/host-setups.ts'
+import { withValue } from './edit-json.ts'
+
+type Table = Record<string, unknown>
+
+/** The file cannot be edited without harm; the message says where it is wrong. */
+export class UnreadableFile extends Error {
+  override readonly name = 'UnreadableFile'
+}
+
+/** What a host's file says of the server; undefined: nothing. @throws UnreadableFile */
+export function serverIn({ format, servers }: HostSetup, text: string): Table | undefined {
+  const all = content(format, text)[servers]
+  if (all === undefined) return undefined
+  const entry = tableOf(all, `${servers} is no table of servers`)[serverName]
+  return entry === undefined ? undefined : tableOf(entry, `${servers}.${serverName} is no server`)
+}
+
+/**
+ * The entry as it is to stand: what a person added to it stays, such as variables and what the host may do unasked.
+ * A server that was reached by an address and is started now, or the other way round, is another one.
+ */
+export function merged(before: Table | undefined, entry: Table): Table {
+  if (before === undefined || 'command' in before !== 'command' in entry) return entry
+  const [env, own] = [before.env, entry.env]
+  const both = isTable(env) && isTable(own) ? { env: { ...env, ...own } } : {}
+  return { ...before, ...entry, ...both }
+}
+
+/** The file's text with this entry; everything else in it is as it was, comments and spaces too. @throws UnreadableFile */
+export function withServer(host: HostSetup, text: string, entry: Table, block: string): string {
+  const before = serverIn(host, text)
+  const whole = content(host.format, text)
+  const others = whole[host.servers] as Table | undefined
+  const expected = { ...whole, [host.servers]: { ...others, [serverName]: entry } }
+  const next =
+    host.format === 'json'
+      ? editJson(text, [host.servers, serverName], before, entry)
+      : editToml(text, expected, before === undefined ? block : undefined)
+  // Whatever the libraries make of a file that nobody thought of: nothing in it is lost.
+  if (says(host.format, next, expected)) return next
+  throw new UnreadableFile('its form is one that cannot be added to here')
+}
+
+function editJson(text: string, path: string[], before: Table | undefined, entry: Table): string {
+  const mark = text.startsWith('\uFEFF') ? '\uFEFF' : ''
+  const whole = text.slice(mark.length)
+  const isOther = before !== undefined && Object.keys(before).some((member) => !(member in entry))
+  if (before === undefined || isOther) return mark + withValue(whole, path, entry)
+  const changed = Object.entries(entry).filter(([member, value]) => !isDeepStrictEqual(before[member], value))
+  return mark + changed.reduce((json, [member, value]) => withValue(json, [...path, member], value), whole)
+}
+
+/** A table of its own at the end is what people write; where the file has another form, the library finds the place. */
+function editToml(text: string, expected: Table, block: string | undefined): string {
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  if (block !== undefined) {
+    const gap = text.trim() === '' ? '' : text.endsWith('\n') ? eol : eol + eol
+    const appended = `${text}${gap}${block.replaceAll('\n', eol)}${eol}`
+    if (says('toml', appended, expected)) return appended
+  }
+  return patchToml(text, expected)
+}
+
+/** Whether the text says this and nothing else. Objects are compared by what they hold: TOML's have no prototype. */
+function says(format: HostSetup['format'], text: string, expected: Table): boolean {
+  try {
+    return isDeepStrictEqual(structuredClone(content(format, text)), structuredClone(expected))
+  } catch (error) {
+    if (error instanceof UnreadableFile) return false
+    throw error
+  }
+}
+
+/** Everything that the file says. */
+function content(format: HostSetup['format'], text: string): Table {
+  return tableOf(format === 'json' ? jsonOf(text.replace(/^\uFEFF/, '')) : tomlOf(text), 'it holds no object')
+}
+
+function jsonOf(text: string): unknown {
+  if (text.trim() === '') return {}
+  const errors: ParseError[] = []
+  const value = parseJsonc(text, errors, { allowTrailingComma: true })
+  const [first] = errors
+  if (first === undefined) return value
+  const line = text.slice(0, first.offset).split('\n').length
+  throw new UnreadableFile(`line ${line} is no JSON (${printParseErrorCode(first.error)})`)
+}
+
+function tomlOf(text: string): unknown {
+  try {
+    return parseToml(text)
+  } catch (error) {
+    const line = (error as { line?: number }).line
+    throw new UnreadableFile(line === undefined ? 'it is no TOML' : `line ${line} is no TOML`)
+  }
+}
+
+function tableOf(value: unknown, otherwise: string): Table {
+  if (isTable(value)) return value
+  throw new UnreadableFile(otherwise)
+}
+
+function isTable(value: unknown): value is Table {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

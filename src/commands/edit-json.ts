@@ -1,0 +1,69 @@
+import { createScanner, findNodeAtLocation, type Node, parseTree } from 'jsonc-parser'
+
+/** How a file is written: what a person chose stays. */
+interface Style {
+  indent: string
+  eol: string
+}
+
+/**
+ * The text of a JSON file, comments allowed, with a value at a path of names. Nothing else in it changes by a character:
+ * what is there is neither formatted anew nor moved.
+ */
+export function withValue(text: string, path: readonly string[], value: unknown): string {
+  const style = { indent: /^[ \t]+(?=\S)/m.exec(text)?.[0] ?? '  ', eol: text.includes('\r\n') ? '\r\n' : '\n' }
+  const root = parseTree(text, [], { allowTrailingComma: true })
+  if (root === undefined) return `${text}${rendered(nested(path, value), '', style)}${style.eol}`
+  for (let known = path.length; known > 0; known--) {
+    const node = findNodeAtLocation(root, path.slice(0, known))
+    if (node === undefined) continue
+    if (known === path.length) return replaced(text, node, rendered(value, indentAt(text, node.offset), style))
+    return withMember(text, node, path[known] ?? '', nested(path.slice(known + 1), value), style)
+  }
+  return withMember(text, root, path[0] ?? '', nested(path.slice(1), value), style)
+}
+
+/** Adds a member to an object behind those it has, and behind the comments after them. */
+function withMember(text: string, object: Node, name: string, value: unknown, style: Style): string {
+  const end = object.offset + object.length - 1
+  const last = object.children?.at(-1)
+  const head = text.slice(0, object.offset)
+  const inside = text.slice(object.offset, end)
+  const rest = text.slice(end)
+  const needsComma = last !== undefined && !isCommaAt(text, last.offset + last.length)
+  const at = last === undefined ? inside.length : last.offset + last.length - object.offset
+  const before = needsComma ? `${inside.slice(0, at)},${inside.slice(at)}` : inside
+  if (last !== undefined && !inside.includes('\n')) {
+    return `${head}${before.trimEnd()} ${JSON.stringify(name)}: ${JSON.stringify(value)}${rest}`
+  }
+  const outer = indentAt(text, object.offset)
+  const first = object.children?.[0]
+  const inner = first === undefined ? outer + style.indent : indentAt(text, first.offset)
+  const member = `${style.eol}${inner}${JSON.stringify(name)}: ${rendered(value, inner, style)}`
+  return `${head}${before.trimEnd()}${member}${style.eol}${outer}${rest}`
+}
+
+function replaced(text: string, { offset, length }: Node, by: string): string {
+  return text.slice(0, offset) + by + text.slice(offset + length)
+}
+
+function rendered(value: unknown, indent: string, style: Style): string {
+  return JSON.stringify(value, null, style.indent).replaceAll('\n', style.eol + indent)
+}
+
+function nested(path: readonly string[], value: unknown): unknown {
+  return path.reduceRight((inner, name) => ({ [name]: inner }), value)
+}
+
+/** What the line of that place begins with. */
+function indentAt(text: string, offset: number): string {
+  const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)
+  return /^[ \t]*/.exec(line)?.[0] ?? ''
+}
+
+function isCommaAt(text: string, offset: number): boolean {
+  const scanner = createScanner(text, true)
+  scanner.setPosition(offset)
+  scanner.scan()
+  return text.startsWith(',', scanner.getTokenOffset())
+}

@@ -1,0 +1,64 @@
+import { realpath } from 'node:fs/promises'
+import { posix, win32 } from 'node:path'
+import type { UserMachine } from '../config/load.ts'
+import type { HostName } from '../core/host-setups.ts'
+
+interface HostFile {
+  /** The file of this user that the host reads its MCP servers from. */
+  path(machine: UserMachine): string
+  /** What makes the host read it again, as a sentence. */
+  reload: string
+}
+
+/** Where the hosts' own files are, by platform. */
+export const hostFiles: Readonly<Record<HostName, HostFile>> = {
+  'claude-code': {
+    path: (machine) => join(machine, machine.env.CLAUDE_CONFIG_DIR || machine.home, '.claude.json'),
+    reload: 'Start a new session of Claude Code',
+  },
+  'claude-desktop': {
+    path: (machine) => join(machine, settingsFolder(machine), 'Claude', 'claude_desktop_config.json'),
+    reload: 'Quit Claude Desktop and open it again',
+  },
+  cursor: {
+    path: (machine) => join(machine, machine.home, '.cursor', 'mcp.json'),
+    reload: 'Restart Cursor',
+  },
+  vscode: {
+    path: (machine) => join(machine, settingsFolder(machine), 'Code', 'User', 'mcp.json'),
+    reload: 'Start it in VS Code with MCP: List Servers',
+  },
+  codex: {
+    path: (machine) => join(machine, machine.env.CODEX_HOME || join(machine, machine.home, '.codex'), 'config.toml'),
+    reload: 'Start Codex again',
+  },
+  gemini: {
+    path: (machine) => join(machine, machine.home, '.gemini', 'settings.json'),
+    reload: 'Start Gemini CLI again',
+  },
+}
+
+/** Whether the host was ever started here: then its folder is there, or the file where that stands alone. */
+export async function isFound(name: HostName, machine: UserMachine): Promise<boolean> {
+  const path = hostFiles[name].path(machine)
+  return name === 'claude-code' ? exists(path) : exists(join(machine, path, '..'))
+}
+
+async function exists(path: string): Promise<boolean> {
+  return realpath(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** The folder in which programs of a user keep what they are set to. */
+function settingsFolder(machine: UserMachine): string {
+  const { platform, home, env } = machine
+  if (platform === 'darwin') return join(machine, home, 'Library', 'Application Support')
+  if (platform === 'win32') return env.APPDATA || join(machine, home, 'AppData', 'Roaming')
+  return env.XDG_CONFIG_HOME || join(machine, home, '.config')
+}
+
+function join({ platform }: UserMachine, ...parts: string[]): string {
+  return (platform === 'win32' ? win32 : posix).join(...parts)
+}

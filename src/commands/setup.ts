@@ -1,0 +1,150 @@
+import { isAbsolute } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { ConfigError, givenTexts, userMachine } from '../config/load.ts'
+import type { Config } from '../config/settings.ts'
+import { maskSecrets } from '../core/errors.ts'
+import {
+  type HostName,
+  type HostSetup,
+  hostBlock,
+  hostNames,
+  hostSetups,
+  type Reach,
+  serverName,
+} from '../core/host-setups.ts'
+import { nearest } from '../core/nearest.ts'
+import { servedAddress } from './addresses.ts'
+import { configured, type Flags, refuseEmbeddedProduction } from './configured.ts'
+import { merged, serverIn, UnreadableFile, withServer } from './edit-host-file.ts'
+import { orExplain } from './explain.ts'
+import { hostFiles, isFound } from './host-files.ts'
+import { commandLine, firstQuestion, ownStart } from './own-start.ts'
+import { absoluteDatabase } from './welcome.ts'
+import { readWhole, writeWhole } from './whole-file.ts'
+
+export type SetupFlags = Flags & { yes?: boolean; http?: boolean }
+
+/** Writes the MCP server into a host's configuration, after showing what and asking. */
+export async function setup(flags: SetupFlags, named?: string): Promise<void> {
+  await orExplain(async () => {
+    const config = configured('setup', flags)
+    const reach = reachOf(config, flags)
+    const name = named === undefined ? await chooseHost() : hostNamed(named)
+    if (name === undefined) return
+    await setUp(name, reach, flags.yes === true)
+    if ('start' in reach && config.baseUrl !== undefined) {
+      say(`Sign in there once: payments-mcp login --base-url ${config.baseUrl}`)
+    }
+  })
+}
+
+function reachOf(config: Config, flags: SetupFlags): Reach {
+  if (flags.http === true) return { url: `${config.baseUrl ?? config.publicUrl ?? servedAddress(config)}/mcp` }
+  refuseEmbeddedProduction(config)
+  const env = givenTexts('setup', { flags })
+  if ('PAYMENTS_DATABASE_URL' in env) env.PAYMENTS_DATABASE_URL = absoluteDatabase(config.databaseUrl)
+  // A host is rarely started from the shell that names the folder of the data.
+  const { XDG_DATA_HOME: folder } = userMachine().env
+  if (folder !== undefined && isAbsolute(folder)) env.XDG_DATA_HOME = folder
+  return { start: ownStart(env) }
+}
+
+function hostNamed(text: string): HostName {
+  const name = hostNames.find((known) => known === text.toLowerCase())
+  if (name !== undefined) return name
+  const meant = nearest(text, hostNames)
+  const advice = meant === undefined ? '' : ` (did you mean ${meant}?)`
+  throw new ConfigError(`setup got the host ${JSON.stringify(text)}${advice}; it accepts ${hostNames.join(', ')}.`)
+}
+
+/** Shows the hosts of this machine, and asks for one where somebody is there to answer. */
+async function chooseHost(): Promise<HostName | undefined> {
+  const machine = userMachine()
+  const found = await Promise.all(hostNames.map((name) => isFound(name, machine)))
+  const line = (name: HostName) =>
+    `  ${name.padEnd(15)} ${hostSetups[name].title.padEnd(15)} ${hostFiles[name].path(machine)}`
+  const there = hostNames.filter((_, index) => found[index])
+  const others = hostNames.filter((_, index) => !found[index])
+  if (there.length > 0) say(`AI hosts on this machine:\n\n${there.map(line).join('\n')}\n`)
+  if (others.length > 0) say(`Not found here, but known:\n\n${others.map(line).join('\n')}\n`)
+  if (!isAnswered()) {
+    say(`Name one: ${commandLine('setup')} ${there[0] ?? others[0]}`)
+    return undefined
+  }
+  const answer = (await ask('Which one? (empty: none) ')).trim()
+  return answer === '' ? undefined : hostNamed(answer)
+}
+
+async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<void> {
+  const host: HostSetup = hostSetups[name]
+  const path = hostFiles[name].path(userMachine())
+  const entry = host.entry(reach)
+  const block = hostBlock(name, reach)
+  if (entry === null || block === null) throw new ConfigError(`setup --http: ${host.remotely}`)
+  const { text, next, before, after } = await edited(host, path, entry, block)
+  if (next === text) {
+    say(`${host.title} is already set up: ${path}`)
+    return
+  }
+  if (before !== undefined)
+    say(`${path} has, under ${host.servers}:\n\n${shownEntry(before)}\n\nand gets in its place:`)
+  else say(`${path} gets, under ${host.servers}, besides what is in it:`)
+  say(`\n${shownEntry(after)}\n`)
+  if (!isAgreed && !isAnswered()) {
+    say('Nothing was written: there is nobody to ask. Run it again with --yes.')
+    return
+  }
+  if (!isAgreed && !/^y(es)?$/i.test((await ask('Write it? [y/N] ')).trim())) {
+    say('Nothing was written.')
+    return
+  }
+  await orTell(path, () => writeWhole(path, { before: text, next }))
+  say(`${host.title} is set up. ${hostFiles[name].reload} and ask: “${firstQuestion}”`)
+  if ('url' in reach) say(`The server has to run meanwhile (${commandLine('serve')}). ${host.remotely ?? ''}`.trimEnd())
+}
+
+async function edited(host: HostSetup, path: string, entry: Record<string, unknown>, block: string) {
+  return orTell(path, async () => {
+    const text = await readWhole(path)
+    const before = serverIn(host, text)
+    const after = merged(before, entry)
+    const next = isDeepStrictEqual(structuredClone(before), after) ? text : withServer(host, text, after, block)
+    return { text, next, before, after }
+  })
+}
+
+/** What the file system or the file's own form refuses is told with its path, and the file is as it was. */
+async function orTell<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    if (cause instanceof UnreadableFile)
+      throw new ConfigError(`${path}: ${cause.message}. Nothing was written; mend it and run this again.`, { cause })
+    if (typeof (cause as NodeJS.ErrnoException).code !== 'string') throw cause
+    throw new ConfigError(`${path} could not be read or written (${(cause as Error).message}).`, { cause })
+  }
+}
+
+/** Only the server's own entry is shown: what else is in the file is nobody's business here. */
+function shownEntry(entry: Record<string, unknown>): string {
+  const text = JSON.stringify({ [serverName]: entry }, null, 2).replace(/\/\/[^/\s"]*@/g, '//[masked]@')
+  return maskSecrets(text).replace(/^/gm, '  ')
+}
+
+function isAnswered(): boolean {
+  return process.stdin.isTTY === true && process.stdout.isTTY === true
+}
+
+async function ask(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    return await terminal.question(question)
+  } finally {
+    terminal.close()
+  }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

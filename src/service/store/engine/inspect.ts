@@ -1,0 +1,111 @@
+import { realSystem } from '../../../core/system.ts'
+import { migrations } from '../schema/migrations.ts'
+import { Wrapping, WrongSecretError } from './wrapping.ts'
+
+/** What stands in a database, for whoever looks and changes nothing. */
+export interface Inspection {
+  /** Migrations that it has not seen; null: it was made by a later version than this one. */
+  missing: number | null
+  isWritable: boolean
+  /** Whether the secrets at hand open its root keys. */
+  isOpened: boolean
+  /** How far the sandbox's clock is ahead, and the latest real time that was seen. */
+  offsetMs: number
+  highestMs: number
+  /** What the clock of the database's server says; null for a file. */
+  databaseNowMs: number | null
+  /** The key with the hash that was asked for; undefined: there is none. */
+  key: { revokedAtMs: number | null; expiresAtMs: number | null } | undefined
+}
+
+interface Inspect {
+  url: string
+  secrets: readonly string[] | undefined
+  /** The hash of a key to look for. */
+  keyHash: string
+}
+
+type Rows = (sql: string, parameters?: string[]) => Promise<Record<string, unknown>[]>
+
+/** Reads what the database is; undefined: nothing was ever made in it. @throws Error when it cannot be read. */
+export async function inspectDatabase({ url, secrets, keyHash }: Inspect): Promise<Inspection | undefined> {
+  const { rows, isWritable, close } = await (url.startsWith('sqlite:') ? readFile(url.slice(7)) : readServer(url))
+  try {
+    const [applied] = await rows('select name from kysely_migration order by name desc limit 1').catch(orNone)
+    if (applied === undefined) return undefined
+    const known = Object.keys(migrations)
+    const at = known.indexOf(String(applied.name))
+    // What an older version made has not all of these columns.
+    const [clock = {}] = await rows('select * from clock')
+    const roots = await rows('select * from "rootKeys"').catch(() => [])
+    const [key] = await rows('select * from credentials where "secretHash" = $1', [keyHash]).catch(() => [])
+    return {
+      missing: at < 0 ? null : known.length - 1 - at,
+      isWritable: await isWritable(),
+      isOpened: await opens(secrets, roots),
+      offsetMs: Number(clock.offsetMs ?? 0),
+      highestMs: Number(clock.highestMs ?? 0),
+      databaseNowMs: await serverTime(url, rows),
+      key: key && { revokedAtMs: numberOrNull(key.revokedAtMs), expiresAtMs: numberOrNull(key.expiresAtMs) },
+    }
+  } finally {
+    await close()
+  }
+}
+
+async function serverTime(url: string, rows: Rows): Promise<number | null> {
+  if (url.startsWith('sqlite:')) return null
+  const [now] = await rows('select extract(epoch from clock_timestamp()) * 1000 as ms')
+  return Number(now?.ms)
+}
+
+const numberOrNull = (value: unknown) => (value === null || value === undefined ? null : Number(value))
+
+/** A new database has no tables; of everything else the caller hears. */
+function orNone(error: unknown): Record<string, unknown>[] {
+  const { code, message } = error as Error & { code?: string }
+  if (code === '42P01' || message.startsWith('no such table')) return []
+  throw error
+}
+
+async function opens(secrets: readonly string[] | undefined, roots: Record<string, unknown>[]): Promise<boolean> {
+  const wrapping = new Wrapping(secrets, realSystem)
+  try {
+    for (const { secret } of roots) await wrapping.open(String(secret))
+    return true
+  } catch (error) {
+    if (error instanceof WrongSecretError) return false
+    throw error
+  }
+}
+
+async function readFile(path: string) {
+  const { access, constants } = await import('node:fs/promises')
+  const { DatabaseSync } = await import('node:sqlite')
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 1_000 })
+  const rows: Rows = async (sql, parameters = []) =>
+    database.prepare(sql.replaceAll(/\$\d/g, '?')).all(...parameters) as Record<string, unknown>[]
+  const isWritable = () =>
+    access(path, constants.W_OK).then(
+      () => true,
+      () => false,
+    )
+  return { rows, isWritable, close: async () => database.close() }
+}
+
+async function readServer(url: string) {
+  // The default export is all that a bundled CommonJS package has.
+  const { default: pg } = await import('pg')
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 3_000, query_timeout: 4_000 })
+  client.on('error', () => {})
+  await client.connect()
+  const rows: Rows = async (sql, parameters = []) => (await client.query(sql, parameters)).rows
+  const isWritable = async () => {
+    const [may] = await rows(
+      `select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off'
+        and has_table_privilege('clock', 'UPDATE') as may`,
+    )
+    return may?.may === true
+  }
+  return { rows, isWritable, close: () => client.end() }
+}

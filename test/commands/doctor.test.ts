@@ -1,0 +1,190 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest'
+import { inspectDatabase } from '../../src/service/store/engine/inspect.ts'
+import { onEachDatabase } from '../support/databases.ts'
+
+const cli = inject('cli')
+const agentKey = 'ak_ntl_sandbox_agent-secret-0123456789abcd'
+const apiKey = 'sk_ntl_sandbox_api-secret-0123456789abcd'
+
+let folder: string
+let home: string
+let serve: ChildProcess
+let url: string
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'payments-doctor-'))
+  const env = { ...base('served'), PAYMENTS_PORT: '0', PAYMENTS_LOG_LEVEL: 'silent' }
+  const keys = { PAYMENTS_SANDBOX_AGENT_KEY: agentKey, PAYMENTS_SANDBOX_API_KEY: apiKey }
+  serve = spawn(process.execPath, [cli, 'serve'], { env: { ...env, ...keys } })
+  for await (const chunk of serve.stdout ?? []) {
+    url = /listening on (\S+)/.exec(String(chunk))?.[1] ?? ''
+    if (url !== '') break
+  }
+})
+afterAll(async () => {
+  if (serve.exitCode === null) {
+    const ended = once(serve, 'exit')
+    serve.kill('SIGTERM')
+    await ended
+  }
+  rmSync(folder, { recursive: true, force: true })
+})
+
+let count = 0
+beforeEach(() => {
+  home = `home ${++count}`
+})
+
+const base = (name: string) => ({ PATH: process.env.PATH ?? '', HOME: join(folder, name) })
+
+/** Runs it and takes its lines apart: what each is about, and whether that is well. */
+function doctor(args: string[] = [], env: Record<string, string> = {}) {
+  const options = { env: { ...base(home), PAYMENTS_PORT: '0', ...env }, encoding: 'utf8' } as const
+  const { stdout, stderr, status } = spawnSync(process.execPath, [cli, 'doctor', ...args], options)
+  expect(stderr).toBe('')
+  const found = Object.fromEntries(
+    [...stdout.matchAll(/^(ok {2}|note|BAD ) (.{15}) (.*)\n(?: {21}→ (.*)\n)?/gm)].map(
+      ([, is = '', about = '', says = '', advice = '']) => [about.trim(), { is: is.trim(), says, advice }],
+    ),
+  )
+  // Whatever has to be mended, it says how; and the exit code says that there is something.
+  const wrong = Object.values(found).filter(({ is }) => is === 'BAD')
+  expect(wrong.every(({ advice }) => advice !== '')).toBe(true)
+  expect(status).toBe(wrong.length === 0 ? 0 : 1)
+  return { found, stdout }
+}
+
+function put(path: string, text: string): string {
+  const whole = join(folder, home, path)
+  mkdirSync(dirname(whole), { recursive: true })
+  writeFileSync(whole, text)
+  return whole
+}
+
+test('a machine on which nothing was ever started is well, and stays as it is', () => {
+  mkdirSync(join(folder, home))
+  const { found, stdout } = doctor()
+  expect(found).toMatchObject({
+    'Node.js': { is: 'ok', says: expect.stringContaining(process.versions.node) },
+    Database: { is: 'ok', says: expect.stringMatching(/sandbox\.sqlite is made by the first start$/) },
+    Port: { is: 'ok' },
+    'AI hosts': { is: 'note', advice: expect.stringContaining('setup') },
+  })
+  expect(stdout).toContain('Nothing is wrong.')
+  expect(readdirSync(join(folder, home))).toEqual([])
+})
+
+test('a sandbox that is served: its database, its port, its moved clock, its key', async () => {
+  const headers = {
+    Authorization: `Bearer ${apiKey}`,
+    'Idempotency-Key': 'later',
+    'Content-Type': 'application/json',
+    'X-Instance-ID': 'run',
+  }
+  const body = JSON.stringify({ data: { attributes: { seconds: 10 * 86_400 } } })
+  expect((await fetch(`${url}/simulations/clock/advance`, { method: 'POST', headers, body })).status).toBe(200)
+  home = 'served'
+  const { found, stdout } = doctor(['--port', new URL(url).port, '--key', agentKey])
+  expect(found).toMatchObject({
+    Database: { is: 'ok', says: expect.stringContaining('up to date, and it can be written to') },
+    Clock: { is: 'ok' },
+    'Sandbox clock': { is: 'note', says: expect.stringMatching(/^was moved 10 days ahead: it is 20/) },
+    Key: { is: 'ok' },
+    Port: { is: 'ok', says: `payments-mcp (sandbox) runs at ${url}` },
+  })
+  expect(stdout).not.toContain('agent-secret')
+  const other = doctor(['--key', `${agentKey}x`]).found.Key
+  expect(other).toMatchObject({ is: 'BAD', says: 'PAYMENTS_KEY is no key of this sandbox' })
+})
+
+test('a deployed API: whether it takes the key, has the time, and is there at all', () => {
+  expect(doctor(['--base-url', url, '--key', agentKey]).found).toMatchObject({ Key: { is: 'ok' }, Clock: { is: 'ok' } })
+  const refused = doctor(['--base-url', url, '--key', `${agentKey}x`])
+  expect(refused.found.Key).toMatchObject({ is: 'BAD', says: `not accepted by ${url}` })
+  expect(refused.stdout).not.toContain('agent-secret')
+  expect(doctor(['--base-url', url]).found.Login).toMatchObject({ is: 'BAD', advice: expect.stringContaining('login') })
+  const away = doctor(['--base-url', 'http://127.0.0.1:1', '--key', agentKey]).found
+  expect(away.API).toMatchObject({ is: 'BAD', says: expect.stringContaining('does not answer') })
+})
+
+test('a port that another program has', async () => {
+  const other = createServer((_, response) => response.end('{}'))
+  await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
+  const { port } = other.address() as AddressInfo
+  // The program answers from this process, which must not stand still meanwhile.
+  const child = spawn(process.execPath, [cli, 'doctor', '--port', String(port)], { env: base(home) })
+  let text = ''
+  child.stdout.on('data', (chunk) => {
+    text += chunk
+  })
+  const [code] = await once(child, 'close')
+  other.close()
+  expect(text).toMatch(/^BAD {2}Port .* is served by another program\n +→ .*PAYMENTS_PORT \(--port\)/m)
+  expect(code).toBe(1)
+})
+
+test('hosts: a file that cannot be read, one that starts what is gone, one that is well', () => {
+  put('.cursor/mcp.json', '{"mcpServers": ')
+  const codex = put('.codex/config.toml', '[mcp_servers.payments]\ncommand = "/gone/node"\nargs = []\n')
+  put('.gemini/settings.json', JSON.stringify({ mcpServers: { payments: { command: process.execPath, args: [cli] } } }))
+  expect(doctor().found).toMatchObject({
+    Cursor: { is: 'BAD', says: expect.stringMatching(/mcp\.json: line 1 is no JSON/) },
+    Codex: {
+      is: 'BAD',
+      says: `${codex} starts /gone/node, which does not exist`,
+      advice: expect.stringContaining('codex'),
+    },
+    'Gemini CLI': { is: 'ok' },
+  })
+})
+
+test('a database that is none, that a later version made, that is behind, that is wrapped', () => {
+  const database = put('one.sqlite', 'This is no database, and long enough to show that it is none.')
+  const found = (path = database) => doctor(['--database-url', `sqlite:${path}`]).found
+  expect(found().Database).toMatchObject({ is: 'BAD', says: expect.stringContaining('not a database') })
+
+  const path = join(folder, home, 'two.sqlite')
+  const env = { ...base(home), PAYMENTS_DATABASE_URL: `sqlite:${path}`, PAYMENTS_SECRET: 'a'.repeat(32) }
+  expect(spawnSync(process.execPath, [cli, 'rotate-keys'], { env }).status).toBe(0)
+  const before = readFileSync(path)
+  expect(found(path)).toMatchObject({ Database: { is: 'ok' }, Secret: { is: 'BAD' } })
+  expect(readFileSync(path).equals(before)).toBe(true)
+
+  const change = (sql: string) => {
+    const opened = new DatabaseSync(path)
+    opened.exec(sql)
+    opened.close()
+  }
+  change("insert into kysely_migration (name, timestamp) values ('9999_later', '')")
+  expect(found(path).Database).toMatchObject({ is: 'BAD', says: expect.stringContaining('a later version') })
+  change("delete from kysely_migration where name > '0020'")
+  expect(found(path).Database).toMatchObject({ is: 'note', says: expect.stringMatching(/is \d+ steps behind/) })
+})
+
+onEachDatabase('what is looked at', (database) => {
+  test('is told of a database with its schema and of one without, and nothing is made', async () => {
+    const look = { secrets: undefined, keyHash: '' }
+    const world = await database.create()
+    expect(await inspectDatabase({ url: world.url, ...look })).toMatchObject({
+      missing: 0,
+      isWritable: true,
+      isOpened: true,
+      offsetMs: 0,
+      databaseNowMs: database.name === 'postgres' ? expect.any(Number) : null,
+      key: undefined,
+    })
+    await world.drop()
+    const empty = await database.createEmpty()
+    if (database.name === 'postgres') expect(await inspectDatabase({ url: empty.url, ...look })).toBeUndefined()
+    else await expect(inspectDatabase({ url: empty.url, ...look })).rejects.toThrow('unable to open')
+    await empty.drop()
+  })
+})

@@ -1,0 +1,232 @@
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { parse as parseToml } from '@decimalturn/toml-patch'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { hostFiles } from '../../src/commands/host-files.ts'
+import { hostNames } from '../../src/core/host-setups.ts'
+import { hasTerminal, onTerminal } from '../support/terminal.ts'
+
+const cli = inject('cli')
+const start = { command: process.execPath, args: [cli] }
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'payments-setup-'))
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+function setup(...args: string[]) {
+  const env = { PATH: process.env.PATH, HOME: home }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, 'setup', ...args], { env, encoding: 'utf8' })
+  return { status, stdout, stderr }
+}
+
+const cursor = () => join(home, '.cursor/mcp.json')
+const codex = () => join(home, '.codex/config.toml')
+
+function put(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+}
+
+const read = (path: string) => readFileSync(path, 'utf8')
+
+test('writes what starts this very program, and the host that reads it lists the tools', async () => {
+  const { status, stdout, stderr } = setup('cursor', '--yes', '--read-only', 'true')
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout).toContain(`${cursor()} gets, under mcpServers`)
+  expect(stdout).toMatch(/Restart Cursor and ask: “Issue a card/)
+  const { payments } = JSON.parse(read(cursor())).mcpServers
+  expect(payments).toEqual({ ...start, env: { PAYMENTS_READ_ONLY: 'true' } })
+  expect(statSync(cursor()).mode & 0o777).toBe(0o600)
+
+  const host = new Client({ name: 'test', version: '1' })
+  await host.connect(new StdioClientTransport({ ...payments, env: { ...payments.env, HOME: home }, stderr: 'ignore' }))
+  const { tools } = await host.listTools()
+  await host.close()
+  expect(tools.map(({ name }) => name)).toContain('list_wallets')
+})
+
+test('each host has its own file and form, and a second run changes nothing', () => {
+  const machine = { platform: process.platform, home, env: {} }
+  for (const name of hostNames) {
+    const path = hostFiles[name].path(machine)
+    expect(setup(name, '--yes').status).toBe(0)
+    const before = read(path)
+    expect(before).toContain(JSON.stringify(cli))
+    expect(setup(name, '--yes').stdout).toMatch(/ is already set up: /)
+    expect(read(path)).toBe(before)
+    expect(readdirSync(dirname(path))).not.toContain(`${path}.payments-mcp`)
+  }
+  expect(JSON.parse(read(join(home, '.claude.json'))).mcpServers.payments).toEqual({ type: 'stdio', ...start })
+  expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: start } })
+})
+
+test.each([
+  ['darwin', 'claude-desktop', '/u/Library/Application Support/Claude/claude_desktop_config.json'],
+  ['darwin', 'vscode', '/u/Library/Application Support/Code/User/mcp.json'],
+  ['linux', 'vscode', '/u/.config/Code/User/mcp.json'],
+  ['win32', 'vscode', 'C:\\Roaming\\Code\\User\\mcp.json'],
+  ['win32', 'claude-desktop', 'C:\\Roaming\\Claude\\claude_desktop_config.json'],
+] as const)('on %s the file of %s is %s', (platform, name, path) => {
+  const env = platform === 'win32' ? { APPDATA: 'C:\\Roaming' } : {}
+  expect(hostFiles[name].path({ platform, home: platform === 'win32' ? 'C:\\u' : '/u', env })).toBe(path)
+})
+
+describe('what else is in the file stays, to the character', () => {
+  const jsonc = `{
+\t// mine
+\t"mcpServers": {
+\t\t"other": {"command": "x",   "args": []}, // odd
+\t},
+\t"theme" : "dark" /* yes */
+}
+`
+  test('comments and spaces of JSON', () => {
+    put(cursor(), jsonc)
+    expect(setup('cursor', '--yes').status).toBe(0)
+    const [before, after] = jsonc.split('\n\t},\n') as [string, string]
+    const text = read(cursor())
+    expect(text.startsWith(`${before}\n\t\t"payments": {\n\t\t\t"command"`)).toBe(true)
+    expect(text.endsWith(`\n\t\t}\n\t},\n${after}`)).toBe(true)
+  })
+
+  test.each([
+    ['a new member', '{"a": 1}', '{"a": 1, "mcpServers": {"payments":'],
+    [
+      'lines that end with CR LF',
+      '{\r\n    "a": 1\r\n}\r\n',
+      '{\r\n    "a": 1,\r\n    "mcpServers": {\r\n        "payments": {\r\n',
+    ],
+    ['a mark at the beginning', '\uFEFF{\n  "a": 1\n}', '\uFEFF{\n  "a": 1,\n  "mcpServers"'],
+    ['a comment behind the last', '{\n  "a": 1 // one\n  // two\n}', '{\n  "a": 1, // one\n  // two\n  "mcpServers"'],
+  ])('%s', (_, text, beginning) => {
+    put(cursor(), text)
+    expect(setup('cursor', '--yes').status).toBe(0)
+    expect(read(cursor()).slice(0, beginning.length)).toBe(beginning)
+  })
+
+  const toml = `# mine
+model = "gpt"   # best
+day = 1979-05-27
+ratio = 1.0
+
+[mcp_servers.other]
+command = "x"
+args = [ "a",   "b" ] # odd
+`
+  test('comments and spaces of TOML', () => {
+    put(codex(), toml)
+    expect(setup('codex', '--yes').status).toBe(0)
+    expect(read(codex()).startsWith(`${toml}\n[mcp_servers.payments]\n`)).toBe(true)
+    const before = read(codex())
+    expect(setup('codex', '--yes', '--toolsets', 'all').status).toBe(0)
+    expect(read(codex()).startsWith(before.trimEnd())).toBe(true)
+    expect(parseToml(read(codex()))).toMatchObject({ mcp_servers: { payments: { env: { PAYMENTS_TOOLSETS: 'all' } } } })
+  })
+
+  test('what a person added to the entry', () => {
+    const entry = { command: '/old', args: ['x'], env: { MINE: '1' }, trust: true }
+    put(cursor(), JSON.stringify({ mcpServers: { payments: entry } }, null, 4))
+    const { stdout } = setup('cursor', '--yes', '--toolsets', 'all')
+    expect(stdout).toContain('and gets in its place')
+    const env = { MINE: '1', PAYMENTS_TOOLSETS: 'all' }
+    expect(JSON.parse(read(cursor()))).toEqual({ mcpServers: { payments: { ...start, env, trust: true } } })
+  })
+
+  test('the mode of the file, and the link that leads to it', () => {
+    const real = join(home, 'dotfiles.json')
+    put(real, '{}')
+    chmodSync(real, 0o640)
+    mkdirSync(dirname(cursor()))
+    symlinkSync(real, cursor())
+    expect(setup('cursor', '--yes').status).toBe(0)
+    expect(JSON.parse(read(real)).mcpServers.payments).toEqual(start)
+    expect([statSync(real).mode & 0o777, read(cursor())]).toEqual([0o640, read(real)])
+  })
+})
+
+test.each([
+  ['no JSON', '{\n  "mcpServers": {\n', /mcp\.json: line \d is no JSON \(\w+\)\. Nothing was written; mend it/],
+  ['no object', '[]', /mcp\.json: it holds no object/],
+  ['servers that are none', '{"mcpServers": 3}', /mcp\.json: mcpServers is no table of servers/],
+])('a file with %s is refused in one line, and stays as it was', (_, text, line) => {
+  put(cursor(), text)
+  const { status, stderr, stdout } = setup('cursor', '--yes')
+  expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+  expect(read(cursor())).toBe(text)
+})
+
+test('without a terminal and without --yes it shows the change and writes nothing', () => {
+  const { status, stdout } = setup('cursor')
+  expect(stdout).toContain(JSON.stringify(cli))
+  expect(stdout).toContain('Nothing was written')
+  expect([status, existsSync(cursor())]).toEqual([0, false])
+})
+
+test('no secret gets into a file or is shown', () => {
+  const { status, stderr } = setup('cursor', '--yes', '--key', 'ak_ntl_sandbox_0123456789abcdef01')
+  expect(stderr).toMatch(/^payments-mcp: --key is not read by setup, but by [^\n]+\n$/)
+  expect([status, existsSync(cursor())]).toEqual([2, false])
+  const entry = { command: '/old', args: [], env: { PAYMENTS_KEY: 'ak_ntl_sandbox_0123456789abcdef01' } }
+  put(cursor(), JSON.stringify({ mcpServers: { payments: entry, other: { env: { TOKEN: 'foreign-secret' } } } }))
+  expect(setup('cursor', '--yes').stdout).not.toMatch(/0123456789abcdef01|foreign-secret/)
+  expect(read(cursor())).toMatch(/0123456789abcdef01.*foreign-secret/s)
+})
+
+test('with --http it writes the address of serve, and another address afterwards', () => {
+  const { stdout } = setup('gemini', '--yes', '--http', '--port', '4123')
+  expect(stdout).toContain('The server has to run meanwhile')
+  const path = join(home, '.gemini/settings.json')
+  expect(JSON.parse(read(path)).mcpServers.payments).toEqual({ httpUrl: 'http://127.0.0.1:4123/mcp' })
+  expect(setup('gemini', '--yes').status).toBe(0)
+  expect(JSON.parse(read(path)).mcpServers.payments).toEqual(start)
+  expect(setup('claude-desktop', '--http', '--yes')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('Add custom connector'),
+  })
+})
+
+test('a host that is not known is answered with the nearest, and without one they are listed', () => {
+  expect(setup('cursr')).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(
+      /^payments-mcp: setup got the host "cursr" \(did you mean cursor\?\); it accepts [^\n]+\n$/,
+    ),
+  })
+  mkdirSync(dirname(cursor()))
+  const { stdout, status } = setup()
+  expect(status).toBe(0)
+  expect(stdout).toMatch(
+    /AI hosts on this machine:\n\n {2}cursor [\s\S]*Not found here, but known:\n\n {2}claude-code /,
+  )
+  for (const name of hostNames) expect(stdout).toContain(`  ${name} `)
+})
+
+describe.runIf(hasTerminal)('on a terminal', () => {
+  const asked = (typed: string, ...args: string[]) =>
+    onTerminal([process.execPath, cli, 'setup', ...args], { env: { HOME: home }, typed })
+
+  test('it asks, and writes only after a yes', () => {
+    expect(asked('n\n', 'cursor').text).toMatch(/Write it\? \[y\/N\][\s\S]*Nothing was written\./)
+    expect(existsSync(cursor())).toBe(false)
+    expect(asked('y\n', 'cursor').text).toContain('Cursor is set up.')
+    expect(JSON.parse(read(cursor())).mcpServers.payments).toEqual(start)
+  })
+})

@@ -1,0 +1,16 @@
+import { spawnSync } from 'node:child_process'
+
+/** Whether util-linux can make a terminal here: no package that compiles is needed for it then. */
+export const hasTerminal =
+  spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
+
+/** Runs a command on a terminal until it ends, where somebody types `typed`. Both of its outputs come as one. */
+export function onTerminal(
+  command: readonly string[],
+  { env = {}, typed = '' }: { env?: Record<string, string>; typed?: string },
+) {
+  const line = command.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
+  const options = { env: { PATH: process.env.PATH, ...env }, input: typed, encoding: 'utf8', timeout: 120_000 } as const
+  const { stdout, status } = spawnSync('script', ['--quiet', '--return', '--command', line, '/dev/null'], options)
+  return { text: stdout.replaceAll('\r\n', '\n'), status }
+}
