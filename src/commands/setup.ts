@@ -14,12 +14,13 @@ import {
   serverName,
 } from '../core/host-setups.ts'
 import { nearest } from '../core/nearest.ts'
+import { firstQuestion } from '../core/product.ts'
 import { servedAddress } from './addresses.ts'
 import { configured, type Flags, refuseEmbeddedProduction } from './configured.ts'
 import { merged, serverIn, UnreadableFile, withServer } from './edit-host-file.ts'
 import { orExplain } from './explain.ts'
 import { hostFiles, isFound } from './host-files.ts'
-import { commandLine, firstQuestion, ownStart } from './own-start.ts'
+import { commandLine, ownStart } from './own-start.ts'
 import { absoluteDatabase } from './welcome.ts'
 import { readWhole, writeWhole } from './whole-file.ts'
 
