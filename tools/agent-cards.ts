@@ -91,6 +91,7 @@ export const agentCards = {
     environments: ['sandbox', 'production'],
     permission: 'cards.issue',
     idempotency: 'required',
+    adds: true,
     instanceId: 'agents',
     effect: 'write',
     toolsets: ['default'],

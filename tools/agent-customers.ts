@@ -149,6 +149,7 @@ export const agentCustomers = {
     }),
     permission: 'customers.invite',
     idempotency: 'required',
+    adds: true,
     effect: 'write',
     errors: ['not_found'],
   }),

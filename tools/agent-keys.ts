@@ -90,6 +90,7 @@ export const agentKeys = {
     output: RotatedAgentKey,
     permission: 'api_keys.create',
     idempotency: 'required',
+    adds: true,
     effect: 'destructive',
     errors: ['not_found', 'conflict'],
   }),

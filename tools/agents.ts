@@ -90,6 +90,7 @@ export const agents = {
     }),
     permission: 'agents.create',
     idempotency: 'required',
+    adds: true,
     effect: 'write',
     errors: ['not_found'],
   }),

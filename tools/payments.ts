@@ -106,6 +106,7 @@ export const payments = {
     description:
       'Pays a person, party or agent; at a shop, issue_agent_card. PENDING_CLAIM: give the recipient claimLink, shown once. IN_REVIEW: list_approvals.',
     path: '/payments',
+    adds: true,
     attributes: z.strictObject({
       amount: RequestedCents,
       currency: RequestedCurrency.default('USD'),

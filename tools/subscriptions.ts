@@ -149,6 +149,7 @@ export const subscriptions = {
     description:
       'Asks a payer for card payments at an interval: amount each without end, or totalAmount in paymentCount parts. Then send the payer checkoutUrl. It pays nobody by itself.',
     path: '/subscriptions',
+    adds: true,
     attributes: z.strictObject({
       description: Description(200).describe('What the payer pays for'),
       every: Every.describe('1 to 25 weeks or 1 to 5 months'),

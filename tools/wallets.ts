@@ -102,6 +102,7 @@ export const wallets = {
     title: 'Create a wallet',
     description: 'Creates an empty wallet of your party. attach_wallet_agent lets an agent spend from it.',
     path: '/wallets',
+    adds: true,
     attributes: z.strictObject({
       displayName: walletName,
       description: walletDescription.optional(),

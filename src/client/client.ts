@@ -34,6 +34,8 @@ export interface Log {
 export interface CallOptions {
   /** Repeats an earlier call; without it each call gets a key of its own. 1 to 255 printable ASCII characters. */
   idempotencyKey?: string | undefined
+  /** Nobody sent anything under that key before. */
+  isNewKey?: boolean
   signal?: AbortSignal | undefined
   /** Told at the start of each attempt, and before each wait for the next. */
   onAttempt?: ((progress: AttemptProgress) => void) | undefined
@@ -46,6 +48,8 @@ export interface CallResult<D extends OperationDefinition> {
   replayed: boolean
   /** The key that was sent; undefined where the operation takes none. */
   idempotencyKey: string | undefined
+  /** How often it was sent. */
+  attempts: number
 }
 
 export interface Client {
@@ -111,14 +115,14 @@ export function createClient(options: ClientOptions): Client {
         idempotencyKey,
         attempts,
         // Who brings a key of an earlier call does not know what became of that one.
-        unanswered: unanswered || callOptions.idempotencyKey !== undefined,
+        unanswered: unanswered || (callOptions.idempotencyKey !== undefined && callOptions.isNewKey !== true),
         host,
         credential,
         nowMs: system.now(),
       })
     }
     const { data, meta } = answer.json
-    return { data, meta, replayed: answer.replayed, idempotencyKey } as CallResult<typeof operation>
+    return { data, meta, replayed: answer.replayed, idempotencyKey, attempts } as CallResult<typeof operation>
   }
 
   let operations: Operations | undefined

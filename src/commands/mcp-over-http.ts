@@ -22,6 +22,7 @@ import { createMcpChanges } from '../service/store/mcp-changes.ts'
 import { createMcpSessions } from '../service/store/mcp-sessions.ts'
 import { loopbackAlias, resourceMetadataUrl } from '../service/tokens/resources.ts'
 import { embeddedAddress } from './addresses.ts'
+import { databaseMemories } from './database-memory.ts'
 import { servedDecisions } from './served-decisions.ts'
 import { createTokenExchange } from './token-exchange.ts'
 import { version } from './version.ts'
@@ -106,20 +107,21 @@ function serverMaker({
   system,
   log,
 }: McpOverHttp): (context: HostContext) => Server {
-  const { environment, toolsets, readOnly, confirm, confirmAbove, cardDetails } = config
+  const { environment, toolsets, readOnly, confirm, confirmAbove, repeatWindow, cardDetails } = config
   // Each request of a host was counted when it came in, whatever it asks of the API.
   const fetch = (request: Request) => service.fetch(request, counted)
   const carry = service.carry(counted)
   const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
   const stateSecrets = () => service.derivedSecrets('mcp request state')
   const ui = appViews(environment)
+  const memoryOf = databaseMemories(service, store)
   return (context) => {
     const caller = () => context.principal() as Caller
-    const { instanceId } = context
+    const { instanceId, isOneRun } = context
     // What the host sent stays here: the API gets a token of its own (MCP's authorization forbids token passthrough).
     const credential = () => exchange(caller().credential)
     const client = createClient({ baseUrl: embeddedAddress, fetch, carry, credential, instanceId, system, log })
-    const { id, actor, partyId } = caller()
+    const { id, partyId, actor } = caller()
     return createMcpServer({
       ...{
         client: async () => client,
@@ -137,6 +139,11 @@ function serverMaker({
       readOnly: context.readOnly || readOnly,
       allows: ({ permission }) => allows(caller().authority, permission),
       confirm: { mode: confirm, aboveCents: confirmAbove },
+      repeats: {
+        windowMs: repeatWindow * 1000,
+        run: isOneRun ? instanceId : undefined,
+        memory: () => memoryOf({ id, partyId }),
+      },
       publicUrl: publicUrl(),
       ways: waysAt(publicUrl()),
       principal: id,

@@ -8,11 +8,14 @@ import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { Failure } from '../core/errors.ts'
 import { newSecret, type System } from '../core/system.ts'
+import type { CallMemory } from '../mcp/dependencies.ts'
 import { embeddedAddress } from './addresses.ts'
 import { letYoungHeapGrow } from './start-memory.ts'
 
 export interface OpenClient {
   client: Client
+  /** What is known of the calls that were sent with its credential. */
+  memory(): Promise<CallMemory>
   close(): Promise<void>
 }
 
@@ -27,9 +30,19 @@ export function openClient(config: Config, system: System, log: Logger): OpenCli
 function openEmbeddedClient(config: Config, instanceId: string, system: System, log: Logger): OpenClient {
   const open = async () => {
     const { openEmbedded } = await import('./embedded.ts')
-    const { service, close } = await openEmbedded(config, system, log)
+    const { service, store, close } = await openEmbedded(config, system, log)
     const credential = config.key ?? (await service.localAgentKey())
-    return { service, close, carry: service.carry(), credential }
+    const openMemory = async () => {
+      const { databaseMemories } = await import('./database-memory.ts')
+      const { keyId: id, partyId } = (await service.identify(credential)) ?? nobody
+      return databaseMemories(service, store)({ id, partyId })
+    }
+    let memory: CallMemory | undefined
+    const memoryNow = async () => {
+      memory ??= await openMemory()
+      return memory
+    }
+    return { service, close, carry: service.carry(), credential, memory: memoryNow }
   }
   let opening: ReturnType<typeof open> | undefined
   const opened = async () => {
@@ -55,12 +68,16 @@ function openEmbeddedClient(config: Config, instanceId: string, system: System, 
   })
   return {
     client,
+    memory: async () => (await opened()).memory(),
     close: async () => {
       const [result] = await Promise.allSettled([opening])
       if (result.status === 'fulfilled') await result.value?.close()
     },
   }
 }
+
+/** Whoever has a key that is not known is refused, whatever they call. */
+const nobody = { keyId: '', partyId: '' }
 
 function openRemoteClient(
   config: Config,
@@ -73,8 +90,17 @@ function openRemoteClient(
   const remote = createRemoteFetch()
   const { fetch, close } = remote
   const { key } = config
+  let known: CallMemory | undefined
+  const memory = async () => {
+    const { fileMemory } = await import('./file-memory.ts')
+    // A login stays the same one when its tokens are renewed.
+    const principal = `${key ?? 'login'} ${baseUrl}`
+    known ??= fileMemory({ path: dataDirectory().file('sent-calls.json'), principal, system, log })
+    return known
+  }
   if (key !== undefined) {
-    return { client: createClient({ baseUrl, fetch, credential: () => key, instanceId, system, log }), close }
+    const client = createClient({ baseUrl, fetch, credential: () => key, instanceId, system, log })
+    return { client, memory, close }
   }
   const store = createTokenStore({ directory: dataDirectory().path, system })
   const credential = createStoredCredential({ baseUrl, store, system, fetch, log })
@@ -86,7 +112,7 @@ function openRemoteClient(
     system,
     log,
   })
-  return { client, close }
+  return { client, memory, close }
 }
 
 /** A token that was revoked looks as good as any until the API is asked. */

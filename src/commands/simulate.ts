@@ -137,6 +137,8 @@ function shared({ key, secret, logLevel }: Config): Record<string, string> {
     // Thousands of refusals are meant here, and each is a line at the level info.
     PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,
     PAYMENTS_RATE_LIMIT: '1000000000',
+    // Equal calls are meant as well.
+    PAYMENTS_REPEAT_WINDOW: '0',
   }
 }
 

@@ -27,12 +27,25 @@ export async function stdio(flags: Flags): Promise<void> {
     const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
     const client = async () => (await api.get()).client
     const { decisions, close } = decideWhenAsked(environment, log)
+    // An instance id that this process made up ends with it, and the host that starts another may repeat a call.
+    const run = config.instanceId
+    const memory = async () => (await api.get()).memory()
+    const repeats = { windowMs: config.repeatWindow * 1000, run, memory }
     serveOverStdio({
       createServer: () =>
         createMcpServer({
           ...{ client, environment, toolsets, actor, version, log },
-          ...{ instanceId, readOnly, confirm, cardDetails, publicUrl, ui: appViews(environment), ways: waysOf(config) },
-          decisions,
+          ...{
+            instanceId,
+            readOnly,
+            confirm,
+            repeats,
+            cardDetails,
+            publicUrl,
+            ui: appViews(environment),
+            ways: waysOf(config),
+            decisions,
+          },
         }),
       onClose: async () => {
         await close()

@@ -53,7 +53,6 @@ const table = {
     readBy: ['stdio', 'setup', 'simulate', 'login', 'logout', 'whoami', 'doctor'],
     parse: parseBaseUrl,
   },
-  /** The whole credential, `sk_ntl_…` or `ak_ntl_…`. */
   key: {
     placeholder: 'key',
     meaning: 'API key or agent key of that environment',
@@ -93,7 +92,6 @@ const table = {
     readBy: ['stdio', 'setup', 'serve'],
     parse: parsePostgresUrl,
   },
-  /** How many connections a process writes with at most. */
   databaseConnections: {
     placeholder: 'number',
     meaning: 'Connections to PostgreSQL that a process writes with at most; up to ten more read',
@@ -156,7 +154,6 @@ const table = {
     readBy: ['serve'],
     parse: (text, environment) => parseSecret(text, 'ak', environment),
   },
-  /** Requests per minute per credential. */
   rateLimit: {
     placeholder: 'number',
     meaning: 'Requests per minute per credential in the embedded sandbox',
@@ -165,7 +162,6 @@ const table = {
     readBy: ['stdio', 'setup', 'serve'],
     parse: (text) => parseInteger(text, 1, 1_000_000_000),
   },
-  /** The seeded owner's password. */
   sandboxPassword: {
     placeholder: 'password',
     meaning: "Password of the sandbox's seeded owner, to sign in with in a browser",
@@ -175,7 +171,6 @@ const table = {
     readBy: ['serve'],
     parse: (text) => (/^[\P{Cc}]{12,128}$/u.test(text) ? text : undefined),
   },
-  /** Where people and hosts reach `serve`, without a slash at its end; undefined: where it listens. */
   publicUrl: {
     placeholder: 'url',
     meaning: 'Address that people and AI hosts reach serve at',
@@ -213,7 +208,6 @@ const table = {
     readBy: ['serve'],
     parse: oneOf('auto', 'on', 'off'),
   },
-  /** No tool that changes anything is offered. */
   readOnly: {
     placeholder: 'boolean',
     meaning: 'Offer only the tools that change nothing',
@@ -222,7 +216,6 @@ const table = {
     readBy: ['stdio', 'setup', 'serve'],
     parse: parseBoolean,
   },
-  /** When a person is asked before a tool call is carried out. */
   confirm: {
     placeholder: 'when',
     meaning: 'When a person confirms approvals, cancellations, revocations and large amounts',
@@ -240,7 +233,14 @@ const table = {
     readBy: ['stdio', 'setup', 'serve'],
     parse: (text) => parseInteger(text, 0, 1_000_000_000),
   },
-  /** Whether card numbers are answered to the model, or shown to the person only. */
+  repeatWindow: {
+    placeholder: 'seconds',
+    meaning: 'A tool call equal to one of the last so many seconds is answered again instead of paying twice (0: off)',
+    accepts: 'an integer from 0 to 86400',
+    default: { text: '900' },
+    readBy: ['stdio', 'serve'],
+    parse: (text) => parseInteger(text, 0, 86_400),
+  },
   cardDetails: {
     placeholder: 'how',
     meaning: 'Whether card numbers are answered to the model (reveal) or shown to the person only (masked)',
@@ -252,7 +252,6 @@ const table = {
     readBy: ['stdio', 'setup', 'serve'],
     parse: oneOf('reveal', 'masked'),
   },
-  /** Whether `/metrics` tells figures of this process. */
   metrics: {
     placeholder: 'boolean',
     meaning: 'Tell figures for Prometheus at /metrics, to this machine only',

@@ -44,6 +44,8 @@ export interface OperationDefinition {
   permission: Permission
   /** `required`: the Idempotency-Key header must be sent. `ignored`: it has no meaning. */
   idempotency: 'required' | 'ignored'
+  /** Each request moves money or makes a new thing, so two equal ones do it twice; the others set a state. */
+  adds?: true
   /** `agents`: an agent must send X-Instance-ID. `optional`: nobody must. */
   instanceId: 'agents' | 'optional'
   /** Whether a party API key may attribute the request to one of its agents by X-Agent-ID. */

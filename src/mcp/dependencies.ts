@@ -33,6 +33,8 @@ export interface McpServerOptions extends ToolChoice {
   confirm: ConfirmSettings
   /** Keeps calls that wait for a person whom the host cannot ask; undefined: such a call is refused. */
   decisions?: Decisions | undefined
+  /** What keeps a repeated call from paying twice; undefined: nothing does. */
+  repeats?: RepeatSettings | undefined
   /** Where people find the hosted pages and the dashboard; undefined: not known. */
   publicUrl?: string | undefined
   /**
@@ -93,6 +95,34 @@ export interface Decisions {
   /** Notes that a try was refused until the person verifies; where another call did before, nothing changes. */
   tryAgain(held: Pick<Held, 'id' | 'tries'>): Promise<void>
   finish(id: string, answer: NonNullable<Held['answer']>): Promise<void>
+}
+
+/** How long, among which calls and where it is known that an equal one was sent. */
+export interface RepeatSettings {
+  /** It is real time; 0: nothing is remembered. */
+  windowMs: number
+  /** The run that the connection's calls belong to; undefined: it is not known, so all of the credential's count. */
+  run: string | undefined
+  /** Opened for the first call that is to be remembered. */
+  memory: () => Promise<CallMemory>
+}
+
+/** The calls of one credential that were sent, for every process that it is used in. No answer is kept, and no argument. */
+export interface CallMemory {
+  /** What names and seals of this credential are made with. */
+  secret: string
+  /** The call of that name, if it was sent within the window. */
+  find(id: string, windowMs: number): Promise<KeptCall | undefined>
+  /** Keeps a call, unless an equal one was sent within the window; gives back that of the two which counts. */
+  claim(id: string, sealed: string, windowMs: number): Promise<KeptCall>
+  /** Forgets a call, unless another of that name was sent since. */
+  forget(id: string, sealed: string): Promise<void>
+}
+
+export interface KeptCall {
+  sealed: string
+  sentAtMs: number
+  agoMs: number
 }
 
 /** Sentences by which a model tells its person what to do where no call helps. */

@@ -120,7 +120,7 @@ const showing = {
 } as const
 
 const amounts =
-  'Amounts are integer cents: 5000 is $50.00. Where a call fails, do what next says in its error; send an idempotencyKey only where it gives you one, with the same arguments.'
+  'Amounts are integer cents: 5000 is $50.00. Where a call fails, do what next says in its error; send an idempotencyKey only where an answer tells you to, with the same arguments.'
 
 const asking =
   'Approvals, cancellations, revocations and large amounts ask the person through the host. Only their own answer there counts; never repeat what they declined.'

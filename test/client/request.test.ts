@@ -24,7 +24,7 @@ test('attributes go into the envelope, with the headers of a change', async () =
   expect(seen[0]?.headers.get('Authorization')).toBe(`Bearer ${credential}`)
   expect(seen[0]?.headers.get('X-Instance-ID')).toBe('run-1')
   expect(seen[0]?.headers.get('Content-Type')).toBe('application/json')
-  expect(result).toEqual({ data: card, meta: undefined, replayed: false, idempotencyKey: keys(seen)[0] })
+  expect(result).toEqual({ data: card, meta: undefined, replayed: false, idempotencyKey: keys(seen)[0], attempts: 1 })
   expect(result.idempotencyKey).toMatch(/^idk_[A-Za-z0-9_-]{22}$/)
 })
 

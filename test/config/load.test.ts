@@ -33,6 +33,7 @@ describe('loadConfig', () => {
       readOnly: false,
       confirm: 'production',
       confirmAbove: 10_000,
+      repeatWindow: 900,
       cardDetails: 'reveal',
       metrics: false,
       metricsPort: undefined,

@@ -42,7 +42,7 @@ test('the result is the same with a view as without one', async () => {
   expect(content).toEqual([
     { type: 'text', text: expect.stringContaining(`agentCard ${structuredContent?.data.id} · `) },
   ])
-  expect(rest).toEqual({})
+  expect(rest).toEqual({ _meta: { 'payments-mcp/idempotencyKey': expect.any(String) } })
 })
 
 test('a card is issued, shown without its number, and pays by clicking', async () => {

@@ -32,7 +32,9 @@ describe('the output of a tool', () => {
       const withheld = /^attributes\.clientSecret\? /
       const served = outline(follow(answered.items ?? answered, document)).filter((line) => !withheld.test(line))
       expect(outline(data.items ?? data)).toEqual(served)
-      expect(Object.keys(beside)).toEqual(['meta', ...(operation.idempotency === 'required' ? ['replayed'] : [])])
+      const replayed = operation.idempotency === 'required' ? ['replayed'] : []
+      const repeated = 'adds' in operation ? ['repeated'] : []
+      expect(Object.keys(beside)).toEqual(['meta', ...replayed, ...repeated])
     },
   )
 })

@@ -12,18 +12,30 @@ interface Answer {
 interface Notes extends Partial<Pick<Telling, 'withHashes' | 'reader'>> {
   /** It is the recorded answer of an earlier call with the same key. */
   replayed?: boolean
+  /** It is the answer of an equal call before: when that was, and how to make the call once more. */
+  repeated?: Repeated | undefined
+  /** The key that it was sent under. */
+  idempotencyKey?: string | undefined
   /** Arguments that the tool does not have. */
   ignored?: readonly string[]
   /** What to do now. */
   next?: string
 }
 
+export interface Repeated {
+  at: string
+  next: string
+}
+
+/** The key in a result's `_meta` by which a program repeats the call, or finds what it did. */
+export const idempotencyMetaKey = 'payments-mcp/idempotencyKey'
+
 /**
  * What the service answered: for a program whole, as structured content, and for a model in words. The words come
  * instead of the same as JSON, which costs a model several times as much.
  */
 export function success(operation: OperationDefinition, { data, meta }: Answer, notes: Notes = {}): CallToolResult {
-  const { replayed = false, ignored = [], next, withHashes = false, reader } = notes
+  const { replayed = false, repeated, idempotencyKey, ignored = [], next, withHashes = false, reader } = notes
   const beside = {
     ...meta,
     ...(next === undefined ? {} : { next }),
@@ -33,14 +45,17 @@ export function success(operation: OperationDefinition, { data, meta }: Answer, 
     data: shownToModels(data),
     ...(Object.keys(beside).length === 0 ? {} : { meta: beside }),
     ...(replayed ? { replayed } : {}),
+    ...(repeated === undefined ? {} : { repeated }),
   }
   const lines = [
+    ...(repeated === undefined ? [] : [repeated.next]),
     ...(replayed ? ['This is the recorded answer of an earlier call with this idempotencyKey.'] : []),
     ...(ignored.length === 0 ? [] : [`There are no such arguments here, and they did nothing: ${ignored.join(', ')}.`]),
     ...(next === undefined ? [] : [next]),
     textOf({ data: structuredContent.data, meta }, { operation, withHashes, reader }),
   ]
-  return { content: [{ type: 'text', text: lines.join('\n') }], structuredContent }
+  const _meta = idempotencyKey === undefined ? {} : { _meta: { [idempotencyMetaKey]: idempotencyKey } }
+  return { content: [{ type: 'text', text: lines.join('\n') }], structuredContent, ..._meta }
 }
 
 /**

@@ -188,7 +188,9 @@ export class McpEndpoint {
     if ('problem' in chosen) return badInstanceId(chosen.problem, message)
     const clientInfo = params?._meta?.[CLIENT_INFO_META_KEY]
     const instanceId = chosen.id ?? steadyInstanceId(principal, clientInfo)
-    return this.#modern.fetch(request, message, { ...surface, principal: () => principal, instanceId, era: 'modern' })
+    const isOneRun = chosen.id !== undefined
+    const context = { ...surface, principal: () => principal, instanceId, isOneRun, era: 'modern' } as const
+    return this.#modern.fetch(request, message, context)
   }
 
   #initialize(

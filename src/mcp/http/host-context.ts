@@ -21,5 +21,7 @@ export interface HostContext extends Surface {
   principal(): Principal
   /** X-Instance-ID of what is caused through it. */
   instanceId: string
+  /** Whether the instance id is of one run: the session's, or one that the host chose. */
+  isOneRun: boolean
   era: 'legacy' | 'modern'
 }

@@ -221,6 +221,7 @@ async function connect(
   const server = dependencies.createServer({
     principal: () => latest.principal,
     instanceId,
+    isOneRun: true,
     toolsets: toolsets ?? undefined,
     readOnly,
     era: 'legacy',

@@ -38,9 +38,9 @@ export interface ToolCall {
 
 type Answer = CallToolResult | InputRequiredResult
 
-/** Either the call may go on, under that key and by that decision, or what the host gets instead. */
+/** Either the call may go on, under that key, perhaps decided by a person, or what the host gets instead. */
 type Decision =
-  | { go: true; of: Fingerprint; idempotencyKey: string | undefined; held?: Held | undefined }
+  | { go: true; of: Fingerprint; idempotencyKey: string | undefined; decided: boolean; held?: Held | undefined }
   | { go: false; answer: Answer }
 
 /** What a person is asked about a call. */
@@ -53,21 +53,28 @@ interface Asked {
 
 /**
  * Asks the person before what they are to decide. An answer counts for the call as it was shown only: the arguments and
- * what the service tells of them are compared with what is sealed, and another call, or changed data, asks again.
+ * what the service tells of them are compared with what is sealed, and another call, or changed data, asks again. They are
+ * not asked twice of a call that was sent because they agreed to it, as `wasDecided` tells.
  */
-export async function decide(dependencies: Dependencies, call: ToolCall, context: ServerContext): Promise<Decision> {
+export async function decide(
+  dependencies: Dependencies,
+  call: ToolCall,
+  context: ServerContext,
+  wasDecided: () => Promise<boolean> | undefined = () => undefined,
+): Promise<Decision> {
   const { operation, input, idempotencyKey, held } = call
   const page = pageFor(dependencies, operation.name, input)
   const decided = page === undefined ? undefined : await afterPage(dependencies, page, input, context)
   if (decided !== undefined) return { go: false, answer: decided }
-  const question = await questionOf(dependencies, call, context)
+  const before = held === undefined && mayAsk(dependencies, operation) && (await wasDecided()) === true
+  const question = before ? undefined : await questionOf(dependencies, call, context)
   const shown = question === undefined ? '' : messageOf(question)
   const of = fingerprint(operation.name, { ...input, idempotencyKey }, shown)
   const key = held === undefined ? idempotencyKey : keyOf(held)
   // The call goes on where there is nothing to decide, and where its second factor is checked after the decision.
-  if (question === undefined || stateOf(context, of, 'verification') !== undefined)
-    return { go: true, of, idempotencyKey: key, held }
-  if (held?.call.of === of()) return { go: true, of, idempotencyKey: key, held }
+  const goesOn = question === undefined || stateOf(context, of, 'verification') !== undefined
+  const decidedBefore = before || question !== undefined
+  if (goesOn || held?.call.of === of()) return { go: true, of, idempotencyKey: key, decided: decidedBefore, held }
   const asked = { call, question, shown, of }
   return (await answered(dependencies, asked, page, context)) ?? (await ask(dependencies, asked, page, context))
 }
@@ -84,12 +91,14 @@ async function answered(
   if (decisions !== undefined) {
     const onPage = await afterDecisionPage({ ...dependencies, decisions }, askingOf(dependencies, asked), of, context)
     if (onPage !== undefined && 'answer' in onPage) return { go: false, answer: onPage.answer }
-    if (onPage !== undefined) return { go: true, of, idempotencyKey: keyOf(onPage.held), held: onPage.held }
+    if (onPage !== undefined) {
+      return { go: true, of, idempotencyKey: keyOf(onPage.held), decided: true, held: onPage.held }
+    }
   }
   const state = stateOf(context, of, 'decision')
   const { action, confirmed } = answerTo(context, 'decision')
   if (state === undefined || action === 'missing') return undefined
-  if (confirmed) return { go: true, of, idempotencyKey: state.key }
+  if (confirmed) return { go: true, of, idempotencyKey: state.key, decided: true }
   const isUnseen = isNotShown(dependencies, state, { action, confirmed })
   if (!isUnseen) return { go: false, answer: failed(declined) }
   return { go: false, answer: await onPageOr(notShown, dependencies, asked, page, context) }
@@ -160,10 +169,14 @@ function whereToDecide(dependencies: Dependencies, page: string | undefined): st
   return page === undefined ? `in ${dashboardOf(dependencies)}` : `at ${page}`
 }
 
+function mayAsk({ confirm, environment }: Dependencies, { name }: OperationDefinition): boolean {
+  return Object.hasOwn(questions, name) && asksPeople(confirm, environment)
+}
+
 async function questionOf(dependencies: Dependencies, { operation, input }: ToolCall, context: ServerContext) {
-  const { confirm, environment, client } = dependencies
-  const rule = Object.hasOwn(questions, operation.name) ? questions[operation.name] : undefined
-  if (rule === undefined || !asksPeople(confirm, environment)) return undefined
+  const { confirm, client } = dependencies
+  const rule = mayAsk(dependencies, operation) ? questions[operation.name] : undefined
+  if (rule === undefined) return undefined
   // What the service would not accept is refused before anybody is asked.
   prepare(operation, input)
   if (rule.amount !== undefined && Number(input[rule.amount]) <= confirm.aboveCents) return undefined

@@ -97,7 +97,12 @@ export type Fingerprint = () => string
 
 /** An answer counts only while this stays equal: the tool, every argument, and the words that were shown. */
 export function fingerprint(tool: string, input: unknown, shown: string): Fingerprint {
-  return () => sha256(JSON.stringify([tool, sorted(input), shown]))
+  return () => sha256(canonical([tool, input, shown]))
+}
+
+/** A value as text, the same for equal values. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(sorted(value))
 }
 
 /** With the keys of objects in one order: a host may send the arguments in another when it answers. */

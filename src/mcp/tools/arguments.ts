@@ -49,7 +49,7 @@ export function takeArguments(dependencies: Dependencies, operation: OperationDe
   if (first !== undefined) throw wrongArgumentsOf(dependencies, operation, [first, ...others], argumentNames(operation))
   return {
     input: withDefaultLimit(shape, taken),
-    idempotencyKey: takesKey(operation) ? uniqueKey(idempotencyKey) : undefined,
+    idempotencyKey: takesKey(operation) ? uniqueKey(operation, idempotencyKey) : undefined,
     withHashes: leavesOut(operation) && isFull(detail),
     ignored: ignored.slice(0, 10).map((name) => show(name).slice(1, -1)),
   }
@@ -85,13 +85,14 @@ function argumentNames(operation: OperationDefinition): string[] {
 /** Shorter, or of letters only, is what a model makes up: others make up the same, and would get this call's answer. */
 const shortestUnique = 16
 
-function uniqueKey(key: unknown): string | undefined {
+function uniqueKey({ adds }: OperationDefinition, key: unknown): string | undefined {
   if (isNothing(key)) return undefined
   if (typeof key === 'string' && key.length >= shortestUnique && !/^\p{L}+$/u.test(key)) return key
+  const onPurpose = ` To do once more what an equal call did, make it ${shortestUnique} or more random letters and digits.`
   throw new WrongArguments({
-    detail: `idempotencyKey ${show(key)} cannot be unique: leave it out, unless an error of this very call gave it.`,
+    detail: `idempotencyKey ${show(key)} cannot be unique: leave it out, unless an answer told you to send one.`,
     source: { header: 'Idempotency-Key' },
-    next: 'Call again without idempotencyKey.',
+    next: `Call again without idempotencyKey.${adds === true ? onPurpose : ''}`,
   })
 }
 

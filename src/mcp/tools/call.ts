@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { agentCards } from '../../../tools/agent-cards.ts'
 import { ApiError } from '../../client/api-error.ts'
-import type { Log } from '../../client/client.ts'
+import type { CallOptions, Log } from '../../client/client.ts'
 import type { AttemptProgress } from '../../client/retry.ts'
 import { Failure } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
@@ -24,6 +24,7 @@ import { recordReaderOf } from './id-kinds.ts'
 import { keyToRepeat, nextStep, type Refused } from './next-steps.ts'
 import { notOffered } from './not-offered.ts'
 import { operationNamed } from './offered.ts'
+import { guardOf, RefusedBefore, type RepeatGuard, type Sent } from './repeats.ts'
 import { WrongArguments } from './wrong-arguments.ts'
 
 interface CallParameters {
@@ -64,25 +65,50 @@ export async function callTool(
   }
 }
 
+/** Anew, once, where it is a repeat of a call that was refused. */
 async function carryOut(
   dependencies: Dependencies,
   asked: ToolCall,
-  { ignored, withHashes }: Pick<Taken, 'ignored' | 'withHashes'>,
+  telling: Telling,
   context: ServerContext,
-) {
+): Promise<CallToolResult | InputRequiredResult> {
+  const guard = guardOf(dependencies, asked, context)
+  const once = () => decideAndSend(dependencies, { asked, telling, guard }, context)
+  try {
+    return await once()
+  } catch (error) {
+    if (!(error instanceof RefusedBefore)) throw error
+  }
+  try {
+    return await once()
+  } catch (error) {
+    throw error instanceof RefusedBefore ? error.cause : error
+  }
+}
+
+type Telling = Pick<Taken, 'ignored' | 'withHashes'>
+
+interface Guarded {
+  asked: ToolCall
+  telling: Telling
+  guard: RepeatGuard | undefined
+}
+
+async function decideAndSend(dependencies: Dependencies, { asked, telling, guard }: Guarded, context: ServerContext) {
   const { operation, input } = asked
-  const decision = await decide(dependencies, asked, context)
+  const decision = await decide(dependencies, asked, context, () => guard?.wasDecided())
   if (!decision.go) return decision.answer
-  const { of } = decision
+  const { of, decided, held } = decision
   const { signal } = context.mcpReq
   const { call } = await dependencies.client()
   const onAttempt = reporter(context, dependencies.log)
-  const perform = async (idempotencyKey: string | undefined) => {
-    const result = await call(operation, input, { idempotencyKey, signal, onAttempt })
+  const send = (options: CallOptions) => call(operation, input, { ...options, signal, onAttempt })
+  const perform = async (idempotencyKey: string | undefined): Promise<Sent> => {
+    if (guard !== undefined) return guard.send(idempotencyKey, decided, send)
+    const result = await send({ idempotencyKey })
     // Under a key that this very call made up, a replay is the answer to its own first attempt.
     return { ...result, replayed: result.replayed && idempotencyKey !== undefined }
   }
-  const { held } = decision
   const outcome = await unlessRefused(dependencies, held, () =>
     withVerification(dependencies, { ...decision, perform }, context),
   )
@@ -93,8 +119,9 @@ async function carryOut(
   if (dependencies.cardDetails === 'masked' && operation.name === agentCards.getAgentCardDetails.name) {
     return await showMasked(dependencies, { result, input, of }, context)
   }
+  const { replayed, repeated, idempotencyKey } = result
   const reader = recordReaderOf(dependencies, operation)
-  return success(operation, result, { replayed: result.replayed, ignored, reader, withHashes })
+  return success(operation, result, { replayed, repeated, idempotencyKey, reader, ...telling })
 }
 
 /** What a person decided is not carried out yet where they are first to verify: then it is tried again, as another try. */

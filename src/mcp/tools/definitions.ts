@@ -97,12 +97,19 @@ function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputS
       data: operation.result === 'one' ? data : { type: 'array', items: data },
       meta: { type: 'object' },
       ...(operation.idempotency === 'required' ? { replayed } : {}),
+      ...(operation.adds === true ? { repeated } : {}),
     },
     required: ['data'],
   }
 }
 
 const replayed = { type: 'boolean', description: 'This is the answer of an earlier call with this idempotencyKey' }
+
+const repeated = {
+  type: 'object',
+  description: 'This is the answer of an equal call before: nothing was done now',
+  properties: { at: { type: 'string' }, next: { type: 'string' } },
+}
 
 /** What is kept of a schema of a response. */
 const keptWords = ['type', 'const', 'description'] as const

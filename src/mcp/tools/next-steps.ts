@@ -47,6 +47,11 @@ export function keyToRepeat(error: ApiError | Failure): string | undefined {
   return error.idempotencyKey
 }
 
+/** How a call is made once more that may have been carried out: without a new key the recorded answer would come back. */
+function callAnew(operation: OperationDefinition): string {
+  return operation.adds === true ? 'call again with a new idempotencyKey' : callAgain(operation)
+}
+
 /** How a refused call is made anew: as another one. */
 export function callAgain({ idempotency }: OperationDefinition): string {
   return idempotency === 'required' ? 'call again without idempotencyKey' : 'call again'
@@ -72,7 +77,7 @@ function beforeRepeat({ dependencies, error }: Situation): string {
 /** A key's first request that still runs and another state's conflict look alike in some deployments. */
 function stillRunning(situation: Situation): string {
   if (situation.error.status !== 409) return ''
-  return ` If it conflicts again, ${look(situation)}, and for a new attempt ${situation.again}.`
+  return ` If it conflicts again, ${look(situation)}, and for a new attempt ${callAnew(situation.operation)}.`
 }
 
 const ask = 'Tell the person who owns the account what is missing: only they can grant it.'
@@ -123,7 +128,7 @@ const steps = {
     `Give the person the address to verify at; when they say that they did, ${decision === undefined ? again : `call again with decision ${JSON.stringify(decision)}`}. Do not open it yourself.`,
   rate_limited: ({ error }) => `${waiting(error) || 'Wait a minute. '}Then make this call again.`,
   server_error: (situation) =>
-    `${capital(look(situation))} to be sure that nothing was done, then ${situation.again}, once. If it fails again, tell the person the supportId.`,
+    `${capital(look(situation))} to be sure that nothing was done, then ${callAnew(situation.operation)}, once. If it fails again, tell the person the supportId.`,
   not_implemented: ({ operation }) =>
     `Use another tool: ${operation.name} is not available there. Do not call it again.`,
   bad_gateway: ({ dependencies, again }) => `${dependencies.ways.reach} Then ${again}.`,

@@ -9,6 +9,7 @@ import { deleteEvents, eventKeptMs } from '../store/events.ts'
 import { deleteRecords, deleteUnusedClients, unusedClientKeptMs } from '../store/oauth-records.ts'
 import { deleteRefusedPasswords, refusalCountsMs } from '../store/passwords.ts'
 import { deletePendingDecisions, endedDecisionKeptMs } from '../store/pending-decisions.ts'
+import { deleteSentCalls, sentCallKeptMs } from '../store/sent-calls.ts'
 import { settleDue } from './due.ts'
 import { purgeAnswers } from './idempotency.ts'
 import type { LastUses } from './last-use.ts'
@@ -42,6 +43,7 @@ const forgettings: readonly ((tx: Transaction, times: Times, limit: number) => P
   (tx, { realNowMs: byMs }, limit) => deleteKnownBrowsers(tx, { byMs, limit }),
   (tx, { realNowMs }, limit) => deletePendingDecisions(tx, { byMs: realNowMs - endedDecisionKeptMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteRecords(tx, { byMs, limit }),
+  (tx, { realNowMs }, limit) => deleteSentCalls(tx, { byMs: realNowMs - sentCallKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteRefusedPasswords(tx, { byMs: realNowMs - refusalCountsMs, limit }),
   (tx, { realNowMs }, limit) => deleteUnusedClients.Client(tx, { byMs: realNowMs - unusedClientKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteUnusedClients.ClientDocument(tx, { byMs: realNowMs - unusedClientKeptMs, limit }),

@@ -26,6 +26,7 @@ export const newSqlite = {
     '0023_processes',
     '0024_tenants',
     '0025_locks',
+    '0026_sent_calls',
     '0027_events',
     '0028_pending_decisions',
   ],
@@ -73,6 +74,7 @@ CREATE TABLE "activityKeys" ("key" bigint not null, "sequence" bigint not null, 
 CREATE TABLE "spending" ("partyId" text not null, "agentId" text not null, "dayMs" bigint not null, "dayCents" bigint not null, "monthMs" bigint not null, "monthCents" bigint not null, constraint "spending_key" primary key ("partyId", "agentId"));
 CREATE TABLE "rateLimits" ("keyId" text not null, "taken" bigint not null, "endsAtMs" bigint not null, constraint "rateLimits_key" primary key ("keyId"));
 CREATE TABLE "locks" ("name" text not null, constraint "locks_key" primary key ("name"));
+CREATE TABLE "sentCalls" ("partyId" text not null, "id" text not null, "sealed" text not null, "sentAtMs" bigint not null, constraint "sentCalls_key" primary key ("partyId", "id"));
 CREATE TABLE "events" ("partyId" text not null, "sequence" bigint not null, "type" text not null, "resourceId" text not null, "agentId" text, "createdAtMs" bigint not null, "recordedAtMs" bigint not null, constraint "events_key" primary key ("partyId", "sequence")) without rowid;
 CREATE TABLE "eventHeads" ("partyId" text not null, "sequence" bigint not null, constraint "eventHeads_key" primary key ("partyId")) without rowid;
 CREATE TABLE "pendingDecisions" ("id" text not null, "partyId" text not null, "principalId" text not null, "call" text not null, "status" text not null, "tries" integer not null, "answer" text, "decidedBy" text, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, constraint "pendingDecisions_key" primary key ("partyId", "id"));
@@ -159,6 +161,7 @@ CREATE INDEX "signInSessions_by_userId" on "signInSessions" ("userId");
 CREATE INDEX "customerInvitations_by_party_pending" on "customerInvitations" ("partyId", "pendingUntilMs", "id") where "pendingUntilMs" is not null;
 CREATE INDEX "cardTransactions_by_party_hold" on "cardTransactions" ("partyId", "holdExpiresAtMs", "id") where "holdExpiresAtMs" is not null;
 CREATE INDEX "subscriptions_by_partyId_nextEventAtMs_id" on "subscriptions" ("partyId", "nextEventAtMs", "id");
+CREATE INDEX "sentCalls_by_sentAtMs" on "sentCalls" ("sentAtMs");
 CREATE INDEX "events_by_recordedAtMs" on "events" ("recordedAtMs");
 CREATE INDEX "pendingDecisions_by_expiresAtMs" on "pendingDecisions" ("expiresAtMs");
 CREATE INDEX "pendingDecisions_by_partyId_status_expiresAtMs" on "pendingDecisions" ("partyId", "status", "expiresAtMs");

@@ -25,6 +25,7 @@ import { pendingDecisions } from './pending-decisions.ts'
 import { rateLimits } from './rate-limits.ts'
 import { rootKeys } from './root-keys.ts'
 import { secondFactors } from './second-factors.ts'
+import { sentCalls } from './sent-calls.ts'
 import { signingKeys } from './signing-keys.ts'
 import { spending } from './spending.ts'
 import { subscriptionPayments } from './subscription-payments.ts'
@@ -84,6 +85,7 @@ export const tables = {
   mcpEvents,
   mcpMail,
   pendingDecisions,
+  sentCalls,
   rateLimits,
 }
 

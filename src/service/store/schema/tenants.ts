@@ -38,6 +38,7 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   customerInvitations: ofParty,
   invitationLinks: ofParty,
   pendingDecisions: ofParty,
+  sentCalls: ofParty,
   delegations: { place: 'party', by: 'customerPartyId' },
 
   parties: { place: 'everywhere', because: 'it is found by its handle, e-mail address and phone number' },

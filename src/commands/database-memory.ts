@@ -1,0 +1,17 @@
+import { hmac } from '../core/system.ts'
+import type { CallMemory } from '../mcp/dependencies.ts'
+import type { Service } from '../service/service.ts'
+import type { Store } from '../service/store/engine/store.ts'
+import { createSentCalls } from '../service/store/sent-calls.ts'
+
+/** Memories in the service's own database: every process on it has the same. */
+export function databaseMemories(service: Pick<Service, 'derivedSecret'>, store: Store) {
+  let secret: Promise<string> | undefined
+  return async ({ id, partyId }: { id: string; partyId: string }): Promise<CallMemory> => {
+    secret ??= service.derivedSecret('sent calls').catch((error: unknown) => {
+      secret = undefined
+      throw error
+    })
+    return { secret: hmac(await secret, id), ...createSentCalls(store, partyId) }
+  }
+}

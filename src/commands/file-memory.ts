@@ -1,0 +1,92 @@
+import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { withFileLock } from '../auth/file-lock.ts'
+import type { Log } from '../client/client.ts'
+import { Failure } from '../core/errors.ts'
+import { hmac, type System } from '../core/system.ts'
+import type { CallMemory } from '../mcp/dependencies.ts'
+
+interface FileMemoryOptions {
+  path: string
+  /** Whose calls they are: nobody else's count. */
+  principal: string
+  system: System
+  log: Log
+}
+
+/** What was sent under a name, when, and how long that counts. */
+type Sent = Record<string, { sealed: string; sentAtMs: number; untilMs: number }>
+
+/**
+ * A memory in a file that only this user reads, for all processes that they use a deployed API in. Where it cannot be
+ * written, each process remembers its own.
+ */
+export function fileMemory({ path, principal, system, log }: FileMemoryOptions): CallMemory {
+  let own: Sent | undefined
+  const inOwn = <T>(change: (sent: Sent) => T): T => {
+    own ??= {}
+    return change(own)
+  }
+  /** Runs `change` on what is kept, while no other process changes it; what is over is left out. */
+  const changing = async <T>(change: (sent: Sent) => T): Promise<T> => {
+    if (own !== undefined) return inOwn(change)
+    try {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      return await withFileLock(path, system, async () => {
+        const sent = await read(path, system.now())
+        const result = change(sent)
+        await write(path, sent)
+        return result
+      })
+    } catch (error) {
+      if (error instanceof Failure) throw error
+      log.warn({ err: error }, `${path} cannot be written: only this process knows which calls it sent`)
+      return inOwn(change)
+    }
+  }
+  const known = (sent: Sent, id: string, windowMs: number) => {
+    const [found, nowMs] = [sent[id], system.now()]
+    if (found === undefined || found.sentAtMs <= nowMs - windowMs) return undefined
+    const { sealed, sentAtMs } = found
+    return { sealed, sentAtMs, agoMs: Math.max(0, nowMs - sentAtMs) }
+  }
+  return {
+    secret: hmac(principal, 'sent calls'),
+    find: (id, windowMs) => changing((sent) => known(sent, id, windowMs)),
+    claim: (id, sealed, windowMs) =>
+      changing((sent) => {
+        const before = known(sent, id, windowMs)
+        if (before !== undefined) return before
+        const sentAtMs = system.now()
+        sent[id] = { sealed, sentAtMs, untilMs: sentAtMs + windowMs }
+        return { sealed, sentAtMs, agoMs: 0 }
+      }),
+    forget: (id, sealed) =>
+      changing((sent) => {
+        if (sent[id]?.sealed === sealed) delete sent[id]
+      }),
+  }
+}
+
+/** A file that was damaged counts as an empty one: it tells of some minutes only. */
+async function read(path: string, nowMs: number): Promise<Sent> {
+  try {
+    const kept = Object.entries(JSON.parse(await readFile(path, 'utf8')) as Sent)
+    return Object.fromEntries(kept.filter(([, { untilMs }]) => untilMs > nowMs))
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return {}
+    throw error
+  }
+}
+
+/** Whole or not at all, for a process may be killed at any time. */
+async function write(path: string, sent: Sent): Promise<void> {
+  const next = `${path}.next`
+  const file = await open(next, 'w', 0o600)
+  try {
+    await file.writeFile(JSON.stringify(sent))
+  } finally {
+    await file.close()
+  }
+  await rename(next, path)
+}

@@ -1,0 +1,186 @@
+import type { ServerContext } from '@modelcontextprotocol/server'
+import { ApiError } from '../../client/api-error.ts'
+import type { CallOptions, CallResult } from '../../client/client.ts'
+import { Failure } from '../../core/errors.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import { hmac, seal, timestamp, unseal } from '../../core/system.ts'
+import type { Repeated } from '../answers/results.ts'
+import type { CallMemory, Dependencies, KeptCall, RepeatSettings } from '../dependencies.ts'
+import type { ToolCall } from '../people/decide.ts'
+import { canonical, newKey } from '../people/elicitation.ts'
+
+type Result = CallResult<OperationDefinition>
+
+/** The answer to a call, or the one that an equal call got before. */
+export type Sent = Result & { repeated?: Repeated }
+
+/** Sends the request under a key. */
+type Send = (options: Pick<CallOptions, 'idempotencyKey' | 'isNewKey'>) => Promise<Result>
+
+/** What is remembered of a call, sealed. */
+interface Memo {
+  key: string
+  /** A person agreed to it. */
+  decided: boolean
+}
+
+type Kept = KeptCall & Memo
+
+/** The equal call that was sent before had been refused, so nothing was done: this one is to be made anew. */
+export class RefusedBefore extends Error {
+  constructor(cause: unknown) {
+    super('The equal call before was refused.', { cause })
+  }
+}
+
+/** Undefined where a repeat does no harm, or nobody wants to know of it. */
+export function guardOf(dependencies: Dependencies, call: ToolCall, context: ServerContext): RepeatGuard | undefined {
+  const { repeats } = dependencies
+  if (call.operation.adds !== true || repeats === undefined || repeats.windowMs === 0) return undefined
+  return new RepeatGuard(dependencies, repeats, call, context)
+}
+
+/**
+ * Keeps a call that is repeated from being carried out twice: hosts lose answers, and models call again. What is
+ * remembered is the key that the call was first sent under, and before it is sent. An equal call without a key of its own
+ * goes out under the same one; so the service answers what it answered then, or, where the first never arrived, carries
+ * it out now, once.
+ */
+export class RepeatGuard {
+  readonly #dependencies: Dependencies
+  readonly #repeats: RepeatSettings
+  readonly #call: ToolCall
+  readonly #signal: AbortSignal
+  /** Equal for equal calls. */
+  readonly #text: string
+
+  constructor(dependencies: Dependencies, repeats: RepeatSettings, call: ToolCall, context: ServerContext) {
+    this.#dependencies = dependencies
+    this.#repeats = repeats
+    this.#call = call
+    this.#signal = context.mcpReq.signal
+    this.#text = canonical([repeats.run ?? null, call.operation.name, call.input])
+  }
+
+  /** Whether a person agreed to an equal call, which was sent: then nobody is asked again. */
+  async wasDecided(): Promise<boolean> {
+    if (this.#call.idempotencyKey !== undefined) return false
+    const kept = await this.#remembered((memory) => memory.find(this.#idIn(memory), this.#repeats.windowMs))
+    return kept?.decided === true
+  }
+
+  /**
+   * Sends the call, under the given key if nobody sent an equal one. A call that brings its own key is sent under that
+   * one whatever there was, and remembered. @throws {RefusedBefore}
+   */
+  async send(given: string | undefined, decided: boolean, send: Send): Promise<Sent> {
+    const brings = this.#call.idempotencyKey !== undefined
+    const own = given ?? newKey(this.#dependencies)
+    const kept = await this.#claim({ key: own, decided })
+    const isNewKey = kept.isFirst && given === undefined
+    const key = brings ? own : kept.key
+    try {
+      if (brings) return await send({ idempotencyKey: key })
+      const result = await this.#sendUntilAnswered(send, { idempotencyKey: key, isNewKey })
+      // The first attempt under a new key is answered again only where an equal call was faster.
+      const isOfAnother = result.replayed && (!kept.isFirst || (isNewKey && result.attempts === 1))
+      if (isOfAnother) return { ...result, replayed: false, repeated: this.#toldOf(kept) }
+      // A later attempt under a new key is answered what the first one was.
+      return { ...result, replayed: result.replayed && !isNewKey }
+    } catch (error) {
+      if (!isRefusal(error) || kept.key !== key) throw error
+      await this.#forget(kept)
+      throw kept.isFirst || brings ? error : new RefusedBefore(error)
+    }
+  }
+
+  /** An equal call that still runs under the key is waited for, as long as hosts wait. */
+  async #sendUntilAnswered(send: Send, options: Parameters<Send>[0]): Promise<Result> {
+    let [waitedMs, attempts] = [0, 1]
+    for (let waitMs = 250; ; waitMs = Math.min(2 * waitMs, 2_000)) {
+      try {
+        const result = await send(waitedMs > 0 ? { ...options, isNewKey: false } : options)
+        return { ...result, attempts: Math.max(attempts, result.attempts) }
+      } catch (error) {
+        if (!runsStill(error) || waitedMs >= longestWaitMs) throw error
+        attempts = Math.max(attempts, error.attempts)
+      }
+      await this.#dependencies.system.sleep(waitMs, this.#signal)
+      waitedMs += waitMs
+    }
+  }
+
+  #toldOf({ sentAtMs, agoMs }: Kept): Repeated {
+    const seconds = Math.round(agoMs / 1000)
+    const ago = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`
+    const others = this.#repeats.run === undefined ? ' Another conversation may have made that call.' : ''
+    return { at: timestamp(sentAtMs), next: `This is the answer of the same call ${ago} ago; ${toDoAgain}${others}` }
+  }
+
+  async #claim(memo: Memo): Promise<Kept & { isFirst: boolean }> {
+    let own = ''
+    const kept = await this.#remembered((memory) => {
+      own = seal(this.#dependencies.system, this.#sealKeyIn(memory), JSON.stringify(memo))
+      return memory.claim(this.#idIn(memory), own, this.#repeats.windowMs)
+    })
+    return { ...kept, isFirst: kept.sealed === own }
+  }
+
+  /** What is not forgotten now is when it is found. */
+  async #forget({ sealed }: Kept): Promise<void> {
+    try {
+      const memory = await this.#repeats.memory()
+      await memory.forget(this.#idIn(memory), sealed)
+    } catch (error) {
+      this.#dependencies.log.warn({ err: error }, 'a refused call is not forgotten yet')
+    }
+  }
+
+  /** Nothing is sent that could not be remembered: who gets no answer repeats it. */
+  async #remembered<Found extends KeptCall | undefined>(
+    ask: (memory: CallMemory) => Promise<Found>,
+  ): Promise<Found extends KeptCall ? Kept : Kept | undefined> {
+    try {
+      const memory = await this.#repeats.memory()
+      const kept = await ask(memory)
+      return (kept === undefined ? undefined : { ...kept, ...this.#opened(memory, kept) }) as never
+    } catch (error) {
+      if (error instanceof Failure) throw error
+      this.#dependencies.log.error({ err: error }, 'it cannot be remembered which calls are sent')
+      throw new Failure('service_unavailable', { detail: 'The memory of sent calls is busy. Nothing was done.' })
+    }
+  }
+
+  #opened(memory: CallMemory, kept: KeptCall): Memo {
+    const text = unseal(this.#sealKeyIn(memory), kept.sealed)
+    if (text === undefined) throw new Error('Bug: a call that was sent does not open with what it was sealed with.')
+    return JSON.parse(text) as Memo
+  }
+
+  #idIn({ secret }: CallMemory): string {
+    return hmac(secret, `name of ${this.#text}`)
+  }
+
+  /** Only who knows the whole call opens what is kept of it. */
+  #sealKeyIn({ secret }: CallMemory): string {
+    return hmac(secret, `seal of ${this.#text}`)
+  }
+}
+
+const toDoAgain = 'nothing happened now. To do it once more on purpose, pass a new idempotencyKey.'
+
+/** Hosts give a call a minute. */
+const longestWaitMs = 45_000
+
+function runsStill(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 409 && error.outcomeUnknown
+}
+
+/**
+ * Whether nothing was done under the key, nor ever will be: such an answer is recorded. What the gates in front refuse is
+ * not, so an equal call may have come through; and what failed inside the service may have been done all the same.
+ */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error.outcomeUnknown) return false
+  return error.status < 500 && ![401, 403, 408, 429].includes(error.status)
+}

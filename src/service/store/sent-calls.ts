@@ -1,0 +1,67 @@
+import { sql } from 'kysely'
+import { realNow } from './clock.ts'
+import { deletingOldest } from './engine/deleting.ts'
+import { prepared } from './engine/prepared.ts'
+import type { Store } from './engine/store.ts'
+import type { SentCallRow } from './schema/sent-calls.ts'
+
+/** As long as the longest window of PAYMENTS_REPEAT_WINDOW. */
+export const sentCallKeptMs = 24 * 60 * 60 * 1000
+
+/** The calls that were sent with one party's credentials: each function is a transaction of its own. */
+export function createSentCalls(store: Store, partyId: string) {
+  return {
+    /** The call of that name, if it was sent within the window. */
+    find: (id: string, windowMs: number) =>
+      store.transaction(async (tx) => {
+        const nowMs = await realNow(tx)
+        const [row] = (await callOf(tx, { partyId, id })).rows
+        return row === undefined || row.sentAtMs <= nowMs - windowMs ? undefined : told(row, nowMs)
+      }),
+    /** Keeps a call, unless an equal one was sent within the window; gives back that of the two which counts. */
+    claim: (id: string, sealed: string, windowMs: number) =>
+      store.transaction(
+        async (tx) => {
+          const nowMs = await realNow(tx)
+          const [row] = (await keepOver(tx, { partyId, id, sealed, sentAtMs: nowMs, overMs: nowMs - windowMs })).rows
+          if (row === undefined) throw new Error('Bug: a call that was just kept is not there.')
+          return told(row, nowMs)
+        },
+        { kind: 'sent call' },
+      ),
+    /** Forgets a call, unless another of that name was sent since. */
+    forget: (id: string, sealed: string) =>
+      store.transaction(async (tx) => void (await forgetCall(tx, { partyId, id, sealed })), { kind: 'sent call' }),
+  }
+}
+
+function told({ sealed, sentAtMs }: Pick<SentCallRow, 'sealed' | 'sentAtMs'>, nowMs: number) {
+  return { sealed, sentAtMs, agoMs: Math.max(0, nowMs - sentAtMs) }
+}
+
+const callOf = prepared((db, of: Pick<SentCallRow, 'partyId' | 'id'>) =>
+  db.selectFrom('sentCalls').selectAll().where('partyId', '=', of.partyId).where('id', '=', of.id),
+)
+
+/** Each column is chosen, rather than the row, so that the one that counts is answered in either case. */
+const keepOver = prepared((db, { overMs, ...row }: SentCallRow & { overMs: number }) => {
+  const [sealed, sentAtMs] = [sql.ref<string>('sentCalls.sealed'), sql.ref<number>('sentCalls.sentAtMs')]
+  const isOver = sql`${sentAtMs} <= ${overMs}`
+  return db
+    .insertInto('sentCalls')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(['partyId', 'id']).doUpdateSet((of) => ({
+        sealed: sql<string>`case when ${isOver} then ${of.ref('excluded.sealed')} else ${sealed} end`,
+        sentAtMs: sql<number>`case when ${isOver} then ${of.ref('excluded.sentAtMs')} else ${sentAtMs} end`,
+      })),
+    )
+    .returning(['sealed', 'sentAtMs'])
+})
+
+const forgetCall = prepared((db, { partyId, id, sealed }: Omit<SentCallRow, 'sentAtMs'>) =>
+  db.deleteFrom('sentCalls').where('partyId', '=', partyId).where('id', '=', id).where('sealed', '=', sealed),
+)
+
+/** Deletes calls that nobody asks for any more; gives their number. */
+export const deleteSentCalls = deletingOldest('sentCalls', ['partyId', 'id'], 'sentAtMs')

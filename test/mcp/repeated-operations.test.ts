@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { catalogue } from '../../tools/index.ts'
+
+/** Whether an equal call shortly after is taken for a repeat, for each operation that changes anything. */
+const classes = {
+  'moves money or makes a new thing': [
+    'create_agent',
+    'create_agent_customer_invitation',
+    'create_internal_transfer',
+    'create_payment',
+    'create_subscription',
+    'create_wallet',
+    'create_wire',
+    'fund_sandbox_wallet',
+    'issue_agent_card',
+    'rotate_agent_key',
+  ],
+  'sets a state, where a second time finds it set': [
+    'approve_approval',
+    'attach_wallet_agent',
+    'cancel_payment',
+    'cancel_subscription',
+    'delete_agent',
+    'deny_approval',
+    'detach_wallet_agent',
+    'freeze_agent_card',
+    'freeze_wallet',
+    'mark_subscription_payment_paid',
+    'remove_agent_customer',
+    'remove_customer',
+    'remove_customer_agent',
+    'resume_subscription',
+    'revoke_agent_invitation',
+    'revoke_agent_key',
+    'revoke_api_key',
+    'revoke_customer_invitation',
+    'revoke_invitation_link',
+    'set_agent_default_wallet',
+    'set_default_wallet',
+    'unfreeze_agent_card',
+    'unfreeze_wallet',
+    'update_agent',
+    'update_wallet',
+  ],
+  'makes a new thing, but the API knows no key of it by which a repeat could be told': [
+    'create_agent_card_details_page',
+    'create_agent_key',
+    'create_api_key',
+    'create_customer_invitation',
+    'create_invitation_link',
+  ],
+} as const
+
+test('every operation that changes anything is classified, and those that a repeat would do twice are guarded', () => {
+  const operations = Object.values<OperationDefinition>(catalogue)
+  const isRehearsal = ({ name, toolsets }: OperationDefinition) =>
+    name.startsWith('simulate_') || toolsets.includes('sandbox')
+  const changing = operations.filter((operation) => operation.effect !== 'read' && !isRehearsal(operation))
+  expect(changing.map(({ name }) => name).sort()).toEqual(Object.values(classes).flat().sort())
+  const guarded = operations.filter(({ adds }) => adds === true)
+  expect(guarded.map(({ name }) => name).sort()).toEqual(classes['moves money or makes a new thing'])
+  // Without a key the guard has nothing to repeat a call by.
+  expect(guarded.filter(({ idempotency, method }) => idempotency !== 'required' || method !== 'POST')).toEqual([])
+  const keyless = classes['makes a new thing, but the API knows no key of it by which a repeat could be told']
+  const known = new Map(operations.map((operation) => [operation.name, operation]))
+  expect(keyless.filter((name) => known.get(name)?.idempotency !== 'ignored')).toEqual([])
+})
