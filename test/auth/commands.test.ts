@@ -105,10 +105,11 @@ test('over stdio, a server without a login starts, tells what to run, and goes o
   try {
     expect((await host.listTools()).tools.length).toBeGreaterThan(0)
     const call = async () => {
-      const { isError, content } = await host.callTool({ name: 'whoami', arguments: {} })
+      const { isError, content, structuredContent } = await host.callTool({ name: 'whoami', arguments: {} })
+      if (isError !== true) return { isError: false, ...(structuredContent as object) }
       // An error's fields stand on the last line.
       const fields = (content as { text: string }[])[0]?.text.split('\n').at(-1)
-      return { isError: isError === true, ...JSON.parse(fields ?? '') }
+      return { isError: true, ...JSON.parse(fields ?? '') }
     }
     expect(await call()).toMatchObject({
       isError: true,

@@ -36,7 +36,7 @@ const advice = /** @type {Record<string, string>} */ ({
 const unsettled = [408, 425, 429, 502, 503, 504]
 
 /**
- * What the tool answered: the resource or the list. A host may hand on the text only.
+ * What the tool answered: the resource or the list. Its text is for the model.
  * @param {ToolResult} result
  * @returns {any}
  * @throws {Refusal}
@@ -45,8 +45,7 @@ export function dataOf(result) {
   const text = result.content?.find(({ type }) => type === 'text')?.text ?? ''
   // An error is a sentence, and its fields on the last line.
   if (result.isError === true) throw refusalOf(jsonOf(text.slice(text.lastIndexOf('\n') + 1))?.error, text)
-  const parsed = jsonOf(text)
-  const data = result.structuredContent?.data ?? parsed?.data
+  const data = result.structuredContent?.data
   if (data === undefined) throw new Refusal(text || 'The tool answered nothing.')
   return data
 }
