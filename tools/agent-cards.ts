@@ -15,6 +15,7 @@ import {
   resource,
   Timestamp,
   toOne,
+  WaitSeconds,
 } from './schemas.ts'
 
 export const agentCardStatuses = ['active', 'frozen', 'used', 'expired'] as const
@@ -105,7 +106,7 @@ export const agentCards = {
     method: 'GET',
     path: '/agent-cards/{cardId}',
     params: cardParams,
-    query: forCustomer,
+    query: z.strictObject({ customerPartyId: CustomerPartyId, waitSeconds: WaitSeconds }),
     output: AgentCard,
     result: 'one',
     environments: ['sandbox', 'production'],

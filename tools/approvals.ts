@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { amountInCents } from '../src/core/schema-fields.ts'
 import { actingParty } from './payments.ts'
-import { ArgumentId, Cents, Currency, Id, listQuery, resource, Text, Timestamp } from './schemas.ts'
+import { ArgumentId, Cents, Currency, Id, listQuery, resource, Text, Timestamp, WaitSeconds } from './schemas.ts'
 
 export const approvalStatuses = ['pending', 'approved', 'denied', 'canceled'] as const
 export const limitTypes = ['perTransactionAmount', 'dailyAmount', 'monthlyAmount'] as const
@@ -126,7 +126,7 @@ export const approvals = {
     description: 'Reads whether a review is decided, the limit it hit, who asked.',
     path: '/approvals/{approvalId}',
     params: approvalParams,
-    query: z.strictObject(actingParty),
+    query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),
     result: 'one',
     errors: ['not_found'],
     example: { attributes: underReview },

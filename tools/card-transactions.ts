@@ -15,6 +15,7 @@ import {
   resource,
   Timestamp,
   toOne,
+  WaitSeconds,
 } from './schemas.ts'
 
 export const cardTransactionStatuses = [
@@ -106,7 +107,7 @@ export const cardTransactions = {
     description: 'Reads a purchase or refund: cents held, captured and refunded, or why it was declined.',
     path: '/card-transactions/{cardTransactionId}',
     params: transactionParams,
-    query: nothing,
+    query: z.strictObject({ customerPartyId: CustomerPartyId, waitSeconds: WaitSeconds }),
     result: 'one',
     errors: ['not_found'],
     example: captured,

@@ -16,6 +16,7 @@ import {
   Tags,
   Timestamp,
   toOne,
+  WaitSeconds,
 } from './schemas.ts'
 
 export const paymentStatuses = [
@@ -136,7 +137,7 @@ export const payments = {
     description: 'Reads a payment sent or received: COMPLETED, or what it waits for.',
     path: '/payments/{paymentId}',
     params: paymentParams,
-    query: z.strictObject(actingParty),
+    query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),
     result: 'one',
     toolsets: ['default', 'payments'],
     errors: ['not_found'],

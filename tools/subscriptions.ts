@@ -15,6 +15,7 @@ import {
   resource,
   Timestamp,
   toOne,
+  WaitSeconds,
 } from './schemas.ts'
 
 export const subscriptionStatuses = [
@@ -186,7 +187,7 @@ export const subscriptions = {
     description: 'Reads a subscription: its status, next and missed payments, and why it needs attention.',
     path: '/subscriptions/{subscriptionId}',
     params,
-    query: acting,
+    query: z.strictObject({ customerPartyId: CustomerPartyId, waitSeconds: WaitSeconds }),
     result: 'one',
     toolsets: ['payments'],
     errors: ['not_found'],

@@ -34,6 +34,7 @@ export async function openEmbedded(
   const service = createService(grounds)
   service.upkeep.start()
   const close = async () => {
+    await service.waits.close()
     await service.upkeep.stop()
     await store.close()
   }

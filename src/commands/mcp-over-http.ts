@@ -16,7 +16,7 @@ import { appViews } from '../mcp/ui/apps.ts'
 import { isAllowedOrigin } from '../service/listen.ts'
 import { counted } from '../service/request/incoming.ts'
 import type { Service } from '../service/service.ts'
-import type { Signals } from '../service/store/engine/signals.ts'
+import { changesTopic, type Signals } from '../service/store/engine/signals.ts'
 import type { Store } from '../service/store/engine/store.ts'
 import { createMcpChanges } from '../service/store/mcp-changes.ts'
 import { createMcpSessions } from '../service/store/mcp-sessions.ts'
@@ -37,9 +37,6 @@ export interface McpOverHttp {
   /** What processes of one database call out to each other; without it they look into the tables. */
   signals?: Signals | undefined
 }
-
-/** Called out when something was changed. */
-export const changesTopic = 'changes'
 
 /** A principal with what its credential is limited to. */
 interface Caller extends Principal {

@@ -1,6 +1,7 @@
 import type { Caller } from '../service/request/client-address.ts'
 import type { Service } from '../service/service.ts'
-import { changesTopic, type McpOverHttp, mcpOverHttp } from './mcp-over-http.ts'
+import { changesTopic } from '../service/store/engine/signals.ts'
+import { type McpOverHttp, mcpOverHttp } from './mcp-over-http.ts'
 import type { Metrics } from './metrics.ts'
 
 /** All that `serve` answers: the API, its pages, signing in, and MCP. */
@@ -18,6 +19,7 @@ export async function createSite(grounds: McpOverHttp & { metrics?: Metrics | un
     mcp.wake()
     signals?.tell(changesTopic)
   }
+  if (signals !== undefined) grounds.service.waits.connect(signals)
   const service = announcing(grounds.service, changed)
   const mcp = await mcpOverHttp({ ...grounds, service })
   metrics?.watch(store, () => mcp.load())

@@ -17,9 +17,9 @@ import { mountHealth } from './request/health.ts'
 import { counted, type Incoming, type Unread, withBody } from './request/incoming.ts'
 import { type Observe, observed } from './request/observed.ts'
 import { mountOpenApi } from './request/openapi-route.ts'
-import { answer } from './request/pipeline.ts'
 import type { Readiness } from './request/readiness.ts'
 import { failureOf, type Reply, refusal, requestId } from './request/reply.ts'
+import { answerInTime } from './request/waiting.ts'
 
 /** What the service's parts are given at the start. */
 export interface Dependencies extends OAuthDependencies, PageDependencies {
@@ -43,7 +43,9 @@ export function createApp(dependencies: Dependencies): App {
     const operation: OperationDefinition = catalogue[key]
     if (!operation.environments.includes(dependencies.environment)) continue
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
-    app.on(operation.method, path, async (c) => respond(await answer(dependencies, key, await incoming(c))))
+    app.on(operation.method, path, async (c) =>
+      respond(await answerInTime(dependencies, key, await incoming(c), c.req.raw.signal)),
+    )
   }
   const interactions = mountOAuth(app, { ...dependencies, devicePages })
   mountPages(app, { ...dependencies, interactions })
@@ -66,7 +68,7 @@ export function createCarrier(dependencies: Dependencies): (caller?: typeof coun
     if (environments.includes(dependencies.environment)) keys.set(name, key as OperationKey)
   }
   return (caller) =>
-    async ({ operation, method, path: whole, params, headers, body = '' }) => {
+    async ({ operation, method, path: whole, params, headers, body = '' }, signal) => {
       const [path = '', query] = whole.split('?')
       const key = keys.get(operation)
       if (key === undefined) return arrived(refuse(dependencies, noOperation(method, path)))
@@ -74,14 +76,14 @@ export function createCarrier(dependencies: Dependencies): (caller?: typeof coun
       const head = { method, path, params, query: new URLSearchParams(query), headers: new Headers(headers), isCounted }
       const incoming = isReadable(body) ? withBody(head, body) : { ...head, read: async () => tooLarge() }
       const beganAtMs = system.elapsed()
-      const reply = await answer(dependencies, key, incoming)
+      const reply = await answerInTime(dependencies, key, incoming, signal)
       observe?.(operation, reply.status, (system.elapsed() - beganAtMs) / 1000)
       return arrived(reply)
     }
 }
 
-function arrived({ headers, ...reply }: Reply): ApiAnswer {
-  return { ...reply, headers: new Headers(headers) }
+function arrived({ status, body, headers }: Reply): ApiAnswer {
+  return { status, body, headers: new Headers(headers) }
 }
 
 /** Reads the body at once where that costs next to nothing. */

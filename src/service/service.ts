@@ -18,8 +18,10 @@ import type { Observe } from './request/observed.ts'
 import { createRateLimiter, type RateLimit } from './request/rate-limit.ts'
 import { createReadiness, type Readiness } from './request/readiness.ts'
 import { createUpkeep, type Upkeep } from './request/upkeep.ts'
+import { Waits } from './request/waits.ts'
 import { type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import type { Store } from './store/engine/store.ts'
+import { announcing } from './store/events.ts'
 import { rootKeys } from './store/root-keys.ts'
 import { createAccessTokens } from './tokens/access-tokens.ts'
 import { credentialPrefix } from './tokens/secrets.ts'
@@ -60,6 +62,7 @@ export interface Service {
   seedPassword(given: string | undefined): Promise<{ email: string; password: string | null }>
   readonly upkeep: Upkeep
   readonly readiness: Readiness
+  readonly waits: Pick<Waits, 'connect' | 'close'>
   /** New keys to derive secrets and to sign tokens with take over; what older ones made stays good. */
   rotateKeys(): Promise<{ rootKey: number; signingKey: string }>
   /**
@@ -86,7 +89,7 @@ const aboutItself: About = {
 }
 
 export function createService({
-  store,
+  store: opened,
   system,
   environment,
   rateLimit,
@@ -97,12 +100,14 @@ export function createService({
   observe,
   about = aboutItself,
 }: ServiceOptions): Service {
+  const waits = new Waits({ store: opened, system, log })
+  const store = announcing(opened, (partyIds) => waits.happened(partyIds))
   const localCredentials = new Map<string, string>()
   const accessTokens = createAccessTokens({ store, system, publicUrl })
   const signIn = new SignIn({ store, system })
   const admission = { accessTokens, store, system, environment, localCredentials }
   const limit = createRateLimiter(rateLimit, { store, system })
-  const readiness = createReadiness(system)
+  const readiness = createReadiness(system, () => waits.stop())
   const lastUses = createLastUses()
   const dependencies = {
     ...admission,
@@ -116,6 +121,7 @@ export function createService({
     parties: new Map(),
     rateLimit: limit,
     readiness,
+    waits,
     observe,
     about,
   }
@@ -134,6 +140,7 @@ export function createService({
     },
     upkeep: createUpkeep({ store, system, lastUses, log }),
     readiness,
+    waits,
     rotateKeys: async () => (await import('./tokens/rotate-keys.ts')).rotateKeys(store, system),
     derivedSecret: async (purpose) => (await store.read(rootKeys)).derive(1, `derived ${purpose}`),
     derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(`derived ${purpose}`),

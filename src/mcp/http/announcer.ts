@@ -1,20 +1,21 @@
 import type { ServerEvent } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
 import type { System } from '../../core/system.ts'
+import { type Feed, Watch } from '../../core/watch.ts'
+import { addressesOf, type Change } from './changed-addresses.ts'
 import type { Principal } from './host-context.ts'
 import type { Limits } from './limits.ts'
 import type { ModernEra } from './modern.ts'
 import { notifySession } from './session-events.ts'
 import type { SessionStore } from './session-store.ts'
 import type { Sessions } from './sessions.ts'
-import { addressesOf, type Change, type ChangeFeed, Watch } from './watch.ts'
 
 interface AnnouncerDependencies {
   sessions: Sessions
   modern: ModernEra
   store: SessionStore
   /** Undefined: hosts hear only of what `notify` is called with. */
-  feed: ChangeFeed | undefined
+  feed: Feed<Change> | undefined
   authorize(credential: string): Promise<Principal | undefined>
   system: System
   limits: Limits
@@ -24,7 +25,7 @@ interface AnnouncerDependencies {
 /** Tells hosts of both eras what changed, whichever process changed it. */
 export class Announcer {
   readonly #dependencies: AnnouncerDependencies
-  readonly #watch: Watch | undefined
+  readonly #watch: Watch<Change> | undefined
   /** What is told next is told behind what was told before. */
   #telling: Promise<void> = Promise.resolve()
 

@@ -11,9 +11,11 @@ import type { Log } from '../../client/client.ts'
 import { bearerOf } from '../../core/bearer.ts'
 import type { Failure } from '../../core/errors.ts'
 import { newSecret, type System } from '../../core/system.ts'
+import type { Feed } from '../../core/watch.ts'
 import { Announcer } from './announcer.ts'
 import { readJson } from './body.ts'
 import { type Challenge, insufficientScope, missingScopes, unauthorized } from './challenge.ts'
+import type { Change } from './changed-addresses.ts'
 import { classify } from './classify.ts'
 import { preflight, withCors } from './cors.ts'
 import { createHeartbeats, type Heartbeats } from './heartbeats.ts'
@@ -28,7 +30,6 @@ import type { SessionStore } from './session-store.ts'
 import { type Session, Sessions } from './sessions.ts'
 import { type Surface, surfaceOf } from './surface.ts'
 import { createSweeper, type Sweeper } from './sweeper.ts'
-import type { ChangeFeed } from './watch.ts'
 
 export interface EndpointDependencies {
   /** Whose bearer credential this is; undefined: nobody's. Asked at every request. */
@@ -40,7 +41,7 @@ export interface EndpointDependencies {
   /** Where sessions are kept; without one, in this process's memory. */
   sessions?: SessionStore
   /** What was changed, whichever process did it; without one, hosts hear of what `notify` is called with. */
-  changes?: ChangeFeed
+  changes?: Feed<Change>
   /** What a host needs to sign in, for the address that it used. */
   challenge(request: Request): Challenge
   /** The OAuth scopes that a JSON-RPC message needs; empty: none. */

@@ -7,12 +7,12 @@ import { newId, sha256 } from '../../core/system.ts'
 import { type ChainEnd, chainEnd } from '../store/activity.ts'
 import { readTimes } from '../store/clock.ts'
 import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
-import { challenge } from '../tokens/challenge.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import { recordActivity } from './activity.ts'
 import { type Actor, requirePermission, resolveCause, resolveParty } from './actor.ts'
 import { type Admission, actorNow, claimsIn } from './admission.ts'
 import { authenticate } from './authenticate.ts'
+import { challenged } from './challenged.ts'
 import { readMoment, requireSettled, type Settling, settleDue, whenSettled } from './due.ts'
 import { type Context, type Handlers, listBehind } from './handler.ts'
 import {
@@ -39,15 +39,22 @@ import {
 import type { LastUses } from './last-use.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { type Reply, refusal, requestId, success } from './reply.ts'
+import type { Waits } from './waits.ts'
 
 export interface Dependencies extends Admission {
   handlers: Handlers
   rateLimit: (keyId: string) => Promise<RateLimit>
   lastUses: LastUses
+  waits: Waits
   /** By the hash of a credential, the party that a command with it was last about. */
   parties: Map<string, string>
   publicUrl: () => string
   log: Logger
+}
+
+/** An answer, and with which credential it was asked about which party; undefined where that did not come out. */
+export interface Answered extends Reply {
+  by: { partyId: string; keyId: string } | undefined
 }
 
 /** One request on its way through the pipeline, and what later steps and the log learn on it. */
@@ -89,7 +96,7 @@ export async function answer(
   key: OperationKey,
   incoming: Incoming | Unread,
   known?: Actor,
-): Promise<Reply> {
+): Promise<Answered> {
   const { store, system, log, handlers } = dependencies
   const supportId = newId('req', system, system.now())
   const operation: OperationDefinition = catalogue[key]
@@ -110,16 +117,13 @@ export async function answer(
     reply = await refuse(dependencies, request, error)
   }
   if (request.timeMoved === true && reply.status < 400) await settleAfterwards(dependencies, supportId)
-  const fields = {
-    operation: operation.name,
-    status: reply.status,
-    supportId,
-    partyId: request.actor?.partyId,
-    agentId: request.actor?.agentId,
-  }
+  const { partyId, agentId } = request.actor ?? {}
+  const fields = { operation: operation.name, status: reply.status, supportId, partyId, agentId }
   if (reply.status < 400) log.debug(fields, 'answered')
   else log.info(fields, 'refused')
-  return { ...reply, headers: { ...reply.headers, ...request.limit?.headers, ...requestId(supportId) } }
+  const acted = request.handled?.context
+  const by = acted && { partyId: acted.partyId, keyId: acted.actor.keyId }
+  return { ...reply, by, headers: { ...reply.headers, ...request.limit?.headers, ...requestId(supportId) } }
 }
 
 /** A transaction for what is most likely asked for: by whom, and under which key. */
@@ -261,13 +265,16 @@ async function settleAfterwards(dependencies: Dependencies, supportId: string): 
   } catch (error) {
     dependencies.log.warn({ supportId, err: error }, 'the clock was moved, and not everything due has happened yet')
   }
+  dependencies.waits.wakeAll()
 }
 
 /** The answer to what undid the request's transaction. */
 async function refuse(dependencies: Dependencies, request: RequestContext, error: unknown): Promise<Reply> {
   const { store, log, publicUrl } = dependencies
   const { supportId, claim: mine } = request
-  if (error instanceof Failure) return challenged(refusal(error, supportId), error, publicUrl(), request)
+  if (error instanceof Failure) {
+    return challenged(refusal(error, supportId), error, publicUrl(), request.incoming.headers.has('authorization'))
+  }
   if (error instanceof StoreBusyError) {
     log.warn({ supportId, err: error }, 'the database could not take the request')
     return refusal(new Failure('service_unavailable'), supportId)
@@ -289,12 +296,4 @@ async function refuse(dependencies: Dependencies, request: RequestContext, error
     log.error({ supportId, err: recordError }, 'the failure could not be recorded under its key')
   }
   return reply
-}
-
-/** A refusal that another token would mend says which. */
-function challenged(reply: Reply, { status, scopes }: Failure, publicUrl: string, { incoming }: RequestContext): Reply {
-  if (status !== 401 && scopes === undefined) return reply
-  const error =
-    scopes !== undefined ? 'insufficient_scope' : incoming.headers.has('authorization') ? 'invalid_token' : undefined
-  return { ...reply, headers: { ...reply.headers, 'WWW-Authenticate': challenge(publicUrl, error, scopes) } }
 }

@@ -14,7 +14,8 @@ export interface Readiness {
   end(): Promise<void>
 }
 
-export function createReadiness(system: System): Readiness {
+/** @param ended Called when no more should be sent here. */
+export function createReadiness(system: System, ended: () => void): Readiness {
   let askedAtMs = Number.NEGATIVE_INFINITY
   let ending = false
   return {
@@ -25,6 +26,7 @@ export function createReadiness(system: System): Readiness {
     isEnding: () => ending,
     end: async () => {
       ending = true
+      ended()
       // Where nobody asks, such as at a person's own machine, there is nobody to wait for.
       if (system.elapsed() - askedAtMs <= askedWithinMs) await system.sleep(graceMs)
     },

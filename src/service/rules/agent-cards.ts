@@ -17,7 +17,7 @@ export type CardStatus = (typeof agentCardStatuses)[number]
 export type CardSwitch = 'freeze' | 'unfreeze'
 
 /** What leads from one status to another besides use and time; what it does not list is refused. */
-const cardTransitions = {
+export const cardTransitions = {
   active: { freeze: 'frozen' },
   frozen: { unfreeze: 'active' },
   used: {},

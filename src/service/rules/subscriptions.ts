@@ -199,13 +199,18 @@ export function changeCard(
   return { ...billing, card, updatedAtMs: nowMs }
 }
 
+/** Nothing leads out of these states. */
+export function hasEnded(status: string): boolean {
+  return status === 'canceled' || status === 'completed'
+}
+
 /** The payment that is charged next, or would be once collection resumes; null when none can be. */
 export function nextPayment(
   terms: Terms,
   billing: Billing,
 ): (PaymentAmount & { paymentNumber: number; dueMs: number | null }) | null {
   const { status, current } = billing
-  if (status === 'canceled' || status === 'completed' || current > lastPaymentNumber(terms)) return null
+  if (hasEnded(status) || current > lastPaymentNumber(terms)) return null
   return { paymentNumber: current, dueMs: currentDueAtMs(terms, billing), ...paymentAmount(terms, current) }
 }
 

@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { EventType } from '../rules/events.ts'
 import { deletingOldest } from './engine/deleting.ts'
-import { writing } from './engine/prepared.ts'
-import type { Transaction } from './engine/store.ts'
+import { prepared, writing } from './engine/prepared.ts'
+import type { Store, Transaction } from './engine/store.ts'
 import type { EventRow } from './schema/events.ts'
 import type { Tables } from './schema/tables.ts'
 
@@ -35,6 +35,7 @@ export function telling<Of extends string>(
   const insert = writing((db, row: Row) => inserted(db, row, agentOf(db, row)))
   return (tx, changed, types, createdAtMs) => {
     const { partyId, id: resourceId } = changed
+    if (types.length > 0) toldParties.get(tx)?.add(partyId)
     for (const type of types) {
       const event = { partyId, type, resourceId, createdAtMs, of: changed[of] }
       tx.atEnd(writeAll, { event, insert })
@@ -88,6 +89,70 @@ function inserted(db: Kysely<Tables>, event: Row, agentId: RawBuilder<string | n
         ]),
     )
 }
+
+/** To whom a transaction told something so far, where somebody wants to know. */
+const toldParties = new WeakMap<Transaction, Set<string>>()
+
+/** The store, which says after each commit which parties were told of something by it. */
+export function announcing(store: Store, happened: (partyIds: ReadonlySet<string>) => void): Store {
+  return {
+    dialect: store.dialect,
+    clock: store.clock,
+    transaction: async (work, options) => {
+      let parties = new Set<string>()
+      const result = await store.transaction((tx) => {
+        parties = new Set()
+        toldParties.set(tx, parties)
+        return work(tx)
+      }, options)
+      if (parties.size > 0) happened(parties)
+      return result
+    },
+    aside: (work) => store.aside(work),
+    read: (work) => store.read(work),
+    readBehind: store.readBehind,
+    ...(store.load === undefined ? {} : { load: store.load.bind(store) }),
+    close: () => store.close(),
+  }
+}
+
+/** At one time: what would not fit into a query, and what a process should not read in one piece. */
+const mostParties = 500
+const mostRows = 500
+
+/** What the outbox tells of parties, whichever process wrote it. */
+export function eventFeed(store: Store) {
+  return {
+    /** The number of the last event of each party; one of whom nothing was ever told has none. */
+    ends: async (partyIds: readonly string[]): Promise<Map<string, number>> => {
+      const ends = new Map<string, number>()
+      for (let first = 0; first < partyIds.length; first += mostParties) {
+        const some = partyIds.slice(first, first + mostParties)
+        const rows = await store.read(({ db }) =>
+          db.selectFrom('eventHeads').selectAll().where('partyId', 'in', some).execute(),
+        )
+        for (const { partyId, sequence } of rows) ends.set(partyId, sequence)
+      }
+      return ends
+    },
+    /** The party's events behind that number, in their order, and the number of the last of them. */
+    after: async (partyId: string, sequence: number, upTo: number): Promise<{ changes: EventRow[]; last: number }> => {
+      const { rows: changes } = await store.read((tx) => eventsAfter(tx, { partyId, sequence, upTo, limit: mostRows }))
+      return { changes, last: changes.length < mostRows ? upTo : (changes.at(-1)?.sequence ?? upTo) }
+    },
+  }
+}
+
+const eventsAfter = prepared((db, by: { partyId: string; sequence: number; upTo: number; limit: number }) =>
+  db
+    .selectFrom('events')
+    .selectAll()
+    .where('partyId', '=', by.partyId)
+    .where('sequence', '>', by.sequence)
+    .where('sequence', '<=', by.upTo)
+    .orderBy('sequence')
+    .limit(by.limit),
+)
 
 /** How long an event is kept, in real time (docs/service.md#events). */
 export const eventKeptMs = 30 * 24 * 60 * 60_000

@@ -1,18 +1,7 @@
-import type { Log } from '../../client/client.ts'
-import { deadline, type System } from '../../core/system.ts'
-import { addressOf, kindEntries } from '../resources/kinds.ts'
-import type { Limits } from './limits.ts'
+import { deadline, type System } from './system.ts'
 
-/** What was changed with a credential. */
-export interface Change {
-  principalId: string
-  resourceIds: readonly string[]
-  instanceId: string | null
-  customerPartyId: string | null
-}
-
-/** Where changes are found, whichever process made them. */
-export interface ChangeFeed {
+/** Where changes of parties are found, whichever process made them. */
+export interface Feed<Change> {
   /** The number of the last change of each party. */
   ends(partyIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** The party's changes behind that number up to another, in their order, and the number of the last one read. */
@@ -21,41 +10,53 @@ export interface ChangeFeed {
   onChange(changed: () => void): () => void
 }
 
-interface WatchDependencies {
-  feed: ChangeFeed
-  /** The parties whose hosts read a stream here. */
+interface WatchDependencies<Change> {
+  feed: Feed<Change>
+  /** The parties of whom somebody here wants to hear. */
   watched(): ReadonlySet<string>
   told(changes: readonly Change[]): Promise<void>
   system: Pick<System, 'elapsed'>
-  limits: Pick<Limits, 'watchMs' | 'gatherMs'>
-  log: Log
+  limits: WatchLimits
+  log: { warn(fields: object, message: string): void }
 }
 
-/** A stream that is about to be opened is so by then. */
+interface WatchLimits {
+  /** How often it is looked for changes that nobody told of. */
+  watchMs: number
+  /** What changes within it is told together. */
+  gatherMs: number
+}
+
+/** Who is about to listen does so by then. */
 const openingMs = 10_000
 
-/** Looks for changes as long as hosts read streams here: soon after one is known of, and now and then. */
-export class Watch {
-  readonly #dependencies: WatchDependencies
+/** Looks for changes as long as somebody here wants to hear of them: soon after one is known of, and now and then. */
+export class Watch<Change> {
+  readonly #dependencies: WatchDependencies<Change>
   readonly #deaf: () => void
-  /** How far the changes of each party were told, and when a stream of it was opened last. */
+  /** How far the changes of each party were told, and when somebody wanted to hear of them last. */
   readonly #told = new Map<string, { upTo: number; openedAtMs: number }>()
   #timer: ReturnType<typeof deadline> | undefined
   #dueAtMs = Number.POSITIVE_INFINITY
   #looking: Promise<void> = Promise.resolve()
   #closed = false
 
-  constructor(dependencies: WatchDependencies) {
+  constructor(dependencies: WatchDependencies<Change>) {
     this.#dependencies = dependencies
     this.#deaf = dependencies.feed.onChange(() => this.wake())
   }
 
-  /** To be awaited before a host of the party gets its stream: from then on it hears of every change. */
+  /** To be awaited before the party's state is read or listened to: whoever listens then hears of every change from then on. */
   async begin(partyId: string): Promise<void> {
     const { feed, system, limits } = this.#dependencies
     const upTo = this.#told.get(partyId)?.upTo ?? (await feed.ends([partyId])).get(partyId) ?? 0
     this.#told.set(partyId, { upTo: this.#told.get(partyId)?.upTo ?? upTo, openedAtMs: system.elapsed() })
     this.#lookIn(limits.watchMs)
+  }
+
+  /** Nobody here wants to hear of the party any more. */
+  end(partyId: string): void {
+    this.#told.delete(partyId)
   }
 
   /** Something may have changed. */
@@ -106,14 +107,4 @@ export class Watch {
       }
     }
   }
-}
-
-/** The addresses of what was changed: each resource that a host can watch, and the activity of the run. */
-export function addressesOf({ resourceIds, instanceId, customerPartyId }: Change): string[] {
-  const customer = customerPartyId ?? undefined
-  const addresses = resourceIds.flatMap((id) => {
-    const kind = kindEntries.find(([, { read, id: name }]) => read.params?.shape[name]?.safeParse(id).success)
-    return kind === undefined ? [] : addressOf(kind[0], id, customer)
-  })
-  return instanceId === null ? addresses : [...addresses, addressOf('activity', instanceId)]
 }

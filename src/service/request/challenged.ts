@@ -1,0 +1,15 @@
+import type { Failure } from '../../core/errors.ts'
+import { challenge } from '../tokens/challenge.ts'
+import type { Reply } from './reply.ts'
+
+/** A refusal that another token would mend says which. */
+export function challenged(
+  reply: Reply,
+  { status, scopes }: Failure,
+  publicUrl: string,
+  hasCredential: boolean,
+): Reply {
+  if (status !== 401 && scopes === undefined) return reply
+  const error = scopes !== undefined ? 'insufficient_scope' : hasCredential ? 'invalid_token' : undefined
+  return { ...reply, headers: { ...reply.headers, 'WWW-Authenticate': challenge(publicUrl, error, scopes) } }
+}

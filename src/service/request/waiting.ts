@@ -1,0 +1,88 @@
+import { catalogue, type OperationKey } from '../../../tools/index.ts'
+import type { WaitSeconds } from '../../../tools/schemas.ts'
+import { Failure } from '../../core/errors.ts'
+import { newId } from '../../core/system.ts'
+import { isFinal } from '../rules/final-states.ts'
+import type { Incoming, Unread } from './incoming.ts'
+import { type Answered, answer, type Dependencies } from './pipeline.ts'
+import { type Reply, refusal } from './reply.ts'
+import type { Wait } from './waits.ts'
+
+/** A resource as an answer tells it. */
+interface Told {
+  type: string
+  id: string
+  attributes: { status: string }
+}
+
+/**
+ * Answers a request; one that says `waitSeconds` is answered when the status is another than at first, is final, or the
+ * time is over (docs/service.md#waiting). While it waits it is no more than an entry in a table: each reading is a request of
+ * its own through the pipeline, so that it sees and may see what any other would.
+ * @param gone Aborts when nobody waits for the answer any more.
+ */
+export async function answerInTime(
+  dependencies: Dependencies,
+  key: OperationKey,
+  incoming: Incoming | Unread,
+  gone: AbortSignal,
+): Promise<Reply> {
+  const first = await answer(dependencies, key, incoming)
+  const ms = 1000 * secondsOf(key, incoming)
+  if (ms === 0 || first.status !== 200 || first.by === undefined) return first
+  const told = toldBy(first)
+  if (isFinal(told)) return first
+  const { waits, system } = dependencies
+  const untilMs = system.elapsed() + ms
+  let wait: Wait
+  try {
+    wait = await waits.begin({ resourceId: told.id, ...first.by })
+  } catch (error) {
+    return error instanceof Failure ? refusal(error, newId('req', system, system.now())) : first
+  }
+  try {
+    return await untilOther(dependencies, { key, incoming, gone, first, status: told.attributes.status, wait, untilMs })
+  } finally {
+    waits.end(wait)
+  }
+}
+
+interface Round {
+  key: OperationKey
+  incoming: Incoming | Unread
+  gone: AbortSignal
+  first: Answered
+  status: string
+  wait: Wait
+  untilMs: number
+}
+
+async function untilOther(dependencies: Dependencies, round: Round): Promise<Reply> {
+  const { key, incoming, gone, first, status, wait, untilMs } = round
+  const { waits, system } = dependencies
+  for (;;) {
+    // Taken before the reading, so that nothing is lost in between.
+    const woken = wait.next()
+    const now = await answer(dependencies, key, { ...incoming, isCounted: true })
+    const reply = { ...now, headers: { ...first.headers, ...now.headers } }
+    const leftMs = untilMs - system.elapsed()
+    const isOver = leftMs <= 0 || waits.ended || gone.aborted
+    if (isOver || now.status !== 200 || toldBy(now).attributes.status !== status) return reply
+    const over = new AbortController()
+    // Who left is not waited for.
+    await Promise.race([woken, system.sleep(leftMs, AbortSignal.any([over.signal, gone]))]).catch(() => {})
+    over.abort()
+  }
+}
+
+function toldBy({ body }: Reply): Told {
+  return (JSON.parse(body) as { data: Told }).data
+}
+
+/** For how long the request wants to wait; what is no such number is refused where all values are. */
+function secondsOf(key: OperationKey, { query }: Incoming | Unread): number {
+  const { waitSeconds } =
+    (catalogue[key] as { query?: { shape: { waitSeconds?: typeof WaitSeconds } } }).query?.shape ?? {}
+  const given = query.get('waitSeconds')
+  return given === null ? 0 : (waitSeconds?.safeParse(given).data ?? 0)
+}

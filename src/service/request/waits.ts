@@ -1,0 +1,159 @@
+import { Failure } from '../../core/errors.ts'
+import type { System } from '../../core/system.ts'
+import { Watch } from '../../core/watch.ts'
+import { changesTopic, type Signals } from '../store/engine/signals.ts'
+import type { Store } from '../store/engine/store.ts'
+import { eventFeed } from '../store/events.ts'
+import type { EventRow } from '../store/schema/events.ts'
+
+/** What somebody waits for, and with which credential. */
+export interface Wanted {
+  resourceId: string
+  partyId: string
+  keyId: string
+}
+
+/** More than one host asks for at once. */
+export const mostOfCredential = 1_000
+/** Each is a request that is under way, with what it takes of memory. */
+const mostWaits = 20_000
+
+/** When others' changes are looked for: soon after something is said to have changed, and as often all the same. */
+const limits = { watchMs: 1_000, gatherMs: 20 }
+
+/** One request that waits. */
+export class Wait {
+  readonly wanted: Wanted
+  #wake = Promise.withResolvers<void>()
+
+  constructor(wanted: Wanted) {
+    this.wanted = wanted
+  }
+
+  /** Resolves when something happens to the resource from now on; to be taken before it is read. */
+  next(): Promise<void> {
+    this.#wake = Promise.withResolvers()
+    return this.#wake.promise
+  }
+
+  wake(): void {
+    this.#wake.resolve()
+  }
+}
+
+/**
+ * All of this process that wait for a change of something: each is an entry in a table, and one reader of the outbox wakes
+ * those to whose resource something happened, in whichever process.
+ */
+export class Waits {
+  readonly #watch: Watch<EventRow>
+  readonly #byResource = new Map<string, Set<Wait>>()
+  readonly #ofParty = new Map<string, number>()
+  readonly #ofCredential = new Map<string, number>()
+  #signals: Signals | undefined
+  #deaf: (() => void) | undefined
+  #count = 0
+  #ended = false
+
+  constructor({
+    store,
+    system,
+    log,
+  }: { store: Store; system: System; log: { warn(fields: object, message: string): void } }) {
+    const feed = { ...eventFeed(store), onChange: () => () => {} }
+    this.#watch = new Watch({
+      feed,
+      watched: () => new Set(this.#ofParty.keys()),
+      told: this.#told,
+      system,
+      limits,
+      log,
+    })
+  }
+
+  /** Whether nobody is to wait any more, since the process ends. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** Lets the processes of one database tell each other that something happened; without it they look now and then. */
+  connect(signals: Signals): void {
+    this.#signals = signals
+    this.#deaf = signals.hear(changesTopic, () => this.#watch.wake())
+  }
+
+  /** @throws 429 `rate_limited` where too many wait. */
+  async begin(wanted: Wanted): Promise<Wait> {
+    const { resourceId, partyId, keyId } = wanted
+    const mine = this.#ofCredential.get(keyId) ?? 0
+    if (mine >= mostOfCredential || this.#count >= mostWaits) throw tooMany(mine >= mostOfCredential)
+    const wait = new Wait(wanted)
+    const same = this.#byResource.get(resourceId) ?? new Set()
+    this.#byResource.set(resourceId, same.add(wait))
+    this.#ofCredential.set(keyId, mine + 1)
+    this.#ofParty.set(partyId, (this.#ofParty.get(partyId) ?? 0) + 1)
+    this.#count += 1
+    try {
+      await this.#watch.begin(partyId)
+      return wait
+    } catch (error) {
+      this.end(wait)
+      throw error
+    }
+  }
+
+  end(wait: Wait): void {
+    const { resourceId, partyId, keyId } = wait.wanted
+    const same = this.#byResource.get(resourceId)
+    if (same?.delete(wait) !== true) return
+    if (same.size === 0) this.#byResource.delete(resourceId)
+    oneLess(this.#ofCredential, keyId)
+    if (oneLess(this.#ofParty, partyId) === 0) this.#watch.end(partyId)
+    this.#count -= 1
+  }
+
+  /** Something happened to these parties, in this process. */
+  happened(partyIds: ReadonlySet<string>): void {
+    this.#signals?.tell(changesTopic)
+    for (const partyId of partyIds) {
+      if (!this.#ofParty.has(partyId)) continue
+      this.#watch.wake()
+      return
+    }
+  }
+
+  /** Everybody looks again: time was moved, by which some things change without a word. */
+  wakeAll(): void {
+    for (const waits of this.#byResource.values()) for (const wait of waits) wait.wake()
+  }
+
+  /** Everybody gets an answer now, and nobody waits from now on. */
+  stop(): void {
+    this.#ended = true
+    this.wakeAll()
+  }
+
+  async close(): Promise<void> {
+    this.stop()
+    this.#deaf?.()
+    await this.#watch.close()
+  }
+
+  readonly #told = async (events: readonly EventRow[]): Promise<void> => {
+    for (const { resourceId } of events) for (const wait of this.#byResource.get(resourceId) ?? []) wait.wake()
+  }
+}
+
+/** How many are left. */
+function oneLess(counts: Map<string, number>, key: string): number {
+  const left = (counts.get(key) ?? 0) - 1
+  if (left > 0) counts.set(key, left)
+  else counts.delete(key)
+  return left
+}
+
+function tooMany(ofCredential: boolean): Failure {
+  const who = ofCredential ? `${mostOfCredential} requests of this credential` : 'Too many requests'
+  const detail = `${who} wait already. Send it without waitSeconds, or again when one of them was answered.`
+  return new Failure('rate_limited', { detail, retryAfterSeconds: 5, source: { parameter: 'waitSeconds' } })
+}

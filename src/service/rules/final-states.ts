@@ -1,0 +1,27 @@
+import { cardTransitions } from './agent-cards.ts'
+import { approvalTransitions } from './approvals.ts'
+import { purchaseTransitions } from './card-purchases.ts'
+import { paymentTransitions } from './payments.ts'
+import { hasEnded } from './subscriptions.ts'
+import type { Transitions } from './transitions.ts'
+
+/** Tells by its machine whether a state is one that nothing leads out of. */
+function noneLeadsOutOf(machine: Transitions<string, string>) {
+  return (status: string) => Object.values(machine[status] ?? {}).every((after) => after === status)
+}
+
+/** For each type of resource that can be waited for, which of its states are final. */
+const finals: Readonly<Record<string, (status: string) => boolean>> = {
+  payment: noneLeadsOutOf(paymentTransitions),
+  approval: noneLeadsOutOf(approvalTransitions),
+  cardTransaction: noneLeadsOutOf(purchaseTransitions),
+  agentCard: noneLeadsOutOf(cardTransitions),
+  subscription: hasEnded,
+}
+
+/** Whether the status of a resource stays as it is for good: there is nothing to wait for. */
+export function isFinal({ type, attributes }: { type: string; attributes: { status: string } }): boolean {
+  const final = finals[type]
+  if (final === undefined) throw new Error(`Bug: nobody knows which states of a ${type} are final.`)
+  return final(attributes.status)
+}

@@ -1,0 +1,54 @@
+import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
+
+/** A fake system whose sleepers sleep until its time has come, or until they are woken. */
+export interface SleepingSystem extends FakeSystem {
+  /** How many sleep now. */
+  readonly sleeping: number
+  /** Resolves when so many sleep. */
+  sleepers(count: number): Promise<void>
+}
+
+export function sleepingSystem(): SleepingSystem {
+  const system = fakeSystem()
+  const asleep = new Set<{ untilMs: number; wake: () => void }>()
+  const expected: { count: number; met: () => void }[] = []
+  const look = () => {
+    for (const one of expected.filter(({ count }) => asleep.size >= count)) {
+      expected.splice(expected.indexOf(one), 1)
+      one.met()
+    }
+  }
+  return {
+    ...system,
+    get sleeping() {
+      return asleep.size
+    },
+    sleepers: (count) =>
+      new Promise((met) => {
+        expected.push({ count, met })
+        look()
+      }),
+    pass: (ms) => {
+      system.pass(ms)
+      for (const one of asleep) if (one.untilMs <= system.elapsed()) one.wake()
+    },
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        signal?.throwIfAborted()
+        // Who waits for a lock looks again at once.
+        if (ms < 1000) return void setImmediate(resolve)
+        const one = {
+          untilMs: system.elapsed() + ms,
+          wake: () => {
+            asleep.delete(one)
+            resolve()
+          },
+        }
+        asleep.add(one)
+        signal?.addEventListener('abort', () => {
+          if (asleep.delete(one)) reject(signal.reason)
+        })
+        look()
+      }),
+  }
+}

@@ -1,0 +1,177 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { created, ok, payer } from '../payments/payer.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { merchant, weekly } from '../subscriptions/merchant.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import {
+  type Answer,
+  addParty,
+  anotherProcess,
+  createWorld,
+  type OtherParty,
+  type Sent,
+  type World,
+} from '../support/world.ts'
+import { type SleepingSystem, sleepingSystem } from './clock.ts'
+
+let people = 0
+
+/** An address that is nobody's yet. */
+const somebody = () => ({ type: 'email', value: `claims${people++}@example.com` })
+
+/** What can be waited for, how it comes to be, and what changes it. */
+const waitable = {
+  get_payment: {
+    path: (id: string) => `/payments/${id}`,
+    open: async (world: World) => created(await payer(world).pay(10, somebody())),
+    change: async (world: World, id: string) => ok(await payer(world).claim(id)),
+    from: 'PENDING_CLAIM',
+    to: 'COMPLETED',
+  },
+  get_approval: {
+    path: (id: string) => `/approvals/${id}`,
+    open: async (world: World) => {
+      const self = payer(world)
+      const { agentId } = await world.whoami()
+      await self.setLimits('agents', agentId ?? '', { perTransaction: 1000 })
+      const id = created(await self.pay(1001, somebody()))
+      await self.setLimits('agents', agentId ?? '', null)
+      return (await self.approvalOf(id)).id as string
+    },
+    change: async (world: World, id: string) => ok(await payer(world).deny(id, undefined, { key: world.apiKey })),
+    from: 'pending',
+    to: 'denied',
+  },
+  get_card_transaction: {
+    path: (id: string) => `/card-transactions/${id}`,
+    open: async (world: World) => ok(await world.authorize(await world.issueCard(), 10)).json.data.id as string,
+    change: async (world: World, id: string) =>
+      ok(await world.post(`/simulations/card-transactions/${id}/reverse`, {}, { key: world.apiKey })),
+    from: 'authorized',
+    to: 'reversed',
+  },
+  get_subscription: {
+    path: (id: string) => `/subscriptions/${id}`,
+    open: (world: World) => merchant(world).create(weekly),
+    change: async (world: World, id: string) => ok(await merchant(world).checkout(id)),
+    from: 'pending',
+    to: 'active',
+  },
+  get_agent_card: {
+    path: (id: string) => `/agent-cards/${id}`,
+    open: (world: World) => world.issueCard(),
+    change: async (world: World, id: string) => ok(await world.authorize(id, 10)),
+    from: 'active',
+    to: 'used',
+  },
+} as const
+
+const kinds = Object.entries(waitable)
+
+let keys = 0
+
+/** The caller of another process, which knows no keys of the first one's. */
+function ofItsOwn(there: World): World {
+  const named = (sent: Sent = {}) => ({ idempotencyKey: `there ${keys++}`, ...sent })
+  const send: World['send'] = (method, path, sent) => there.send(method, path, named(sent))
+  const post: World['post'] = (path, attributes, sent) => there.post(path, attributes, named(sent))
+  const charge = { currency: 'USD', merchant: { name: 'Books' } }
+  const authorize: World['authorize'] = (id, amount) =>
+    post(`/simulations/agent-cards/${id}/authorize`, { amount, ...charge })
+  return { ...there, send, post, authorize }
+}
+
+const status = (answer: Answer) => ok(answer).json.data.attributes.status as string
+
+onEachDatabase('waiting', (database) => {
+  let world: World
+  let other: OtherParty
+  let system: SleepingSystem
+
+  beforeAll(async () => {
+    system = sleepingSystem()
+    world = await createWorld(database, { system })
+    other = await addParty(world)
+  })
+  // What a failed test left waiting disturbs no other.
+  afterEach(() => system.pass(60_000))
+  afterAll(async () => {
+    await world.service.waits.close()
+    await world.drop()
+  })
+
+  const waits = (path: string, seconds: number | string = 50, sent?: object) =>
+    world.get(`${path}?waitSeconds=${seconds}`, sent)
+
+  describe.each(kinds)('%s', (_name, { path, open, change, from, to }) => {
+    test('is answered when another caller changes the status, and at once when it is final', async () => {
+      const id = await open(world)
+      const waiting = waits(path(id))
+      await system.sleepers(1)
+      await change(world, id)
+      expect(status(await waiting)).toBe(to)
+      expect(system.sleeping).toBe(0)
+      if (to !== 'active') expect(status(await waits(path(id)))).toBe(to)
+    })
+
+    test('is answered as it is when the time is over', async () => {
+      const id = await open(world)
+      const waiting = waits(path(id), 7)
+      await system.sleepers(1)
+      system.pass(6_999)
+      expect(system.sleeping).toBe(1)
+      system.pass(1)
+      expect(status(await waiting)).toBe(from)
+      expect(status(await waits(path(id), 0))).toBe(from)
+    })
+
+    test('notices what another process on the same database changed', async () => {
+      const id = await open(world)
+      const there = await anotherProcess(world, system)
+      const waiting = waits(path(id))
+      await system.sleepers(1)
+      await change(ofItsOwn(there), id)
+      expect(status(await waiting)).toBe(to)
+      await there.drop()
+    })
+  })
+
+  test('goes on when something else happened to it, and counts as one request', async () => {
+    const { path, open } = waitable.get_card_transaction
+    const id = await open(world)
+    const before = Number((await world.get('/whoami')).headers.get('x-ratelimit-remaining'))
+    const waiting = waits(path(id))
+    await system.sleepers(1)
+    await world.issueCard()
+    system.pass(50_000)
+    const answer = await waiting
+    expect(status(answer)).toBe('authorized')
+    expect(Number(answer.headers.get('x-ratelimit-remaining'))).toBe(before - 1)
+  })
+
+  test('ends with what becomes due meanwhile, whoever lets it happen', async () => {
+    const { path, open } = waitable.get_card_transaction
+    const waiting = waits(path(await open(world)))
+    await system.sleepers(1)
+    ok(await world.post('/simulations/clock/advance', { seconds: 8 * 86_400 }, { key: other.apiKey }))
+    expect(status(await waiting)).toBe('reversed')
+    const card = waits(waitable.get_agent_card.path(await world.issueCard()))
+    await system.sleepers(1)
+    ok(await world.post('/simulations/clock/advance', { seconds: 3000 * 86_400 }, { key: other.apiKey }))
+    expect(status(await card)).toBe('expired')
+  })
+
+  test.each(['51', '-1', '1.5', 'soon', ''])('refuses to wait for “%s” seconds', async (seconds) => {
+    const { path, open } = waitable.get_agent_card
+    const answer = await waits(path(await open(world)), seconds)
+    expectRefusal(answer, 'invalid_value', { status: 400, source: { parameter: 'waitSeconds' } })
+  })
+
+  test('is refused at once for what is somebody else’s, or nobody’s', async () => {
+    for (const [, { path, open }] of kinds) {
+      const answer = await waits(path(await open(world)), 50, { key: other.agentKey })
+      expectRefusal(answer, 'not_found')
+    }
+    expect(system.sleeping).toBe(0)
+  })
+})
