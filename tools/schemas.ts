@@ -85,7 +85,7 @@ export const TagChanges = z
 export const CustomerPartyId = Id('pty').optional().describe('Whom to act for')
 
 /** How long to wait for what is read to change its status (docs/service.md#waiting). */
-export const WaitSeconds = Digits(z.int().min(0).max(50)).optional().describe('Wait so long for another status')
+export const WaitSeconds = Digits(z.int().min(0).max(50)).optional().describe('Wait for change')
 
 /** The query of every list (docs/service.md#lists). */
 export function listQuery<S extends z.ZodRawShape>(shape: S, defaultLimit = 50) {
