@@ -47,6 +47,7 @@ onEachDatabase('the page of a call that waits', (database) => {
       'Do you agree to this?',
       '<strong>Pay ',
       on.shop.partyId,
+      '<dt>Which is</dt><dd><bdi>Other</bdi>',
       '&lt;b&gt;Paper&lt;/b&gt;',
       'The agent Sandbox shopper',
       'test-host',

@@ -18,8 +18,11 @@ import { connectionWords } from '../../src/service/pages/connections/words.ts'
 import { devicePages } from '../../src/service/pages/consent/device-view.ts'
 import { consentPage } from '../../src/service/pages/consent/view.ts'
 import { consentWords } from '../../src/service/pages/consent/words.ts'
+import { decisionPage } from '../../src/service/pages/decide/view.ts'
+import { besideWords } from '../../src/service/pages/decide/words.ts'
 import { accountOf, notYoursPage } from '../../src/service/pages/frame/account.ts'
 import { approvalWords } from '../../src/service/pages/frame/approval-words.ts'
+import { decisionWords } from '../../src/service/pages/frame/decision-words.ts'
 import type { Html } from '../../src/service/pages/frame/document.ts'
 import { tries } from '../support/depth.ts'
 
@@ -33,6 +36,22 @@ const user = (text: string) => ({ user: { name: text, email: text }, formToken: 
 const pages: Record<string, (text: string) => Html | string> = {
   approval: (text) => approval(text, { kind: 'agent', name: text, owner: text }),
   'payment to a claimant': (text) => approval(text, { kind: 'claimant', name: text }),
+  'call that waits': (text) => {
+    const call = {
+      tool: '',
+      arguments: {},
+      of: '',
+      facts: [`Pay ${quoted(text)}`],
+      effect: '',
+      tick: 'Yes',
+      host: text,
+    }
+    const asker = { agent: text, application: { id: 'ocl_1', name: text }, key: text }
+    const review = { id: 'dcn_1', call: { ...call, spends: true }, state: 'pending', endsAtMs: atMs } as const
+    const beside = besideWords({ ...review, asker, payee: text, caps: [] })
+    const shown = { words: decisionWords(review), beside, form, mayAgree: true, problem: null, sandbox: true }
+    return decisionPage({ ...shown, account: accountOf(user(text)) })
+  },
   card: (text) => cardPage(cardWords(card(text)), form, true),
   'card details': (text) =>
     cardDetailsPage(cardWords(card(text)), { number: ['4242'], expires: '01 / 2030', cvv: '123' }, true),

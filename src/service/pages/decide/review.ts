@@ -1,4 +1,7 @@
+import { payments } from '../../../../tools/payments.ts'
+import { Failure } from '../../../core/errors.ts'
 import { decisionIdPattern, type HeldCall, type HeldState } from '../../../core/held-call.ts'
+import { type Counterparty, resolveCounterparty } from '../../operations/steps/resolve-counterparty.ts'
 import { actOfUser } from '../../request/activity.ts'
 import { change, type Dependencies, settled, unchanged } from '../../request/change.ts'
 import type { SettledContext } from '../../request/due.ts'
@@ -24,6 +27,8 @@ export interface DecisionReview {
   state: HeldState
   endsAtMs: number
   asker: Asker
+  /** The name of whom the call pays; null: it pays nobody whose name is known. */
+  payee: string | null
   /** What caps the spending, the agent's own limits before those of the account; empty where nothing is spent. */
   caps: Cap[]
 }
@@ -84,7 +89,22 @@ async function reviewOf(
 ): Promise<DecisionReview> {
   const { agentId, ...asker } = await askerOf(context, partyId, principalId)
   const caps = call.spends && !isForCustomer(call) ? await capsOf(context, partyId, agentId) : []
-  return { id, call, state, endsAtMs, asker, caps }
+  return { id, call, state, endsAtMs, asker, payee: await payeeOf(context, call), caps }
+}
+
+/** The facts name whom the model named, by an id or a handle: a person knows them by their name. */
+async function payeeOf({ tx }: SettledContext, { tool, arguments: given }: HeldCall): Promise<string | null> {
+  const counterparty = (given.counterparty ?? {}) as Partial<Counterparty>
+  const { type, value } = counterparty
+  const isNamed = type === 'party_id' || type === 'agent_id' || type === 'handle'
+  if (tool !== payments.createPayment.name || !isNamed || typeof value !== 'string') return null
+  try {
+    const { recipientPartyId } = await resolveCounterparty(tx, { type, value })
+    return recipientPartyId === null ? null : ((await findParty(tx, recipientPartyId))?.displayName ?? null)
+  } catch (error) {
+    if (error instanceof Failure) return null
+    throw error
+  }
 }
 
 /** The limits of a customer are the customer's to know. */

@@ -6,10 +6,11 @@ import { hostWords } from '../frame/decision-words.ts'
 import { dollars } from '../frame/texts.ts'
 import type { Asker, Cap, DecisionReview } from './review.ts'
 
-/** Who asks, through which host, and what is left of the limits. Texts, not HTML. */
-export function besideWords({ asker, call, caps }: DecisionReview): Beside[] {
+/** Who is paid, who asks, through which host, and what is left of the limits. Texts, not HTML. */
+export function besideWords({ asker, payee, call, caps }: DecisionReview): Beside[] {
   const host = hostWords(call.host)
   return [
+    ...(payee === null ? [] : [{ label: 'Which is', text: foreignName(payee, 'somebody without a name') }]),
     { label: 'Asked for by', text: askerWords(asker) },
     ...(host === null ? [] : [{ label: 'In the program that calls itself', text: host }]),
     ...caps.map(capWords),
