@@ -2,18 +2,31 @@ import { Command, Option } from 'commander'
 import type { CommandName } from '../config/setting.ts'
 import { settings } from '../config/settings.ts'
 import { hostNames } from '../core/host-setups.ts'
+import { nearest } from '../core/nearest.ts'
 import { simulateHelp, simulateOptions } from '../simulate/options.ts'
 import type { Flags } from './configured.ts'
+import { orExplain } from './explain.ts'
+import { helpAfter, noCommand, settingsHelp } from './help.ts'
 import { version } from './version.ts'
 
-/** The command line: `payments-mcp [serve | simulate | login | logout | whoami]` with a flag for every variable. */
+/** The command line: `payments-mcp [command]` with a flag for every variable. */
 export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command('payments-mcp')
     .description('A payments API as MCP tools, with a complete sandbox. Without a command: an MCP server over stdio.')
     .version(version)
-    .configureOutput({ outputError: (text, write) => write(`payments-mcp: ${oneLine(text)}\n`) })
+    .configureOutput({ outputError: (text, write) => write(`payments-mcp: ${withNearest(oneLine(text))}\n`) })
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
-  withSettings(program, 'stdio').action(running(async () => (await import('./stdio.ts')).stdio))
+    .usage('[command] [options]')
+    .helpCommand(false)
+  const names = () => program.commands.map((command) => command.name())
+  // A word that is no command comes in as an argument of the MCP server over stdio, which takes none.
+  withSettings(program, 'stdio')
+    .argument('[command]')
+    .configureHelp({ visibleArguments: () => [] })
+    .action(async (word: string | undefined, ...given: unknown[]) => {
+      if (word !== undefined) return orExplain(() => Promise.reject(noCommand(word, names())))
+      await running(async () => (await import('./stdio.ts')).stdio)(...given)
+    })
   withSettings(program.command('serve'), 'serve')
     .description('Run the sandbox as an HTTP server.')
     .action(running(async () => (await import('./serve.ts')).serve))
@@ -44,7 +57,20 @@ export async function main(argv: readonly string[]): Promise<void> {
   withSettings(program.command('whoami'), 'whoami')
     .description('Tell whom the MCP server acts as.')
     .action(running(async () => (await import('./whoami.ts')).whoami))
+  program
+    .command('help')
+    .description('Show the help of a command, or all settings: payments-mcp help settings.')
+    .argument('[topic]', 'A command, or settings')
+    .action((topic: string | undefined) => orExplain(async () => showHelp(program, topic)))
   await program.parseAsync(argv)
+}
+
+function showHelp(program: Command, topic: string | undefined): void {
+  const names = program.commands.map((command) => command.name())
+  const command = topic === undefined ? program : program.commands.find((known) => known.name() === topic)
+  if (topic === 'settings') process.stdout.write(settingsHelp())
+  else if (command === undefined) throw noCommand(topic ?? '', [...names, 'settings'])
+  else command.outputHelp()
 }
 
 /** The module of a command is loaded when it runs. */
@@ -56,13 +82,10 @@ function running<Given extends Flags>(load: () => Promise<(flags: Given, argumen
   }
 }
 
-/** Every setting is understood, so that the command can say which it does not read; its help lists the others. */
+/** Every setting is understood, so that the command can say which it does not read; `help settings` tells of them. */
 function withSettings(command: Command, name: CommandName): Command {
-  for (const { flag, placeholder, meaning, shown, variable, readBy } of settings) {
-    const option = new Option(`${flag} <${placeholder}>`, `${meaning} (${variable}; default: ${shown})`)
-    command.addOption(option.hideHelp(!readBy.includes(name)))
-  }
-  return command
+  for (const { flag, placeholder } of settings) command.addOption(new Option(`${flag} <${placeholder}>`).hideHelp())
+  return command.addHelpText('after', helpAfter(name))
 }
 
 function oneLine(text: string): string {
@@ -70,4 +93,12 @@ function oneLine(text: string): string {
     .replace(/^error: /, '')
     .replace(/\s*\n\s*/g, ' ')
     .trim()
+}
+
+/** Flags of settings stand in no command's help, so commander does not find them. */
+function withNearest(line: string): string {
+  const unknown = /^unknown option '(--[^']+)'$/.exec(line)?.[1]
+  const flags = settings.map(({ flag }) => flag)
+  const meant = unknown === undefined ? undefined : nearest(unknown, flags)
+  return meant === undefined ? line : `${line} (Did you mean ${meant}?)`
 }

@@ -75,7 +75,7 @@ function unknownVariable(variable: string): string {
   // All variables begin alike, so that beginning says nothing about which one was meant.
   const known = new Map(settings.map((setting) => [ownPart(setting.variable), setting.variable]))
   const meant = known.get(nearest(ownPart(variable), [...known.keys()]) ?? '')
-  const advice = meant === undefined ? 'payments-mcp --help lists the settings' : `did you mean ${meant}?`
+  const advice = meant === undefined ? 'payments-mcp help settings lists them' : `did you mean ${meant}?`
   return `${variable} is not a setting and is ignored; ${advice}`
 }
 

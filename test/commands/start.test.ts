@@ -160,7 +160,7 @@ describe('a start that cannot succeed ends with one line', () => {
     ['a flag before the command', ['--read-only', 'true', 'login'], /--read-only is not read by login, but by/],
     ['a flag that none reads', ['serve', '--prot', '1'], /unknown option '--prot' \(Did you mean --port\?\)/],
     ['a flag without its value', ['serve', '--port'], /option '--port <number>' argument missing/],
-    ['a word that is no command', ['sreve'], /too many arguments/],
+    ['a word that is no command', ['sreve'], /"sreve" is no command \(did you mean serve\?\); there are serve, setup/],
   ]
   test.each(sampleOf(unread, 3))('a flag that the command does not read: %s', async (_, args, line) => {
     const { exitCode, stderr, stdout } = await ended(process.execPath, [cli, ...args])
@@ -186,7 +186,7 @@ test('a variable that the command does not read is told in one line, and it star
   expect(stderr().trimEnd().split('\n').toSorted()).toEqual([
     expect.stringMatching(/^payments-mcp: PAYMENTS_BASE_URL is not read by serve, but by .*; it is ignored\.$/),
     'payments-mcp: PAYMENTS_PROT is not a setting and is ignored; did you mean PAYMENTS_PORT?',
-    'payments-mcp: PAYMENTS_WEATHER is not a setting and is ignored; payments-mcp --help lists the settings',
+    'payments-mcp: PAYMENTS_WEATHER is not a setting and is ignored; payments-mcp help settings lists them',
   ])
 })
 

@@ -1,0 +1,61 @@
+import { ConfigError } from '../config/load.ts'
+import type { CommandName } from '../config/setting.ts'
+import { settings } from '../config/settings.ts'
+import { nearest } from '../core/nearest.ts'
+
+/** Two lines that each command's help ends with. */
+export const examples: Readonly<Record<CommandName, readonly [string, string]>> = {
+  stdio: ['payments-mcp', 'payments-mcp --toolsets all --read-only true'],
+  serve: ['payments-mcp serve', 'payments-mcp serve --port 4011 --log-level debug'],
+  setup: ['payments-mcp setup cursor', 'payments-mcp setup claude-code --toolsets all --yes'],
+  doctor: ['payments-mcp doctor', 'payments-mcp doctor --base-url https://payments.example'],
+  simulate: ['payments-mcp simulate', 'payments-mcp simulate --agents 8 --seed tuesday'],
+  'rotate-keys': ['payments-mcp rotate-keys', 'payments-mcp rotate-keys --database-url sqlite:./payments.sqlite'],
+  login: ['payments-mcp login --base-url https://payments.example', 'payments-mcp login --device'],
+  logout: ['payments-mcp logout --base-url https://payments.example', 'payments-mcp logout'],
+  whoami: ['payments-mcp whoami', 'payments-mcp whoami --base-url https://payments.example'],
+}
+
+const widest = 100
+
+/** What a command's help says after its own options: which settings it reads, and how it is used. */
+export function helpAfter(command: CommandName): string {
+  const flags = settings.filter(({ readBy }) => readBy.includes(command)).map(({ flag }) => flag)
+  return `
+Settings that it reads, as flags or variables (payments-mcp help settings tells each):
+${wrapped(flags, '  ')}
+
+Examples:
+${examples[command].map((line) => `  ${line}`).join('\n')}
+`
+}
+
+/** Every setting, with what it accepts and which commands read it. */
+export function settingsHelp(): string {
+  const entries = settings.map(({ flag, placeholder, variable, meaning, accepts, shown, readBy }) => {
+    const readers = readBy.map((name) => (name === 'stdio' ? 'the MCP server' : name)).join(', ')
+    return `${flag} <${placeholder}>, ${variable}
+    ${meaning}.
+    Accepts ${accepts}.
+    Default: ${shown}. Read by ${readers}.
+`
+  })
+  return `Each setting is a flag or a variable; the flag wins, and an empty variable counts as unset.\n\n${entries.join('\n')}`
+}
+
+/** A word that is no command is answered with the nearest. */
+export function noCommand(word: string, commands: readonly string[]): ConfigError {
+  const meant = nearest(word, commands)
+  const advice = meant === undefined ? '' : ` (did you mean ${meant}?)`
+  return new ConfigError(`${JSON.stringify(word)} is no command${advice}; there are ${commands.join(', ')}.`)
+}
+
+function wrapped(words: readonly string[], indent: string): string {
+  const lines: string[] = []
+  for (const word of words) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + word.length + 1 <= widest) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(indent + word)
+  }
+  return lines.join('\n')
+}

@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process'
+import { expect, inject, test } from 'vitest'
+import { examples } from '../../src/commands/help.ts'
+import { everyCommand } from '../../src/config/setting.ts'
+import { settings } from '../../src/config/settings.ts'
+import { sampleOf } from '../support/depth.ts'
+
+const cli = inject('cli')
+
+function run(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { encoding: 'utf8' })
+  return { status, stdout, stderr }
+}
+
+test.each(sampleOf(everyCommand, 3))(
+  'the help of %s has its own options first, what it reads, and two examples',
+  (name) => {
+    const { status, stdout, stderr } = run(...(name === 'stdio' ? [] : [name]), '--help')
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    const [own = '', rest = ''] = stdout.split('Settings that it reads')
+    const [read = '', shown = ''] = rest.split('Examples:')
+    const flags = settings.filter(({ readBy }) => (readBy as readonly string[]).includes(name)).map(({ flag }) => flag)
+    expect(read.match(/--[\w-]+/g)).toEqual(flags)
+    for (const { flag } of settings) expect(own).not.toMatch(new RegExp(`^  ${flag} `, 'm'))
+    for (const line of examples[name]) {
+      expect(shown).toContain(`  ${line}\n`)
+      for (const flag of line.match(/--[\w-]+/g) ?? [])
+        expect([...flags, ...(own.match(/--[\w-]+/g) ?? [])]).toContain(flag)
+    }
+  },
+)
+
+test('the help of a command can be asked for by help, and help settings tells every setting', () => {
+  expect(run('help', 'setup').stdout).toBe(run('setup', '--help').stdout)
+  const { status, stdout } = run('help', 'settings')
+  expect(status).toBe(0)
+  for (const { flag, variable, accepts } of settings) {
+    expect(stdout).toContain(`${flag} <`)
+    expect(stdout).toContain(`, ${variable}\n`)
+    expect(stdout).toContain(`    Accepts ${accepts}.\n`)
+  }
+})
+
+test.each([
+  [['sevre'], 'did you mean serve?'],
+  [['help', 'doktor'], 'did you mean doctor?'],
+])('%j is answered with the nearest command', (args, advice) => {
+  const { status, stdout, stderr } = run(...args)
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+  expect(stderr).toMatch(/^payments-mcp: "\w+" is no command \(.*\); there are serve, [^\n]+\n$/)
+  expect(stderr).toContain(advice)
+})
