@@ -5,7 +5,7 @@ import { packExtension } from '@anthropic-ai/mcpb/cli'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { markPng } from '../src/core/mark-image.ts'
 import { iconFile } from './documents.ts'
-import { copyPageAssets } from './page-assets.ts'
+import { copyPageAssets, copyViewer } from './page-assets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -60,8 +60,15 @@ const startInOneFile: Plugin = {
   },
 }
 
+interface Bundle {
+  entry: string
+  folder: string
+  /** Whether it is to run where no package is installed. */
+  alone?: boolean
+}
+
 /** Builds `folder`/server/cli.js and what it loads from `entry`; the folder is emptied first. */
-export async function bundle({ entry, folder }: { entry: string; folder: string }): Promise<void> {
+export async function bundle({ entry, folder, alone = true }: Bundle): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   await build({
@@ -72,6 +79,7 @@ export async function bundle({ entry, folder }: { entry: string; folder: string 
     plugins: [startInOneFile],
   })
   copyPageAssets(join(folder, 'server'))
+  if (alone) copyViewer(join(folder, 'server'))
   for (const file of ['manifest.json', 'LICENSE']) copyFileSync(join(root, file), join(folder, file))
   writeFileSync(join(folder, iconFile), markPng(iconSide))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}\n')

@@ -1,6 +1,7 @@
-import { cpSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { viewerFiles } from '../src/service/pages/docs/viewer.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -15,4 +16,15 @@ export function copyPageAssets(folder: string): void {
 /** The same for code that was compiled file by file: each folder where its code expects it. */
 export function copyPageAssetsBesideCode(dist: string): void {
   for (const path of folders) cpSync(join(root, path), join(dist, path), { recursive: true })
+  copyViewer(join(dist, 'src/service/pages/docs'))
+}
+
+/**
+ * Puts the viewer of the API's documentation beside the code in `folder`, with its license. A package that is installed
+ * brings it so, and none of what the viewer's own package brings.
+ */
+export function copyViewer(folder: string): void {
+  mkdirSync(join(folder, 'viewer'), { recursive: true })
+  for (const name of [...viewerFiles, 'swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE'])
+    copyFileSync(join(root, 'node_modules/swagger-ui-dist', name), join(folder, 'viewer', name))
 }

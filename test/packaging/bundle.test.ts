@@ -34,7 +34,7 @@ test('holds the server, what it reads, and nothing else', () => {
   const contents = (path: string) => readdirSync(join(unpacked, path)).sort()
   expect(contents('.')).toEqual(['LICENSE', 'icon.png', 'manifest.json', 'package.json', 'server'])
   const others = contents('server').filter((name) => !/\.js(\.LEGAL\.txt)?$/.test(name))
-  expect(others).toEqual(['assets', 'views'])
+  expect(others).toEqual(['assets', 'viewer', 'views'])
   expect(contents('server/assets')).toEqual(readdirSync(join(root, 'src/service/pages/frame/assets')).sort())
   expect(contents('server/views')).toEqual(readdirSync(join(root, 'src/mcp/ui/views')).sort())
 })
@@ -89,6 +89,8 @@ test('serves the API, its pages and their files, signing in, and the views, and 
   try {
     const style = await fetch(`${server.url}/styles/base.css`)
     expect(style.headers.get('Content-Type')).toMatch(/^text\/css/)
+    const viewer = await fetch(`${server.url}/docs/swagger-ui-bundle.js`)
+    expect(await viewer.text()).toContain('SwaggerUIBundle')
     const metadata = await fetch(`${server.url}/.well-known/oauth-authorization-server`)
     expect(await metadata.json()).toMatchObject({ code_challenge_methods_supported: ['S256'] })
     const host = new Client({ name: 'test', version: '1' })

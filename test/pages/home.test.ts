@@ -83,8 +83,7 @@ test('a program is answered with links, each of which leads somewhere', async ()
   const { links, ...told } = JSON.parse(text)
   expect(told).toMatchObject({ name: 'Payments (sandbox)', environment: 'sandbox', version: '1.2.3' })
   for (const link of Object.values<string>(links)) {
-    if (link !== url && !link.endsWith('/docs'))
-      expect((await get(link.slice(here.length), {}, service)).status, link).toBeLessThan(400)
+    if (link !== url) expect((await get(link.slice(here.length), {}, service)).status, link).toBeLessThan(400)
   }
 })
 
@@ -155,6 +154,16 @@ test('the catalog of this site leads to the card and the API, by the public addr
   ])
   for (const { identifier } of catalog.entries)
     expect(identifier).toMatch(/^urn:air:[a-zA-Z0-9.-]+(:[a-zA-Z0-9._-]+)+$/)
+})
+
+test('the documentation is read under the policy of the pages, and its viewer comes from here', async () => {
+  const { headers, text } = await get('/docs', html)
+  expect(headers.get('content-security-policy')).toBe(
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; script-src 'self'; require-trusted-types-for 'script'; connect-src 'self'; trusted-types default dompurify",
+  )
+  expect(text).not.toMatch(/<script(?![^>]* src="\/)|<style| style=| on\w+=|https?:/i)
+  for (const [, path = ''] of text.matchAll(/(?:src|href)="(\/[^"]+)"/g))
+    expect((await get(path)).status, path).toBe(200)
 })
 
 test('llms.txt has every tool of the environment, those first that a host is offered', async () => {

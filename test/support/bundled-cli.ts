@@ -28,7 +28,7 @@ export async function setup(project: TestProject): Promise<void> {
 async function bundled(entry: string): Promise<string> {
   const cache = join(root, 'node_modules/.cache/payments-mcp')
   const made = join(cache, `made-by-${process.pid}`)
-  await bundle({ entry, folder: made })
+  await bundle({ entry, folder: made, alone: false })
   const folder = join(cache, hashOf(made))
   if (existsSync(folder)) rmSync(made, { recursive: true })
   else renameSync(made, folder)

@@ -11,6 +11,7 @@ import { mountConnect } from './connect/routes.ts'
 import { mountConnections } from './connections/routes.ts'
 import { mountConsent } from './consent/routes.ts'
 import { mountDecisionPages } from './decide/routes.ts'
+import { mountDocs } from './docs/routes.ts'
 import { mountAssets } from './frame/assets.ts'
 import type { PageDependencies } from './frame/dependencies.ts'
 import { mountHome } from './home/routes.ts'
@@ -28,6 +29,7 @@ interface PagesDependencies extends Dependencies, PageDependencies {
 export function mountPages(app: Hono, dependencies: PagesDependencies): void {
   mountAssets(app)
   mountHome(app, dependencies)
+  mountDocs(app, dependencies)
   mountCheckout(app, dependencies)
   mountConnect(app, dependencies)
   mountLinks(app, dependencies)

@@ -18,9 +18,11 @@ export const assets = {
   '/styles/forms.css': css,
   '/styles/home.css': css,
   '/scripts/copy.js': javaScript,
+  '/styles/docs.css': css,
+  '/scripts/docs.js': javaScript,
 } as const satisfies Record<string, Record<string, string>>
 
-export type AssetPath = keyof typeof assets | '/styles/base.css'
+export type AssetPath = keyof typeof assets | '/styles/base.css' | '/docs/swagger-ui.css'
 
 /** A day: the mark seldom changes, and a browser asks for it with each page. */
 const seldomChanged = { 'Cache-Control': 'public, max-age=86400', 'X-Content-Type-Options': 'nosniff' } as const

@@ -1,0 +1,43 @@
+import type { Context, Hono } from 'hono'
+import type { PageDependencies } from '../frame/dependencies.ts'
+import { failingAs } from '../frame/failure.ts'
+import { ownFileHeaders, scriptedPageHeaders } from '../frame/headers.ts'
+import { docsPage } from './view.ts'
+import { readViewerFile, type ViewerFile } from './viewer.ts'
+
+/** The viewer's style sheet has its pictures within. */
+const policy = scriptedPageHeaders['Content-Security-Policy'].replace("img-src 'self'", "img-src 'self' data:")
+
+/**
+ * Besides its own files the page asks for the document, and tries operations out: both on this site. Two makers of HTML
+ * are known: the page's own script, and the part of the viewer that cleans what it shows.
+ */
+export const docsHeaders = {
+  ...scriptedPageHeaders,
+  'Content-Security-Policy': `${policy}; connect-src 'self'; trusted-types default dompurify`,
+} as const
+
+/** A day: a new version of the package may bring new ones. */
+const fileHeaders = { ...ownFileHeaders, 'Cache-Control': 'public, max-age=86400' } as const
+
+const types = {
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'swagger-ui.css': 'text/css; charset=utf-8',
+} as const satisfies Record<ViewerFile, string>
+
+/** The OpenAPI document to read, and its viewer, which this site serves itself. */
+export function mountDocs(app: Hono, pages: PageDependencies): void {
+  app.get('/docs', (c) =>
+    orFailure(c, pages, async () => c.html(docsPage(pages.environment === 'sandbox'), 200, docsHeaders)),
+  )
+  const files = new Map<ViewerFile, Promise<Uint8Array<ArrayBuffer>>>()
+  const send = async (c: Context, name: ViewerFile) => {
+    const file = files.get(name) ?? readViewerFile(name)
+    files.set(name, file)
+    return c.body(await file, 200, { ...fileHeaders, 'Content-Type': types[name] })
+  }
+  app.get('/docs/swagger-ui-bundle.js', (c) => send(c, 'swagger-ui-bundle.js'))
+  app.get('/docs/swagger-ui.css', (c) => send(c, 'swagger-ui.css'))
+}
+
+const orFailure = failingAs({ page: 'the API documentation', headers: docsHeaders })

@@ -1,0 +1,67 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { hostBlock } from '../../src/core/host-setups.ts'
+import { openTab, type Site, shoot, startBrowser, startSite, type TestBrowser } from './browser.ts'
+import { expectContrast } from './contrast.ts'
+
+let site: Site
+let browser: TestBrowser
+
+beforeAll(async () => {
+  site = await startSite()
+  browser = await startBrowser()
+})
+afterAll(async () => {
+  await browser.close()
+  await site.close()
+})
+
+/** The site's own address, which the test's listener has not: its service tells the address that it would have. */
+const mcpUrl = 'http://127.0.0.1:4010/mcp'
+
+const fits = (page: Page) =>
+  expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+
+test('without a script a host is chosen by a link, on a phone too', async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 320, height: 700 } })
+  const { page, complaints } = await openTab(context, `${site.listener.url}/`)
+  await page.getByRole('link', { name: 'Cursor' }).click()
+  await expect.poll(() => page.locator('pre').first().textContent()).toBe(hostBlock('cursor', { url: mcpUrl }))
+  const chosen = page.getByRole('link', { name: 'Cursor', exact: true })
+  await expect.poll(() => chosen.getAttribute('aria-current')).toBe('true')
+  await expect.poll(() => page.getByRole('button').count()).toBe(0)
+  await context.close()
+  expect(complaints).toEqual([])
+})
+
+test('a button copies the block, and says so', async () => {
+  const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
+  const { page, complaints } = await openTab(context, `${site.listener.url}/?host=codex`)
+  await page.getByRole('button', { name: 'Copy the configuration of Codex' }).press('Enter')
+  await page.getByRole('status').getByText('Copied.').waitFor()
+  const clipboard = () => page.evaluate('navigator.clipboard.readText()')
+  await expect.poll(clipboard).toBe(hostBlock('codex', { url: mcpUrl }))
+  expect(complaints).toEqual([])
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await expectContrast(page)
+    await shoot(page, `home-${colorScheme}`)
+  }
+  await page.setViewportSize({ width: 320, height: 700 })
+  await fits(page)
+  await context.close()
+})
+
+test('the API is read and tried out under the strict policy, with no request to anywhere else', async () => {
+  const context = await browser.newContext({ viewport: { width: 360, height: 800 } })
+  const { page, sent, complaints } = await openTab(context, `${site.listener.url}/docs#/agent-cards/issueAgentCard`)
+  await page.getByRole('button', { name: 'Try it out' }).waitFor()
+  await page.getByText('Issues a card for one purchase').first().waitFor()
+  await fits(page)
+  await shoot(page, 'docs')
+  expect(complaints).toEqual([])
+  expect(
+    sent.map(({ url }) => url).filter((url) => !url.startsWith(site.listener.url) && !url.startsWith('data:')),
+  ).toEqual([])
+  await context.close()
+})
