@@ -106,6 +106,28 @@ describe.each(hosts)('arguments as hosts and models send them, $host', ({ open }
     expect(refused.detail).toContain('currency must be "USD"')
     expect(refused.next).toMatch(/^Leave out colour; .*cardTransactionId.*amount.*currency.* and call again without/)
     expect(refused.detail).not.toContain('^cit_')
+    const keyed = errorOf(await host.callTool('simulate_card_capture', { ...wrong, idempotencyKey: 'none' }))
+    expect(keyed.detail).toBe(
+      `${refused.detail} idempotencyKey "none" cannot be unique: leave it out, unless an answer told you to send one.`,
+    )
+  })
+
+  test('a currency need not be sent, and no other is taken', async () => {
+    const { host } = await opened()
+    const { currency: _, ...unsaid } = card
+    const issued = await host.callTool('issue_agent_card', unsaid)
+    expect(issued.structuredContent?.data.attributes.currency).toBe('USD')
+    const refused = errorOf(await host.callTool('issue_agent_card', { ...card, currency: 'EUR' }))
+    expect(refused.detail).toContain('currency must be "USD"')
+  })
+
+  test('what is not listed is taken', async () => {
+    const { host } = await opened()
+    const counterparty = { type: 'email', value: 'ann@example.com' }
+    const paid = await host.callTool('create_payment', { amount: 1, counterparty, tags: { team: 'blue' } })
+    expect(paid.structuredContent?.data.attributes.tags).toEqual({ team: 'blue' })
+    const ofStranger = errorOf(await host.callTool('list_payments', { partyId: customerPartyId }))
+    expect(ofStranger.code).not.toBe('invalid_value')
   })
 
   test.each(['none', '1', 'purchase-0001', 'abcdefghijklmnopqrstuvwxyz', 7])('the key %j is left out', async (key) => {
@@ -157,6 +179,13 @@ describe.each(hosts)('arguments as hosts and models send them, $host', ({ open }
     })
     expect(refused).not.toHaveProperty('idempotencyKey')
   })
+})
+
+test('over REST all wrong values are told too, the source being the first', async () => {
+  const { status, json } = await world.post('/agent-cards', { ...card, maximumAmount: -1, currency: 'EUR' })
+  expect(status).toBe(422)
+  expect(json.errors[0].source).toEqual({ pointer: '/data/attributes/maximumAmount' })
+  expect(json.errors[0].detail).toMatch(/maximumAmount must be more than 0.* currency must be "USD"/)
 })
 
 test('the instructions name only tools that are offered, and know of them what the catalogue says', () => {

@@ -5,7 +5,7 @@ import { inputParts, type OperationDefinition } from '../../core/operation.ts'
 import { leavesOut } from '../answers/texts.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { clearableOf, ofOperation, onlyValues, shapeOf, takesDecision, toolArguments } from './inputs.ts'
-import { WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
+import { together, WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
 
 type Values = Record<string, unknown>
 
@@ -43,15 +43,36 @@ export function takeArguments(dependencies: Dependencies, operation: OperationDe
   const ignored = sent.map(([name]) => name).filter(isIgnored)
   const input: Values = Object.fromEntries(sent.filter(([name]) => !isIgnored(name)))
   for (const [name, value] of Object.entries(onlyValues(operation))) if (isNothing(input[name])) input[name] = value
-  const taken: Values = { ...(read(schemaOf(operation), input) as Values), ...cleared(operation, clear, input) }
-  const wrong = wrongArguments(operation, taken)
-  const [first, ...others] = wrong
-  if (first !== undefined) throw wrongArgumentsOf(dependencies, operation, [first, ...others], argumentNames(operation))
+  const problems: WrongArguments[] = []
+  const take = tryingAll(problems)
+  const emptied = take(() => cleared(operation, clear, input))
+  const taken: Values = { ...(read(schemaOf(operation), input) as Values), ...emptied }
+  const [first, ...others] = wrongArguments(operation, taken)
+  if (first !== undefined) {
+    problems.unshift(wrongArgumentsOf(dependencies, operation, [first, ...others], argumentNames(operation)))
+  }
+  const withHashes = take(() => leavesOut(operation) && isFull(detail))
+  const key = take(() => (takesKey(operation) ? uniqueKey(operation, idempotencyKey) : undefined))
+  const [problem, ...more] = problems
+  if (problem !== undefined) throw together(problem, more)
   return {
     input: withDefaultLimit(shape, taken),
-    idempotencyKey: takesKey(operation) ? uniqueKey(operation, idempotencyKey) : undefined,
-    withHashes: leavesOut(operation) && isFull(detail),
+    idempotencyKey: key,
+    withHashes: withHashes === true,
     ignored: ignored.slice(0, 10).map((name) => show(name).slice(1, -1)),
+  }
+}
+
+/** Goes on after what was wrong, which is noted. */
+function tryingAll(problems: WrongArguments[]) {
+  return <Value>(work: () => Value): Value | undefined => {
+    try {
+      return work()
+    } catch (error) {
+      if (!(error instanceof WrongArguments)) throw error
+      problems.push(error)
+      return undefined
+    }
   }
 }
 

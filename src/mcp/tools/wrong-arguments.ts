@@ -16,6 +16,17 @@ export class WrongArguments extends Failure {
   }
 }
 
+/** All of what was found in several places, as one refusal at the place of the first. */
+export function together(first: WrongArguments, others: readonly WrongArguments[]): WrongArguments {
+  if (others.length === 0) return first
+  const all = [first, ...others]
+  const detail = all.map(({ message }) => message).join(' ')
+  const next = [...new Set(all.map((wrong) => wrong.next))].join(' ')
+  const { source } = first
+  const status = first.status as WrongArgument['status']
+  return new WrongArguments({ detail, next, status, ...(source === undefined ? {} : { source }) })
+}
+
 /** More than this many at once, a model is better told to read the tool's schema. */
 const mostTold = 8
 

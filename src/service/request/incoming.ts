@@ -213,8 +213,14 @@ function parsePart(
     fail('invalid_value', refusal({ path: ['__proto__'], detail, kind: 'unknown', ...nothingElse }))
   }
   if (result.success) return result.data
-  return fail('invalid_value', refusal(invalidValues(result.error, value, schema)[0]))
+  // The source points to the first; whoever corrects it learns of the others at once.
+  const wrong = invalidValues(result.error, value, schema)
+  const detail = wrong.slice(0, mostTold).map((found) => found.detail)
+  return fail('invalid_value', refusal({ ...wrong[0], detail: detail.join(' ') }))
 }
+
+/** Whoever has more than this many values wrong is better told to read the document. */
+const mostTold = 8
 
 function asParameter(wrong: Pick<InvalidValue, 'path' | 'detail'>): FailureOptions {
   return { detail: wrong.detail, source: { parameter: wrong.path[0] ?? '' } }
