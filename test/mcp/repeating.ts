@@ -1,0 +1,177 @@
+import { databaseMemories } from '../../src/commands/database-memory.ts'
+import { fileMemory } from '../../src/commands/file-memory.ts'
+import { createSite } from '../../src/commands/site.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { realSystem, type System } from '../../src/core/system.ts'
+import type { CallMemory } from '../../src/mcp/dependencies.ts'
+import { listen } from '../../src/service/listen.ts'
+import { transportTo } from '../mcp-http/hosting.ts'
+import type { World } from '../support/world.ts'
+import { connected } from './connected.ts'
+import type { Host, hosts } from './hosts.ts'
+
+/** What becomes of a payment's request on its way to the service and back. */
+type Way = <Answer>(send: () => Promise<Answer>, refuse: (status: number) => Answer) => Promise<Answer>
+
+/** One after another; when there are no more, requests come through. */
+export interface Line {
+  ways: Way[]
+  /** How many requests to pay went out. */
+  sent: number
+}
+
+export const lost: Way = async (send) => {
+  await send()
+  throw Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } })
+}
+export const unavailable: Way = async (send, refuse) => {
+  await send()
+  return refuse(503)
+}
+
+/** A way on which a request waits, before the service gets it or after, and who tells that it is there. */
+export function held(when: 'before' | 'after') {
+  const [there, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const done = Promise.withResolvers<void>()
+  const way: Way = async (send) => {
+    const early = when === 'after' ? await send() : undefined
+    there.resolve()
+    await released.promise
+    const answer = early ?? (await send())
+    done.resolve()
+    return answer
+  }
+  /** Resolves when what was held has come to its end. */
+  const release = () => {
+    released.resolve()
+    return done.promise
+  }
+  return { way, there: there.promise, release }
+}
+
+/** How a host reaches the service: `open` starts a host anew, with a process of its own where there is one for each. */
+export interface Door {
+  name: string
+  line: Line
+  open(): Promise<Host>
+  close(): Promise<void>
+}
+
+interface DoorOptions {
+  windowSeconds: number
+  /** The world of each process; hosts take turns. */
+  worlds: readonly World[]
+  host: (typeof hosts)[number]
+}
+
+/** Waits that take no time to speak of, yet let others go on. */
+const hurried = (system: System): System => ({
+  ...system,
+  sleep: (ms, signal) => realSystem.sleep(Math.min(ms, 20), signal),
+})
+
+const isPayment = (method: string, path: string) => method === 'POST' && path.endsWith('/payments')
+const refusalBody = JSON.stringify({ errors: [{ code: 'service_unavailable', detail: 'Not now.', status: '503' }] })
+
+/** Takes each of some in turn, for ever. */
+function turns<Of>(all: readonly Of[]): () => Of {
+  let count = 0
+  return () => all[count++ % all.length] as Of
+}
+
+function goes<Answer>(line: Line, send: () => Promise<Answer>, refuse: (status: number) => Answer): Promise<Answer> {
+  line.sent++
+  const way = line.ways.shift()
+  return way === undefined ? send() : way(send, refuse)
+}
+
+/** Over stdio: a server process a host, which remembers in the database or, at a distance, in a file. */
+export function stdioDoor({ windowSeconds, worlds, host: { open, host } }: DoorOptions, file?: string): Door {
+  const line: Line = { ways: [], sent: 0 }
+  const opened: { close(): Promise<void> }[] = []
+  const next = turns(worlds)
+  return {
+    name: `stdio, ${file === undefined ? 'embedded' : 'against a remote API'}, ${host}`,
+    line,
+    open: async () => {
+      const world = next()
+      const system = hurried(world.system)
+      const memory = async (): Promise<CallMemory> => {
+        const { keyId: id, partyId } = await world.whoami()
+        if (file === undefined) return databaseMemories(world.service, world.store)({ id, partyId })
+        return fileMemory({ path: file, principal: world.agentKey, system, log: { warn() {}, error() {} } })
+      }
+      const between = (request: Request) =>
+        isPayment(request.method, new URL(request.url).pathname)
+          ? goes(
+              line,
+              () => world.service.fetch(request),
+              (status) => new Response(refusalBody, { status }),
+            )
+          : undefined
+      const repeats = { windowMs: windowSeconds * 1000, run: undefined, memory }
+      const connection = await connected({ ...world, system: system as World['system'] }, open, {
+        between,
+        system,
+        repeats,
+      })
+      opened.push(connection)
+      return connection.host
+    },
+    close: async () => {
+      for (const { close } of opened) await close().catch(() => {})
+    },
+  }
+}
+
+/** Over HTTP: each process serves all hosts. */
+export async function httpDoor({ windowSeconds, worlds, host: { open, host, sdk } }: DoorOptions): Promise<Door> {
+  const line: Line = { ways: [], sent: 0 }
+  const config = loadConfig({ env: { PAYMENTS_TOOLSETS: 'all', PAYMENTS_REPEAT_WINDOW: String(windowSeconds) } })
+  const served = await Promise.all(worlds.map((world) => serving(world, config, line)))
+  const next = turns(served)
+  const opened: Host[] = []
+  return {
+    name: `HTTP, ${host}`,
+    line,
+    open: async () => {
+      const { url, world } = next()
+      const client = open()
+      opened.push(client)
+      // A host that starts anew has another session; by its instance id it goes on with its run.
+      await client.connect(transportTo(sdk, url, world.agentKey, { 'X-Instance-ID': 'the run of the test' }))
+      return client
+    },
+    close: async () => {
+      for (const client of opened) await client.close().catch(() => {})
+      for (const { close } of served) await close()
+    },
+  }
+}
+
+async function serving(world: World, config: ReturnType<typeof loadConfig>, line: Line) {
+  const [system, log] = [hurried(world.system), { debug() {}, info() {}, warn() {}, error() {} }]
+  const { service, store } = world
+  const carry: typeof service.carry = (caller) => {
+    const carrier = service.carry(caller)
+    return (request, signal) =>
+      isPayment(request.method, request.path)
+        ? goes(
+            line,
+            () => carrier(request, signal),
+            (status) => ({ status, headers: new Headers(), body: refusalBody }),
+          )
+        : carrier(request, signal)
+  }
+  let url = ''
+  const publicUrl = () => url
+  const site = await createSite({ config, service: { ...service, carry }, store, publicUrl, system, log })
+  const { fetch, corsPaths } = site
+  const listener = await listen({ fetch, corsPaths, host: '127.0.0.1', port: 0, system: realSystem, log })
+  url = listener.url
+  const close = async () => {
+    await site.close()
+    await listener.close()
+  }
+  return { url: `${url}/mcp`, world, close }
+}

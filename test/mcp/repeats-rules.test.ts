@@ -1,0 +1,225 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { databaseMemories } from '../../src/commands/database-memory.ts'
+import { fileMemory } from '../../src/commands/file-memory.ts'
+import type { CallMemory } from '../../src/mcp/dependencies.ts'
+import { sentCallKeptMs } from '../../src/service/store/sent-calls.ts'
+import { allTables } from '../ledger/books.ts'
+import { ok } from '../payments/payer.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
+import { type Connected, connected, no, person, yes } from './connected.ts'
+import { errorOf, hosts, type ToolResult } from './hosts.ts'
+
+const windowMs = 900_000
+const [host] = hosts
+const always = { mode: 'always', aboveCents: 0 } as const
+const stateSecrets = async () => ['sealed with these 32 characters..']
+
+type Options = NonNullable<Parameters<typeof connected>[2]>
+
+onEachDatabase('a call that is repeated', (database) => {
+  let world: World
+  let other: OtherParty
+  let memory: () => Promise<CallMemory>
+  let amount = 200
+  const open: Connected[] = []
+  beforeAll(async () => {
+    world = await createWorld(database)
+    other = await addParty(world)
+    const { keyId: id, partyId } = await world.whoami()
+    const memoryOf = databaseMemories(world.service, world.store)
+    memory = () => memoryOf({ id, partyId })
+  })
+  afterEach(async () => {
+    for (const { close } of open.splice(0)) await close()
+  })
+  afterAll(() => world.drop())
+
+  const opened = async (options: Options & { run?: string } = {}) => {
+    const repeats = { windowMs, run: options.run, memory }
+    const connection = await connected(world, host.open, { repeats, ...options })
+    open.push(connection)
+    return { ...connection, call: (input: object) => connection.host.callTool('create_payment', input) }
+  }
+  /** A payment that no other test makes. */
+  const newPayment = (more: object = {}) => {
+    amount += 1
+    return { amount, counterparty: { type: 'party_id', value: other.partyId }, ...more }
+  }
+  const idOf = (result: ToolResult) => result.structuredContent?.data.id ?? result.content[0]?.text
+  const repeatOf = (result: ToolResult) =>
+    (result.structuredContent as { repeated?: { at: string; next: string } }).repeated
+  const keyOf = (result: ToolResult) =>
+    (result as { _meta?: Record<string, string> })._meta?.['payments-mcp/idempotencyKey']
+
+  test('tells when the call was made, and by a new key makes it once more', async () => {
+    const { call } = await opened({ run: 'run 1' })
+    const payment = newPayment()
+    const at = new Date(world.system.now()).toISOString()
+    const first = await call(payment)
+    world.system.pass(14_000)
+    const again = await call(payment)
+    expect(idOf(again)).toBe(idOf(first))
+    const next =
+      'This is the answer of the same call 14 s ago; nothing happened now. To do it once more on purpose, pass a new idempotencyKey.'
+    expect(repeatOf(again)).toEqual({ at, next })
+    expect(keyOf(again)).toBe(keyOf(first))
+    expect(keyOf(first)).toMatch(/^idk_/)
+
+    const tooShort = errorOf(await call({ ...payment, idempotencyKey: 'again' }))
+    expect(tooShort.next).toContain('16 or more random letters and digits')
+    const onPurpose = await call({ ...payment, idempotencyKey: 'q7w8e9r1t2y3u4i5' })
+    expect(idOf(onPurpose)).not.toBe(idOf(first))
+    expect(repeatOf(onPurpose)).toBe(undefined)
+  })
+
+  test('counts without a run as one of the credential, and says so', async () => {
+    const { call } = await opened()
+    const payment = newPayment()
+    await call(payment)
+    const again = repeatOf(await (await opened()).call(payment))
+    expect(again?.next).toMatch(/new idempotencyKey\. Another conversation may have made that call\.$/)
+  })
+
+  test('is another call in another run, with another credential, with other arguments, and after the window', async () => {
+    const payment = newPayment()
+    const { call } = await opened({ run: 'run 1' })
+    const ids = [idOf(await call(payment))]
+    ids.push(idOf(await (await opened({ run: 'run 2' })).call(payment)))
+    const memoryOf = databaseMemories(world.service, world.store)
+    const { keyId: id, partyId } = await world.whoami(world.apiKey)
+    const ofKey = { windowMs, run: 'run 1', memory: () => memoryOf({ id, partyId }) }
+    ids.push(idOf(await (await opened({ key: world.apiKey, repeats: ofKey })).call(payment)))
+    ids.push(idOf(await call({ ...payment, description: 'Lunch' })))
+    world.system.pass(windowMs)
+    const anew = await call(payment)
+    expect(repeatOf(anew)).toBe(undefined)
+    expect(new Set([...ids, idOf(anew)]).size).toBe(5)
+  })
+
+  test('goes by its own key where it brings one, which is remembered all the same', async () => {
+    const { call } = await opened()
+    const payment = newPayment()
+    const idempotencyKey = 'a key of its own, 1'
+    const first = await call({ ...payment, idempotencyKey })
+    expect((await call({ ...payment, idempotencyKey })).structuredContent).toMatchObject({ replayed: true })
+    const without = await call(payment)
+    expect([idOf(without), keyOf(without)]).toEqual([idOf(first), idempotencyKey])
+    expect(repeatOf(without)).not.toBe(undefined)
+  })
+
+  test('runs anew where the first was refused, also where nobody forgot that', async () => {
+    const rich = newPayment({ amount: 90_000_000 })
+    const { call, host: at } = await opened()
+    expect(errorOf(await call(rich)).code).toBe('conflict')
+    const sent = async () => (await opened()).call(rich)
+    // What a process that died left behind: the refusal is recorded under a key that is remembered.
+    const real = memory
+    memory = async () => ({ ...(await real()), forget: async () => {} })
+    expect(errorOf(await sent()).code).toBe('conflict')
+    memory = real
+    const { partyId: customerId } = await world.whoami()
+    await at.callTool('fund_sandbox_wallet', { customerId, amount: 95_000_000 })
+    const paid = await sent()
+    expect(paid.structuredContent?.data.attributes.amount).toBe(90_000_000)
+    expect(repeatOf(paid)).toBe(undefined)
+  })
+
+  test('is not made again after a failure of which nobody knows what it did, but by a new key', async () => {
+    const failure = { errors: [{ code: 'server_error', detail: 'Something failed.', status: '500' }] }
+    let fails = true
+    const between = async (request: Request) => {
+      if (request.method !== 'POST' || !fails) return undefined
+      fails = false
+      await world.service.fetch(request)
+      return Response.json(failure, { status: 500 })
+    }
+    const { call } = await opened({ between })
+    const payment = newPayment()
+    const refused = errorOf(await call(payment))
+    expect(refused.next).toMatch(/then call again with a new idempotencyKey, once/)
+    expect(refused).not.toHaveProperty('idempotencyKey')
+    expect(repeatOf(await call(payment))).not.toBe(undefined)
+  })
+
+  test('asks nobody again what they agreed to, and what they declined is not remembered', async () => {
+    const who = person([no, yes])
+    const { call } = await opened({ confirm: always, stateSecrets, person: who })
+    const payment = newPayment()
+    expect(errorOf(await call(payment)).code).toBe('confirmation_declined')
+    const first = await call(payment)
+    const again = await call(payment)
+    expect(who.asked).toHaveLength(2)
+    expect(idOf(again)).toBe(idOf(first))
+    expect(repeatOf(again)).not.toBe(undefined)
+  })
+
+  test('asks the person where the first call was sent without one, and pays once', async () => {
+    const payment = newPayment()
+    const first = await (await opened({ confirm: { mode: 'never', aboveCents: 0 } })).call(payment)
+    const who = person([no, yes])
+    const { call } = await opened({ confirm: always, stateSecrets, person: who })
+    expect(errorOf(await call(payment)).code).toBe('confirmation_declined')
+    const again = await call(payment)
+    expect(who.asked).toHaveLength(2)
+    expect(idOf(again)).toBe(idOf(first))
+  })
+
+  test('is sent nowhere where it cannot be remembered', async () => {
+    const broken = { windowMs, run: undefined, memory: async () => Promise.reject(new Error('the disk is full')) }
+    const { call, sent } = await opened({ repeats: broken })
+    expect(errorOf(await call(newPayment()))).toMatchObject({ code: 'service_unavailable', status: 503 })
+    expect(sent.filter(({ line }) => line.startsWith('POST'))).toEqual([])
+  })
+
+  test('that sets a state is as it was', async () => {
+    const { host: at, sent } = await opened()
+    const wallets = await at.callTool('list_wallets')
+    const { data } = wallets.structuredContent ?? {}
+    const [wallet] = data as unknown as { id: string }[]
+    const rename = { walletId: wallet?.id, displayName: 'Main' }
+    await at.callTool('update_wallet', rename)
+    await at.callTool('update_wallet', rename)
+    const keys = sent.filter(({ line }) => line.startsWith('PATCH')).map(({ idempotencyKey }) => idempotencyKey)
+    expect(new Set(keys).size).toBe(2)
+  })
+
+  test('leaves no key and no argument in the database, and nothing at all after a day', async () => {
+    const { call } = await opened()
+    const key = String(keyOf(await call(newPayment({ description: 'A very private reason' }))))
+    const rows = JSON.stringify((await allTables(world.store)).get('sentCalls'))
+    expect(rows).toContain('sealed')
+    expect(rows).not.toContain(key)
+    expect(rows).not.toContain('private')
+    world.system.pass(sentCallKeptMs)
+    await world.service.upkeep.once()
+    expect((await allTables(world.store)).get('sentCalls')).toEqual([])
+  })
+
+  test('at a deployed API is known by a file that only its user reads, or else by the process', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'sent-calls-'))
+    const path = join(directory, 'data', 'sent-calls.json')
+    const warned: string[] = []
+    const log = { warn: (_: object, message: string) => void warned.push(message), error() {} }
+    const options = { path, principal: world.agentKey, system: world.system, log }
+    const repeats = (of: CallMemory) => ({ windowMs, run: undefined, memory: async () => of })
+    const payment = newPayment()
+    const first = await (await opened({ repeats: repeats(fileMemory(options)) })).call(payment)
+    expect(idOf(await (await opened({ repeats: repeats(fileMemory(options)) })).call(payment))).toBe(idOf(first))
+    const text = await readFile(path, 'utf8')
+    for (const secret of [String(keyOf(first)), world.agentKey, other.partyId]) expect(text).not.toContain(secret)
+    if (process.platform !== 'win32') expect((await stat(path)).mode & 0o077).toBe(0)
+    expect(warned).toEqual([])
+
+    await writeFile(join(directory, 'a file'), '')
+    const nowhere = fileMemory({ ...options, path: join(directory, 'a file', 'sent-calls.json') })
+    const { call } = await opened({ repeats: repeats(nowhere) })
+    const another = newPayment()
+    expect(idOf(await call(another))).toBe(idOf(await call(another)))
+    expect(warned).toHaveLength(1)
+    await rm(directory, { recursive: true })
+  })
+})

@@ -1,0 +1,145 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { onEachDatabase } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { addParty, anotherProcess, createWorld, type OtherParty, type World } from '../support/world.ts'
+import { type Host, hosts, type ToolResult } from './hosts.ts'
+import { type Door, held, httpDoor, lost, stdioDoor, unavailable } from './repeating.ts'
+
+/** What a scenario does it with. */
+interface Scene {
+  door: Door
+  pay(host: Host, signal?: AbortSignal): Promise<ToolResult>
+}
+
+/** How calls come to be repeated. Each gives the answer that the repeat got, where there is one. */
+const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
+  'the answer is lost': async ({ door, pay }) => {
+    const host = await door.open()
+    door.line.ways = [lost, lost, lost, lost]
+    expect((await pay(host)).isError).toBe(true)
+    return [await pay(host)]
+  },
+  'the answer is slow, and the host gives up': async ({ door, pay }) => {
+    const host = await door.open()
+    const slow = held('after')
+    door.line.ways = [slow.way]
+    await givenUp(pay, host, slow.there)
+    const repeat = await pay(host)
+    await slow.release()
+    return [repeat]
+  },
+  'the request is slow, and arrives after its repeat': async ({ door, pay }) => {
+    const host = await door.open()
+    const slow = held('before')
+    door.line.ways = [slow.way]
+    await givenUp(pay, host, slow.there)
+    // It is the first that arrives, so this is its answer.
+    const repeat = await pay(host)
+    expect(repeat.structuredContent).not.toHaveProperty('repeated')
+    await slow.release()
+    return [await pay(host)]
+  },
+  'a 503 comes after the effect': async ({ door, pay }) => {
+    const host = await door.open()
+    door.line.ways = [unavailable, unavailable, unavailable, unavailable]
+    expect((await pay(host)).isError).toBe(true)
+    return [await pay(host)]
+  },
+  'the host starts anew': async ({ door, pay }) => {
+    const host = await door.open()
+    const slow = held('after')
+    door.line.ways = [slow.way]
+    const call = pay(host).catch(() => {})
+    await slow.there
+    await host.close()
+    const repeat = await pay(await door.open())
+    await slow.release()
+    await call
+    return [repeat]
+  },
+  'two at once': async ({ door, pay }) => {
+    const [one, other] = [await door.open(), await door.open()]
+    const both = await Promise.all([pay(one), pay(other)])
+    return both.filter(({ structuredContent }) => structuredContent && 'repeated' in structuredContent)
+  },
+}
+
+/** A call that its host cancels when the request is under way. */
+async function givenUp(pay: Scene['pay'], host: Host, there: Promise<void>): Promise<void> {
+  const controller = new AbortController()
+  const call = pay(host, controller.signal)
+  call.catch(() => {})
+  await there
+  controller.abort('it takes too long')
+  await expect(call).rejects.toThrow()
+}
+
+const said =
+  /^This is the answer of the same call \d+ s ago; nothing happened now\. To do it once more on purpose, pass a new idempotencyKey\./
+const eras = hosts.filter(({ version }, index) => hosts.findIndex((one) => one.version === version) === index)
+
+onEachDatabase('a repeated call', (database) => {
+  let worlds: World[]
+  let other: OtherParty
+  let directory: string
+  const doors: Door[] = []
+  let amount = 100
+  beforeAll(async () => {
+    const system = fakeSystem({ now: Date.now() })
+    const world = await createWorld(database, { system })
+    worlds = [world, await anotherProcess(world, system)]
+    other = await addParty(world)
+    directory = await mkdtemp(join(tmpdir(), 'repeats-'))
+  })
+  afterEach(async () => {
+    for (const door of doors.splice(0)) await door.close()
+  })
+  afterAll(async () => {
+    await worlds[1]?.drop()
+    await worlds[0]?.drop()
+    await rm(directory, { recursive: true })
+  })
+
+  const received = async () => {
+    const wallet = await worlds[0]?.get(`/wallets/${other.walletId}`, { key: other.apiKey })
+    return wallet?.json.data.attributes.balance.total as number
+  }
+  /** How often the money came, and what was answered to the repeats. */
+  const played = async (scenario: (scene: Scene) => Promise<ToolResult[]>, door: Door) => {
+    doors.push(door)
+    amount += 1
+    const payment = { amount, counterparty: { type: 'party_id', value: other.partyId } }
+    const before = await received()
+    const pay: Scene['pay'] = (host, signal) => host.callTool('create_payment', payment, signal && { signal })
+    const repeats = await scenario({ door, pay })
+    return { times: ((await received()) - before) / amount, repeats }
+  }
+  const kinds = {
+    'over stdio, embedded,': (options: Parameters<typeof stdioDoor>[0]) => stdioDoor(options),
+    'over stdio, against a remote API,': (options: Parameters<typeof stdioDoor>[0]) =>
+      stdioDoor(options, join(directory, 'sent-calls.json')),
+    'over HTTP': (options: Parameters<typeof stdioDoor>[0]) => httpDoor(options),
+  }
+
+  describe.each(Object.entries(kinds))('%s', (_kind, open) => {
+    describe.each(eras)('$host', (host) => {
+      test.each(Object.entries(scenarios))('pays once when %s', async (_name, scenario) => {
+        const { times, repeats } = await played(scenario, await open({ windowSeconds: 900, worlds, host }))
+        expect(times).toBe(1)
+        expect(repeats).toHaveLength(1)
+        const { repeated, ...answered } = (repeats[0]?.structuredContent ?? {}) as Record<string, unknown>
+        expect(repeated).toEqual({ at: expect.any(String), next: expect.stringMatching(said) })
+        expect(answered).not.toHaveProperty('replayed')
+        expect(repeats[0]?.content[0]?.text).toMatch(said)
+      })
+    })
+  })
+
+  test.each(Object.entries(scenarios))('pays twice with the guard off when %s', async (_name, scenario) => {
+    const [host] = hosts
+    expect((await played(scenario, stdioDoor({ windowSeconds: 0, worlds, host }))).times).toBeGreaterThan(1)
+  })
+})
