@@ -238,7 +238,7 @@ const table = {
     meaning: 'A tool call equal to one of the last so many seconds is answered again instead of paying twice (0: off)',
     accepts: 'an integer from 0 to 86400',
     default: { text: '900' },
-    readBy: ['stdio', 'serve'],
+    readBy: ['stdio', 'setup', 'serve'],
     parse: (text) => parseInteger(text, 0, 86_400),
   },
   cardDetails: {
