@@ -144,7 +144,13 @@ function serverMaker({
       publicUrl: publicUrl(),
       ways: waysAt(publicUrl()),
       principal: id,
-      decisions: servedDecisions({ store, system, publicUrl, owner: { partyId, principalId: id } }),
+      decisions: servedDecisions({
+        store,
+        system,
+        publicUrl,
+        waits: service.waits,
+        owner: { partyId, principalId: id },
+      }),
       // What changed is told by the endpoint, which finds it where the changes of every process stand.
       notify: { resourceUpdated: () => {} },
     })

@@ -1,6 +1,7 @@
 import { decisionIdPattern, decisionPath } from '../core/held-call.ts'
 import type { System } from '../core/system.ts'
 import type { Decisions } from '../mcp/dependencies.ts'
+import type { Service } from '../service/service.ts'
 import type { Store } from '../service/store/engine/store.ts'
 import { createPendingDecisions, type DecisionOwner } from '../service/store/pending-decisions.ts'
 
@@ -8,14 +9,13 @@ interface ServedDecisions {
   store: Store
   system: System
   publicUrl: () => string
+  /** What wakes a call when the person decided, in whichever process. */
+  waits: Service['waits']
   owner: DecisionOwner
 }
 
-/** How often a call that waits looks whether the person decided. */
-const lookEveryMs = 2_000
-
 /** Decisions on the pages of this service, where people sign in. */
-export function servedDecisions({ store, system, publicUrl, owner }: ServedDecisions): Decisions {
+export function servedDecisions({ store, system, publicUrl, waits, owner }: ServedDecisions): Decisions {
   const pending = createPendingDecisions(store, system, owner)
   return {
     isLocal: false,
@@ -27,8 +27,17 @@ export function servedDecisions({ store, system, publicUrl, owner }: ServedDecis
     },
     find: async (id) => (decisionIdPattern.test(id) ? pending.find(id) : undefined),
     wait: async (id, ms, signal) => {
-      for (let waitedMs = 0; waitedMs < ms && (await pending.isPending(id)); waitedMs += lookEveryMs) {
-        await system.sleep(Math.min(lookEveryMs, ms - waitedMs), signal)
+      const { partyId, principalId: keyId } = owner
+      const wait = await waits.begin({ resourceId: id, partyId, keyId })
+      const over = new AbortController()
+      try {
+        // Taken before the reading, so that nothing is lost in between.
+        const woken = wait.next()
+        if (!(await pending.isPending(id))) return
+        await Promise.race([woken, system.sleep(ms, AbortSignal.any([over.signal, signal]))])
+      } finally {
+        over.abort()
+        waits.end(wait)
       }
     },
     tryAgain: ({ id, tries }) => pending.tryAgain(id, tries),

@@ -60,7 +60,12 @@ test.each(screens)(
     const { agentId, keyId, partyId } = await world.whoami()
     await payer(world).setLimits('agents', String(agentId), { perTransaction: 10_000, perDay: 60_000 })
     const { password } = await world.service.seedPassword('a password of the owner')
-    const place = { store: world.store, system: world.system, publicUrl: () => listener.url }
+    const place = {
+      store: world.store,
+      system: world.system,
+      publicUrl: () => listener.url,
+      waits: world.service.waits,
+    }
     const decisions = servedDecisions({ ...place, owner: { partyId, principalId: keyId } })
     const kept = await decisions.keep(call, 'person')
     if ('refused' in kept) throw new Error(kept.refused)

@@ -49,6 +49,7 @@ export async function deciding(database: TestDatabase): Promise<Deciding> {
         store: at.store,
         system,
         publicUrl: () => address,
+        waits: at.service.waits,
         owner: { partyId, principalId: principalId ?? keyId },
       })
       return connected(at, chosen.open, { key, confirm: always, publicUrl: address, decisions, system, ...options })

@@ -99,6 +99,8 @@ export function billingEvents(
 
 /** The customer is told of what it granted, the developer of what its agent lost: how it came is told by the invitation. */
 type DelegationEvent = 'delegation.activated' | 'delegation.revoked' | 'agent_delegation.revoked'
+/** What a person decided about a call that waited for them. */
+type DecisionEvent = 'decision.agreed' | 'decision.refused'
 type CardEvent = `agent_card.${'created' | 'used' | 'frozen' | 'unfrozen' | 'expired'}`
 
 /** Every type of event that is written here. */
@@ -110,4 +112,5 @@ export type EventType =
   | SubscriptionEvent
   | DelegationEvent
   | CardEvent
+  | DecisionEvent
   | 'wallet.created'

@@ -8,6 +8,7 @@ import type { SettledContext } from '../../request/due.ts'
 import type { Limits, Spent } from '../../rules/limits.ts'
 import { findAgent } from '../../store/agents.ts'
 import { findCredential } from '../../store/credentials.ts'
+import { tell } from '../../store/events.ts'
 import { findGrant } from '../../store/oauth-grants.ts'
 import { findParty } from '../../store/parties.ts'
 import {
@@ -71,11 +72,12 @@ export function createDecisionReviews(dependencies: Dependencies): DecisionRevie
         return Promise.all(rows.map(async (row) => reviewOf(context, user, await openDecision(tx, row))))
       }),
     decide: (id, user, status) =>
-      change(dependencies, async ({ tx, realNowMs: nowMs }) => {
+      change(dependencies, async ({ tx, nowMs: atMs, realNowMs: nowMs }) => {
         const which = { partyId: user.partyId, id }
         const isDecided =
           decisionIdPattern.test(id) && (await decideOn(tx, which, { status, decidedBy: user.id, nowMs }))
         if (!isDecided) return unchanged(false)
+        tell(tx, { ...which, agentId: null }, [status === 'yes' ? 'decision.agreed' : 'decision.refused'], atMs)
         const operation = status === 'yes' ? 'agree_to_call' : 'refuse_call'
         return { result: true, acts: [actOfUser(user, { operation, resourceIds: [id] })] }
       }),
