@@ -117,7 +117,8 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
 }
 
 const agreeing: Person = {
-  modes: { form: {}, url: {} },
+  // By address the person would have to open the page; a form they answer here.
+  modes: { form: {} },
   answer: ({ requestedSchema }) => {
     const names = Object.keys(requestedSchema?.properties ?? {})
     return { action: 'accept', content: Object.fromEntries(names.map((name) => [name, true])) }
