@@ -111,7 +111,7 @@ export const approvals = {
     ...read,
     name: 'list_approvals',
     title: 'List approvals',
-    description: 'Lists payments and wires above a limit that wait for a decision, or had one, newest first.',
+    description: 'Lists payments and wires that wait for a decision, or had one, newest first.',
     path: '/approvals',
     query: listQuery({ status: z.enum(approvalStatuses).describe('Only these').optional(), ...actingParty }),
     result: 'page',

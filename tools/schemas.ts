@@ -92,7 +92,7 @@ export function listQuery<S extends z.ZodRawShape>(shape: S, defaultLimit = 50) 
   return z.strictObject({
     ...shape,
     limit: Digits(z.int().min(1).max(100)).describe('Page size').default(defaultLimit),
-    cursor: z.string().max(500).optional().describe('nextCursor so far'),
+    cursor: z.string().max(500).optional().describe('From nextCursor'),
   })
 }
 

@@ -75,7 +75,7 @@ export const wallets = {
     ...read,
     name: 'list_wallets',
     title: 'List wallets',
-    description: 'Lists wallets and balances; available can be spent (total less holds). Look before spending.',
+    description: 'Lists wallets and their balances: available can be spent, total less holds.',
     path: '/wallets',
     query: listQuery(actingParty),
     result: 'page',

@@ -100,7 +100,7 @@ function buying(offered: Offered, cardDetails: 'reveal' | 'masked'): string | un
 }
 
 function paying(offered: Offered): string {
-  const review = offered.has('get_approval') ? ' IN_REVIEW waits for a decision, which get_approval tells.' : ''
+  const review = offered.has('get_approval') ? ' IN_REVIEW waits for a decision: get_approval with waitSeconds.' : ''
   const funding = offered.has('fund_sandbox_wallet') ? ' Too little money: fund_sandbox_wallet.' : ''
   return `To pay a person: ${balance(offered)}create_payment.${review}${funding}`
 }

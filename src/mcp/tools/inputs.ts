@@ -21,7 +21,7 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
   }
   if (leavesOut(operation)) properties.detail = { type: 'string', enum: ['full'], description: 'With hashes' }
   if (operation.idempotency === 'required') {
-    const description = operation.adds === true ? 'As told; a new one: once more' : 'Only as told'
+    const description = operation.adds === true ? 'As told; new: once more' : 'Only as told'
     properties.idempotencyKey = { type: 'string', description }
   }
   if (hasDecision) properties.decision = { type: 'string', description: 'Only as told' }
