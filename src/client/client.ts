@@ -87,6 +87,7 @@ export function createClient(options: ClientOptions): Client {
 
   const call: Client['call'] = async (operation, input, callOptions = {}) => {
     const { path, params, body } = prepare(operation, input)
+    const beganAtMs = system.elapsed()
     const idempotencyKey = operation.idempotency === 'required' ? keyFor(callOptions, system) : undefined
     let credential = ''
     const attempt = async (timeoutMs: number) => {
@@ -96,7 +97,8 @@ export function createClient(options: ClientOptions): Client {
       const headers: Record<string, string> = { Authorization: `Bearer ${credential}`, 'X-Instance-ID': instanceId }
       if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey
       if (body !== undefined) headers['Content-Type'] = 'application/json'
-      const request = { operation: operation.name, method: operation.method, path, params, headers, body }
+      const now = lessWaiting(operation, input, system.elapsed() - beganAtMs)?.path ?? path
+      const request = { operation: operation.name, method: operation.method, path: now, params, headers, body }
       return await send((signal) => carry(request, signal), { timeoutMs, signal: callOptions.signal })
     }
     const { answer, attempts, unanswered } = await withRetries(attempt, {
@@ -135,6 +137,13 @@ export function createClient(options: ClientOptions): Client {
       return operations
     },
   }
+}
+
+/** A request that waits, repeated after some time, waits the rest only: a host waits for the whole no longer. */
+function lessWaiting(operation: OperationDefinition, input: object, pastMs: number) {
+  const { waitSeconds } = input as { waitSeconds?: unknown }
+  if (waitSeconds === undefined || pastMs === 0) return undefined
+  return prepare(operation, { ...input, waitSeconds: Math.max(0, Math.floor(Number(waitSeconds) - pastMs / 1000)) })
 }
 
 /** The credential, or why there is none to send. */

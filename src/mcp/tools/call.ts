@@ -7,15 +7,13 @@ import {
 } from '@modelcontextprotocol/server'
 import { agentCards } from '../../../tools/agent-cards.ts'
 import { ApiError } from '../../client/api-error.ts'
-import type { CallOptions, Log } from '../../client/client.ts'
-import type { AttemptProgress } from '../../client/retry.ts'
+import type { CallOptions } from '../../client/client.ts'
 import { Failure } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { failed, success } from '../answers/results.ts'
 import type { Dependencies, Held } from '../dependencies.ts'
 import { showMasked } from '../people/card.ts'
 import { decide, type ToolCall } from '../people/decide.ts'
-import type { AskedState } from '../people/elicitation.ts'
 import { isVerification, withVerification } from '../people/verification.ts'
 import { announceChanges } from '../resources/changes.ts'
 import { type Taken, takeArguments } from './arguments.ts'
@@ -24,6 +22,7 @@ import { recordReaderOf } from './id-kinds.ts'
 import { keyToRepeat, nextStep, type Refused } from './next-steps.ts'
 import { notOffered } from './not-offered.ts'
 import { operationNamed } from './offered.ts'
+import { progressOf } from './progress.ts'
 import { guardOf, RefusedBefore, type RepeatGuard, type Sent } from './repeats.ts'
 import { WrongArguments } from './wrong-arguments.ts'
 
@@ -101,8 +100,11 @@ async function decideAndSend(dependencies: Dependencies, { asked, telling, guard
   const { of, decided, held } = decision
   const { signal } = context.mcpReq
   const { call } = await dependencies.client()
-  const onAttempt = reporter(context, dependencies.log)
-  const send = (options: CallOptions) => call(operation, input, { ...options, signal, onAttempt })
+  const progress = progressOf(context, dependencies)
+  const send = (options: CallOptions) =>
+    progress.during(input.waitSeconds, () =>
+      call(operation, input, { ...options, signal, onAttempt: progress.attempt }),
+    )
   const perform = async (idempotencyKey: string | undefined): Promise<Sent> => {
     if (guard !== undefined) return guard.send(idempotencyKey, decided, send)
     const result = await send({ idempotencyKey })
@@ -158,28 +160,3 @@ function failure({ error, ...call }: Refused): CallToolResult {
 
 const notGranted = ({ name }: OperationDefinition) =>
   `What was granted to this connection does not include ${name}. Connect again and grant it.`
-
-/** Reports attempts to a caller who asked for progress; undefined for one who did not. */
-function reporter(context: ServerContext, log: Log): ((progress: AttemptProgress) => void) | undefined {
-  const progressToken = context.mcpReq._meta?.progressToken
-  if (progressToken === undefined) return undefined
-  // A call that goes on after a person verified may still be the same request, whose progress never goes back.
-  let progress = (context.mcpReq.requestState<Partial<AskedState>>()?.round ?? 0) * longestProgress
-  return (attempt) => {
-    if (context.mcpReq.signal.aborted) return
-    progress++
-    const params = { progressToken, progress, message: progressMessage(attempt) }
-    context.mcpReq
-      .notify({ method: 'notifications/progress', params })
-      .catch((error: unknown) => log.warn({ err: error }, 'progress not delivered'))
-  }
-}
-
-/** More than a call reports before it asks again. */
-const longestProgress = 1_000
-
-function progressMessage({ attempt, maximumAttempts, waitMs, reason }: AttemptProgress): string {
-  const which = `attempt ${attempt} of ${maximumAttempts}`
-  if (attempt === 1) return 'asking the payments API'
-  return waitMs === 0 ? which : `${reason}; waiting ${(waitMs / 1000).toFixed(1)} s for ${which}`
-}

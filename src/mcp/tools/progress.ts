@@ -1,0 +1,60 @@
+import type { ServerContext } from '@modelcontextprotocol/server'
+import type { AttemptProgress } from '../../client/retry.ts'
+import type { Dependencies } from '../dependencies.ts'
+import type { AskedState } from '../people/elicitation.ts'
+
+/** What a host hears while its call runs. */
+interface Progress {
+  /** Told of each attempt; undefined where the host asked for no progress. */
+  attempt: ((progress: AttemptProgress) => void) | undefined
+  /** Carries out a call that may wait so many seconds, and lets the host know meanwhile that it still does. */
+  during<T>(seconds: unknown, work: () => Promise<T>): Promise<T>
+}
+
+/** A host gives a call up after a minute of silence, many of them; it hears of one that waits several times in that. */
+const everySeconds = 10
+/** More than a call reports before it asks again. */
+const longestProgress = 1_000
+
+export function progressOf(context: ServerContext, { log, system }: Pick<Dependencies, 'log' | 'system'>): Progress {
+  const { mcpReq } = context
+  const { _meta, signal } = mcpReq
+  const progressToken = _meta?.progressToken
+  if (progressToken === undefined) return { attempt: undefined, during: (_seconds, work) => work() }
+  // A call that goes on after a person verified may still be the same request, whose progress never goes back.
+  let progress = (mcpReq.requestState<Partial<AskedState>>()?.round ?? 0) * longestProgress
+  const report = (message: string) => {
+    if (signal.aborted) return
+    progress++
+    const params = { progressToken, progress, message }
+    mcpReq
+      .notify({ method: 'notifications/progress', params })
+      .catch((error: unknown) => log.warn({ err: error }, 'progress not delivered'))
+  }
+  const tick = async (seconds: number, over: AbortSignal) => {
+    for (let past = everySeconds; past < seconds; past += everySeconds) {
+      await system.sleep(everySeconds * 1000, over)
+      report(`waiting for a change for ${past} s`)
+    }
+  }
+  return {
+    attempt: (attempt) => report(messageOf(attempt)),
+    during: async (seconds, work) => {
+      if (seconds === undefined) return work()
+      const over = new AbortController()
+      // It ends with the call, at the latest.
+      tick(Number(seconds), over.signal).catch(() => {})
+      try {
+        return await work()
+      } finally {
+        over.abort()
+      }
+    },
+  }
+}
+
+function messageOf({ attempt, maximumAttempts, waitMs, reason }: AttemptProgress): string {
+  const which = `attempt ${attempt} of ${maximumAttempts}`
+  if (attempt === 1) return 'asking the payments API'
+  return waitMs === 0 ? which : `${reason}; waiting ${(waitMs / 1000).toFixed(1)} s for ${which}`
+}

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connected } from '../mcp/connected.ts'
+import { hosts } from '../mcp/hosts.ts'
+import { ok } from '../payments/payer.ts'
+import { sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { type SleepingSystem, sleepingSystem } from './clock.ts'
+
+describe.each(hosts)('a tool that waits, for $host', ({ open }) => {
+  let world: World
+  let system: SleepingSystem
+
+  beforeAll(async () => {
+    system = sleepingSystem()
+    world = await createWorld(sqlite, { system })
+  })
+  afterAll(async () => {
+    await world.service.waits.close()
+    await world.drop()
+  })
+
+  test('tells every ten seconds that it does, and answers when the status changes', async () => {
+    const { host, close } = await connected(world, open, { system })
+    const cardId = await world.issueCard()
+    const told: string[] = []
+    const heard = [20, 10].map((past) => ({ past, ...Promise.withResolvers<void>() }))
+    const onprogress = ({ message = '' }: { message?: string | undefined }) => {
+      told.push(message)
+      for (const { past, resolve } of heard) if (message.endsWith(`for ${past} s`)) resolve()
+    }
+    const call = host.callTool('get_agent_card', { cardId, waitSeconds: '40' }, { onprogress })
+    for (const { promise } of heard.toReversed()) {
+      await system.sleepers(2)
+      system.pass(10_000)
+      await promise
+    }
+    ok(await world.authorize(cardId, 10))
+    expect(JSON.stringify(await call)).toContain('used')
+    const waiting = ['waiting for a change for 10 s', 'waiting for a change for 20 s']
+    expect(told).toEqual(['asking the payments API', ...waiting])
+    await close()
+  })
+
+  test('waits no longer in all when an answer is lost', async () => {
+    const asked: (string | null)[] = []
+    const { host, close } = await connected(world, open, {
+      system,
+      between: async (request) => {
+        asked.push(new URL(request.url).searchParams.get('waitSeconds'))
+        if (asked.length > 1) return undefined
+        system.pass(30_000)
+        return new Response('', { status: 503 })
+      },
+    })
+    const cardId = await world.issueCard()
+    const call = host.callTool('get_agent_card', { cardId, waitSeconds: 50 })
+    await system.sleepers(1)
+    system.pass(20_000)
+    expect(JSON.stringify(await call)).toContain('active')
+    expect(asked).toEqual(['50', '20'])
+    await close()
+  })
+})
