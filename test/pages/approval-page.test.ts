@@ -80,7 +80,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(page.text).not.toContain('<script')
     expect(page.headers.get('cache-control')).toBe('no-store')
     expect(page.headers.get('content-security-policy')).toMatch(
-      /^default-src 'none'; style-src 'self'; form-action 'self';/,
+      /^default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';/,
     )
 
     const before = (await self.balance()).total

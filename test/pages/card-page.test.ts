@@ -70,7 +70,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     for (const { headers, text } of [page, shown]) {
       expect(headers.get('cache-control')).toBe('no-store')
       expect(headers.get('content-security-policy')).toMatch(
-        /^default-src 'none'; style-src 'self'; form-action 'self';/,
+        /^default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';/,
       )
       expect(text).not.toContain('<script')
     }

@@ -242,6 +242,7 @@ describe('what an application says of itself', () => {
     expect(policy).toEqual([
       "default-src 'none'",
       "style-src 'self'",
+      "img-src 'self'",
       `form-action ${sources}`,
       "base-uri 'none'",
       "frame-ancestors 'none'",

@@ -69,6 +69,6 @@ test.each([
 test('the pages may not be framed and load style sheets only', () => {
   expect(devicePages.headers).toMatchObject({ 'X-Frame-Options': 'DENY', 'Cache-Control': 'no-store' })
   expect(devicePages.headers['Content-Security-Policy']).toBe(
-    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   )
 })

@@ -45,7 +45,15 @@ test('a person sees what this is, that it runs, and where the rest is', async ()
   expect(status).toBe(200)
   expect(text).toContain('<span class="running">Running</span>, sandbox, version 1.2.3')
   expect(text).toContain('Issue a card for 50 dollars')
-  for (const path of ['/sign-in', '/connections', '/docs', '/openapi.json', '/llms.txt', '/mcp/server-card'])
+  for (const path of [
+    '/sign-in',
+    '/decisions',
+    '/connections',
+    '/docs',
+    '/openapi.json',
+    '/llms.txt',
+    '/mcp/server-card',
+  ])
     expect(text).toContain(`href="${path}"`)
   expect(headers.get('vary')).toBe('Accept')
   expect(headers.get('content-security-policy')).toBe(

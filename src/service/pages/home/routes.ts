@@ -64,6 +64,7 @@ function linksOf({ environment, about, publicUrl }: HomeDependencies): string {
       llms: at('/llms.txt'),
       health: at('/healthz'),
       signIn: at('/sign-in'),
+      decisions: at('/decisions'),
       connections: at('/connections'),
     },
     ask: firstQuestion,

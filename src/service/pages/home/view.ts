@@ -40,9 +40,10 @@ ${hostSection(shown)}
 ${block(firstQuestion, 'the question')}
 </section>
 <section aria-labelledby="people">
-<h2 id="people">See what it may do</h2>
+<h2 id="people">Decide, and see what it may do</h2>
 <ul>
 <li><a href="/sign-in">Sign in</a>${sandbox ? ' as the owner of the sandbox' : ''}</li>
+<li><a href="/decisions">Decisions</a> that wait for you</li>
 <li><a href="/connections">Connected applications</a>: what each may do, and what ends that</li>
 </ul>
 </section>
