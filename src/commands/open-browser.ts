@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import type { System } from '../core/system.ts'
+import { deadline } from '../core/system.ts'
 
 /** The program that opens an address in the user's browser, by platform. */
 const programs: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
@@ -26,8 +26,11 @@ export function openBrowser(address: URL, failed: () => void): void {
 const failsWithinMs = 2_000
 
 /** Opens a web page; false where that fails, as far as can be told soon. */
-export async function browserOpens(address: URL, { sleep }: Pick<System, 'sleep'>): Promise<boolean> {
-  const failed = Promise.withResolvers<boolean>()
-  openBrowser(address, () => failed.resolve(false))
-  return await Promise.race([failed.promise, sleep(failsWithinMs).then(() => true)])
+export async function browserOpens(address: URL): Promise<boolean> {
+  const opened = Promise.withResolvers<boolean>()
+  openBrowser(address, () => opened.resolve(false))
+  const late = deadline(failsWithinMs, () => opened.resolve(true))
+  const isOpen = await opened.promise
+  late.clear()
+  return isOpen
 }

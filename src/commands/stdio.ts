@@ -88,8 +88,7 @@ function decideWhenAsked(environment: Config['environment'], log: Logger) {
       import('./loopback-decisions.ts'),
       import('./open-browser.ts'),
     ])
-    const open = (address: URL) => browserOpens(address, realSystem)
-    return new LoopbackDecisions({ environment, open, system: realSystem, log })
+    return new LoopbackDecisions({ environment, open: browserOpens, system: realSystem, log })
   }
   const get = () => {
     opening ??= openNow()
