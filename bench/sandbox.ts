@@ -47,7 +47,17 @@ export async function openSandbox(databaseUrl: string): Promise<Sandbox> {
   return { service, store, key, apiKey, request, issueCard, close: () => store.close() }
 }
 
-export const cardAttributes = { merchant: { name: 'Books' }, maximumAmount: 100, currency: 'USD' } as const
+let issued = 0
+
+/** Another card each time that it is sent: an equal call would be taken for a repeat. */
+export const cardAttributes = {
+  merchant: { name: 'Books' },
+  get maximumAmount() {
+    issued += 1
+    return 100 + (issued % 1_000_000)
+  },
+  currency: 'USD',
+}
 
 /** One cent, so that no wallet is ever empty. */
 export const purchase = { amount: 1, currency: 'USD', merchant: { name: 'Books' } } as const

@@ -144,6 +144,20 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(await call(payment))).not.toBe(undefined)
   })
 
+  test('waits for the first where that still runs, and is answered what it was', async () => {
+    const { call: first, sent } = await opened()
+    const payment = newPayment()
+    const paid = await first(payment)
+    const running = { errors: [{ code: 'conflict', status: '409', detail: 'It runs.', meta: { retryable: true } }] }
+    let left = 3
+    const between = ({ method }: Request) =>
+      method === 'POST' && left-- > 0 ? Response.json(running, { status: 409 }) : undefined
+    const again = await (await opened({ between })).call(payment)
+    expect(idOf(again)).toBe(idOf(paid))
+    expect(repeatOf(again)).not.toBe(undefined)
+    expect(sent.filter(({ line }) => line.startsWith('POST'))).toHaveLength(1)
+  })
+
   test('asks nobody again what they agreed to, and what they declined is not remembered', async () => {
     const who = person([no, yes])
     const { call } = await opened({ confirm: always, stateSecrets, person: who })
