@@ -17,7 +17,7 @@ import { printed, shown } from './welcome.ts'
 export async function serve(flags: Flags): Promise<void> {
   await orExplain(async () => {
     const config = configured('serve', flags)
-    const log = createLogger({ level: config.logLevel })
+    const log = createLogger({ level: config.logLevel, terminal: process.stderr.isTTY === true })
     let url = ''
     const publicUrl = () => config.publicUrl ?? url
     const metrics = await metricsOf(config)

@@ -1,6 +1,8 @@
+import { writeSync } from 'node:fs'
 import type { Logger as Pino } from 'pino'
 import { maskSecrets } from '../core/errors.ts'
 import type { LogLevel } from './settings.ts'
+import { terminalLine } from './terminal-lines.ts'
 
 export type LogFields = Readonly<Record<string, unknown>>
 export type Severity = 'debug' | 'info' | 'warn' | 'error'
@@ -13,18 +15,24 @@ export interface ProcessLogger extends Logger {
   flush(): Promise<void>
 }
 
+interface LoggerOptions {
+  level: LogLevel
+  /** A person reads it: lines in words instead of JSON, and each call, where JSON tells what changed or was refused. */
+  terminal?: boolean
+}
+
 /**
  * JSON lines on stderr (stdout belongs to stdio MCP), secrets removed. pino is loaded with the first line that is logged
  * at all, because the start of a stdio server must not wait for it; lines keep their order meanwhile.
  */
-export function createLogger({ level }: { level: LogLevel }): ProcessLogger {
+export function createLogger({ level, terminal = false }: LoggerOptions): ProcessLogger {
   let pino: Pino | undefined
   let loading: Promise<void> | undefined
   let dropped = 0
   const waiting: { severity: Severity; fields: Record<string, unknown>; message: string }[] = []
 
   async function load() {
-    pino = await openPino(level)
+    pino = await openPino(tellsCalls ? 'debug' : level, terminal)
     for (const { severity, fields, message } of waiting) pino[severity](fields, message)
     if (dropped > 0) pino.warn({ dropped }, 'lines were dropped while the logger was loading')
     waiting.length = 0
@@ -39,10 +47,14 @@ export function createLogger({ level }: { level: LogLevel }): ProcessLogger {
     loading ??= load()
   }
 
+  const tellsCalls = terminal && level === 'info'
+  const call = (fields: LogFields, message: string) => {
+    if ('operation' in fields) write('debug', fields, message)
+  }
   const at = (severity: Severity) =>
     ranks[severity] < ranks[level] ? () => {} : (fields: LogFields, message: string) => write(severity, fields, message)
   return {
-    debug: at('debug'),
+    debug: tellsCalls ? call : at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
@@ -92,7 +104,7 @@ const plain = (name: string) => name.replace(/[-_]/g, '').toLowerCase()
 const secretSet: ReadonlySet<string> = new Set(secretNames.map(plain))
 const removed = '[removed]'
 
-async function openPino(level: LogLevel): Promise<Pino> {
+async function openPino(level: LogLevel, terminal: boolean): Promise<Pino> {
   // The default export is all that a bundled CommonJS package has.
   const { default: pino } = await import('pino')
   return pino(
@@ -103,7 +115,9 @@ async function openPino(level: LogLevel): Promise<Pino> {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: removed },
     },
-    pino.destination({ dest: 2, sync: true }),
+    terminal
+      ? { write: (line: string) => writeSync(2, terminalLine(line)) }
+      : pino.destination({ dest: 2, sync: true }),
   )
 }
 

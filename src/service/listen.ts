@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import type { Logger } from '../config/log.ts'
 import { Failure } from '../core/errors.ts'
+import { loggedPath } from '../core/logged-path.ts'
 import { isLoopback, isLoopbackHost } from '../core/loopback.ts'
 import { deadline, newId, type System } from '../core/system.ts'
 import { type Caller, clientAddress } from './request/client-address.ts'
@@ -69,7 +70,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       return response
     }
     answerEarly(incoming, outgoing)
-    log.info({ supportId, status: 403 }, 'refused')
+    const path = loggedPath(new URL(request.url).pathname)
+    log.info({ supportId, status: 403, code: 'forbidden', method: request.method, path }, 'refused')
     const { status, body } = refusal(new Failure('forbidden', { detail }), supportId)
     return new Response(body, { status, headers: { 'Content-Type': 'application/json' } })
   }

@@ -37,6 +37,7 @@ import {
   withBody,
 } from './incoming.ts'
 import type { LastUses } from './last-use.ts'
+import { logAnswer } from './log-answer.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { type Reply, refusal, requestId, success } from './reply.ts'
 import type { Waits } from './waits.ts'
@@ -98,6 +99,7 @@ export async function answer(
   known?: Actor,
 ): Promise<Answered> {
   const { store, system, log, handlers } = dependencies
+  const beganAtMs = system.elapsed()
   const supportId = newId('req', system, system.now())
   const operation: OperationDefinition = catalogue[key]
   const carryOut = handlers[key] as RequestContext['carryOut']
@@ -117,10 +119,7 @@ export async function answer(
     reply = await refuse(dependencies, request, error)
   }
   if (request.timeMoved === true && reply.status < 400) await settleAfterwards(dependencies, supportId)
-  const { partyId, agentId } = request.actor ?? {}
-  const fields = { operation: operation.name, status: reply.status, supportId, partyId, agentId }
-  if (reply.status < 400) log.debug(fields, 'answered')
-  else log.info(fields, 'refused')
+  logAnswer(log, request, reply, system.elapsed() - beganAtMs)
   const acted = request.handled?.context
   const by = acted && { partyId: acted.partyId, keyId: acted.actor.keyId }
   return { ...reply, by, headers: { ...reply.headers, ...request.limit?.headers, ...requestId(supportId) } }

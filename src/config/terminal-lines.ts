@@ -1,0 +1,27 @@
+/** A log line for a person: the time, who, what, how much, how it ended and how long it took. */
+export function terminalLine(json: string): string {
+  const { time, level, msg, operation, agentId, amount, status, code, ms, method, path, ...others } = JSON.parse(json)
+  const clock = String(time).slice(11, 19)
+  const took = typeof ms === 'number' ? `${ms} ms` : ''
+  if (operation === undefined && path === undefined) return `${words([clock, level, msg, rest(others)])}\n`
+  const who = typeof agentId === 'string' ? `agent …${agentId.slice(-6)}` : ''
+  const what = operation ?? `${method} ${path}`
+  const outcome = typeof status === 'number' && status >= 400 ? `${msg} ${status} ${code ?? ''}`.trim() : 'ok'
+  const cells = [who.padEnd(13), String(what).padEnd(30), dollars(amount).padStart(11), outcome.padEnd(26), took]
+  return `${clock}  ${cells.join('  ').trimEnd()}\n`
+}
+
+function dollars(cents: unknown): string {
+  return typeof cents === 'number' ? `$${(cents / 100).toFixed(2)}` : ''
+}
+
+function words(parts: readonly unknown[]): string {
+  return parts.filter((part) => part !== '' && part !== undefined).join('  ')
+}
+
+/** What else the line tells, on one line; of an error, what happened and where. */
+function rest({ err, ...fields }: Record<string, unknown>): string {
+  const told = Object.keys(fields).length === 0 ? '' : JSON.stringify(fields)
+  const error = err as { stack?: string; message?: string } | undefined
+  return error === undefined ? told : `${told} ${error.stack ?? error.message ?? ''}`.trim()
+}

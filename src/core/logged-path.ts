@@ -1,0 +1,11 @@
+/**
+ * A path as a log may show it: words of routes and ids of records. Whatever else stands in it may be a secret, such as
+ * the token that opens a page, and is left out.
+ */
+export function loggedPath(path: string): string {
+  const segments = path.split('/').map((segment) => (shown.test(segment) ? segment : '…'))
+  return segments.slice(0, mostSegments).join('/')
+}
+
+const shown = /^(?:|\.well-known|[a-z]{1,20}(?:-[a-z]{1,20}){0,4}|[a-z]{3}_[0-9a-f]{32}|\d{1,4})$/
+const mostSegments = 12

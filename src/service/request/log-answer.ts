@@ -1,0 +1,27 @@
+import type { Logger } from '../../config/log.ts'
+import { loggedPath } from '../../core/logged-path.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import type { Actor } from './actor.ts'
+import type { Reply } from './reply.ts'
+
+interface Answered {
+  operation: OperationDefinition
+  incoming: { method: string; path: string }
+  supportId: string
+  actor?: Actor
+}
+
+/** What changed something or was refused is told by itself; a read to whoever wants to know more. */
+export function logAnswer(log: Logger, { operation, incoming, supportId, actor }: Answered, reply: Reply, ms: number) {
+  const { name, effect } = operation
+  const who = { supportId, partyId: actor?.partyId, agentId: actor?.agentId }
+  const fields = { operation: name, status: reply.status, ms: Math.round(ms), ...who }
+  if (reply.status >= 400) {
+    const code: unknown = JSON.parse(reply.body).errors[0]?.code
+    log.info({ ...fields, code, method: incoming.method, path: loggedPath(incoming.path) }, 'refused')
+  } else if (effect === 'read') log.debug(fields, 'answered')
+  else {
+    const { amount, maximumAmount } = JSON.parse(reply.body).data?.attributes ?? {}
+    log.info({ ...fields, amount: amount ?? maximumAmount }, 'answered')
+  }
+}
