@@ -68,8 +68,10 @@ test('a session goes on at whichever process its requests reach, also when one o
   const requestInit = { headers: { authorization: `Bearer ak_ntl_sandbox_${secret}` } }
   const transport = new StreamableHTTPClientTransport(new URL(`${address}/mcp`), { requestInit })
   await host.connect(transport as Transport)
+  let cents = 500
   const buy = async () => {
-    const card = { merchant: { name: 'Books' }, maximumAmount: 500, currency: 'USD' }
+    // An equal call would be answered again, and ask nobody.
+    const card = { merchant: { name: 'Books' }, maximumAmount: cents++, currency: 'USD' }
     const { structuredContent, isError, content } = await host.callTool({ name: 'issue_agent_card', arguments: card })
     if (isError) throw new Error(JSON.stringify(content))
     return (structuredContent as { data: { attributes: { instanceId: string } } }).data.attributes.instanceId
