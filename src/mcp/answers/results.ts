@@ -19,7 +19,7 @@ interface Notes extends Partial<Pick<Telling, 'withHashes' | 'reader'>> {
   /** Arguments that the tool does not have. */
   ignored?: readonly string[]
   /** What to do now. */
-  next?: string
+  next?: string | undefined
 }
 
 export interface Repeated {

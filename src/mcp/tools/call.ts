@@ -17,6 +17,7 @@ import { decide, type ToolCall } from '../people/decide.ts'
 import { isVerification, withVerification } from '../people/verification.ts'
 import { announceChanges } from '../resources/changes.ts'
 import { type Taken, takeArguments } from './arguments.ts'
+import { beyondFunds } from './beyond-funds.ts'
 import { decidedCall } from './decided-call.ts'
 import { recordReaderOf } from './id-kinds.ts'
 import { keyToRepeat, nextStep, type Refused } from './next-steps.ts'
@@ -123,7 +124,8 @@ async function decideAndSend(dependencies: Dependencies, { asked, telling, guard
   }
   const { replayed, repeated, idempotencyKey } = result
   const reader = recordReaderOf(dependencies, operation)
-  return success(operation, result, { replayed, repeated, idempotencyKey, reader, ...telling })
+  const next = await beyondFunds(dependencies, operation, result, { input, signal })
+  return success(operation, result, { replayed, repeated, idempotencyKey, reader, next, ...telling })
 }
 
 /** What a person decided is not carried out yet where they are first to verify: then it is tried again, as another try. */

@@ -1,0 +1,36 @@
+import { agentCards } from '../../../tools/agent-cards.ts'
+import { wallets } from '../../../tools/wallets.ts'
+import { ApiError } from '../../client/api-error.ts'
+import type { CallResult } from '../../client/client.ts'
+import { withMoney } from '../../core/money.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import type { Dependencies } from '../dependencies.ts'
+import { related } from '../people/question.ts'
+
+/**
+ * What to say beside a card whose maximum is more than its wallet can pay now, which the service issues all the same: a
+ * purchase has to find the money. Undefined where there is enough, or the balance cannot be read.
+ */
+export async function beyondFunds(
+  { client, log }: Dependencies,
+  operation: OperationDefinition,
+  { data }: CallResult<OperationDefinition>,
+  { input: { customerPartyId }, signal }: { input: Record<string, unknown>; signal: AbortSignal },
+): Promise<string | undefined> {
+  if (operation.name !== agentCards.issueAgentCard.name) return undefined
+  const card = data as unknown as CallResult<typeof agentCards.issueAgentCard>['data']
+  const walletId = related(card, 'wallet')?.id
+  if (walletId === undefined) return undefined
+  try {
+    const { call } = await client()
+    const acting = typeof customerPartyId === 'string' ? { customerPartyId } : {}
+    const wallet = await call(wallets.getWallet, { walletId, ...acting }, { signal })
+    const available = wallet.data.attributes.balance?.available ?? Number.POSITIVE_INFINITY
+    if (available >= card.attributes.maximumAmount) return undefined
+    return `The wallet has ${withMoney(available)} available, less than this card's maximum: a purchase above that is declined unless money comes in first.`
+  } catch (error) {
+    // The card is there, whatever the balance is: its answer must not be lost over a remark.
+    if (!(error instanceof ApiError)) log.warn({ err: error }, 'the balance beside a card was not read')
+    return undefined
+  }
+}
