@@ -27,6 +27,7 @@ export interface ClientOptions {
 
 /** What the client and the MCP server log with; pino is one. */
 export interface Log {
+  info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
 }

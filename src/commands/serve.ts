@@ -72,11 +72,11 @@ async function listenForMetrics(config: Config, metrics: Metrics | undefined, lo
 
 async function listenOrExplain(
   config: Config,
-  { fetch, corsPaths }: Site,
+  { fetch, corsPaths, publicPaths }: Site,
   { readiness, log }: { readiness: Readiness; log: Logger },
 ) {
   const { host, port, publicUrl, allowedOrigins, trustedProxies } = config
-  const reached = { publicUrl, allowedOrigins, trustedProxies, corsPaths, isEnding: readiness.isEnding }
+  const reached = { publicUrl, allowedOrigins, trustedProxies, corsPaths, publicPaths, isEnding: readiness.isEnding }
   return orExplainPort('port', { fetch, host, port, ...reached, system: realSystem, log })
 }
 

@@ -9,6 +9,8 @@ export interface Site {
   fetch(request: Request, caller?: Caller): Promise<Response>
   /** What pages of other sites may use: where an access token or a code says who asks, never a cookie. */
   corsPaths(path: string): boolean
+  /** What pages of any other site may read. */
+  publicPaths(path: string): boolean
   /** Lets the calls of AI hosts that run finish. */
   close(): Promise<void>
 }
@@ -39,6 +41,7 @@ export async function createSite(grounds: McpOverHttp & { metrics?: Metrics | un
       return service.fetch(request, caller)
     },
     corsPaths: (path) => forOtherSites.test(path),
+    publicPaths: (path) => forEverybody.has(path),
     close: () => mcp.close(),
   }
 }
@@ -65,3 +68,6 @@ const mcpAddress = /^https?:\/\/[^/]+\/mcp(?:[/?#]|$)/
 
 const forOtherSites =
   /^\/(?:mcp(?:\/|$)|\.well-known\/|oauth\/(?:token|register|revoke|jwks|introspect|device\/authorize)$)/
+
+/** By what a host is told where to connect. Nothing in it is secret, or of any one caller. */
+const forEverybody: ReadonlySet<string> = new Set(['/mcp/server-card', '/.well-known/ai-catalog.json'])

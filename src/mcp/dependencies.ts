@@ -50,7 +50,7 @@ export interface McpServerOptions extends ToolChoice {
   ui?: AppViews | undefined
   /** How people change what this connection is; undefined: in words that fit any. */
   ways?: Ways | undefined
-  system?: Pick<System, 'randomBytes' | 'sleep' | 'now'>
+  system?: Pick<System, 'randomBytes' | 'sleep' | 'now' | 'elapsed'>
 }
 
 /** When a person is asked before a call is carried out. */
@@ -147,7 +147,7 @@ export const longestAddress = 4_096
 /** Everything that the requests of one connection are answered with. */
 export interface Dependencies extends McpServerOptions {
   server: Server
-  system: Pick<System, 'randomBytes' | 'sleep' | 'now'>
+  system: Pick<System, 'randomBytes' | 'sleep' | 'now' | 'elapsed'>
   ways: Ways
   seal: RequestStates
   /** The resources that a host of the 2025 era wants to hear of; undefined: none so far. */

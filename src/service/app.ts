@@ -2,7 +2,6 @@ import { type Context, Hono } from 'hono'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import type { ApiAnswer, Carrier } from '../core/carrier.ts'
 import { Failure } from '../core/errors.ts'
-import { loggedPath } from '../core/logged-path.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { newId } from '../core/system.ts'
 import type { About } from '../openapi/discovery.ts'
@@ -16,6 +15,7 @@ import { hasLeft, isReadable, isSmallBody, readBody, tooLarge } from './request/
 import { mountDiscovery } from './request/discovery-routes.ts'
 import { mountHealth } from './request/health.ts'
 import { counted, type Incoming, type Unread, withBody } from './request/incoming.ts'
+import { alreadyLogged } from './request/log-refusal.ts'
 import { type Observe, observed } from './request/observed.ts'
 import { mountOpenApi } from './request/openapi-route.ts'
 import type { Readiness } from './request/readiness.ts'
@@ -45,7 +45,7 @@ export function createApp(dependencies: Dependencies): App {
     if (!operation.environments.includes(dependencies.environment)) continue
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
     app.on(operation.method, path, async (c) =>
-      respond(await answerInTime(dependencies, key, await incoming(c), c.req.raw.signal)),
+      alreadyLogged(respond(await answerInTime(dependencies, key, await incoming(c), c.req.raw.signal))),
     )
   }
   const interactions = mountOAuth(app, { ...dependencies, devicePages })
@@ -72,7 +72,7 @@ export function createCarrier(dependencies: Dependencies): (caller?: typeof coun
     async ({ operation, method, path: whole, params, headers, body = '' }, signal) => {
       const [path = '', query] = whole.split('?')
       const key = keys.get(operation)
-      if (key === undefined) return arrived(refuse(dependencies, { method, path }, noOperation(method, path)))
+      if (key === undefined) return arrived(refuse(dependencies, noOperation(method, path)))
       const isCounted = caller === counted
       const head = { method, path, params, query: new URLSearchParams(query), headers: new Headers(headers), isCounted }
       const incoming = isReadable(body) ? withBody(head, body) : { ...head, read: async () => tooLarge() }
@@ -104,13 +104,13 @@ function respond({ status, body, headers }: Reply): Response {
 
 /** Whoever has a credential is told of its limit here as well, and held to it. */
 async function noSuchOperation(dependencies: Dependencies, { req }: Context): Promise<Reply> {
-  const reply = refuse(dependencies, req, noOperation(req.method, req.path))
+  const reply = refuse(dependencies, noOperation(req.method, req.path))
   const authorization = req.header('authorization') ?? null
   if (authorization === null) return reply
   try {
     const { keyId } = await actorNow(dependencies, authorization)
     const { headers, failure } = await dependencies.rateLimit(keyId)
-    const answered = failure === undefined ? reply : refuse(dependencies, req, failure)
+    const answered = failure === undefined ? reply : refuse(dependencies, failure)
     return { ...answered, headers: { ...answered.headers, ...headers } }
   } catch (error) {
     if (error instanceof Failure) return reply
@@ -126,7 +126,7 @@ function noOperation(method: string, path: string): Failure {
 /** The answer to what failed outside the pipeline. */
 function failed(dependencies: Dependencies, { req }: Context, error: unknown): Reply {
   const { system, log } = dependencies
-  if (error instanceof Failure) return refuse(dependencies, req, error)
+  if (error instanceof Failure) return refuse(dependencies, error)
   const supportId = newId('req', system, system.now())
   const failure = failureOf(error)
   // Nobody is there to be answered, and nothing is wrong here.
@@ -138,13 +138,9 @@ function failed(dependencies: Dependencies, { req }: Context, error: unknown): R
 
 const busy = 'the database could not take the request'
 
-type Asked = Record<'method' | 'path', string>
-
 /** The answer to a request that does not reach the pipeline. */
-function refuse({ system, log }: Dependencies, { method, path }: Asked, failure: Failure): Reply {
+function refuse({ system }: Dependencies, failure: Failure): Reply {
   const supportId = newId('req', system, system.now())
-  const { status, code } = failure
-  log.info({ supportId, status, code, method, path: loggedPath(path) }, 'refused')
   return named(refusal(failure, supportId), supportId)
 }
 

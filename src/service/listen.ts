@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
 import type { Logger } from '../config/log.ts'
 import { Failure } from '../core/errors.ts'
-import { loggedPath } from '../core/logged-path.ts'
 import { isLoopback, isLoopbackHost } from '../core/loopback.ts'
 import { deadline, newId, type System } from '../core/system.ts'
 import { type Caller, clientAddress } from './request/client-address.ts'
 import { answerEarly } from './request/early-answers.ts'
+import { logRefusal } from './request/log-refusal.ts'
 import { refusal, requestId } from './request/reply.ts'
 
 export interface ListenOptions {
@@ -19,6 +19,8 @@ export interface ListenOptions {
   publicUrl?: string | undefined
   /** Which paths pages of other sites may call: those on this machine, and of `allowedOrigins`. */
   corsPaths?: (path: string) => boolean
+  /** Which documents pages of any site may read: what is public, and the same for everybody. */
+  publicPaths?: (path: string) => boolean
   /** Such as `https://inspector.example`. */
   allowedOrigins?: readonly string[]
   /**
@@ -57,23 +59,21 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const refusedCaller = callerCheck(options)
   const addressOf = clientAddress(options.trustedProxies ?? [])
   const guarded = async (request: Request, connection: unknown) => {
-    const detail = refusedCaller(request)
+    const beganAtMs = system.elapsed()
     const { incoming, outgoing } = connection as HttpBindings
     const supportId = newId('req', system, system.now())
     if (publicUrl?.startsWith('https:')) outgoing.setHeader('Strict-Transport-Security', strictTransport)
     if (isEnding?.()) outgoing.setHeader('Connection', 'close')
     // What an answer names itself stands before this.
     for (const [name, value] of Object.entries(requestId(supportId))) outgoing.setHeader(name, value)
-    if (detail === undefined) {
-      const response = await fetch(request, { local: isLocal(incoming), address: addressOf(incoming) })
-      answerEarly(incoming, outgoing)
-      return response
-    }
+    const detail = refusedCaller(request)
+    const response =
+      detail === undefined
+        ? await fetch(request, { local: isLocal(incoming), address: addressOf(incoming) })
+        : forbidden(detail, supportId)
     answerEarly(incoming, outgoing)
-    const path = loggedPath(new URL(request.url).pathname)
-    log.info({ supportId, status: 403, code: 'forbidden', method: request.method, path }, 'refused')
-    const { status, body } = refusal(new Failure('forbidden', { detail }), supportId)
-    return new Response(body, { status, headers: { 'Content-Type': 'application/json' } })
+    await logRefusal(log, { request, response, supportId, ms: system.elapsed() - beganAtMs })
+    return response
   }
   const server = createAdaptorServer({ fetch: guarded, serverOptions: timeouts }) as Server
   server.maxConnections = mostConnections
@@ -114,6 +114,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   }
 }
 
+function forbidden(detail: string, supportId: string): Response {
+  const { status, body } = refusal(new Failure('forbidden', { detail }), supportId)
+  return new Response(body, { status, headers: { 'Content-Type': 'application/json' } })
+}
+
 const ownAddress = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/
 /** What proxies add. One that adds nothing cannot be told from a person at this machine. */
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
@@ -134,9 +139,9 @@ export function isAllowedOrigin(origin: string, allowedOrigins: readonly string[
  * Tells why a request must not be served, undefined when it may: a name that was rebound to this machine stands in
  * Host, a page of another site in Origin.
  */
-function callerCheck({ host: boundHost, publicUrl, corsPaths, allowedOrigins = [] }: ListenOptions) {
+function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allowedOrigins = [] }: ListenOptions) {
   const publicAddress = publicUrl === undefined ? undefined : new URL(publicUrl)
-  return ({ headers, url }: Request): string | undefined => {
+  return ({ headers, method, url }: Request): string | undefined => {
     const host = headers.get('host')
     const name = host === null ? undefined : URL.parse(`http://${host}`)?.hostname
     const isOwn = name !== undefined && isOwnName(name, boundHost)
@@ -147,10 +152,15 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, allowedOrigins = [
     if (origin === null || origin === publicAddress?.origin) return undefined
     // The public address counts with its own scheme only: a page that came over plain HTTP may be anybody's.
     if (isOwn && URL.parse(origin)?.host === host) return undefined
-    if (corsPaths?.(new URL(url).pathname) === true && isAllowedOrigin(origin, allowedOrigins)) return undefined
+    const { pathname } = new URL(url)
+    if (corsPaths?.(pathname) === true && isAllowedOrigin(origin, allowedOrigins)) return undefined
+    if (publicPaths?.(pathname) === true && reading.test(method)) return undefined
     return 'The Origin header names another site than this server. Requests of its pages are not served.'
   }
 }
+
+/** OPTIONS asks in a browser's name whether it may read. */
+const reading = /^(?:GET|HEAD|OPTIONS)$/
 
 function isOwnName(name: string, boundHost: string): boolean {
   const bound = boundHost.includes(':') ? `[${boundHost}]` : boundHost.toLowerCase()

@@ -133,7 +133,10 @@ describe('when it fails', () => {
     let attempts = 0
     let broken = true
     const warned: string[] = []
-    const log = { warn: (fields: object, message: string) => warned.push(`${message} ${JSON.stringify(fields)}`) }
+    const log = {
+      info: () => {},
+      warn: (fields: object, message: string) => warned.push(`${message} ${JSON.stringify(fields)}`),
+    }
     const credential = createStoredCredential({
       ...world,
       log: { ...log, error: () => {} },

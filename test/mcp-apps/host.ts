@@ -136,7 +136,7 @@ async function serveDocuments(context: BrowserContext, page: Page, strayRequests
 }
 
 function appServer(world: World, { key = world.agentKey, environment = 'sandbox', ...options }: HostOptions): Server {
-  const log = { warn: () => {}, error: () => {} }
+  const log = { info: () => {}, warn: () => {}, error: () => {} }
   const client = createClient({
     baseUrl: 'http://sandbox.test',
     fetch: options.fetch ?? world.service.fetch,

@@ -14,7 +14,7 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
   beforeAll(async () => {
     world = await createWorld(sqlite)
     const { system, service } = world
-    const log = { warn: () => {}, error: () => {} }
+    const log = { info: () => {}, warn: () => {}, error: () => {} }
     hosting = await createHosting({
       createServer: ({ principal, instanceId, toolsets, readOnly }) => {
         const client = createClient({

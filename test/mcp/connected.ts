@@ -38,7 +38,7 @@ export async function connected(
   const sent: Connected['sent'] = []
   const logged: object[] = []
   const record = (fields: object) => void logged.push(fields)
-  const log = { warn: record, error: record }
+  const log = { info: () => {}, warn: record, error: record }
   const client = createClient({
     baseUrl: 'http://sandbox.test',
     credential: () => key,

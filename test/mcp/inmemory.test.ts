@@ -35,7 +35,7 @@ async function connected(
 ) {
   const logged: unknown[] = []
   const record = (fields: object, message: string) => logged.push({ fields, message })
-  const log: Log = { warn: record, error: record }
+  const log: Log = { info: () => {}, warn: record, error: record }
   const { client, seen, system } = scriptedClient(steps, { log })
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
   let closes = 0
@@ -217,7 +217,7 @@ test('an error that is no answer of the service is logged, and told without its 
   const steps: Steps = [ok]
   const { client } = scriptedClient(steps)
   const logged: unknown[] = []
-  const log: Log = { warn: () => {}, error: (fields) => logged.push(fields) }
+  const log: Log = { info: () => {}, warn: () => {}, error: (fields) => logged.push(fields) }
   const failing = { ...client, call: () => Promise.reject(new Error('secret')) }
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
   const handle = serveOverStdio({
@@ -240,7 +240,7 @@ test('an error that is no answer of the service is logged, and told without its 
 
 test('production has no simulations to call', async () => {
   const { client } = scriptedClient([ok])
-  const log: Log = { warn: () => {}, error: () => {} }
+  const log: Log = { info: () => {}, warn: () => {}, error: () => {} }
   const server = createMcpServer({ client: async () => client, ...defaultSettings('production'), version: '1', log })
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
   await server.connect(new StdioServerTransport(toServer, toHost))

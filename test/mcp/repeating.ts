@@ -99,7 +99,7 @@ export function stdioDoor({ windowSeconds, worlds, host: { open, host } }: DoorO
       const memory = async (): Promise<CallMemory> => {
         const { keyId: id, partyId } = await world.whoami()
         if (file === undefined) return databaseMemories(world.service, world.store)({ id, partyId })
-        return fileMemory({ path: file, principal: world.agentKey, system, log: { warn() {}, error() {} } })
+        return fileMemory({ path: file, principal: world.agentKey, system, log: { info() {}, warn() {}, error() {} } })
       }
       const between = (request: Request) =>
         isPayment(request.method, new URL(request.url).pathname)

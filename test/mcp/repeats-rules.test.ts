@@ -216,7 +216,7 @@ onEachDatabase('a call that is repeated', (database) => {
     const directory = await mkdtemp(join(tmpdir(), 'sent-calls-'))
     const path = join(directory, 'data', 'sent-calls.json')
     const warned: string[] = []
-    const log = { warn: (_: object, message: string) => void warned.push(message), error() {} }
+    const log = { info: () => {}, warn: (_: object, message: string) => void warned.push(message), error() {} }
     const options = { path, principal: world.agentKey, system: world.system, log }
     const repeats = (of: CallMemory) => ({ windowMs, run: undefined, memory: async () => of })
     const payment = newPayment()

@@ -27,7 +27,7 @@ function connected({ reads }: { reads: boolean }) {
     })
     return server
   }
-  const log = { warn() {}, error() {} }
+  const log = { info() {}, warn() {}, error() {} }
   serveOverStdio({ createServer, onClose: () => {}, log, system: realSystem, stdin, stdout })
   const send = (message: object) => stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'host', version: '1' } }

@@ -30,8 +30,8 @@ export async function serveWorld({
   const log = { debug: line, info: line, warn: line, error: line }
   const config = loadConfig({ env, flags: {} })
   const site = await createSite({ config, service: world.service, store: world.store, publicUrl, system, log })
-  const { fetch, corsPaths } = site
-  const listener = await listen({ fetch, corsPaths, host: '127.0.0.1', port: 0, system: realSystem, log })
+  const { fetch, corsPaths, publicPaths } = site
+  const listener = await listen({ fetch, corsPaths, publicPaths, host: '127.0.0.1', port: 0, system: realSystem, log })
   url = listener.url
   return {
     world,

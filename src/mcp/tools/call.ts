@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { agentCards } from '../../../tools/agent-cards.ts'
 import { ApiError } from '../../client/api-error.ts'
-import type { CallOptions } from '../../client/client.ts'
+import type { CallOptions, Log } from '../../client/client.ts'
 import { Failure } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { failed, success } from '../answers/results.ts'
@@ -42,7 +42,8 @@ export async function callTool(
   if (operation === undefined) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, notOffered(dependencies, params.name))
   }
-  const { log } = dependencies
+  const { log, system } = dependencies
+  const beganAtMs = system.elapsed()
   const { arguments: given = {} } = params
   let decision: string | undefined
   try {
@@ -55,14 +56,24 @@ export async function callTool(
     const call = { operation, ...taken, given: held?.call.arguments ?? given, held }
     return await carryOut(dependencies, call, { ignored, withHashes }, context)
   } catch (error) {
-    if (error instanceof Failure || error instanceof ApiError)
+    if (error instanceof Failure || error instanceof ApiError) {
+      // What the API refused is in its log.
+      if (error instanceof Failure) logRefused(log, { operation, error, ms: system.elapsed() - beganAtMs })
       return failure({ error, operation, dependencies, decision })
+    }
     if (error instanceof ProtocolError) throw error
     // The SDK sends nothing for a cancelled request; this only keeps the cancellation out of the log.
     if (!context.mcpReq.signal.aborted) log.error({ err: error, tool: operation.name }, 'tool call failed unexpectedly')
     const unexpected = new Failure('server_error', { detail: 'The MCP server failed unexpectedly.' })
     return failure({ error: unexpected, operation, dependencies })
   }
+}
+
+function logRefused(
+  log: Log,
+  { operation, error, ms }: { operation: OperationDefinition; error: Failure; ms: number },
+) {
+  log.info({ operation: operation.name, status: error.status, code: error.code, ms: Math.round(ms) }, 'refused')
 }
 
 /** Anew, once, where it is a repeat of a call that was refused. */

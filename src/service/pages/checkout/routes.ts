@@ -117,10 +117,10 @@ function refuse(c: Context, { system, log }: CheckoutDependencies, error: unknow
   const supportId = newId('req', system, system.now())
   const failure = failureOf(error)
   const { status, body, headers } = refusal(failure, supportId)
-  const fields = { path: c.req.path, status, supportId }
-  if (error === failure) log.info(fields, 'refused')
-  else if (hasLeft(c.req.raw)) log.info(fields, 'a client left before its request was read')
-  else log.error({ ...fields, err: error }, 'a checkout request failed')
+  if (error !== failure) {
+    if (hasLeft(c.req.raw)) log.info({ supportId }, 'a client left before its request was read')
+    else log.error({ supportId, err: error }, 'a checkout request failed')
+  }
   return new Response(body, { status, headers: { ...headers, ...dataHeaders } })
 }
 

@@ -1,7 +1,6 @@
 import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { Failure } from '../../../core/errors.ts'
-import { newId } from '../../../core/system.ts'
 import { mayBeAnybody } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
@@ -72,8 +71,6 @@ export function orRefusal(refuse: Refuse) {
         return await show()
       } catch (error) {
         if (!(error instanceof Failure) || (error.status !== 403 && error.status !== 409)) throw error
-        const { system, log } = pages
-        log.info({ supportId: newId('req', system, system.now()), status: error.status }, 'refused')
         return refuse(c, error.status, error.message)
       }
     })

@@ -1,0 +1,51 @@
+import { STATUS_CODES } from 'node:http'
+import type { Logger } from '../../config/log.ts'
+import { loggedPath } from '../../core/logged-path.ts'
+import { hasLeft } from './body.ts'
+
+/** Operations log their own answers, which tells more: who asked, and for what. */
+const logged = new WeakSet<Response>()
+
+export function alreadyLogged(response: Response): Response {
+  logged.add(response)
+  return response
+}
+
+interface Refused {
+  request: Request
+  response: Response
+  supportId: string
+  ms: number
+}
+
+/** One line for whatever the site refuses: pages, MCP, signing in, addresses that it has not. */
+export async function logRefusal(log: Logger, { request, response, supportId, ms }: Refused): Promise<void> {
+  const { status, headers } = response
+  if (status < 400 || logged.has(response) || hasLeft(request)) return
+  const { method, url } = request
+  const told = {
+    supportId: headers.get('x-request-id') ?? supportId,
+    status,
+    code: await codeOf(response),
+    method,
+    path: loggedPath(new URL(url).pathname),
+    ms: Math.round(ms),
+  }
+  log.info(told, 'refused')
+}
+
+const codeForm = /^[a-z_.]{1,60}$/
+
+/** As the API or OAuth names it in the body; elsewhere the name of the status. */
+async function codeOf(response: Response): Promise<string> {
+  const { status, headers } = response
+  const byStatus = (STATUS_CODES[status] ?? 'refused').toLowerCase().replace(/[^a-z]+/g, '_')
+  if (!headers.get('content-type')?.startsWith('application/json')) return byStatus
+  try {
+    const body = (await response.clone().json()) as { errors?: { code?: unknown }[]; error?: unknown }
+    const named = body.errors?.[0]?.code ?? body.error
+    return typeof named === 'string' && codeForm.test(named) ? named : byStatus
+  } catch {
+    return byStatus
+  }
+}

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Served, serveWorld } from '../oauth/served.ts'
+
+let served: Served
+
+beforeAll(async () => {
+  served = await serveWorld()
+})
+afterAll(() => served.close())
+
+const secret = 'Zk3'.repeat(12)
+
+/** What was logged as refused since `ask`. */
+async function linesOf(ask: () => Promise<Response>) {
+  const { logged } = served.world
+  logged.length = 0
+  const response = await ask()
+  await response.text()
+  expect(logged.join('\n')).not.toContain(secret)
+  const lines = logged.filter((line) => line.startsWith('refused ')).map((line) => JSON.parse(line.slice(8)))
+  return { response, lines }
+}
+
+const send = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
+  linesOf(() =>
+    fetch(served.url + path, { method, headers, redirect: 'manual', ...(body === undefined ? {} : { body }) }),
+  )
+
+const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
+
+test.each([
+  ['an address that there is not', 'GET', '/nowhere', {}, 404, 'not_found', '/nowhere'],
+  ['a method that an address has not', 'POST', '/llms.txt', {}, 404, 'not_found', '/llms.txt'],
+  ['a page by a secret that opens nothing', 'GET', `/connect/${secret}`, {}, 404, 'not_found', '/connect/…'],
+  ['a checkout by such a secret', 'GET', `/checkout/manage/${secret}`, {}, 404, 'not_found', '/checkout/manage/…'],
+  ['data of the checkout', 'POST', '/checkout/session', form, 400, 'invalid_value', '/checkout/session'],
+  ['MCP without a credential', 'POST', '/mcp', {}, 401, 'unauthorized', '/mcp'],
+  [
+    'MCP with a wrong one',
+    'GET',
+    '/mcp/x/all',
+    { Authorization: `Bearer ${secret}` },
+    401,
+    'invalid_token',
+    '/mcp/x/all',
+  ],
+  ['a token request', 'POST', '/oauth/token', form, 400, 'invalid_request', '/oauth/token'],
+  ['another site', 'GET', '/whoami', { Origin: `https://${secret}.example` }, 403, 'forbidden', '/whoami'],
+  ['an operation without a credential', 'GET', '/whoami', {}, 401, 'unauthenticated', '/whoami'],
+])('%s leaves one line', async (_, method, path, headers, status, code, shown) => {
+  const { response, lines } = await send(method, path, headers)
+  const supportId = response.headers.get('x-request-id')
+  const told = { supportId, status, code, method, path: shown, ms: expect.any(Number) }
+  expect(response.status).toBe(status)
+  expect(lines).toEqual([expect.objectContaining(told)])
+})
+
+test('a call of a tool with wrong arguments leaves a line, without them', async () => {
+  const message = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: {
+      name: 'create_payment',
+      arguments: { amount: secret },
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
+    },
+  }
+  const headers = {
+    Authorization: `Bearer ${served.world.agentKey}`,
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+    'Mcp-Protocol-Version': '2026-07-28',
+    'Mcp-Method': 'tools/call',
+    'Mcp-Name': 'create_payment',
+  }
+  const { response, lines } = await send('POST', '/mcp', headers, JSON.stringify(message))
+  expect(response.status).toBe(200)
+  const told = { operation: 'create_payment', status: 422, code: 'invalid_value', ms: expect.any(Number) }
+  expect(lines).toEqual([told])
+})
+
+test('a body that is too long leaves one line', async () => {
+  const headers = { Authorization: `Bearer ${served.world.agentKey}`, 'Content-Type': 'application/json' }
+  const { lines } = await send('POST', '/agent-cards', headers, ' '.repeat(1024 * 1024 + 1))
+  expect(lines).toEqual([expect.objectContaining({ status: 400, code: 'invalid_value', path: '/agent-cards' })])
+})
+
+test('what is answered leaves no such line', async () => {
+  for (const path of ['/', '/docs', '/healthz', '/sign-in', '/decisions']) {
+    expect((await send('GET', path)).lines).toEqual([])
+  }
+})
+
+test.each(['/mcp/server-card', '/.well-known/ai-catalog.json'])(
+  'a page of any site reads %s, and nothing else',
+  async (path) => {
+    const foreign = { Origin: 'https://anywhere.example' }
+    for (const method of ['GET', 'HEAD']) {
+      const { response } = await send(method, path, foreign)
+      expect(response.status).toBe(200)
+      expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    }
+    expect((await send('POST', path, foreign)).response.status).toBe(403)
+    for (const other of ['/', '/whoami', '/openapi.json', '/mcp', '/mcp/server-card/', '/healthz']) {
+      expect((await send('GET', other, foreign)).response.status).toBe(403)
+    }
+  },
+)
