@@ -11,6 +11,7 @@ import type { Ways } from '../mcp/dependencies.ts'
 import { McpEndpoint } from '../mcp/http/endpoint.ts'
 import type { HostContext, Principal } from '../mcp/http/host-context.ts'
 import { isSecretMessage } from '../mcp/http/secret-messages.ts'
+import { isReadable } from '../mcp/resources/resources.ts'
 import { createMcpServer } from '../mcp/server.ts'
 import { appViews } from '../mcp/ui/apps.ts'
 import { isAllowedOrigin } from '../service/listen.ts'
@@ -56,8 +57,12 @@ export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoin
     createServer: serverMaker(dependencies),
     sessions: createMcpSessions(store, signals),
     changes: {
-      ...createMcpChanges(store),
-      onChange: (changed) => signals?.hear(changesTopic, changed) ?? (() => {}),
+      activity: {
+        ...createMcpChanges(store),
+        onChange: (changed) => signals?.hear(changesTopic, changed) ?? (() => {}),
+      },
+      follow: (follower) => service.waits.follow(follower),
+      mayRead: readsOf(dependencies),
     },
     challenge: (request) => ({
       resourceMetadata: resourceMetadataUrl(`${loopbackAlias(publicUrl(), request)}${new URL(request.url).pathname}`),
@@ -94,6 +99,25 @@ function scopeNotes(changed: (id: string) => void): NoteScopes {
     if (before !== undefined) changed(id)
   }
 }
+
+/** Tells whether a principal can read what is at an address: what its host would be told that reads it. */
+function readsOf({ config: { environment }, service, system, log }: McpOverHttp) {
+  const fetch = (request: Request) => service.fetch(request, counted)
+  const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
+  const carry = service.carry(counted)
+  return (principal: Principal, address: string): Promise<boolean> => {
+    const { authority, credential: own, actor } = principal as Caller
+    const credential = () => exchange(own)
+    const client = createClient({ baseUrl: embeddedAddress, fetch, carry, credential, instanceId, system, log })
+    const choice = { environment, actor, allows: ({ permission }: Permitted) => allows(authority, permission) }
+    return isReadable({ ...choice, client: async () => client }, address)
+  }
+}
+
+type Permitted = Pick<OperationDefinition, 'permission'>
+
+/** The run that looks whether something may be told; a reading leaves no activity that would have it. */
+const instanceId = 'changes of resources'
 
 /** Makes the MCP server of a host's session or request, whose calls go to the API under the host's own credential. */
 function serverMaker({

@@ -10,6 +10,21 @@ export interface Feed<Change> {
   onChange(changed: () => void): () => void
 }
 
+/** Somebody who hears what a watch finds of its parties. */
+export interface Follower<Change> {
+  /** The parties that it wants to hear of. */
+  watched(): Iterable<string>
+  told(changes: readonly Change[]): Promise<void>
+}
+
+/** What a follower does with the watch that it follows. */
+export interface Following {
+  /** As `Watch.begin`. */
+  begin(partyId: string): Promise<void>
+  /** Nothing is told from now on. */
+  end(): void
+}
+
 interface WatchDependencies<Change> {
   feed: Feed<Change>
   /** The parties of whom somebody here wants to hear. */
@@ -57,6 +72,11 @@ export class Watch<Change> {
   /** Nobody here wants to hear of the party any more. */
   end(partyId: string): void {
     this.#told.delete(partyId)
+  }
+
+  /** Whether changes of the party are looked for. */
+  has(partyId: string): boolean {
+    return this.#told.has(partyId)
   }
 
   /** Something may have changed. */

@@ -62,7 +62,7 @@ export interface Service {
   seedPassword(given: string | undefined): Promise<{ email: string; password: string | null }>
   readonly upkeep: Upkeep
   readonly readiness: Readiness
-  readonly waits: Pick<Waits, 'connect' | 'begin' | 'end' | 'close'>
+  readonly waits: Pick<Waits, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
   /** New keys to derive secrets and to sign tokens with take over; what older ones made stays good. */
   rotateKeys(): Promise<{ rootKey: number; signingKey: string }>
   /**

@@ -1,21 +1,21 @@
 import type { ServerEvent } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
 import type { System } from '../../core/system.ts'
-import { type Feed, Watch } from '../../core/watch.ts'
-import { addressesOf, type Change } from './changed-addresses.ts'
+import { type Following, Watch } from '../../core/watch.ts'
+import { addressesOf, type Change, type Changes, type Happened, watchable } from './changed-addresses.ts'
 import type { Principal } from './host-context.ts'
 import type { Limits } from './limits.ts'
 import type { ModernEra } from './modern.ts'
 import { notifySession } from './session-events.ts'
 import type { SessionStore } from './session-store.ts'
-import type { Sessions } from './sessions.ts'
+import type { Session, Sessions } from './sessions.ts'
 
 interface AnnouncerDependencies {
   sessions: Sessions
   modern: ModernEra
   store: SessionStore
   /** Undefined: hosts hear only of what `notify` is called with. */
-  feed: Feed<Change> | undefined
+  changes: Changes | undefined
   authorize(credential: string): Promise<Principal | undefined>
   system: System
   limits: Limits
@@ -25,23 +25,26 @@ interface AnnouncerDependencies {
 /** Tells hosts of both eras what changed, whichever process changed it. */
 export class Announcer {
   readonly #dependencies: AnnouncerDependencies
+  /** Reads the activity: what was done with credentials, and to them. */
   readonly #watch: Watch<Change> | undefined
+  /** Follows the reader of the outbox: what happened to records, by whoever. */
+  readonly #following: Following | undefined
   /** What is told next is told behind what was told before. */
   #telling: Promise<void> = Promise.resolve()
 
   constructor(dependencies: AnnouncerDependencies) {
     this.#dependencies = dependencies
-    const { feed } = dependencies
-    if (feed === undefined) return
-    this.#watch = new Watch({
-      ...{ ...dependencies, feed, watched: () => this.#watched() },
-      told: (changes) => this.#tellChanges(changes),
-    })
+    const { changes } = dependencies
+    if (changes === undefined) return
+    const watched = () => this.#watched()
+    const told = (found: readonly Change[]) => this.#tellChanges(found)
+    this.#watch = new Watch({ ...dependencies, feed: changes.activity, watched, told })
+    this.#following = changes.follow({ watched, told: (found) => this.#tellHappened(found, changes) })
   }
 
   /** To be awaited before a host of the party gets a stream to listen on. */
   async begin(partyId: string): Promise<void> {
-    await this.#watch?.begin(partyId)
+    await Promise.all([this.#watch?.begin(partyId), this.#following?.begin(partyId)])
   }
 
   /** Something may have changed: those who listen here hear of it soon. */
@@ -67,14 +70,46 @@ export class Announcer {
   }
 
   async close(): Promise<void> {
+    this.#following?.end()
     await this.#watch?.close()
     await this.#telling
   }
 
   #watched(): Set<string> {
     const { sessions, modern } = this.#dependencies
-    const listening = [...sessions.here()].filter(({ streams }) => streams.listened(false) !== undefined)
-    return new Set([...listening, ...modern.listening()].map(({ partyId }) => partyId))
+    return new Set([...listeningOf(sessions), ...modern.listening()].map(({ partyId }) => partyId))
+  }
+
+  /** Each who subscribed to it and can read it now is told. What cannot be told does not keep others from being. */
+  async #tellHappened(happened: readonly Happened[], { mayRead }: Changes): Promise<void> {
+    const { sessions, modern, store, log } = this.#dependencies
+    const byParty = Map.groupBy(happened, ({ partyId }) => partyId)
+    const listening = listeningOf(sessions).filter(({ partyId }) => byParty.has(partyId))
+    const tellEach = async () => {
+      const subscriptions = await store.subscriptions(listening.map(({ idHash }) => idHash))
+      const isSubscribed = (idHash: string, uri: string) => subscriptions.get(idHash)?.includes(uri) === true
+      for (const [partyId, ofParty] of byParty) {
+        for (const uri of new Set(ofParty.flatMap(({ resourceId }) => watchable(resourceId)))) {
+          const event = { kind: 'resource_updated', uri } as const
+          const those = [
+            ...modern.subscribed(uri).filter(({ principal }) => principal.partyId === partyId),
+            ...listening
+              .filter((session) => session.partyId === partyId && isSubscribed(session.idHash, uri))
+              .map((session) => ({
+                principal: session.latest.principal,
+                tell: () => notifySession(session, event, [uri], log),
+              })),
+          ]
+          const readable = new Map<string, Promise<boolean>>()
+          for (const { principal, tell } of those) {
+            const known = readable.get(principal.credential) ?? mayRead(principal, uri)
+            readable.set(principal.credential, known)
+            if (await known) tell(event)
+          }
+        }
+      }
+    }
+    await this.#then(tellEach)
   }
 
   async #tellChanges(changes: readonly Change[]): Promise<void> {
@@ -114,8 +149,18 @@ export class Announcer {
         for (const session of listening) notifySession(session, event, subscribed.get(session.idHash) ?? [], log)
       }
     }
+    void this.#then(tellEach)
+  }
+
+  #then(tellEach: () => Promise<void>): Promise<void> {
+    const { log } = this.#dependencies
     this.#telling = this.#telling
       .then(tellEach)
       .catch((error: unknown) => log.warn({ err: error }, 'a change was not told'))
+    return this.#telling
   }
+}
+
+function listeningOf(sessions: Sessions): Session[] {
+  return [...sessions.here()].filter(({ streams }) => streams.listened(false) !== undefined)
 }

@@ -1,4 +1,12 @@
+import type { Feed, Follower, Following } from '../../core/watch.ts'
 import { addressOf, kindEntries } from '../resources/kinds.ts'
+import type { Principal } from './host-context.ts'
+
+/** Something happened to a record of a party's, by whoever. */
+export interface Happened {
+  partyId: string
+  resourceId: string
+}
 
 /** What was changed with a credential. */
 export interface Change {
@@ -8,12 +16,27 @@ export interface Change {
   customerPartyId: string | null
 }
 
-/** The addresses of what was changed: each resource that a host can watch, and the activity of the run. */
+/** Where it is learned what changed. */
+export interface Changes {
+  /** What was done with which credential. */
+  activity: Feed<Change>
+  /** What happened to records of parties, by whoever. */
+  follow(follower: Follower<Happened>): Following
+  /** Whether the principal can read now what is at the address: whoever cannot hears nothing of it. */
+  mayRead(principal: Principal, address: string): Promise<boolean>
+}
+
+/**
+ * The addresses that the outbox of the own party does not tell of: the activity of the run, and a customer's resources
+ * that a host can watch.
+ */
 export function addressesOf({ resourceIds, instanceId, customerPartyId }: Change): string[] {
-  const customer = customerPartyId ?? undefined
-  const addresses = resourceIds.flatMap((id) => {
-    const kind = kindEntries.find(([, { read, id: name }]) => read.params?.shape[name]?.safeParse(id).success)
-    return kind === undefined ? [] : addressOf(kind[0], id, customer)
-  })
+  const addresses = customerPartyId === null ? [] : resourceIds.flatMap((id) => watchable(id, customerPartyId))
   return instanceId === null ? addresses : [...addresses, addressOf('activity', instanceId)]
+}
+
+/** The address of a resource, where it is one that a host can watch. */
+export function watchable(id: string, customerPartyId?: string): string[] {
+  const kind = kindEntries.find(([, { read, id: name }]) => read.params?.shape[name]?.safeParse(id).success)
+  return kind === undefined ? [] : [addressOf(kind[0], id, customerPartyId)]
 }

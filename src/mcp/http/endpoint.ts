@@ -11,11 +11,10 @@ import type { Log } from '../../client/client.ts'
 import { bearerOf } from '../../core/bearer.ts'
 import type { Failure } from '../../core/errors.ts'
 import { newSecret, type System } from '../../core/system.ts'
-import type { Feed } from '../../core/watch.ts'
 import { Announcer } from './announcer.ts'
 import { readJson } from './body.ts'
 import { type Challenge, insufficientScope, missingScopes, unauthorized } from './challenge.ts'
-import type { Change } from './changed-addresses.ts'
+import type { Changes } from './changed-addresses.ts'
 import { classify } from './classify.ts'
 import { preflight, withCors } from './cors.ts'
 import { createHeartbeats, type Heartbeats } from './heartbeats.ts'
@@ -41,7 +40,7 @@ export interface EndpointDependencies {
   /** Where sessions are kept; without one, in this process's memory. */
   sessions?: SessionStore
   /** What was changed, whichever process did it; without one, hosts hear of what `notify` is called with. */
-  changes?: Feed<Change>
+  changes?: Changes
   /** What a host needs to sign in, for the address that it used. */
   challenge(request: Request): Challenge
   /** The OAuth scopes that a JSON-RPC message needs; empty: none. */
@@ -80,8 +79,8 @@ export class McpEndpoint {
     this.#sessions = new Sessions({ createServer, store, system, limits, heartbeats, sweeper, isSecret, sealKey, log })
     this.#modern = createModernEra({ createServer, limits, log, begin: (partyId) => this.#announcer.begin(partyId) })
     const [sessions, modern] = [this.#sessions, this.#modern]
-    const { authorize, changes: feed } = dependencies
-    this.#announcer = new Announcer({ sessions, modern, store, feed, authorize, system, limits, log })
+    const { authorize, changes } = dependencies
+    this.#announcer = new Announcer({ sessions, modern, store, changes, authorize, system, limits, log })
   }
 
   async fetch(request: Request): Promise<Response> {

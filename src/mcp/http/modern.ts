@@ -12,10 +12,18 @@ export interface ModernEra {
   /** Tells those who subscribed to it, of one principal or of all. */
   notify(event: ServerEvent, principalId?: string): void
   /** Who listens. */
-  listening(): Iterable<Principal>
+  listening(): readonly Principal[]
+  /** By the address of a resource, the subscriptions to it. */
+  subscribed(uri: string): readonly Subscription[]
   /** Resolves when no request runs; subscriptions run until they are closed. */
   idle(): Promise<void>
   close(): Promise<void>
+}
+
+/** Somebody who listens, and how they are told. */
+export interface Subscription {
+  principal: Principal
+  tell(event: ServerEvent): void
 }
 
 export interface ModernEraOptions {
@@ -58,7 +66,11 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
       if ('method' in message && message.method === 'subscriptions/listen') {
         if (bus.count(principal.id) >= limits.sessionsPerPrincipal) return tooManySubscriptions(message)
         await begin(principal.partyId)
-        return carried(await bus.as(principal, () => serve(request, message, context)), limits, () => {})
+        return carried(
+          await bus.as({ principal, uris: urisOf(message) }, () => serve(request, message, context)),
+          limits,
+          () => {},
+        )
       }
       running += 1
       try {
@@ -70,6 +82,7 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
     },
     notify: bus.publish,
     listening: bus.listening,
+    subscribed: bus.subscribed,
     idle: async () => {
       if (running > 0) await new Promise<void>((resolve) => waiting.push(resolve))
     },
@@ -93,11 +106,11 @@ async function carried(response: Response, { unreadBytes }: Limits, done: () => 
 
 /** Events for subscriptions, each of which is somebody's: what changed for one principal is no news for another. */
 function createBus() {
-  const subscriber = new AsyncLocalStorage<Principal>()
-  const listeners = new Map<(event: ServerEvent) => void, Principal | undefined>()
+  const subscriber = new AsyncLocalStorage<Subscriber>()
+  const listeners = new Map<(event: ServerEvent) => void, Subscriber | undefined>()
   const publish = (event: ServerEvent, principalId?: string) => {
-    for (const [listener, principal] of listeners) {
-      if (principalId === undefined || principal?.id === principalId) listener(event)
+    for (const [listener, one] of listeners) {
+      if (principalId === undefined || one?.principal.id === principalId) listener(event)
     }
   }
   return {
@@ -109,10 +122,24 @@ function createBus() {
       },
     },
     publish,
-    listening: () => [...listeners.values()].filter((principal) => principal !== undefined),
-    as: <T>(principal: Principal, work: () => T): T => subscriber.run(principal, work),
-    count: (principalId: string) => [...listeners.values()].filter((one) => one?.id === principalId).length,
+    listening: () => [...listeners.values()].flatMap((one) => one?.principal ?? []),
+    subscribed: (uri: string) =>
+      [...listeners].flatMap(([tell, one]) => (one?.uris.has(uri) ? [{ principal: one.principal, tell }] : [])),
+    as: <T>(one: Subscriber, work: () => T): T => subscriber.run(one, work),
+    count: (principalId: string) => [...listeners.values()].filter((one) => one?.principal.id === principalId).length,
   }
+}
+
+interface Subscriber {
+  principal: Principal
+  uris: ReadonlySet<unknown>
+}
+
+/** The addresses that a request wants to hear of; the SDK refuses what has no such form. */
+function urisOf(message: JSONRPCMessage): ReadonlySet<unknown> {
+  const params = 'params' in message ? (message.params as { notifications?: { resourceSubscriptions?: unknown } }) : {}
+  const uris = params?.notifications?.resourceSubscriptions
+  return new Set(Array.isArray(uris) ? uris : [])
 }
 
 function tooManySubscriptions(message: JSONRPCMessage): Response {

@@ -25,6 +25,8 @@ export interface Session {
   readonly server: Server
   readonly transport: SessionTransport
   readonly streams: SessionStreams
+  /** Who sent the latest request: a session outlives the tokens it is used with. */
+  readonly latest: { readonly principal: Principal }
 }
 
 interface SessionsDependencies {
@@ -48,7 +50,6 @@ interface State extends Pick<HostContext, 'instanceId' | 'readOnly'> {
 }
 
 interface Live extends Session {
-  /** Who sent the latest request: a session outlives the tokens it is used with. */
   readonly latest: { principal: Principal }
   usedAtMs: number
   touchedAtMs: number

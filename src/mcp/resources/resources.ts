@@ -76,6 +76,26 @@ export async function readResource(
   }
 }
 
+type Reader = Pick<Dependencies, 'client' | 'environment' | 'actor' | 'allows'>
+
+/** Whether the connection can read what is at the address now. */
+export async function isReadable(reader: Reader, uri: string): Promise<boolean> {
+  try {
+    const [operation, input] = readingOf(reader, uri)
+    await (await reader.client()).call(operation, input)
+    return true
+  } catch (error) {
+    const isNotFound = error instanceof ResourceNotFoundError
+    if (isNotFound || (error instanceof ApiError && error.status < 500) || isUnauthenticated(error)) return false
+    throw error
+  }
+}
+
+/** A connection that was ended cannot even be exchanged for a token of the API's. */
+function isUnauthenticated(error: unknown): boolean {
+  return error instanceof Failure && error.code === 'unauthenticated'
+}
+
 /** The newest ids of a kind, or of nothing where the credential may not list them. */
 export async function newestIds(dependencies: Dependencies, { list }: ResourceKind, limit: number): Promise<Listed[]> {
   try {
@@ -95,11 +115,11 @@ interface Listed {
 
 const mimeType = 'application/json'
 
-export function readableKind(dependencies: Dependencies, kind: string): ResourceKind | undefined {
+export function readableKind(dependencies: Reader, kind: string): ResourceKind | undefined {
   return readable(dependencies).find(([name]) => name === kind)?.[1]
 }
 
-function readable(dependencies: Dependencies) {
+function readable(dependencies: Reader) {
   return kindEntries.filter(([, { read, list }]) => mayCall(dependencies, read) && mayCall(dependencies, list))
 }
 
@@ -129,7 +149,7 @@ function linesOf(value: unknown, path = ''): string[] {
   return Object.entries(value).flatMap(([name, inner]) => linesOf(inner, path === '' ? name : `${path}.${name}`))
 }
 
-function readingOf(dependencies: Dependencies, uri: string) {
+function readingOf(dependencies: Reader, uri: string) {
   const { kind, id, customerPartyId } = (uri.length > longestAddress ? undefined : parseAddress(uri)) ?? {}
   const acting = customerPartyId === undefined ? {} : { customerPartyId }
   if (kind === 'activity' && mayCall(dependencies, activity.listActivity)) {

@@ -1,6 +1,6 @@
 import { Failure } from '../../core/errors.ts'
 import type { System } from '../../core/system.ts'
-import { Watch } from '../../core/watch.ts'
+import { type Follower, type Following, Watch } from '../../core/watch.ts'
 import { changesTopic, type Signals } from '../store/engine/signals.ts'
 import type { Store } from '../store/engine/store.ts'
 import { eventFeed } from '../store/events.ts'
@@ -50,6 +50,7 @@ export class Waits {
   readonly #byResource = new Map<string, Set<Wait>>()
   readonly #ofParty = new Map<string, number>()
   readonly #ofCredential = new Map<string, number>()
+  readonly #followers = new Set<Follower<EventRow>>()
   #signals: Signals | undefined
   #deaf: (() => void) | undefined
   #count = 0
@@ -63,7 +64,7 @@ export class Waits {
     const feed = { ...eventFeed(store), onChange: () => () => {} }
     this.#watch = new Watch({
       feed,
-      watched: () => new Set(this.#ofParty.keys()),
+      watched: () => new Set([...this.#ofParty.keys(), ...[...this.#followers].flatMap((one) => [...one.watched()])]),
       told: this.#told,
       system,
       limits,
@@ -80,6 +81,15 @@ export class Waits {
   connect(signals: Signals): void {
     this.#signals = signals
     this.#deaf = signals.hear(changesTopic, () => this.#watch.wake())
+  }
+
+  /** Somebody else hears what is read of the outbox, so that each process has one reader of it. */
+  follow(follower: Follower<EventRow>): Following {
+    this.#followers.add(follower)
+    return {
+      begin: (partyId) => this.#watch.begin(partyId),
+      end: () => void this.#followers.delete(follower),
+    }
   }
 
   /** @throws 429 `rate_limited` where too many wait. */
@@ -108,7 +118,8 @@ export class Waits {
     if (same?.delete(wait) !== true) return
     if (same.size === 0) this.#byResource.delete(resourceId)
     oneLess(this.#ofCredential, keyId)
-    if (oneLess(this.#ofParty, partyId) === 0) this.#watch.end(partyId)
+    // Where somebody else may want to hear of the party, the watch itself finds out whether anybody does.
+    if (oneLess(this.#ofParty, partyId) === 0 && this.#followers.size === 0) this.#watch.end(partyId)
     this.#count -= 1
   }
 
@@ -116,7 +127,7 @@ export class Waits {
   happened(partyIds: ReadonlySet<string>): void {
     this.#signals?.tell(changesTopic)
     for (const partyId of partyIds) {
-      if (!this.#ofParty.has(partyId)) continue
+      if (!this.#watch.has(partyId)) continue
       this.#watch.wake()
       return
     }
@@ -141,6 +152,7 @@ export class Waits {
 
   readonly #told = async (events: readonly EventRow[]): Promise<void> => {
     for (const { resourceId } of events) for (const wait of this.#byResource.get(resourceId) ?? []) wait.wake()
+    for (const follower of this.#followers) await follower.told(events)
   }
 }
 

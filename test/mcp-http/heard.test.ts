@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createSite, type Site } from '../../src/commands/site.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { delegable } from '../../src/core/permissions.ts'
+import { type Listener, listen } from '../../src/service/listen.ts'
+import { ok, payer } from '../payments/payer.ts'
+import { merchant, weekly } from '../subscriptions/merchant.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addAgent, addKey, addParty, addUserToken, createWorld, type OtherParty, type World } from '../support/world.ts'
+import { eventsOf, modernRequest, rawHost } from './hosting.ts'
+
+onEachDatabase('a host that watches a resource', (database) => {
+  let world: World
+  let site: Site
+  let listener: Listener
+  let other: OtherParty
+  let own: { partyId: string; agentId: string }
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+    other = await addParty(world)
+    own = (await world.whoami()) as typeof own
+    const { service, store, system } = world
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    const publicUrl = () => listener.url
+    site = await createSite({ config: loadConfig({ env: {} }), service, store, publicUrl, system, log })
+    listener = await listen({ fetch: site.fetch, host: '127.0.0.1', port: 0, system, log })
+  })
+  afterAll(async () => {
+    await Promise.all([site.close(), listener.close()])
+    await world.service.waits.close()
+    await world.drop()
+  })
+
+  /** A host of each era that watches these, and gives the address of the next that it is told of. */
+  const watching = async (key: string, ids: readonly string[]) => {
+    const uris = ids.map((id) => `payments://${kindOf(id)}/${id}`)
+    const legacy = rawHost(`${listener.url}/mcp`, key)
+    await legacy.initialize()
+    for (const uri of uris)
+      await legacy.post({ jsonrpc: '2.0', id: uri, method: 'resources/subscribe', params: { uri } })
+    const later = rawHost(`${listener.url}/mcp`, key)
+    const { body, headers } = modernRequest('subscriptions/listen', { notifications: { resourceSubscriptions: uris } })
+    const streams = [eventsOf(await legacy.send('GET')), eventsOf(await later.post(body, headers))]
+    for (const stream of streams) await stream.next()
+    return {
+      hears: async (id: string) => {
+        for (const stream of streams) {
+          const { method, params } = (await stream.next()).value.message
+          expect([method, params.uri]).toEqual(['notifications/resources/updated', `payments://${kindOf(id)}/${id}`])
+        }
+      },
+      end: () => Promise.all(streams.map((stream) => stream.return(undefined))),
+    }
+  }
+  const kindOf = (id: string) =>
+    id.startsWith('pcd') ? 'agent-cards' : id.startsWith('sub') ? 'subscriptions' : 'approvals'
+
+  test('hears what another credential did; who could not read it hears nothing, of whichever kind they are', async () => {
+    const { partyId } = own
+    const wallets = await world.get('/wallets', { key: world.apiKey })
+    const second = await addAgent(world, partyId, wallets.json.data[0].id, delegable)
+    const blindKey = await addKey(world, { partyId, agentId: null, scopes: ['payments.read'] })
+    const user = await addUserToken(world, partyId)
+    const card = await world.issueCard()
+    const marks = {
+      second: await world.issueCard({}, { key: second.agentKey }),
+      foreign: await world.issueCard({}, { key: other.agentKey }),
+      subscription: await merchant(world).create(weekly),
+    }
+    const hearing = await Promise.all([world.agentKey, world.apiKey, user.token].map((key) => watching(key, [card])))
+    const deaf = [
+      { mark: marks.second, host: await watching(second.agentKey, [card, marks.second]) },
+      { mark: marks.foreign, host: await watching(other.agentKey, [card, marks.foreign]) },
+      { mark: marks.foreign, host: await watching(other.apiKey, [card, marks.foreign]) },
+      { mark: marks.subscription, host: await watching(blindKey, [card, marks.subscription]) },
+    ]
+    ok(await world.authorize(card, 100, { key: world.apiKey }))
+    for (const host of hearing) await host.hears(card)
+    ok(await world.authorize(marks.second, 100, { key: second.agentKey }))
+    ok(await world.authorize(marks.foreign, 100, { key: other.agentKey }))
+    ok(await merchant(world).checkout(marks.subscription))
+    // What each is told first is its own: nothing came before.
+    for (const { mark, host } of deaf) await host.hears(mark)
+    await Promise.all([...hearing, ...deaf.map(({ host }) => host)].map((host) => host.end()))
+  })
+
+  test('hears of a payer’s agreement, of a person’s decision, and of what became due', async () => {
+    const self = payer(world)
+    await self.setLimits('agents', own.agentId, { perTransaction: 1000 })
+    const paymentId = (await self.pay(1001, { type: 'party_id', value: other.partyId })).json.data.id
+    const approvalId = (await self.approvalOf(paymentId)).id as string
+    await self.setLimits('agents', own.agentId, null)
+    const subscriptionId = await merchant(world).create(weekly)
+    const host = await watching(world.agentKey, [approvalId, subscriptionId])
+    ok(await self.deny(approvalId, undefined, { key: world.apiKey }))
+    await host.hears(approvalId)
+    ok(await merchant(world).checkout(subscriptionId))
+    await host.hears(subscriptionId)
+    ok(await world.post('/simulations/clock/advance', { seconds: 8 * 86_400 }, { key: other.apiKey }))
+    ok(await merchant(world).get(subscriptionId))
+    await host.hears(subscriptionId)
+    await host.end()
+  })
+})
