@@ -112,8 +112,12 @@ const unsettling: ReadonlySet<unknown> = new Set(['unauthenticated', 'forbidden'
 /** Whether the answer tells what became of an earlier request with the same key: it is its answer, or it runs anew. */
 function settles(answer: Answer): boolean {
   if (answer.kind !== 'answer' || isPassing(answer)) return false
+  if (answer.replayed) return true
   const error = firstError(answer.json)
-  if (answer.replayed || !unsettling.has(field(error, 'code'))) return true
+  const code = field(error, 'code')
+  // Without a code it is the answer of something in front of the API, which knows nothing of the request.
+  if (code === undefined) return false
+  if (!unsettling.has(code)) return true
   // The key was used for another request: this one was not made under it, and never can be.
   return field(field(error, 'source'), 'header') === 'Idempotency-Key'
 }

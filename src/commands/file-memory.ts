@@ -14,6 +14,9 @@ interface FileMemoryOptions {
   log: Log
 }
 
+/** As long as the longest window of PAYMENTS_REPEAT_WINDOW. */
+const keptMs = 24 * 60 * 60 * 1000
+
 /** What was sent under a name, when, and how long that counts. */
 type Sent = Record<string, { sealed: string; sentAtMs: number; untilMs: number }>
 
@@ -58,7 +61,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
         const before = known(sent, id, windowMs)
         if (before !== undefined) return before
         const sentAtMs = system.now()
-        sent[id] = { sealed, sentAtMs, untilMs: sentAtMs + windowMs }
+        sent[id] = { sealed, sentAtMs, untilMs: sentAtMs + keptMs }
         return { sealed, sentAtMs, agoMs: 0 }
       }),
     forget: (id, sealed) =>

@@ -113,7 +113,7 @@ export interface CallMemory {
   secret: string
   /** The call of that name, if it was sent within the window. */
   find(id: string, windowMs: number): Promise<KeptCall | undefined>
-  /** Keeps a call, unless an equal one was sent within the window; gives back that of the two which counts. */
+  /** Keeps a call, unless an equal one was sent within the window (0: whatever was); gives back that of the two which counts. */
   claim(id: string, sealed: string, windowMs: number): Promise<KeptCall>
   /** Forgets a call, unless another of that name was sent since. */
   forget(id: string, sealed: string): Promise<void>

@@ -125,7 +125,10 @@ export function stdioDoor({ windowSeconds, worlds, host: { open, host } }: DoorO
 }
 
 /** Over HTTP: each process serves all hosts. */
-export async function httpDoor({ windowSeconds, worlds, host: { open, host, sdk } }: DoorOptions): Promise<Door> {
+export async function httpDoor(
+  { windowSeconds, worlds, host: { open, host, sdk } }: DoorOptions,
+  headers: Record<string, string> = {},
+): Promise<Door> {
   const line: Line = { ways: [], sent: 0 }
   const config = loadConfig({ env: { PAYMENTS_TOOLSETS: 'all', PAYMENTS_REPEAT_WINDOW: String(windowSeconds) } })
   const served = await Promise.all(worlds.map((world) => serving(world, config, line)))
@@ -138,8 +141,7 @@ export async function httpDoor({ windowSeconds, worlds, host: { open, host, sdk 
       const { url, world } = next()
       const client = open()
       opened.push(client)
-      // A host that starts anew has another session; by its instance id it goes on with its run.
-      await client.connect(transportTo(sdk, url, world.agentKey, { 'X-Instance-ID': 'the run of the test' }))
+      await client.connect(transportTo(sdk, url, world.agentKey, headers))
       return client
     },
     close: async () => {

@@ -122,6 +122,8 @@ onEachDatabase('a repeated call', (database) => {
     'over stdio, against a remote API,': (options: Parameters<typeof stdioDoor>[0]) =>
       stdioDoor(options, join(directory, 'sent-calls.json')),
     'over HTTP': (options: Parameters<typeof stdioDoor>[0]) => httpDoor(options),
+    'over HTTP, with an instance id,': (options: Parameters<typeof stdioDoor>[0]) =>
+      httpDoor(options, { 'X-Instance-ID': 'the run of the test' }),
   }
 
   describe.each(Object.entries(kinds))('%s', (_kind, open) => {

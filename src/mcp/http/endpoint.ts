@@ -206,7 +206,8 @@ export class McpEndpoint {
     const chosen = chosenInstanceId(request.headers, message.params)
     if ('problem' in chosen) return badInstanceId(chosen.problem, message)
     const instanceId = chosen.id ?? `run_${newSecret(this.#dependencies.system, 16)}`
-    return this.#sessions.open(principal, message, surface, instanceId)
+    const run = { instanceId, isOneRun: chosen.id !== undefined }
+    return this.#sessions.open(principal, message, surface, run)
   }
 
   async #sessionOf({ headers }: Request, principal: Principal): Promise<Session | Response> {

@@ -21,7 +21,7 @@ export interface HostContext extends Surface {
   principal(): Principal
   /** X-Instance-ID of what is caused through it. */
   instanceId: string
-  /** Whether the instance id is of one run: the session's, or one that the host chose. */
+  /** Whether the host chose it: a session's own ends with the session, and a host that starts anew repeats calls. */
   isOneRun: boolean
   era: 'legacy' | 'modern'
 }

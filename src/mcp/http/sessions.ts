@@ -43,8 +43,10 @@ interface SessionsDependencies {
   log: Log
 }
 
+type Run = Pick<HostContext, 'instanceId' | 'isOneRun'>
+
 /** What a process needs to go on with a session. */
-interface State extends Pick<HostContext, 'instanceId' | 'readOnly'> {
+interface State extends Pick<HostContext, 'readOnly'>, Run {
   toolsets: HostContext['toolsets'] | null
   initialize: InitializeRequest['params']
 }
@@ -75,12 +77,12 @@ export class Sessions {
   }
 
   /** Serves an `initialize`: the answer brings the id of a new session. */
-  async open(principal: Principal, message: JSONRPCRequest, surface: Surface, instanceId: string): Promise<Response> {
+  async open(principal: Principal, message: JSONRPCRequest, surface: Surface, run: Run): Promise<Response> {
     this.sweep()
     const { system, store, limits } = this.#dependencies
     const id = newSecret(system)
     const nowMs = system.now()
-    const state = stateOf(message, surface, instanceId)
+    const state = stateOf(message, surface, run)
     const record = {
       idHash: sha256(id),
       principalId: principal.id,
@@ -213,7 +215,7 @@ function isInUse({ transport, streams }: Session): boolean {
 async function connect(
   dependencies: SessionsDependencies,
   { idHash, principalId, partyId, usedAtMs }: SessionRecord,
-  { instanceId, toolsets, readOnly }: State,
+  { instanceId, isOneRun, toolsets, readOnly }: State,
   principal: Principal,
 ): Promise<Live> {
   const latest = { principal }
@@ -222,7 +224,7 @@ async function connect(
   const server = dependencies.createServer({
     principal: () => latest.principal,
     instanceId,
-    isOneRun: true,
+    isOneRun,
     toolsets: toolsets ?? undefined,
     readOnly,
     era: 'legacy',
@@ -235,9 +237,9 @@ async function connect(
 }
 
 /** Only what the protocol defines of `initialize` is kept: a host may send what is not meant for a database. */
-function stateOf({ params }: JSONRPCRequest, { toolsets, readOnly }: Surface, instanceId: string): State {
+function stateOf({ params }: JSONRPCRequest, { toolsets, readOnly }: Surface, run: Run): State {
   const { protocolVersion, capabilities, clientInfo } = (params ?? {}) as State['initialize']
-  return { instanceId, toolsets: toolsets ?? null, readOnly, initialize: { protocolVersion, capabilities, clientInfo } }
+  return { ...run, toolsets: toolsets ?? null, readOnly, initialize: { protocolVersion, capabilities, clientInfo } }
 }
 
 function tooMuch({ id }: JSONRPCRequest): Response {

@@ -1,4 +1,5 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
+import { z } from 'zod'
 import { ApiError } from '../../client/api-error.ts'
 import type { CallOptions, CallResult } from '../../client/client.ts'
 import { Failure } from '../../core/errors.ts'
@@ -8,6 +9,7 @@ import type { Repeated } from '../answers/results.ts'
 import type { CallMemory, Dependencies, KeptCall, RepeatSettings } from '../dependencies.ts'
 import type { ToolCall } from '../people/decide.ts'
 import { canonical, newKey } from '../people/elicitation.ts'
+import { shapeOf } from './inputs.ts'
 
 type Result = CallResult<OperationDefinition>
 
@@ -53,13 +55,16 @@ export class RepeatGuard {
   readonly #signal: AbortSignal
   /** Equal for equal calls. */
   readonly #text: string
+  /** With what is meant where nothing is given, so that equal calls are equal requests. */
+  readonly input: Record<string, unknown>
 
   constructor(dependencies: Dependencies, repeats: RepeatSettings, call: ToolCall, context: ServerContext) {
     this.#dependencies = dependencies
     this.#repeats = repeats
     this.#call = call
     this.#signal = context.mcpReq.signal
-    this.#text = canonical([repeats.run ?? null, call.operation.name, call.input])
+    this.input = { ...call.input, ...z.object(shapeOf(call.operation)).safeParse(call.input).data }
+    this.#text = canonical([repeats.run ?? null, call.operation.name, this.input])
   }
 
   /** Whether a person agreed to an equal call, which was sent: then nobody is asked again. */
@@ -80,15 +85,22 @@ export class RepeatGuard {
     const isNewKey = kept.isFirst && given === undefined
     const key = brings ? own : kept.key
     try {
-      if (brings) return await send({ idempotencyKey: key })
-      const result = await this.#sendUntilAnswered(send, { idempotencyKey: key, isNewKey })
+      const result = brings
+        ? await send({ idempotencyKey: key })
+        : await this.#sendUntilAnswered(send, { idempotencyKey: key, isNewKey })
+      // It was carried out only now, so it is from now on that a repeat may come.
+      if (!kept.isFirst && !result.replayed) await this.#keepAnew({ key, decided: decided || kept.decided })
+      if (brings) return result
       // The first attempt under a new key is answered again only where an equal call was faster.
       const isOfAnother = result.replayed && (!kept.isFirst || (isNewKey && result.attempts === 1))
       if (isOfAnother) return { ...result, replayed: false, repeated: this.#toldOf(kept) }
       // A later attempt under a new key is answered what the first one was.
       return { ...result, replayed: result.replayed && !isNewKey }
     } catch (error) {
-      if (!isRefusal(error) || kept.key !== key) throw error
+      if (!isRefusal(error) || kept.key !== key) {
+        if (!kept.isFirst) await this.#keepAnew(kept)
+        throw error
+      }
       await this.#forget(kept)
       throw kept.isFirst || brings ? error : new RefusedBefore(error)
     }
@@ -120,10 +132,20 @@ export class RepeatGuard {
   async #claim(memo: Memo): Promise<Kept & { isFirst: boolean }> {
     let own = ''
     const kept = await this.#remembered((memory) => {
-      own = seal(this.#dependencies.system, this.#sealKeyIn(memory), JSON.stringify(memo))
+      own = this.#sealed(memory, memo)
       return memory.claim(this.#idIn(memory), own, this.#repeats.windowMs)
     })
     return { ...kept, isFirst: kept.sealed === own }
+  }
+
+  /** Counts the call from now on, under the key that it was sent with last. */
+  async #keepAnew({ key, decided }: Memo): Promise<void> {
+    try {
+      const memory = await this.#repeats.memory()
+      await memory.claim(this.#idIn(memory), this.#sealed(memory, { key, decided }), 0)
+    } catch (error) {
+      this.#dependencies.log.warn({ err: error }, 'a call that was sent once more counts from its first time')
+    }
   }
 
   /** What is not forgotten now is when it is found. */
@@ -149,6 +171,10 @@ export class RepeatGuard {
       this.#dependencies.log.error({ err: error }, 'it cannot be remembered which calls are sent')
       throw new Failure('service_unavailable', { detail: 'The memory of sent calls is busy. Nothing was done.' })
     }
+  }
+
+  #sealed(memory: CallMemory, memo: Memo): string {
+    return seal(this.#dependencies.system, this.#sealKeyIn(memory), JSON.stringify(memo))
   }
 
   #opened(memory: CallMemory, kept: KeptCall): Memo {
@@ -182,5 +208,5 @@ function runsStill(error: unknown): error is ApiError {
  */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.outcomeUnknown) return false
-  return error.status < 500 && ![401, 403, 408, 429].includes(error.status)
+  return error.status < 500 && error.code !== 'bad_gateway' && ![401, 403, 408, 429].includes(error.status)
 }
