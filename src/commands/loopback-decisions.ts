@@ -1,6 +1,7 @@
-import { type HeldCall, heldMs, mostHeld } from '../core/held-call.ts'
-import { equalSecrets, newId, newSecret, type System } from '../core/system.ts'
+import { decisionPath, type HeldCall, heldMs, mostHeld } from '../core/held-call.ts'
+import { newId, newSecret, type System } from '../core/system.ts'
 import type { Decisions, Held, Kept } from '../mcp/dependencies.ts'
+import type { Beside } from '../service/pages/frame/decision-facts.ts'
 import { type DecisionSite, type LocalDecision, openDecisionSite } from './decision-site.ts'
 import { tooMany } from './served-decisions.ts'
 
@@ -8,6 +9,8 @@ export interface LoopbackOptions {
   environment: 'sandbox' | 'production'
   /** Opens a page for the person at this machine; false: that cannot be done. */
   open(address: URL): Promise<boolean>
+  /** What caps what a call may spend, as far as the API tells it. */
+  limits(call: HeldCall): Promise<Beside[]>
   system: System
   log: Parameters<typeof openDecisionSite>[0]['log']
 }
@@ -16,8 +19,6 @@ export interface LoopbackOptions {
 interface Entry extends LocalDecision {
   tries: number
   answer: Held['answer']
-  /** Lets one browser in, once. No model sees it. */
-  ticket: string | undefined
   /** Whether this process opened it for the person. */
   isOpened: boolean
   /** Fulfilled when it is decided. */
@@ -49,8 +50,7 @@ export class LoopbackDecisions implements Decisions {
     const url = await this.#addressOf(entry)
     // The window that was opened for it is there, or opens by the link in the browser that it was opened in.
     if (by === 'person' && entry.isOpened) return { id, url, address: url, endsAtMs }
-    entry.ticket = newSecret(system)
-    const address = `${url}/${entry.ticket}`
+    const address = `${url}/${openWindow(entry, system)}`
     entry.isOpened ||= by === 'person'
     if (by === 'person' && !(await open(new URL(address)))) {
       this.#entries.delete(id)
@@ -103,9 +103,8 @@ export class LoopbackDecisions implements Decisions {
       decided: Promise.withResolvers<void>(),
       tries: 0,
       answer: undefined,
-      ticket: undefined,
       isOpened: false,
-      session: undefined,
+      windows: new Map(),
     }
     this.#entries.set(entry.id, entry)
     return entry
@@ -128,19 +127,14 @@ export class LoopbackDecisions implements Decisions {
         const entry = this.#entries.get(name)
         return entry && { ...entry, state: this.#stateOf(entry) }
       },
-      enter: (name, ticket) => this.#enter(name, ticket),
+      waiting: () =>
+        [...this.#entries.values()]
+          .filter((entry) => this.#stateOf(entry) === 'pending')
+          .map((entry) => ({ ...entry, state: 'pending' })),
+      open: ({ id, windows }) => `${decisionPath(id)}/${[...windows.keys()].at(-1)}`,
       decide: (name, decision) => this.#decide(name, decision),
     })
     return (await this.#site).addressOf(id)
-  }
-
-  /** Lets a browser in by its ticket, which then lets in no other; gives what its cookie holds. */
-  #enter(id: string, ticket: string): string | undefined {
-    const entry = this.#entries.get(id)
-    if (entry?.ticket === undefined || !equalSecrets(entry.ticket, ticket)) return undefined
-    entry.ticket = undefined
-    entry.session = newSecret(this.#options.system)
-    return entry.session
   }
 
   #decide(id: string, decision: 'yes' | 'no'): boolean {
@@ -151,6 +145,13 @@ export class LoopbackDecisions implements Decisions {
     entry.decided.resolve()
     return true
   }
+}
+
+/** Gives the ticket that lets one browser in. No model sees it. */
+function openWindow({ windows }: Entry, system: System): string {
+  const ticket = newSecret(system)
+  windows.set(ticket, undefined)
+  return ticket
 }
 
 const noBrowser =

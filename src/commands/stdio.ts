@@ -1,5 +1,7 @@
+import type { Client } from '../client/client.ts'
 import { createLogger, type Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
+import type { HeldCall } from '../core/held-call.ts'
 import { newSecret, realSystem } from '../core/system.ts'
 import type { Decisions, Ways } from '../mcp/dependencies.ts'
 import { actorOf, createMcpServer } from '../mcp/server.ts'
@@ -26,7 +28,7 @@ export async function stdio(flags: Flags): Promise<void> {
     // Without a key the embedded sandbox is used as its agent; of another connection only a key tells.
     const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
     const client = async () => (await api.get()).client
-    const { decisions, close } = decideWhenAsked(environment, log)
+    const { decisions, close } = decideWhenAsked(environment, client, log)
     // An instance id that this process made up ends with it, and the host that starts another may repeat a call.
     const run = config.instanceId
     const memory = async () => (await api.get()).memory()
@@ -81,14 +83,16 @@ function instanceIdOf({ instanceId }: Config): () => string {
 }
 
 /** Where people decide whom the host cannot ask. The pages are loaded when the first has to. */
-function decideWhenAsked(environment: Config['environment'], log: Logger) {
+function decideWhenAsked(environment: Config['environment'], client: () => Promise<Client>, log: Logger) {
   let opening: Promise<LoopbackDecisions> | undefined
   const openNow = async () => {
-    const [{ LoopbackDecisions }, { browserOpens }] = await Promise.all([
+    const [{ LoopbackDecisions }, { browserOpens }, { limitsBeside }] = await Promise.all([
       import('./loopback-decisions.ts'),
       import('./open-browser.ts'),
+      import('./local-limits.ts'),
     ])
-    return new LoopbackDecisions({ environment, open: browserOpens, system: realSystem, log })
+    const limits = async (call: HeldCall) => limitsBeside((await client()).call, call)
+    return new LoopbackDecisions({ environment, open: browserOpens, limits, system: realSystem, log })
   }
   const get = () => {
     opening ??= openNow()

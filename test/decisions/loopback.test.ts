@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createClient } from '../../src/client/client.ts'
+import { limitsBeside } from '../../src/commands/local-limits.ts'
 import { LoopbackDecisions } from '../../src/commands/loopback-decisions.ts'
 import { type Connected, connected, person } from '../mcp/connected.ts'
 import { errorOf, hosts } from '../mcp/hosts.ts'
@@ -28,12 +30,22 @@ async function local(
   { canOpen = true, ...options }: Partial<Parameters<typeof connected>[2]> & { canOpen?: boolean } = {},
 ) {
   const opened: URL[] = []
+  const client = createClient({
+    ...{
+      baseUrl: 'http://sandbox.test',
+      credential: () => on.world.agentKey,
+      instanceId: 'run',
+      system: on.world.system,
+    },
+    fetch: (request) => on.world.service.fetch(request),
+  })
   const decisions = new LoopbackDecisions({
     environment: 'sandbox',
     open: async (address) => {
       opened.push(address)
       return canOpen
     },
+    limits: async (call) => limitsBeside(client.call, call),
     system: on.world.system,
     log: log as never,
   })
@@ -47,24 +59,32 @@ async function local(
   return { ...connection, opened, pay }
 }
 
-/** A browser: it follows, keeps the cookie and sends the form that it was shown. */
+/** A browser: it follows, sends a cookie to the paths that it is for, at any port, and the form that it was shown. */
 function browser() {
-  let cookie = ''
+  const cookies: { path: string; pair: string }[] = []
+  const cookieFor = (url: string | URL) => {
+    const { pathname } = new URL(url)
+    const isFor = ({ path }: { path: string }) => pathname === path || pathname.startsWith(`${path}/`)
+    return cookies.filter(isFor).map(({ pair }) => pair)[0] ?? ''
+  }
   const ask = async (
     url: string | URL,
     init: RequestInit = {},
   ): Promise<{ status: number; text: string; url: string }> => {
-    const answer = await fetch(url, { redirect: 'manual', ...init, headers: { Cookie: cookie, ...init.headers } })
+    const headers = { Cookie: cookieFor(url), ...init.headers }
+    const answer = await fetch(url, { redirect: 'manual', ...init, headers })
     const text = await answer.text()
-    const [kept] = answer.headers.getSetCookie()
-    if (kept !== undefined) cookie = kept.split(';')[0] ?? ''
+    for (const line of answer.headers.getSetCookie()) {
+      cookies.unshift({ pair: line.split(';')[0] ?? '', path: /; Path=([^;]+)/.exec(line)?.[1] ?? '/' })
+    }
     const to = answer.headers.get('location')
     if (to !== null) return ask(new URL(to, url))
     return { status: answer.status, text, url: String(url) }
   }
   return {
     ask,
-    decide: async (url: string, decision: string) => {
+    cookieFor,
+    decide: async (url: string | URL, decision: string) => {
       const { text } = await ask(url)
       const formToken = /name="formToken" value="([^"]+)"/.exec(text)?.[1] ?? ''
       const own = { Origin: new URL(url).origin, 'Sec-Fetch-Site': 'same-origin' }
@@ -86,18 +106,18 @@ test.each([earlier, pinned])(
     expect(ticket).toMatch(/^[\w-]{43}$/)
     const { ask, decide } = browser()
     const page = await ask(String(opened[0]))
-    expect(page).toMatchObject({ status: 200, url })
+    expect(page.status).toBe(200)
     for (const words of [
       'Do you agree to this?',
       'An AI assistant on this computer',
       'test-host',
       'The money moves',
+      'In the wallet now',
       'value="yes"',
     ]) {
       expect(page.text).toContain(words)
     }
-    expect(page.text).not.toContain(ticket)
-    expect((await decide(url, 'yes')).text).toContain('Your assistant can carry it out until')
+    expect((await decide(String(opened[0]), 'yes')).text).toContain('Your assistant can carry it out until')
     const [paid, again] = await Promise.all([1, 2].map(() => host.callTool('create_payment', { decision })))
     expect(paid?.structuredContent?.data.id).toBe(again?.structuredContent?.data.id)
     const later = await host.callTool('create_payment', { decision })
@@ -137,11 +157,19 @@ test('nothing that can be sent with what the model saw decides; what lets the br
   expect((await fetch(url, { headers: { Origin: 'https://evil.example' } })).status).toBe(403)
   expect((await thief.decide(url, 'no')).status).toBe(403)
   expect(pendingOf(await host.callTool('create_payment', { decision })).decision).toBe(decision)
-  const { ask, decide } = browser()
+  const { ask, decide, cookieFor } = browser()
   expect((await ask(String(opened[0]))).text).toContain('value="yes"')
   expect((await thief.ask(String(opened[0]))).text).not.toContain('value="yes"')
   expect((await thief.decide(url, 'yes')).status).toBe(403)
-  expect((await decide(url, 'no')).text).toContain('Nothing was done')
+  expect((await thief.decide(String(opened[0]), 'yes')).status).toBe(403)
+  // What listens at another port of this machine gets the cookies of the path that it asks for, and can send them.
+  const lured = cookieFor('http://127.0.0.1:1/') + cookieFor(new URL(new URL(url).pathname, 'http://127.0.0.1:1'))
+  expect(lured).toBe('')
+  expect(cookieFor(String(opened[0]))).not.toBe('')
+  // The address alone takes no answer, not even from the browser that was let in.
+  expect((await decide(url, 'yes')).status).toBe(403)
+  expect((await ask(String(opened[0]))).text).toContain('value="yes"')
+  expect((await decide(String(opened[0]), 'no')).text).toContain('Nothing was done')
   expect(errorOf(await host.callTool('create_payment', { decision })).code).toBe('confirmation_declined')
   expect(await on.received()).toBe(before)
   for (const text of logged) expect(text).not.toContain(ticket)
@@ -158,11 +186,10 @@ test('where no browser can be opened it says so, and nothing waits', async () =>
 })
 
 test('a host that opens pages opens this one, with what lets the browser in', async () => {
-  const { ask, decide } = browser()
+  const { decide } = browser()
   const who = person([
     async ({ url = '' }) => {
-      await ask(url)
-      await decide(url.slice(0, url.lastIndexOf('/')), 'yes')
+      await decide(url, 'yes')
       return { action: 'accept' }
     },
   ])
@@ -186,4 +213,20 @@ test('is over after ten minutes, and unknown to a process that starts again', as
     code: 'confirmation_unknown',
     next: expect.stringContaining('call again without decision'),
   })
+})
+
+test('a window shows what else waits, and leads only its own browser there', async () => {
+  const before = await on.received()
+  const { opened, pay, host } = await local()
+  const [first, second] = [pendingOf(await pay(910)), pendingOf(await pay(920))]
+  const { ask, decide } = browser()
+  const page = await ask(String(opened[0]))
+  expect(page.text).toContain('What else waits for you')
+  const link = new URL(/<li><a href="([^"]+)">Pay \$9\.20/.exec(page.text)?.[1] ?? '', first.url)
+  expect(link.href).toBe(String(opened[1]))
+  for (const url of [first.url, second.url]) expect((await browser().ask(url)).text).not.toContain('What else waits')
+  expect((await decide(link, 'yes')).text).toContain('Agreed')
+  expect((await host.callTool('create_payment', { decision: second.decision })).isError).not.toBe(true)
+  expect((await ask(String(opened[0]))).text).not.toContain('What else waits')
+  expect(await on.received()).toBe(before + 920)
 })

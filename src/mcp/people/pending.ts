@@ -60,7 +60,7 @@ const unavailable = {
 function showLink(tool: string, { id, url, endsAtMs }: Kept, isLocal: boolean): string {
   const ends = timestamp(endsAtMs)
   const tell = isLocal
-    ? `A window was opened in the person's browser on this machine: tell them to decide there until ${ends}. The same page is ${url}, which decides in that browser only`
+    ? `A window was opened in the person's browser on this machine: tell them to decide there until ${ends}. ${url} shows the question, and takes no answer`
     : `Show the person this link: ${url} (it ends at ${ends}). Only they can decide there`
   return `${tell}; do not open it yourself. Then ${callWith(tool, id)}.`
 }

@@ -1,0 +1,73 @@
+import { credentials } from '../../tools/credentials.ts'
+import { customers } from '../../tools/customers.ts'
+import { wallets } from '../../tools/wallets.ts'
+import type { Client } from '../client/client.ts'
+import type { HeldCall } from '../core/held-call.ts'
+import { money } from '../core/money.ts'
+import type { Beside } from '../service/pages/frame/decision-facts.ts'
+
+type Call = Client['call']
+
+interface Limits {
+  perTransaction?: number | null | undefined
+  perDay?: number | null | undefined
+  perMonth?: number | null | undefined
+}
+
+/**
+ * What caps a call that spends, as the API tells it to an agent: what is in the wallet, and how much a customer granted.
+ * It tells an agent neither its own limits nor what is used up of any, and what cannot be read is left out.
+ */
+export async function limitsBeside(call: Call, { arguments: given }: HeldCall): Promise<Beside[]> {
+  const customerId = textOf(given.customerPartyId) ?? textOf(given.partyId)
+  const found = await Promise.all([
+    readable(() => limitsWords(call, customerId)),
+    readable(() => walletWords(call, textOf(given.walletId) ?? textOf(given.sourceWalletId), customerId)),
+  ])
+  return found.filter((beside) => beside !== undefined)
+}
+
+async function limitsWords(call: Call, customerId: string | undefined): Promise<Beside | undefined> {
+  const { agentId, partyId } = (await call(credentials.whoami, {})).data.attributes
+  if (agentId === null) return undefined
+  if (customerId !== undefined && customerId !== partyId) {
+    const { agents: granted } = (await call(customers.getCustomer, { customerId })).data.attributes
+    const limits = granted.find(({ id }) => id === agentId)?.limits
+    return limits === undefined ? undefined : { label: 'The customer’s limits for the agent', text: wordsOf(limits) }
+  }
+  return { label: 'The agent’s limits', text: 'Hold as ever, and are not told here: the API tells them to people only' }
+}
+
+async function walletWords(call: Call, named: string | undefined, customerId: string | undefined) {
+  const acting = customerId === undefined ? {} : { customerPartyId: customerId }
+  const wallet =
+    named === undefined
+      ? onlyOne((await call(wallets.listWallets, { ...acting, limit: 2 })).data)
+      : (await call(wallets.getWallet, { walletId: named, ...acting })).data
+  const available = wallet?.attributes.balance?.available
+  return available === undefined ? undefined : { label: 'In the wallet now', text: `${money(available)} available` }
+}
+
+function wordsOf(limits: Limits | null): string {
+  const parts = [
+    words(limits?.perTransaction, 'at once'),
+    words(limits?.perDay, 'a day'),
+    words(limits?.perMonth, 'a month'),
+  ].filter((part) => part !== null)
+  return parts.length === 0 ? 'No limit' : `${parts.join('; ')}; what is spent of it already is not told here`
+}
+
+const words = (cents: number | null | undefined, when: string) => (cents == null ? null : `${money(cents)} ${when}`)
+
+const onlyOne = <T>(all: readonly T[]): T | undefined => (all.length === 1 ? all[0] : undefined)
+
+const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
+
+/** A person decides without it too. */
+async function readable<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read()
+  } catch {
+    return undefined
+  }
+}
