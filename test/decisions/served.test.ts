@@ -176,6 +176,18 @@ onEachDatabase('a call that nobody at the host can decide on', (database) => {
     expect(ok(await world.get('/customers')).json.data[0].id).toBe(customerId)
   })
 
+  test('which takes no key is sent once by two calls at once: the second gets the answer of the first', async () => {
+    const { world } = on
+    const customerId = ok(await world.get('/customers')).json.data[0].id
+    const { host, sent } = await hostOf(pinned, { key: world.apiKey })
+    const { decision } = pendingOf(await host.callTool('remove_customer', { customerId }))
+    expect(await on.decide(decision, 'yes')).toBe(303)
+    const [first, second] = await Promise.all([1, 2].map(() => host.callTool('remove_customer', { decision })))
+    expect(first?.structuredContent?.data.id).toBe(customerId)
+    expect(second?.structuredContent).toMatchObject({ data: first?.structuredContent?.data, replayed: true })
+    expect(sent.filter(({ line }) => line === `DELETE /customers/${customerId}`)).toHaveLength(1)
+  })
+
   test('verifies with a second factor after the yes', async () => {
     const { world, site } = on
     const { owner } = site

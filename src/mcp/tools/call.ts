@@ -18,8 +18,9 @@ import { isVerification, withVerification } from '../people/verification.ts'
 import { announceChanges } from '../resources/changes.ts'
 import { type Taken, takeArguments } from './arguments.ts'
 import { beyondFunds } from './beyond-funds.ts'
-import { decidedCall } from './decided-call.ts'
+import { answerBefore, decidedCall } from './decided-call.ts'
 import { recordReaderOf } from './id-kinds.ts'
+import { inTurn } from './in-turn.ts'
 import { keyToRepeat, nextStep, type Refused } from './next-steps.ts'
 import { notOffered } from './not-offered.ts'
 import { operationNamed } from './offered.ts'
@@ -54,7 +55,9 @@ export async function callTool(
     decision = held?.id
     const { ignored, withHashes, ...taken } = decided?.taken ?? takeArguments(dependencies, operation, given)
     const call = { operation, ...taken, given: held?.call.arguments ?? given, held }
-    return await carryOut(dependencies, call, { ignored, withHashes }, context)
+    const carry = () => carryOut(dependencies, call, { ignored, withHashes }, context)
+    if (held === undefined) return await carry()
+    return await inTurn(held.id, async () => (await answerBefore(dependencies, operation, held)) ?? carry())
   } catch (error) {
     if (error instanceof Failure || error instanceof ApiError) {
       // What the API refused is in its log.

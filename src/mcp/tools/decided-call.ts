@@ -40,9 +40,23 @@ async function waitFor(
   context: ServerContext,
 ): Promise<Decided> {
   const held = await awaitDecision(dependencies, before, context)
-  if (held.answer !== undefined)
-    return { answer: success(operation, { meta: undefined, ...held.answer }, { replayed: true }) }
+  const answer = answerOf(operation, held)
+  if (answer !== undefined) return { answer }
   return held.state === 'yes' ? { taken, held } : { answer: notDecided(held) }
+}
+
+/** What a call was answered that was made by the same decision and is through since. */
+export async function answerBefore(
+  { decisions }: Dependencies,
+  operation: OperationDefinition,
+  { id }: Held,
+): Promise<CallToolResult | undefined> {
+  const held = await decisions?.find(id)
+  return held && answerOf(operation, held)
+}
+
+function answerOf(operation: OperationDefinition, { answer }: Held): CallToolResult | undefined {
+  return answer && success(operation, { meta: undefined, ...answer }, { replayed: true })
 }
 
 /** Whether what is sent beside the decision is what the person was asked about, as the operation takes it. */
