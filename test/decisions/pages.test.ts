@@ -4,6 +4,7 @@ import type { Connected } from '../mcp/connected.ts'
 import { errorOf, hosts } from '../mcp/hosts.ts'
 import { created, ok, payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
+import { addDelegation, addParty } from '../support/world.ts'
 import { address, type Deciding, deciding, pendingOf } from './deciding.ts'
 
 const pinned = hosts[3]
@@ -73,6 +74,21 @@ onEachDatabase('the page of a call that waits', (database) => {
       userId: site.owner.id,
       resourceIds: [decision],
     })
+  })
+
+  test('shows what a customer granted, where the call is for a customer', async () => {
+    const { world, site } = on
+    const self = payer(world)
+    const { agentId } = await world.whoami()
+    const { partyId } = await addParty(world)
+    const agentPartyId = site.owner.partyId
+    await addDelegation(world, { customerPartyId: partyId, agentPartyId, agentId: String(agentId) })
+    await self.setLimits('delegations', await self.delegationId(partyId), { perTransaction: 700, perDay: 900 })
+    const { path } = await pay(650, { customerPartyId: partyId })
+    const page = await (await site.visitor(site.owner)).open(path)
+    expect(page.text).toContain('Left of what the customer granted the agent')
+    expect(page.text).toContain('$7.00 at once; $9.00 of $9.00 today')
+    expect(page.text).not.toContain('Left of the account')
   })
 
   test('is for the users of the party, and for a yes with their password', async () => {

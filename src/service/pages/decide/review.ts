@@ -8,6 +8,8 @@ import type { SettledContext } from '../../request/due.ts'
 import type { Limits, Spent } from '../../rules/limits.ts'
 import { findAgent } from '../../store/agents.ts'
 import { findCredential } from '../../store/credentials.ts'
+import { findDelegation } from '../../store/delegations.ts'
+import type { Transaction } from '../../store/engine/store.ts'
 import { tell } from '../../store/events.ts'
 import { findGrant } from '../../store/oauth-grants.ts'
 import { findParty } from '../../store/parties.ts'
@@ -44,7 +46,7 @@ export interface Asker {
 }
 
 export interface Cap {
-  whose: 'agent' | 'account'
+  whose: 'agent' | 'account' | 'grant'
   limits: Limits
   spent: Spent
 }
@@ -90,7 +92,7 @@ async function reviewOf(
   { id, call, state, endsAtMs, principalId }: DecisionRecord,
 ): Promise<DecisionReview> {
   const { agentId, ...asker } = await askerOf(context, partyId, principalId)
-  const caps = call.spends && !isForCustomer(call) ? await capsOf(context, partyId, agentId) : []
+  const caps = call.spends ? await capsOf(context, { partyId, agentId, customerId: customerOf(call) ?? partyId }) : []
   return { id, call, state, endsAtMs, asker, payee: await payeeOf(context, call), caps }
 }
 
@@ -109,9 +111,9 @@ async function payeeOf({ tx }: SettledContext, { tool, arguments: given }: HeldC
   }
 }
 
-/** The limits of a customer are the customer's to know. */
-const isForCustomer = ({ arguments: given }: HeldCall) =>
-  [given.customerPartyId, given.partyId].some((party) => typeof party === 'string' && party !== '')
+/** Whom the call acts for, where that is not the party itself. */
+const customerOf = ({ arguments: given }: HeldCall) =>
+  [given.customerPartyId, given.partyId].find((party): party is string => typeof party === 'string' && party !== '')
 
 async function askerOf({ tx }: SettledContext, partyId: string, principalId: string) {
   const grant = await findGrant(tx, principalId)
@@ -126,17 +128,34 @@ async function askerOf({ tx }: SettledContext, partyId: string, principalId: str
   }
 }
 
-async function capsOf({ tx, nowMs }: SettledContext, partyId: string, agentId: string | null): Promise<Cap[]> {
-  const agent = agentId === null ? undefined : await findAgent(tx, partyId, agentId)
-  const party = await findParty(tx, partyId)
+interface Spending {
+  /** The party that owns the credential. */
+  partyId: string
+  agentId: string | null
+  /** The party whose money it is. */
+  customerId: string
+}
+
+async function capsOf({ tx, nowMs }: SettledContext, { partyId, agentId, customerId }: Spending): Promise<Cap[]> {
   const caps: Cap[] = []
-  for (const [whose, limits, spender] of [
-    ['agent', agent?.limits, agentId],
-    ['account', party?.limits, null],
-  ] as const) {
+  for (const [whose, limits, spender] of await limitsOf(tx, { partyId, agentId, customerId })) {
     if (limits == null) continue
-    const spent = await spentBy(tx, { partyId, agentId: spender }, nowMs)
+    const spent = await spentBy(tx, { partyId: customerId, agentId: spender }, nowMs)
     caps.push({ whose, limits: JSON.parse(limits) as Limits, spent })
   }
   return caps
+}
+
+/** The limits of a customer's own account are the customer's to know; what they granted, the agent's party knows. */
+async function limitsOf(tx: Transaction, { partyId, agentId, customerId }: Spending) {
+  if (customerId !== partyId) {
+    const grant = agentId === null ? undefined : await findDelegation(tx, agentId, customerId)
+    return [['grant', grant?.status === 'ACTIVE' ? grant.limits : null, agentId]] as const
+  }
+  const agent = agentId === null ? undefined : await findAgent(tx, partyId, agentId)
+  const party = await findParty(tx, partyId)
+  return [
+    ['agent', agent?.limits, agentId],
+    ['account', party?.limits, null],
+  ] as const
 }

@@ -36,7 +36,11 @@ function capWords({ whose, limits, spent }: Cap): Beside {
   return { label: labels[whose], text: text.length === 0 ? 'No limit' : `${text.join('; ')} (days and months of UTC)` }
 }
 
-const labels = { agent: 'Left of the agent’s limits', account: 'Left of the account’s limits' } as const
+const labels = {
+  agent: 'Left of the agent’s limits',
+  account: 'Left of the account’s limits',
+  grant: 'Left of what the customer granted the agent',
+} as const
 
 type Height = Limits['perDay']
 
