@@ -172,6 +172,9 @@ test('the documentation is read under the policy of the pages, and its viewer co
   expect(text).not.toMatch(/<script(?![^>]* src="\/)|<style| style=| on\w+=|https?:/i)
   for (const [, path = ''] of text.matchAll(/(?:src|href)="(\/[^"]+)"/g))
     expect((await get(path)).status, path).toBe(200)
+  const script = (encoding: string) => get('/docs/swagger-ui-bundle.js', { 'Accept-Encoding': encoding })
+  expect((await script('gzip')).headers.get('content-encoding')).toBe('gzip')
+  expect((await script('identity')).headers.get('content-encoding')).toBeNull()
 })
 
 test('llms.txt has every tool of the environment, those first that a host is offered', async () => {

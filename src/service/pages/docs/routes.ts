@@ -1,4 +1,5 @@
 import type { Context, Hono } from 'hono'
+import { bodyFor, type Compressed, compressed } from '../../request/compressed.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { ownFileHeaders, scriptedPageHeaders } from '../frame/headers.ts'
@@ -30,11 +31,12 @@ export function mountDocs(app: Hono, pages: PageDependencies): void {
   app.get('/docs', (c) =>
     orFailure(c, pages, async () => c.html(docsPage(pages.environment === 'sandbox'), 200, docsHeaders)),
   )
-  const files = new Map<ViewerFile, Promise<Uint8Array<ArrayBuffer>>>()
+  const files = new Map<ViewerFile, Promise<Compressed>>()
   const send = async (c: Context, name: ViewerFile) => {
-    const file = files.get(name) ?? readViewerFile(name)
+    const file = files.get(name) ?? readViewerFile(name).then(compressed)
     files.set(name, file)
-    return c.body(await file, 200, { ...fileHeaders, 'Content-Type': types[name] })
+    const { body, headers } = bodyFor(await file, c.req.header('accept-encoding'))
+    return c.body(body, 200, { ...fileHeaders, 'Content-Type': types[name], ...headers })
   }
   app.get('/docs/swagger-ui-bundle.js', (c) => send(c, 'swagger-ui-bundle.js'))
   app.get('/docs/swagger-ui.css', (c) => send(c, 'swagger-ui.css'))

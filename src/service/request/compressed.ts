@@ -1,0 +1,23 @@
+import { promisify } from 'node:util'
+import { constants, gzip } from 'node:zlib'
+
+/** What is made once and asked for often: as it is, and for whoever takes gzip. */
+export interface Compressed {
+  plain: Uint8Array<ArrayBuffer>
+  gzipped: Uint8Array<ArrayBuffer>
+}
+
+export async function compressed(plain: Uint8Array<ArrayBuffer>): Promise<Compressed> {
+  return { plain, gzipped: await promisify(gzip)(plain, { level: constants.Z_BEST_COMPRESSION }) }
+}
+
+/** The body that this client takes, and the headers that say so. */
+export function bodyFor({ plain, gzipped }: Compressed, acceptEncoding = '') {
+  const vary = { Vary: 'Accept-Encoding' }
+  if (!acceptsGzip(acceptEncoding)) return { body: plain, headers: vary }
+  return { body: gzipped, headers: { ...vary, 'Content-Encoding': 'gzip' } }
+}
+
+function acceptsGzip(accepted: string): boolean {
+  return accepted.split(',').some((coding) => /^\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$)[\d.]+\s*)?$/i.test(coding))
+}
