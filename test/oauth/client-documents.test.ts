@@ -168,7 +168,7 @@ describe('a document that an application publishes', () => {
     await site.close()
   })
 
-  const id = `${siteAddress}/client.json?key=hidden`
+  const id = `${siteAddress}/client.json?key=unseen-4711`
   const start = async (headers: Record<string, string> = {}) => {
     reachable = true
     site = await openSite((request, response) => {
@@ -225,7 +225,7 @@ describe('a document that an application publishes', () => {
     ]) {
       expect(page.text).toContain(word)
     }
-    expect(page.text + open.logged.join()).not.toContain('hidden')
+    expect(page.text + open.logged.join()).not.toContain('unseen-4711')
     expect(open.logged.filter((line) => line.startsWith('warn'))).toEqual([
       expect.stringMatching(/^warn the metadata document .*"https:\/\/app.example\/client.json".*ENOTFOUND/),
     ])

@@ -19,7 +19,9 @@ interface Notes extends Partial<Pick<Telling, 'withHashes' | 'reader'>> {
   /** Arguments that the tool does not have. */
   ignored?: readonly string[]
   /** What to do now. */
-  next?: string | undefined
+  next?: string
+  /** What is true at the moment and no part of the answer, which a replay brings unchanged: for a model only. */
+  remark?: string | undefined
 }
 
 export interface Repeated {
@@ -35,7 +37,8 @@ export const idempotencyMetaKey = 'payments-mcp/idempotencyKey'
  * instead of the same as JSON, which costs a model several times as much.
  */
 export function success(operation: OperationDefinition, { data, meta }: Answer, notes: Notes = {}): CallToolResult {
-  const { replayed = false, repeated, idempotencyKey, ignored = [], next, withHashes = false, reader } = notes
+  const { replayed = false, repeated, idempotencyKey, ignored = [], next, remark } = notes
+  const { withHashes = false, reader } = notes
   const beside = {
     ...meta,
     ...(next === undefined ? {} : { next }),
@@ -51,7 +54,7 @@ export function success(operation: OperationDefinition, { data, meta }: Answer, 
     ...(repeated === undefined ? [] : [repeated.next]),
     ...(replayed ? ['This is the recorded answer of an earlier call with this idempotencyKey.'] : []),
     ...(ignored.length === 0 ? [] : [`There are no such arguments here, and they did nothing: ${ignored.join(', ')}.`]),
-    ...(next === undefined ? [] : [next]),
+    ...[next, remark].filter((line) => line !== undefined),
     textOf({ data: structuredContent.data, meta }, { operation, withHashes, reader }),
   ]
   const _meta = idempotencyKey === undefined ? {} : { _meta: { [idempotencyMetaKey]: idempotencyKey } }

@@ -138,8 +138,8 @@ async function decideAndSend(dependencies: Dependencies, { asked, telling, guard
   }
   const { replayed, repeated, idempotencyKey } = result
   const reader = recordReaderOf(dependencies, operation)
-  const next = await beyondFunds(dependencies, operation, result, { input, signal })
-  return success(operation, result, { replayed, repeated, idempotencyKey, reader, next, ...telling })
+  const remark = await beyondFunds(dependencies, operation, result, { input, signal })
+  return success(operation, result, { replayed, repeated, idempotencyKey, reader, remark, ...telling })
 }
 
 /** What a person decided is not carried out yet where they are first to verify: then it is tried again, as another try. */
