@@ -161,6 +161,18 @@ onEachDatabase('waiting', (database) => {
     expect(status(await card)).toBe('expired')
   })
 
+  test('ends when a card expires by itself, on the sandbox’s clock as it is then', async () => {
+    const { path } = waitable.get_agent_card
+    const id = await world.issueCard({ expiresInMinutes: 5 })
+    ok(await world.post('/simulations/clock/advance', { seconds: 270 }, { key: world.apiKey }))
+    const waiting = waits(path(id))
+    await system.sleepers(1)
+    system.pass(29_999)
+    expect(system.sleeping).toBe(1)
+    system.pass(1)
+    expect(status(await waiting)).toBe('expired')
+  })
+
   test.each(['51', '-1', '1.5', 'soon', ''])('refuses to wait for “%s” seconds', async (seconds) => {
     const { path, open } = waitable.get_agent_card
     const answer = await waits(path(await open(world)), seconds)

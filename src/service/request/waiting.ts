@@ -3,6 +3,7 @@ import type { WaitSeconds } from '../../../tools/schemas.ts'
 import { Failure } from '../../core/errors.ts'
 import { newId } from '../../core/system.ts'
 import { isFinal } from '../rules/final-states.ts'
+import { readTimes } from '../store/clock.ts'
 import type { Incoming, Unread } from './incoming.ts'
 import { type Answered, answer, type Dependencies } from './pipeline.ts'
 import { type Reply, refusal } from './reply.ts'
@@ -12,7 +13,7 @@ import type { Wait } from './waits.ts'
 interface Told {
   type: string
   id: string
-  attributes: { status: string }
+  attributes: { status: string; expiresAt?: string | null; holdExpiresAt?: string | null }
 }
 
 /**
@@ -68,11 +69,21 @@ async function untilOther(dependencies: Dependencies, round: Round): Promise<Rep
     const leftMs = untilMs - system.elapsed()
     const isOver = leftMs <= 0 || waits.ended || gone.aborted
     if (isOver || now.status !== 200 || toldBy(now).attributes.status !== status) return reply
+    const sleepMs = Math.min(leftMs, await untilItEnds(dependencies, toldBy(now)))
     const over = new AbortController()
     // Who left is not waited for.
-    await Promise.race([woken, system.sleep(leftMs, AbortSignal.any([over.signal, gone]))]).catch(() => {})
+    await Promise.race([woken, system.sleep(sleepMs, AbortSignal.any([over.signal, gone]))]).catch(() => {})
     over.abort()
   }
+}
+
+/** In how long the resource changes by itself, of which nothing tells: a card expires without a word. */
+async function untilItEnds({ store }: Dependencies, { attributes }: Told): Promise<number> {
+  const ends = [attributes.expiresAt, attributes.holdExpiresAt].filter((at) => typeof at === 'string')
+  if (ends.length === 0) return Number.POSITIVE_INFINITY
+  const { nowMs } = await store.read(readTimes)
+  const leftMs = Math.min(...ends.map((at) => Date.parse(at))) - nowMs
+  return leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY
 }
 
 function toldBy({ body }: Reply): Told {

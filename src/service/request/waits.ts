@@ -1,7 +1,7 @@
 import { Failure } from '../../core/errors.ts'
 import type { System } from '../../core/system.ts'
 import { type Follower, type Following, Watch } from '../../core/watch.ts'
-import { changesTopic, type Signals } from '../store/engine/signals.ts'
+import { changesTopic, clockTopic, type Signals } from '../store/engine/signals.ts'
 import type { Store } from '../store/engine/store.ts'
 import { eventFeed } from '../store/events.ts'
 import type { EventRow } from '../store/schema/events.ts'
@@ -52,7 +52,7 @@ export class Waits {
   readonly #ofCredential = new Map<string, number>()
   readonly #followers = new Set<Follower<EventRow>>()
   #signals: Signals | undefined
-  #deaf: (() => void) | undefined
+  #deaf: (() => void)[] = []
   #count = 0
   #ended = false
 
@@ -80,7 +80,10 @@ export class Waits {
   /** Lets the processes of one database tell each other that something happened; without it they look now and then. */
   connect(signals: Signals): void {
     this.#signals = signals
-    this.#deaf = signals.hear(changesTopic, () => this.#watch.wake())
+    this.#deaf = [
+      signals.hear(changesTopic, () => this.#watch.wake()),
+      signals.hear(clockTopic, () => this.#wakeEach()),
+    ]
   }
 
   /** Somebody else hears what is read of the outbox, so that each process has one reader of it. */
@@ -135,18 +138,23 @@ export class Waits {
 
   /** Everybody looks again: time was moved, by which some things change without a word. */
   wakeAll(): void {
+    this.#signals?.tell(clockTopic)
+    this.#wakeEach()
+  }
+
+  #wakeEach(): void {
     for (const waits of this.#byResource.values()) for (const wait of waits) wait.wake()
   }
 
   /** Everybody gets an answer now, and nobody waits from now on. */
   stop(): void {
     this.#ended = true
-    this.wakeAll()
+    this.#wakeEach()
   }
 
   async close(): Promise<void> {
     this.stop()
-    this.#deaf?.()
+    for (const deaf of this.#deaf) deaf()
     await this.#watch.close()
   }
 

@@ -1,0 +1,35 @@
+import { test } from 'vitest'
+import { realSystem } from '../../src/core/system.ts'
+import { openSignals } from '../../src/service/store/engine/open-signals.ts'
+import { postgres } from '../support/databases.ts'
+import { anotherProcess, createWorld, type World } from '../support/world.ts'
+import { sleepingSystem } from './clock.ts'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+
+async function connected({ url, service }: World) {
+  const signals = await openSignals({ url, system: realSystem, log })
+  service.waits.connect(signals)
+  return signals
+}
+
+test('who waits is woken by the call of another process that moved the clock, of which no table tells', async () => {
+  const system = sleepingSystem()
+  const world = await createWorld(postgres, { system })
+  const there = await anotherProcess(world, system)
+  const signals = await Promise.all([connected(world), connected(there)])
+  try {
+    const resourceId = await world.issueCard()
+    const { partyId, keyId } = await world.whoami()
+    const wait = await world.service.waits.begin({ resourceId, partyId, keyId })
+    const woken = wait.next()
+    await there.post('/simulations/clock/advance', { seconds: 1 }, { idempotencyKey: 'there' })
+    await woken
+    world.service.waits.end(wait)
+  } finally {
+    await Promise.all([world.service.waits.close(), there.service.waits.close()])
+    await Promise.all(signals.map((one) => one.close()))
+    await there.drop()
+    await world.drop()
+  }
+})
