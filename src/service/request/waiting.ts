@@ -1,7 +1,7 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import type { WaitSeconds } from '../../../tools/schemas.ts'
 import { Failure } from '../../core/errors.ts'
-import { newId } from '../../core/system.ts'
+import { newId, parseTimestamp } from '../../core/system.ts'
 import { isFinal } from '../rules/final-states.ts'
 import { readTimes } from '../store/clock.ts'
 import type { Incoming, Unread } from './incoming.ts'
@@ -82,7 +82,7 @@ async function untilItEnds({ store }: Dependencies, { attributes }: Told): Promi
   const ends = [attributes.expiresAt, attributes.holdExpiresAt].filter((at) => typeof at === 'string')
   if (ends.length === 0) return Number.POSITIVE_INFINITY
   const { nowMs } = await store.read(readTimes)
-  const leftMs = Math.min(...ends.map((at) => Date.parse(at))) - nowMs
+  const leftMs = Math.min(...ends.map(parseTimestamp)) - nowMs
   return leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY
 }
 

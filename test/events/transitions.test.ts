@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { purchaseTransitions } from '../../src/service/rules/card-purchases.ts'
+import { cardTransactionStatuses } from '../../tools/card-transactions.ts'
+import { ok } from '../payments/payer.ts'
+import { merchant } from '../subscriptions/merchant.ts'
+import { inState } from '../subscriptions/states.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { toldTo } from './told.ts'
+
+type Purchase = (typeof cardTransactionStatuses)[number]
+
+const currency = 'USD'
+const part = { amount: 40, currency }
+
+/** What a merchant sends, and what a purchase becomes by it. */
+const sends = {
+  capture: { path: 'capture', attributes: { amount: 100, currency } },
+  capture_part: { path: 'capture', attributes: part },
+  reverse: { path: 'reverse', attributes: {} },
+  expire: { path: 'expire', attributes: {} },
+  refund: { path: 'refund', attributes: part },
+} as const
+type Action = keyof typeof sends
+const actions = Object.keys(sends) as Action[]
+
+onEachDatabase('each step that can be taken, from each state', (database) => {
+  let world: World
+  let told: ReturnType<typeof toldTo>
+  let keys = 0
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+    told = toldTo(world, () => ({}))
+  })
+  afterAll(() => world.drop())
+
+  const types = async () => (await told.fresh()).map(({ type }) => type)
+  const act = (id: string, action: Action, idempotencyKey: string) => {
+    const { path, attributes } = sends[action]
+    return world.post(`/simulations/card-transactions/${id}/${path}`, attributes, { key: world.apiKey, idempotencyKey })
+  }
+  const made = async (id: string, action: Action) => ok(await act(id, action, `made ${keys++}`)).json.data.id as string
+  const purchase = async (amount = 100) =>
+    ok(await world.authorize(await world.issueCard(), amount)).json.data.id as string
+  const purchases: Record<Purchase, () => Promise<string>> = {
+    authorized: () => purchase(),
+    declined: () => purchase(5001),
+    captured: async () => made(await purchase(), 'capture'),
+    partially_captured: async () => made(await purchase(), 'capture_part'),
+    reversed: async () => made(await purchase(), 'reverse'),
+    refunded: async () => made(await made(await purchase(), 'capture'), 'refund'),
+  }
+
+  describe.each(cardTransactionStatuses)('a card transaction that is %s', (status) => {
+    test.each(actions)('%s tells its one event, or the refusal and the replay none', async (action) => {
+      const id = await purchases[status]()
+      await types()
+      const after = (purchaseTransitions[status] as Partial<Record<Action, Purchase>>)[action]
+      const key = `${status} ${action}`
+      const answer = await act(id, action, key)
+      expect(answer.status).toBe(after === undefined ? 409 : 200)
+      const steps = action === 'refund' ? ['refunded', 'updated'] : [after]
+      expect(await types()).toEqual(after === undefined ? [] : steps.map((step) => `card_transaction.${step}`))
+      expect((await act(id, action, key)).text).toBe(answer.text)
+      expect(await types()).toEqual([])
+    })
+  })
+
+  test.each(['pending', 'active', 'completed', 'canceled'] as const)(
+    'a subscription that is %s tells of each cancel, once',
+    async (status) => {
+      const shop = merchant(world)
+      const id = await inState(shop, status)
+      expect((await shop.read(id)).status).toBe(status)
+      await types()
+      const idempotencyKey = `cancel ${status}`
+      const answer = await shop.cancel(id, { idempotencyKey })
+      expect(answer.status).toBe(status === 'completed' ? 409 : 200)
+      expect(await types()).toEqual(status === 'pending' || status === 'active' ? ['subscription.canceled'] : [])
+      expect((await shop.cancel(id, { idempotencyKey })).status).toBe(answer.status)
+      expect(await types()).toEqual([])
+    },
+  )
+})
