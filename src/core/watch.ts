@@ -72,6 +72,9 @@ export class Watch<Change> {
   /** Nobody here wants to hear of the party any more. */
   end(partyId: string): void {
     this.#told.delete(partyId)
+    if (this.#told.size > 0) return
+    this.#timer?.clear()
+    this.#dueAtMs = Number.POSITIVE_INFINITY
   }
 
   /** Whether changes of the party are looked for. */

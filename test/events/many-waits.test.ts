@@ -3,6 +3,7 @@ import { mostOfCredential } from '../../src/service/request/waits.ts'
 import { ok } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { sqlite } from '../support/databases.ts'
+import { tries } from '../support/depth.ts'
 import { addKey, createWorld, type World } from '../support/world.ts'
 import { type SleepingSystem, sleepingSystem } from './clock.ts'
 
@@ -29,9 +30,12 @@ afterAll(async () => {
 
 const path = (id = cardId) => `/agent-cards/${id}?waitSeconds=50`
 
+/** Each credential has as many as it may; the deep run has ten thousand. */
+const credentials = tries(10)
+
 test('ten thousand wait without a timer’s work or a connection each, and all are woken', async () => {
-  const waiting = Array.from({ length: 10 * mostOfCredential }, (_, at) =>
-    world.get(path(), { key: keys[at % keys.length] ?? '' }),
+  const waiting = Array.from({ length: credentials * mostOfCredential }, (_, at) =>
+    world.get(path(), { key: keys[at % credentials] ?? '' }),
   )
   await system.sleepers(waiting.length)
   ok(await world.authorize(cardId, 10))
