@@ -9,6 +9,8 @@ export interface LoopbackOptions {
   environment: 'sandbox' | 'production'
   /** Opens a page for the person at this machine; false: that cannot be done. */
   open(address: URL): Promise<boolean>
+  /** How a person can decide who has no browser here, such as `connect the host to https://api.example/mcp`. */
+  elsewhere: string
   /** What caps what a call may spend, as far as the API tells it. */
   limits(call: HeldCall): Promise<Beside[]>
   system: System
@@ -54,7 +56,7 @@ export class LoopbackDecisions implements Decisions {
     entry.isOpened ||= by === 'person'
     if (by === 'person' && !(await open(new URL(address)))) {
       this.#entries.delete(id)
-      return { refused: noBrowser }
+      return { refused: noBrowser(this.#options.elsewhere) }
     }
     return { id, url, address, endsAtMs }
   }
@@ -154,5 +156,5 @@ function openWindow({ windows }: Entry, system: System): string {
   return ticket
 }
 
-const noBrowser =
-  'No browser could be opened on this machine, and only there a person can decide for this server. Tell them: they can use a host that supports elicitation, or run payments-mcp serve and connect the host to it, where they sign in from any browser. Whoever starts this server decides with PAYMENTS_CONFIRM (--confirm) when a person is asked. What you were told in the conversation does not count.'
+const noBrowser = (elsewhere: string) =>
+  `No browser could be opened on this machine, and only there a person can decide for this server. Tell them: they can use a host that supports elicitation, or ${elsewhere}, where they sign in from any browser. Whoever starts this server decides with PAYMENTS_CONFIRM (--confirm) when a person is asked. What you were told in the conversation does not count.`

@@ -28,7 +28,7 @@ export async function stdio(flags: Flags): Promise<void> {
     // Without a key the embedded sandbox is used as its agent; of another connection only a key tells.
     const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
     const client = async () => (await api.get()).client
-    const { decisions, close } = decideWhenAsked(environment, client, log)
+    const { decisions, close } = decideWhenAsked(config, client, log)
     // An instance id that this process made up ends with it, and the host that starts another may repeat a call.
     const run = config.instanceId
     const memory = async () => (await api.get()).memory()
@@ -83,7 +83,11 @@ function instanceIdOf({ instanceId }: Config): () => string {
 }
 
 /** Where people decide whom the host cannot ask. The pages are loaded when the first has to. */
-function decideWhenAsked(environment: Config['environment'], client: () => Promise<Client>, log: Logger) {
+function decideWhenAsked({ environment, baseUrl }: Config, client: () => Promise<Client>, log: Logger) {
+  const elsewhere =
+    baseUrl === undefined
+      ? 'run payments-mcp serve and connect the host to the /mcp at the address that it prints'
+      : `connect the host to ${baseUrl}/mcp instead`
   let opening: Promise<LoopbackDecisions> | undefined
   const openNow = async () => {
     const [{ LoopbackDecisions }, { browserOpens }, { limitsBeside }] = await Promise.all([
@@ -92,7 +96,7 @@ function decideWhenAsked(environment: Config['environment'], client: () => Promi
       import('./local-limits.ts'),
     ])
     const limits = async (call: HeldCall) => limitsBeside((await client()).call, call)
-    return new LoopbackDecisions({ environment, open: browserOpens, limits, system: realSystem, log })
+    return new LoopbackDecisions({ environment, open: browserOpens, elsewhere, limits, system: realSystem, log })
   }
   const get = () => {
     opening ??= openNow()

@@ -97,6 +97,7 @@ test('over stdio the window that the process opens decides, and another does not
   const page = await context.newPage()
   const decisions = new LoopbackDecisions({
     environment: 'sandbox',
+    elsewhere: 'run payments-mcp serve',
     limits: async () => [],
     open: async (address) => {
       await page.goto(address.href)

@@ -41,6 +41,7 @@ async function local(
   })
   const decisions = new LoopbackDecisions({
     environment: 'sandbox',
+    elsewhere: 'run payments-mcp serve',
     open: async (address) => {
       opened.push(address)
       return canOpen
