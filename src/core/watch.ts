@@ -14,7 +14,8 @@ export interface Feed<Change> {
 export interface Follower<Change> {
   /** The parties that it wants to hear of. */
   watched(): Iterable<string>
-  told(changes: readonly Change[]): Promise<void>
+  /** Returns at once: nobody else waits until what is told here has been passed on. */
+  told(changes: readonly Change[]): void
 }
 
 /** What a follower does with the watch that it follows. */

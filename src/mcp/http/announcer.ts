@@ -81,10 +81,14 @@ export class Announcer {
   }
 
   /** Each who subscribed to it and can read it now is told. What cannot be told does not keep others from being. */
-  async #tellHappened(happened: readonly Happened[], { mayRead }: Changes): Promise<void> {
+  #tellHappened(happened: readonly Happened[], { mayRead }: Changes): void {
     const { sessions, modern, store, log } = this.#dependencies
     const byParty = Map.groupBy(happened, ({ partyId }) => partyId)
     const listening = listeningOf(sessions).filter(({ partyId }) => byParty.has(partyId))
+    const untold = (error: unknown) => {
+      log.warn({ err: error }, 'a change was not told')
+      return false
+    }
     const tellEach = async () => {
       const subscriptions = await store.subscriptions(listening.map(({ idHash }) => idHash))
       const isSubscribed = (idHash: string, uri: string) => subscriptions.get(idHash)?.includes(uri) === true
@@ -102,14 +106,14 @@ export class Announcer {
           ]
           const readable = new Map<string, Promise<boolean>>()
           for (const { principal, tell } of those) {
-            const known = readable.get(principal.credential) ?? mayRead(principal, uri)
+            const known = readable.get(principal.credential) ?? mayRead(principal, uri).catch(untold)
             readable.set(principal.credential, known)
             if (await known) tell(event)
           }
         }
       }
     }
-    await this.#then(tellEach)
+    void this.#then(tellEach)
   }
 
   async #tellChanges(changes: readonly Change[]): Promise<void> {

@@ -160,7 +160,7 @@ export class Waits {
 
   readonly #told = async (events: readonly EventRow[]): Promise<void> => {
     for (const { resourceId } of events) for (const wait of this.#byResource.get(resourceId) ?? []) wait.wake()
-    for (const follower of this.#followers) await follower.told(events)
+    for (const follower of this.#followers) follower.told(events)
   }
 }
 
