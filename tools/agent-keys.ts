@@ -55,6 +55,7 @@ export const agentKeys = {
     output: CreatedAgentKey,
     permission: 'api_keys.create',
     idempotency: 'ignored',
+    adds: true,
     effect: 'write',
     errors: ['not_found', 'conflict'],
   }),

@@ -60,6 +60,7 @@ export const apiKeys = {
     output: CreatedApiKey,
     permission: 'api_keys.create',
     idempotency: 'ignored',
+    adds: true,
     effect: 'write',
     errors: [],
   }),

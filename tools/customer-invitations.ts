@@ -142,6 +142,7 @@ export const customerInvitations = {
       alreadyConnected: z.array(z.object({ recipient: Recipient, agentId: Id('agt'), agentDelegationId: Id('dlg') })),
     }),
     permission: 'customers.invite',
+    adds: true,
     effect: 'write',
     errors: ['not_found'],
     example: { relationships: unanswered },

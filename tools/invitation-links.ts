@@ -93,6 +93,7 @@ export const invitationLinks = {
     }),
     output: CreatedInvitationLink,
     permission: 'invitation_links.create',
+    adds: true,
     effect: 'write',
     errors: ['not_found', 'conflict'],
     example: { attributes: { status: 'ACTIVE', token, url: `http://127.0.0.1:4010/connect/links/${token}` } },

@@ -54,6 +54,8 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
     return { sealed, sentAtMs, agoMs: Math.max(0, nowMs - sentAtMs) }
   }
   return {
+    // Some hold a secret, which is written to no file.
+    answers: new Map(),
     secret: hmac(principal, 'sent calls'),
     find: (id, windowMs) => changing((sent) => known(sent, id, windowMs)),
     claim: (id, sealed, windowMs) =>

@@ -107,8 +107,13 @@ export interface RepeatSettings {
   memory: () => Promise<CallMemory>
 }
 
-/** The calls of one credential that were sent, for every process that it is used in. No answer is kept, and no argument. */
+/**
+ * The calls of one credential that were sent, for every process that it is used in. No argument is kept, and an answer,
+ * sealed, only of an operation whose API knows no key.
+ */
 export interface CallMemory {
+  /** Keeps answers beside, in this process only; undefined: they may be kept with the call. */
+  answers?: Map<string, string>
   /** What names and seals of this credential are made with. */
   secret: string
   /** The call of that name, if it was sent within the window. */

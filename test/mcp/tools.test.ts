@@ -61,7 +61,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(names).not.toContain('idempotencyKey')
     const clears = ['update_agent', 'update_wallet', 'create_subscription'].includes(name)
     const clear = clears ? ['clear'] : []
-    const key = operation.idempotency === 'required' ? ['idempotencyKey'] : []
+    const key = operation.idempotency === 'required' || operation.adds ? ['idempotencyKey'] : []
     const detail = name === 'list_activity' ? ['detail'] : []
     const isOther = (argument: string) => argument === 'partyId' && names.includes('customerPartyId')
     const listed = names.filter((argument) => argument !== 'currency' && !isOther(argument))

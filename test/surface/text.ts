@@ -71,16 +71,17 @@ function inputLines(served: readonly Field[], offered: readonly Field[]): string
   const known = new Set(served.map(({ path }) => path))
   // An object of free keys is a list of {key, value} over MCP.
   const toolOnly = offered.filter(({ path }) => path !== '' && !known.has(path) && !/\[\]\.(key|value)$/.test(path))
+  const restOnly = served.filter(({ path }) => !byPath.has(path))
   return [
     ...served
       .filter(({ path }) => byPath.has(path))
       .map((field) => fieldLine({ ...field, description: byPath.get(field.path)?.description })),
-    ...together(
-      'REST only',
-      served.filter(({ path }) => !byPath.has(path)),
-    ),
-    ...together('tool only', toolOnly),
+    ...onOneLine([...together('REST only', restOnly), ...together('tool only', toolOnly)]),
   ]
+}
+
+function onOneLine(lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [lines.join(' · ')]
 }
 
 function together(title: string, fields: readonly Field[]): string[] {

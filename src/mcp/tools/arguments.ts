@@ -4,7 +4,7 @@ import { show } from '../../core/errors.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
 import { leavesOut } from '../answers/texts.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { clearableOf, ofOperation, onlyValues, shapeOf, takesDecision, toolArguments } from './inputs.ts'
+import { clearableOf, ofOperation, onlyValues, shapeOf, takesDecision, takesKey, toolArguments } from './inputs.ts'
 import { together, WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
 
 type Values = Record<string, unknown>
@@ -91,8 +91,6 @@ function isFull(detail: unknown): boolean {
 }
 
 const schemaOf = ofOperation((operation) => z.object(shapeOf(operation)))
-
-const takesKey = ({ idempotency }: OperationDefinition) => idempotency === 'required'
 
 function argumentNames(operation: OperationDefinition): string[] {
   return [

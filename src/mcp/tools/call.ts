@@ -118,7 +118,7 @@ async function decideAndSend(dependencies: Dependencies, { asked, telling, guard
   const progress = progressOf(context, dependencies)
   const send = (options: CallOptions) =>
     progress.during(input.waitSeconds, () =>
-      call(operation, guard?.input ?? input, { ...options, signal, onAttempt: progress.attempt }),
+      call(operation, guard?.input ?? input, { signal, ...options, onAttempt: progress.attempt }),
     )
   const perform = async (idempotencyKey: string | undefined): Promise<Sent> => {
     if (guard !== undefined) return guard.send(idempotencyKey, decided, send)

@@ -20,7 +20,7 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
     properties.clear = { type: 'array', items: { type: 'string', enum: clearable }, description: 'What to empty' }
   }
   if (leavesOut(operation)) properties.detail = { type: 'string', enum: ['full'], description: 'With hashes' }
-  if (operation.idempotency === 'required') {
+  if (takesKey(operation)) {
     const description = operation.adds === true ? 'As told; new: once more' : 'Only as told'
     properties.idempotencyKey = { type: 'string', description }
   }
@@ -28,6 +28,11 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
   const needed = schema.required?.filter((name) => properties[name] !== undefined) ?? []
   const required = needed.length === 0 ? {} : { required: needed }
   return { type: 'object', properties, ...required, additionalProperties: false } as Tool['inputSchema']
+}
+
+/** Where the API knows no key, the memory of sent calls does: a new one makes an equal call another. */
+export function takesKey({ idempotency, adds }: OperationDefinition): boolean {
+  return idempotency === 'required' || adds === true
 }
 
 /** Whether the tool is called again with what a person decided about the call. */

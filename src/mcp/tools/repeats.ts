@@ -2,6 +2,7 @@ import type { ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { ApiError } from '../../client/api-error.ts'
 import type { CallOptions, CallResult } from '../../client/client.ts'
+import { keepNewest } from '../../core/bounded-map.ts'
 import { Failure } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { hmac, seal, timestamp, unseal } from '../../core/system.ts'
@@ -17,13 +18,15 @@ type Result = CallResult<OperationDefinition>
 export type Sent = Result & { repeated?: Repeated }
 
 /** Sends the request under a key. */
-type Send = (options: Pick<CallOptions, 'idempotencyKey' | 'isNewKey'>) => Promise<Result>
+type Send = (options: Pick<CallOptions, 'idempotencyKey' | 'isNewKey' | 'signal'>) => Promise<Result>
 
 /** What is remembered of a call, sealed. */
 interface Memo {
   key: string
   /** A person agreed to it. */
   decided: boolean
+  /** What was answered, where the API knows no key by which it would answer so again. */
+  answer?: Pick<Result, 'data' | 'meta'>
 }
 
 type Kept = KeptCall & Memo
@@ -55,6 +58,8 @@ export class RepeatGuard {
   readonly #signal: AbortSignal
   /** Equal for equal calls. */
   readonly #text: string
+  /** Whether the API answers a repeat under the same key as before. */
+  readonly #knowsKeys: boolean
   /** With what is meant where nothing is given, so that equal calls are equal requests. */
   readonly input: Record<string, unknown>
 
@@ -64,7 +69,9 @@ export class RepeatGuard {
     this.#call = call
     this.#signal = context.mcpReq.signal
     this.input = { ...call.input, ...z.object(shapeOf(call.operation)).safeParse(call.input).data }
-    this.#text = canonical([repeats.run ?? null, call.operation.name, this.input])
+    this.#knowsKeys = call.operation.idempotency === 'required'
+    const own = this.#knowsKeys || call.idempotencyKey === undefined ? [] : [call.idempotencyKey]
+    this.#text = canonical([repeats.run ?? null, call.operation.name, this.input, ...own])
   }
 
   /** Whether a person agreed to an equal call, which was sent: then nobody is asked again. */
@@ -79,6 +86,7 @@ export class RepeatGuard {
    * one whatever there was, and remembered. @throws {RefusedBefore}
    */
   async send(given: string | undefined, decided: boolean, send: Send): Promise<Sent> {
+    if (!this.#knowsKeys) return await this.#sendOnce(decided, send)
     const brings = this.#call.idempotencyKey !== undefined
     const own = given ?? newKey(this.#dependencies)
     const kept = await this.#claim({ key: own, decided })
@@ -104,6 +112,42 @@ export class RepeatGuard {
       await this.#forget(kept)
       throw kept.isFirst || brings ? error : new RefusedBefore(error)
     }
+  }
+
+  /** Where the API knows no key, only one of equal calls is sent; the others wait for its answer, which is kept. */
+  async #sendOnce(decided: boolean, send: Send): Promise<Sent> {
+    for (let waitMs = 250; ; waitMs = Math.min(2 * waitMs, 2_000)) {
+      const kept = await this.#claim({ key: '', decided })
+      if (kept.isFirst) return await this.#sendAndKeep(kept, send)
+      const answer = kept.answer ?? (await this.#answerBeside())
+      const told = { replayed: false, idempotencyKey: undefined, attempts: 0, repeated: this.#toldOf(kept) }
+      if (answer !== undefined) return { ...answer, ...told }
+      if (kept.agoMs >= longestWaitMs) {
+        const detail = `An equal call was sent at ${timestamp(kept.sentAtMs)}, and its answer is not known. To make one more on purpose, pass a new idempotencyKey.`
+        throw new Failure('conflict', { detail })
+      }
+      await this.#dependencies.system.sleep(waitMs, this.#signal)
+    }
+  }
+
+  async #sendAndKeep(kept: Kept, send: Send): Promise<Sent> {
+    let result: Result
+    try {
+      // Also for a host that gives up, so that its repeat finds the answer.
+      result = await send({ signal: undefined })
+    } catch (error) {
+      if (isUndone(error)) await this.#forget(kept)
+      throw error
+    }
+    const { data, meta } = result
+    await this.#keepAnew({ key: '', decided: kept.decided, answer: { data, meta } })
+    return { ...result, replayed: false }
+  }
+
+  async #answerBeside(): Promise<Memo['answer']> {
+    const memory = await this.#repeats.memory()
+    const sealed = memory.answers?.get(this.#idIn(memory))
+    return sealed === undefined ? undefined : this.#opened(memory, sealed).answer
   }
 
   /** An equal call that still runs under the key is waited for, as long as hosts wait. */
@@ -139,10 +183,13 @@ export class RepeatGuard {
   }
 
   /** Counts the call from now on, under the key that it was sent with last. */
-  async #keepAnew({ key, decided }: Memo): Promise<void> {
+  async #keepAnew({ key, decided, answer }: Memo): Promise<void> {
     try {
       const memory = await this.#repeats.memory()
-      await memory.claim(this.#idIn(memory), this.#sealed(memory, { key, decided }), 0)
+      const whole = this.#sealed(memory, { key, decided, ...(answer === undefined ? {} : { answer }) })
+      const id = this.#idIn(memory)
+      if (answer !== undefined && memory.answers !== undefined) keepNewest(memory.answers, id, whole, mostAnswers)
+      else await memory.claim(id, whole, 0)
     } catch (error) {
       this.#dependencies.log.warn({ err: error }, 'a call that was sent once more counts from its first time')
     }
@@ -165,7 +212,7 @@ export class RepeatGuard {
     try {
       const memory = await this.#repeats.memory()
       const kept = await ask(memory)
-      return (kept === undefined ? undefined : { ...kept, ...this.#opened(memory, kept) }) as never
+      return (kept === undefined ? undefined : { ...kept, ...this.#opened(memory, kept.sealed) }) as never
     } catch (error) {
       if (error instanceof Failure) throw error
       this.#dependencies.log.error({ err: error }, 'it cannot be remembered which calls are sent')
@@ -177,8 +224,8 @@ export class RepeatGuard {
     return seal(this.#dependencies.system, this.#sealKeyIn(memory), JSON.stringify(memo))
   }
 
-  #opened(memory: CallMemory, kept: KeptCall): Memo {
-    const text = unseal(this.#sealKeyIn(memory), kept.sealed)
+  #opened(memory: CallMemory, sealed: string): Memo {
+    const text = unseal(this.#sealKeyIn(memory), sealed)
     if (text === undefined) throw new Error('Bug: a call that was sent does not open with what it was sealed with.')
     return JSON.parse(text) as Memo
   }
@@ -198,6 +245,9 @@ const toDoAgain = 'nothing happened now. To do it once more on purpose, pass a n
 /** Hosts give a call a minute. */
 const longestWaitMs = 45_000
 
+/** Answers of one process that are kept beside the calls. */
+const mostAnswers = 100
+
 function runsStill(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 409 && error.outcomeUnknown
 }
@@ -209,4 +259,11 @@ function runsStill(error: unknown): error is ApiError {
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.outcomeUnknown) return false
   return error.status < 500 && error.code !== 'bad_gateway' && ![401, 403, 408, 429].includes(error.status)
+}
+
+/** Whether nothing was done, where there is no key and so no other attempt. */
+function isUndone(error: unknown): boolean {
+  if (error instanceof Failure) return true
+  if (!(error instanceof ApiError) || error.outcomeUnknown) return false
+  return error.unreached || (error.status < 500 && error.code !== 'bad_gateway')
 }

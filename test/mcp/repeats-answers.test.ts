@@ -1,0 +1,134 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { databaseMemories } from '../../src/commands/database-memory.ts'
+import { fileMemory } from '../../src/commands/file-memory.ts'
+import type { CallMemory } from '../../src/mcp/dependencies.ts'
+import { allTables } from '../ledger/books.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { type Connected, connected } from './connected.ts'
+import { errorOf, hosts, type ToolResult } from './hosts.ts'
+
+type Options = NonNullable<Parameters<typeof connected>[2]>
+
+const [host] = hosts
+
+onEachDatabase('a repeated call that the API knows no key of', (database) => {
+  let world: World
+  let inDatabase: CallMemory
+  let made = 0
+  const open: Connected[] = []
+  beforeAll(async () => {
+    world = await createWorld(database)
+    const { keyId: id, partyId } = await world.whoami(world.apiKey)
+    inDatabase = await databaseMemories(world.service, world.store)({ id, partyId })
+  })
+  afterEach(async () => {
+    for (const { close } of open.splice(0)) await close()
+  })
+  afterAll(() => world.drop())
+
+  const opened = async (memory = inDatabase, between: Options['between'] = () => undefined) => {
+    const repeats = { windowMs: 900_000, run: undefined, memory: async () => memory }
+    const connection = await connected(world, host.open, { key: world.apiKey, actor: 'user', repeats, between })
+    open.push(connection)
+    return (input: object, signal?: AbortSignal) =>
+      connection.host.callTool('create_api_key', input, signal && { signal })
+  }
+  const newKey = () => ({ name: `Key ${++made}`, scopes: ['payments.read'] })
+  const keyIn = (result: ToolResult) => {
+    const { data } = result.structuredContent ?? {}
+    return JSON.stringify(data)
+  }
+  const isRepeat = (result: ToolResult) => Object.hasOwn(result.structuredContent ?? {}, 'repeated')
+  const keysOf = async (name: string) => {
+    const { json } = await world.get('/api-keys?limit=100', { key: world.apiKey })
+    return json.data.filter((key: { attributes: { name: string } }) => key.attributes.name === name).length
+  }
+
+  test('is answered what the first was, secret included, which the database cannot tell', async () => {
+    const key = newKey()
+    const first = await (await opened())(key)
+    const secret = String((first.structuredContent?.data.attributes as Record<string, unknown> | undefined)?.apiKey)
+    const again = await (await opened())(key)
+    expect([keyIn(again), isRepeat(first), isRepeat(again)]).toEqual([keyIn(first), false, true])
+    expect(await keysOf(key.name)).toBe(1)
+    expect(keyIn(again)).toContain(secret)
+    const rows = JSON.stringify((await allTables(world.store)).get('sentCalls'))
+    for (const hidden of [key.name, secret]) expect(rows).not.toContain(hidden)
+    const onPurpose = { ...key, idempotencyKey: 'q7w8e9r1t2y3u4i5' }
+    const another = await (await opened())(onPurpose)
+    expect([isRepeat(another), keyIn(another) === keyIn(first)]).toEqual([false, false])
+    expect(keyIn(await (await opened())(onPurpose))).toBe(keyIn(another))
+    expect(await keysOf(key.name)).toBe(2)
+  })
+
+  test('waits for the first, also of two at once and where the host of the first gave up', async () => {
+    const key = newKey()
+    const [one, other] = [await opened(), await opened()]
+    const both = await Promise.all([one(key), other(key)])
+    expect(both.map(isRepeat).sort()).toEqual([false, true])
+    expect(keyIn(both[0])).toBe(keyIn(both[1]))
+    expect(await keysOf(key.name)).toBe(1)
+
+    const another = newKey()
+    const [there, released, controller] = [
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+      new AbortController(),
+    ]
+    const slow = await opened(inDatabase, async (request) => {
+      if (request.method !== 'POST') return undefined
+      there.resolve()
+      await released.promise
+      return await world.service.fetch(request)
+    })
+    const given = expect(slow(another, controller.signal)).rejects.toThrow()
+    await there.promise
+    controller.abort('it takes too long')
+    await given
+    const repeat = other(another)
+    released.resolve()
+    expect(isRepeat(await repeat)).toBe(true)
+    expect(await keysOf(another.name)).toBe(1)
+  })
+
+  test('runs anew where the first was refused, and says what is known where its answer was lost', async () => {
+    const key = newKey()
+    const ways = [
+      () => Response.json({ errors: [{ code: 'conflict', detail: 'No.', status: '409' }] }, { status: 409 }),
+      async (request: Request) => {
+        await world.service.fetch(request)
+        throw new TypeError('fetch failed')
+      },
+    ]
+    const call = await opened(inDatabase, (request) =>
+      request.method === 'POST' ? ways.shift()?.(request) : undefined,
+    )
+    expect(errorOf(await call(key)).code).toBe('conflict')
+    expect((await call(key)).isError).toBe(true)
+    world.system.pass(60_000)
+    const told = errorOf(await call(key))
+    expect(told.detail).toMatch(/^An equal call was sent at .*pass a new idempotencyKey\.$/)
+    expect(told.next).toContain('list_api_keys')
+    expect(await keysOf(key.name)).toBe(1)
+  })
+
+  test('at a deployed API is answered by the process that got the answer, and no file has it', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'answers-'))
+    const path = join(directory, 'sent-calls.json')
+    const started = () =>
+      fileMemory({ path, principal: world.apiKey, system: world.system, log: { info() {}, warn() {}, error() {} } })
+    const memory = started()
+    const key = newKey()
+    const first = await (await opened(memory))(key)
+    expect(keyIn(await (await opened(memory))(key))).toBe(keyIn(first))
+    expect((await readFile(path, 'utf8')).length).toBeLessThan(600)
+    world.system.pass(60_000)
+    expect(errorOf(await (await opened(started()))(key)).code).toBe('conflict')
+    expect(await keysOf(key.name)).toBe(1)
+    await rm(directory, { recursive: true })
+  })
+})
