@@ -9,7 +9,7 @@ import type { Service } from '../../src/service/service.ts'
 import { createParty } from '../../src/service/store/parties.ts'
 import { createUser, findUser } from '../../src/service/store/users.ts'
 import { sqlite } from '../support/databases.ts'
-import { fakeSystem } from '../support/fake-system.ts'
+import { dateSystem } from '../support/fake-system.ts'
 import { addUserToken, createWorld, type World } from '../support/world.ts'
 import { authorizationUrl, connect, createApplication, exchangeCode } from './application.ts'
 import { address, openBrowser } from './browser.ts'
@@ -20,7 +20,7 @@ let site: Site
 let sent: { path: string; authorization: string | null }[]
 
 beforeAll(async () => {
-  world = await createWorld(sqlite, { system: fakeSystem({ now: Date.now() }) })
+  world = await createWorld(sqlite, { system: dateSystem() })
   const { store, system } = world
   const service = {
     ...world.service,
