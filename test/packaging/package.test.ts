@@ -7,6 +7,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
+import { viewerFiles } from '../../src/service/pages/docs/viewer.ts'
 import { commandsOf, configurations, exampleAddress, type Launch, type Remote } from './host-configurations.ts'
 import { type Installed, installPackage, root } from './installed.ts'
 import { type Served, serve } from './served.ts'
@@ -46,6 +47,7 @@ test('the packed file holds what was compiled, the files beside it, and nothing 
   const readByCode = ['src/service/pages/frame/assets', 'src/mcp/ui/views'].flatMap((folder) =>
     readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
   )
+  const viewer = [...viewerFiles, 'swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE']
   const documents = readdirSync(root).filter((name) => name.endsWith('.md'))
   const atTheTop = [...documents, 'LICENSE', 'manifest.json', 'package.json', 'server.json']
   expect(installed.files.toSorted()).toEqual(
@@ -55,6 +57,7 @@ test('the packed file holds what was compiled, the files beside it, and nothing 
       'dist/package.json',
       ...compiled.flatMap((path) => [`dist/${path}.js`, `dist/${path}.d.ts`]),
       ...readByCode.map((path) => `dist/${path}`),
+      ...viewer.map((name) => `dist/src/service/pages/docs/viewer/${name}`),
     ].toSorted(),
   )
 })
@@ -73,11 +76,12 @@ describe('docs/hosts.md configures', () => {
     const named = (kind: string) => [
       ...new Set(found.filter(({ start }) => start.kind === kind).map(({ host }) => host)),
     ]
-    expect(named('launch')).toEqual(['Claude Desktop', 'Claude Code', 'Cursor', 'VS Code', 'When it is published'])
+    const inJson = ['Claude Code', 'Cursor', 'VS Code', 'Gemini CLI']
+    expect(named('launch')).toEqual(['Claude Desktop', ...inJson, 'When it is published'])
     const published = found.filter(({ start }) => start.kind === 'launch' && start.command === 'npx')
     expect(published.map(({ host }) => host)).toEqual(['When it is published'])
     expect(hosts.match(/npx -y payments-mcp/g)).toBeNull()
-    expect(named('remote')).toEqual(['Claude Code', 'Cursor', 'VS Code'])
+    expect(named('remote')).toEqual(inJson)
     expect(hosts).toMatch(/^### ChatGPT/m)
     expect(commandsOf(hosts, 'npx', '-y', '@modelcontextprotocol/inspector')).toHaveLength(3)
   })
