@@ -52,9 +52,20 @@ const serviceFloors = floors(
 
 /** The MCP server's rooms, with those that each may import of the others. */
 const mcpRooms = {
-  'server.ts': ['tools/', 'people/', 'resources/', 'prompts.ts', 'instructions.ts', 'answers/', 'dependencies.ts'],
-  'http/': ['resources/'],
-  'stdio.ts': ['lines.ts'],
+  'server.ts': [
+    ...[
+      'tools/',
+      'people/',
+      'resources/',
+      'prompts.ts',
+      'instructions.ts',
+      'answers/',
+      'dependencies.ts',
+      'listened.ts',
+    ],
+  ],
+  'http/': ['resources/', 'listened.ts'],
+  'stdio.ts': ['lines.ts', 'listened.ts'],
   'tools/': ['people/', 'resources/', 'answers/', 'dependencies.ts'],
   'people/': ['resources/', 'answers/', 'dependencies.ts'],
   'resources/': ['prompts.ts', 'answers/', 'dependencies.ts'],
@@ -63,6 +74,7 @@ const mcpRooms = {
   'answers/': [],
   'dependencies.ts': [],
   'lines.ts': [],
+  'listened.ts': [],
   'ui/': [],
 }
 

@@ -16,6 +16,8 @@ export interface OpenClient {
   client: Client
   /** What is known of the calls that were sent with its credential. */
   memory(): Promise<CallMemory>
+  /** Calls back with the ids of the party's records that something happened to; a deployed API does not tell. */
+  follow(heard: (resourceIds: readonly string[]) => void): Promise<void>
   close(): Promise<void>
 }
 
@@ -69,12 +71,21 @@ function openEmbeddedClient(config: Config, instanceId: string, system: System, 
   return {
     client,
     memory: async () => (await opened()).memory(),
+    follow: async (heard) => {
+      const { service, credential } = await opened()
+      const { partyId } = (await service.identify(credential)) ?? nobody
+      const told = (events: readonly { partyId: string; resourceId: string }[]) =>
+        heard(events.filter((event) => event.partyId === partyId).map(({ resourceId }) => resourceId))
+      await service.waits.follow({ watched: () => [partyId], told }).begin(partyId)
+    },
     close: async () => {
       const [result] = await Promise.allSettled([opening])
       if (result.status === 'fulfilled') await result.value?.close()
     },
   }
 }
+
+const silent = async () => {}
 
 /** Whoever has a key that is not known is refused, whatever they call. */
 const nobody = { keyId: '', partyId: '' }
@@ -100,7 +111,7 @@ function openRemoteClient(
   }
   if (key !== undefined) {
     const client = createClient({ baseUrl, fetch, credential: () => key, instanceId, system, log })
-    return { client, memory, close }
+    return { client, memory, follow: silent, close }
   }
   const store = createTokenStore({ directory: dataDirectory().path, system })
   const credential = createStoredCredential({ baseUrl, store, system, fetch, log })
@@ -112,7 +123,7 @@ function openRemoteClient(
     system,
     log,
   })
-  return { client, memory, close }
+  return { client, memory, follow: silent, close }
 }
 
 /** A token that was revoked looks as good as any until the API is asked. */

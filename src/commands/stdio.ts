@@ -42,6 +42,7 @@ export async function stdio(flags: Flags): Promise<void> {
             readOnly,
             confirm,
             repeats,
+            follow: async (heard) => (await api.get()).follow(heard),
             cardDetails,
             publicUrl,
             ui: appViews(environment),

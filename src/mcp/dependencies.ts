@@ -44,6 +44,11 @@ export interface McpServerOptions extends ToolChoice {
   stateSecrets?: (() => Promise<readonly string[]>) | undefined
   /** The key or grant that the connection belongs to: what one was asked, no other can answer. */
   principal?: string | undefined
+  /**
+   * Calls back with the ids of records that something happened to, whoever did it, from when it resolves; undefined: the
+   * host hears of its own calls only.
+   */
+  follow?: ((heard: (resourceIds: readonly string[]) => void) => Promise<void>) | undefined
   /** Told of changed resources instead of the connection's own host, where requests have no connection. */
   notify?: { resourceUpdated(uri: string): void } | undefined
   /** The views that a host may show beside results (MCP Apps). */
@@ -155,8 +160,10 @@ export interface Dependencies extends McpServerOptions {
   system: Pick<System, 'randomBytes' | 'sleep' | 'now' | 'elapsed'>
   ways: Ways
   seal: RequestStates
-  /** The resources that a host of the 2025 era wants to hear of; undefined: none so far. */
+  /** The resources that the host wants to hear of; undefined: none so far. */
   subscribed: Set<string> | undefined
+  /** Whether the host is told of what others do. */
+  hearsOthers: boolean
 }
 
 /** A question that is not answered yet travels through the host, and comes back unchanged or not at all. */

@@ -17,6 +17,7 @@ import {
   type Ways,
 } from './dependencies.ts'
 import { instructionsFor } from './instructions.ts'
+import type { Listening } from './listened.ts'
 import { createRequestStates } from './people/request-states.ts'
 import { serverIcons } from './tools/icons.ts'
 
@@ -39,7 +40,7 @@ const capabilities = Object.freeze({
  * An MCP server whose tools are the operations of the choice. One per connection; it serves either era. What only the
  * tools need is loaded when they are first asked for: the answer to `initialize` does not wait for it.
  */
-export function createMcpServer(options: McpServerOptions): Server {
+export function createMcpServer(options: McpServerOptions): Listening {
   const { system = realSystem, stateSecrets, principal, version, environment, decisions } = options
   const asks = asksPeople(options.confirm, environment)
   const seal = createRequestStates({ secrets: stateSecrets, principal, system })
@@ -60,10 +61,17 @@ export function createMcpServer(options: McpServerOptions): Server {
     seal,
     ways,
     subscribed: undefined,
+    hearsOthers: false,
   }
   answerTools(dependencies)
   answerResources(dependencies)
   answerPrompts(dependencies)
+  server.listens = (addresses) => {
+    const known = dependencies.subscribed ?? new Set()
+    const fitting = addresses.filter((address) => address.length <= longestAddress)
+    dependencies.subscribed = new Set([...known, ...fitting].slice(-mostSubscriptions))
+    hearOfOthers(dependencies)
+  }
   return server
 }
 
@@ -80,7 +88,9 @@ function waysOf(environment: Environment): Ways {
  * The SDK's server, with two habits of its own. Each answer of 2026-07-28 says who gives it. The icon, most of it, is told where it is shown: by `initialize`, and
  * beside each tool.
  */
-class PaymentsServer extends Server {
+class PaymentsServer extends Server implements Listening {
+  listens: (addresses: readonly string[]) => void = () => {}
+
   protected override _outboundServerInfo() {
     const { icons: _, ...info } = super._outboundServerInfo() ?? { name: '', version: '' }
     return info
@@ -114,6 +124,7 @@ const loaded = {
   definitions: once(() => import('./tools/definitions.ts')),
   call: once(() => import('./tools/call.ts')),
   resources: once(() => import('./resources/resources.ts')),
+  heard: once(() => import('./resources/heard.ts')),
   prompts: once(() => import('./prompts.ts')),
   completions: once(() => import('./resources/completions.ts')),
 }
@@ -155,12 +166,18 @@ function answerResources(dependencies: Dependencies): void {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, message)
     }
     subscribed.add(params.uri)
+    hearOfOthers(dependencies)
     return {}
   })
   server.setRequestHandler('resources/unsubscribe', ({ params }) => {
     dependencies.subscribed?.delete(params.uri)
     return {}
   })
+}
+
+function hearOfOthers(dependencies: Dependencies): void {
+  if (dependencies.follow === undefined) return
+  void loaded.heard().then(({ hearOfOthers }) => hearOfOthers(dependencies))
 }
 
 function answerPrompts(dependencies: Dependencies): void {

@@ -1,19 +1,14 @@
 import type { Readable, Writable } from 'node:stream'
-import {
-  type JSONRPCMessage,
-  ReadBuffer,
-  type Server,
-  serializeMessage,
-  type Transport,
-} from '@modelcontextprotocol/server'
+import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from '@modelcontextprotocol/server'
 import { type StdioServerHandle, serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { Log } from '../client/client.ts'
 import type { System } from '../core/system.ts'
 import { createLineReader } from './lines.ts'
+import { type Listening, listenedAddresses } from './listened.ts'
 
 interface StdioOptions {
   /** Called once per connection, and once more when a client probes the era before it falls back to the older one. */
-  createServer: () => Server
+  createServer: () => Listening
   /** Called once, after the last answer is written: closes what keeps the process alive. */
   onClose: () => void | Promise<void>
   log: Log
@@ -22,14 +17,26 @@ interface StdioOptions {
   stdout: Writable
 }
 
+interface LineOptions extends Pick<StdioOptions, 'stdin' | 'stdout' | 'system'> {
+  /** Called with each `subscriptions/listen` that came in. */
+  listens(message: JSONRPCMessage): void
+}
+
 /** How long calls that run when stdin ends may take to finish; a host kills the process soon after it ended it. */
 const drainMs = 5_000
 
 /** Serves one MCP connection over stdio, of either era. The process may exit by itself once `onClose` has run. */
 export function serveOverStdio({ createServer, onClose, log, system, stdin, stdout }: StdioOptions): StdioServerHandle {
   const onerror = (error: Error) => log.warn({ err: error }, 'stdio')
-  const transport = lineTransport(stdin, stdout, system)
-  const handle = serveStdio(createServer, { transport, onerror })
+  let server: Listening | undefined
+  // The SDK answers it, and tells of nothing by itself.
+  const listens = (message: JSONRPCMessage) => server?.listens?.(listenedAddresses(message))
+  const transport = lineTransport({ stdin, stdout, system, listens })
+  const create = () => {
+    server = createServer()
+    return server
+  }
+  const handle = serveStdio(create, { transport, onerror })
   // serveStdio has set its own, which ends the server.
   const closed = transport.onclose
   transport.onclose = async () => {
@@ -47,7 +54,7 @@ export function serveOverStdio({ createServer, onClose, log, system, stdin, stdo
  * Newline-delimited JSON over two streams. Not the SDK's own transport, because that drops the calls that run when
  * its input ends: a purchase whose answer is lost, though a pipe that still has a reader could carry it.
  */
-function lineTransport(stdin: Readable, stdout: Writable, system: Pick<System, 'sleep'>): Transport {
+function lineTransport({ stdin, stdout, system, listens }: LineOptions): Transport {
   const unanswered = unansweredRequests()
   let ending = false
   let closed = false
@@ -75,6 +82,7 @@ function lineTransport(stdin: Readable, stdout: Writable, system: Pick<System, '
     received: messageReader((message) => {
       unanswered.received(message)
       transport.onmessage?.(message)
+      if ('method' in message && message.method === 'subscriptions/listen') listens(message)
     }, failed),
     tooLong: () => {
       failed(new Error(tooLongAnswer.error.message))

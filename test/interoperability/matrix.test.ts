@@ -58,10 +58,11 @@ function dataOf({ structuredContent, content }: ToolResult) {
   return structuredContent.data
 }
 
-const merchant = { name: 'Books' }
 const dollars = { amount: 1_200, currency: 'USD' }
 
-async function purchase(host: Host): Promise<string> {
+/** At a merchant of its own: what is equal to another host's call is taken for its repeat. */
+async function purchase(host: Host, name: string): Promise<string> {
+  const merchant = { name }
   const card = dataOf(await host.callTool('issue_agent_card', { merchant, maximumAmount: 5_000, currency: 'USD' }))
   const authorized = await host.callTool('simulate_card_authorization', { cardId: card.id, merchant, ...dollars })
   const { id: cardTransactionId } = dataOf(authorized)
@@ -71,30 +72,35 @@ async function purchase(host: Host): Promise<string> {
 }
 
 describe('each host by each way in', () => {
-  test.each(cells)('$host over $transport with $kind', async ({ open, sdk, version, transport, ...credential }) => {
-    const host = open()
-    try {
-      await host.connect(transports[transport](sdk, credential.kind))
-      // Over HTTP the earlier SDK keeps the version to itself.
-      expect(host.version() ?? version).toBe(version)
-      const { tools } = await host.listTools()
-      expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['whoami', 'simulate_card_capture']))
-      const { attributes } = dataOf(await host.callTool('whoami'))
-      const { agentIdentitySource, seen } = credential
-      expect(attributes).toMatchObject({
-        actorType: 'agent',
-        credentialKind: seen,
-        agentIdentitySource,
-      })
+  test.each(cells)(
+    '$host over $transport with $kind',
+    async ({ host: title, open, sdk, version, transport, ...credential }) => {
+      const host = open()
+      try {
+        await host.connect(transports[transport](sdk, credential.kind))
+        // Over HTTP the earlier SDK keeps the version to itself.
+        expect(host.version() ?? version).toBe(version)
+        const { tools } = await host.listTools()
+        expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['whoami', 'simulate_card_capture']))
+        const { attributes } = dataOf(await host.callTool('whoami'))
+        const { agentIdentitySource, seen } = credential
+        expect(attributes).toMatchObject({
+          actorType: 'agent',
+          credentialKind: seen,
+          agentIdentitySource,
+        })
 
-      const cardTransactionId = await purchase(host)
-      const uri = `payments://card-transactions/${cardTransactionId}`
-      const [resource] = (await host.requests.readResource({ uri })).contents
-      expect(JSON.parse(String((resource as { text?: string }).text)).data.attributes.agentId).toBe(attributes.agentId)
-      const prompt = await host.requests.getPrompt({ name: 'rehearse_purchase', arguments: { outcome: 'refund' } })
-      expect(JSON.stringify(prompt.messages)).toContain('simulate_card_refund')
-    } finally {
-      await host.close()
-    }
-  })
+        const cardTransactionId = await purchase(host, `Books of ${title} over ${transport} with ${credential.kind}`)
+        const uri = `payments://card-transactions/${cardTransactionId}`
+        const [resource] = (await host.requests.readResource({ uri })).contents
+        expect(JSON.parse(String((resource as { text?: string }).text)).data.attributes.agentId).toBe(
+          attributes.agentId,
+        )
+        const prompt = await host.requests.getPrompt({ name: 'rehearse_purchase', arguments: { outcome: 'refund' } })
+        expect(JSON.stringify(prompt.messages)).toContain('simulate_card_refund')
+      } finally {
+        await host.close()
+      }
+    },
+  )
 })

@@ -360,11 +360,11 @@ describe('hosts differ', () => {
     await expect.poll(() => host.view.getByRole('button').count()).toBe(0)
   })
 
-  test('one that hands on the text only shows the same', async () => {
-    const { id } = await authorized({ capabilities: {} })
-    const purchase = (await simulate(id, 'reverse')).json
-    await host.tell('result', { content: [{ type: 'text', text: JSON.stringify({ data: purchase.data }) }] })
-    await expect.poll(events).toEqual(['Authorized: $42.50', 'Hold released'])
+  test('one that hands on the text only shows that', async () => {
+    await authorized({ capabilities: {} })
+    const text = 'cardTransaction cit_1 · status reversed · amount $42.50'
+    await host.tell('result', { content: [{ type: 'text', text }] })
+    await host.view.getByText(text).waitFor()
   })
 
   test('production has no simulations', async () => {

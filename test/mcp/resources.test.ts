@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { addressOf, parseAddress } from '../../src/mcp/resources/kinds.ts'
 import { ok } from '../payments/payer.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { addAgent, createWorld, type World } from '../support/world.ts'
 import { type Connected, connected, instanceId } from './connected.ts'
 import { hosts } from './hosts.ts'
 
@@ -123,6 +123,34 @@ onEachDatabase('resources,', (database) => {
       await host.callTool('simulate_card_reversal', { cardTransactionId })
       await host.requests.listPrompts()
       expect(told).toEqual([])
+    })
+
+    test('a host that watches hears of what others do to what it can read, and of nothing else', async () => {
+      const { partyId, agentId } = await world.whoami()
+      const walletId = (await world.get('/wallets')).json.data[0].id
+      const ends: (() => void)[] = []
+      const follow = async (heard: (resourceIds: readonly string[]) => void) => {
+        const told = (events: readonly { resourceId: string }[]) => heard(events.map(({ resourceId }) => resourceId))
+        const following = world.service.waits.follow({ watched: () => [partyId], told })
+        ends.push(following.end)
+        await following.begin(partyId)
+        begun.resolve()
+      }
+      const begun = Promise.withResolvers<void>()
+      const { host } = await connectedTo(world, chosen, { follow })
+      const [watched, unwatched] = [await world.issueCard(), await world.issueCard()]
+      const others = await addAgent(world, partyId, walletId, ['cards.issue', 'cards.read'])
+      const hidden = await world.issueCard({}, { key: others.agentKey })
+      expect(others.agentId).not.toBe(agentId)
+      const told: string[] = []
+      const addresses = [watched, hidden].map((id) => addressOf('agent-cards', id))
+      await host.watch(addresses, (change) => told.push(change))
+      await begun.promise
+      ok(await world.authorize(unwatched, 100))
+      ok(await world.authorize(hidden, 100, { key: others.agentKey }))
+      ok(await world.authorize(watched, 100))
+      await expect.poll(() => told).toEqual([addressOf('agent-cards', watched)])
+      for (const end of ends) end()
     })
 
     test('ids are completed', async () => {

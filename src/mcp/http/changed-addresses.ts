@@ -1,5 +1,5 @@
 import type { Feed, Follower, Following } from '../../core/watch.ts'
-import { addressOf, kindEntries } from '../resources/kinds.ts'
+import { addressOf, watchable } from '../resources/kinds.ts'
 import type { Principal } from './host-context.ts'
 
 /** Something happened to a record of a party's, by whoever. */
@@ -33,10 +33,4 @@ export interface Changes {
 export function addressesOf({ resourceIds, instanceId, customerPartyId }: Change): string[] {
   const addresses = customerPartyId === null ? [] : resourceIds.flatMap((id) => watchable(id, customerPartyId))
   return instanceId === null ? addresses : [...addresses, addressOf('activity', instanceId)]
-}
-
-/** The address of a resource, where it is one that a host can watch. */
-export function watchable(id: string, customerPartyId?: string): string[] {
-  const kind = kindEntries.find(([, { read, id: name }]) => read.params?.shape[name]?.safeParse(id).success)
-  return kind === undefined ? [] : [addressOf(kind[0], id, customerPartyId)]
 }

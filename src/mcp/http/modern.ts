@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createMcpHandler, type JSONRPCMessage, type Server, type ServerEvent } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
+import { listenedAddresses } from '../listened.ts'
 import { eventResponseFrom } from './event-response.ts'
 import type { HostContext, Principal } from './host-context.ts'
 import type { Limits } from './limits.ts'
@@ -67,7 +68,9 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
         if (bus.count(principal.id) >= limits.sessionsPerPrincipal) return tooManySubscriptions(message)
         await begin(principal.partyId)
         return carried(
-          await bus.as({ principal, uris: urisOf(message) }, () => serve(request, message, context)),
+          await bus.as({ principal, uris: new Set(listenedAddresses(message)) }, () =>
+            serve(request, message, context),
+          ),
           limits,
           () => {},
         )
@@ -132,14 +135,7 @@ function createBus() {
 
 interface Subscriber {
   principal: Principal
-  uris: ReadonlySet<unknown>
-}
-
-/** The addresses that a request wants to hear of; the SDK refuses what has no such form. */
-function urisOf(message: JSONRPCMessage): ReadonlySet<unknown> {
-  const params = 'params' in message ? (message.params as { notifications?: { resourceSubscriptions?: unknown } }) : {}
-  const uris = params?.notifications?.resourceSubscriptions
-  return new Set(Array.isArray(uris) ? uris : [])
+  uris: ReadonlySet<string>
 }
 
 function tooManySubscriptions(message: JSONRPCMessage): Response {

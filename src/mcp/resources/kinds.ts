@@ -69,6 +69,12 @@ export function addressOf(kind: string, id: string, customerPartyId?: unknown): 
   return `payments://${kind}/${encodeURIComponent(id)}${query}`
 }
 
+/** The address of a record by its id, where it is one that a host can watch. */
+export function watchable(id: string, customerPartyId?: string): string[] {
+  const kind = kindEntries.find(([, { read, id: name }]) => read.params?.shape[name]?.safeParse(id).success)
+  return kind === undefined ? [] : [addressOf(kind[0], id, customerPartyId)]
+}
+
 export const templateOf = (kind: string) => `payments://${kind}/{id}{?customerPartyId}`
 
 /** The instance of a run is no id of the service's: it may hold any printable character. */
