@@ -101,19 +101,26 @@ function openRemoteClient(
   const remote = createRemoteFetch()
   const { fetch, close } = remote
   const { key } = config
-  let known: CallMemory | undefined
+  const store = createTokenStore({ directory: dataDirectory().path, system })
+  const signedIn = async () => {
+    const { subjectOf } = await import('../auth/signed-in.ts')
+    return `login ${subjectOf((await store.read()).logins[baseUrl])}`
+  }
+  let known: { principal: string; memory: CallMemory } | undefined
   const memory = async () => {
     const { fileMemory } = await import('./file-memory.ts')
-    // A login stays the same one when its tokens are renewed.
-    const principal = `${key ?? 'login'} ${baseUrl}`
-    known ??= fileMemory({ path: dataDirectory().file('sent-calls.json'), principal, system, log })
-    return known
+    // What one person agreed to, another who signs in at the same address did not.
+    const principal = `${key ?? (await signedIn())} ${baseUrl}`
+    if (known?.principal !== principal) {
+      const path = dataDirectory().file('sent-calls.json')
+      known = { principal, memory: fileMemory({ path, principal, system, log }) }
+    }
+    return known.memory
   }
   if (key !== undefined) {
     const client = createClient({ baseUrl, fetch, credential: () => key, instanceId, system, log })
     return { client, memory, follow: silent, close }
   }
-  const store = createTokenStore({ directory: dataDirectory().path, system })
   const credential = createStoredCredential({ baseUrl, store, system, fetch, log })
   const client = createClient({
     baseUrl,
