@@ -18,7 +18,15 @@ export type Answer = { tool: string; arguments: Record<string, unknown>; id: str
  * title, a summary) disturbs nothing: such requests offer no tool and get a word.
  */
 export function nextAnswer(script: readonly Step[], { tools, results }: Shown): Answer {
-  const step = script[results.length]
+  try {
+    return answerOf(script[results.length], { tools, results })
+  } catch (error) {
+    // Unanswered, the host would ask for ever.
+    return { text: String(error) }
+  }
+}
+
+function answerOf(step: Step | undefined, { tools, results }: Shown): Answer {
   if (step === undefined) return { text: 'Done.' }
   if ('say' in step) return { text: step.say(results) }
   const tool = tools.find(
