@@ -3,6 +3,7 @@ import type { EventType } from '../rules/events.ts'
 import { deletingOldest } from './engine/deleting.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
+import { feedOf } from './feed.ts'
 import type { EventRow } from './schema/events.ts'
 import type { Tables } from './schema/tables.ts'
 
@@ -116,31 +117,13 @@ export function announcing(store: Store, happened: (partyIds: ReadonlySet<string
   }
 }
 
-/** At one time: what would not fit into a query, and what a process should not read in one piece. */
-const mostParties = 500
-const mostRows = 500
-
 /** What the outbox tells of parties, whichever process wrote it. */
 export function eventFeed(store: Store) {
-  return {
-    /** The number of the last event of each party; one of whom nothing was ever told has none. */
-    ends: async (partyIds: readonly string[]): Promise<Map<string, number>> => {
-      const ends = new Map<string, number>()
-      for (let first = 0; first < partyIds.length; first += mostParties) {
-        const some = partyIds.slice(first, first + mostParties)
-        const rows = await store.read(({ db }) =>
-          db.selectFrom('eventHeads').selectAll().where('partyId', 'in', some).execute(),
-        )
-        for (const { partyId, sequence } of rows) ends.set(partyId, sequence)
-      }
-      return ends
-    },
-    /** The party's events behind that number, in their order, and the number of the last of them. */
-    after: async (partyId: string, sequence: number, upTo: number): Promise<{ changes: EventRow[]; last: number }> => {
-      const { rows: changes } = await store.read((tx) => eventsAfter(tx, { partyId, sequence, upTo, limit: mostRows }))
-      return { changes, last: changes.length < mostRows ? upTo : (changes.at(-1)?.sequence ?? upTo) }
-    },
-  }
+  return feedOf(store, {
+    heads: 'eventHeads',
+    rows: async (tx, by) => (await eventsAfter(tx, by)).rows,
+    changeOf: (event: EventRow) => event,
+  })
 }
 
 const eventsAfter = prepared((db, by: { partyId: string; sequence: number; upTo: number; limit: number }) =>
