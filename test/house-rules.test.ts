@@ -34,7 +34,7 @@ const without = (pattern: RegExp) => (text: string) =>
 
 /** The service's rooms: each stands on those before it. */
 const serviceFloors = floors(
-  ['src/core/', 'src/config/', 'tools/', 'src/openapi/'],
+  ['src/core/', 'src/config/', 'tools/', 'src/openapi/', 'src/worlds/'],
   [
     'src/service/rules/',
     'src/service/store/schema/',
@@ -84,13 +84,23 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/config/': ['src/core/'],
   'tools/': ['src/core/'],
   'src/openapi/': ['src/core/', 'src/config/', 'tools/'],
+  'src/worlds/': ['src/core/', 'src/config/', 'tools/'],
   'src/client/': ['src/core/', 'src/config/', 'tools/'],
   'src/auth/': ['src/core/', 'src/config/', 'src/client/'],
   'src/simulate/': ['src/core/', 'src/config/', 'tools/', 'src/client/'],
   ...inMcp(['src/core/', 'src/config/', 'tools/', 'src/client/', 'src/auth/']),
   ...serviceFloors,
   'src/commands/': [
-    ...['src/core/', 'src/config/', 'tools/', 'src/openapi/', 'src/client/', 'src/auth/', 'src/simulate/'],
+    ...[
+      'src/core/',
+      'src/config/',
+      'tools/',
+      'src/openapi/',
+      'src/worlds/',
+      'src/client/',
+      'src/auth/',
+      'src/simulate/',
+    ],
     ...Object.keys(inMcp([])),
     ...Object.keys(serviceFloors),
   ],

@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import type { ApiAnswer, Carrier } from '../core/carrier.ts'
 import { Failure } from '../core/errors.ts'
+import { ConnectionCutError } from '../core/faults.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { newId } from '../core/system.ts'
 import type { About } from '../openapi/discovery.ts'
@@ -126,6 +127,8 @@ function noOperation(method: string, path: string): Failure {
 /** The answer to what failed outside the pipeline. */
 function failed(dependencies: Dependencies, { req }: Context, error: unknown): Reply {
   const { system, log } = dependencies
+  // No answer is wanted: whoever called `fetch` cuts the connection.
+  if (error instanceof ConnectionCutError) throw error
   if (error instanceof Failure) return refuse(dependencies, error)
   const supportId = newId('req', system, system.now())
   const failure = failureOf(error)

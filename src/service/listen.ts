@@ -1,8 +1,10 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Logger } from '../config/log.ts'
 import { Failure } from '../core/errors.ts'
+import { ConnectionCutError } from '../core/faults.ts'
 import { isLoopback, isLoopbackHost } from '../core/loopback.ts'
 import { deadline, newId, type System } from '../core/system.ts'
 import { type Caller, clientAddress } from './request/client-address.ts'
@@ -67,10 +69,15 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     // What an answer names itself stands before this.
     for (const [name, value] of Object.entries(requestId(supportId))) outgoing.setHeader(name, value)
     const detail = refusedCaller(request)
-    const response =
+    const answered =
       detail === undefined
-        ? await fetch(request, { local: isLocal(incoming), address: addressOf(incoming) })
+        ? fetch(request, { local: isLocal(incoming), address: addressOf(incoming) })
         : forbidden(detail, supportId)
+    const response = await unlessCut(answered)
+    if (response === undefined) {
+      incoming.destroy()
+      return RESPONSE_ALREADY_SENT
+    }
     answerEarly(incoming, outgoing)
     await logRefusal(log, { request, response, supportId, ms: system.elapsed() - beganAtMs })
     return response
@@ -111,6 +118,16 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         })
         closeUnused()
       }),
+  }
+}
+
+/** Undefined: the connection is to be cut. */
+async function unlessCut(answered: Response | Promise<Response>): Promise<Response | undefined> {
+  try {
+    return await answered
+  } catch (error) {
+    if (error instanceof ConnectionCutError) return undefined
+    throw error
   }
 }
 

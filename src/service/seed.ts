@@ -10,6 +10,7 @@ import { createParty } from './store/parties.ts'
 import { rootKeys } from './store/root-keys.ts'
 import type { CredentialRow } from './store/schema/credentials.ts'
 import { createUser } from './store/users.ts'
+import { findWorld, putWorld } from './store/world.ts'
 import { credentialPrefix, displayPrefix } from './tokens/secrets.ts'
 
 /** Secrets for the seeded keys that the start was given. */
@@ -104,6 +105,9 @@ async function seededKeys(tx: Transaction, system: System): Promise<SeededKeys> 
   }
   const [api_key, agent_key] = [find(rows, 'api_key'), find(rows, 'agent_key')]
   if (api_key === undefined || agent_key === undefined) throw new Error('Bug: a seeded key is missing.')
+  // A database that was filled before worlds were noted has its own like any other.
+  if ((await findWorld(tx)) === undefined)
+    await putWorld(tx, { digest: null, firstPartyId: api_key.partyId, isRehearsal: 0, startsAtMs: null })
   return { api_key, agent_key }
 }
 

@@ -6,8 +6,13 @@ const allowed = (authority: Authority) =>
 const key: Authority = { actorType: 'party', scopes: [], grant: null }
 
 test('a key may what its scopes are for, and what every key may', () => {
-  expect(allowed(key)).toEqual(['identity.read', 'clock.use'])
-  expect(allowed({ ...key, scopes: ['wallets.transfer'] })).toEqual(['identity.read', 'wallets.transfer', 'clock.use'])
+  expect(allowed(key)).toEqual(['identity.read', 'clock.use', 'sandbox.manage'])
+  expect(allowed({ ...key, scopes: ['wallets.transfer'] })).toEqual([
+    'identity.read',
+    'wallets.transfer',
+    'clock.use',
+    'sandbox.manage',
+  ])
   // Where the scopes are not known, only what no key may ever do is refused.
   expect(refusalOf({ ...key, scopes: undefined }, 'cards.issue')).toBe('agentsOnly')
   expect(allowed({ ...key, scopes: undefined })).toEqual(allowed({ ...key, actorType: 'user' }))
@@ -29,6 +34,7 @@ test('an application may no more than it was granted, whomever it acts as', () =
     'cards.freeze',
     'cards.simulate',
     'clock.use',
+    'sandbox.manage',
   ])
   expect(refusalOf({ actorType: 'user', scopes: [], grant }, 'wallets.read')).toBe('grant')
 })

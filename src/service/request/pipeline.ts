@@ -38,6 +38,7 @@ import {
 } from './incoming.ts'
 import type { LastUses } from './last-use.ts'
 import { logAnswer } from './log-answer.ts'
+import { requireManager } from './manager.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { type Reply, refusal, requestId, success } from './reply.ts'
 import type { Waits } from './waits.ts'
@@ -182,6 +183,7 @@ async function pass(
   request.limit ??= incoming.isCounted ? notCounted : await rateLimit(actor.keyId)
   if (request.limit.failure !== undefined) throw request.limit.failure
   requirePermission(actor, operation)
+  if (operation.permission === 'sandbox.manage') await requireManager(tx, actor)
   const { idempotencyKey, instanceId } = readHeaders(operation, incoming.headers, actor.actorType === 'agent')
   const causeAgentId = await resolveCause(tx, actor, readAgentHeader(operation, incoming.headers))
   const parsed = parseRequest(operation, incoming)

@@ -29,6 +29,7 @@ export const newSqlite = {
     '0026_sent_calls',
     '0027_events',
     '0028_pending_decisions',
+    '0029_world',
   ],
   schema: `
 CREATE TABLE "kysely_migration" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null);
@@ -78,6 +79,7 @@ CREATE TABLE "sentCalls" ("partyId" text not null, "id" text not null, "sealed" 
 CREATE TABLE "events" ("partyId" text not null, "sequence" bigint not null, "type" text not null, "resourceId" text not null, "agentId" text, "createdAtMs" bigint not null, "recordedAtMs" bigint not null, constraint "events_key" primary key ("partyId", "sequence")) without rowid;
 CREATE TABLE "eventHeads" ("partyId" text not null, "sequence" bigint not null, constraint "eventHeads_key" primary key ("partyId")) without rowid;
 CREATE TABLE "pendingDecisions" ("id" text not null, "partyId" text not null, "principalId" text not null, "call" text not null, "status" text not null, "tries" integer not null, "answer" text, "decidedBy" text, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, constraint "pendingDecisions_key" primary key ("partyId", "id"));
+CREATE TABLE "world" ("id" integer not null, "digest" text, "firstPartyId" text not null, "isRehearsal" integer not null, "startsAtMs" bigint, constraint "world_key" primary key ("id"), constraint "world_one_row" check ("id" = 1));
 CREATE INDEX "wallets_by_partyId_id" on "wallets" ("partyId", "id");
 CREATE INDEX "walletAgents_by_agentId_walletId" on "walletAgents" ("agentId", "walletId");
 CREATE UNIQUE INDEX "credentials_by_secretHash" on "credentials" ("secretHash");

@@ -36,6 +36,7 @@ import { users } from './users.ts'
 import { walletAgents } from './wallet-agents.ts'
 import { walletPermissions } from './wallet-permissions.ts'
 import { wallets } from './wallets.ts'
+import { world } from './world.ts'
 
 /**
  * The tables, alike on SQLite and PostgreSQL: ids are text, amounts integer cents, instants milliseconds since the
@@ -87,6 +88,7 @@ export const tables = {
   pendingDecisions,
   sentCalls,
   rateLimits,
+  world,
 }
 
 export type Tables = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]> }

@@ -56,6 +56,7 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   knownBrowsers: signIn,
   oauthRecords: signIn,
   clock: { place: 'everywhere', because: 'it is one row' },
+  world: { place: 'everywhere', because: 'it is one row' },
   rootKeys: { place: 'everywhere', because: 'they are a few rows, and of the service' },
   signingKeys: { place: 'everywhere', because: 'they are a few rows, and of the service' },
 

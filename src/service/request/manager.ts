@@ -1,0 +1,21 @@
+import { fail } from '../../core/errors.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import { findWorld } from '../store/world.ts'
+import type { Actor } from './actor.ts'
+
+/**
+ * Refuses who does not manage the sandbox: that is the first party of its world, and its agents unless one is rehearsed
+ * (docs/sandbox.md#who-manages-the-sandbox).
+ * @throws 403 `forbidden`.
+ */
+export async function requireManager(tx: Transaction, { partyId, actorType }: Actor): Promise<void> {
+  const world = await findWorld(tx)
+  if (world?.firstPartyId !== partyId) {
+    fail('forbidden', {
+      detail: "Only the first party of the sandbox's world manages it: use one of that party's keys.",
+    })
+  }
+  if (world.isRehearsal === 1 && actorType === 'agent') {
+    fail('forbidden', { detail: 'In a rehearsal no agent manages the sandbox: use the API key of its first party.' })
+  }
+}
