@@ -177,7 +177,7 @@ export const cardTransactions = {
     ...simulation,
     name: 'simulate_card_expiration',
     title: 'Expire a card authorization',
-    description: 'Lets an authorized purchase that nobody captured lapse: the hold is released.',
+    description: 'Lets an authorized purchase lapse: the hold is released.',
     path: '/simulations/card-transactions/{cardTransactionId}/expire',
     params: transactionParams,
     attributes: nothing,

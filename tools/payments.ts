@@ -119,7 +119,7 @@ export const payments = {
         .describe('Whom to pay'),
       description: Description(80).describe('Shown to both').optional(),
       tags: Tags.optional(),
-      walletId: ArgumentId('wal', 'To pay from; else the default').optional(),
+      walletId: ArgumentId('wal', 'Else the default').optional(),
       disableNotifications: z.boolean().describe('Mail nobody').optional(),
       customerPartyId: CustomerPartyId,
     }),

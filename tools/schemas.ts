@@ -82,10 +82,10 @@ export const TagChanges = z
   .record(z.string().regex(tagName), z.string().max(500).nullable().describe('What it says; null deletes it'))
   .describe('Notes to add, change or delete; the others stay')
 
-export const CustomerPartyId = Id('pty').optional().describe('Whom to act for')
+export const CustomerPartyId = Id('pty').optional().describe('For whom')
 
 /** How long to wait for what is read to change its status (docs/service.md#waiting). */
-export const WaitSeconds = Digits(z.int().min(0).max(50)).optional().describe('Wait for change')
+export const WaitSeconds = Digits(z.int().min(0).max(50)).optional().describe('For a change')
 
 /** The query of every list (docs/service.md#lists). */
 export function listQuery<S extends z.ZodRawShape>(shape: S, defaultLimit = 50) {

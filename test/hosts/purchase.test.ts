@@ -6,8 +6,8 @@ import { ask, bearer, serveSandbox, stdioServer } from './world.ts'
 
 const merchant = { name: 'Books' }
 
-// The arguments that the tools list and no others: some hosts hold a model to that.
-const card = () => ({ merchant, maximumAmount: 5000 })
+// The arguments that the tools list and no others: some hosts hold a model to that. A currency may be left out.
+const card = () => ({ merchant, maximumAmount: 5000, currency: 'USD' })
 const authorization = (results: readonly string[]) => ({ cardId: idIn(results, 'pcd'), amount: 4250, merchant })
 const capture = (amount: number) => (results: readonly string[]) => ({
   cardTransactionId: idIn(results, 'cit'),

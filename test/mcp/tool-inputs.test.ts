@@ -1,3 +1,4 @@
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { prepare } from '../../src/client/input.ts'
@@ -27,9 +28,6 @@ const tools = toolList({ cardDetails: 'reveal', environment: 'sandbox' }).map((t
   tool,
   operation: operations.find(({ name }) => name === tool.name) as OperationDefinition,
 }))
-
-/** What the tool takes and does not list. */
-const unlisted = ({ unlisted: named = [] }: OperationDefinition) => ['currency', ...named]
 
 /** Every schema within one, with the names that lead to it. */
 function* within(schema: Schema, path = ''): Generator<[string, Schema]> {
@@ -65,8 +63,7 @@ describe('a host that drops bounds, forms and defaults', () => {
     for (const [path, { description = '' }] of within(tool.inputSchema as Schema)) {
       offered.set(path, `${offered.get(path) ?? ''} ${description}`)
     }
-    const shape = Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
-    for (const [path, schema] of within(z.toJSONSchema(z.object(shape), { io: 'input' }) as Schema)) {
+    for (const [path, schema] of within(taken(operation))) {
       // What is longer than anybody writes by chance is not said.
       const bounds = { maxLength: Number(schema.maxLength) <= 200 && schema.maxLength, default: schema.default }
       const { minimum, maximum, format } = schema
@@ -76,7 +73,9 @@ describe('a host that drops bounds, forms and defaults', () => {
       }
       for (const [keyword, value] of Object.entries({ ...bounds, ...safe, format: format === 'date-time' && format })) {
         if (value === undefined || value === false || path.endsWith('tags/*')) continue
-        if (!offered.has(path)) expect(unlisted(operation)).toContain(path.slice(1))
+        // Its only value is listed.
+        if (path === '/currency') continue
+        if (!offered.has(path)) expect(operation.unlisted).toContain(path.slice(1))
         else expect(offered.get(path), `${path} ${keyword}`).toMatch(said[keyword]?.(value) ?? /never/)
       }
     }
@@ -162,10 +161,15 @@ test.each(tools)('$title: what the schema refuses, the service refuses too', ({ 
   }
 })
 
+/** Every argument as the API takes it. */
+function taken(operation: OperationDefinition): Schema {
+  const shape = Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
+  return z.toJSONSchema(z.object(shape), { io: 'input' }) as Schema
+}
+
 /** A valid input with every argument, nested ones too. */
 function whole(operation: OperationDefinition): Record<string, unknown> {
-  const shape = Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
-  return filled(z.toJSONSchema(z.object(shape), { io: 'input' }) as Schema) as Record<string, unknown>
+  return filled(taken(operation)) as Record<string, unknown>
 }
 
 function filled(schema: Schema): unknown {
@@ -191,6 +195,27 @@ const texts: Readonly<Record<string, string>> = {
   '^[a-z0-9]+(?:-[a-z0-9]+)*$': 'shopper',
   '^[a-z]{3}_[0-9A-Za-z_-]{1,100}$': 'pcd_1',
 }
+
+describe('a host that sends nothing that its validator refuses', () => {
+  const ajv = new AjvJsonSchemaValidator()
+
+  const ofAmounts = tools.filter(({ operation }) => taken(operation).properties?.currency !== undefined)
+
+  test.each(ofAmounts)('sends $title with a currency as over REST, or without', ({ tool, operation }) => {
+    const { properties = {}, required = [] } = taken(operation)
+    const asked = Object.entries(properties).filter(([name]) => required.includes(name) || name === 'currency')
+    const input = Object.fromEntries(asked.map(([name, property]) => [name, filled(property)]))
+    expect(input.currency).toBe('USD')
+    expect(ajv.getValidator(tool.inputSchema as never)(input).errorMessage).toBeUndefined()
+    expect(tool.inputSchema.required ?? []).not.toContain('currency')
+  })
+
+  test('sends no other currency than there is', () => {
+    const issue = tools.find(({ tool }) => tool.name === 'issue_agent_card')?.tool.inputSchema
+    const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'EUR' }
+    expect(ajv.getValidator(issue as never)(card).valid).toBe(false)
+  })
+})
 
 describe('what a model is told with every request', () => {
   test.each(environments)('fits into 2,950 tokens for an agent with the default tools, %s', (environment) => {

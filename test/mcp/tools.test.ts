@@ -64,7 +64,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     const key = operation.idempotency === 'required' || operation.adds ? ['idempotencyKey'] : []
     const detail = name === 'list_activity' ? ['detail'] : []
     const isOther = (argument: string) => argument === 'partyId' && names.includes('customerPartyId')
-    const listed = names.filter((argument) => argument !== 'currency' && !isOther(argument))
+    const listed = names.filter((argument) => !isOther(argument))
     const told = listed.filter((argument) => !operation.unlisted?.includes(argument))
     expect(properties).toEqual([...told, ...clear, ...detail, ...key])
     expect(names).toEqual(expect.arrayContaining([...(operation.unlisted ?? [])]))

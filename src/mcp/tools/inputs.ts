@@ -14,7 +14,10 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
   const properties = propertiesOf(schema as Json)
   // Two words for one thing are one too many; whoever sends the other is understood.
   if (properties.customerPartyId !== undefined) delete properties.partyId
-  for (const name of [...Object.keys(onlyValues(operation)), ...(operation.unlisted ?? [])]) delete properties[name]
+  for (const name of operation.unlisted ?? []) delete properties[name]
+  // They are filled in, and listed all the same: some hosts send no call with an argument that is not.
+  const filledIn = onlyValues(operation)
+  for (const [name, value] of Object.entries(filledIn)) properties[name] = { type: 'string', enum: [value] }
   const clearable = clearableOf(operation)
   if (clearable.length > 0) {
     properties.clear = { type: 'array', items: { type: 'string', enum: clearable }, description: 'What to empty' }
@@ -25,7 +28,8 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
     properties.idempotencyKey = { type: 'string', description }
   }
   if (hasDecision) properties.decision = { type: 'string', description: 'Only as told' }
-  const needed = schema.required?.filter((name) => properties[name] !== undefined) ?? []
+  const needed =
+    schema.required?.filter((name) => properties[name] !== undefined && !Object.hasOwn(filledIn, name)) ?? []
   const required = needed.length === 0 ? {} : { required: needed }
   return { type: 'object', properties, ...required, additionalProperties: false } as Tool['inputSchema']
 }
@@ -77,7 +81,7 @@ function pageOfModel({ query }: OperationDefinition): Readonly<Record<string, z.
   const { limit } = query?.shape ?? {}
   if (!(limit instanceof z.ZodDefault)) return {}
   const size = limit.unwrap() as z.ZodType
-  return { limit: size.describe(`${size.description}; default ${recordsOfPage}`).default(recordsOfPage) }
+  return { limit: size.describe(`Default ${recordsOfPage}`).default(recordsOfPage) }
 }
 
 /** What can have one value only, such as a currency, is filled in: nobody need ask a model for it. */
