@@ -5,6 +5,7 @@ import { Failure } from '../core/errors.ts'
 import type { Environment } from '../core/operation.ts'
 import { newSecret, type System, sha256 } from '../core/system.ts'
 import type { About } from '../openapi/discovery.ts'
+import type { World } from '../worlds/schema.ts'
 import { createApp, createCarrier } from './app.ts'
 import { createPublicFetch } from './oauth/public-fetch.ts'
 import { SignIn } from './oauth/sign-in.ts'
@@ -42,6 +43,8 @@ export interface ServiceOptions {
   observe?: Observe | undefined
   /** What the page at `/` and the documents for hosts tell of this deployment. */
   about?: About
+  /** What an empty store is filled with; the package's own world unless it is given. */
+  world?: World | undefined
 }
 
 /** The payments service on a store: a complete deployment of the API behind one fetch function. */

@@ -1,0 +1,149 @@
+import type { z } from 'zod'
+import type { Looked, Tell } from './looked.ts'
+import { checkMoney } from './money-checks.ts'
+import { Names } from './names.ts'
+import type { WorldShape } from './shape.ts'
+
+/** What one part of a world file must be to another. Whether money and time suffice is found out when it is filled. */
+export function checkWorld(world: WorldShape, context: z.RefinementCtx): void {
+  const names = new Names(world)
+  const at = (base: readonly PropertyKey[]): Tell => {
+    return (path, message) => context.addIssue({ code: 'custom', path: [...base, ...path], message })
+  }
+  checkUnique(world, at([]))
+  for (const [index, party] of world.parties.entries()) {
+    const looked = { names, world, party, index, tell: at(['parties', index]) }
+    checkPeople(looked)
+    checkAgents(looked)
+    checkConnections(looked)
+    checkMoney(looked)
+  }
+}
+
+function checkPeople({ names, party, tell }: Looked): void {
+  oneDefault(party.wallets, 'wallets', tell)
+  for (const [at, { createdBy }] of (party.apiKeys ?? []).entries()) {
+    if (createdBy !== undefined && names.find(party.users, createdBy) === undefined) {
+      tell(['apiKeys', at, 'createdBy'], `names no user of the party: ${names.known(party.users)}`)
+    }
+  }
+}
+
+function checkAgents({ names, party, tell }: Looked): void {
+  for (const [at, agent] of (party.agents ?? []).entries()) {
+    const path = ['agents', at] as const
+    const byNobody = (createdBy: string | undefined) =>
+      createdBy !== undefined && names.find(party.users, createdBy) === undefined
+    const noUser = `names no user of the party: ${names.known(party.users)}`
+    if (byNobody(agent.createdBy)) tell([...path, 'createdBy'], noUser)
+    for (const [key, { createdBy }] of (agent.keys ?? []).entries()) {
+      if (byNobody(createdBy)) tell([...path, 'keys', key, 'createdBy'], noUser)
+    }
+    if (agent.slug !== undefined && party.handle === undefined) {
+      tell([...path, 'slug'], 'needs a handle of the party, with which the one of its agent begins')
+    }
+    if (agent.revokedAt !== undefined && agent.status !== 'REVOKED') {
+      tell([...path, 'revokedAt'], 'goes with status REVOKED')
+    }
+    oneDefault(agent.wallets, [...path, 'wallets'], tell)
+    for (const [wallet, { wallet: name }] of (agent.wallets ?? []).entries()) {
+      if (names.find(party.wallets, name) === undefined) {
+        tell([...path, 'wallets', wallet, 'wallet'], `names no wallet of the party: ${names.known(party.wallets)}`)
+      }
+    }
+  }
+}
+
+function oneDefault(
+  things: readonly { isDefault?: boolean | undefined }[] | undefined,
+  path: PropertyKey | readonly PropertyKey[],
+  tell: Tell,
+): void {
+  const chosen = (things ?? []).flatMap(({ isDefault }, at) => (isDefault === true ? [at] : []))
+  for (const at of chosen.slice(1)) tell([path, at, 'isDefault'].flat(), 'only one can be the default')
+}
+
+function checkConnections({ names, party, index, tell, world }: Looked): void {
+  const ownAgent = (name: string, path: PropertyKey[]) => {
+    const agent = names.agent(index, name)
+    if (agent?.party !== index) tell(path, `names no agent of the party: ${names.known(party.agents)}`)
+    return agent
+  }
+  const granted = new Set<string>()
+  for (const [at, { customer, agent: name, status, revokedAt }] of (party.customers ?? []).entries()) {
+    const agent = ownAgent(name, ['customers', at, 'agent'])
+    const grantor = names.party(customer)
+    if (grantor === undefined || grantor === index) {
+      tell(['customers', at, 'customer'], `names no other party: ${names.known(world.parties)}`)
+    }
+    if (revokedAt !== undefined && status === 'ACTIVE') {
+      tell(['customers', at, 'revokedAt'], 'goes with another status than ACTIVE')
+    }
+    const pair = `${grantor} ${agent?.at}`
+    if (granted.has(pair)) tell(['customers', at], 'is there already: a party grants an agent once')
+    granted.add(pair)
+  }
+  for (const [at, invitation] of (party.invitations ?? []).entries()) {
+    const path = ['invitations', at] as const
+    ownAgent(invitation.agent, [...path, 'agent'])
+    const whom = names.whom(index, invitation.to)
+    if (whom === undefined || (whom.kind === 'party' && (whom.party === index || whom.agent !== null))) {
+      tell([...path, 'to'], `must be another party, an e-mail address or a phone number: ${names.known(world.parties)}`)
+    } else if (invitation.status === 'ACCEPTED' && whom.kind !== 'party') {
+      tell([...path, 'to'], 'must be a party of this file, for it was ACCEPTED')
+    }
+    if (invitation.cancelReason !== undefined && invitation.status !== 'CANCELED') {
+      tell([...path, 'cancelReason'], 'goes with status CANCELED')
+    }
+    if (invitation.endedAt !== undefined && ['PENDING', 'EXPIRED'].includes(invitation.status)) {
+      tell([...path, 'endedAt'], 'goes with status ACCEPTED, DECLINED or CANCELED')
+    }
+  }
+  for (const [at, link] of (party.invitationLinks ?? []).entries()) {
+    for (const [proposed, { agent }] of link.proposedAgents.entries()) {
+      ownAgent(agent, ['invitationLinks', at, 'proposedAgents', proposed, 'agent'])
+    }
+    if (link.revokedAt !== undefined && link.status !== 'REVOKED') {
+      tell(['invitationLinks', at, 'revokedAt'], 'goes with status REVOKED')
+    }
+  }
+}
+
+/** Fields whose values may stand in the file once only, wherever they are. */
+const onceInAll = new Set(['id', 'paymentIntentId', 'mandateId', 'secret', 'token', 'claimToken'])
+
+function checkUnique(world: WorldShape, tell: Tell): void {
+  const seen = new Map<string, true>()
+  const once = (key: string, path: readonly PropertyKey[]) => {
+    if (seen.has(key)) tell(path, 'stands in the file already, and may only once')
+    seen.set(key, true)
+  }
+  const visit = (value: unknown, path: PropertyKey[]): void => {
+    if (Array.isArray(value)) {
+      for (const [at, item] of value.entries()) {
+        visit(item, [...path, at])
+        const ref = (item as { ref?: string } | null)?.ref
+        if (ref !== undefined) once(`${path.join('/')} ${ref}`, [...path, at, 'ref'])
+      }
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [name, inner] of Object.entries(value)) {
+        if (onceInAll.has(name) && typeof inner === 'string') once(`${name} ${inner}`, [...path, name])
+        visit(inner, [...path, name])
+      }
+    }
+  }
+  visit(world.parties, ['parties'])
+  for (const [at, { handle, email, phone, users, agents }] of world.parties.entries()) {
+    const path = ['parties', at]
+    if (handle !== undefined) once(`handle @${handle}`, [...path, 'handle'])
+    if (email !== undefined) once(`email ${email.toLowerCase()}`, [...path, 'email'])
+    if (phone !== undefined) once(`phone ${phone}`, [...path, 'phone'])
+    for (const [user, person] of (users ?? []).entries()) {
+      once(`user ${person.email.toLowerCase()}`, [...path, 'users', user, 'email'])
+    }
+    for (const [agent, { slug, status }] of (agents ?? []).entries()) {
+      if (slug !== undefined && status === 'ACTIVE')
+        once(`handle @${handle}-${slug}`, [...path, 'agents', agent, 'slug'])
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { momentMs } from './moments.ts'
+
+/** A prefix and 32 digits, as the service makes its ids: lists are in their order (docs/service.md#identifiers). */
+export const FixedId = (prefix: string) =>
+  z
+    .string()
+    .regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`), `must be ${prefix}_ and 32 lower-case hexadecimal digits`)
+    .optional()
+    .describe(`Its id, ${prefix}_ and 32 hexadecimal digits. Lists are in the order of ids. Default: a new one`)
+
+/** What something is called in the file, by which the rest of the file names it. */
+export const Ref = z
+  .string()
+  .regex(/^[A-Za-z][\w.-]{0,63}$/, 'must be a name: a letter, then letters, digits, dots, dashes and underscores')
+
+/** The name of something that stands elsewhere in the file, or its id. */
+export const RefTo = (what: string) => z.string().min(1).max(200).describe(what)
+
+/** A time, a day, or a distance from the world's clock; `momentMs` says which moment it is. */
+export const Moment = z
+  .string()
+  .refine(
+    (text) => !Number.isNaN(momentMs(text, 0)),
+    'must be a time such as 2026-01-31T09:00:00Z, a day such as 2026-01-31, or a distance from the clock such as -3d, +2h or -45m',
+  )
+
+/**
+ * Several things of a kind: a list, or a map in which the key says what each is called. In the file's map the third thing
+ * stands under its name; in what was read, and in the paths of mistakes, at index 2 (`pathInFile`).
+ */
+export function listOf<Item extends z.ZodObject>(item: Item, keyField: string & keyof Item['shape'] = 'ref') {
+  return z.preprocess((given) => listed(given, keyField), z.array(item).max(10_000))
+}
+
+function listed(given: unknown, keyField: string): unknown {
+  if (!isMap(given)) return given
+  return Object.entries(given).map(([name, value]) => {
+    // An empty entry of YAML is null.
+    const fields = value ?? {}
+    return isMap(fields) ? { [keyField]: name, ...fields } : fields
+  })
+}
+
+function isMap(given: unknown): given is Record<string, unknown> {
+  return typeof given === 'object' && given !== null && !Array.isArray(given)
+}
+
+/** The path of a mistake, as the file that was read has it: with names in place of the numbers of a map's entries. */
+export function pathInFile(file: unknown, path: readonly PropertyKey[]): PropertyKey[] {
+  let at = file
+  return path.map((step) => {
+    const key = typeof step === 'number' && isMap(at) ? (Object.keys(at)[step] ?? step) : step
+    at = typeof at === 'object' && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined
+    return key
+  })
+}
+
+/** A credential, whole or its secret part; a start derives those that are left out. */
+export const Secret = (what: string) =>
+  z
+    .string()
+    .regex(/^[\x21-\x7e]{16,200}$/, 'must be 16 to 200 printable characters without spaces')
+    .optional()
+    .describe(`${what}, whole or without its prefix. Default: derived from the root key of the database`)

@@ -1,0 +1,133 @@
+import type { Looked, Tell } from './looked.ts'
+import type { WorldParty } from './shape.ts'
+
+type Card = NonNullable<WorldParty['cards']>[number]
+type Purchase = NonNullable<Card['purchases']>[number]
+type Payment = NonNullable<WorldParty['payments']>[number]
+type Wire = NonNullable<WorldParty['wires']>[number]
+
+/** What cards, payments and subscriptions must be to the rest of the file, and their fields to each other. */
+export function checkMoney(looked: Looked): void {
+  const { names, party, index, tell, world } = looked
+  for (const [at, card] of (party.cards ?? []).entries()) checkCard(looked, card, ['cards', at])
+  for (const [at, payment] of (party.payments ?? []).entries()) {
+    const path = ['payments', at]
+    checkAsked(looked, payment, path)
+    const whom = names.whom(index, payment.to)
+    const to = [...path, 'to']
+    if (whom === undefined) {
+      tell(to, `must be a party, party/agent, an e-mail address or a phone number: ${names.known(world.parties)}`)
+    } else if (whom.kind === 'party' && whom.party === index) tell(to, 'is the party that pays: it cannot pay itself')
+    else checkPayment(payment, whom.kind === 'party', path, tell)
+  }
+  for (const [at, wire] of (party.wires ?? []).entries()) {
+    const path = ['wires', at]
+    checkAsked(looked, wire, path)
+    if (wire.status === 'PENDING_CLAIM') tell([...path, 'status'], 'is of payments: nobody claims a wire')
+  }
+  for (const [at, { wallet }] of (party.deposits ?? []).entries()) ownWallet(looked, wallet, ['deposits', at, 'wallet'])
+  for (const [at, { from, to, agent }] of (party.internalTransfers ?? []).entries()) {
+    const path = ['internalTransfers', at]
+    ownWallet(looked, from, [...path, 'from'])
+    ownWallet(looked, to, [...path, 'to'])
+    if (names.find(party.wallets, from) === names.find(party.wallets, to))
+      tell([...path, 'to'], 'must be another wallet')
+    knownAgent(looked, agent, [...path, 'agent'])
+  }
+  for (const [at, subscription] of (party.subscriptions ?? []).entries()) {
+    const path = ['subscriptions', at]
+    ownWallet(looked, subscription.wallet, [...path, 'wallet'])
+    knownAgent(looked, subscription.agent, [...path, 'agent'])
+    if (subscription.paidAt !== undefined && subscription.checkoutExpiresAt !== undefined) {
+      tell([...path, 'checkoutExpiresAt'], 'is of a checkout that nobody paid: leave it out, or paidAt')
+    }
+  }
+}
+
+function checkCard(looked: Looked, card: Card, path: PropertyKey[]): void {
+  const { tell } = looked
+  knownAgent(looked, card.agent, [...path, 'agent'])
+  ownWallet(looked, card.wallet, [...path, 'wallet'])
+  const purchases = card.purchases ?? []
+  const approved = purchases.flatMap(({ status }, at) => (status === 'declined' ? [] : [at]))
+  for (const at of approved.slice(1)) {
+    tell([...path, 'purchases', at, 'status'], 'must be declined: a card makes one purchase')
+  }
+  for (const [at, purchase] of purchases.entries()) checkPurchase(purchase, [...path, 'purchases', at], tell)
+}
+
+function checkPurchase(purchase: Purchase, path: PropertyKey[], tell: Tell): void {
+  const { status, amount, captured, decline, refunds = [], endedAt } = purchase
+  const isPart = status === 'partially_captured'
+  if ((captured !== undefined) !== isPart) {
+    tell([...path, 'captured'], isPart ? 'says how much was captured' : 'goes with status partially_captured')
+  } else if (captured !== undefined && captured >= amount) {
+    tell([...path, 'captured'], `must be less than the amount, ${amount}: all of it is status captured`)
+  }
+  if ((decline !== undefined) !== (status === 'declined')) {
+    tell([...path, 'decline'], decline === undefined ? 'says why it was declined' : 'goes with status declined')
+  }
+  if (endedAt !== undefined && (status === 'authorized' || status === 'declined')) {
+    tell([...path, 'endedAt'], 'goes with status captured, partially_captured or reversed')
+  }
+  const collected = isPart ? (captured ?? 0) : status === 'captured' ? amount : 0
+  let left = collected
+  for (const [at, refund] of refunds.entries()) {
+    left -= refund.amount
+    if (left >= 0) continue
+    tell([...path, 'refunds', at, 'amount'], `makes the refunds more than what was captured, ${collected}`)
+    return
+  }
+}
+
+function checkAsked(
+  looked: Looked,
+  { agent, actor, wallet, status, approval }: Payment | Wire,
+  path: PropertyKey[],
+): void {
+  const { tell } = looked
+  knownAgent(looked, agent, [...path, 'agent'])
+  ownWallet(looked, wallet, [...path, 'wallet'])
+  if (agent !== undefined && actor === 'user') tell([...path, 'actor'], 'goes without an agent')
+  if (approval?.denialReason !== undefined && status !== 'APPROVAL_DENIED') {
+    tell([...path, 'approval', 'denialReason'], 'goes with status APPROVAL_DENIED')
+  }
+  if (approval !== undefined && (status === 'CREATED' || status === 'FAILED')) {
+    tell([...path, 'approval'], `does not go with status ${status}: nothing was reviewed`)
+  }
+}
+
+function checkPayment({ status, claimToken }: Payment, isKnown: boolean, path: PropertyKey[], tell: Tell): void {
+  const onlyWires = ['PROCESSING', 'RETURNED', 'FAILED']
+  if (onlyWires.includes(status)) tell([...path, 'status'], 'is of wires: a payment between parties arrives at once')
+  if (status === 'COMPLETED' && !isKnown) {
+    tell([...path, 'to'], 'must be a party of this file, for it is COMPLETED: nobody else took the money')
+  }
+  if (status === 'PENDING_CLAIM' && isKnown) {
+    tell([...path, 'to'], 'must be an address that no party of this file has, for it is PENDING_CLAIM')
+  }
+  if (claimToken !== undefined && isKnown)
+    tell([...path, 'claimToken'], 'goes with a recipient who is not in this file')
+}
+
+function ownWallet({ names, party, tell }: Looked, name: string | undefined, path: PropertyKey[]): void {
+  if (name === undefined || names.find(party.wallets, name) !== undefined) return
+  tell(path, `names no wallet of the party: ${names.known(party.wallets)}`)
+}
+
+/** An agent of the party, or of another that the party granted something. */
+function knownAgent({ names, world, party, index, tell }: Looked, name: string | undefined, path: PropertyKey[]): void {
+  if (name === undefined) return
+  const agent = names.agent(index, name)
+  if (agent === undefined) {
+    tell(path, `names no agent: ${names.known(party.agents)} here, and party/agent is of another party`)
+    return
+  }
+  const grants = world.parties[agent.party]?.customers ?? []
+  const isGranted = grants.some(
+    (grant) => names.party(grant.customer) === index && names.agent(agent.party, grant.agent)?.at === agent.at,
+  )
+  if (agent.party !== index && !isGranted) {
+    tell(path, "is another party's, which has no grant of this one: enter it among that party's customers")
+  }
+}

@@ -1,0 +1,95 @@
+import type { WorldParty, WorldShape } from './shape.ts'
+
+type AgentOf = NonNullable<WorldParty['agents']>[number]
+
+/** Something of the file, and where in it: the number of its party, and its own among those of its kind there. */
+export interface Placed<Thing> {
+  thing: Thing
+  party: number
+  at: number
+}
+
+/** Who is paid or invited. */
+export type Whom =
+  | { kind: 'party'; party: number; agent: Placed<AgentOf> | null }
+  | { kind: 'email' | 'phone'; address: string }
+
+/** Finds what the names in a world file stand for. */
+export class Names {
+  readonly #parties: readonly WorldParty[]
+
+  constructor({ parties }: Pick<WorldShape, 'parties'>) {
+    this.#parties = parties
+  }
+
+  party(name: string): number | undefined {
+    return indexOf(this.#parties, name)
+  }
+
+  /** A wallet, user or whatever else is called so among some things. */
+  find<Thing extends { ref?: string | undefined; id?: string | undefined }>(
+    things: readonly Thing[] | undefined,
+    name: string,
+  ): number | undefined {
+    return indexOf(things ?? [], name)
+  }
+
+  /** `agent` of the party itself, `party/agent` of another, or by its id whosever it is. */
+  agent(ownParty: number, name: string): Placed<AgentOf> | undefined {
+    const [first = '', second] = name.split('/')
+    if (second !== undefined) {
+      const party = this.party(first)
+      return party === undefined ? undefined : this.#agentOf(party, second)
+    }
+    const everywhere = name.startsWith('agt_') ? this.#parties.keys() : []
+    return [ownParty, ...everywhere].map((party) => this.#agentOf(party, name)).find((agent) => agent !== undefined)
+  }
+
+  #agentOf(party: number, name: string): Placed<AgentOf> | undefined {
+    const agents = this.#parties[party]?.agents ?? []
+    const at = indexOf(agents, name)
+    const thing = at === undefined ? undefined : agents[at]
+    return at === undefined || thing === undefined ? undefined : { thing, party, at }
+  }
+
+  /** A party, its agent, or somebody by an address: who has an address of a party is that party. */
+  whom(ownParty: number, name: string): Whom | undefined {
+    if (name.startsWith('+')) return this.#byAddress('phone', name)
+    if (name.includes('@')) return this.#byAddress('email', name.toLowerCase())
+    const party = this.party(name)
+    if (party !== undefined) return { kind: 'party', party, agent: null }
+    const agent = this.agent(ownParty, name)
+    return agent && { kind: 'party', party: agent.party, agent }
+  }
+
+  #byAddress(kind: 'email' | 'phone', address: string): Whom | undefined {
+    if (!forms[kind].test(address)) return undefined
+    const party = this.#parties.findIndex((one) => one[kind]?.toLowerCase() === address)
+    return party === -1 ? { kind, address } : { kind: 'party', party, agent: null }
+  }
+
+  /** The number of the wallet that a party pays from and is paid into, unless the file says otherwise. */
+  defaultWallet(party: number): number {
+    const chosen = this.#parties[party]?.wallets?.findIndex((wallet) => wallet.isDefault === true) ?? 0
+    return Math.max(0, chosen)
+  }
+
+  /** The names that a reader can choose from. */
+  known(things: readonly { ref?: string | undefined; id?: string | undefined }[] | undefined): string {
+    const names = (things ?? []).flatMap(({ ref, id }) => ref ?? id ?? [])
+    return names.length === 0 ? 'there is none' : `there is ${names.slice(0, 8).join(', ')}`
+  }
+}
+
+const forms = {
+  email: /^[^\s@"(),:;<>[\\\]]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/,
+  phone: /^\+[1-9]\d{6,14}$/,
+} as const
+
+function indexOf(
+  things: readonly { ref?: string | undefined; id?: string | undefined }[],
+  name: string,
+): number | undefined {
+  const at = things.findIndex(({ ref, id }) => ref === name || id === name)
+  return at === -1 ? undefined : at
+}

@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { pathInFile } from '../../src/worlds/fields.ts'
+import { momentMs } from '../../src/worlds/moments.ts'
+import { worldSchema } from '../../src/worlds/schema.ts'
+
+/** What is wrong with a world, as `path: message`, the path in the words of the file. */
+function mistakes(file: unknown): string[] {
+  const { error } = worldSchema.safeParse(file)
+  return (error?.issues ?? []).map(({ path, message }) => `${pathInFile(file, path).join('.')}: ${message}`)
+}
+
+const acme = (more: object) => ({ parties: { acme: { agents: { shopper: null }, ...more }, ann: { type: 'PERSON' } } })
+
+describe('the schema of world files', () => {
+  it('takes a map or a list of parties, and fills in what is left out', () => {
+    const asMap = { parties: { acme: { wallets: { main: { balance: 250_000 } }, agents: { shopper: null } } } }
+    const asList = {
+      parties: [{ ref: 'acme', wallets: [{ ref: 'main', balance: 250_000 }], agents: [{ ref: 'shopper' }] }],
+    }
+    expect(worldSchema.parse(asMap)).toEqual(worldSchema.parse(asList))
+    expect(worldSchema.parse(asMap)).toEqual({
+      rehearsal: false,
+      parties: [
+        {
+          ref: 'acme',
+          type: 'ORG',
+          issuedCardsEnabled: true,
+          wallets: [{ ref: 'main', balance: 250_000, status: 'active', walletType: 'standard' }],
+          agents: [{ ref: 'shopper', status: 'ACTIVE' }],
+        },
+      ],
+    })
+  })
+
+  it('describes each field', () => {
+    const undescribed: string[] = []
+    const visit = (node: z.core.JSONSchema.BaseSchema, path: string) => {
+      for (const [name, field] of Object.entries(node.properties ?? {})) {
+        if (typeof field === 'boolean') continue
+        const inner = field.anyOf?.find((one) => typeof one !== 'boolean' && one.description !== undefined)
+        if (field.description === undefined && inner === undefined) undescribed.push(`${path}.${name}`)
+        visit(field, `${path}.${name}`)
+      }
+      const inside = [node.items, ...(node.anyOf ?? []), ...(node.oneOf ?? [])].flat()
+      for (const one of inside) if (typeof one === 'object') visit(one, path)
+    }
+    visit(z.toJSONSchema(worldSchema, { io: 'input', unrepresentable: 'any' }), 'world')
+    expect(undescribed).toEqual([])
+  })
+
+  it.each<[object, string]>([
+    [{ ...acme({}), clok: 1 }, ': Unrecognized key: "clok"'],
+    [acme({ wallets: { main: { stauts: 'frozen' } } }), 'parties.acme.wallets.main: Unrecognized key: "stauts"'],
+    [{ parties: {} }, 'parties: must have a party'],
+    [acme({ id: 'pty_1' }), 'parties.acme.id: must be pty_ and 32 lower-case hexadecimal digits'],
+    [
+      acme({ createdAt: 'yesterday' }),
+      'parties.acme.createdAt: must be a time such as 2026-01-31T09:00:00Z, a day such as 2026-01-31, or a distance from the clock such as -3d, +2h or -45m',
+    ],
+    [
+      acme({ wallets: { a: { isDefault: true }, b: { isDefault: true } } }),
+      'parties.acme.wallets.b.isDefault: only one can be the default',
+    ],
+    [
+      acme({ agents: { shopper: { wallets: { spare: {} } } } }),
+      'parties.acme.agents.shopper.wallets.spare.wallet: names no wallet of the party: there is none',
+    ],
+    [
+      acme({ agents: { shopper: { slug: 'shop' } } }),
+      'parties.acme.agents.shopper.slug: needs a handle of the party, with which the one of its agent begins',
+    ],
+    [
+      acme({ agents: { shopper: { createdBy: 'bob' } } }),
+      'parties.acme.agents.shopper.createdBy: names no user of the party: there is none',
+    ],
+    [
+      acme({ apiKeys: { main: { createdBy: 'bob' } } }),
+      'parties.acme.apiKeys.main.createdBy: names no user of the party: there is none',
+    ],
+    [
+      acme({ agents: { shopper: { revokedAt: '-1d' } } }),
+      'parties.acme.agents.shopper.revokedAt: goes with status REVOKED',
+    ],
+    [
+      acme({ customers: { bob: { agent: 'shopper' } } }),
+      'parties.acme.customers.bob.customer: names no other party: there is acme, ann',
+    ],
+    [
+      acme({
+        customers: [
+          { customer: 'ann', agent: 'shopper' },
+          { customer: 'ann', agent: 'shopper' },
+        ],
+      }),
+      'parties.acme.customers.1: is there already: a party grants an agent once',
+    ],
+    [
+      acme({ customers: { ann: { agent: 'shopper', revokedAt: '-1d' } } }),
+      'parties.acme.customers.ann.revokedAt: goes with another status than ACTIVE',
+    ],
+    [
+      acme({ invitations: [{ to: 'acme', agent: 'shopper' }] }),
+      'parties.acme.invitations.0.to: must be another party, an e-mail address or a phone number: there is acme, ann',
+    ],
+    [
+      acme({ invitations: [{ to: 'x@y.example', agent: 'shopper', status: 'ACCEPTED' }] }),
+      'parties.acme.invitations.0.to: must be a party of this file, for it was ACCEPTED',
+    ],
+    [
+      acme({ invitations: [{ to: 'ann', agent: 'shopper', cancelReason: 'AGENT_RETIRED' }] }),
+      'parties.acme.invitations.0.cancelReason: goes with status CANCELED',
+    ],
+    [
+      acme({ invitations: [{ to: 'ann', agent: 'shopper', endedAt: '-1d' }] }),
+      'parties.acme.invitations.0.endedAt: goes with status ACCEPTED, DECLINED or CANCELED',
+    ],
+    [
+      acme({ invitationLinks: [{ name: 'x', proposedAgents: { seller: {} } }] }),
+      'parties.acme.invitationLinks.0.proposedAgents.seller.agent: names no agent of the party: there is shopper',
+    ],
+    [
+      acme({ cards: [{ agent: 'seller', merchant: 'Books', maximumAmount: 100 }] }),
+      'parties.acme.cards.0.agent: names no agent: there is shopper here, and party/agent is of another party',
+    ],
+    [
+      acme({ payments: [{ to: 'bob', amount: 100 }] }),
+      'parties.acme.payments.0.to: must be a party, party/agent, an e-mail address or a phone number: there is acme, ann',
+    ],
+    [
+      acme({ payments: [{ to: 'acme', amount: 100 }] }),
+      'parties.acme.payments.0.to: is the party that pays: it cannot pay itself',
+    ],
+    [
+      acme({ payments: [{ to: 'x@y.example', amount: 100 }] }),
+      'parties.acme.payments.0.to: must be a party of this file, for it is COMPLETED: nobody else took the money',
+    ],
+    [
+      acme({ payments: [{ to: 'ann', amount: 100, status: 'PENDING_CLAIM' }] }),
+      'parties.acme.payments.0.to: must be an address that no party of this file has, for it is PENDING_CLAIM',
+    ],
+    [
+      acme({ payments: [{ to: 'ann', amount: 100, status: 'RETURNED' }] }),
+      'parties.acme.payments.0.status: is of wires: a payment between parties arrives at once',
+    ],
+    [
+      acme({ payments: [{ to: 'ann', amount: 100, agent: 'shopper', actor: 'user' }] }),
+      'parties.acme.payments.0.actor: goes without an agent',
+    ],
+    [
+      acme({ handle: 'a', email: 'a@b.example', users: [{ email: 'A@b.example' }, { email: 'a@b.example' }] }),
+      'parties.acme.users.1.email: stands in the file already, and may only once',
+    ],
+  ])('tells a mistake with its path: %#', (file, mistake) => {
+    expect(mistakes(file)).toEqual([mistake])
+  })
+
+  it.each<[object, string]>([
+    [{ status: 'captured', captured: 50 }, 'captured: goes with status partially_captured'],
+    [{ status: 'partially_captured' }, 'captured: says how much was captured'],
+    [
+      { status: 'partially_captured', captured: 100 },
+      'captured: must be less than the amount, 100: all of it is status captured',
+    ],
+    [{ status: 'declined' }, 'decline: says why it was declined'],
+    [{ decline: 'insufficient_funds' }, 'decline: goes with status declined'],
+    [{ endedAt: '-1d' }, 'endedAt: goes with status captured, partially_captured or reversed'],
+    [
+      { status: 'captured', refunds: [{ amount: 60 }, { amount: 41 }] },
+      'refunds.1.amount: makes the refunds more than what was captured, 100',
+    ],
+  ])('tells what does not go together in a purchase: %o', (fields, mistake) => {
+    const purchases = [{ amount: 100, ...fields }]
+    const file = acme({ cards: [{ agent: 'shopper', merchant: 'Books', maximumAmount: 100, purchases }] })
+    expect(mistakes(file)).toEqual([`parties.acme.cards.0.purchases.0.${mistake}`])
+  })
+
+  it("lets an agent of another party act only where that party's file has the grant", () => {
+    const cards = [{ agent: 'acme/shopper', merchant: 'Books', maximumAmount: 100 }]
+    const world = (more: object) => ({ parties: { acme: { agents: { shopper: {} }, ...more }, ann: { cards } } })
+    expect(mistakes(world({ customers: { ann: { agent: 'shopper' } } }))).toEqual([])
+    expect(mistakes(world({}))).toEqual([
+      "parties.ann.cards.0.agent: is another party's, which has no grant of this one: enter it among that party's customers",
+    ])
+  })
+
+  it('reads times, days and distances from the clock', () => {
+    const clockMs = Date.UTC(2026, 0, 31, 9)
+    expect(momentMs('2026-01-31T09:00:00Z', 0)).toBe(clockMs)
+    expect(momentMs('2026-01-31', 0)).toBe(Date.UTC(2026, 0, 31))
+    expect(momentMs('-1d', clockMs)).toBe(Date.UTC(2026, 0, 30, 9))
+    expect(momentMs('+90m', clockMs)).toBe(Date.UTC(2026, 0, 31, 10, 30))
+    for (const text of ['2026-02-31T25:00:00Z', '1d', '-1y', 'now', '']) expect(momentMs(text, 0), text).toBeNaN()
+  })
+})
