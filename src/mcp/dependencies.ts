@@ -1,5 +1,6 @@
-import type { Resource, Server, ServerContext } from '@modelcontextprotocol/server'
+import type { RequestId, Resource, Server, ServerContext } from '@modelcontextprotocol/server'
 import type { Client, Log } from '../client/client.ts'
+import type { Fault } from '../core/faults.ts'
 import type { HeldCall, HeldState } from '../core/held-call.ts'
 import { type Environment, type OperationDefinition, onlyReads, type Toolset } from '../core/operation.ts'
 import { type Authority, allows as isAllowed } from '../core/permissions.ts'
@@ -35,6 +36,8 @@ export interface McpServerOptions extends ToolChoice {
   decisions?: Decisions | undefined
   /** What keeps a repeated call from paying twice; undefined: nothing does. */
   repeats?: RepeatSettings | undefined
+  /** What goes wrong with calls on purpose; undefined: nothing does. */
+  faults?: CallFaults | undefined
   /** Where people find the hosted pages and the dashboard; undefined: not known. */
   publicUrl?: string | undefined
   /**
@@ -100,6 +103,14 @@ export interface Decisions {
   /** Notes that a try was refused until the person verifies; where another call did before, nothing changes. */
   tryAgain(held: Pick<Held, 'id' | 'tries'>): Promise<void>
   finish(id: string, answer: NonNullable<Held['answer']>): Promise<void>
+}
+
+/** Faults that calls of tools meet before they are carried out or after (docs/sandbox.md#faults). */
+export interface CallFaults {
+  /** The fault that this call of the tool meets, which counts as met; `headers` are those of its request over HTTP. */
+  plan(tool: string, headers: Pick<Headers, 'get'> | undefined): Promise<Fault | undefined>
+  /** Cuts the connection of a request, which is then never answered; over stdio, which has one for all, it stays silent. */
+  cut(id: RequestId): void
 }
 
 /** How long, among which calls and where it is known that an equal one was sent. */

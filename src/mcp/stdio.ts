@@ -1,5 +1,11 @@
 import type { Readable, Writable } from 'node:stream'
-import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from '@modelcontextprotocol/server'
+import {
+  type JSONRPCMessage,
+  ReadBuffer,
+  type RequestId,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/server'
 import { type StdioServerHandle, serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { Log } from '../client/client.ts'
 import type { System } from '../core/system.ts'
@@ -7,8 +13,11 @@ import { createLineReader } from './lines.ts'
 import { type Listening, listenedAddresses } from './listened.ts'
 
 interface StdioOptions {
-  /** Called once per connection, and once more when a client probes the era before it falls back to the older one. */
-  createServer: () => Listening
+  /**
+   * Called once per connection, and once more when a client probes the era before it falls back to the older one. `cut`
+   * lets a request go unanswered for good.
+   */
+  createServer: (cut: (id: RequestId) => void) => Listening
   /** Called once, after the last answer is written: closes what keeps the process alive. */
   onClose: () => void | Promise<void>
   log: Log
@@ -22,6 +31,10 @@ interface LineOptions extends Pick<StdioOptions, 'stdin' | 'stdout' | 'system'> 
   listens(message: JSONRPCMessage): void
 }
 
+interface LineTransport extends Transport {
+  cut(id: RequestId): void
+}
+
 /** How long calls that run when stdin ends may take to finish; a host kills the process soon after it ended it. */
 const drainMs = 5_000
 
@@ -33,7 +46,7 @@ export function serveOverStdio({ createServer, onClose, log, system, stdin, stdo
   const listens = (message: JSONRPCMessage) => server?.listens?.(listenedAddresses(message))
   const transport = lineTransport({ stdin, stdout, system, listens })
   const create = () => {
-    server = createServer()
+    server = createServer((id) => transport.cut(id))
     return server
   }
   const handle = serveStdio(create, { transport, onerror })
@@ -54,7 +67,7 @@ export function serveOverStdio({ createServer, onClose, log, system, stdin, stdo
  * Newline-delimited JSON over two streams. Not the SDK's own transport, because that drops the calls that run when
  * its input ends: a purchase whose answer is lost, though a pipe that still has a reader could carry it.
  */
-function lineTransport({ stdin, stdout, system, listens }: LineOptions): Transport {
+function lineTransport({ stdin, stdout, system, listens }: LineOptions): LineTransport {
   const unanswered = unansweredRequests()
   let ending = false
   let closed = false
@@ -97,7 +110,13 @@ function lineTransport({ stdin, stdout, system, listens }: LineOptions): Transpo
     timer.abort()
     close()
   }
-  const transport: Transport = {
+  const transport: LineTransport = {
+    cut: (id) => {
+      // As if the host had cancelled it: the SDK then sends no answer.
+      const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } } as const
+      unanswered.received(cancelled)
+      transport.onmessage?.(cancelled)
+    },
     start: async () => {
       stdin.on('data', read).on('error', failed).once('end', end).once('close', end)
       // Stays attached when closed: a late write to a host that is gone must not end the process with an error.

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { createClient } from '../../src/client/client.ts'
 import type { System } from '../../src/core/system.ts'
+import type { CallFaults } from '../../src/mcp/dependencies.ts'
 import { createMcpServer, type McpServerOptions } from '../../src/mcp/server.ts'
 import { serveOverStdio } from '../../src/mcp/stdio.ts'
 import { defaultSettings } from '../support/default-settings.ts'
@@ -18,6 +19,10 @@ interface ConnectedOptions extends Partial<McpServerOptions> {
   /** Sees every request to the service, and may answer in its place. */
   between?: (request: Request) => Response | undefined | Promise<Response | undefined>
   system?: System
+  /** The faults that calls meet. */
+  plan?: CallFaults['plan']
+  /** Called when one is cut. */
+  onCut?: () => void
 }
 
 export interface Connected {
@@ -33,7 +38,16 @@ export interface Connected {
 export async function connected(
   world: World,
   open: (typeof hosts)[number]['open'],
-  { key = world.agentKey, person, hasty = false, between, system = world.system, ...options }: ConnectedOptions = {},
+  {
+    key = world.agentKey,
+    person,
+    hasty = false,
+    between,
+    system = world.system,
+    plan,
+    onCut,
+    ...options
+  }: ConnectedOptions = {},
 ): Promise<Connected> {
   const sent: Connected['sent'] = []
   const logged: object[] = []
@@ -53,10 +67,17 @@ export async function connected(
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
   const servers: Connected['server'][] = []
   const handle = serveOverStdio({
-    createServer: () => {
+    createServer: (cut) => {
       const given = { client: async () => client, version: '1.2.3', log, instanceId: () => instanceId, system }
       const settings = defaultSettings(options.environment ?? 'sandbox')
-      const server = createMcpServer({ ...settings, ...given, ...options })
+      const faults: CallFaults | undefined = plan && {
+        plan,
+        cut: (id) => {
+          cut(id)
+          onCut?.()
+        },
+      }
+      const server = createMcpServer({ ...settings, ...given, faults, ...options })
       servers.push(server)
       return server
     },

@@ -178,7 +178,7 @@ export class McpEndpoint {
     const session = await this.#sessionOf(request, principal)
     if (session instanceof Response) return session
     if (requestIdOf(message) === null) return session.transport.receive(message)
-    const how = { primed: isPrimed(request.headers), characters: body.characters }
+    const how = { primed: isPrimed(request.headers), characters: body.characters, request }
     return session.transport.request(message as JSONRPCRequest, how)
   }
 
@@ -189,7 +189,7 @@ export class McpEndpoint {
     const clientInfo = params?._meta?.[CLIENT_INFO_META_KEY]
     const instanceId = chosen.id ?? steadyInstanceId(principal, clientInfo)
     const isOneRun = chosen.id !== undefined
-    const context = { ...surface, principal: () => principal, instanceId, isOneRun, era: 'modern' } as const
+    const context = { ...surface, principal: () => principal, instanceId, isOneRun }
     return this.#modern.fetch(request, message, context)
   }
 

@@ -1,3 +1,4 @@
+import type { RequestId } from '@modelcontextprotocol/server'
 import type { Surface } from './surface.ts'
 
 /** Whom a bearer credential stands for. */
@@ -24,4 +25,6 @@ export interface HostContext extends Surface {
   /** Whether the host chose it: a session's own ends with the session, and a host that starts anew repeats calls. */
   isOneRun: boolean
   era: 'legacy' | 'modern'
+  /** Cuts the connection of a request, or ends its stream: it is never answered then, nor can it be resumed. */
+  cut(id: RequestId): void
 }

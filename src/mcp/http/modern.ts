@@ -1,15 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createMcpHandler, type JSONRPCMessage, type Server, type ServerEvent } from '@modelcontextprotocol/server'
 import type { Log } from '../../client/client.ts'
+import { ConnectionCutError } from '../../core/faults.ts'
 import { listenedAddresses } from '../listened.ts'
-import { eventResponseFrom } from './event-response.ts'
+import { type EventResponse, eventResponseFrom } from './event-response.ts'
 import type { HostContext, Principal } from './host-context.ts'
 import type { Limits } from './limits.ts'
 import { refused, rpc, streamResponse } from './responses.ts'
 
 /** The 2026 era: every request stands for itself, so any process can serve it. */
 export interface ModernEra {
-  fetch(request: Request, message: JSONRPCMessage, context: HostContext): Promise<Response>
+  fetch(request: Request, message: JSONRPCMessage, context: RequestContext): Promise<Response>
   /** Tells those who subscribed to it, of one principal or of all. */
   notify(event: ServerEvent, principalId?: string): void
   /** Who listens. */
@@ -20,6 +21,9 @@ export interface ModernEra {
   idle(): Promise<void>
   close(): Promise<void>
 }
+
+/** What is known of a request before it is served. */
+type RequestContext = Omit<HostContext, 'era' | 'cut'>
 
 /** Somebody who listens, and how they are told. */
 export interface Subscription {
@@ -57,8 +61,13 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
     for (const resolve of waiting) resolve()
     waiting = []
   }
-  const serve = async ({ method, headers, signal }: Request, message: JSONRPCMessage, context: HostContext) => {
-    const head: Head = { method, headers, signal, context }
+  const serve = async (
+    { method, headers, signal }: Request,
+    message: JSONRPCMessage,
+    context: RequestContext,
+    cut = () => {},
+  ) => {
+    const head: Head = { method, headers, signal, context: { ...context, era: 'modern', cut } }
     return handler.fetch(head as unknown as Request, { parsedBody: message })
   }
   return {
@@ -72,16 +81,13 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
             serve(request, message, context),
           ),
           limits,
-          () => {},
+          {},
         )
       }
       running += 1
-      try {
-        return await carried(await serve(request, message, context), limits, done)
-      } catch (error) {
-        done()
-        throw error
-      }
+      const connection = new Connection(done)
+      const { cut } = connection
+      return connection.unlessCut(async () => carried(await serve(request, message, context, cut), limits, connection))
     },
     notify: bus.publish,
     listening: bus.listening,
@@ -93,17 +99,60 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
   }
 }
 
-/** The SDK's response with a bound on what its reader leaves unread; `done` is called when it is over. */
-async function carried(response: Response, { unreadBytes }: Limits, done: () => void): Promise<Response> {
+/** What a request is answered over. */
+class Connection {
+  /** Called once, when it is over. */
+  readonly #over: () => void
+  readonly #cut = Promise.withResolvers<never>()
+  #events: EventResponse | undefined
+  #isOver = false
+
+  constructor(over: () => void) {
+    this.#over = over
+  }
+
+  readonly cut = (): void => {
+    this.#events?.end()
+    this.#cut.reject(new ConnectionCutError())
+  }
+
+  /** The answer; once it is cut, whatever is answered goes nowhere. */
+  async unlessCut(answer: () => Promise<Response>): Promise<Response> {
+    try {
+      return await Promise.race([answer(), this.#cut.promise])
+    } catch (error) {
+      this.ended()
+      throw error
+    }
+  }
+
+  streams(events: EventResponse): void {
+    this.#events = events
+    events.ended.addEventListener('abort', () => this.ended(), { once: true })
+  }
+
+  ended(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#over()
+  }
+}
+
+/** The SDK's response with a bound on what its reader leaves unread; what it is carried over learns when it is over. */
+async function carried(
+  response: Response,
+  { unreadBytes }: Limits,
+  over: Partial<Pick<Connection, 'streams' | 'ended'>>,
+): Promise<Response> {
   const { status, body } = response
   if (body !== null && response.headers.get('content-type') === 'text/event-stream') {
     const events = eventResponseFrom(body, unreadBytes)
-    events.ended.addEventListener('abort', done, { once: true })
+    over.streams?.(events)
     return streamResponse(events.body)
   }
   // As text in one piece: the HTTP layer writes that at once, a stream only in turns of the event loop.
   const text = body === null ? null : await response.text()
-  done()
+  over.ended?.()
   return new Response(text, { status, ...(text === null ? {} : { headers: { 'Content-Type': 'application/json' } }) })
 }
 

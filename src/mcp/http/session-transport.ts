@@ -5,6 +5,7 @@ import type {
   Transport,
   TransportSendOptions,
 } from '@modelcontextprotocol/server'
+import { ConnectionCutError } from '../../core/faults.ts'
 import type { Limits } from './limits.ts'
 import { isRequestId, Mailbox, type MailboxDependencies } from './mailbox.ts'
 import { accepted, jsonResponse, refused, rpc, sessionNotFound } from './responses.ts'
@@ -21,6 +22,8 @@ interface Exchange {
   openStream?: () => SessionStream
   /** Ends it without an answer. */
   drop(): void
+  /** Ends it, and the connection where nothing was answered yet. */
+  cut(): void
   stopWaiting: () => void
 }
 
@@ -72,17 +75,17 @@ export class SessionTransport implements Transport {
   ask(message: JSONRPCRequest): Promise<JSONRPCMessage> {
     return new Promise((resolve, reject) => {
       const drop = () => reject(new Error('The request was not answered.'))
-      this.#begin(message, { characters: 0, answer: resolve, drop })
+      this.#begin(message, { characters: 0, answer: resolve, drop, cut: drop })
     })
   }
 
   /** Serves a POST that carries a request: JSON when only the answer comes, events as soon as something else does. */
-  request(message: JSONRPCRequest, how: { primed: boolean; characters: number }): Promise<Response> {
+  request(message: JSONRPCRequest, how: { primed: boolean; characters: number; request: Request }): Promise<Response> {
     const { streams, limits } = this.#dependencies
     if (this.#closed) return Promise.resolve(sessionNotFound())
     const refusal = refusedRequest(message, how.characters, this.#exchanges, limits)
     if (refusal !== undefined) return Promise.resolve(refusal)
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const openStream = () => {
         const { stream, response } = streams.openForRequest(how.primed)
         resolve(response)
@@ -96,8 +99,12 @@ export class SessionTransport implements Transport {
           if (exchange.stream === undefined) resolve(this.#closed ? sessionNotFound() : accepted())
           else exchange.stream.cancel()
         },
+        cut: () => {
+          if (exchange.stream === undefined) reject(new ConnectionCutError())
+          else exchange.stream.cancel()
+        },
       }
-      this.#begin(message, exchange)
+      this.#begin(message, exchange, how.request)
     })
   }
 
@@ -108,6 +115,15 @@ export class SessionTransport implements Transport {
       else await this.#mailbox.post(message)
     }
     return accepted()
+  }
+
+  /** Cuts the connection of a request, which is over for the server as if the host had cancelled it. */
+  cut(id: RequestId): void {
+    const exchange = this.#exchanges.get(id)
+    if (exchange === undefined) return
+    this.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
+    this.#settle(id, exchange)
+    exchange.cut()
   }
 
   /** How many requests run. */
@@ -133,9 +149,9 @@ export class SessionTransport implements Transport {
     this.onclose?.()
   }
 
-  #begin(request: JSONRPCRequest, started: Omit<Exchange, 'request' | 'stopWaiting'>): void {
+  #begin(request: JSONRPCRequest, started: Omit<Exchange, 'request' | 'stopWaiting'>, over?: Request): void {
     this.#exchanges.set(request.id, Object.assign(started, { request, stopWaiting: this.#mailbox.wait() }))
-    this.onmessage?.(request)
+    this.onmessage?.(request, over === undefined ? undefined : { request: over })
   }
 
   #answer(

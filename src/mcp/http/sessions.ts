@@ -228,6 +228,7 @@ async function connect(
     toolsets: toolsets ?? undefined,
     readOnly,
     era: 'legacy',
+    cut: (id) => transport.cut(id),
   })
   const nowMs = dependencies.system.now()
   const times = { usedAtMs: nowMs, touchedAtMs: usedAtMs, checkedAtMs: nowMs }

@@ -9,6 +9,7 @@ import { agentCards } from '../../../tools/agent-cards.ts'
 import { ApiError } from '../../client/api-error.ts'
 import type { CallOptions, Log } from '../../client/client.ts'
 import { Failure } from '../../core/errors.ts'
+import { ConnectionCutError } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { failed, success } from '../answers/results.ts'
 import type { Dependencies, Held } from '../dependencies.ts'
@@ -21,6 +22,7 @@ import { beyondFunds } from './beyond-funds.ts'
 import { answerBefore, decidedCall } from './decided-call.ts'
 import { recordReaderOf } from './id-kinds.ts'
 import { inTurn } from './in-turn.ts'
+import { meetFault } from './meet-fault.ts'
 import { keyToRepeat, nextStep, type Refused } from './next-steps.ts'
 import { notOffered } from './not-offered.ts'
 import { operationNamed } from './offered.ts'
@@ -47,7 +49,7 @@ export async function callTool(
   const beganAtMs = system.elapsed()
   const { arguments: given = {} } = params
   let decision: string | undefined
-  try {
+  const perform = async () => {
     if (dependencies.allows?.(operation) === false) throw new Failure('forbidden', { detail: notGranted(operation) })
     const decided = await decidedCall(dependencies, operation, given, context)
     if (decided !== undefined && 'answer' in decided) return decided.answer
@@ -58,13 +60,16 @@ export async function callTool(
     const carry = () => carryOut(dependencies, call, { ignored, withHashes }, context)
     if (held === undefined) return await carry()
     return await inTurn(held.id, async () => (await answerBefore(dependencies, operation, held)) ?? carry())
+  }
+  try {
+    return await meetFault(dependencies, operation, context, perform)
   } catch (error) {
     if (error instanceof Failure || error instanceof ApiError) {
       // What the API refused is in its log.
       if (error instanceof Failure) logRefused(log, { operation, error, ms: system.elapsed() - beganAtMs })
       return failure({ error, operation, dependencies, decision })
     }
-    if (error instanceof ProtocolError) throw error
+    if (error instanceof ProtocolError || error instanceof ConnectionCutError) throw error
     // The SDK sends nothing for a cancelled request; this only keeps the cancellation out of the log.
     if (!context.mcpReq.signal.aborted) log.error({ err: error, tool: operation.name }, 'tool call failed unexpectedly')
     const unexpected = new Failure('server_error', { detail: 'The MCP server failed unexpectedly.' })

@@ -1,0 +1,81 @@
+import { createClient } from '../../src/client/client.ts'
+import { databaseMemories } from '../../src/commands/database-memory.ts'
+import type { Fault } from '../../src/core/faults.ts'
+import type { System } from '../../src/core/system.ts'
+import type { CallMemory } from '../../src/mcp/dependencies.ts'
+import { createMcpServer } from '../../src/mcp/server.ts'
+import { createHosting, type Hosting, transportTo } from '../mcp-http/hosting.ts'
+import { defaultSettings } from '../support/default-settings.ts'
+import type { World } from '../support/world.ts'
+import { connected } from './connected.ts'
+import type { Host, hosts } from './hosts.ts'
+
+/** A host that is connected to a server whose calls meet faults, one after another. */
+export interface Meeting {
+  host: Host
+  /** What the next calls meet; then they meet nothing. */
+  next: (Fault | undefined)[]
+  /** Resolves when the first of them is cut. */
+  isCut: Promise<void>
+  close(): Promise<void>
+}
+
+interface MeetingOptions {
+  world: World
+  host: (typeof hosts)[number]
+  system?: System
+}
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+export async function overStdio({ world, host, system = world.system }: MeetingOptions): Promise<Meeting> {
+  const next: Meeting['next'] = []
+  const repeats = { windowMs: 900_000, run: undefined, memory: memoryOf(world) }
+  const plan = async () => next.shift()
+  const cut = Promise.withResolvers<void>()
+  const connection = await connected(world, host.open, { system, repeats, plan, onCut: cut.resolve })
+  return { host: connection.host, next, isCut: cut.promise, close: connection.close }
+}
+
+export async function overHttp({
+  world,
+  host,
+  system = world.system,
+}: MeetingOptions): Promise<Meeting & { hosting: Hosting }> {
+  const next: Meeting['next'] = []
+  const isCut = Promise.withResolvers<void>()
+  const client = createClient({
+    baseUrl: 'http://sandbox.test',
+    credential: () => world.agentKey,
+    instanceId: 'run',
+    system: world.system,
+    fetch: (request) => world.service.fetch(request),
+  })
+  const repeats = { windowMs: 900_000, run: undefined, memory: memoryOf(world) }
+  const hosting = await createHosting({
+    createServer: ({ cut }) =>
+      createMcpServer({
+        ...{ ...defaultSettings('sandbox'), version: '1', log: silent, system, repeats },
+        client: async () => client,
+        faults: {
+          plan: async () => next.shift(),
+          cut: (id) => {
+            cut(id)
+            isCut.resolve()
+          },
+        },
+      }),
+  })
+  const opened = host.open()
+  await opened.connect(transportTo(host.sdk, hosting.url))
+  const close = async () => {
+    await opened.close().catch(() => {})
+    await hosting.close()
+  }
+  return { host: opened, next, isCut: isCut.promise, hosting, close }
+}
+
+const memoryOf = (world: World) => async (): Promise<CallMemory> => {
+  const { keyId: id, partyId } = await world.whoami()
+  return databaseMemories(world.service, world.store)({ id, partyId })
+}
