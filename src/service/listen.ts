@@ -47,7 +47,10 @@ export interface Listener {
 }
 
 /** A request's head comes in one piece from any host that means well; its body may take its time. */
-const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 }
+const arriving = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 }
+
+/** Longer than proxies keep a connection, 60 s as a rule: who sends on one that is just being closed loses the request. */
+const timeouts = { ...arriving, keepAliveTimeout: 75_000 }
 
 const defaultBounds = { closeWithinMs: 5_000, mostConnections: 10_000 }
 

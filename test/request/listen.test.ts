@@ -83,6 +83,12 @@ describe('the HTTP listener', () => {
   }
   const filled = (header: string) => header.replaceAll('PORT', String(port))
 
+  test('keeps a connection longer than proxies do, and than hosts that think between two calls', async () => {
+    const answer = await fetch(`${listener.url}/whoami`, { headers: { Authorization: `Bearer ${world.agentKey}` } })
+    expect(answer.headers.get('keep-alive')).toBe('timeout=75')
+    await answer.arrayBuffer()
+  })
+
   test('tells the address it has', () => {
     expect(listener.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/)
   })
