@@ -1,4 +1,4 @@
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { openSignals } from '../../src/service/store/engine/open-signals.ts'
 import { postgres } from '../support/databases.ts'
@@ -18,7 +18,19 @@ test('who waits is woken by the call of another process that moved the clock, of
   const world = await createWorld(postgres, { system })
   const there = await anotherProcess(world, system)
   const signals = await Promise.all([connected(world), connected(there)])
+  const [here, theirs] = signals
+  // Processes that have not met yet call out nothing.
+  let isHeard = false
+  here.hear('met', () => {
+    isHeard = true
+  })
   try {
+    await expect
+      .poll(() => {
+        theirs.tell('met')
+        return isHeard
+      })
+      .toBe(true)
     const resourceId = await world.issueCard()
     const { partyId, keyId } = await world.whoami()
     const wait = await world.service.waits.begin({ resourceId, partyId, keyId })

@@ -153,7 +153,7 @@ test('signals go from process to process, and again when their connections are l
     await tell('a')
     await tell('b')
     await store.transaction(async ({ db }) => {
-      await sql`select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_notify%' and pid <> pg_backend_pid()`.execute(
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like '%pg_notify%' and pid <> pg_backend_pid()`.execute(
         db,
       )
     })
