@@ -9,6 +9,9 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addKey, addParty, addUserToken, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { eventsOf, modernRequest, rawHost } from './hosting.ts'
 
+/** By the prefix of an id. */
+const kinds: Readonly<Record<string, string>> = { pcd: 'agent-cards', sub: 'subscriptions', apr: 'approvals' }
+
 onEachDatabase('a host that watches a resource', (database) => {
   let world: World
   let site: Site
@@ -34,7 +37,8 @@ onEachDatabase('a host that watches a resource', (database) => {
 
   /** A host of each era that watches these, and gives the address of the next that it is told of. */
   const watching = async (key: string, ids: readonly string[]) => {
-    const uris = ids.map((id) => `payments://${kindOf(id)}/${id}`)
+    const uris = ids.map(uriOf)
+    const passed = new Set<string>()
     const legacy = rawHost(`${listener.url}/mcp`, key)
     await legacy.initialize()
     for (const uri of uris)
@@ -44,24 +48,24 @@ onEachDatabase('a host that watches a resource', (database) => {
     const streams = [eventsOf(await legacy.send('GET')), eventsOf(await later.post(body, headers))]
     for (const stream of streams) await stream.next()
     return {
-      /** Goes past what is told of things before this one, and past it. */
+      /** Goes past what is told of things made before the mark, and past it. */
       passes: async (id: string) => {
-        for (const stream of streams) {
-          let uri = ''
-          while (!uri.endsWith(id)) uri = (await stream.next()).value.message.params.uri
-        }
+        passed.add(uriOf(id))
+        for (const stream of streams) while ((await stream.next()).value.message.params.uri !== uriOf(id));
       },
+      /** Is told of this next, but for the mark: of its making and of what became of it a watch may tell one by one. */
       hears: async (id: string) => {
         for (const stream of streams) {
-          const { method, params } = (await stream.next()).value.message
-          expect([method, params.uri]).toEqual(['notifications/resources/updated', `payments://${kindOf(id)}/${id}`])
+          let message: { method?: string; params: { uri?: string } }
+          do message = (await stream.next()).value.message
+          while (passed.has(String(message.params.uri)))
+          expect([message.method, message.params.uri]).toEqual(['notifications/resources/updated', uriOf(id)])
         }
       },
       end: () => Promise.all(streams.map((stream) => stream.return(undefined))),
     }
   }
-  const kindOf = (id: string) =>
-    id.startsWith('pcd') ? 'agent-cards' : id.startsWith('sub') ? 'subscriptions' : 'approvals'
+  const uriOf = (id: string) => `payments://${kinds[id.slice(0, 3)]}/${id}`
 
   test('hears what another credential did; who could not read it hears nothing, of whichever kind they are', async () => {
     const { partyId } = own
