@@ -90,21 +90,15 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/simulate/': ['src/core/', 'src/config/', 'tools/', 'src/client/'],
   ...inMcp(['src/core/', 'src/config/', 'tools/', 'src/client/', 'src/auth/']),
   ...serviceFloors,
-  'src/commands/': [
-    ...[
-      'src/core/',
-      'src/config/',
-      'tools/',
-      'src/openapi/',
-      'src/worlds/',
-      'src/client/',
-      'src/auth/',
-      'src/simulate/',
-    ],
-    ...Object.keys(inMcp([])),
-    ...Object.keys(serviceFloors),
-  ],
+  'src/commands/': composed(),
+  'src/testing/': ['src/commands/', ...composed()],
   'src/': ['src/commands/'],
+}
+
+/** What stands below those that put the parts together. */
+function composed(): readonly string[] {
+  const parts = ['core', 'config', 'openapi', 'worlds', 'client', 'auth', 'simulate'].map((room) => `src/${room}/`)
+  return [...parts, 'tools/', ...Object.keys(inMcp([])), ...Object.keys(serviceFloors)]
 }
 
 function inMcp(under: readonly string[]): Record<string, readonly string[]> {

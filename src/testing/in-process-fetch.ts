@@ -1,0 +1,43 @@
+import { ConnectionCutError } from '../core/faults.ts'
+
+/** As the global `fetch`; paths are taken, too. */
+export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+
+interface InProcess {
+  serve(request: Request): Promise<Response>
+  /** The address that it has, without a slash at its end. Nothing leaves the process, whatever address is asked for. */
+  base: string
+  /** Aborts when no more is answered; its reason is what a request is rejected with then. */
+  ended: AbortSignal
+}
+
+/** `fetch` to what answers in this process: it rejects when it is aborted, and when the connection is cut. */
+export function inProcessFetch({ serve, base, ended }: InProcess): Fetch {
+  return async (input, init) => {
+    const request = requestTo(base, input, init)
+    const gone = AbortSignal.any([request.signal, ended])
+    gone.throwIfAborted()
+    const { promise: unanswered, reject } = Promise.withResolvers<never>()
+    const leave = () => reject(gone.reason)
+    gone.addEventListener('abort', leave, { once: true })
+    try {
+      return await Promise.race([serve(request), unanswered])
+    } catch (error) {
+      throw error instanceof ConnectionCutError ? networkFailure(error) : error
+    } finally {
+      gone.removeEventListener('abort', leave)
+    }
+  }
+}
+
+/** What the global `fetch` rejects with where no answer came. */
+export function networkFailure(cause: Error): TypeError {
+  return new TypeError('fetch failed', { cause })
+}
+
+function requestTo(base: string, input: string | URL | Request, init: RequestInit | undefined): Request {
+  const isRequest = typeof input === 'object' && 'url' in input
+  const given = new Request(isRequest ? input : new URL(input, base), init)
+  const { origin, pathname, search } = new URL(given.url)
+  return origin === base ? given : new Request(`${base}${pathname}${search}`, given)
+}

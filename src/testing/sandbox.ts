@@ -1,0 +1,161 @@
+import { createClient, type Operations } from '../client/client.ts'
+import { embeddedAddress } from '../commands/addresses.ts'
+import { openEmbedded } from '../commands/embedded.ts'
+import { createSite } from '../commands/site.ts'
+import { ConfigError } from '../config/load.ts'
+import { createLogger } from '../config/log.ts'
+import { realSystem, type System } from '../core/system.ts'
+import { type Listener, listen } from '../service/listen.ts'
+import { counted } from '../service/request/incoming.ts'
+import type { SeededCredentials } from '../service/seed.ts'
+import { openSignals } from '../service/store/engine/open-signals.ts'
+import { type Fetch, inProcessFetch, networkFailure } from './in-process-fetch.ts'
+import { configOf, type SandboxOptions } from './options.ts'
+
+export type { SandboxOptions } from './options.ts'
+
+/** A payments service of its own, in this process: the REST API, its pages and MCP. */
+export interface Sandbox extends AsyncDisposable {
+  /** As the global one, of this sandbox: takes paths, and asks this sandbox whatever the address. */
+  fetch: Fetch
+  /** The address of the API, without a slash at its end. */
+  url: string
+  /** The address of the MCP endpoint. */
+  mcpUrl: string
+  /** The credentials of the seeded party and of its agent. */
+  keys: SandboxKeys
+  clock: SandboxClock
+  /** Ends all that it does. What is under way, and all that follows, rejects as where the network fails. */
+  close(): Promise<void>
+}
+
+export interface SandboxKeys {
+  api: string
+  agent: string
+}
+
+/** The sandbox's time, in RFC 3339 as the API writes it. */
+export interface SandboxClock {
+  now(): Promise<string>
+  /** Moves it forward by seconds, or to a time, and answers what it is then. */
+  advance(by: number | string): Promise<string>
+}
+
+/** Opens a sandbox. @throws TypeError that names the option which cannot be used */
+export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const opened: Closing[] = []
+  const close = once(async () => {
+    for (let end = opened.pop(); end !== undefined; end = opened.pop()) await end()
+  })
+  try {
+    const { site, service, keys, url, system, ended } = await open(options, opened)
+    const client = createClient({
+      baseUrl: embeddedAddress,
+      fetch: site.fetch,
+      carry: service.carry(counted),
+      credential: () => keys.api,
+      instanceId: 'createSandbox',
+      system,
+    })
+    const operations = () => {
+      ended.throwIfAborted()
+      return client.operations
+    }
+    return {
+      fetch: inProcessFetch({ serve: (request) => site.fetch(request), base: url, ended }),
+      url,
+      mcpUrl: `${url}/mcp`,
+      keys,
+      clock: clockOf(operations),
+      close,
+      [Symbol.asyncDispose]: close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+type Closing = () => Promise<void>
+
+/** @param opened Is given what closes each part, before the next part is opened. */
+async function open(options: SandboxOptions, opened: Closing[]) {
+  const config = configOf(options)
+  const log = createLogger({ level: config.logLevel })
+  const ending = new AbortController()
+  const system = waitingUntil(ending.signal)
+  let listener: Listener | undefined
+  const publicUrl = () => listener?.url ?? embeddedAddress
+  const { service, store, close } = await openDatabase(() => openEmbedded(config, system, log, publicUrl))
+  opened.push(close)
+  const keys = known(await service.seed({ apiKey: undefined, agentKey: undefined }))
+  const signals = await openSignals({ url: config.databaseUrl, system, log })
+  opened.push(() => signals.close())
+  const site = await createSite({ config, service, store, publicUrl, system, log, signals })
+  opened.push(async () => {
+    // Whoever waits for a status is answered, or it would take until then; nothing else waits any longer either.
+    const told = service.readiness.end().catch(() => {})
+    ending.abort(networkFailure(new ClosedError()))
+    await Promise.all([told, site.close(), listener?.close()])
+  })
+  if (options.port !== false) {
+    const { host, port } = config
+    const { fetch, corsPaths, publicPaths } = site
+    const isEnding = service.readiness.isEnding
+    listener = await listen({ fetch, host, port, corsPaths, publicPaths, isEnding, closeWithinMs, system, log })
+  }
+  return { site, service, keys, url: publicUrl(), system, ended: ending.signal }
+}
+
+/** What cannot be opened is told by the name of the option. */
+async function openDatabase<T>(open: () => Promise<T>): Promise<T> {
+  try {
+    return await open()
+  } catch (error) {
+    if (!(error instanceof ConfigError && error.cause instanceof Error)) throw error
+    throw new TypeError(`createSandbox: database is not usable. ${error.cause.message}`, { cause: error.cause })
+  }
+}
+
+function known({ apiKey: api, agentKey: agent }: SeededCredentials): SandboxKeys {
+  if (api !== null && agent !== null) return { api, agent }
+  throw new TypeError(
+    'createSandbox: database has keys that were given or changed elsewhere; it accepts an empty database, or one that createSandbox made.',
+  )
+}
+
+/** Who has sent half of a request, or does not read the answer, keeps a test from ending for no longer than that. */
+const closeWithinMs = 250
+
+class ClosedError extends Error {
+  readonly code = 'ECONNRESET'
+  override readonly name = 'ClosedError'
+  constructor() {
+    super('The sandbox is closed.')
+  }
+}
+
+/** Nothing sleeps beyond the end. */
+function waitingUntil(ended: AbortSignal): System {
+  const sleep: System['sleep'] = (ms, signal) =>
+    realSystem.sleep(ms, signal === undefined ? ended : AbortSignal.any([signal, ended]))
+  return { ...realSystem, sleep }
+}
+
+function clockOf(operations: () => Operations): SandboxClock {
+  return {
+    now: async () => (await operations().getSandboxClock({})).data.attributes.now,
+    advance: async (by) => {
+      const moved = await operations().advanceSandboxClock(typeof by === 'number' ? { seconds: by } : { to: by })
+      return moved.data.attributes.now
+    },
+  }
+}
+
+function once(work: Closing): Closing {
+  let done: Promise<void> | undefined
+  return () => {
+    done ??= work()
+    return done
+  }
+}
