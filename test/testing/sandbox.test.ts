@@ -1,0 +1,210 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { afterEach, describe, expect, it, test } from 'vitest'
+import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/testing/sandbox.ts'
+import { onEachDatabase } from '../support/databases.ts'
+
+const opened: Sandbox[] = []
+
+async function sandboxOf(options: SandboxOptions = {}): Promise<Sandbox> {
+  const sandbox = await createSandbox(options)
+  opened.push(sandbox)
+  return sandbox
+}
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()))
+})
+
+describe('a sandbox in the process of a test', () => {
+  it('answers paths, addresses and requests, over the network too', async () => {
+    const { fetch: own, url, keys } = await sandboxOf()
+    const headers = { Authorization: `Bearer ${keys.agent}` }
+    const answers = await Promise.all([
+      own('/whoami', { headers }),
+      own(`${url}/whoami`, { headers }),
+      own(new URL('/whoami', url), { headers }),
+      own(new Request(`${url}/whoami`), { headers }),
+      fetch(`${url}/whoami`, { headers }),
+    ])
+    const bodies = await Promise.all(answers.map((answer) => answer.json()))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+    expect(bodies).toEqual(bodies.map(() => bodies[0]))
+    expect(await (await own('/whoami', { headers: { Authorization: `Bearer ${keys.api}` } })).json()).toMatchObject({
+      data: { attributes: { credentialKind: 'api_key' } },
+    })
+  })
+
+  it('is asked whatever the address, with method, headers and body, so that no test reaches anybody else', async () => {
+    const { fetch, keys } = await sandboxOf({ port: false })
+    const request = new Request('https://payments.example/agent-cards', cardRequest(keys.agent))
+    const answer = await fetch(request)
+    expect(await answer.json()).toMatchObject({ data: { attributes: { maximumAmount: 5000 } } })
+  })
+
+  it('lets an agent buy over MCP, at its address and in the process', async () => {
+    for (const port of [0, false] as const) {
+      const sandbox = await sandboxOf({ port })
+      const client = await connected(sandbox)
+      expect(await bought(client)).toMatchObject({ status: 'captured' })
+      expect(await available(sandbox)).toBe(250_000 - 4250)
+      await client.close()
+    }
+  })
+
+  it('moves its clock by seconds and to a time, and cards expire by it', async () => {
+    const { fetch, keys, clock } = await sandboxOf({ port: false })
+    const { id, attributes } = await dataOf(fetch('/agent-cards', cardRequest(keys.agent)))
+    const before = await clock.now()
+    const moved = await clock.advance(3600)
+    expect(Date.parse(moved) - Date.parse(before)).toBeGreaterThanOrEqual(3_600_000)
+    const later = new Date(Date.parse(attributes.expiresAt) + 1000).toISOString()
+    expect(Date.parse(await clock.advance(later))).toBeGreaterThanOrEqual(Date.parse(later))
+    const read = await fetch(`/agent-cards/${id}`, { headers: { Authorization: `Bearer ${keys.agent}` } })
+    expect(await read.json()).toMatchObject({ data: { attributes: { status: 'expired' } } })
+    await expect(clock.advance(-1)).rejects.toThrow('seconds')
+  })
+
+  it('knows nothing of another one', async () => {
+    const [one, other] = [await sandboxOf(), await sandboxOf()]
+    await one.fetch('/agent-cards', cardRequest(one.keys.agent))
+    await bought(await connected(one))
+    await one.clock.advance(86_400)
+    expect(await available(other)).toBe(250_000)
+    expect(Date.parse(await one.clock.now()) - Date.parse(await other.clock.now())).toBeGreaterThan(80_000_000)
+    expect((await other.fetch('/whoami', { headers: { Authorization: `Bearer ${one.keys.agent}` } })).status).toBe(401)
+    await one.close()
+    expect(await available(other)).toBe(250_000)
+  })
+})
+
+describe('an end', () => {
+  it('comes once, rejects what is under way and what follows, and leaves the port', async () => {
+    const sandbox = await sandboxOf()
+    const { url, keys } = sandbox
+    const card = await dataOf(sandbox.fetch('/agent-cards', cardRequest(keys.agent)))
+    const headers = { Authorization: `Bearer ${keys.agent}` }
+    const path = `/agent-cards/${card.id}?waitSeconds=50`
+    const underWay = expect(sandbox.fetch(path, { headers })).rejects.toMatchObject(cut)
+    const overNetwork = fetch(url + path, { headers })
+    await Promise.all([sandbox.close(), sandbox.close(), underWay])
+    await Promise.allSettled([overNetwork])
+    await expect(sandbox.fetch('/whoami')).rejects.toMatchObject(cut)
+    await expect(sandbox.clock.now()).rejects.toMatchObject(cut)
+    await expect(fetch(`${url}/whoami`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
+    await sandbox.close()
+  })
+
+  it('comes with the block that it is declared in', async () => {
+    let left: Sandbox
+    {
+      await using sandbox = await createSandbox({ port: false })
+      left = sandbox
+      expect((await left.fetch('/healthz')).status).toBe(200)
+    }
+    await expect(left.fetch('/healthz')).rejects.toMatchObject(cut)
+  })
+
+  it('is not waited for: a process that has closed its sandbox ends, and nothing was written', () => {
+    const sandboxFile = fileURLToPath(new URL('../../src/testing/sandbox.ts', import.meta.url))
+    const program = `
+      const { createSandbox } = await import(${JSON.stringify(sandboxFile)})
+      const sandbox = await createSandbox()
+      const headers = { Authorization: 'Bearer ' + sandbox.keys.agent }
+      for (const path of ['/whoami', '/wallets', '/nowhere']) await (await fetch(sandbox.url + path, { headers })).text()
+      await sandbox.close()
+      console.log('closed')`
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      encoding: 'utf8',
+      timeout: 120_000,
+    })
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: 'closed\n', stderr: '' })
+  })
+})
+
+onEachDatabase('a sandbox', (database) => {
+  it('goes on with what its database has', async () => {
+    const { url, drop } = await database.createEmpty()
+    try {
+      const first = await createSandbox({ database: url, port: false })
+      const client = await connected(first)
+      await bought(client)
+      await client.close()
+      await first.close()
+      const second = await createSandbox({ database: url })
+      expect(second.keys).toEqual(first.keys)
+      expect(await available(second)).toBe(250_000 - 4250)
+      await second.close()
+    } finally {
+      await drop()
+    }
+  })
+})
+
+test('a request that its sender gives up rejects', async () => {
+  const { fetch } = await sandboxOf({ port: false })
+  await expect(fetch('/healthz', { signal: AbortSignal.abort('given up') })).rejects.toBe('given up')
+})
+
+describe('an option that cannot be used is named', () => {
+  test.each<[SandboxOptions, string]>([
+    [{ port: 70_000 }, 'port got "70000"; it accepts an integer from 0 to 65535.'],
+    [{ database: 'mysql://root:secret@host' }, 'database got "mysql://[masked]@host"; it accepts sqlite:PATH'],
+    [{ database: 'sqlite:/dev/null/x' }, 'database is not usable. Cannot use the database sqlite:/dev/null/x'],
+    [{ logLevel: 'loud' as 'info' }, 'logLevel got "loud"; it accepts trace, debug'],
+  ])('%j', async (options, message) => {
+    await expect(createSandbox(options)).rejects.toThrow(new RegExp(`^createSandbox: ${RegExp.escape(message)}`))
+  })
+
+  test('a port in use', async () => {
+    const { url } = await sandboxOf()
+    await expect(createSandbox({ port: Number(new URL(url).port) })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  })
+})
+
+/** What every client takes for a connection that was cut. */
+const cut = { name: 'TypeError', message: 'fetch failed', cause: { code: 'ECONNRESET' } }
+
+function cardRequest(key: string): RequestInit {
+  const attributes = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
+  return {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${key}`,
+      'Content-Type': 'application/json',
+      'Idempotency-Key': crypto.randomUUID(),
+      'X-Instance-ID': 'run 1',
+    },
+    body: JSON.stringify({ data: { attributes } }),
+  }
+}
+
+async function available({ fetch, keys }: Sandbox): Promise<number> {
+  const [wallet] = await dataOf(fetch('/wallets', { headers: { Authorization: `Bearer ${keys.agent}` } }))
+  return wallet.attributes.balance.available
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read the answer's parts by name.
+async function dataOf(answer: Promise<Response>): Promise<any> {
+  return ((await (await answer).json()) as { data: unknown }).data
+}
+
+async function connected({ mcpUrl, fetch, keys }: Sandbox): Promise<Client> {
+  const client = new Client({ name: 'agent', version: '1' })
+  const requestInit = { headers: { Authorization: `Bearer ${keys.agent}` } }
+  await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl), { requestInit, fetch }))
+  return client
+}
+
+async function bought(client: Client): Promise<Record<string, unknown>> {
+  const call = async (name: string, args: Record<string, unknown>) => {
+    const { structuredContent } = await client.callTool({ name, arguments: args })
+    return (structuredContent as { data: { id: string; attributes: Record<string, unknown> } }).data
+  }
+  const merchant = { name: 'Books' }
+  const card = await call('issue_agent_card', { merchant, maximumAmount: 5000, currency: 'USD' })
+  const amount = { amount: 4250, currency: 'USD' }
+  const purchase = await call('simulate_card_authorization', { cardId: card.id, ...amount, merchant })
+  return (await call('simulate_card_capture', { cardTransactionId: purchase.id, ...amount })).attributes
+}
