@@ -87,9 +87,8 @@ describe('an end', () => {
     const headers = { Authorization: `Bearer ${keys.agent}` }
     const path = `/agent-cards/${card.id}?waitSeconds=50`
     const underWay = expect(sandbox.fetch(path, { headers })).rejects.toMatchObject(cut)
-    const overNetwork = fetch(url + path, { headers })
-    await Promise.all([sandbox.close(), sandbox.close(), underWay])
-    await Promise.allSettled([overNetwork])
+    const overNetwork = Promise.allSettled([fetch(url + path, { headers })])
+    await Promise.all([sandbox.close(), sandbox.close(), underWay, overNetwork])
     await expect(sandbox.fetch('/whoami')).rejects.toMatchObject(cut)
     await expect(sandbox.clock.now()).rejects.toMatchObject(cut)
     await expect(fetch(`${url}/whoami`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
