@@ -12,6 +12,7 @@ import { customers } from './customers.ts'
 import { invitationLinks } from './invitation-links.ts'
 import { payments } from './payments.ts'
 import { sandboxClock } from './sandbox-clock.ts'
+import { sandboxFaults } from './sandbox-faults.ts'
 import { subscriptions } from './subscriptions.ts'
 import { transactions } from './transactions.ts'
 import { transfers } from './transfers.ts'
@@ -44,6 +45,7 @@ export const catalogue = {
   ...agentKeys,
   ...activity,
   ...sandboxClock,
+  ...sandboxFaults,
 } as const
 
 export type Catalogue = typeof catalogue

@@ -22,6 +22,12 @@ export const faultKinds = [
 
 export type FaultKind = (typeof faultKinds)[number]
 
+/** The longest that `slow` and `hang` last. */
+export const longestFaultMs = 120_000
+
+/** How long they last unless it is said. */
+export const usualFaultMs: { readonly [Kind in FaultKind]?: number } = { slow: 2_000, hang: 60_000 }
+
 /** A fault that a request met. */
 export interface Fault {
   kind: FaultKind

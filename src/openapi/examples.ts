@@ -53,6 +53,9 @@ const rarelySent: ReadonlySet<string> = new Set([
   'individual',
   'business',
   'disableNotifications',
+  'afterMs',
+  'path',
+  'seed',
 ])
 
 /** Example values by field name. What is not here follows from the schema: a const, the first of an enum, an id. */
@@ -142,6 +145,10 @@ const values: Readonly<Record<string, unknown>> = {
   return: null,
   state: 'IL',
   wire: null,
+  operation: 'issue_agent_card',
+  when: { nth: 1 },
+  matched: 1,
+  hits: 1,
 }
 
 interface Place {

@@ -1,7 +1,9 @@
+import type { FaultRule } from '../../tools/sandbox-faults.ts'
 import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import type { Carrier } from '../core/carrier.ts'
 import { Failure } from '../core/errors.ts'
+import type { Fault } from '../core/faults.ts'
 import type { Environment } from '../core/operation.ts'
 import { newSecret, type System, sha256 } from '../core/system.ts'
 import type { About } from '../openapi/discovery.ts'
@@ -13,8 +15,10 @@ import { handlers } from './operations/index.ts'
 import type { Actor } from './request/actor.ts'
 import { actorNow } from './request/admission.ts'
 import type { Caller } from './request/client-address.ts'
+import { type DoorRequest, planAtDoor } from './request/faults.ts'
 import type { counted } from './request/incoming.ts'
 import { createLastUses } from './request/last-use.ts'
+import { loadFaults } from './request/load-faults.ts'
 import type { Observe } from './request/observed.ts'
 import { createRateLimiter, type RateLimit } from './request/rate-limit.ts'
 import { createReadiness, type Readiness } from './request/readiness.ts'
@@ -63,6 +67,16 @@ export interface Service {
   localAgentKey(): Promise<string>
   /** Sets the seeded owner's password, or makes one where there is none; null: there is one, which is not known. */
   seedPassword(given: string | undefined): Promise<{ email: string; password: string | null }>
+  /** What goes wrong on purpose in the sandbox (docs/sandbox.md#faults). */
+  readonly faults: {
+    /**
+     * What befalls a request at the MCP door, counted and told to the activity; undefined: nothing. It asks the rules
+     * that have a path. @throws Failure 400 or 403 for the header X-Sandbox-Fault.
+     */
+    plan(request: DoorRequest): Promise<Fault | undefined>
+    /** Takes the rules of a file for those of an earlier one. @throws FaultRuleError for one that cannot be used. */
+    load(rules: readonly FaultRule[]): Promise<void>
+  }
   readonly upkeep: Upkeep
   readonly readiness: Readiness
   readonly waits: Pick<Waits, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
@@ -105,12 +119,16 @@ export function createService({
 }: ServiceOptions): Service {
   const waits = new Waits({ store: opened, system, log })
   const store = announcing(opened, (partyIds) => waits.happened(partyIds))
+  const ending = new AbortController()
   const localCredentials = new Map<string, string>()
   const accessTokens = createAccessTokens({ store, system, publicUrl })
   const signIn = new SignIn({ store, system })
   const admission = { accessTokens, store, system, environment, localCredentials }
   const limit = createRateLimiter(rateLimit, { store, system })
-  const readiness = createReadiness(system, () => waits.stop())
+  const readiness = createReadiness(system, () => {
+    ending.abort()
+    waits.stop()
+  })
   const lastUses = createLastUses()
   const dependencies = {
     ...admission,
@@ -127,6 +145,7 @@ export function createService({
     waits,
     observe,
     about,
+    ending: ending.signal,
   }
   const app = createApp(dependencies)
   return {
@@ -140,6 +159,10 @@ export function createService({
       const credential = `${credentialPrefix('agent_key', environment)}${newSecret(system)}`
       localCredentials.set(sha256(credential), keyId)
       return credential
+    },
+    faults: {
+      plan: (request) => planAtDoor(dependencies, request),
+      load: (rules) => loadFaults({ store }, rules),
     },
     upkeep: createUpkeep({ store, system, lastUses, log }),
     readiness,

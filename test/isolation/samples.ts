@@ -190,4 +190,8 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listActivity: ofParty(make.deed, { filters: ['resourceId', 'agentId'] }),
   getSandboxClock: self('anyone'),
   advanceSandboxClock: self('anyone', { attributes: () => ({ seconds: 1 }) }),
+  // The party that asks is the first of its world, which manages the sandbox.
+  setSandboxFault: self('anyone', { attributes: () => ({ id: 'nowhere', path: '/nowhere', fault: 'reset' }) }),
+  listSandboxFaults: self('anyone'),
+  clearSandboxFaults: self('anyone'),
 }

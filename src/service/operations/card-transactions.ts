@@ -12,6 +12,7 @@ import { type Context, cardScope, type HandlersOf, walletListScope } from '../re
 import { page, pageRequest } from '../request/pagination.ts'
 import { declineReason, requireNotFrozen } from '../rules/agent-cards.ts'
 import { capture, holdLifetimeMs, refund, release } from '../rules/card-purchases.ts'
+import { staysUnresolved } from '../rules/faults.ts'
 import { authorized, captured, type Posting, refunded, released } from '../rules/ledger.ts'
 import { markAgentCardUsed } from '../store/agent-cards.ts'
 import {
@@ -28,9 +29,6 @@ import { findWallet } from '../store/wallets.ts'
 import { loadCard } from './agent-cards.ts'
 import { requirePurchaseWithinLimits } from './steps/check-spending-limits.ts'
 
-/** The merchant at which an authorization is accepted first and resolved only when it is repeated. */
-const unresolvedMerchant = 'Sandbox Unresolved'
-
 export const cardTransactionHandlers = {
   getCardTransaction: async ({ cardTransactionId }, context) =>
     transactionView((await loadTransaction(context, cardTransactionId)).transaction),
@@ -46,7 +44,7 @@ export const cardTransactionHandlers = {
     const { tx, actor, instanceId, nowMs, system, attempt } = context
     const card = await loadCard(context, input.cardId)
     requireNotFrozen(card, nowMs)
-    if (input.merchant.name === unresolvedMerchant && attempt === 'first') {
+    if (attempt === 'first' && staysUnresolved(input.merchant.name)) {
       const detail =
         'The simulation was accepted but is not resolved yet. Repeat the request with the same Idempotency-Key.'
       fail('service_unavailable', { detail, retryable: true })

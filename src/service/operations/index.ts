@@ -13,6 +13,7 @@ import { customerHandlers } from './customers.ts'
 import { invitationLinkHandlers } from './invitation-links.ts'
 import { paymentHandlers } from './payments.ts'
 import { sandboxClockHandlers } from './sandbox-clock.ts'
+import { sandboxFaultHandlers } from './sandbox-faults.ts'
 import { subscriptionHandlers } from './subscriptions.ts'
 import { transactionHandlers } from './transactions.ts'
 import { transferHandlers } from './transfers.ts'
@@ -39,4 +40,5 @@ export const handlers: Handlers = {
   ...agentKeyHandlers,
   ...activityHandlers,
   ...sandboxClockHandlers,
+  ...sandboxFaultHandlers,
 }

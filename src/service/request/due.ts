@@ -3,7 +3,16 @@ import { release } from '../rules/card-purchases.ts'
 import { released } from '../rules/ledger.ts'
 import { billUntil } from '../rules/subscriptions.ts'
 import { lapsedAuthorizations, lapses, replaceCardTransaction } from '../store/card-transactions.ts'
-import { type DueOf, dueOwners, type Moments, nextMoment, readTimes, type Times, timesAndNext } from '../store/clock.ts'
+import {
+  type DueOf,
+  dueOwners,
+  type FaultCounts,
+  type Moments,
+  nextMoment,
+  readTimes,
+  type Times,
+  timesAndNext,
+} from '../store/clock.ts'
 import { changeInvitation, expiredInvitations, invitationExpiries } from '../store/customer-invitations.ts'
 import { prepared } from '../store/engine/prepared.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
@@ -55,12 +64,13 @@ const readTimesAndNext = timesAndNext(allMoments)
 export interface Moment {
   times: Times
   isAnythingDue: boolean
+  faults: FaultCounts
 }
 
-/** Reads both in one query. */
+/** Reads all of it in one query. */
 export async function readMoment(tx: Transaction): Promise<Moment> {
-  const { times, nextAtMs } = await readTimesAndNext(tx)
-  return { times, isAnythingDue: nextAtMs !== null && nextAtMs <= times.nowMs }
+  const { times, nextAtMs, faults } = await readTimesAndNext(tx)
+  return { times, faults, isAnythingDue: nextAtMs !== null && nextAtMs <= times.nowMs }
 }
 
 /** Something is due to a party that a request is about: it has to happen first, in transactions of its own. */

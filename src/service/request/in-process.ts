@@ -27,7 +27,7 @@ export function asUser(
   })
   const query = new URLSearchParams()
   const incoming = withBody({ method: operation.method, path, params, query, headers }, body)
-  return answer(dependencies, key, incoming, actorOf(user))
+  return answer(dependencies, key, incoming, { known: actorOf(user) })
 }
 
 /** What a user may who calls with a token of their own. The user stands for the credential, which there is none of. */

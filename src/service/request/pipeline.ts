@@ -2,34 +2,25 @@ import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import type { Logger } from '../../config/log.ts'
 import { keepNewest } from '../../core/bounded-map.ts'
 import { Failure } from '../../core/errors.ts'
+import { ConnectionCutError } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { newId, sha256 } from '../../core/system.ts'
-import { type ChainEnd, chainEnd } from '../store/activity.ts'
 import { readTimes } from '../store/clock.ts'
 import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
-import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import { recordActivity } from './activity.ts'
 import { type Actor, requirePermission, resolveCause, resolveParty } from './actor.ts'
 import { type Admission, actorNow, claimsIn } from './admission.ts'
 import { authenticate } from './authenticate.ts'
 import { challenged } from './challenged.ts'
 import { readMoment, requireSettled, type Settling, settleDue, whenSettled } from './due.ts'
+import { type FaultDependencies, requirePlanned, whenPlanned } from './faults.ts'
+import { handle, handleOnce, readAhead } from './handle-once.ts'
 import { type Context, type Handlers, listBehind } from './handler.ts'
-import {
-  type Claim,
-  claim,
-  claimName,
-  type Earlier,
-  notRecordedCode,
-  readEarlier,
-  record,
-  recordUnresolved,
-} from './idempotency.ts'
+import { claim, claimName, readEarlier, record } from './idempotency.ts'
 import {
   fingerprint,
   type Incoming,
   namedCustomer,
-  type Parsed,
   parseRequest,
   readAgentHeader,
   readHeaders,
@@ -40,10 +31,11 @@ import type { LastUses } from './last-use.ts'
 import { logAnswer } from './log-answer.ts'
 import { requireManager } from './manager.ts'
 import type { RateLimit } from './rate-limit.ts'
-import { type Reply, refusal, requestId, success } from './reply.ts'
+import { type Reply, refusal, requestId } from './reply.ts'
+import type { RequestContext } from './request-context.ts'
 import type { Waits } from './waits.ts'
 
-export interface Dependencies extends Admission {
+export interface Dependencies extends Admission, Pick<FaultDependencies, 'ending'> {
   handlers: Handlers
   rateLimit: (keyId: string) => Promise<RateLimit>
   lastUses: LastUses
@@ -59,29 +51,13 @@ export interface Answered extends Reply {
   by: { partyId: string; keyId: string } | undefined
 }
 
-/** One request on its way through the pipeline, and what later steps and the log learn on it. */
-interface RequestContext {
-  operation: OperationDefinition
-  carryOut: (input: never, context: Context) => Promise<unknown>
-  incoming: Incoming | Unread
-  supportId: string
-  claims: AccessTokenClaims | undefined
-  /** Who a page knows already that asks; undefined: the request's credential says it. */
-  known: Actor | undefined
-  /** Set once: a transaction that is run again does not count the request again. */
-  limit?: RateLimit
-  actor?: Actor
-  claim?: Claim
-  handled?: { context: Context; parsed: Parsed }
-  /** The request moved the clock: it is answered when everything has happened that became due. */
-  timeMoved?: boolean
-  /** The party and the key that the request will most likely be about; whether it is, shows when it was looked at. */
-  expected?: Expected | undefined
-}
-
-interface Expected {
-  partyId: string
-  key: string
+interface AnswerOptions {
+  /** Who asks, where a page of the service knows it without a credential; no request from outside has one. */
+  known?: Actor | undefined
+  /** Aborts when nobody waits for the answer any more. */
+  gone?: AbortSignal | undefined
+  /** It looks again at what it answered before. */
+  isRepeated?: boolean
 }
 
 /** Whose requests are expected: with more credentials at once, the rest find their party when they are looked at. */
@@ -90,36 +66,40 @@ const mostParties = 10_000
 /**
  * The one way in: authenticate, rate limit, permission, headers, parse, then claim or replay the key, handle and
  * record, all in one transaction. A body that is large is read only for whoever passes the first two; they are asked
- * again in the transaction, but for the limit. It never throws: whatever fails is an answer.
- * @param known Who asks, where a page of the service knows it without a credential; no request from outside has one.
+ * again in the transaction, but for the limit. Whatever fails is an answer.
+ * @throws ConnectionCutError where a fault of the sandbox leaves it unanswered, and nothing else.
  */
 export async function answer(
   dependencies: Dependencies,
   key: OperationKey,
   incoming: Incoming | Unread,
-  known?: Actor,
+  { known, gone, isRepeated = false }: AnswerOptions = {},
 ): Promise<Answered> {
   const { store, system, log, handlers } = dependencies
   const beganAtMs = system.elapsed()
   const supportId = newId('req', system, system.now())
   const operation: OperationDefinition = catalogue[key]
   const carryOut = handlers[key] as RequestContext['carryOut']
-  const request: RequestContext = { operation, carryOut, incoming, supportId, claims: undefined, known }
-  let reply: Reply
+  // What a page does is no request of the API's, and what looks again is the request that it was.
+  const mayMeetFaults = known === undefined && !isRepeated && dependencies.environment === 'sandbox'
+  const plan = mayMeetFaults ? {} : { fault: null }
+  const request: RequestContext = { operation, carryOut, incoming, supportId, claims: undefined, known, plan }
+  let reply: Reply | undefined
   try {
     request.claims = await claimsIn(dependencies, incoming.headers.get('authorization'))
     const read = 'read' in incoming ? await readAdmitted(dependencies, request, incoming) : incoming
     request.incoming = read
     const work = (settling: Settling) => (tx: Transaction) => pass(dependencies, tx, request, read, settling)
-    reply = await whenSettled(dependencies, (settling) =>
-      operation.effect === 'read' && !settling.here
+    const settled = (settling: Settling) =>
+      operation.effect === 'read' && !settling.here && request.plan.fault?.kind !== 'stale'
         ? store.read(work(settling))
-        : command(dependencies, request, read, work(settling), settling),
-    )
+        : command(dependencies, request, read, work(settling), settling)
+    reply = await whenPlanned(dependencies, request.plan, gone, () => whenSettled(dependencies, settled))
   } catch (error) {
-    reply = await refuse(dependencies, request, error)
+    if (!(error instanceof ConnectionCutError)) reply = await refuse(dependencies, request, error)
   }
-  if (request.timeMoved === true && reply.status < 400) await settleAfterwards(dependencies, supportId)
+  if (request.timeMoved === true) await settleAfterwards(dependencies, supportId)
+  if (reply === undefined) throw new ConnectionCutError()
   logAnswer(log, request, reply, system.elapsed() - beganAtMs)
   const acted = request.handled?.context
   const by = acted && { partyId: acted.partyId, keyId: acted.actor.keyId }
@@ -185,6 +165,9 @@ async function pass(
   requirePermission(actor, operation)
   if (operation.permission === 'sandbox.manage') await requireManager(tx, actor)
   const { idempotencyKey, instanceId } = readHeaders(operation, incoming.headers, actor.actorType === 'agent')
+  const { headers, path } = incoming
+  await requirePlanned(tx, request.plan, moment, { headers, path, operation, actor, instanceId, door: 'api' })
+  request.keepsEarlier = moment.faults.staleRules > 0
   const causeAgentId = await resolveCause(tx, actor, readAgentHeader(operation, incoming.headers))
   const parsed = parseRequest(operation, incoming)
   const partyId = await resolveParty(tx, actor, operation, namedCustomer(operation, incoming, parsed))
@@ -197,7 +180,9 @@ async function pass(
   const context: Context = { tx, operation, actor, partyId, ...cause, nowMs, attempt: 'first', ...known }
   request.handled = { context, parsed }
   if (idempotencyKey === undefined) {
-    const reply = await listBehind(dependencies.store, context, (where) => handle(request, parsed, where))
+    const look = (where: Context) => handle(request, parsed, where)
+    const isStale = request.plan.fault?.kind === 'stale'
+    const reply = await (isStale ? look(context) : listBehind(dependencies.store, context, look))
     await recordActivity(context, parsed, reply)
     return reply
   }
@@ -205,58 +190,6 @@ async function pass(
   request.claim = mine
   const read = ahead?.partyId === partyId ? ahead : readAhead(tx, { partyId, key: idempotencyKey })
   return handleOnce(request, parsed, context, { mine, earliestMs, read })
-}
-
-/** What a command needs of its party besides its own records, read under the party's lock. */
-interface Ahead {
-  partyId: string
-  locked: Promise<void>
-  earlier: Promise<Earlier>
-  end: Promise<ChainEnd>
-}
-
-function readAhead(tx: Transaction, { partyId, key }: Expected): Ahead {
-  const locked = tx.lockParty(partyId)
-  const ahead = { partyId, locked, earlier: readEarlier(tx, partyId, key), end: chainEnd(tx, partyId) }
-  // Whoever is refused before it is looked at leaves them behind.
-  for (const reading of [ahead.locked, ahead.earlier, ahead.end]) reading.catch(() => {})
-  return ahead
-}
-
-/** Handles the request unless its key already has an answer, and records the answer with the effect. */
-async function handleOnce(
-  request: RequestContext,
-  parsed: Parsed,
-  context: Context,
-  { mine, earliestMs, read }: { mine: Claim; earliestMs: number; read: Ahead },
-): Promise<Reply> {
-  const { tx, actor, partyId } = context
-  const earlier = await read.earlier
-  const claimed = claim(tx, mine, earlier, { earliestMs })
-  // Commands on one party run one after another: they share its wallets, and would only redo each other's work.
-  await read.locked
-  if ('replay' in claimed) return claimed.replay
-  // The chain of the party that is locked is nobody else's now.
-  const end = partyId === actor.partyId ? await read.end : undefined
-  try {
-    const reply = await tx.savepoint(() => handle(request, parsed, { ...context, attempt: claimed.attempt }))
-    await record(context, mine, reply, earlier.keys)
-    await recordActivity(context, parsed, reply, end)
-    return reply
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    const reply = refusal(error, request.supportId)
-    if (error.retryable) await recordUnresolved(tx, mine)
-    else if (error.code !== notRecordedCode) {
-      if (await record(context, mine, reply, earlier.keys)) await recordActivity(context, parsed, reply, end)
-    }
-    return reply
-  }
-}
-
-async function handle({ operation, carryOut }: RequestContext, parsed: Parsed, context: Context): Promise<Reply> {
-  if ('failure' in parsed) throw parsed.failure
-  return success(operation, await carryOut(parsed.input as never, context))
 }
 
 /** What does not happen now, for the database is busy, happens before whoever looks at it next, or with the upkeep. */

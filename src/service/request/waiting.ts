@@ -28,7 +28,7 @@ export async function answerInTime(
   incoming: Incoming | Unread,
   gone: AbortSignal,
 ): Promise<Reply> {
-  const first = await answer(dependencies, key, incoming)
+  const first = await answer(dependencies, key, incoming, { gone })
   const ms = 1000 * secondsOf(key, incoming)
   if (ms === 0 || first.status !== 200 || first.by === undefined) return first
   const told = toldBy(first)
@@ -64,7 +64,7 @@ async function untilOther(dependencies: Dependencies, round: Round): Promise<Rep
   for (;;) {
     // Taken before the reading, so that nothing is lost in between.
     const woken = wait.next()
-    const now = await answer(dependencies, key, { ...incoming, isCounted: true })
+    const now = await answer(dependencies, key, { ...incoming, isCounted: true }, { isRepeated: true })
     const reply = { ...now, headers: { ...first.headers, ...now.headers } }
     const leftMs = untilMs - system.elapsed()
     const isOver = leftMs <= 0 || waits.ended || gone.aborted

@@ -6,6 +6,9 @@ import { type RootKeys, rootKeys } from './root-keys.ts'
 import { type ActivityHead, type ActivityHeadRow, type ActivityRow, sealedText } from './schema/activity.ts'
 import { activityKey, activityKeys } from './schema/list-keys.ts'
 
+/** What tells that a fault of the sandbox befell a request. It names no agent, so that none reads it. */
+export const faultEntry = 'sandbox_fault'
+
 /** The number of a party's last row; 0 before the first. */
 async function lastSequence(tx: Transaction, partyId: string): Promise<number> {
   return (await last(tx, { partyId })).rows[0]?.sequence ?? 0

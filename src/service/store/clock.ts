@@ -1,7 +1,9 @@
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { prepared } from './engine/prepared.ts'
+import type { RealClock } from './engine/real-clock.ts'
 import type { Transaction } from './engine/store.ts'
 import { lastFinished } from './idempotency-records.ts'
+import type { ClockRow } from './schema/clock.ts'
 import type { Tables } from './schema/tables.ts'
 
 /** The time of a request. Whatever is stored is judged by these, never by the clock of the machine that happens to ask. */
@@ -44,7 +46,11 @@ export interface DueOf {
 interface TimesAndNext {
   times: Times
   nextAtMs: number | null
+  faults: FaultCounts
 }
+
+/** How many rules the sandbox has by which requests fail on purpose, and how many of them are of the kind `stale`. */
+export type FaultCounts = Pick<ClockRow, 'faultRules' | 'staleRules'>
 
 /** Makes what reads the time and, in the same query, when the first of these moments comes. */
 export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => Promise<TimesAndNext> {
@@ -54,12 +60,22 @@ export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => 
   return async (tx) => {
     const [row] = (await (tx.clock.shared ? readShared : readOwn)(tx, {})).rows
     if (row === undefined) throw new Error('Bug: the clock has no row.')
-    const { offsetMs, lastFinishedAtMs, nextAtMs, ...read } = row
+    const { offsetMs, lastFinishedAtMs, nextAtMs, faultRules, staleRules, ...read } = row
     // What was recorded at some time was recorded by somebody who had seen that time.
     const highestMs = Math.max(read.highestMs, (lastFinishedAtMs ?? 0) - offsetMs)
     const { realNowMs, earliestMs } = tx.clock.read({ ...read, highestMs })
-    return { times: { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs }, nextAtMs }
+    const times = { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs }
+    const faults = { faultRules, staleRules }
+    lastCounts.set(tx.clock, faults)
+    return { times, nextAtMs, faults }
   }
+}
+
+const lastCounts = new WeakMap<RealClock, FaultCounts>()
+
+/** What the last reading of the time in this process told of the rules. */
+export function lastFaultCounts({ clock }: { clock: RealClock }): FaultCounts {
+  return lastCounts.get(clock) ?? { faultRules: 0, staleRules: 0 }
 }
 
 const readClock = timesAndNext([])
@@ -72,6 +88,8 @@ function reading(databaseNow: RawBuilder<number | null>, moments: readonly Momen
       'offsetMs',
       'highestMs',
       'epoch',
+      'faultRules',
+      'staleRules',
       databaseNow.as('databaseNowMs'),
       lastFinished(db).as('lastFinishedAtMs'),
       nextMoment(db, moments).as('nextAtMs'),

@@ -1,3 +1,4 @@
+import { faultEntry } from './activity.ts'
 import type { Store } from './engine/store.ts'
 import { feedOf } from './feed.ts'
 
@@ -20,6 +21,8 @@ export function createMcpChanges(store: Store) {
         .where('partyId', '=', partyId)
         .where('sequence', '>', sequence)
         .where('sequence', '<=', upTo)
+        // A fault that befell a request is nobody's change, and hosts are not told of it.
+        .where('operation', '!=', faultEntry)
         .orderBy('sequence')
         .limit(limit)
         .execute(),

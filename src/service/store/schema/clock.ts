@@ -14,6 +14,12 @@ export const clock = table({
     /** The latest real time that any process has seen. The clock never runs below it, whatever a machine's clock says. */
     highestMs: filled(bigint, '0'),
   },
+  '0031_faults': {
+    /** How many rules of the sandbox's faults there are, so that a request without any to ask learns it with the time. */
+    faultRules: filled(integer, '0'),
+    /** How many are of the kind `stale`, for which each change keeps what was there before. */
+    staleRules: filled(integer, '0'),
+  },
 })
 
 export type ClockRow = RowOf<typeof clock>

@@ -11,6 +11,7 @@ import { credentials } from './credentials.ts'
 import { customerInvitations } from './customer-invitations.ts'
 import { delegations } from './delegations.ts'
 import { eventHeads, events } from './events.ts'
+import { earlierStates, faults } from './faults.ts'
 import { idempotencyRecords } from './idempotency-records.ts'
 import { invitationLinks } from './invitation-links.ts'
 import { ledgerEntries } from './ledger.ts'
@@ -89,6 +90,8 @@ export const tables = {
   sentCalls,
   rateLimits,
   world,
+  faults,
+  earlierStates,
 }
 
 export type Tables = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]> }

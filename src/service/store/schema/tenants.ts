@@ -39,6 +39,7 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   invitationLinks: ofParty,
   pendingDecisions: ofParty,
   sentCalls: ofParty,
+  earlierStates: ofParty,
   delegations: { place: 'party', by: 'customerPartyId' },
 
   parties: { place: 'everywhere', because: 'it is found by its handle, e-mail address and phone number' },
@@ -57,6 +58,7 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   oauthRecords: signIn,
   clock: { place: 'everywhere', because: 'it is one row' },
   world: { place: 'everywhere', because: 'it is one row' },
+  faults: { place: 'everywhere', because: 'they are a few rows, and of the service' },
   rootKeys: { place: 'everywhere', because: 'they are a few rows, and of the service' },
   signingKeys: { place: 'everywhere', because: 'they are a few rows, and of the service' },
 

@@ -1,0 +1,61 @@
+import type { z } from 'zod'
+import type { FaultRule, SandboxFault, sandboxFaults } from '../../../tools/sandbox-faults.ts'
+import { fail, failAttribute } from '../../core/errors.ts'
+import { newId } from '../../core/system.ts'
+import type { HandlersOf } from '../request/handler.ts'
+import { wrongRule } from '../request/load-faults.ts'
+import { builtInRules } from '../rules/faults.ts'
+import { allFaults, deleteFaults, lockFaults, mostRules, putFault, type StoredRule } from '../store/faults.ts'
+
+export const sandboxFaultHandlers = {
+  setSandboxFault: async ({ id: named, ...input }, { tx, system, nowMs, actor }) => {
+    const id = named ?? newId('flt', system, nowMs)
+    const rule = { id, ...input }
+    const wrong = wrongRule(rule)
+    if (wrong !== undefined) failAttribute(wrong.path, wrong.detail)
+    await lockFaults(tx)
+    const rules = await allFaults(tx)
+    if (rules.length >= mostRules && !rules.some((one) => one.id === id)) {
+      fail('conflict', { detail: `There are ${mostRules} rules already: clear_sandbox_faults removes some.` })
+    }
+    await putFault(tx, id, rule, actor.partyId)
+    return faultView({ id, rule, origin: 'operation', matched: 0, hits: 0 })
+  },
+
+  listSandboxFaults: async (_input, { tx }) => [
+    ...builtInRules.map((rule) =>
+      faultView({ id: rule.id, rule, merchant: rule.merchant, origin: 'built_in', matched: null, hits: null }),
+    ),
+    ...(await allFaults(tx)).map(faultView),
+  ],
+
+  clearSandboxFaults: async ({ faultId }, { tx }) => {
+    await lockFaults(tx)
+    const rules = (await allFaults(tx)).filter(({ id }) => faultId === undefined || id === faultId)
+    if (faultId !== undefined && rules.length === 0) {
+      fail('not_found', { detail: `There is no rule ${faultId} that could be cleared: list_sandbox_faults has all.` })
+    }
+    await deleteFaults(tx, faultId)
+    return rules.map(faultView)
+  },
+} satisfies HandlersOf<typeof sandboxFaults>
+
+type View = z.output<typeof SandboxFault>
+
+interface Shown extends Pick<StoredRule, 'id'>, Pick<View['attributes'], 'origin' | 'matched' | 'hits'> {
+  rule: FaultRule
+  merchant?: string
+}
+
+function faultView({ id, rule, merchant = undefined, origin, matched, hits }: Shown): View {
+  const { operation = null, path = null, when, fault, code = null, afterMs = null, seed = null } = rule
+  const { nth = null, every = null, times = null, probability = null, instanceId = null } = when ?? {}
+  return {
+    type: 'sandboxFault',
+    id,
+    attributes: {
+      ...{ operation, path, merchant: merchant ?? null, when: { nth, every, times, probability, instanceId } },
+      ...{ fault, code, afterMs, seed, origin, matched, hits },
+    },
+  }
+}

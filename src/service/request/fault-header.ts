@@ -1,0 +1,60 @@
+import { type ErrorCode, errorTable, fail, show } from '../../core/errors.ts'
+import { type Fault, type FaultKind, faultKinds, longestFaultMs } from '../../core/faults.ts'
+import { type FaultedOperation, isSuited } from '../rules/faults.ts'
+import type { FaultCounts } from '../store/clock.ts'
+
+/** Names the fault that one request is to meet: `slow; afterMs=500`. */
+export const faultHeader = 'X-Sandbox-Fault'
+
+/**
+ * Reads the header (docs/sandbox.md#one-request).
+ * @param faults Undefined at the MCP door, where nothing can be stale and no list is answered.
+ * @throws 400 `invalid_value` naming it.
+ */
+export function faultInHeader(
+  text: string,
+  operation: FaultedOperation | undefined,
+  faults: FaultCounts | undefined,
+): Fault {
+  const [kind = '', ...parameters] = text.split(';').map((part) => part.trim())
+  if (!isKind(kind)) refuse(`must begin with one of ${faultKinds.join(', ')}, got ${show(kind)}`)
+  const fault: Fault = { kind }
+  for (const parameter of parameters) {
+    const [, name, value = ''] = /^(\w+)=(.*)$/.exec(parameter) ?? []
+    if (name === 'code' && kind === 'error' && value in errorTable) fault.code = value as ErrorCode
+    else if (name === 'afterMs' && (kind === 'slow' || kind === 'hang') && isDuration(value)) {
+      fault.afterMs = Number(value)
+    } else refuse(`knows ${parametersOf[kind] ?? `no parameter of ${kind}`}, got ${show(parameter)}`)
+  }
+  const isAtDoor = faults === undefined && (kind === 'stale' || kind === 'empty_page')
+  if (isAtDoor || !isSuited(kind, operation)) {
+    refuse(`names ${kind}, which ${operation?.name ?? 'this request'} cannot meet: ${kindsFor(operation, isAtDoor)}`)
+  }
+  if (kind === 'stale' && faults?.staleRules === 0) {
+    refuse('names stale, for which nothing earlier is kept yet: set a rule with the fault stale, then change something')
+  }
+  return fault
+}
+
+const parametersOf: Partial<Record<FaultKind, string>> = {
+  error: 'code=… with a code of the error table, such as rate_limited',
+  slow: `afterMs=… with 0 to ${longestFaultMs}`,
+  hang: `afterMs=… with 0 to ${longestFaultMs}`,
+}
+
+function kindsFor(operation: FaultedOperation | undefined, isAtDoor: boolean): string {
+  const kinds = faultKinds.filter((kind) => isSuited(kind, operation))
+  return `send ${(isAtDoor ? kinds.filter((kind) => kind !== 'stale' && kind !== 'empty_page') : kinds).join(', ')}`
+}
+
+function isKind(text: string): text is FaultKind {
+  return (faultKinds as readonly string[]).includes(text)
+}
+
+function isDuration(text: string): boolean {
+  return /^\d{1,6}$/.test(text) && Number(text) <= longestFaultMs
+}
+
+function refuse(what: string): never {
+  return fail('invalid_value', { detail: `${faultHeader} ${what}.`, source: { header: faultHeader } })
+}

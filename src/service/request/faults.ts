@@ -1,0 +1,217 @@
+import { catalogue } from '../../../tools/index.ts'
+import type { Logger } from '../../config/log.ts'
+import { Failure } from '../../core/errors.ts'
+import { ConnectionCutError, type Fault, usualFaultMs } from '../../core/faults.ts'
+import type { Environment, OperationDefinition } from '../../core/operation.ts'
+import { type System, sha256 } from '../../core/system.ts'
+import { type Draw, type Faulted, outcomeOf } from '../rules/faults.ts'
+import { faultEntry } from '../store/activity.ts'
+import { lastFaultCounts } from '../store/clock.ts'
+import type { Store, Transaction } from '../store/engine/store.ts'
+import { allFaults, countRequest, lockFaults } from '../store/faults.ts'
+import { findWorld } from '../store/world.ts'
+import { recordAct } from './activity.ts'
+import type { Actor } from './actor.ts'
+import { type Moment, readMoment } from './due.ts'
+import { faultHeader, faultInHeader } from './fault-header.ts'
+import { requireManager } from './manager.ts'
+import type { Reply } from './reply.ts'
+
+export interface FaultDependencies {
+  store: Store
+  system: System
+  environment: Environment
+  log: Pick<Logger, 'info'>
+  /** Aborts when the process ends. */
+  ending: AbortSignal
+}
+
+/** Whose request meets a fault: what the activity tells of it. */
+export type Affected = Pick<Actor, 'partyId' | 'actorType' | 'keyId'>
+
+/** A request that a fault may befall. */
+export interface Asked extends Omit<Faulted, 'partyId'> {
+  actor: Affected
+  /** What its header asks for; undefined: the rules say it. */
+  wanted: Fault | undefined
+}
+
+/** Whether a fault befalls the request is to be found out first, in a transaction of its own (`whenPlanned`). */
+class UnplannedError extends Error {
+  readonly asked: Asked
+  constructor(asked: Asked) {
+    super('Whether a fault befalls the request is not known yet.')
+    this.asked = asked
+  }
+}
+
+/** What a request knows of its faults: undefined until it was asked, null where none befalls it. */
+export interface Plan {
+  fault?: Fault | null
+}
+
+/**
+ * Ends a request that may meet a fault until that is known (docs/sandbox.md#faults). It costs no query where there is no
+ * rule and no header: how many rules there are was read with the time.
+ * @throws UnplannedError for `whenPlanned`; 400 and 403 for a header that is wrong or not for the caller.
+ */
+export async function requirePlanned(
+  tx: Transaction,
+  { fault }: Plan,
+  { faults }: Pick<Moment, 'faults'>,
+  {
+    actor,
+    headers,
+    ...request
+  }: Omit<Asked, 'actor' | 'wanted' | 'operation'> & {
+    actor: Actor
+    headers: Pick<Headers, 'get'>
+    operation: OperationDefinition
+  },
+): Promise<void> {
+  if (fault !== undefined) return
+  const header = headers.get(faultHeader)
+  if (header === null && faults.faultRules === 0) return
+  if (header !== null) await requireManager(tx, actor)
+  const wanted = header === null ? undefined : faultInHeader(header, request.operation, faults)
+  throw new UnplannedError({ ...request, actor, wanted })
+}
+
+/** Answers by `run`, which asks with `requirePlanned`, and does to the answer what befalls it. */
+export async function whenPlanned(
+  dependencies: FaultDependencies,
+  plan: Plan,
+  gone: AbortSignal | undefined,
+  run: () => Promise<Reply>,
+): Promise<Reply> {
+  try {
+    return await run()
+  } catch (error) {
+    if (!(error instanceof UnplannedError)) throw error
+    plan.fault = (await planFault(dependencies, error.asked)) ?? null
+  }
+  return plan.fault === null ? run() : befallen(dependencies, plan.fault, gone, run)
+}
+
+/** Finds out what befalls a request, counts it at the rules that it fits, and tells the activity of a hit. */
+export async function planFault({ store, system }: FaultDependencies, asked: Asked): Promise<Fault | undefined> {
+  const { actor, operation, instanceId, wanted } = asked
+  return store.transaction(async (tx) => {
+    await lockFaults(tx)
+    const { times } = await readMoment(tx)
+    const { id, fault } = wanted === undefined ? await hitBy(tx, asked) : { id: faultHeader, fault: wanted }
+    if (fault === undefined) return undefined
+    await recordAct(
+      { tx, system, nowMs: times.nowMs },
+      {
+        ...{ partyId: actor.partyId, actorType: actor.actorType, keyId: actor.keyId, instanceId },
+        operation: faultEntry,
+        resourceIds: [id, ...(operation === undefined ? [] : [operation.name])],
+        status: 200,
+        code: fault.kind,
+      },
+    )
+    return fault
+  })
+}
+
+async function hitBy(tx: Transaction, asked: Asked): Promise<{ id: string; fault: Fault | undefined }> {
+  const rules = await allFaults(tx)
+  // A rule of a file is the world's: of its first party.
+  const firstPartyId = (await findWorld(tx))?.firstPartyId ?? null
+  const owned = rules.map((rule) => ({ ...rule, partyId: rule.partyId ?? firstPartyId }))
+  const { matched, hit } = outcomeOf(owned, { ...asked, partyId: asked.actor.partyId }, draw)
+  await countRequest(tx, matched, hit?.id)
+  if (hit === undefined) return { id: '', fault: undefined }
+  const { fault: kind, code, afterMs } = hit.rule
+  return { id: hit.id, fault: { kind, code, afterMs } }
+}
+
+const draw: Draw = (...parts) => Number.parseInt(sha256(JSON.stringify(parts)).slice(0, 13), 16) / 2 ** 52
+
+async function befallen(
+  { system, ending, log }: FaultDependencies,
+  { kind, code = 'server_error', afterMs = usualFaultMs[kind] ?? 0 }: Fault,
+  gone: AbortSignal | undefined,
+  run: () => Promise<Reply>,
+): Promise<Reply> {
+  const wait = (ms: number) => {
+    const over = gone === undefined ? ending : AbortSignal.any([ending, gone])
+    return system.sleep(ms, over).catch(() => {})
+  }
+  /** Its refusal is lost like an answer. */
+  const done = () =>
+    run().catch((error: unknown) => {
+      if (!(error instanceof Failure)) throw error
+    })
+  switch (kind) {
+    case 'error':
+      throw failing(code)
+    case 'slow':
+      return run().finally(() => wait(afterMs))
+    case 'hang':
+      await wait(afterMs)
+      break
+    case 'reset':
+      break
+    case 'effect_then_lost':
+      await done()
+      break
+    case 'effect_then_503':
+      await done()
+      throw failing('service_unavailable')
+    case 'stale':
+      return run()
+    case 'empty_page':
+      return emptied(await run())
+  }
+  log.info({ fault: kind }, 'a connection is cut by a fault of the sandbox')
+  throw new ConnectionCutError()
+}
+
+function failing(code: NonNullable<Fault['code']>): Failure {
+  return new Failure(code, {
+    ...(code === 'service_unavailable' ? { retryable: true } : {}),
+    ...(code === 'rate_limited' ? { retryAfterSeconds: 1 } : {}),
+  })
+}
+
+function emptied(reply: Reply): Reply {
+  if (reply.status !== 200) return reply
+  const { meta } = JSON.parse(reply.body) as { meta: object }
+  const body = JSON.stringify({ data: [], meta: { ...meta, pagination: { hasMore: false, nextCursor: null } } })
+  return { ...reply, body }
+}
+
+const operations = new Map(
+  Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
+)
+
+/** A request at the MCP door, as `Service.faults.plan` is told of it. */
+export interface DoorRequest {
+  path: string
+  /** The tool that is called; null: none is. */
+  operation: string | null
+  headers: Pick<Headers, 'get'>
+  /** Whom its credential acts as. */
+  actor: Actor
+  instanceId: string | null
+}
+
+/** What befalls a request at the MCP door; undefined: nothing. @throws 400 and 403 for its header, as `requirePlanned`. */
+export async function planAtDoor(
+  dependencies: FaultDependencies,
+  { operation: name, headers, actor, ...request }: DoorRequest,
+): Promise<Fault | undefined> {
+  const { store, environment } = dependencies
+  if (environment !== 'sandbox') return undefined
+  const operation = name === null ? undefined : (operations.get(name) ?? { name })
+  const asked = { ...request, operation, actor, door: 'mcp' as const }
+  const header = headers.get(faultHeader)
+  if (header !== null) {
+    await store.read((tx) => requireManager(tx, actor))
+    return planFault(dependencies, { ...asked, wanted: faultInHeader(header, operation, undefined) })
+  }
+  // The credential was looked up with the time, which told how many rules there are.
+  return lastFaultCounts(store).faultRules === 0 ? undefined : planFault(dependencies, { ...asked, wanted: undefined })
+}

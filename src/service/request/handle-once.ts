@@ -1,0 +1,81 @@
+import { Failure } from '../../core/errors.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import { type ChainEnd, chainEnd } from '../store/activity.ts'
+import { keepingEarlier, readingEarlier } from '../store/earlier-states.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import { recordActivity } from './activity.ts'
+import type { Context } from './handler.ts'
+import {
+  type Claim,
+  claim,
+  type Earlier,
+  notRecordedCode,
+  readEarlier,
+  record,
+  recordUnresolved,
+} from './idempotency.ts'
+import type { Parsed } from './incoming.ts'
+import { type Reply, refusal, success } from './reply.ts'
+import type { Expected, RequestContext } from './request-context.ts'
+
+/** What a command needs of its party besides its own records, read under the party's lock. */
+export interface Ahead {
+  partyId: string
+  locked: Promise<void>
+  earlier: Promise<Earlier>
+  end: Promise<ChainEnd>
+}
+
+export function readAhead(tx: Transaction, { partyId, key }: Expected): Ahead {
+  const locked = tx.lockParty(partyId)
+  const ahead = { partyId, locked, earlier: readEarlier(tx, partyId, key), end: chainEnd(tx, partyId) }
+  // Whoever is refused before it is looked at leaves them behind.
+  for (const reading of [ahead.locked, ahead.earlier, ahead.end]) reading.catch(() => {})
+  return ahead
+}
+
+/** Handles the request unless its key already has an answer, and records the answer with the effect. */
+export async function handleOnce(
+  request: RequestContext,
+  parsed: Parsed,
+  context: Context,
+  { mine, earliestMs, read }: { mine: Claim; earliestMs: number; read: Ahead },
+): Promise<Reply> {
+  const { tx, actor, partyId } = context
+  const earlier = await read.earlier
+  const claimed = claim(tx, mine, earlier, { earliestMs })
+  // Commands on one party run one after another: they share its wallets, and would only redo each other's work.
+  await read.locked
+  if ('replay' in claimed) return claimed.replay
+  // The chain of the party that is locked is nobody else's now.
+  const end = partyId === actor.partyId ? await read.end : undefined
+  try {
+    const reply = await tx.savepoint(() => handle(request, parsed, { ...context, attempt: claimed.attempt }))
+    await record(context, mine, reply, earlier.keys)
+    await recordActivity(context, parsed, reply, end)
+    return reply
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const reply = refusal(error, request.supportId)
+    if (error.retryable) await recordUnresolved(tx, mine)
+    else if (error.code !== notRecordedCode) {
+      if (await record(context, mine, reply, earlier.keys)) await recordActivity(context, parsed, reply, end)
+    }
+    return reply
+  }
+}
+
+/** Carries it out: at the moment that it came at, or, where it is to see what is stale, before the party's last change. */
+export async function handle(request: RequestContext, parsed: Parsed, context: Context): Promise<Reply> {
+  if ('failure' in parsed) throw parsed.failure
+  const { operation, carryOut, plan, keepsEarlier } = request
+  const { tx, partyId } = context
+  const carriedOut = async () => success(operation, await carryOut(parsed.input as never, context))
+  if (plan.fault?.kind === 'stale') return readingEarlier(tx, partyId, carriedOut)
+  return keepsEarlier === true && changesParty(operation) ? keepingEarlier(tx, partyId, carriedOut) : carriedOut()
+}
+
+/** What manages the sandbox and its clock changes no record of a party's. */
+function changesParty({ effect, permission }: OperationDefinition): boolean {
+  return effect !== 'read' && permission !== 'sandbox.manage' && permission !== 'clock.use'
+}

@@ -1,0 +1,86 @@
+import { catalogue } from '../../../tools/index.ts'
+import type { FaultRule } from '../../../tools/sandbox-faults.ts'
+import { nearest } from '../../core/nearest.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import { builtInRules, isSuited } from '../rules/faults.ts'
+import type { Store } from '../store/engine/store.ts'
+import { lockFaults, mostRules, replaceFileFaults } from '../store/faults.ts'
+
+/** What is wrong with a rule whose single values are right: the field and a sentence on it; undefined: nothing. */
+export function wrongRule(rule: FaultRule): { path: string; detail: string } | undefined {
+  const { id, operation, path, fault, code, afterMs, seed, when } = rule
+  if (builtInRules.some((builtIn) => builtIn.id === id)) {
+    return { path: 'id', detail: `id must be another name: ${id} is a rule that the sandbox has by itself.` }
+  }
+  if (operation === undefined && path === undefined) {
+    return { path: 'operation', detail: 'At least one is required: operation (its name, or *) or path.' }
+  }
+  if (code !== undefined && fault !== 'error') {
+    return { path: 'code', detail: `code is what the fault error answers; omit it for ${fault}.` }
+  }
+  if (code === undefined && fault === 'error') {
+    return { path: 'code', detail: 'code is required for error: a code of the error table, such as rate_limited.' }
+  }
+  if (afterMs !== undefined && fault !== 'slow' && fault !== 'hang') {
+    return { path: 'afterMs', detail: `afterMs is how long slow and hang last; omit it for ${fault}.` }
+  }
+  if (seed !== undefined && when?.probability === undefined) {
+    return { path: 'seed', detail: 'seed is for when.probability: add that, or omit the seed.' }
+  }
+  return operation === undefined || operation === '*' ? undefined : wrongOperation(operation, rule)
+}
+
+const operations: readonly OperationDefinition[] = Object.values(catalogue)
+
+function wrongOperation(name: string, { fault }: FaultRule): { path: string; detail: string } | undefined {
+  const operation = operations.find((one) => one.name === name)
+  if (operation === undefined) {
+    const meant = nearest(
+      name,
+      operations.map((one) => one.name),
+    )
+    const advice = meant === undefined ? '' : ` Did you mean ${meant}?`
+    return { path: 'operation', detail: `operation must be the name of an operation, or *, got "${name}".${advice}` }
+  }
+  if (operation.permission === 'sandbox.manage') {
+    return { path: 'operation', detail: `${name} manages the sandbox: no rule hits it, so that it is always at hand.` }
+  }
+  if (isSuited(fault, operation)) return undefined
+  const suited = fault === 'stale' ? 'reads' : 'lists'
+  return { path: 'fault', detail: `${fault} is for what ${suited}, and ${name} does not: take another fault.` }
+}
+
+/** A rule of a file that cannot be used. */
+export class FaultRuleError extends Error {
+  /** Which rule, from 0. */
+  readonly index: number
+  /** The field of the rule. */
+  readonly path: string
+  constructor(index: number, { path, detail }: { path: string; detail: string }) {
+    super(detail)
+    this.name = 'FaultRuleError'
+    this.index = index
+    this.path = path
+  }
+}
+
+/**
+ * Takes the rules of a file, with counts of zero, for those of an earlier file. A rule without an id is named after its
+ * place: `file-1` is the first.
+ * @throws FaultRuleError for a rule that cannot be used.
+ */
+export async function loadFaults({ store }: { store: Store }, rules: readonly FaultRule[]): Promise<void> {
+  const named = rules.map((rule, index) => ({ ...rule, id: rule.id ?? `file-${index + 1}` }))
+  const known = new Set<string>()
+  for (const [index, rule] of named.entries()) {
+    if (index >= mostRules) throw new FaultRuleError(index, { path: '', detail: `At most ${mostRules} rules fit.` })
+    const twice = { path: 'id', detail: `id must be another name: ${rule.id} is an earlier rule of the file.` }
+    const wrong = known.has(rule.id) ? twice : wrongRule(rule)
+    if (wrong !== undefined) throw new FaultRuleError(index, wrong)
+    known.add(rule.id)
+  }
+  await store.transaction(async (tx) => {
+    await lockFaults(tx)
+    await replaceFileFaults(tx, named)
+  })
+}

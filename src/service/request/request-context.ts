@@ -1,0 +1,37 @@
+import type { OperationDefinition } from '../../core/operation.ts'
+import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
+import type { Actor } from './actor.ts'
+import type { Plan } from './faults.ts'
+import type { Context } from './handler.ts'
+import type { Claim } from './idempotency.ts'
+import type { Incoming, Parsed, Unread } from './incoming.ts'
+import type { RateLimit } from './rate-limit.ts'
+
+/** One request on its way through the pipeline, and what later steps and the log learn on it. */
+export interface RequestContext {
+  operation: OperationDefinition
+  carryOut: (input: never, context: Context) => Promise<unknown>
+  incoming: Incoming | Unread
+  supportId: string
+  claims: AccessTokenClaims | undefined
+  /** Who a page knows already that asks; undefined: the request's credential says it. */
+  known: Actor | undefined
+  /** Set once: a transaction that is run again does not count the request again. */
+  limit?: RateLimit
+  actor?: Actor
+  claim?: Claim
+  handled?: { context: Context; parsed: Parsed }
+  /** The request moved the clock: it is answered when everything has happened that became due. */
+  timeMoved?: boolean
+  /** What befalls it, once that is known. */
+  plan: Plan
+  /** A change keeps what the party's rows were before it. */
+  keepsEarlier?: boolean
+  /** The party and the key that the request will most likely be about; whether it is, shows when it was looked at. */
+  expected?: Expected | undefined
+}
+
+export interface Expected {
+  partyId: string
+  key: string
+}

@@ -1,0 +1,121 @@
+import type { FaultRule } from '../../../tools/sandbox-faults.ts'
+import type { FaultKind } from '../../core/faults.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+
+/** An operation as far as rules look at it; of what is none of the catalogue's, only the name is known. */
+export type FaultedOperation = Pick<OperationDefinition, 'name'> &
+  Partial<Pick<OperationDefinition, 'effect' | 'result' | 'permission'>>
+
+/** A request as rules look at it. */
+export interface Faulted {
+  path: string
+  /** Undefined where a request names none. */
+  operation: FaultedOperation | undefined
+  /** At which door: a rule with a path is asked at each, one without where operations are carried out. */
+  door: 'api' | 'mcp'
+  partyId: string
+  instanceId: string | null
+}
+
+/** A rule with what was counted of it, and whose it is. */
+export interface CountedRule {
+  id: string
+  rule: FaultRule
+  /** Whose requests a rule hits that names a run. */
+  partyId: string | null
+  matched: number
+  hits: number
+}
+
+/** What a request does to the rules: those that fit count it, and the first whose conditions hold hits it. */
+export interface Outcome {
+  matched: readonly string[]
+  hit: CountedRule | undefined
+}
+
+/** A number from 0 up to 1, the same for the same parts. */
+export type Draw = (...parts: (string | number)[]) => number
+
+/** Decides what happens to a request (docs/sandbox.md#which-requests-a-fault-hits). */
+export function outcomeOf(rules: readonly CountedRule[], request: Faulted, draw: Draw): Outcome {
+  const fitting = rules.filter((one) => fits(one, request))
+  return { matched: fitting.map(({ id }) => id), hit: fitting.find((one) => holds(one, draw)) }
+}
+
+/** Whether the rule is about such a request, whenever it comes. */
+function fits({ rule, partyId }: CountedRule, request: Faulted): boolean {
+  const { operation, path, when, fault } = rule
+  if (!canBefall(fault, request.operation, request.door)) return false
+  if (path === undefined && request.door !== 'api') return false
+  if (operation !== undefined && operation !== '*' && operation !== request.operation?.name) return false
+  if (path !== undefined && !matchesGlob(path, request.path)) return false
+  if (when?.instanceId === undefined) return true
+  return when.instanceId === request.instanceId && partyId === request.partyId
+}
+
+/** Whether the conditions hold for the next request that fits. */
+function holds({ id, rule, matched, hits }: CountedRule, draw: Draw): boolean {
+  const { nth, every, times, probability } = rule.when ?? {}
+  const number = matched + 1
+  if (nth !== undefined && number !== nth) return false
+  if (every !== undefined && number % every !== 0) return false
+  if (times !== undefined && hits >= times) return false
+  return probability === undefined || draw(rule.seed ?? '', id, number) < probability
+}
+
+/**
+ * Whether the fault can be done to a request: only what is read can be stale, and only a list empty, where it is carried
+ * out. What manages the sandbox is never hit by a rule, so that every rule can be cleared.
+ */
+function canBefall(fault: FaultKind, operation: Faulted['operation'], door: Faulted['door']): boolean {
+  if (operation?.permission === 'sandbox.manage') return false
+  return isSuited(fault, operation) && (door === 'api' || (fault !== 'stale' && fault !== 'empty_page'))
+}
+
+/** Whether such a fault means anything for the operation; undefined: any operation. */
+export function isSuited(fault: FaultKind, operation: Faulted['operation']): boolean {
+  if (operation === undefined) return true
+  if (fault === 'stale') return operation.effect === 'read'
+  if (fault === 'empty_page') return operation.result === 'page'
+  return true
+}
+
+/** Whether a path is of the form: `*` stands for any characters but `/`, `**` for any at all. */
+export function matchesGlob(glob: string, path: string): boolean {
+  const parts = glob.match(/\*\*|./gsu) ?? []
+  // By how many parts of the form the path so far may have been used up: a step for each character, however many stars.
+  let reached = closed(new Set([0]), parts)
+  for (const character of path) {
+    const next = new Set<number>()
+    for (const at of reached) {
+      const part = parts[at]
+      if (part === '**' || (part === '*' && character !== '/')) next.add(at)
+      else if (part === character) next.add(at + 1)
+    }
+    reached = closed(next, parts)
+  }
+  return reached.has(parts.length)
+}
+
+/** Stars may also stand for nothing. */
+function closed(reached: Set<number>, parts: readonly string[]): Set<number> {
+  for (const at of reached) if (parts[at] === '*' || parts[at] === '**') reached.add(at + 1)
+  return reached
+}
+
+/** The rules that the sandbox has by itself. */
+export const builtInRules = [
+  {
+    /** The authorization is accepted first and resolved only when it is repeated (docs/service.md#unresolved-authorizations). */
+    id: 'sandbox_unresolved',
+    operation: 'simulate_card_authorization',
+    merchant: 'Sandbox Unresolved',
+    fault: 'error',
+    code: 'service_unavailable',
+  },
+] as const satisfies readonly (FaultRule & { merchant: string })[]
+
+/** Whether the first try of an authorization at this merchant stays unresolved. */
+export function staysUnresolved(merchantName: string): boolean {
+  return builtInRules.some(({ merchant }) => merchant === merchantName)
+}

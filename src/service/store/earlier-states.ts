@@ -1,0 +1,136 @@
+import type { Transaction } from './engine/store.ts'
+import type { Tables } from './schema/tables.ts'
+
+/**
+ * The columns by which a table's rows are a party's, where answers to reads show them; null: no answer does. What two
+ * parties share counts for both.
+ */
+const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] & string)[] | null } = {
+  wallets: ['partyId'],
+  walletAgents: ['partyId'],
+  walletPermissions: ['partyId'],
+  agentCards: ['partyId'],
+  cardTransactions: ['partyId'],
+  payments: ['partyId'],
+  approvals: ['partyId'],
+  transactions: ['sourcePartyId', 'destinationPartyId'],
+  subscriptions: ['partyId'],
+  subscriptionPayments: ['partyId'],
+  activity: ['partyId'],
+  customerInvitations: ['partyId'],
+  invitationLinks: ['partyId'],
+  delegations: ['customerPartyId', 'agentPartyId'],
+  parties: ['id'],
+  users: ['partyId'],
+  agents: ['partyId'],
+  credentials: ['partyId'],
+
+  // It is written and never read: a wallet's row has its balances.
+  ledgerEntries: null,
+  // Only what is asked to be paid is held against it.
+  spending: null,
+  activityHeads: null,
+  activityKeys: null,
+  events: null,
+  eventHeads: null,
+  idempotencyRecords: null,
+  pendingDecisions: null,
+  sentCalls: null,
+  cardPages: null,
+  accessTokens: null,
+  grantTokens: null,
+  oauthGrants: null,
+  oauthRecords: null,
+  passwords: null,
+  refusedPasswords: null,
+  secondFactors: null,
+  signInSessions: null,
+  knownBrowsers: null,
+  mcpSessions: null,
+  mcpEvents: null,
+  mcpMail: null,
+  clock: null,
+  world: null,
+  faults: null,
+  earlierStates: null,
+  rootKeys: null,
+  signingKeys: null,
+  locks: null,
+  rateLimits: null,
+}
+
+type Rows = Partial<Record<keyof Tables, Record<string, unknown>[]>>
+
+const places = (Object.keys(shown) as (keyof Tables)[]).flatMap((table) => {
+  const columns: readonly string[] | null = shown[table]
+  return columns === null ? [] : [{ table, columns }]
+})
+
+/** Does a change to the party, and keeps what its rows were before it; what undoes the change undoes that too. */
+export async function keepingEarlier<T>(tx: Transaction, partyId: string, change: () => Promise<T>): Promise<T> {
+  const rows = JSON.stringify(await rowsOf(tx, partyId))
+  const result = await change()
+  await tx.db
+    .insertInto('earlierStates')
+    .values({ partyId, rows })
+    .onConflict((conflict) => conflict.column('partyId').doUpdateSet({ rows }))
+    .execute()
+  return result
+}
+
+/** Carries what was read out of the savepoint that is undone. */
+class ReadEarlier extends Error {
+  readonly result: unknown
+  constructor(result: unknown) {
+    super('What was put back is undone.')
+    this.result = result
+  }
+}
+
+/** Reads while the party's rows stand as before its last change; where none is kept, as they are. */
+export async function readingEarlier<T>(tx: Transaction, partyId: string, read: () => Promise<T>): Promise<T> {
+  await tx.lockParty(partyId)
+  tx.apart()
+  const state = await tx.db.selectFrom('earlierStates').select('rows').where('partyId', '=', partyId).executeTakeFirst()
+  if (state === undefined) return read()
+  try {
+    return await tx.savepoint(async () => {
+      await putBack(tx, partyId, JSON.parse(state.rows) as Rows)
+      throw new ReadEarlier(await read())
+    })
+  } catch (error) {
+    if (error instanceof ReadEarlier) return error.result as T
+    throw error
+  }
+}
+
+async function rowsOf(tx: Transaction, partyId: string): Promise<Rows> {
+  const found = places.map(async ({ table, columns }) => {
+    const rows = await tx.db
+      .selectFrom(table)
+      .selectAll()
+      .where((row) => row.or(columns.map((column) => row(column as never, '=', partyId as never))))
+      .execute()
+    return [table, rows]
+  })
+  return Object.fromEntries(await Promise.all(found)) as Rows
+}
+
+/** Few enough that no statement has more parameters than a database takes. */
+const rowsAtOnce = 200
+
+async function putBack(tx: Transaction, partyId: string, rows: Rows): Promise<void> {
+  for (const { table, columns } of places) {
+    await tx.db
+      .deleteFrom(table)
+      .where((row) => row.or(columns.map((column) => row(column as never, '=', partyId as never))))
+      .execute()
+    const before = rows[table] ?? []
+    for (let first = 0; first < before.length; first += rowsAtOnce) {
+      await tx.db
+        .insertInto(table)
+        .values(before.slice(first, first + rowsAtOnce) as never)
+        .execute()
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { type ErrorCode, errorTable } from '../src/core/errors.ts'
+import { faultKinds, longestFaultMs } from '../src/core/faults.ts'
+import { defineOperation } from '../src/core/operation.ts'
+import { resource } from './schemas.ts'
+
+const FaultId = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, - and _, the first a letter')
+const FaultKind = z.enum(faultKinds)
+const Code = z.enum(Object.keys(errorTable) as [ErrorCode, ...ErrorCode[]])
+const Count = z.int().min(1).max(1_000_000)
+
+/** A rule of the sandbox's faults, as the operation and a file give it (docs/sandbox.md#faults). */
+export const FaultRule = z.strictObject({
+  id: FaultId.optional().describe('Its name; a rule of the same name is replaced'),
+  operation: z
+    .string()
+    .regex(/^(?:\*|[a-z][a-z_]{0,63})$/, 'must be the name of an operation, such as issue_agent_card, or *')
+    .optional()
+    .describe('Which operation; * is every one'),
+  path: z
+    .string()
+    .max(200)
+    .regex(/^\/[^\s?#]*$/, 'must be the path of a request, with * for a part of it and ** for any rest')
+    .optional()
+    .describe('Which path: * within a segment, ** across'),
+  when: z
+    .strictObject({
+      nth: Count.optional().describe('Only this fitting request'),
+      every: Count.optional().describe('Each so-manieth'),
+      times: Count.optional().describe('At most so many hits'),
+      probability: z.number().positive().max(1).optional().describe('By the seed'),
+      instanceId: z.string().min(1).max(1024).optional().describe('Only in this run'),
+    })
+    .optional()
+    .describe('All must hold'),
+  fault: FaultKind.describe('What goes wrong'),
+  code: Code.optional().describe('What error answers'),
+  afterMs: z.int().min(0).max(longestFaultMs).optional().describe('How late, or how long it hangs'),
+  seed: z.string().max(100).optional().describe('For probability'),
+})
+
+export type FaultRule = z.output<typeof FaultRule>
+
+/** A rule as the sandbox has it. The counts of a built-in rule are not kept. */
+export const SandboxFault = resource('sandboxFault', FaultId, {
+  operation: z.string().nullable(),
+  path: z.string().nullable(),
+  /** Whose card authorizations a built-in rule hits. */
+  merchant: z.string().nullable(),
+  when: z.object({
+    nth: Count.nullable(),
+    every: Count.nullable(),
+    times: Count.nullable(),
+    probability: z.number().nullable(),
+    instanceId: z.string().nullable(),
+  }),
+  fault: FaultKind,
+  code: Code.nullable(),
+  afterMs: z.int().nullable(),
+  seed: z.string().nullable(),
+  origin: z.enum(['operation', 'file', 'built_in']),
+  matched: z.int().nonnegative().nullable(),
+  hits: z.int().nonnegative().nullable(),
+})
+
+const fault = {
+  output: SandboxFault,
+  environments: ['sandbox'],
+  permission: 'sandbox.manage',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  toolsets: ['sandbox'],
+  extension: true,
+  example: {
+    attributes: {
+      when: { nth: 1, every: null, times: null, probability: null, instanceId: null },
+      ...{ path: null, merchant: null, code: null, afterMs: null, seed: null, fault: 'effect_then_lost' },
+    },
+  },
+} as const
+
+export const sandboxFaults = {
+  setSandboxFault: defineOperation({
+    ...fault,
+    name: 'set_sandbox_fault',
+    title: 'Set a sandbox fault',
+    description:
+      'Makes requests fail on purpose: those of an operation or path get an error, come late, hang, are cut, or lose the answer after their effect. Next: list_sandbox_faults.',
+    method: 'POST',
+    path: '/simulations/faults',
+    attributes: FaultRule,
+    result: 'one',
+    effect: 'write',
+    setsState: true,
+    errors: ['conflict'],
+  }),
+
+  listSandboxFaults: defineOperation({
+    ...fault,
+    name: 'list_sandbox_faults',
+    title: 'List sandbox faults',
+    description:
+      'Lists the rules by which requests fail on purpose, in their order, and how often each matched and hit.',
+    method: 'GET',
+    path: '/simulations/faults',
+    result: 'several',
+    effect: 'read',
+    errors: [],
+  }),
+
+  clearSandboxFaults: defineOperation({
+    ...fault,
+    name: 'clear_sandbox_faults',
+    title: 'Clear sandbox faults',
+    description: 'Removes the rules by which requests fail on purpose, or one of them; answers those it removed.',
+    method: 'DELETE',
+    path: '/simulations/faults',
+    query: z.strictObject({ faultId: FaultId.optional().describe('Only this rule') }),
+    result: 'several',
+    effect: 'write',
+    errors: ['not_found'],
+  }),
+} as const
