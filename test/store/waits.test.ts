@@ -14,6 +14,7 @@ const most = (operation: OperationDefinition) => more[operation.name] ?? (operat
 const more: Readonly<Record<string, number>> = {
   advance_sandbox_clock: 9,
   approve_approval: 7,
+  clear_sandbox_faults: 7,
   create_agent_customer_invitation: 8,
   create_customer_invitation: 9,
   delete_agent: 11,
@@ -29,6 +30,7 @@ const more: Readonly<Record<string, number>> = {
   remove_agent_customer: 8,
   remove_customer: 7,
   remove_customer_agent: 10,
+  set_sandbox_fault: 8,
   simulate_agent_revocation: 8,
   simulate_customer_approval: 10,
   simulate_customer_denial: 9,

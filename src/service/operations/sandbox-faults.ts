@@ -13,12 +13,11 @@ export const sandboxFaultHandlers = {
     const rule = { id, ...input }
     const wrong = wrongRule(rule)
     if (wrong !== undefined) failAttribute(wrong.path, wrong.detail)
-    await lockFaults(tx)
-    const rules = await allFaults(tx)
+    const rules = await lockFaults(tx)
     if (rules.length >= mostRules && !rules.some((one) => one.id === id)) {
       fail('conflict', { detail: `There are ${mostRules} rules already: clear_sandbox_faults removes some.` })
     }
-    await putFault(tx, id, rule, actor.partyId)
+    await putFault(tx, rules, rule, actor.partyId)
     return faultView({ id, rule, origin: 'operation', matched: 0, hits: 0 })
   },
 
@@ -30,13 +29,17 @@ export const sandboxFaultHandlers = {
   ],
 
   clearSandboxFaults: async ({ faultId }, { tx }) => {
-    await lockFaults(tx)
-    const rules = (await allFaults(tx)).filter(({ id }) => faultId === undefined || id === faultId)
-    if (faultId !== undefined && rules.length === 0) {
+    const rules = await lockFaults(tx)
+    const cleared = rules.filter(({ id }) => faultId === undefined || id === faultId)
+    if (faultId !== undefined && cleared.length === 0) {
       fail('not_found', { detail: `There is no rule ${faultId} that could be cleared: list_sandbox_faults has all.` })
     }
-    await deleteFaults(tx, faultId)
-    return rules.map(faultView)
+    await deleteFaults(
+      tx,
+      rules,
+      cleared.map(({ id }) => id),
+    )
+    return cleared.map(faultView)
   },
 } satisfies HandlersOf<typeof sandboxFaults>
 

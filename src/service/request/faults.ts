@@ -8,7 +8,7 @@ import { type Draw, type Faulted, outcomeOf } from '../rules/faults.ts'
 import { faultEntry } from '../store/activity.ts'
 import { lastFaultCounts } from '../store/clock.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
-import { allFaults, countRequest, lockFaults } from '../store/faults.ts'
+import { countRequest, lockFaults, type StoredRule } from '../store/faults.ts'
 import { findWorld } from '../store/world.ts'
 import { recordAct } from './activity.ts'
 import type { Actor } from './actor.ts'
@@ -71,7 +71,8 @@ export async function requirePlanned(
 ): Promise<void> {
   if (fault !== undefined) return
   const header = headers.get(faultHeader)
-  if (header === null && faults.faultRules === 0) return
+  const isManaging = request.operation.permission === 'sandbox.manage'
+  if (header === null && (faults.faultRules === 0 || isManaging)) return
   if (header !== null) await requireManager(tx, actor)
   const wanted = header === null ? undefined : faultInHeader(header, request.operation, faults)
   throw new UnplannedError({ ...request, actor, wanted })
@@ -97,9 +98,9 @@ export async function whenPlanned(
 export async function planFault({ store, system }: FaultDependencies, asked: Asked): Promise<Fault | undefined> {
   const { actor, operation, instanceId, wanted } = asked
   return store.transaction(async (tx) => {
-    await lockFaults(tx)
+    const rules = await lockFaults(tx)
     const { times } = await readMoment(tx)
-    const { id, fault } = wanted === undefined ? await hitBy(tx, asked) : { id: faultHeader, fault: wanted }
+    const { id, fault } = wanted === undefined ? await hitBy(tx, rules, asked) : { id: faultHeader, fault: wanted }
     if (fault === undefined) return undefined
     await recordAct(
       { tx, system, nowMs: times.nowMs },
@@ -115,8 +116,11 @@ export async function planFault({ store, system }: FaultDependencies, asked: Ask
   })
 }
 
-async function hitBy(tx: Transaction, asked: Asked): Promise<{ id: string; fault: Fault | undefined }> {
-  const rules = await allFaults(tx)
+async function hitBy(
+  tx: Transaction,
+  rules: readonly StoredRule[],
+  asked: Asked,
+): Promise<{ id: string; fault: Fault | undefined }> {
   // A rule of a file is the world's: of its first party.
   const firstPartyId = (await findWorld(tx))?.firstPartyId ?? null
   const owned = rules.map((rule) => ({ ...rule, partyId: rule.partyId ?? firstPartyId }))

@@ -80,7 +80,6 @@ export async function loadFaults({ store }: { store: Store }, rules: readonly Fa
     known.add(rule.id)
   }
   await store.transaction(async (tx) => {
-    await lockFaults(tx)
-    await replaceFileFaults(tx, named)
+    await replaceFileFaults(tx, await lockFaults(tx), named)
   })
 }

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
-import { prepared } from './engine/prepared.ts'
+import { prepared, writing } from './engine/prepared.ts'
 import type { RealClock } from './engine/real-clock.ts'
 import type { Transaction } from './engine/store.ts'
 import { lastFinished } from './idempotency-records.ts'
@@ -122,6 +122,8 @@ export function dueOwners(
   const all = sql.join(due, sql` union all `)
   return sql`select ${sql.ref('partyId')} from (${all}) as due order by ${sql.ref('atMs')} limit ${limit}`
 }
+
+export const setFaultCounts = writing((db, counts: FaultCounts) => db.updateTable('clock').set(counts))
 
 export async function moveClock(tx: Transaction, byMs: number): Promise<void> {
   await tx.db

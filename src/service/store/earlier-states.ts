@@ -1,3 +1,4 @@
+import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { Tables } from './schema/tables.ts'
 
@@ -134,3 +135,8 @@ async function putBack(tx: Transaction, partyId: string, rows: Rows): Promise<vo
     }
   }
 }
+
+/** Forgets what was kept of all parties. */
+export const dropEarlierStates = (tx: Transaction) => drop(tx, {})
+
+const drop = writing((db, _none: object) => db.deleteFrom('earlierStates'))

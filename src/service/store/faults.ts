@@ -1,6 +1,9 @@
 import { sql } from 'kysely'
 import type { FaultRule } from '../../../tools/sandbox-faults.ts'
 import type { CountedRule } from '../rules/faults.ts'
+import { setFaultCounts } from './clock.ts'
+import { dropEarlierStates } from './earlier-states.ts'
+import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { FaultRow } from './schema/faults.ts'
 
@@ -10,68 +13,90 @@ export const mostRules = 100
 const firstSetPlace = 1_000
 
 /** A rule as it is stored, its JSON read. */
-export interface StoredRule extends CountedRule, Pick<FaultRow, 'origin'> {
-  rule: FaultRule
-}
+export interface StoredRule extends CountedRule, Pick<FaultRow, 'origin' | 'place'> {}
 
-/** Keeps everybody else from the rules and their counts until the transaction ends. */
-export function lockFaults(tx: Transaction): Promise<void> {
-  return tx.lock('faults')
+/** Keeps everybody else from the rules and their counts until the transaction ends, and gives them in their order. */
+export async function lockFaults(tx: Transaction): Promise<StoredRule[]> {
+  await tx.lock('faults')
+  return allFaults(tx)
 }
 
 /** All rules in the order in which they are asked. */
 export async function allFaults(tx: Transaction): Promise<StoredRule[]> {
   const rows = await tx.db.selectFrom('faults').selectAll().orderBy('place').execute()
-  return rows.map(({ rule, place: _, ...row }) => ({ ...row, rule: JSON.parse(rule) as FaultRule }))
+  return rows.map(({ rule, ...row }) => ({ ...row, rule: JSON.parse(rule) as FaultRule }))
 }
 
-/** Sets a rule, last in the order or in the place of the one of that name, from whichever origin; its counts begin at zero. */
-export async function putFault(tx: Transaction, id: string, rule: FaultRule, partyId: string): Promise<void> {
-  const places = tx.db.selectFrom('faults').select(({ fn }) => fn.max('place').as('last'))
-  const last = (await places.executeTakeFirst())?.last ?? 0
-  const row = { rule: JSON.stringify(rule), partyId, origin: 'operation', matched: 0, hits: 0 } as const
-  await tx.db
-    .insertInto('faults')
-    .values({ id, place: Math.max(firstSetPlace, last + 1), ...row })
-    .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
-    .execute()
-  await countFaults(tx)
+/**
+ * Sets a rule, as the last, or in the place of the one of that name; its counts begin at zero.
+ * @param rules Those there are, locked.
+ */
+export async function putFault(
+  tx: Transaction,
+  rules: readonly StoredRule[],
+  rule: FaultRule & { id: string },
+  partyId: string,
+): Promise<void> {
+  const { id } = rule
+  const last = Math.max(firstSetPlace - 1, ...rules.map(({ place }) => place))
+  const place = rules.find((one) => one.id === id)?.place ?? last + 1
+  const put: StoredRule = { id, place, origin: 'operation', rule, partyId, matched: 0, hits: 0 }
+  await change(tx, { before: rules, gone: [id], put: [put] })
 }
 
 /** Puts the rules of a file in the place of those of an earlier one, and of those of the same names. */
 export async function replaceFileFaults(
   tx: Transaction,
-  rules: readonly (FaultRule & { id: string })[],
+  rules: readonly StoredRule[],
+  given: readonly (FaultRule & { id: string })[],
 ): Promise<void> {
-  const ids = rules.map(({ id }) => id)
-  await tx.db
-    .deleteFrom('faults')
-    .where((row) => row.or([row('origin', '=', 'file'), ...(ids.length > 0 ? [row('id', 'in', ids)] : [])]))
-    .execute()
-  for (const [place, rule] of rules.entries()) {
-    const row = { id: rule.id, place, origin: 'file', rule: JSON.stringify(rule), partyId: null } as const
-    await tx.db
-      .insertInto('faults')
-      .values({ ...row, matched: 0, hits: 0 })
-      .execute()
-  }
-  await countFaults(tx)
+  const put = given.map((rule, place): StoredRule => {
+    return { id: rule.id, place, origin: 'file', rule, partyId: null, matched: 0, hits: 0 }
+  })
+  const ofFile = rules.filter(({ origin }) => origin === 'file').map(({ id }) => id)
+  await change(tx, { before: rules, gone: [...ofFile, ...put.map(({ id }) => id)], put })
 }
 
-/** Removes one rule, or all of them. */
-export async function deleteFaults(tx: Transaction, id?: string): Promise<void> {
-  const all = tx.db.deleteFrom('faults')
-  await (id === undefined ? all : all.where('id', '=', id)).execute()
-  await countFaults(tx)
+/** Removes rules by their names. */
+export async function deleteFaults(
+  tx: Transaction,
+  rules: readonly StoredRule[],
+  gone: readonly string[],
+): Promise<void> {
+  await change(tx, { before: rules, gone, put: [] })
 }
 
 /** Goes back to what the start gave: the rules of a file with their counts at zero, and none that was set since. */
 export async function resetFaults(tx: Transaction): Promise<void> {
-  await tx.db.deleteFrom('faults').where('origin', '=', 'operation').execute()
-  await tx.db.updateTable('faults').set({ matched: 0, hits: 0 }).execute()
-  await tx.db.deleteFrom('earlierStates').execute()
-  await countFaults(tx)
+  const rules = await lockFaults(tx)
+  const put = rules
+    .filter(({ origin }) => origin === 'file')
+    .map((rule): StoredRule => ({ ...rule, matched: 0, hits: 0 }))
+  await change(tx, { before: rules, gone: rules.map(({ id }) => id), put })
+  await dropEarlierStates(tx)
 }
+
+interface Change {
+  before: readonly StoredRule[]
+  gone: readonly string[]
+  put: readonly StoredRule[]
+}
+
+/** Changes the rules, and tells every request of it with the time. Where none is stale any more, nothing earlier is kept. */
+async function change(tx: Transaction, { before, gone, put }: Change): Promise<void> {
+  if (gone.length > 0) await tx.db.deleteFrom('faults').where('id', 'in', gone).execute()
+  for (const { rule, ...row } of put) await insert(tx, { ...row, rule: JSON.stringify(rule) })
+  const after = [...before.filter(({ id }) => !gone.includes(id)), ...put]
+  const staleRules = after.filter(isStale).length
+  await setFaultCounts(tx, { faultRules: after.length, staleRules })
+  if (staleRules === 0 && before.some(isStale)) await dropEarlierStates(tx)
+}
+
+function isStale({ rule }: StoredRule): boolean {
+  return rule.fault === 'stale'
+}
+
+const insert = writing((db, row: FaultRow) => db.insertInto('faults').values(row))
 
 /** Counts a request at each rule that it fits, and the hit at the one that it hits. */
 export async function countRequest(
@@ -88,12 +113,4 @@ export async function countRequest(
     }))
     .where('id', 'in', matched)
     .execute()
-}
-
-/** Tells every request, with the time, whether there are rules to ask; where none is stale, nothing earlier is kept. */
-async function countFaults(tx: Transaction): Promise<void> {
-  const rules = await allFaults(tx)
-  const staleRules = rules.filter(({ rule }) => rule.fault === 'stale').length
-  await tx.db.updateTable('clock').set({ faultRules: rules.length, staleRules }).execute()
-  if (staleRules === 0) await tx.db.deleteFrom('earlierStates').execute()
 }
