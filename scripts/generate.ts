@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { documentsWithTables, manifest, type PackageFacts, registryEntry, withTables } from './documents.ts'
 import { newSqliteFile, newSqliteModule } from './new-sqlite.ts'
+import { ownWorldFile, ownWorldModule } from './own-world.ts'
 
 /**
  * Writes what derives from the catalogue, the settings and the migrations: the tables of the documents, manifest.json,
- * server.json and the schema of a new database.
+ * server.json, the schema of a new database and the package's own world.
  */
 const file = (name: string) => new URL(`../${name}`, import.meta.url)
 const facts = JSON.parse(readFileSync(file('package.json'), 'utf8')) as PackageFacts
@@ -13,4 +14,7 @@ for (const path of documentsWithTables) writeFileSync(file(path), withTables(pat
 writeFileSync(file('manifest.json'), manifest(facts))
 writeFileSync(file('server.json'), registryEntry(facts))
 writeFileSync(file(newSqliteFile), await newSqliteModule())
-console.log(`${documentsWithTables.join(', ')}, manifest.json, server.json and ${newSqliteFile} are up to date.`)
+writeFileSync(file(ownWorldFile), ownWorldModule())
+console.log(
+  `${documentsWithTables.join(', ')}, manifest.json, server.json, ${newSqliteFile} and ${ownWorldFile} are up to date.`,
+)

@@ -3,6 +3,7 @@ import { McpbManifestSchema } from '@anthropic-ai/mcpb/schemas/0.3'
 import { expect, it } from 'vitest'
 import { documentsWithTables, manifest, registryEntry, withTables } from '../scripts/documents.ts'
 import { newSqliteFile, newSqliteModule } from '../scripts/new-sqlite.ts'
+import { ownWorldFile, ownWorldModule } from '../scripts/own-world.ts'
 import { settings } from '../src/config/settings.ts'
 
 const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
@@ -23,6 +24,10 @@ it('server.json is what npm run generate writes', () => {
 
 it('the schema of a new SQLite database is what npm run generate writes', async () => {
   expect(read(newSqliteFile)).toBe(await newSqliteModule())
+})
+
+it('the own world of the package is what npm run generate writes', () => {
+  expect(read(ownWorldFile)).toBe(ownWorldModule())
 })
 
 it('manifest.json is a valid MCPB manifest 0.3', () => {

@@ -61,7 +61,10 @@ export interface Service {
   carry(caller?: typeof counted): Carrier
   /** Counts a request that comes in by another door against the limit of its credential. */
   limit(keyId: string): Promise<RateLimit>
-  /** Makes the seeded world in an empty store; sets the secrets of its keys that are given or were never made. */
+  /**
+   * Fills an empty store with the world; sets the secrets of its first keys that are given or were never made.
+   * @throws AnotherWorldError where the store holds another one, WorldMistakeError for what cannot be.
+   */
   seed(secrets: SeedSecrets): Promise<SeededCredentials>
   /** A credential of the seeded agent's that lives in this process's memory only. Seeds an empty store. */
   localAgentKey(): Promise<string>
@@ -116,6 +119,7 @@ export function createService({
   clientMetadata = 'auto',
   observe,
   about = aboutItself,
+  world,
 }: ServiceOptions): Service {
   const waits = new Waits({ store: opened, system, log })
   const store = announcing(opened, (partyIds) => waits.happened(partyIds))
@@ -147,15 +151,16 @@ export function createService({
     about,
     ending: ending.signal,
   }
+  const seeding = { store, system, environment, world }
   const app = createApp(dependencies)
   return {
     routes: app.routes.map(({ method, path }) => ({ method, path })),
     fetch: (request, caller) => app.fetch(request, caller),
     carry: createCarrier(dependencies),
     limit,
-    seed: (secrets) => seed(store, system, environment, secrets),
+    seed: (secrets) => seed(seeding, secrets),
     localAgentKey: async () => {
-      const keyId = await seededAgentKeyId(store, system)
+      const keyId = await seededAgentKeyId(seeding)
       const credential = `${credentialPrefix('agent_key', environment)}${newSecret(system)}`
       localCredentials.set(sha256(credential), keyId)
       return credential

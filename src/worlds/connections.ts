@@ -8,7 +8,9 @@ import { FixedId, listOf, Moment, Ref, RefTo, Secret } from './fields.ts'
 
 const ref = Ref.optional().describe('What it is called in this file')
 const tags = Tags.optional()
-const createdAt = Moment.optional().describe('When it was made. Default: when the world begins')
+const createdAt = Moment.optional().describe(
+  'When it was made. Default: a day before the first thing that the file dates',
+)
 const agent = RefTo('An agent of the party')
 
 export const delegationStatuses = ['ACTIVE', 'REVOKED', 'EXPIRED', 'SUSPENDED'] as const
@@ -58,7 +60,7 @@ export const InvitationLink = z.strictObject({
   id: FixedId('ivl'),
   name: Text(100).describe('What the party calls it'),
   proposedAgents: listOf(z.strictObject({ agent, ...terms }), 'agent').describe('What each agent is to be allowed'),
-  token: Secret('The last part of its address, /connect/links/…'),
+  token: Secret('The last part of its address, /connect/links/…', 'one that nobody is told'),
   status: z.enum(linkStatuses).default('ACTIVE').describe('How it stands when the world begins'),
   tags,
   createdAt,

@@ -56,10 +56,16 @@ export function pathInFile(file: unknown, path: readonly PropertyKey[]): Propert
   })
 }
 
-/** A credential, whole or its secret part; a start derives those that are left out. */
-export const Secret = (what: string) =>
+/** A secret of a file: of a credential whole, with what it begins with, or without. */
+export const Secret = (what: string, otherwise: string) =>
   z
     .string()
-    .regex(/^[\x21-\x7e]{16,200}$/, 'must be 16 to 200 printable characters without spaces')
+    .regex(/^[A-Za-z0-9_-]{24,150}$/, 'must be 24 to 150 letters, digits, dashes and underscores')
     .optional()
-    .describe(`${what}, whole or without its prefix. Default: derived from the root key of the database`)
+    .describe(`${what}. Default: ${otherwise}`)
+
+const derived =
+  "derived from the database's root key, and told by the start for the first party's first API key and the first agent's first key"
+
+export const KeySecret = (letters: string) =>
+  Secret(`The key, whole (${letters}_ntl_sandbox_…) or without what it begins with`, derived)

@@ -34,7 +34,7 @@ const Purchase = z
       .enum(Object.keys(declines) as [DeclineCode, ...DeclineCode[]])
       .optional()
       .describe('Why it was declined'),
-    endedAt: at('it was captured or reversed'),
+    endedAt: at('it was captured or reversed', 'when it was authorized'),
     refunds: listOf(Refund).optional().describe('What was paid back of what was captured'),
     instanceId,
   })
@@ -103,7 +103,7 @@ export const Payment = z.strictObject({
   status: status(
     'How it stands when the world begins. IN_REVIEW waits for its approval, PENDING_CLAIM for a recipient whom the world does not have',
   ),
-  claimToken: Secret('The last part of the claim link of a PENDING_CLAIM payment, /claim/…'),
+  claimToken: Secret('The last part of the claim link of a PENDING_CLAIM payment, /claim/…', 'one that nobody is told'),
 })
 
 const Beneficiary = z.strictObject({

@@ -81,6 +81,17 @@ export class Names {
   }
 }
 
+/** The secrets that a file gives the keys which a start tells: the first party's first key, and the first agent's. */
+export function seededSecretsOf({ parties }: Pick<WorldShape, 'parties'>): {
+  api_key?: [string]
+  agent_key?: [string]
+} {
+  const apiKey = parties[0]?.apiKeys?.[0]?.secret
+  const withKeys = parties.flatMap(({ agents }) => agents ?? []).find(({ keys }) => keys?.length !== 0)
+  const agentKey = withKeys?.keys?.[0]?.secret
+  return { ...(apiKey && { api_key: [apiKey] }), ...(agentKey && { agent_key: [agentKey] }) }
+}
+
 const forms = {
   email: /^[^\s@"(),:;<>[\\\]]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/,
   phone: /^\+[1-9]\d{6,14}$/,

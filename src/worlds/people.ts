@@ -3,11 +3,13 @@ import { AgentLimits } from '../../tools/agents.ts'
 import { Description, Formed, Tags, Text } from '../../tools/schemas.ts'
 import { delegable, scopes } from '../core/permissions.ts'
 import { amountInCents } from '../core/schema-fields.ts'
-import { FixedId, listOf, Moment, Ref, RefTo, Secret } from './fields.ts'
+import { FixedId, KeySecret, listOf, Moment, Ref, RefTo } from './fields.ts'
 
 const ref = Ref.optional().describe('What it is called in this file')
 const tags = Tags.optional()
-const createdAt = Moment.optional().describe('When it was made. Default: when the world begins')
+const createdAt = Moment.optional().describe(
+  'When it was made. Default: a day before the first thing that the file dates',
+)
 
 /** Cents that a wallet has, at most what sums of many of them keep exact. */
 const Balance = amountInCents(z.int().nonnegative().max(1_000_000_000_000))
@@ -33,7 +35,7 @@ const permissions = z.array(z.enum(delegable)).max(delegable.length)
 const AgentKey = z.strictObject({
   ref,
   id: FixedId('agk'),
-  secret: Secret('The key (ak_…)'),
+  secret: KeySecret('ak'),
   tags,
   createdBy: RefTo('The user of the party who made it').optional(),
   createdAt,
@@ -81,7 +83,7 @@ export const ApiKey = z.strictObject({
     .max(scopes.length)
     .default([...scopes])
     .describe('What it may do. Default: all'),
-  secret: Secret('The key (sk_…)'),
+  secret: KeySecret('sk'),
   tags,
   createdBy: RefTo('The user of the party who made it').optional(),
   createdAt,
@@ -93,7 +95,7 @@ export const ApiKey = z.strictObject({
 const UserToken = z.strictObject({
   ref,
   id: FixedId('utk'),
-  secret: Secret('The token (ut_…)'),
+  secret: KeySecret('ut'),
   createdAt,
   expiresAt: Moment.optional().describe('When it stops working. Default: never'),
   revokedAt: Moment.optional().describe('When it was revoked. Default: it was not'),

@@ -21,9 +21,12 @@ export const partyShape = z.strictObject({
   limits: AgentLimits.optional().describe(
     'Caps on all that leaves its wallets; beyond them a payment is reviewed. Cents',
   ),
-  createdAt: Moment.optional().describe('When it joined. Default: when the world begins'),
+  createdAt: Moment.optional().describe('When it joined. Default: a day before the first thing that the file dates'),
   users: listOf(User).optional().describe('People who sign in for it'),
-  wallets: listOf(Wallet).optional().describe('Where its money is. Default: one, without money'),
+  wallets: listOf(Wallet)
+    .refine((wallets) => wallets.length > 0, 'must have a wallet, or be left out')
+    .optional()
+    .describe('Where its money is. Default: one, without money'),
   agents: listOf(Agent).optional().describe('Its agents'),
   apiKeys: listOf(ApiKey)
     .optional()

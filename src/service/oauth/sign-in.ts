@@ -157,7 +157,7 @@ async function begin(
 
 /** Gives a user a password in place of the one it had. */
 export async function replacePassword(store: Store, system: System, userId: string, password: string): Promise<void> {
-  await keepHash({ store, system }, userId, await hashed(password, newSecret(system, 16)))
+  await keepHash({ store, system }, userId, await hashOfPassword(password, system))
 }
 
 async function keepHash(dependencies: Dependencies, userId: string, hash: string): Promise<void> {
@@ -167,6 +167,11 @@ async function keepHash(dependencies: Dependencies, userId: string, hash: string
     await deleteSessionsOf(tx, userId)
     await deleteKnownBrowsersOf(tx, userId)
   })
+}
+
+/** What is kept of a password that somebody chose. */
+export function hashOfPassword(password: string, system: System): Promise<string> {
+  return hashed(password, newSecret(system, 16))
 }
 
 async function hashed(password: string, salt: string): Promise<string> {

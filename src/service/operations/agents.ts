@@ -8,15 +8,11 @@ import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { isWider } from '../rules/limits.ts'
 import { mergedTags } from '../rules/tags.ts'
-import { expireUnusedCards } from '../store/agent-cards.ts'
 import { createAgent, findAgent, findAgentOfAnyParty, listAgents, updateAgent } from '../store/agents.ts'
-import { revokeKeysOfAgent } from '../store/credentials.ts'
-import { cancelInvitationsOfAgent } from '../store/customer-invitations.ts'
-import { revokeDelegations } from '../store/delegations.ts'
 import { findParty } from '../store/parties.ts'
 import type { AgentRow } from '../store/schema/agents.ts'
-import { detachEverywhere } from '../store/wallet-agents.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
+import { retireAgent } from './steps/retire-agent.ts'
 
 type Tags = Record<string, string>
 type Limits = z.output<typeof AgentLimits>
@@ -81,19 +77,10 @@ export const agentHandlers = {
 
   /** Deleting a deleted agent answers it as it is. */
   deleteAgent: async ({ agentId }, context) => {
-    const { tx, actor, nowMs } = context
     const before = await loadAgent(context, agentId)
     const meta = { deleted: true } as const
     if (before.status === 'REVOKED') return { data: agentView(before, context), meta }
-    // Its handle is free for another agent from now on.
-    const change = { status: 'REVOKED', slug: null, handle: null, updatedBy: actor.userId, updatedAtMs: nowMs } as const
-    await updateAgent(tx, before, change)
-    await revokeKeysOfAgent(tx, before, { revokedAtMs: nowMs, revokedBy: actor.userId })
-    await expireUnusedCards(tx, { agentId }, nowMs)
-    await revokeDelegations(tx, { agentPartyId: before.partyId, agentId }, nowMs)
-    await cancelInvitationsOfAgent(tx, before, nowMs)
-    await detachEverywhere(tx, before)
-    return { data: agentView({ ...before, ...change }, context), meta }
+    return { data: agentView(await retireAgent(context, before, context.actor.userId), context), meta }
   },
 } satisfies HandlersOf<typeof agents>
 

@@ -7,5 +7,5 @@ const worthTellingMs = 1_000
 /** The sandbox's time where its clock was moved; undefined: it is real time. */
 export async function movedClock(store: Store): Promise<number | undefined> {
   const { nowMs, realNowMs } = await store.read(readTimes)
-  return nowMs - realNowMs < worthTellingMs ? undefined : nowMs
+  return Math.abs(nowMs - realNowMs) < worthTellingMs ? undefined : nowMs
 }

@@ -21,6 +21,7 @@ export interface Posting {
     | 'reserved'
     | 'claimed'
     | 'wired'
+    | 'returned'
     | 'transferred'
   entries: readonly Entry[]
 }
@@ -80,6 +81,11 @@ export function claimed(walletId: string, toWalletId: string, amountCents: numbe
 /** Money leaves for an account at a bank. */
 export function wired(walletId: string, amountCents: number): Posting {
   return move('wired', available(walletId), outside('wire_network'), amountCents)
+}
+
+/** Money that had left for an account at a bank comes back. */
+export function returned(walletId: string, amountCents: number): Posting {
+  return move('returned', outside('wire_network'), available(walletId), amountCents)
 }
 
 /** A party moves money between two wallets of its own. */

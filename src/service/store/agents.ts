@@ -76,11 +76,20 @@ export async function createAgent(
   permissions: readonly string[],
 ): Promise<AgentRow> {
   const id = agent.id ?? newId('agt', system, nowMs)
-  const row: AgentRow = { ...fresh, createdAtMs: nowMs, ...agent, id }
-  await tx.db.insertInto('agents').values(row).execute()
+  const row = await insertAgent(tx, { createdAtMs: nowMs, ...agent, id })
   const { partyId, createdAtMs } = row
   const attached = { partyId, walletId, agentId: id, isDefault: 1, attachedAtMs: createdAtMs } as const
   await attachAgent(tx, attached, permissions)
+  return row
+}
+
+/** Adds an agent, which may use no wallet yet. */
+export async function insertAgent(
+  tx: Transaction,
+  agent: NewAgent & Pick<AgentRow, 'id' | 'createdAtMs'>,
+): Promise<AgentRow> {
+  const row: AgentRow = { ...fresh, ...agent }
+  await tx.db.insertInto('agents').values(row).execute()
   return row
 }
 

@@ -121,6 +121,9 @@ export async function seededCredentials(tx: Transaction): Promise<CredentialRow[
   return tx.db.selectFrom('credentials').selectAll().where(sql<SqlBool>`"seeded" = 1`).execute()
 }
 
+/** What stands for the hash of a key whose secret nobody was shown yet; no secret has it. */
+export const unset = 'unset'
+
 /** Gives a credential another secret; the one it had stops working. */
 export async function replaceSecret(
   tx: Transaction,

@@ -80,10 +80,7 @@ export async function createParty(
   fundsCents: number,
 ): Promise<WalletRow> {
   const { id: partyId, createdAtMs } = party
-  await tx.db
-    .insertInto('parties')
-    .values({ handle: null, phone: null, limits: null, ...party })
-    .execute()
+  await insertParty(tx, party)
   const of = { id: newId('wal', system, createdAtMs), partyId, displayName: 'Main wallet', createdAtMs }
   const wallet: WalletRow = { ...newWallet, ...of, isDefault: 1 }
   await insertWallet(tx, wallet)
@@ -91,4 +88,12 @@ export async function createParty(
     await post(tx, system, wallet, funded(wallet.id, fundsCents), { nowMs: createdAtMs, sourceId: null })
   }
   return wallet
+}
+
+/** Adds a party, which has no wallet yet. */
+export async function insertParty(tx: Transaction, party: NewParty): Promise<void> {
+  await tx.db
+    .insertInto('parties')
+    .values({ handle: null, phone: null, limits: null, ...party })
+    .execute()
 }

@@ -13,6 +13,12 @@ export function credentialPrefix(kind: keyof typeof letters, environment: Enviro
   return `${letters[kind]}_ntl_${environmentSegments[environment]}_`
 }
 
+/** A credential of a secret, which may have what it begins with already. */
+export function wholeCredential(kind: keyof typeof letters, environment: Environment, secret: string): string {
+  const prefix = credentialPrefix(kind, environment)
+  return secret.startsWith(prefix) ? secret : `${prefix}${secret}`
+}
+
 /** What is kept of a credential for people to recognize it: its prefix and the first characters of its secret. */
 export function displayPrefix(credential: string): string {
   return credential.slice(0, 20)

@@ -4,7 +4,7 @@ import { bigint, type Column, flag, integer, nullable, type RowOf, table, text }
 export const world = table({
   '0029_world': {
     id: integer as Column<1>,
-    /** A hash of the world file, by which a start finds out whether the database holds another world; null: not known. */
+    /** The world's name and a hash of its file, by which a start finds out whether it is another; null: not known. */
     digest: nullable(text),
     /** The party whose credentials manage the sandbox. */
     firstPartyId: text,

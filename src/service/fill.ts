@@ -1,0 +1,63 @@
+import type { Environment } from '../core/operation.ts'
+import { parseTimestamp, type System } from '../core/system.ts'
+import type { World } from '../worlds/schema.ts'
+import { planCards } from './fill/cards.ts'
+import { planGrants, planInvitations } from './fill/connections.ts'
+import { Filling } from './fill/filling.ts'
+import { insertKeys } from './fill/keys.ts'
+import { planPayments } from './fill/payments.ts'
+import { insertAccount, insertActors, setWalletStatuses } from './fill/people.ts'
+import { planSubscriptions } from './fill/subscriptions.ts'
+import { moveClock, readTimes } from './store/clock.ts'
+import type { Transaction } from './store/engine/store.ts'
+import { rootKeys } from './store/root-keys.ts'
+import { putWorld } from './store/world.ts'
+
+interface Into {
+  tx: Transaction
+  system: System
+  environment: Environment
+  /** By which the world is known again. */
+  digest: string
+}
+
+/**
+ * Fills an empty database, within an open transaction, with a world (docs/sandbox.md#worlds): its parties first, then
+ * what happened to them, in the order of time and by the rules that would have let it happen. The secrets of the seeded
+ * keys are left for the start to set.
+ * @throws WorldMistakeError for what cannot be, or cannot have happened.
+ */
+export async function fillWorld({ tx, system, environment, digest }: Into, world: World): Promise<void> {
+  const { nowMs } = await readTimes(tx)
+  const clockMs = world.clock === undefined ? nowMs : parseTimestamp(world.clock)
+  const filling = new Filling({ tx, system, environment, keys: await rootKeys(tx), world, clockMs })
+  const all = filling.accounts.keys().toArray()
+  for (const index of all) {
+    planGrants(filling, index)
+    planInvitations(filling, index)
+    planCards(filling, index)
+    planPayments(filling, index)
+    planSubscriptions(filling, index)
+  }
+  const openings = filling.history.openings(funding(filling))
+  for (const index of all) await insertAccount(filling, index, openings)
+  for (const index of all) await insertActors(filling, index)
+  await insertKeys(filling)
+  await filling.history.happen()
+  for (const index of all) await setWalletStatuses(filling, index)
+  if (clockMs !== nowMs) await moveClock(tx, clockMs - nowMs)
+  await putWorld(tx, {
+    digest,
+    firstPartyId: filling.account(0).id,
+    isRehearsal: world.rehearsal ? 1 : 0,
+    startsAtMs: world.clock === undefined ? null : clockMs,
+  })
+}
+
+function funding({ accounts }: Filling) {
+  return accounts.flatMap(({ party, wallets }, index) =>
+    wallets.map((wallet, at) => {
+      return { wallet, balance: party.wallets?.[at]?.balance, path: ['parties', index, 'wallets', at] }
+    }),
+  )
+}

@@ -1,0 +1,163 @@
+import type { Environment } from '../../core/operation.ts'
+import { newId, type System, timestamp } from '../../core/system.ts'
+import { mistake } from '../../worlds/mistake.ts'
+import { momentMs } from '../../worlds/moments.ts'
+import { Names, type Placed, type Whom } from '../../worlds/names.ts'
+import type { World } from '../../worlds/schema.ts'
+import type { WorldParty } from '../../worlds/shape.ts'
+import type { Posting } from '../rules/ledger.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import { postBetween } from '../store/ledger.ts'
+import type { RootKeys } from '../store/root-keys.ts'
+import type { WalletRow } from '../store/schema/wallets.ts'
+import { newWallet } from '../store/wallets.ts'
+import { History, type Path } from './history.ts'
+
+type FileWallet = NonNullable<WorldParty['wallets']>[number]
+
+export interface Ground {
+  tx: Transaction
+  system: System
+  environment: Environment
+  keys: RootKeys
+  world: World
+  /** What the service's clock shows when the world begins. */
+  clockMs: number
+}
+
+/** A party of the world with the ids of what it has, in the order of the file. */
+export interface Account {
+  party: WorldParty
+  id: string
+  /** As they are while the history happens: active, and without money. */
+  wallets: readonly WalletRow[]
+  agentIds: readonly string[]
+  userIds: readonly string[]
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** A world on its way into the database: who is in it, and what happened to them. */
+export class Filling {
+  readonly ground: Ground
+  readonly names: Names
+  readonly history = new History()
+  readonly accounts: readonly Account[]
+  /** When everybody was there: a day before the first thing that the file dates. */
+  readonly beganMs: number
+
+  constructor(ground: Ground) {
+    const { world, clockMs } = ground
+    this.ground = ground
+    this.names = new Names(world)
+    const firstMs = Math.min(...momentsIn(world.parties).map((text) => momentMs(text, clockMs)))
+    this.beganMs = firstMs < clockMs ? firstMs - dayMs : clockMs
+    this.accounts = world.parties.map((party, index) => this.#account(party, index))
+  }
+
+  #account(party: WorldParty, index: number): Account {
+    const id = this.id('pty', party.id)
+    const chosen = this.names.defaultWallet(index)
+    const wallets = (party.wallets ?? [{}]).map((wallet: Partial<FileWallet>, at): WalletRow => {
+      const { displayName = at === chosen ? 'Main wallet' : (wallet.ref ?? null), description = null } = wallet
+      const { walletType = 'standard', tags = {}, createdAt } = wallet
+      return {
+        ...newWallet,
+        id: this.id('wal', wallet.id),
+        partyId: id,
+        displayName,
+        description,
+        walletType,
+        tags: JSON.stringify(tags),
+        isDefault: at === chosen ? 1 : 0,
+        createdAtMs: this.past(createdAt, this.beganMs, ['parties', index, 'wallets', at, 'createdAt']),
+      }
+    })
+    const agentIds = (party.agents ?? []).map((agent) => this.id('agt', agent.id))
+    const userIds = (party.users ?? []).map((user) => this.id('usr', user.id))
+    return { party, id, wallets, agentIds, userIds }
+  }
+
+  id(prefix: string, given: string | undefined, atMs = this.beganMs): string {
+    return given ?? newId(prefix, this.ground.system, atMs)
+  }
+
+  /** A moment that the file names, wherever in time. */
+  moment(text: string | undefined, otherwiseMs: number): number {
+    return text === undefined ? otherwiseMs : momentMs(text, this.ground.clockMs)
+  }
+
+  /** A moment of something that has happened: between the first one that is possible and the beginning of the world. */
+  past(text: string | undefined, otherwiseMs: number, path: Path, sinceMs = Number.NEGATIVE_INFINITY): number {
+    const { clockMs } = this.ground
+    const atMs = this.moment(text, otherwiseMs)
+    if (atMs > clockMs) mistake(path, `must not be after ${timestamp(clockMs)}, when the world begins`)
+    if (atMs < sinceMs) mistake(path, `must not be before ${timestamp(sinceMs)}, got ${timestamp(atMs)}`)
+    return atMs
+  }
+
+  account(index: number): Account {
+    return found(this.accounts[index])
+  }
+
+  /** The wallet of a party that is named, else its default. */
+  wallet(index: number, name: string | undefined): WalletRow {
+    const { party, wallets } = this.account(index)
+    const at = name === undefined ? this.names.defaultWallet(index) : this.names.find(party.wallets, name)
+    return found(wallets[at ?? 0])
+  }
+
+  /** The agent that is named, where it acts for a party. */
+  agent(index: number, name: string | undefined): { id: string; placed: Placed<unknown> } | undefined {
+    if (name === undefined) return undefined
+    const placed = found(this.names.agent(index, name))
+    return { id: found(this.account(placed.party).agentIds[placed.at]), placed }
+  }
+
+  /** What an agent pays from and is paid into on its own party, else the party's default. */
+  agentWallet(index: number, at: number): WalletRow {
+    const attached = this.account(index).party.agents?.[at]?.wallets ?? []
+    const chosen = attached.find(({ isDefault }) => isDefault === true) ?? attached[0]
+    return this.wallet(index, chosen?.wallet)
+  }
+
+  /** The wallet that a record names, else the one that its agent pays from, else the party's default. */
+  payingWallet(index: number, name: string | undefined, agentName: string | undefined): WalletRow {
+    const agent = this.agent(index, agentName)
+    if (name !== undefined || agent?.placed.party !== index) return this.wallet(index, name)
+    return this.agentWallet(index, agent.placed.at)
+  }
+
+  /** Who is paid, and into which wallet; null for somebody who is not in the world. */
+  receiver(whom: Whom): { partyId: string; agentId: string | null; wallet: WalletRow } | null {
+    if (whom.kind !== 'party') return null
+    const { agent, party } = whom
+    const { id, agentIds } = this.account(party)
+    if (agent === null) return { partyId: id, agentId: null, wallet: this.wallet(party, undefined) }
+    return { partyId: id, agentId: found(agentIds[agent.at]), wallet: this.agentWallet(party, agent.at) }
+  }
+
+  userId(index: number, name: string | undefined): string | null {
+    const { party, userIds } = this.account(index)
+    return name === undefined ? null : found(userIds[found(this.names.find(party.users, name))])
+  }
+
+  /** Enters a posting between wallets. */
+  async post(posting: Posting, wallets: readonly WalletRow[], nowMs: number, sourceId: string | null): Promise<void> {
+    const { tx, system } = this.ground
+    await postBetween(tx, system, wallets, [{ posting, nowMs, sourceId }])
+  }
+}
+
+/** What the checks of the schema have seen to be there. */
+export function found<Thing>(thing: Thing | undefined): Thing {
+  if (thing === undefined) throw new Error('Bug: a world names what it does not have.')
+  return thing
+}
+
+function momentsIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) =>
+    typeof inner === 'string' && /^at$|At$/.test(name) ? [inner] : momentsIn(inner),
+  )
+}

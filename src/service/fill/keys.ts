@@ -1,0 +1,107 @@
+import { scopes as allScopes } from '../../core/permissions.ts'
+import { sha256 } from '../../core/system.ts'
+import { mistake } from '../../worlds/mistake.ts'
+import type { WorldParty } from '../../worlds/shape.ts'
+import { createCredential, unset } from '../store/credentials.ts'
+import type { CredentialRow } from '../store/schema/credentials.ts'
+import { credentialPrefix, displayPrefix, wholeCredential } from '../tokens/secrets.ts'
+import { type Filling, found } from './filling.ts'
+import type { Path } from './history.ts'
+
+type Kind = CredentialRow['kind']
+type AgentKey = NonNullable<NonNullable<WorldParty['agents']>[number]['keys']>[number]
+type ApiKey = Partial<NonNullable<WorldParty['apiKeys']>[number]>
+
+/** A credential of the world's. */
+interface Key {
+  kind: Kind
+  party: number
+  agentId: string | null
+  userId: string | null
+  name: string | null
+  scopes: readonly string[] | null
+  /** The start may set its secret. */
+  isSeeded: boolean
+  /** What its derived secret is derived from: its names in the file. */
+  words: string
+  file: Pick<AgentKey, 'id' | 'secret' | 'tags' | 'createdBy' | 'createdAt' | 'expiresAt' | 'revokedAt'>
+  path: Path
+}
+
+const idPrefixes = { api_key: 'apy', agent_key: 'agk', user_token: 'utk' } as const satisfies Record<Kind, string>
+
+/** The credentials of all parties. The first party's first key and the first agent's first key are the seeded ones. */
+export async function insertKeys(filling: Filling): Promise<void> {
+  const keys = filling.accounts.flatMap((_, party) => keysOf(filling, party))
+  const firstOf = (kind: Kind) => keys.find((key) => key.kind === kind)
+  const seeded = [keys.find((key) => key.kind === 'api_key' && key.party === 0), firstOf('agent_key')]
+  for (const key of keys) await insertKey(filling, { ...key, isSeeded: seeded.includes(key) })
+}
+
+function keysOf(filling: Filling, index: number): Key[] {
+  const { party, agentIds, userIds } = filling.account(index)
+  const own = { party: index, agentId: null, userId: null, name: null, scopes: null, isSeeded: false }
+  const of = [party.ref ?? index]
+  const at = ['parties', index]
+  const apiKeys: readonly ApiKey[] = party.apiKeys ?? (index === 0 ? [{ scopes: [...allScopes] }] : [])
+  return [
+    ...apiKeys.map((file, number): Key => {
+      const name = file.name ?? file.ref ?? 'API key'
+      const scopes = file.scopes ?? null
+      const words = [...of, file.ref ?? number].join('/')
+      return { ...own, kind: 'api_key', name, scopes, words, file, path: [...at, 'apiKeys', number] }
+    }),
+    ...(party.agents ?? []).flatMap((agent, number) =>
+      (agent.keys ?? [{}]).map((file: AgentKey, key): Key => {
+        const words = [...of, agent.ref ?? number, file.ref ?? key].join('/')
+        const path = [...at, 'agents', number, 'keys', key]
+        const revokedAt = file.revokedAt ?? (agent.status === 'REVOKED' ? (agent.revokedAt ?? '+0s') : undefined)
+        const ended = revokedAt === undefined ? file : { ...file, revokedAt }
+        return { ...own, kind: 'agent_key', agentId: found(agentIds[number]), words, file: ended, path }
+      }),
+    ),
+    ...(party.users ?? []).flatMap((user, number) =>
+      (user.tokens ?? []).map((file, token): Key => {
+        const words = [...of, user.email, file.ref ?? token].join('/')
+        const path = [...at, 'users', number, 'tokens', token]
+        return { ...own, kind: 'user_token', userId: found(userIds[number]), words, file, path }
+      }),
+    ),
+  ]
+}
+
+async function insertKey(filling: Filling, key: Key): Promise<void> {
+  const { kind, party, agentId, userId, file, path } = key
+  const createdAtMs = filling.past(file.createdAt, filling.beganMs, [...path, 'createdAt'])
+  const when = (name: 'expiresAt' | 'revokedAt') =>
+    file[name] === undefined ? null : filling.moment(file[name], createdAtMs)
+  const whole = wholeKey(filling, key)
+  const credential = key.isSeeded ? null : whole
+  await createCredential(filling.ground.tx, {
+    id: filling.id(idPrefixes[kind], file.id, createdAtMs),
+    kind,
+    partyId: filling.account(party).id,
+    agentId,
+    userId,
+    name: key.name,
+    secretHash: credential === null ? `${unset} ${kind}` : sha256(credential),
+    displayPrefix: credential === null ? '' : displayPrefix(credential),
+    scopes: key.scopes === null ? null : JSON.stringify(key.scopes),
+    tags: JSON.stringify(file.tags ?? {}),
+    seeded: key.isSeeded ? 1 : 0,
+    createdBy: filling.userId(party, file.createdBy),
+    revokedAtMs: when('revokedAt'),
+    expiresAtMs: when('expiresAt'),
+    createdAtMs,
+  })
+}
+
+/** A key as its holder sends it: of the secret that the file gives, else of one that the database's first key derives. */
+function wholeKey({ ground: { keys, environment } }: Filling, { kind, words, file, path }: Key): string {
+  const { secret = keys.derive(1, `seeded ${kind} ${words}`) } = file
+  const whole = wholeCredential(kind, environment, secret)
+  if (whole !== secret && /^[a-z]{2}_ntl_/.test(secret)) {
+    mistake([...path, 'secret'], `must begin with ${credentialPrefix(kind, environment)}, or have no prefix`)
+  }
+  return whole
+}

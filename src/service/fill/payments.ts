@@ -1,0 +1,264 @@
+import { newId, newSecret, sha256, timestamp } from '../../core/system.ts'
+import { mistake } from '../../worlds/mistake.ts'
+import type { WorldParty } from '../../worlds/shape.ts'
+import { limitsPassed } from '../operations/steps/check-spending-limits.ts'
+import { arrived } from '../operations/steps/move-money.ts'
+import type { Beneficiary } from '../operations/transfers.ts'
+import { funded, type Posting, paid, released, reserved, returned, transferred, wired } from '../rules/ledger.ts'
+import type { LimitReason } from '../rules/limits.ts'
+import type { PaymentStatus } from '../rules/payments.ts'
+import { findApprovalOf, insertApproval, resolveApproval } from '../store/approvals.ts'
+import { findPayment, insertPayment, replacePayment } from '../store/payments.ts'
+import type { ApprovalRow } from '../store/schema/approvals.ts'
+import type { PaymentRow } from '../store/schema/payments.ts'
+import type { WalletRow } from '../store/schema/wallets.ts'
+import { type Filling, found } from './filling.ts'
+import type { Path } from './history.ts'
+
+type Payment = NonNullable<WorldParty['payments']>[number]
+type Wire = NonNullable<WorldParty['wires']>[number]
+type Asked = Payment | Wire
+
+/** A payment or wire of the file on its way. */
+interface Sent {
+  asked: Asked
+  row: PaymentRow
+  from: WalletRow
+  /** Null for a bank, and for who is not in the world. */
+  to: WalletRow | null
+  path: Path
+}
+
+/** What a party sent, was sent from outside, and moved between its wallets. */
+export function planPayments(filling: Filling, index: number): void {
+  const { payments = [], wires = [], deposits = [], internalTransfers = [] } = filling.account(index).party
+  for (const [at, payment] of payments.entries())
+    planPayment(filling, index, payment, ['parties', index, 'payments', at])
+  for (const [at, wire] of wires.entries()) planWire(filling, index, wire, ['parties', index, 'wires', at])
+  for (const [at, { id, amount, wallet: name, description, at: when }] of deposits.entries()) {
+    const path = ['parties', index, 'deposits', at]
+    const wallet = filling.wallet(index, name)
+    const row = draft(filling, index, { amount, description, at: when, id }, { kind: 'deposit', wallet, path })
+    const posting = funded(wallet.id, amount)
+    planDone(filling, { row, wallets: [wallet], posting, path }, wallet)
+  }
+  for (const [at, { from: fromName, to: toName, ...asked }] of internalTransfers.entries()) {
+    const path = ['parties', index, 'internalTransfers', at]
+    const [from, to] = [filling.wallet(index, fromName), filling.wallet(index, toName)]
+    const row = draft(filling, index, asked, { kind: 'internal', wallet: from, path })
+    const posting = transferred(from.id, to.id, asked.amount)
+    const moved = { ...row, beneficiary: JSON.stringify({ walletId: to.id }) }
+    planDone(filling, { row: moved, wallets: [from, to], posting, path }, null)
+  }
+}
+
+function planPayment(filling: Filling, index: number, payment: Payment, path: Path): void {
+  const { system } = filling.ground
+  const wallet = filling.payingWallet(index, payment.wallet, payment.agent)
+  const whom = found(filling.names.whom(index, payment.to))
+  const receiver = filling.receiver(whom)
+  const claimant = whom.kind === 'party' ? null : whom.address
+  const { claimToken = newSecret(system) } = payment
+  const row: PaymentRow = {
+    ...draft(filling, index, payment, { kind: 'payment', wallet, path }),
+    recipientPartyId: receiver?.partyId ?? null,
+    recipientAgentId: receiver?.agentId ?? null,
+    claimant,
+    claimTokenHash: claimant === null ? null : sha256(claimToken),
+  }
+  planSent(filling, { asked: payment, row, from: wallet, to: receiver?.wallet ?? null, path })
+}
+
+function planWire(filling: Filling, index: number, wire: Wire, path: Path): void {
+  const wallet = filling.payingWallet(index, wire.wallet, wire.agent)
+  const { name, accountNumber, routingNumber } = wire.beneficiary
+  const beneficiary: Beneficiary = { name, accountLastFour: accountNumber.slice(-4), routingNumber, address: {} }
+  const row = draft(filling, index, wire, { kind: 'wire', wallet, path })
+  const kept = { ...row, beneficiary: JSON.stringify(beneficiary) }
+  planSent(filling, { asked: wire, row: kept, from: wallet, to: null, path })
+}
+
+interface Told {
+  id?: string | undefined
+  amount: number
+  description?: string | undefined
+  agent?: string | undefined
+  actor?: 'api' | 'user' | undefined
+  at?: string | undefined
+  tags?: Record<string, string> | undefined
+  instanceId?: string | undefined
+}
+
+interface From {
+  kind: PaymentRow['kind']
+  wallet: WalletRow
+  path: Path
+}
+
+function draft(filling: Filling, index: number, told: Told, { kind, wallet, path }: From): PaymentRow {
+  const atMs = filling.past(told.at, filling.ground.clockMs, [...path, 'at'])
+  const agent = filling.agent(index, told.agent)
+  return {
+    id: filling.id(kind === 'payment' ? 'pay' : 'tfr', told.id, atMs),
+    kind,
+    partyId: wallet.partyId,
+    walletId: wallet.id,
+    actorType: agent === undefined ? (told.actor ?? 'api') : 'agent',
+    agentId: agent?.id ?? null,
+    instanceId: told.instanceId ?? null,
+    currency: 'USD',
+    status: 'CREATED',
+    description: told.description ?? null,
+    tags: JSON.stringify(told.tags ?? {}),
+    recipientPartyId: null,
+    recipientAgentId: null,
+    claimant: null,
+    claimTokenHash: null,
+    beneficiary: null,
+    transactionId: null,
+    delegated: agent !== undefined && agent.placed.party !== index ? 1 : 0,
+    version: 1,
+    amountCents: told.amount,
+    heldCents: 0,
+    createdAtMs: atMs,
+    updatedAtMs: atMs,
+  }
+}
+
+interface Done {
+  row: PaymentRow
+  wallets: readonly WalletRow[]
+  posting: Posting
+  path: Path
+}
+
+/** Money that moved at once; what came from outside is a transaction too. */
+function planDone(filling: Filling, { row, wallets, posting, path }: Done, arrivedIn: WalletRow | null): void {
+  const { tx, system } = filling.ground
+  const nowMs = row.createdAtMs
+  const happen = async () => {
+    const transactionId = arrivedIn && (await arrived({ tx, system, nowMs }, row, arrivedIn))
+    await insertPayment(tx, { ...row, status: 'COMPLETED', transactionId })
+    await filling.post(posting, wallets, nowMs, row.id)
+  }
+  filling.history.add({ atMs: nowMs, path, postings: [posting], happen })
+}
+
+/** A payment or wire: asked for, perhaps reviewed, and what became of it. */
+function planSent(filling: Filling, sent: Sent): void {
+  const { tx } = filling.ground
+  const { asked, row, path } = sent
+  const isReviewed = wasReviewed(sent)
+  const atMs = row.createdAtMs
+  const endedAtMs = filling.past(asked.endedAt, atMs, [...path, 'endedAt'], atMs)
+  const add = (whenMs: number, postings: Posting[], happen: () => Promise<void>) =>
+    filling.history.add({ atMs: whenMs, path, postings, happen })
+  if (isReviewed) {
+    add(atMs, [], () => review(filling, sent))
+    if (asked.status !== 'IN_REVIEW') {
+      const postings = movesTo(sent, asked.status)
+      add(endedAtMs, postings, () => turn(filling, sent, asked.status, postings, endedAtMs))
+    }
+    return
+  }
+  const first = firstStatus(asked.status)
+  const postings = movesTo(sent, first)
+  add(atMs, postings, async () => {
+    const inserted = await after(filling, sent, row, first, atMs)
+    await insertPayment(tx, inserted)
+    await postAll(filling, sent, postings, atMs)
+  })
+  if (first === asked.status) return
+  const back = [
+    first === 'PROCESSING' ? returned(sent.from.id, row.amountCents) : released(sent.from.id, row.amountCents),
+  ]
+  add(endedAtMs, back, () => turn(filling, sent, asked.status, back, endedAtMs))
+}
+
+/** A party's payment waits for nobody else's decision: where it was canceled, it waited for a review or for its claim. */
+function wasReviewed({ asked, row }: Sent): boolean {
+  if (asked.approval !== undefined || asked.status === 'IN_REVIEW' || asked.status === 'APPROVAL_DENIED') return true
+  return asked.status === 'CANCELED' && row.claimant === null
+}
+
+/** What it was first, where it was not reviewed. */
+function firstStatus(status: PaymentStatus): PaymentStatus {
+  if (status === 'CANCELED') return 'PENDING_CLAIM'
+  return status === 'RETURNED' ? 'PROCESSING' : status
+}
+
+/** The money that moves when it becomes that, from what it was asked for. */
+function movesTo({ row, from, to }: Sent, status: PaymentStatus): Posting[] {
+  const { amountCents } = row
+  if (status === 'PENDING_CLAIM') return [reserved(from.id, amountCents)]
+  if (status === 'PROCESSING') return [wired(from.id, amountCents)]
+  if (status === 'RETURNED') return [wired(from.id, amountCents), returned(from.id, amountCents)]
+  if (status !== 'COMPLETED') return []
+  return [to === null ? wired(from.id, amountCents) : paid(from.id, to.id, amountCents)]
+}
+
+async function postAll(filling: Filling, { row, from, to }: Sent, postings: readonly Posting[], nowMs: number) {
+  const wallets = to === null ? [from] : [from, to]
+  for (const posting of postings) {
+    const about = wallets.filter(({ id }) => posting.entries.some(({ walletId }) => walletId === id))
+    await filling.post(posting, about, nowMs, row.id)
+  }
+}
+
+/** The row in another status, with the transaction by which its money arrived. */
+async function after({ ground }: Filling, { to }: Sent, row: PaymentRow, status: PaymentStatus, nowMs: number) {
+  const { tx, system } = ground
+  const transactionId = status === 'COMPLETED' ? await arrived({ tx, system, nowMs }, row, to) : null
+  const heldCents = status === 'PENDING_CLAIM' ? row.amountCents : 0
+  return { ...row, status, transactionId, heldCents, updatedAtMs: nowMs }
+}
+
+const resolutions: Partial<Record<PaymentStatus, ApprovalRow['status']>> = {
+  APPROVAL_DENIED: 'denied',
+  CANCELED: 'canceled',
+}
+
+/** What had waited becomes what it is when the world begins. */
+async function turn(filling: Filling, sent: Sent, status: PaymentStatus, postings: Posting[], nowMs: number) {
+  const { tx } = filling.ground
+  const before = found(await findPayment(tx, sent.row.partyId, sent.row.id))
+  await replacePayment(tx, before, await after(filling, sent, before, status, nowMs))
+  const approval = await findApprovalOf(tx, before)
+  if (approval?.status === 'pending') {
+    const denialReason = sent.asked.approval?.denialReason ?? null
+    await resolveApproval(tx, approval, before, { status: resolutions[status] ?? 'approved', denialReason, nowMs })
+  }
+  await postAll(filling, sent, postings, nowMs)
+}
+
+async function review(filling: Filling, sent: Sent): Promise<void> {
+  const { tx, system } = filling.ground
+  const { row, asked, path } = sent
+  const { id, partyId, walletId, createdAtMs, amountCents, agentId } = row
+  const reasons = reasonsOf(asked) ?? (await limitsPassed(tx, { partyId, agentId }, amountCents, createdAtMs))
+  if (reasons.length === 0) {
+    const why = `it passes no limit that the file has at ${timestamp(createdAtMs)}`
+    mistake([...path, 'status'], `could not be reviewed, for ${why}: set a limit, or give approval.reasons`)
+  }
+  await insertPayment(tx, { ...row, status: 'IN_REVIEW' })
+  const approval: ApprovalRow = {
+    id: asked.approval?.id ?? newId('apr', system, createdAtMs),
+    partyId,
+    walletId,
+    paymentId: id,
+    status: 'pending',
+    reasons: JSON.stringify(reasons),
+    denialReason: null,
+    version: 1,
+    createdAtMs,
+    updatedAtMs: createdAtMs,
+    resolvedAtMs: null,
+  }
+  await insertApproval(tx, approval, row)
+}
+
+function reasonsOf({ approval }: Asked): LimitReason[] | undefined {
+  return approval?.reasons?.map(({ limit, limitAmount, actualAmount }) => {
+    return { type: 'limitExceeded', limitType: limit, limitAmount, actualAmount, currency: 'USD' }
+  })
+}

@@ -1,0 +1,121 @@
+import { delegable } from '../../core/permissions.ts'
+import type { WorldParty } from '../../worlds/shape.ts'
+import { hashOfPassword } from '../oauth/sign-in.ts'
+import { retireAgent } from '../operations/steps/retire-agent.ts'
+import { funded } from '../rules/ledger.ts'
+import type { Limits } from '../rules/limits.ts'
+import { findAgent, insertAgent } from '../store/agents.ts'
+import { insertParty } from '../store/parties.ts'
+import { savePassword } from '../store/passwords.ts'
+import { createUser } from '../store/users.ts'
+import { attachAgent } from '../store/wallet-agents.ts'
+import { findWallet, insertWallet, updateWallet } from '../store/wallets.ts'
+import { type Filling, found } from './filling.ts'
+import type { Path } from './history.ts'
+
+type Agent = NonNullable<WorldParty['agents']>[number]
+type User = NonNullable<WorldParty['users']>[number]
+
+/** A party with its wallets, and the money that each begins with. */
+export async function insertAccount(filling: Filling, index: number, openings: Map<string, number>): Promise<void> {
+  const { tx } = filling.ground
+  const { party, id, wallets } = filling.account(index)
+  const path = ['parties', index]
+  const createdAtMs = filling.past(party.createdAt, filling.beganMs, [...path, 'createdAt'])
+  await insertParty(tx, {
+    id,
+    partyType: party.type,
+    displayName: party.displayName ?? party.ref ?? `Party ${index + 1}`,
+    email: party.email ?? null,
+    phone: party.phone ?? null,
+    handle: party.handle ?? null,
+    limits: limitsColumn(party.limits),
+    issuedCardsEnabled: party.issuedCardsEnabled ? 1 : 0,
+    createdAtMs,
+  })
+  for (const wallet of wallets) {
+    await insertWallet(tx, wallet)
+    const cents = openings.get(wallet.id) ?? 0
+    if (cents > 0) await filling.post(funded(wallet.id, cents), [wallet], wallet.createdAtMs, null)
+  }
+}
+
+/** The people and agents of a party. */
+export async function insertActors(filling: Filling, index: number): Promise<void> {
+  const { users = [], agents = [] } = filling.account(index).party
+  for (const [at, user] of users.entries()) await insertUser(filling, index, user, at)
+  for (const [at, agent] of agents.entries()) await addAgent(filling, index, agent, at)
+}
+
+async function insertUser(filling: Filling, index: number, user: User, at: number): Promise<void> {
+  const { tx, system } = filling.ground
+  const { id: partyId, userIds } = filling.account(index)
+  const path = ['parties', index, 'users', at]
+  const email = user.email.toLowerCase()
+  const id = found(userIds[at])
+  const createdAtMs = filling.past(user.createdAt, filling.beganMs, [...path, 'createdAt'])
+  const provenAt = [...path, 'secondFactorAt']
+  const mfaVerifiedAtMs = user.secondFactorAt === undefined ? null : filling.past(user.secondFactorAt, 0, provenAt)
+  const name = user.name ?? user.ref ?? email
+  await createUser(tx, { id, partyId, role: user.role, name, email, mfaVerifiedAtMs, createdAtMs })
+  if (user.password !== undefined) {
+    await savePassword(tx, { userId: id, hash: await hashOfPassword(user.password, system) })
+  }
+}
+
+async function addAgent(filling: Filling, index: number, agent: Agent, at: number): Promise<void> {
+  const { tx, clockMs } = filling.ground
+  const { id: partyId, party, agentIds } = filling.account(index)
+  const path: Path = ['parties', index, 'agents', at]
+  const { lastActiveAt } = agent
+  // Whose agent is gone leaves the handle to others.
+  const slug = agent.status === 'ACTIVE' ? (agent.slug ?? null) : null
+  const createdAtMs = filling.past(agent.createdAt, filling.beganMs, [...path, 'createdAt'])
+  const id = found(agentIds[at])
+  await insertAgent(tx, {
+    id,
+    partyId,
+    name: agent.name ?? agent.ref ?? `Agent ${at + 1}`,
+    description: agent.description ?? null,
+    tags: JSON.stringify(agent.tags ?? {}),
+    slug,
+    handle: slug === null ? null : `@${party.handle}-${slug}`,
+    limits: limitsColumn(agent.limits),
+    createdBy: filling.userId(index, agent.createdBy),
+    createdAtMs,
+    lastActiveAtMs: lastActiveAt === undefined ? null : filling.past(lastActiveAt, 0, [...path, 'lastActiveAt']),
+  })
+  const usual = { wallet: undefined, permissions: delegable, isDefault: true }
+  const attachments = agent.wallets ?? [usual]
+  const chosen = attachments.findIndex(({ isDefault }) => isDefault === true)
+  for (const [number, { wallet, permissions }] of attachments.entries()) {
+    const isDefault = number === Math.max(0, chosen) ? 1 : 0
+    const walletId = filling.wallet(index, wallet).id
+    const attachment = { partyId, walletId, agentId: id, isDefault, attachedAtMs: createdAtMs } as const
+    await attachAgent(tx, attachment, [...new Set(permissions)])
+  }
+  if (agent.status === 'ACTIVE') return
+  const revokedAtMs = filling.past(agent.revokedAt, clockMs, [...path, 'revokedAt'], createdAtMs)
+  const happen = async () => {
+    await retireAgent({ tx, nowMs: revokedAtMs }, found(await findAgent(tx, partyId, id)), null)
+  }
+  filling.history.add({ atMs: revokedAtMs, path, postings: [], happen })
+}
+
+/** What the wallets are when the world begins: while things happened to them they were active. */
+export async function setWalletStatuses(filling: Filling, index: number): Promise<void> {
+  const { tx } = filling.ground
+  const { party, id, wallets } = filling.account(index)
+  for (const [at, { status }] of (party.wallets ?? []).entries()) {
+    if (status === 'active') continue
+    const before = found(await findWallet(tx, id, found(wallets[at]).id))
+    await updateWallet(tx, before, { status })
+  }
+}
+
+/** Null where nothing is limited. */
+export function limitsColumn(limits: Limits | undefined): string | null {
+  const { perTransaction = null, perDay = null, perMonth = null } = limits ?? {}
+  if (perTransaction === null && perDay === null && perMonth === null) return null
+  return JSON.stringify({ perTransaction, perDay, perMonth })
+}

@@ -1,0 +1,145 @@
+import { Failure } from '../../core/errors.ts'
+import { newId, timestamp } from '../../core/system.ts'
+import { mistake } from '../../worlds/mistake.ts'
+import type { WorldParty } from '../../worlds/shape.ts'
+import { subscriptionPaid } from '../rules/ledger.ts'
+import { freezeTerms, type Terms } from '../rules/subscription-terms.ts'
+import {
+  type Billed,
+  type Billing,
+  billUntil,
+  cancel,
+  changeCard,
+  markPaid,
+  nextEventAtMs,
+  payInCheckout,
+  resume,
+  startBilling,
+} from '../rules/subscriptions.ts'
+import { insertSubscription, type SubscriptionRecord, saveBilling } from '../store/subscriptions.ts'
+import type { Filling } from './filling.ts'
+import type { Path } from './history.ts'
+
+type Subscription = NonNullable<WorldParty['subscriptions']>[number]
+type Event = NonNullable<Subscription['history']>[number]
+
+/** Something that happened to a subscription, and what its billing became by it. */
+interface Step extends Billed {
+  atMs: number
+  path: Path
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+/** More payments than this have fallen due in no life. */
+const mostSteps = 10_000
+
+/** By which payers pay a party: each as it stands after all that fell due until the world begins. */
+export function planSubscriptions(filling: Filling, index: number): void {
+  for (const [at, subscription] of (filling.account(index).party.subscriptions ?? []).entries()) {
+    planSubscription(filling, index, subscription, ['parties', index, 'subscriptions', at])
+  }
+}
+
+function planSubscription(filling: Filling, index: number, file: Subscription, path: Path): void {
+  const { tx, system, clockMs } = filling.ground
+  const wallet = filling.wallet(index, file.wallet)
+  const paidAtMs = file.paidAt === undefined ? undefined : filling.past(file.paidAt, clockMs, [...path, 'paidAt'])
+  const createdAtMs = filling.past(file.createdAt, paidAtMs ?? clockMs, [...path, 'createdAt'])
+  if (paidAtMs !== undefined && paidAtMs < createdAtMs) {
+    mistake([...path, 'paidAt'], `must not be before ${timestamp(createdAtMs)}, when it was created`)
+  }
+  const terms = termsOf(file, path)
+  const open = paidAtMs === undefined ? file.checkoutExpiresAt : null
+  const billing = startBilling(createdAtMs, open === null ? null : filling.moment(open, createdAtMs + dayMs))
+  let record: SubscriptionRecord = {
+    id: filling.id('sub', file.id, createdAtMs),
+    partyId: wallet.partyId,
+    walletId: wallet.id,
+    paymentIntentId: filling.id('pmi', file.paymentIntentId, createdAtMs),
+    mandateId: null,
+    agentId: filling.agent(index, file.agent)?.id ?? null,
+    instanceId: file.instanceId ?? null,
+    status: billing.status,
+    terms,
+    billing,
+    currency: 'USD',
+    nextEventAtMs: nextEventAtMs(terms, billing),
+    version: 1,
+    createdAtMs,
+    updatedAtMs: createdAtMs,
+  }
+  filling.history.add({ atMs: createdAtMs, path, postings: [], happen: () => insertSubscription(tx, record) })
+  for (const { atMs, path: where, ...billed } of stepsOf(filling, { terms, billing, file, paidAtMs, path })) {
+    const postings = billed.charges.map(({ amount }) => subscriptionPaid(wallet.id, amount))
+    const happen = async () => {
+      const isNew = record.mandateId === null && billed.billing.anchorMs !== null
+      const mandateId = isNew ? (file.mandateId ?? newId('mdt', system, atMs)) : record.mandateId
+      record = await saveBilling(tx, system, { before: { ...record, mandateId }, billed })
+    }
+    filling.history.add({ atMs, path: where, postings, happen })
+  }
+}
+
+function termsOf(file: Subscription, path: Path): Terms {
+  try {
+    return freezeTerms(file)
+  } catch (error) {
+    if (error instanceof Failure) mistake(path, error.message)
+    throw error
+  }
+}
+
+interface Told {
+  terms: Terms
+  billing: Billing
+  file: Subscription
+  paidAtMs: number | undefined
+  path: Path
+}
+
+/** All that happened to it, one thing after another. */
+function* stepsOf(filling: Filling, { terms, billing: first, file, paidAtMs, path }: Told): Generator<Step> {
+  let billing = first
+  let count = 0
+  function* until(untilMs: number): Generator<Step> {
+    for (; count < mostSteps; count++) {
+      const { events, ...billed } = billUntil(terms, billing, untilMs, 1)
+      if (events === 0) return
+      billing = billed.billing
+      yield { ...billed, atMs: billing.updatedAtMs, path }
+    }
+    mistake(path, `has more than ${mostSteps} payments behind it`)
+  }
+  if (paidAtMs !== undefined) {
+    const { charges, ...paid } = payInCheckout(terms, billing, 'approves', paidAtMs)
+    billing = file.card === 'approves' ? paid.billing : changeCard(paid.billing, file.card, undefined, paidAtMs)
+    yield { billing, charges, atMs: paidAtMs, path }
+  }
+  let lastMs = paidAtMs ?? first.updatedAtMs
+  for (const [at, event] of (file.history ?? []).entries()) {
+    const eventPath = [...path, 'history', at]
+    lastMs = filling.past(event.at, lastMs, [...eventPath, 'at'], lastMs)
+    yield* until(lastMs)
+    const billed = happened(terms, billing, event, lastMs, eventPath)
+    billing = billed.billing
+    yield { ...billed, atMs: lastMs, path: eventPath }
+  }
+  yield* until(filling.ground.clockMs)
+}
+
+function happened(terms: Terms, billing: Billing, event: Event, atMs: number, path: Path): Billed {
+  try {
+    return decide(terms, billing, event, atMs)
+  } catch (error) {
+    if (error instanceof Failure) mistake(path, `could not happen at ${timestamp(atMs)}: ${error.message}`)
+    throw error
+  }
+}
+
+function decide(terms: Terms, billing: Billing, event: Event, atMs: number): Billed {
+  if (event.event === 'resumed') return resume(terms, billing, atMs)
+  if (event.event === 'canceled') return { billing: cancel(billing, atMs), charges: [] }
+  if (event.event === 'marked_paid')
+    return { billing: markPaid(terms, billing, event.paymentNumber, atMs), charges: [] }
+  return { billing: changeCard(billing, event.card, event.fromPaymentNumber, atMs), charges: [] }
+}

@@ -1,0 +1,25 @@
+import { expireUnusedCards } from '../../store/agent-cards.ts'
+import { updateAgent } from '../../store/agents.ts'
+import { revokeKeysOfAgent } from '../../store/credentials.ts'
+import { cancelInvitationsOfAgent } from '../../store/customer-invitations.ts'
+import { revokeDelegations } from '../../store/delegations.ts'
+import type { Transaction } from '../../store/engine/store.ts'
+import type { AgentRow } from '../../store/schema/agents.ts'
+import { detachEverywhere } from '../../store/wallet-agents.ts'
+
+/** Ends an agent for good, with all that it could act by. Its handle is free for another agent from then on. */
+export async function retireAgent(
+  { tx, nowMs }: { tx: Transaction; nowMs: number },
+  agent: AgentRow,
+  userId: string | null,
+): Promise<AgentRow> {
+  const { partyId, id: agentId } = agent
+  const change = { status: 'REVOKED', slug: null, handle: null, updatedBy: userId, updatedAtMs: nowMs } as const
+  await updateAgent(tx, agent, change)
+  await revokeKeysOfAgent(tx, agent, { revokedAtMs: nowMs, revokedBy: userId })
+  await expireUnusedCards(tx, { agentId }, nowMs)
+  await revokeDelegations(tx, { agentPartyId: partyId, agentId }, nowMs)
+  await cancelInvitationsOfAgent(tx, agent, nowMs)
+  await detachEverywhere(tx, agent)
+  return { ...agent, ...change }
+}
