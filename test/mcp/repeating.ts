@@ -64,10 +64,10 @@ interface DoorOptions {
   host: (typeof hosts)[number]
 }
 
-/** Waits that take no time to speak of, yet let others go on. */
-const hurried = (system: System): System => ({
+/** Waits that take a fortieth of their time, and none of the system's: others go on meanwhile. */
+export const hurried = (system: System): System => ({
   ...system,
-  sleep: (ms, signal) => realSystem.sleep(Math.min(ms, 20), signal),
+  sleep: (ms, signal) => realSystem.sleep(ms / 40, signal),
 })
 
 const isPayment = (method: string, path: string) => method === 'POST' && path.endsWith('/payments')

@@ -10,6 +10,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Connected, connected } from './connected.ts'
 import { errorOf, hosts, type ToolResult } from './hosts.ts'
+import { hurried } from './repeating.ts'
 
 type Options = NonNullable<Parameters<typeof connected>[2]>
 
@@ -32,7 +33,9 @@ onEachDatabase('a repeated call that the API knows no key of', (database) => {
 
   const opened = async (memory = inDatabase, between: Options['between'] = () => undefined) => {
     const repeats = { windowMs: 900_000, run: undefined, memory: async () => memory }
-    const connection = await connected(world, host.open, { key: world.apiKey, actor: 'user', repeats, between })
+    // Who waits for an answer is to wait as long as it takes.
+    const system = hurried(world.system)
+    const connection = await connected(world, host.open, { key: world.apiKey, actor: 'user', repeats, between, system })
     open.push(connection)
     return (input: object, signal?: AbortSignal) =>
       connection.host.callTool('create_api_key', input, signal && { signal })
