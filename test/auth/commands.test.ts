@@ -24,7 +24,7 @@ const running: ChildProcess[] = []
 
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'payments-commands-'))
-  provider = await startPlainProvider({ intercept: answerWhoami })
+  provider = await startPlainProvider({ intercept: answerWhoami, deviceIntervalSeconds: 1 })
   revoked = false
 })
 

@@ -16,6 +16,8 @@ export interface PlainProviderOptions {
   resourceMetadata?: Record<string, unknown>
   /** Replaces parts of the RFC 8414 metadata; undefined takes one out. */
   serverMetadata?: Record<string, unknown>
+  /** How long a device waits between two questions; undefined: it is not told, which means five. */
+  deviceIntervalSeconds?: number
   /** Called with every request first; true: it has answered. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
@@ -48,6 +50,13 @@ export async function startPlainProvider(options: PlainProviderOptions = {}): Pr
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const adapter = memoryAdapters()
   const provider = new Provider(issuer, { ...(await configuration(issuer, options)), adapter })
+  const { deviceIntervalSeconds } = options
+  if (deviceIntervalSeconds !== undefined) {
+    provider.use(async (context, next) => {
+      await next()
+      if (context.path === '/device/auth') Object.assign(context.body as object, { interval: deviceIntervalSeconds })
+    })
+  }
   const tokenRequests = watchTokenRequests(provider)
   const oidc = provider.callback()
   handle = async (request, response) => {
