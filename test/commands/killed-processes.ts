@@ -131,7 +131,8 @@ interface Killing {
 
 async function killInTurn({ cli, databaseUrl, processes, run, killEveryMs, signal }: Killing): Promise<void> {
   for (let turn = 0; !signal.aborted; turn = (turn + 1) % processes.length) {
-    await sleep(killEveryMs, undefined, { signal }).catch(() => {})
+    // The first soon, so that there is one however fast the machine is.
+    await sleep(run.kills === 0 ? killEveryMs / 10 : killEveryMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
     const victim = processes[turn]
     await victim?.kill()
