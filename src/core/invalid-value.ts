@@ -1,9 +1,10 @@
 import type { z } from 'zod'
+import { formatsInWords, idPrefixOf, oneOf, ownWords, patternInWords, typeNames } from './accepted.ts'
 import { type Bounds, show } from './errors.ts'
 import { centsIfDollars, money } from './money.ts'
 import { amountNames } from './schema-fields.ts'
 
-type Issue = z.core.$ZodIssue
+export type Issue = z.core.$ZodIssue
 
 /** What is wrong with a value, in words: the field, what it accepts, what it got. */
 export interface InvalidValue {
@@ -21,12 +22,25 @@ export interface InvalidValue {
 /** All that zod found wrong with `input`; unknown properties come before wrong values. */
 export function invalidValues(error: z.ZodError, input: unknown, schema: z.ZodType): [InvalidValue, ...InvalidValue[]] {
   const amounts = amountNames(schema)
-  const found = error.issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys' ? unknownProperties(issue) : [wrongValue(issue, input, amounts)],
-  )
+  const found = error.issues
+    .flatMap(withinUnion)
+    .flatMap((issue) =>
+      issue.code === 'unrecognized_keys' ? unknownProperties(issue) : [wrongValue(issue, input, amounts)],
+    )
   const [first, ...rest] = found.sort((a, b) => Number(b.kind === 'unknown') - Number(a.kind === 'unknown'))
   if (first === undefined) throw new Error('Bug: a parse error without an issue.')
   return [first, ...rest]
+}
+
+/** What is wrong with a value that one of several schemas has to pass: with the only one that fits its type. */
+export function withinUnion(issue: Issue): Issue[] {
+  if (issue.code !== 'invalid_union') return [issue]
+  const fitting = issue.errors.filter(
+    (found) => !found.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
+  )
+  const [only, ...others] = fitting
+  if (only === undefined || others.length > 0) return [issue]
+  return only.flatMap((inner) => withinUnion({ ...inner, path: [...issue.path, ...inner.path] }))
 }
 
 function unknownProperties({ path, keys }: Extract<Issue, { code: 'unrecognized_keys' }>): InvalidValue[] {
@@ -78,51 +92,38 @@ function idPrefixIn(issue: Issue): string | undefined {
   return issue.code === 'invalid_format' ? idPrefixOf(issue.pattern) : undefined
 }
 
-/** The prefix of the ids that match this pattern; zod gives a pattern with its slashes, JSON Schema without. */
-export function idPrefixOf(pattern: unknown): string | undefined {
-  return /^\/?\^([a-z]{3}_)/.exec(String(pattern))?.[1]
-}
-
 /** An RFC 6901 JSON Pointer. */
 export function jsonPointer(path: readonly string[]): string {
   return path.map((part) => `/${part.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
-function accepts(issue: Issue): string {
+/** What the rule that a value breaks accepts, in words. */
+export function accepts(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
       return typeNames[issue.expected] ?? issue.expected
     case 'invalid_value':
-      return issue.values.length === 1 ? show(issue.values[0]) : `one of ${issue.values.map(show).join(', ')}`
+      return oneOf(issue.values)
     case 'too_small':
       return bound('at least', 'more than', issue.origin, Number(issue.minimum), issue.inclusive !== false)
     case 'too_big':
       return bound('at most', 'less than', issue.origin, Number(issue.maximum), issue.inclusive !== false)
     case 'invalid_format':
-      return formats[issue.format]?.(issue.pattern) ?? `in the format ${issue.format}`
+      if (issue.format === 'regex') return ownWords(issue.message) ?? patternInWords(issue.pattern)
+      return formatsInWords[issue.format] ?? `in the format ${issue.format}`
+    case 'invalid_union':
+      return alternatives(issue)
+    case 'invalid_key':
+      return issue.issues[0] === undefined ? issue.message : `under a key that is ${accepts(issue.issues[0])}`
     default:
-      return issue.message
+      return ownWords(issue.message) ?? issue.message
   }
 }
 
-const typeNames: Readonly<Record<string, string>> = {
-  int: 'a whole number',
-  number: 'a number',
-  string: 'a text',
-  boolean: 'true or false',
-  object: 'an object',
-  record: 'an object',
-  array: 'an array',
-}
-
-const formats: Readonly<Record<string, (pattern: string | undefined) => string>> = {
-  regex: (pattern) => {
-    if (pattern?.includes('\\p{Cc}')) return 'one line of text that is not blank'
-    const prefix = idPrefixOf(pattern)
-    if (prefix === undefined) return `of the form ${pattern}`
-    return `an id that begins with ${prefix}${pattern?.includes('{32}') ? ' and goes on with 32 digits 0-9a-f' : ''}`
-  },
-  datetime: () => 'an RFC 3339 timestamp such as 2026-01-31T12:00:00Z',
+function alternatives(issue: Extract<Issue, { code: 'invalid_union' }>): string {
+  if ('options' in issue && issue.options !== undefined) return oneOf(issue.options)
+  const first = issue.errors.flatMap(([found]) => (found === undefined ? [] : [accepts(found)]))
+  return first.length === 0 ? issue.message : [...new Set(first)].join(' or ')
 }
 
 function bound(inclusive: string, exclusive: string, origin: string, limit: number, isInclusive: boolean): string {

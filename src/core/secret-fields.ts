@@ -12,10 +12,14 @@ export function secret<Schema extends z.ZodType>(schema: Schema): Schema {
   return schema
 }
 
+export function isSecret(schema: z.core.$ZodType): boolean {
+  return marked.has(schema)
+}
+
 /** The attributes of an operation's answer that are secrets. */
 export function secretFields({ output }: Pick<OperationDefinition, 'output'>): readonly string[] {
   const { shape = {} } = (output.shape.attributes ?? {}) as Partial<z.ZodObject>
-  return Object.keys(shape).filter((name) => marked.has(shape[name] as z.core.$ZodType))
+  return Object.keys(shape).filter((name) => isSecret(shape[name] as z.core.$ZodType))
 }
 
 /** Whether what the operation answered tells one of its secrets; a secret that is null is none. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { idPrefixOf } from '../../core/invalid-value.ts'
+import { idPrefixOf } from '../../core/accepted.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { amountNames, namesOf } from '../../core/schema-fields.ts'
 import { secretFields } from '../../core/secret-fields.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { catalogue } from '../../../tools/index.ts'
-import { idPrefixOf } from '../../core/invalid-value.ts'
+import { idPrefixOf } from '../../core/accepted.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { operationsOf } from './offered.ts'

@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import { show } from './errors.ts'
+import { money } from './money.ts'
+
+/** What a value of a type is called, by zod's names and by those of JSON Schema. */
+export const typeNames: Readonly<Record<string, string>> = {
+  int: 'a whole number',
+  integer: 'a whole number',
+  number: 'a number',
+  string: 'a text',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'an array',
+}
+
+/** The prefix of the ids that match this pattern; zod gives a pattern with its slashes, JSON Schema without. */
+export function idPrefixOf(pattern: unknown): string | undefined {
+  return /^\/?\^([a-z]{3}_)/.exec(String(pattern))?.[1]
+}
+
+/** What a text of a pattern is, in words. */
+export function patternInWords(pattern: string | undefined): string {
+  if (pattern?.includes('\\p{Cc}')) return 'one line of text that is not blank'
+  const prefix = idPrefixOf(pattern)
+  if (prefix === undefined) return `of the form ${pattern}`
+  return `an id that begins with ${prefix}${pattern?.includes('{32}') ? ' and goes on with 32 digits 0-9a-f' : ''}`
+}
+
+/** What a text of a format is, in words. */
+export const formatsInWords: Readonly<Record<string, string>> = {
+  datetime: 'an RFC 3339 timestamp such as 2026-01-31T12:00:00Z',
+  'date-time': 'an RFC 3339 timestamp such as 2026-01-31T12:00:00Z',
+  email: 'an e-mail address',
+}
+
+/** The values that are accepted where no others are. */
+export function oneOf(values: readonly unknown[]): string {
+  return values.length === 1 ? show(values[0]) : `one of ${values.map(show).join(', ')}`
+}
+
+/** The author of a rule said what it accepts: “must be a name”. */
+export function ownWords(message: unknown): string | undefined {
+  return typeof message === 'string' && message.startsWith('must be ') ? message.slice('must be '.length) : undefined
+}
+
+/** The parts of a JSON Schema that say which values one field takes. */
+interface Field {
+  type?: string
+  const?: unknown
+  enum?: readonly unknown[]
+  anyOf?: readonly Field[]
+  oneOf?: readonly Field[]
+  format?: string
+  pattern?: string
+  minimum?: number
+  maximum?: number
+  exclusiveMinimum?: number
+  minLength?: number
+  maxLength?: number
+  minItems?: number
+  maxItems?: number
+}
+
+/** All that a schema accepts, in words: what completes “it accepts …”. Undefined: nobody gave it words. */
+export function acceptedBy(schema: z.ZodType, isAmount = false): string | undefined {
+  const field = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Field
+  return inWords(field, isAmount, wordsOfChecks(schema))
+}
+
+/** What the rules that a schema was given beside its type say in words of their own. */
+function wordsOfChecks(schema: z.ZodType): string | undefined {
+  const messages = (schema.def.checks ?? []).map(({ _zod: { def } }) => {
+    const say = def.error as ((issue: unknown) => unknown) | undefined
+    return say?.({ code: 'custom', input: undefined })
+  })
+  return messages.map(ownWords).find((words) => words !== undefined)
+}
+
+function inWords(field: Field, isAmount: boolean, own?: string): string | undefined {
+  const { type = '', anyOf = field.oneOf, format = '', pattern } = field
+  if (anyOf !== undefined) return anyOfInWords(anyOf, isAmount)
+  if ('const' in field) return show(field.const)
+  if (field.enum !== undefined) return oneOf(field.enum)
+  if (type === 'string') {
+    const known = own ?? formatsInWords[format] ?? (pattern === undefined ? undefined : patternInWords(pattern))
+    return lengthened(known, 'a text', [field.minLength, field.maxLength], 'characters')
+  }
+  if (type === 'array') return lengthened(own, 'an array', [field.minItems, field.maxItems], 'entries')
+  if (type === 'integer' || type === 'number') return `${typeNames[type]}${range(field, isAmount)}`
+  return own ?? typeNames[type]
+}
+
+function anyOfInWords(options: readonly Field[], isAmount: boolean): string | undefined {
+  const words = options.map((option) => (option.type === 'null' ? 'null' : inWords(option, isAmount)))
+  return words.includes(undefined) ? undefined : [...new Set(words)].join(', or ')
+}
+
+function lengthened(
+  known: string | undefined,
+  otherwise: string,
+  [least, most]: readonly [number | undefined, number | undefined],
+  unit: string,
+): string {
+  const bounds = between(least === 0 ? undefined : least, most)
+  if (bounds === '') return known ?? otherwise
+  return known === undefined ? `${otherwise} of ${bounds} ${unit}` : `${known}, ${bounds} ${unit}`
+}
+
+function between(least: number | undefined, most: number | undefined): string {
+  if (least !== undefined && most !== undefined) return `${least} to ${most}`
+  if (most !== undefined) return `at most ${most}`
+  return least === undefined ? '' : `at least ${least}`
+}
+
+/** A bound that each whole number keeps is not worth a word. */
+const isTold = (bound: number | undefined) => bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER
+
+function range({ type, minimum, maximum, exclusiveMinimum: above }: Field, isAmount: boolean): string {
+  const least = above !== undefined && type === 'integer' ? above + 1 : minimum
+  const [from, to] = [least, maximum].map((bound) => (isTold(bound) ? bound : undefined))
+  const bounds = between(from, to)
+  const told = bounds === '' ? '' : from !== undefined && to !== undefined ? ` from ${bounds}` : ` of ${bounds}`
+  if (!isAmount) return told
+  return ` of cents${told.replace(' of ', ', ')}${to === undefined ? '' : ` (${money(to)})`}`
+}

@@ -1,0 +1,115 @@
+import type { z } from 'zod'
+import { acceptedBy, ownWords } from '../core/accepted.ts'
+import { show } from '../core/errors.ts'
+import { accepts, type Issue, withinUnion } from '../core/invalid-value.ts'
+import { centsIfDollars } from '../core/money.ts'
+import { nearest } from '../core/nearest.ts'
+import { fieldsOf, isAmount, layersOf, layersUnder } from '../core/schema-fields.ts'
+import { isSecret } from '../core/secret-fields.ts'
+
+/** What a schema does not accept in a value that was read from a file. */
+export interface Mistake {
+  /** The path to it in the file. */
+  path: readonly PropertyKey[]
+  /** Names the field, what it got and what it accepts. */
+  says: string
+}
+
+/** All that zod found wrong with a value, in the order of the file's own paths. */
+export function mistakesOf(error: z.ZodError, value: unknown, schema: z.ZodType): Mistake[] {
+  return error.issues
+    .flatMap(withinUnion)
+    .flatMap((issue) =>
+      issue.code === 'unrecognized_keys' ? unknownFields(issue, value, schema) : [told(issue, value, schema)],
+    )
+}
+
+/** A place in a value, and what the schema says of it. */
+interface Found {
+  /** In the file, an entry of a map has a name where the schema counts (`listOf`). */
+  path: readonly PropertyKey[]
+  value: unknown
+  layers: readonly z.ZodType[]
+  isSecret: boolean
+}
+
+function find(root: unknown, schema: z.ZodType, path: readonly PropertyKey[]): Found {
+  let found: Found = { path: [], value: root, layers: layersOf(schema), isSecret: false }
+  for (const step of path) {
+    const { value, layers } = found
+    const holder = (typeof value === 'object' && value !== null ? value : {}) as Record<PropertyKey, unknown>
+    const isNumbered = typeof step === 'number' && !Array.isArray(value)
+    const key = isNumbered ? (Object.keys(holder)[step] ?? step) : step
+    const under = layersUnder(layers, step)
+    found = {
+      path: [...found.path, key],
+      value: Object.hasOwn(holder, key) ? holder[key] : undefined,
+      layers: under,
+      isSecret: found.isSecret || under.some(isSecret),
+    }
+  }
+  return found
+}
+
+function unknownFields(
+  issue: Extract<Issue, { code: 'unrecognized_keys' }>,
+  root: unknown,
+  schema: z.ZodType,
+): Mistake[] {
+  const { path, layers } = find(root, schema, issue.path)
+  const known = fieldsOf(layers)
+  return issue.keys.map((key) => {
+    const meant = nearest(key, known)
+    const advice = meant === undefined ? `known are ${known.join(', ')}.` : `did you mean ${meant}?`
+    return { path: [...path, key], says: `${inWords([...path, key])} is not a known field; ${advice}` }
+  })
+}
+
+function told(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
+  const found = find(root, schema, issue.path)
+  const { path, value, layers } = found
+  const name = inWords(path)
+  if (issue.code === 'custom' && ownWords(issue.message) === undefined)
+    return { path, says: `${name} ${issue.message}.` }
+  const words = acceptedWords(issue, layers)
+  if (issue.code === 'invalid_key') return { path, says: `${name} is not accepted; it accepts a value ${words}.` }
+  if (value !== undefined) {
+    const cents = layers.some(isAmount) ? centsIfDollars(value) : undefined
+    const dollars = cents === undefined ? '' : ` Dollars? Then ${cents}.`
+    return { path, says: `${name} got ${got(found)}; it accepts ${words}.${dollars}` }
+  }
+  if (issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union')
+    return { path, says: `${name} is missing; it accepts ${words}.` }
+  // Only the name of a map's entry breaks a rule where nothing is written: it stands in front.
+  const entry = path.slice(0, -1)
+  return { path: entry, says: `${inWords(entry)} has the name ${show(entry.at(-1))}; it accepts ${words}.` }
+}
+
+function got({ value, isSecret }: Found): string {
+  if (!isSecret) return show(value)
+  return typeof value === 'string' ? `a value of ${value.length} characters (not shown)` : 'a value (not shown)'
+}
+
+function acceptedWords(issue: Issue, layers: readonly z.ZodType[]): string {
+  const own = issue.code === 'custom' || issue.code === 'invalid_format' ? ownWords(issue.message) : undefined
+  if (own !== undefined) return own
+  return (issue.code === 'invalid_key' ? undefined : acceptedOf(layers)) ?? accepts(issue)
+}
+
+/** All that a field accepts, in words. */
+export function acceptedOf(layers: readonly z.ZodType[]): string | undefined {
+  if (layers.some(({ def }) => def.type === 'pipe') && layers.some(({ def }) => def.type === 'array'))
+    return 'a list, or a map of names'
+  const inner = layers.filter((layer) => layersOf(layer).length === 1)
+  const words = inner.map((layer) => acceptedBy(layer, layers.some(isAmount)))
+  return words.length === 0 || words.includes(undefined) ? undefined : [...new Set(words)].join(', or ')
+}
+
+/** A path as a program would write it: `parties[0].wallets.main.balance`. */
+export function inWords(path: readonly PropertyKey[]): string {
+  const steps = path.map((step) => {
+    if (typeof step === 'number') return `[${step}]`
+    return /^\w[\w-]{0,59}$/.test(String(step)) ? `.${String(step)}` : `[${show(String(step))}]`
+  })
+  return steps.length === 0 ? 'the file' : steps.join('').replace(/^\./, '')
+}

@@ -1,0 +1,70 @@
+import type { z } from 'zod'
+import { type Mistake, mistakesOf } from './mistakes.ts'
+import { type Place, written } from './written.ts'
+
+/** A world file, or another file of the sandbox, that cannot be used: a line for each mistake, with its place. */
+export class WorldFileError extends Error {
+  override readonly name = 'WorldFileError'
+  readonly lines: readonly string[]
+
+  constructor(lines: readonly string[]) {
+    super(lines.join('\n'))
+    this.lines = lines
+  }
+}
+
+/** A world of a thousand parties takes less. */
+export const mostBytes = 1_048_576
+/** More than this many at once nobody reads. */
+const mostTold = 20
+/** A line with very many fields to choose from is cut. */
+const longestLine = 600
+
+/**
+ * What a file of YAML or JSON says, by its schema; `given` may be the object that such a file would hold, too.
+ * @param name the file, as its mistakes name it
+ * @throws WorldFileError
+ */
+export function parseFile<Schema extends z.ZodType>(
+  given: string | object,
+  name: string,
+  schema: Schema,
+): z.output<Schema> {
+  if (typeof given !== 'string') return parsed(given, schema, (found) => found.map(({ says }) => `${name}: ${says}`))
+  if (Buffer.byteLength(given) > mostBytes) throw refusal([`${name} has more than 1 MiB; a file has at most that.`])
+  const { value, mistakes, placeOf } = written(given)
+  if (mistakes.length > 0) throw refusal(inOrder(name, oneALine(mistakes)))
+  const placed = ({ path, says }: Mistake) => ({ ...placeOf(path), says })
+  return parsed(value, schema, (found) => inOrder(name, found.map(placed)))
+}
+
+function parsed<Schema extends z.ZodType>(
+  value: unknown,
+  schema: Schema,
+  lines: (mistakes: readonly Mistake[]) => string[],
+): z.output<Schema> {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw refusal(lines(mistakesOf(result.error, value, schema)))
+}
+
+type Placed = Place & { says: string }
+
+function inOrder(name: string, mistakes: readonly Placed[]): string[] {
+  return mistakes
+    .toSorted((one, other) => one.line - other.line || one.column - other.column)
+    .map(({ line, column, says }) => `${name}:${line}:${column} ${says}`)
+}
+
+/** What is no YAML makes what follows on its line none either. */
+function oneALine(mistakes: readonly Placed[]): Placed[] {
+  return [...new Map(mistakes.toReversed().map((mistake) => [mistake.line, mistake])).values()]
+}
+
+function refusal(lines: readonly string[]): WorldFileError {
+  const told = lines
+    .slice(0, mostTold)
+    .map((line) => (line.length > longestLine ? `${line.slice(0, longestLine)}…` : line))
+  const more = lines.length - told.length
+  return new WorldFileError(more === 0 ? told : [...told, `… and ${more} more.`])
+}

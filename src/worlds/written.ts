@@ -1,0 +1,169 @@
+import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, type YAMLMap, type YAMLSeq } from 'yaml'
+import { show } from '../core/errors.ts'
+import { type Misplaced, readYaml } from './yaml.ts'
+
+/** A line and a column of a text, both counted from 1. */
+export interface Place {
+  line: number
+  column: number
+}
+
+/** A value as a text wrote it down. */
+export interface Written {
+  value: unknown
+  /** What makes the text none that can be read; there is no value then. */
+  mistakes: readonly (Place & Pick<Misplaced, 'says'>)[]
+  /** Where the text has what stands at this path, or where nothing does, what would hold it. */
+  placeOf(path: readonly PropertyKey[]): Place
+}
+
+/** What a text of YAML or JSON says. */
+export function written(text: string): Written {
+  const lines = new LineCounter()
+  const place = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset)
+    return { line, column: col }
+  }
+  const yaml = readYaml(text, lines)
+  const reader = new Reader()
+  const { value } = 'contents' in yaml ? reader.read(yaml.contents) : nothing
+  const mistakes = 'mistakes' in yaml ? yaml.mistakes : reader.mistakes
+  return {
+    value,
+    mistakes: mistakes.map(({ offset, says }) => ({ ...place(offset), says })),
+    placeOf: (path) => place(reader.offsetOf(value, path)),
+  }
+}
+
+/** With few aliases a short text could mean more than any memory holds. */
+const mostValues = 100_000
+
+/** A value, and how many it consists of once its aliases are followed. */
+interface Counted {
+  value: unknown
+  count: number
+}
+
+const nothing: Counted = { value: null, count: 1 }
+
+type Entries = Record<PropertyKey, unknown>
+
+/** Makes values of nodes. What an alias repeats is one object in several places, which stands where its anchor does. */
+class Reader {
+  readonly mistakes: Misplaced[] = []
+  readonly #anchors = new Map<string, Counted>()
+  /** Where each entry of an object or list stands. */
+  readonly #offsets = new WeakMap<object, Map<PropertyKey, number>>()
+
+  read(node: Node | null | undefined): Counted {
+    if (isAlias(node)) return this.#anchors.get(node.source) ?? this.#noAnchor(node)
+    const read = isMap(node)
+      ? this.#map(node)
+      : isSeq(node)
+        ? this.#list(node)
+        : { value: isScalar(node) ? node.value : null, count: 1 }
+    // Within itself an anchor is not there yet, so that no value holds itself.
+    if (node !== null && node !== undefined && 'anchor' in node && node.anchor !== undefined) {
+      this.#anchors.set(node.anchor, read)
+    }
+    return read
+  }
+
+  /** The offset of the innermost part of the path that is there. */
+  offsetOf(root: unknown, path: readonly PropertyKey[]): number {
+    let value = root
+    let offset = 0
+    for (const key of path) {
+      const found = isHolder(value) ? this.#offsets.get(value)?.get(key) : undefined
+      if (found === undefined) break
+      offset = found
+      value = (value as Entries)[key]
+    }
+    return offset
+  }
+
+  #list(node: YAMLSeq): Counted {
+    const items = node.items.map((item) => this.read(item as Node))
+    const offsets = node.items.map((item, index) => [index, startOf(item as Node)] as const)
+    return this.#counted(
+      items.map(({ value }) => value),
+      items,
+      new Map(offsets),
+      node,
+    )
+  }
+
+  #map(node: YAMLMap): Counted {
+    // Nothing is inherited, so that `constructor` and `__proto__` are keys like any other.
+    const own: Entries = Object.create(null)
+    const offsets = new Map<PropertyKey, number>()
+    const parts: Counted[] = []
+    const merged: Counted[] = []
+    for (const pair of node.items as Pair<Node, Node | null>[]) {
+      const key = keyOf(pair)
+      const part = this.read(pair.value)
+      parts.push(part)
+      if (key === undefined) this.#mistaken(pair.key, 'a key is a text that stands there itself')
+      else if (isMerge(pair)) merged.push(part)
+      else if (offsets.has(key)) this.#mistaken(pair.key, `the key ${show(key)} is given twice in one place`)
+      else {
+        own[key] = part.value
+        offsets.set(key, startOf(pair.key))
+      }
+    }
+    const value = Object.create(null)
+    for (const { value: given } of merged) this.#merge(given, value, offsets, node)
+    return this.#counted(Object.assign(value, own), parts, offsets, node)
+  }
+
+  /** `<<: *base`, or a list of such, the first of which counts most. */
+  #merge(given: unknown, into: Entries, offsets: Map<PropertyKey, number>, node: Node): void {
+    for (const base of Array.isArray(given) ? given : [given]) {
+      if (!isHolder(base) || Array.isArray(base)) {
+        this.#mistaken(node, '<< takes an alias of a map, or a list of such')
+        continue
+      }
+      const from = this.#offsets.get(base)
+      for (const [key, value] of Object.entries(base)) {
+        if (!(key in into)) into[key] = value
+        if (!offsets.has(key)) offsets.set(key, from?.get(key) ?? startOf(node))
+      }
+    }
+  }
+
+  #counted(value: object, parts: readonly Counted[], offsets: Map<PropertyKey, number>, node: Node): Counted {
+    this.#offsets.set(value, offsets)
+    const count = parts.reduce((sum, part) => sum + part.count, 1)
+    if (count <= mostValues) return { value, count }
+    if (!this.mistakes.some(({ says }) => says === tooMany))
+      this.mistakes.push({ offset: startOf(node), says: tooMany })
+    return nothing
+  }
+
+  #noAnchor(node: Node): Counted {
+    this.#mistaken(node, 'no anchor before this alias has its name')
+    return nothing
+  }
+
+  #mistaken(node: Node, reason: string): void {
+    this.mistakes.push({ offset: startOf(node), says: `cannot be read: ${reason}.` })
+  }
+}
+
+const tooMany = `cannot be read: with its aliases it has more than ${mostValues} values.`
+
+function isHolder(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function keyOf({ key }: Pair<Node, unknown>): string | undefined {
+  return isScalar(key) ? String(key.value ?? '') : undefined
+}
+
+function isMerge({ key }: Pair<Node, unknown>): boolean {
+  return isScalar(key) && key.value === '<<' && key.type === 'PLAIN'
+}
+
+function startOf(node: Node | null | undefined): number {
+  return node?.range?.[0] ?? 0
+}
