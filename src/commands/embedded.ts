@@ -8,6 +8,7 @@ import { openStore } from '../service/store/engine/open.ts'
 import type { Store } from '../service/store/engine/store.ts'
 import { WrongSecretError } from '../service/store/engine/wrapping.ts'
 import { servedAddress } from './addresses.ts'
+import { openWorldFile } from './given-file.ts'
 
 interface Embedded {
   service: Service
@@ -27,10 +28,22 @@ export async function openEmbedded(
   publicUrl = () => servedAddress(config),
   more: Pick<ServiceOptions, 'observe' | 'about'> = {},
 ): Promise<Embedded> {
+  const file = await openWorldFile(config)
   const store = await openOrExplain(config, system)
   const { environment, rateLimit, clientMetadata } = config
   const publicFetch = createPublicFetch(outgoingProxy())
-  const grounds = { store, system, environment, rateLimit, clientMetadata, publicFetch, log, publicUrl, ...more }
+  const grounds = {
+    store,
+    system,
+    environment,
+    rateLimit,
+    clientMetadata,
+    publicFetch,
+    log,
+    publicUrl,
+    world: file?.value,
+    ...more,
+  }
   const service = createService(grounds)
   service.upkeep.start()
   const close = async () => {

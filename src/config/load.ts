@@ -36,6 +36,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const config = Object.freeze(values) as unknown as Config
   refuseOtherEnvironment(config.key, environment)
   refuseStandbyOfFile(config)
+  refuseWorldElsewhere(config)
   return config
 }
 
@@ -136,4 +137,12 @@ function refuseStandbyOfFile({ databaseUrl, databaseReadUrl }: Config): void {
   if (databaseReadUrl === undefined || isPostgresUrl(databaseUrl)) return
   const got = `${describeText(databaseReadUrl, false)} beside ${names('databaseUrl').variable}=${databaseUrl}`
   throw refusal('databaseReadUrl', got, settingOf('databaseReadUrl').accepts)
+}
+
+/** A deployed API has its own world. */
+function refuseWorldElsewhere({ world, environment, baseUrl }: Config): void {
+  if (world === undefined || (environment === 'sandbox' && baseUrl === undefined)) return
+  const beside = environment === 'sandbox' ? 'baseUrl' : 'environment'
+  const got = `${describeText(world, false)} beside ${names(beside).variable}=${environment === 'sandbox' ? baseUrl : environment}`
+  throw refusal('world', got, settingOf('world').accepts)
 }

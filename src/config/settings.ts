@@ -1,3 +1,4 @@
+import { dataSettings } from './data-settings.ts'
 import { everyCommand, type Setting, type Start } from './setting.ts'
 import {
   acceptedToolsets,
@@ -6,13 +7,10 @@ import {
   originOf,
   parseBaseUrl,
   parseBoolean,
-  parseDatabaseUrl,
   parseHost,
   parseInteger,
   parseOrigins,
-  parsePostgresUrl,
   parseSecret,
-  parseSecrets,
   parseToolsets,
   parseTrustedProxies,
 } from './values.ts'
@@ -71,45 +69,7 @@ const table = {
     readBy: ['stdio', 'setup', 'whoami'],
     parse: (text) => (/^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined),
   },
-  /** The database's address: `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
-  databaseUrl: {
-    placeholder: 'url',
-    meaning: 'Where the embedded sandbox keeps its data',
-    accepts: 'sqlite:PATH, sqlite::memory:, postgres://… or postgresql://…',
-    default: {
-      otherwise: "a file in the user's data directory",
-      value: ({ environment, dataFile }) => `sqlite:${dataFile(`${environment}.sqlite`)}`,
-    },
-    readBy: ['stdio', 'setup', 'serve', 'simulate', 'rotate-keys', 'whoami', 'doctor'],
-    parse: parseDatabaseUrl,
-  },
-  /** A standby of that database, which lists are read from; undefined: there is none. */
-  databaseReadUrl: {
-    placeholder: 'url',
-    meaning: 'A standby of that PostgreSQL, which lists are read from',
-    accepts: 'postgres://… or postgresql://…, where PAYMENTS_DATABASE_URL is such a one too',
-    default: { otherwise: 'lists are read where everything is' },
-    readBy: ['stdio', 'setup', 'serve'],
-    parse: parsePostgresUrl,
-  },
-  databaseConnections: {
-    placeholder: 'number',
-    meaning: 'Connections to PostgreSQL that a process writes with at most; up to ten more read',
-    accepts: 'an integer from 2 to 1000',
-    default: { text: '10' },
-    readBy: ['stdio', 'setup', 'serve'],
-    parse: (text) => parseInteger(text, 2, 1000),
-  },
-  /** The secrets that the keys in the database are wrapped with, the present one first. */
-  secret: {
-    placeholder: 'secret',
-    meaning: 'Wraps the keys in the database; to change it: the new one, a comma, the old one',
-    accepts: 'one or two secrets of 32 to 256 visible ASCII characters without commas',
-    default: { otherwise: 'the keys lie in the database as they are' },
-    secret: true,
-    readBy: ['stdio', 'serve', 'simulate', 'rotate-keys', 'whoami', 'doctor'],
-    parse: parseSecrets,
-  },
+  ...dataSettings,
   toolsets: {
     placeholder: 'list',
     meaning: 'Which tools the MCP server offers',

@@ -39,6 +39,10 @@ export function parseDatabaseUrl(text: string): string | undefined {
   return parsePostgresUrl(text)
 }
 
+export function parsePath(text: string): string | undefined {
+  return text === '' || /\p{Cc}/u.test(text) ? undefined : text
+}
+
 export function parsePostgresUrl(text: string): string | undefined {
   return isPostgresUrl(text) && !/\p{Cc}/u.test(text) && URL.canParse(text) ? text : undefined
 }

@@ -64,6 +64,7 @@ interface Field {
 
 /** All that a schema accepts, in words: what completes “it accepts …”. Undefined: nobody gave it words. */
 export function acceptedBy(schema: z.ZodType, isAmount = false): string | undefined {
+  if (schema.def.type === 'object' || schema.def.type === 'record') return typeNames.object
   const field = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Field
   return inWords(field, isAmount, wordsOfChecks(schema))
 }

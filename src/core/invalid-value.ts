@@ -35,9 +35,8 @@ export function invalidValues(error: z.ZodError, input: unknown, schema: z.ZodTy
 /** What is wrong with a value that one of several schemas has to pass: with the only one that fits its type. */
 export function withinUnion(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
-  const fitting = issue.errors.filter(
-    (found) => !found.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
-  )
+  const ofOtherType = ({ code, path }: Issue) => ['invalid_type', 'invalid_value'].includes(code) && path.length === 0
+  const fitting = issue.errors.filter((found) => !found.some(ofOtherType))
   const [only, ...others] = fitting
   if (only === undefined || others.length > 0) return [issue]
   return only.flatMap((inner) => withinUnion({ ...inner, path: [...issue.path, ...inner.path] }))

@@ -60,7 +60,7 @@ function oneDefault(
   tell: Tell,
 ): void {
   const chosen = (things ?? []).flatMap(({ isDefault }, at) => (isDefault === true ? [at] : []))
-  for (const at of chosen.slice(1)) tell([path, at, 'isDefault'].flat(), 'only one can be the default')
+  for (const at of chosen.slice(1)) tell([path, at, 'isDefault'].flat(), 'is a second default, and there is one')
 }
 
 function checkConnections({ names, party, index, tell, world }: Looked): void {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { secret } from '../core/secret-fields.ts'
 import { momentMs } from './moments.ts'
 
 /** A prefix and 32 digits, as the service makes its ids: lists are in their order (docs/service.md#identifiers). */
@@ -58,9 +59,7 @@ export function pathInFile(file: unknown, path: readonly PropertyKey[]): Propert
 
 /** A secret of a file: of a credential whole, with what it begins with, or without. */
 export const Secret = (what: string, otherwise: string) =>
-  z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{24,150}$/, 'must be 24 to 150 letters, digits, dashes and underscores')
+  secret(z.string().regex(/^[A-Za-z0-9_-]{24,150}$/, 'must be 24 to 150 letters, digits, dashes and underscores'))
     .optional()
     .describe(`${what}. Default: ${otherwise}`)
 

@@ -1,11 +1,12 @@
 import type { z } from 'zod'
 import { acceptedBy, ownWords } from '../core/accepted.ts'
-import { show } from '../core/errors.ts'
+import { maskSecrets, show } from '../core/errors.ts'
 import { accepts, type Issue, withinUnion } from '../core/invalid-value.ts'
 import { centsIfDollars } from '../core/money.ts'
 import { nearest } from '../core/nearest.ts'
 import { fieldsOf, isAmount, layersOf, layersUnder } from '../core/schema-fields.ts'
 import { isSecret } from '../core/secret-fields.ts'
+import { pathInFile } from './fields.ts'
 
 /** What a schema does not accept in a value that was read from a file. */
 export interface Mistake {
@@ -26,26 +27,25 @@ export function mistakesOf(error: z.ZodError, value: unknown, schema: z.ZodType)
 
 /** A place in a value, and what the schema says of it. */
 interface Found {
-  /** In the file, an entry of a map has a name where the schema counts (`listOf`). */
+  /** The path in the file, where an entry of a map has a name that the schema counts (`listOf`). */
   path: readonly PropertyKey[]
   value: unknown
   layers: readonly z.ZodType[]
   isSecret: boolean
 }
 
-function find(root: unknown, schema: z.ZodType, path: readonly PropertyKey[]): Found {
-  let found: Found = { path: [], value: root, layers: layersOf(schema), isSecret: false }
-  for (const step of path) {
-    const { value, layers } = found
+function find(root: unknown, schema: z.ZodType, steps: readonly PropertyKey[]): Found {
+  const path = pathInFile(root, steps)
+  let found: Found = { path, value: root, layers: layersOf(schema), isSecret: false }
+  for (const [index, key] of path.entries()) {
+    const { value, isSecret: isAlready } = found
     const holder = (typeof value === 'object' && value !== null ? value : {}) as Record<PropertyKey, unknown>
-    const isNumbered = typeof step === 'number' && !Array.isArray(value)
-    const key = isNumbered ? (Object.keys(holder)[step] ?? step) : step
-    const under = layersUnder(layers, step)
+    const layers = layersUnder(found.layers, steps[index] ?? key)
     found = {
-      path: [...found.path, key],
+      path,
       value: Object.hasOwn(holder, key) ? holder[key] : undefined,
-      layers: under,
-      isSecret: found.isSecret || under.some(isSecret),
+      layers,
+      isSecret: isAlready || layers.some(isSecret),
     }
   }
   return found
@@ -65,12 +65,20 @@ function unknownFields(
   })
 }
 
+/** A mistake that somebody else found: the message goes on after the field's name. */
+export function mistakeAt(steps: readonly PropertyKey[], message: string, root: unknown, schema: z.ZodType): Mistake {
+  const found = find(root, schema, steps)
+  const { path, value } = found
+  const isShown = value !== undefined && typeof value !== 'object'
+  return { path, says: `${inWords(path)} ${isShown ? `got ${got(found)}; it ` : ''}${message}.` }
+}
+
 function told(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
+  if (issue.code === 'custom' && ownWords(issue.message) === undefined)
+    return mistakeAt(issue.path, issue.message, root, schema)
   const found = find(root, schema, issue.path)
   const { path, value, layers } = found
   const name = inWords(path)
-  if (issue.code === 'custom' && ownWords(issue.message) === undefined)
-    return { path, says: `${name} ${issue.message}.` }
   const words = acceptedWords(issue, layers)
   if (issue.code === 'invalid_key') return { path, says: `${name} is not accepted; it accepts a value ${words}.` }
   if (value !== undefined) {
@@ -109,7 +117,8 @@ export function acceptedOf(layers: readonly z.ZodType[]): string | undefined {
 export function inWords(path: readonly PropertyKey[]): string {
   const steps = path.map((step) => {
     if (typeof step === 'number') return `[${step}]`
-    return /^\w[\w-]{0,59}$/.test(String(step)) ? `.${String(step)}` : `[${show(String(step))}]`
+    const name = String(step)
+    return /^\w[\w-]{0,59}$/.test(name) ? `.${maskSecrets(name)}` : `[${show(name)}]`
   })
   return steps.length === 0 ? 'the file' : steps.join('').replace(/^\./, '')
 }

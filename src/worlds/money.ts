@@ -4,6 +4,7 @@ import { cardTransactionStatuses, type DeclineCode, declines } from '../../tools
 import { paymentStatuses } from '../../tools/payments.ts'
 import { CentsOrZero, Description, Formed, RequestedCents, Tags, Text } from '../../tools/schemas.ts'
 import { cardBehaviors } from '../../tools/subscriptions.ts'
+import { secret } from '../core/secret-fields.ts'
 import { FixedId, listOf, Moment, Ref, RefTo, Secret } from './fields.ts'
 
 const ref = Ref.optional().describe('What it is called in this file')
@@ -108,7 +109,9 @@ export const Payment = z.strictObject({
 
 const Beneficiary = z.strictObject({
   name: Text(140).describe('Whose account it is'),
-  accountNumber: Formed(/^[0-9A-Za-z]{4,34}$/, '4 to 34 digits or letters').describe('Of which four digits are kept'),
+  accountNumber: secret(Formed(/^[0-9A-Za-z]{4,34}$/, '4 to 34 digits or letters')).describe(
+    'Of which four digits are kept',
+  ),
   routingNumber: Formed(/^[0-9]{9}$/, '9 digits'),
 })
 

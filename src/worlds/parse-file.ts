@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type Mistake, mistakesOf } from './mistakes.ts'
+import { type Mistake, mistakeAt, mistakesOf } from './mistakes.ts'
 import { type Place, written } from './written.ts'
 
 /** A world file, or another file of the sandbox, that cannot be used: a line for each mistake, with its place. */
@@ -20,6 +20,13 @@ const mostTold = 20
 /** A line with very many fields to choose from is cut. */
 const longestLine = 600
 
+/** What a file says, and how a mistake is told that shows only when it is used. */
+export interface ParsedFile<Value> {
+  value: Value
+  /** @param path in the value */
+  refusal(path: readonly PropertyKey[], message: string): WorldFileError
+}
+
 /**
  * What a file of YAML or JSON says, by its schema; `given` may be the object that such a file would hold, too.
  * @param name the file, as its mistakes name it
@@ -30,6 +37,18 @@ export function parseFile<Schema extends z.ZodType>(
   name: string,
   schema: Schema,
 ): z.output<Schema> {
+  return parsedFile(given, name, schema).value
+}
+
+/**
+ * The same, for whoever finds more mistakes in it later.
+ * @throws WorldFileError
+ */
+export function parsedFile<Schema extends z.ZodType>(
+  given: string | object,
+  name: string,
+  schema: Schema,
+): ParsedFile<z.output<Schema>> {
   if (typeof given !== 'string') return parsed(given, schema, (found) => found.map(({ says }) => `${name}: ${says}`))
   if (Buffer.byteLength(given) > mostBytes) throw refusal([`${name} has more than 1 MiB; a file has at most that.`])
   const { value, mistakes, placeOf } = written(given)
@@ -39,13 +58,14 @@ export function parseFile<Schema extends z.ZodType>(
 }
 
 function parsed<Schema extends z.ZodType>(
-  value: unknown,
+  given: unknown,
   schema: Schema,
   lines: (mistakes: readonly Mistake[]) => string[],
-): z.output<Schema> {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  throw refusal(lines(mistakesOf(result.error, value, schema)))
+): ParsedFile<z.output<Schema>> {
+  const result = schema.safeParse(given)
+  if (!result.success) throw refusal(lines(mistakesOf(result.error, given, schema)))
+  const { data: value } = result
+  return { value, refusal: (path, message) => refusal(lines([mistakeAt(path, message, given, schema)])) }
 }
 
 type Placed = Place & { says: string }

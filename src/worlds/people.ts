@@ -3,6 +3,7 @@ import { AgentLimits } from '../../tools/agents.ts'
 import { Description, Formed, Tags, Text } from '../../tools/schemas.ts'
 import { delegable, scopes } from '../core/permissions.ts'
 import { amountInCents } from '../core/schema-fields.ts'
+import { secret } from '../core/secret-fields.ts'
 import { FixedId, KeySecret, listOf, Moment, Ref, RefTo } from './fields.ts'
 
 const ref = Ref.optional().describe('What it is called in this file')
@@ -107,10 +108,7 @@ export const User = z.strictObject({
   name: Text(100).optional().describe('What people call them. Default: their name in this file'),
   email: z.email().max(320).describe('The address they sign in with'),
   role: z.enum(['OWNER', 'ADMIN', 'MEMBER']).default('OWNER').describe('What they are to the party'),
-  password: z
-    .string()
-    .min(8)
-    .max(200)
+  password: secret(z.string().min(8).max(200))
     .optional()
     .describe("To sign in with, for tests only. Default: none; the start makes one for the first party's owner"),
   tokens: listOf(UserToken).optional().describe('Credentials by which programs act as the user. Default: none'),

@@ -30,8 +30,7 @@ export function readYaml(text: string, lines: LineCounter): Yaml {
   lines.addNewLine(0)
   for (const lexeme of new Lexer().lex(text)) {
     tokens.push(...parser.next(lexeme))
-    if (parser.stack.length > deepest)
-      return { mistakes: [{ offset: parser.offset, says: syntax.RESOURCE_EXHAUSTION }] }
+    if (parser.stack.length > deepest) return { mistakes: [told('RESOURCE_EXHAUSTION', parser.offset - 1, text)] }
   }
   tokens.push(...parser.end())
   const [document, another] = new Composer(options).compose(tokens, true, text.length)
@@ -61,7 +60,8 @@ const syntax: Readonly<Record<ErrorCode, string>> = {
   BAD_INDENT: 'this is indented otherwise than what it belongs to',
   BAD_PROP_ORDER: 'an anchor stands after the sign of its value',
   BAD_SCALAR_START: 'a text that begins with this sign needs quotes',
-  BLOCK_AS_IMPLICIT_KEY: 'a second key needs a line of its own, and a text with a colon in it needs quotes',
+  BLOCK_AS_IMPLICIT_KEY:
+    'a key needs a line of its own that is indented like its neighbours, and a text with a colon in it needs quotes',
   BLOCK_IN_FLOW: 'between { } or [ ] everything is separated by commas',
   DUPLICATE_KEY: 'a key is given once',
   IMPOSSIBLE: 'this does not belong here',
@@ -75,5 +75,5 @@ const syntax: Readonly<Record<ErrorCode, string>> = {
   RESOURCE_EXHAUSTION: `it is nested deeper than ${deepest} levels`,
   TAB_AS_INDENT: 'spaces indent a line; a tab does not',
   TAG_RESOLVE_FAILED: noTag,
-  UNEXPECTED_TOKEN: 'this does not belong here',
+  UNEXPECTED_TOKEN: 'this does not belong here, or something is missing before it',
 }

@@ -16,6 +16,7 @@ describe('loadConfig', () => {
       key: undefined,
       instanceId: undefined,
       databaseUrl: 'sqlite:/home/u/.local/share/payments-mcp/sandbox.sqlite',
+      world: undefined,
       databaseReadUrl: undefined,
       databaseConnections: 10,
       secret: undefined,
@@ -65,6 +66,7 @@ describe('loadConfig', () => {
     ['PAYMENTS_KEY', `ak_ntl_sandbox_${secret}`, 'key', `ak_ntl_sandbox_${secret}`],
     ['PAYMENTS_DATABASE_URL', 'sqlite::memory:', 'databaseUrl', 'sqlite::memory:'],
     ['PAYMENTS_DATABASE_URL', 'postgresql://u:p@h/d', 'databaseUrl', 'postgresql://u:p@h/d'],
+    ['PAYMENTS_WORLD', './my world.yaml', 'world', './my world.yaml'],
     ['PAYMENTS_DATABASE_CONNECTIONS', '2', 'databaseConnections', 2],
     ['PAYMENTS_TOOLSETS', 'payments, default,payments', 'toolsets', ['default', 'payments']],
     ['PAYMENTS_TOOLSETS', 'all', 'toolsets', ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox']],
@@ -115,6 +117,7 @@ describe('loadConfig', () => {
     ['PAYMENTS_DATABASE_URL', 'mysql://u:topsecret@h/d'],
     ['PAYMENTS_DATABASE_URL', 'postgres://u:topsecret@h:port/d'],
     ['PAYMENTS_DATABASE_URL', 'sqlite:'],
+    ['PAYMENTS_WORLD', 'a\nb'],
     ['PAYMENTS_DATABASE_READ_URL', 'sqlite:standby'],
     ['PAYMENTS_DATABASE_READ_URL', 'postgres://u:topsecret@h/d?password=topsecret'],
     ['PAYMENTS_DATABASE_CONNECTIONS', '1'],
@@ -146,6 +149,17 @@ describe('loadConfig', () => {
     const url = 'postgres://u:p@h/d'
     const env = { PAYMENTS_DATABASE_URL: url, PAYMENTS_DATABASE_READ_URL: 'postgresql://u:p@standby/d' }
     expect(load(env)).toMatchObject({ databaseUrl: url, databaseReadUrl: 'postgresql://u:p@standby/d' })
+  })
+
+  it('takes a world for the embedded sandbox only', () => {
+    const accepts = 'it accepts the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL.'
+    const world = { PAYMENTS_WORLD: 'world.yaml' }
+    expect(refusal({ ...world, PAYMENTS_ENVIRONMENT: 'production' })).toBe(
+      `PAYMENTS_WORLD (--world) got "world.yaml" beside PAYMENTS_ENVIRONMENT=production; ${accepts}`,
+    )
+    expect(refusal({ ...world, PAYMENTS_BASE_URL: 'https://pay.example' })).toBe(
+      `PAYMENTS_WORLD (--world) got "world.yaml" beside PAYMENTS_BASE_URL=https://pay.example; ${accepts}`,
+    )
   })
 
   it('tells which environment a key is of', () => {

@@ -60,7 +60,7 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ wallets: { a: { isDefault: true }, b: { isDefault: true } } }),
-      'parties.acme.wallets.b.isDefault: only one can be the default',
+      'parties.acme.wallets.b.isDefault: is a second default, and there is one',
     ],
     [
       acme({ agents: { shopper: { wallets: { spare: {} } } } }),

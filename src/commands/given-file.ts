@@ -1,0 +1,61 @@
+import { readFile, stat } from 'node:fs/promises'
+import { ConfigError } from '../config/load.ts'
+import { type Config, names, type SettingKey } from '../config/settings.ts'
+import { show } from '../core/errors.ts'
+import type { ParsedFile } from '../worlds/parse-file.ts'
+import type { World } from '../worlds/schema.ts'
+
+/** The world file that a start names; undefined: it names none. @throws ConfigError with a line for each mistake in it. */
+export async function openWorldFile({ world: path }: Pick<Config, 'world'>): Promise<ParsedFile<World> | undefined> {
+  if (path === undefined) return undefined
+  const { parseWorldFile } = await import('../worlds/parse.ts')
+  return openGivenFile('world', path, parseWorldFile)
+}
+
+/**
+ * What the file says that a setting names, which is loaded for those only who have such a file.
+ * @throws ConfigError with a line for each mistake in it.
+ */
+export async function openGivenFile<Value>(
+  setting: SettingKey,
+  path: string,
+  parse: (text: string, name: string) => Value,
+): Promise<Value> {
+  const { mostBytes } = await import('../worlds/parse-file.ts')
+  const text = await readText(path, mostBytes, (reason) => refusedFile(setting, path, reason))
+  return orExplainFile(setting, path, async () => parse(text, path))
+}
+
+/** Does what may find a mistake in the file. @throws ConfigError */
+export async function orExplainFile<Value>(
+  setting: SettingKey,
+  path: string,
+  work: () => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await work()
+  } catch (error) {
+    const { WorldFileError } = await import('../worlds/parse-file.ts')
+    if (!(error instanceof WorldFileError)) throw error
+    throw refusedFile(setting, path, `cannot be used:\n${error.message}`)
+  }
+}
+
+function refusedFile(setting: SettingKey, path: string, reason: string): ConfigError {
+  const { variable, flag } = names(setting)
+  return new ConfigError(`${variable} (${flag}) got ${show(path)}, which ${reason}`)
+}
+
+async function readText(path: string, mostBytes: number, refused: (reason: string) => ConfigError): Promise<string> {
+  try {
+    const { size } = await stat(path)
+    if (size > mostBytes) throw refused('has more than 1 MiB.')
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    if (error instanceof TypeError) throw refused('is no text in UTF-8.')
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') throw refused('does not exist.')
+    throw refused(code === 'EISDIR' ? 'is a folder.' : `cannot be read (${code}).`)
+  }
+}

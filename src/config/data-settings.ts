@@ -1,0 +1,54 @@
+import type { Setting } from './setting.ts'
+import { parseDatabaseUrl, parseInteger, parsePath, parsePostgresUrl, parseSecrets } from './values.ts'
+
+/** The settings that tell where the embedded sandbox has its data, and what it begins with. */
+export const dataSettings = {
+  /** The database's address: `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
+  databaseUrl: {
+    placeholder: 'url',
+    meaning: 'Where the embedded sandbox keeps its data',
+    accepts: 'sqlite:PATH, sqlite::memory:, postgres://… or postgresql://…',
+    default: {
+      otherwise: "a file in the user's data directory",
+      value: ({ environment, dataFile }) => `sqlite:${dataFile(`${environment}.sqlite`)}`,
+    },
+    readBy: ['stdio', 'setup', 'serve', 'simulate', 'rotate-keys', 'whoami', 'doctor'],
+    parse: parseDatabaseUrl,
+  },
+  /** The path of the world file; undefined: the package's own world, where the database is empty. */
+  world: {
+    placeholder: 'file',
+    meaning: 'World file that the embedded sandbox begins with (payments-mcp init writes one)',
+    accepts: 'the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL',
+    default: { otherwise: "the package's own world, where the database is empty" },
+    readBy: ['stdio', 'setup', 'serve', 'simulate', 'whoami', 'doctor'],
+    parse: parsePath,
+  },
+  /** A standby of that database, which lists are read from; undefined: there is none. */
+  databaseReadUrl: {
+    placeholder: 'url',
+    meaning: 'A standby of that PostgreSQL, which lists are read from',
+    accepts: 'postgres://… or postgresql://…, where PAYMENTS_DATABASE_URL is such a one too',
+    default: { otherwise: 'lists are read where everything is' },
+    readBy: ['stdio', 'setup', 'serve'],
+    parse: parsePostgresUrl,
+  },
+  databaseConnections: {
+    placeholder: 'number',
+    meaning: 'Connections to PostgreSQL that a process writes with at most; up to ten more read',
+    accepts: 'an integer from 2 to 1000',
+    default: { text: '10' },
+    readBy: ['stdio', 'setup', 'serve'],
+    parse: (text) => parseInteger(text, 2, 1000),
+  },
+  /** The secrets that the keys in the database are wrapped with, the present one first. */
+  secret: {
+    placeholder: 'secret',
+    meaning: 'Wraps the keys in the database; to change it: the new one, a comma, the old one',
+    accepts: 'one or two secrets of 32 to 256 visible ASCII characters without commas',
+    default: { otherwise: 'the keys lie in the database as they are' },
+    secret: true,
+    readBy: ['stdio', 'serve', 'simulate', 'rotate-keys', 'whoami', 'doctor'],
+    parse: parseSecrets,
+  },
+} as const satisfies Record<string, Setting>

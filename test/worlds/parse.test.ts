@@ -1,0 +1,398 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { z } from 'zod'
+import { scopes } from '../../src/core/permissions.ts'
+import { parseWorld } from '../../src/worlds/parse.ts'
+import { mostBytes, parseFile, WorldFileError } from '../../src/worlds/parse-file.ts'
+import { isDeep } from '../support/depth.ts'
+
+/** The lines that tell what is wrong with a world; nothing where it can be used. */
+function mistakes(given: string | object): readonly string[] {
+  try {
+    parseWorld(given, 'w.yaml')
+    return []
+  } catch (error) {
+    if (error instanceof WorldFileError) return error.lines
+    throw error
+  }
+}
+
+const secret = 'topsecret-topsecret-topsecret'
+
+describe('a world file', () => {
+  it('may be YAML or JSON, with anchors and merged maps', () => {
+    const yaml = `
+# Two parties that begin alike.
+clock: 2026-01-31T09:00:00Z
+parties:
+  acme: &party
+    wallets: &wallets
+      main: { balance: 100 }
+  other:
+    <<: *party
+    type: PERSON
+  third:
+    wallets: *wallets
+    displayName: "0012"
+`
+    const wallets = [{ ref: 'main', balance: 100 }]
+    const json = JSON.stringify(
+      {
+        clock: '2026-01-31T09:00:00Z',
+        parties: [
+          { ref: 'acme', wallets },
+          { ref: 'other', wallets, type: 'PERSON' },
+          { ref: 'third', wallets, displayName: '0012' },
+        ],
+      },
+      null,
+      '\t',
+    )
+    expect(parseWorld(yaml, 'w.yaml')).toEqual(parseWorld(json, 'w.json'))
+    expect(parseWorld(`\uFEFF${json}`, 'w.json')).toEqual(parseWorld(JSON.parse(json), 'the world'))
+  })
+
+  it.each<[string, string]>([
+    [
+      'name: x\nparties:\n  acme:\n    wallets:\n      main:\n        balance: "12.50"\n',
+      '6:9 parties.acme.wallets.main.balance got "12.50"; it accepts a whole number of cents from 0 to 1000000000000 ($10,000,000,000.00). Dollars? Then 1250.',
+    ],
+    [
+      'parties:\n  - wallets:\n      - {}\n      - balance: 0.5',
+      '4:9 parties[0].wallets[1].balance got 0.5; it accepts a whole number of cents from 0 to 1000000000000 ($10,000,000,000.00). Dollars? Then 50.',
+    ],
+    ['parties: [{type: Org}]', '1:12 parties[0].type got "Org"; it accepts one of "ORG", "PERSON".'],
+    [
+      '{"parties": {\n "acme": {\n  "walets": []}}}',
+      '3:3 parties.acme.walets is not a known field; did you mean wallets?',
+    ],
+    ['parties: [{}]\nspeed: 2', '2:1 speed is not a known field; known are name, clock, rehearsal, parties.'],
+    ['name: only', '1:1 parties is missing; it accepts a list, or a map of names.'],
+    ['parties: 5', '1:1 parties got 5; it accepts a list, or a map of names.'],
+    ['parties: {}', '1:1 parties must have a party.'],
+    ['', '1:1 the file got null; it accepts an object.'],
+    [
+      'parties:\n  2nd:',
+      '2:3 parties.2nd has the name "2nd"; it accepts a name: a letter, then letters, digits, dots, dashes and underscores.',
+    ],
+    [
+      'parties:\n  "a b": {}',
+      '2:3 parties["a b"] has the name "a b"; it accepts a name: a letter, then letters, digits, dots, dashes and underscores.',
+    ],
+    ['parties: [{id: pty_1}]', '1:12 parties[0].id got "pty_1"; it accepts pty_ and 32 lower-case hexadecimal digits.'],
+    [
+      'parties: [{createdAt: soon}]',
+      '1:12 parties[0].createdAt got "soon"; it accepts a time such as 2026-01-31T09:00:00Z, a day such as 2026-01-31, or a distance from the clock such as -3d, +2h or -45m.',
+    ],
+    [
+      'parties: [{}]\nclock: 2026',
+      '2:1 clock got 2026; it accepts an RFC 3339 timestamp such as 2026-01-31T12:00:00Z.',
+    ],
+    ['parties: [{}]\nrehearsal: yes', '2:1 rehearsal got "yes"; it accepts true or false.'],
+    [
+      'parties:\n- users: [{email: x}]',
+      '2:12 parties[0].users[0].email got "x"; it accepts an e-mail address, at most 320 characters.',
+    ],
+    [
+      'parties:\n- agents: {a: {wallets: [{wallet: mian}]}}\n  wallets: {main: }',
+      '2:27 parties[0].agents.a.wallets[0].wallet got "mian"; it names no wallet of the party: there is main.',
+    ],
+    [
+      'parties:\n- agents: [{ref: a}]\n  cards:\n  - {agent: a, merchant: B, maximumAmount: -1}',
+      '4:29 parties[0].cards[0].maximumAmount got -1; it accepts a whole number of cents from 1 to 99999999 ($999,999.99).',
+    ],
+    [
+      'parties:\n- cards:\n  - {agent: a, merchant: B}',
+      '3:5 parties[0].cards[0].maximumAmount is missing; it accepts a whole number of cents from 1 to 99999999 ($999,999.99).',
+    ],
+    [
+      'parties: [{tags: {"": x}}]',
+      '1:12 parties[0].tags is not a known field; known are ref, id, type, displayName, email, phone, handle, issuedCardsEnabled, limits, createdAt, users, wallets, agents, apiKeys, customers, invitations, invitationLinks, cards, payments, wires, deposits, internalTransfers, subscriptions.',
+    ],
+    [
+      'parties: [{wallets: [{tags: {"$": x}}]}]',
+      '1:30 parties[0].wallets[0].tags["$"] is not accepted; it accepts a value under a key that is of the form /^[A-Za-z0-9][\\w.:/ -]{0,99}$/.',
+    ],
+    ['parties: [{__proto__: 1}]', '1:12 parties[0].__proto__ is not a known field; known are'],
+  ])('tells what a field got and accepts: %j', (text, line) => {
+    expect(mistakes(text)[0]).toContain(`w.yaml:${line}`)
+    expect(mistakes(text)).toHaveLength(1)
+  })
+
+  it.each<[string, string]>([
+    [
+      'a: b: c',
+      '1:4 cannot be read as YAML: a key needs a line of its own that is indented like its neighbours, and a text with a colon in it needs quotes.',
+    ],
+    [
+      'name: a\n  parties: 1',
+      '1:7 cannot be read as YAML: a key needs a line of its own that is indented like its neighbours, and a text with a colon in it needs quotes.',
+    ],
+    ['a:\n\t- b', '2:1 cannot be read as YAML: spaces indent a line; a tab does not.'],
+    [
+      'a:\n  - b\n - c',
+      '3:1 cannot be read as YAML: a key needs a line of its own that is indented like its neighbours, and a text with a colon in it needs quotes.',
+    ],
+    ['parties: [', '1:11 cannot be read as YAML: it ends where a quote, bracket, brace or value is still missing.'],
+    [
+      'name: "unclosed\n',
+      '2:1 cannot be read as YAML: it ends where a quote, bracket, brace or value is still missing.',
+    ],
+    [
+      '{"name": "a" "parties": []}',
+      '1:14 cannot be read as YAML (at "): this does not belong here, or something is missing before it.',
+    ],
+    ['a: @x', '1:4 cannot be read as YAML (at @): a text that begins with this sign needs quotes.'],
+    [
+      'a: "\\q"',
+      '1:5 cannot be read as YAML: in double quotes \\ begins an escape such as \\n; write \\\\ for the sign itself.',
+    ],
+    ['a: ]', '1:4 cannot be read as YAML (at ]): this does not belong here, or something is missing before it.'],
+    ['x: !foo 1', '1:4 cannot be read as YAML (at !): a tag (!…) is not accepted; write the value alone.'],
+    ['x: !!binary aGk=', '1:4 cannot be read as YAML (at !): a tag (!…) is not accepted; write the value alone.'],
+    [
+      '%YAML 1.1\n---\na: yes',
+      '1:1 cannot be read as YAML (at %): a directive (%…) is not accepted; leave the line out.',
+    ],
+    ['a: 1\n---\nb: 2', '2:1 cannot be read as YAML (at -): a second document begins here; a file has one.'],
+    ['? [a]\n: 1', '1:3 cannot be read as YAML (at [): a key is a text.'],
+    ['a: 1\nb: 2\na: 3', '3:1 cannot be read: the key "a" is given twice in one place.'],
+    ['a: *x', '1:4 cannot be read: no anchor before this alias has its name.'],
+    ['a: &a [*a]', '1:8 cannot be read: no anchor before this alias has its name.'],
+    ['<<: 5', '1:1 cannot be read: << takes an alias of a map, or a list of such.'],
+    ['['.repeat(101), '1:100 cannot be read as YAML (at [): it is nested deeper than 100 levels.'],
+  ])('tells what is no YAML that it reads: %j', (text, line) => {
+    expect(mistakes(text)).toEqual([`w.yaml:${line}`])
+  })
+
+  it('tells all mistakes, in the order of their lines, up to twenty', () => {
+    const parties = (count: number) => Array.from({ length: count }, () => '  - type: x').join('\n')
+    const accepts = 'got "x"; it accepts one of "ORG", "PERSON".'
+    expect(mistakes(`parties:\n${parties(2)}\nclock: noon\n`)).toEqual([
+      `w.yaml:2:5 parties[0].type ${accepts}`,
+      `w.yaml:3:5 parties[1].type ${accepts}`,
+      'w.yaml:4:1 clock got "noon"; it accepts an RFC 3339 timestamp such as 2026-01-31T12:00:00Z.',
+    ])
+    const many = mistakes(`parties:\n${parties(33)}\n`)
+    expect(many).toHaveLength(21)
+    expect(many.slice(-2)).toEqual([`w.yaml:21:5 parties[19].type ${accepts}`, '… and 13 more.'])
+  })
+
+  it('tells what an alias repeats where it is written down', () => {
+    const lines = mistakes('parties:\n- wallets: &w\n  - balance: x\n- wallets: *w')
+    expect(lines.map((line) => line.slice(0, line.indexOf(' got')))).toEqual([
+      'w.yaml:3:5 parties[0].wallets[0].balance',
+      'w.yaml:3:5 parties[1].wallets[0].balance',
+    ])
+  })
+
+  it('tells the mistakes of a world that a program gives by their paths', () => {
+    expect(mistakes({ parties: [{ type: 'x' }] })).toEqual([
+      'w.yaml: parties[0].type got "x"; it accepts one of "ORG", "PERSON".',
+    ])
+  })
+
+  it.each([
+    `parties: [{apiKeys: [{secret: "${secret} "}]}]`,
+    `parties: [{apiKeys: [{secret: [${secret}]}]}]`,
+    `parties: [{agents: [{keys: [{secret: "${secret} x"}]}]}]`,
+    `parties: [{apiKeys: [{secret: ${secret}}, {secret: ${secret}}]}]`,
+    `parties: [{users: [{email: a@b.example, password: "${secret.repeat(9)}"}]}]`,
+    `parties: [{payments: [{claimToken: ["${secret}"]}]}]`,
+    `parties: [{apiKeys: [{secret: "${secret}]}]`,
+    `parties: [{apiKeys: [{secret: ${secret} "${secret}"}]}]`,
+    `parties: [{apiKeys: [{secret: "${secret}" ${secret}}]}]`,
+    `parties: [{apiKeys: [{secret: !${secret} x}]}]`,
+    `parties: [{apiKeys: [{secret: *${secret}}]}]`,
+    `parties: [{apiKeys: [{secret: '${secret}': 1}]}]`,
+    `parties: [{name: sk_ntl_sandbox_${secret}, sk_ntl_sandbox_${secret}: 1}]`,
+  ])('shows no secret: %s', (text) => {
+    const lines = mistakes(text)
+    expect(lines.length).toBeGreaterThan(0)
+    expect(lines.join('\n')).not.toContain('topsecret')
+  })
+
+  it('is not larger than a megabyte, also by what its aliases repeat', () => {
+    expect(mistakes(`#${'x'.repeat(mostBytes)}`)).toEqual(['w.yaml has more than 1 MiB; a file has at most that.'])
+    const level = (name: string, of: string) => `${name}: &${name} [${Array(10).fill(of).join(', ')}]\n`
+    const laughs = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name, at, all) =>
+      level(name, at === 0 ? '1' : `*${all[at - 1]}`),
+    )
+    expect(mistakes(laughs.join(''))).toEqual([
+      'w.yaml:5:7 cannot be read: with its aliases it has more than 100000 values.',
+    ])
+    const merges = `a: &a {x: [${Array(100).fill(1).join()}]}\nparties: [${Array(1000).fill('{<<: *a}').join()}]`
+    expect(mistakes(merges)[0]).toContain('more than 100000 values')
+  })
+
+  it('says the same as YAML, as JSON and as an object', () => {
+    const options = isDeep ? { numRuns: 2000 } : { numRuns: 60 }
+    fc.assert(
+      fc.property(worldFile(), (file) => {
+        const world = parseWorld(structuredClone(file), 'the world')
+        expect(parseWorld(stringify(file), 'w.yaml')).toEqual(world)
+        expect(parseWorld(JSON.stringify(file, null, 1), 'w.json')).toEqual(world)
+        expect(parseWorld(stringify(file, { version: '1.1', defaultStringType: 'QUOTE_DOUBLE' }), 'w.yaml')).toEqual(
+          world,
+        )
+      }),
+      options,
+    )
+  })
+
+  it('is refused by lines that can be read, whatever it holds', () => {
+    const options = isDeep ? { numRuns: 20_000 } : { numRuns: 120 }
+    fc.assert(
+      fc.property(anyText(), (text) => {
+        const lines = mistakes(text)
+        expect(lines.length).toBeLessThanOrEqual(21)
+        for (const line of lines) {
+          expect(line).toMatch(/^(w\.yaml:\d+:\d+ [^\p{Cc}]{1,700}|… and \d+ more\.)$/u)
+          expect(line).not.toMatch(/undefined|\[object|Bug/)
+        }
+        const count = text.split(/\r\n|\n|\r/).length
+        for (const [, at] of lines.map((line) => /^w\.yaml:(\d+)/.exec(line) ?? [])) {
+          if (at !== undefined) expect(Number(at)).toBeLessThanOrEqual(count)
+        }
+      }),
+      options,
+    )
+  })
+})
+
+describe('another file', () => {
+  const schema = z.strictObject({
+    rules: z.array(z.union([z.strictObject({ fault: z.enum(['slow', 'hang']) }), z.literal('off')])).min(1),
+  })
+  const lines = (text: string) => {
+    try {
+      parseFile(text, 'faults.yaml', schema)
+      return []
+    } catch (error) {
+      return (error as WorldFileError).lines
+    }
+  }
+
+  it('is read by its own schema', () => {
+    expect(parseFile('rules:\n  - fault: slow\n  - off', 'faults.yaml', schema)).toEqual({
+      rules: [{ fault: 'slow' }, 'off'],
+    })
+    expect(lines('rules: [{fault: slo}]')).toEqual([
+      'faults.yaml:1:10 rules[0].fault got "slo"; it accepts one of "slow", "hang".',
+    ])
+    expect(lines('rules: [on, {faults: slow}]')).toEqual([
+      'faults.yaml:1:9 rules[0] got "on"; it accepts an object, or "off".',
+      'faults.yaml:1:13 rules[1].fault is missing; it accepts one of "slow", "hang".',
+      'faults.yaml:1:14 rules[1].faults is not a known field; did you mean fault?',
+    ])
+    expect(lines('rules: []')).toEqual([
+      'faults.yaml:1:1 rules got an array; it accepts an array of at least 1 entries.',
+    ])
+  })
+})
+
+/** A world file that is right, with much of what such a file may hold, as lists and as maps. */
+function worldFile() {
+  const line = fc
+    .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
+    .filter((text) => /^(?=.*\S)[^\p{Cc}\p{Cs}]+$/u.test(text))
+  const words = fc.oneof(
+    line,
+    fc.constantFrom('yes', 'null', '012', '1e3', '~', '- a', 'a: b', '# a', '*a', '2026-01-31', '<<', "it's", '"'),
+  )
+  const cents = fc.integer({ min: 0, max: 1_000_000 })
+  const moment = fc.constantFrom('-3d', '+2h', '2026-01-31', '2026-01-31T09:00:00Z', '2026-01-31T09:00:00.123+02:00')
+  const tags = fc.dictionary(fc.stringMatching(/^[A-Za-z0-9][\w.:/ -]{0,9}$/), words, { maxKeys: 3 })
+  const some = (fields: Record<string, fc.Arbitrary<unknown>>) => fc.record(fields, { requiredKeys: [] })
+  const names = ['one', 'two', 'null', 'true', 'constructor', 'toString', 'e1']
+  const things = (fields: Record<string, fc.Arbitrary<unknown>>) =>
+    fc.oneof(
+      fc
+        .uniqueArray(fc.constantFrom(...names), { maxLength: 3 })
+        .chain((refs) => fc.tuple(...refs.map((ref) => some(fields).map((thing) => ({ ref, ...thing }))))),
+      fc.dictionary(fc.constantFrom(...names), fc.option(some(fields), { freq: 6 }), { maxKeys: 3 }),
+    )
+  const party = {
+    type: fc.constantFrom('ORG', 'PERSON'),
+    displayName: words,
+    createdAt: moment,
+    issuedCardsEnabled: fc.boolean(),
+    limits: some({
+      perTransaction: fc.option(cents.map((amount) => amount + 1)),
+      perDay: cents.map((amount) => amount + 1),
+    }),
+    wallets: things({ displayName: words, balance: cents, tags, status: fc.constantFrom('active', 'frozen') }),
+    agents: things({ name: words, description: words, tags, createdAt: moment, keys: things({ expiresAt: moment }) }),
+    apiKeys: things({ name: words, scopes: fc.uniqueArray(fc.constantFrom(...scopes)), tags }),
+    deposits: things({ at: moment })
+      .map((given) => (Array.isArray(given) ? given : Object.values(given)))
+      .map((given) => given.map((one, at) => ({ ...(one as object), amount: at + 1 }))),
+  }
+  return fc
+    .record(
+      { name: words, rehearsal: fc.boolean(), clock: fc.constant('2026-01-31T09:00:00Z'), parties: things(party) },
+      { requiredKeys: ['parties'] },
+    )
+    .filter(({ parties }) => Object.keys(parties as object).length > 0)
+}
+
+/** Anything, much of it nearly a world file. */
+function anyText(): fc.Arbitrary<string> {
+  const piece = fc.constantFrom(
+    'parties',
+    'wallets',
+    'balance',
+    ': ',
+    ':',
+    '\n',
+    '\n  ',
+    '\n    ',
+    '- ',
+    '[',
+    ']',
+    '{',
+    '}',
+    ',',
+    '&a ',
+    '*a',
+    '<<',
+    '|',
+    '>',
+    '"',
+    "'",
+    '\\',
+    '#',
+    '!x ',
+    '%',
+    '---\n',
+    '\t',
+    '\r',
+    '\u0000',
+    '\uFEFF',
+    '\ud83d',
+    '@',
+    '?',
+    '1',
+    '-1',
+    '1e999',
+    '0x',
+    '.nan',
+    'null',
+    'x'.repeat(1030),
+    '__proto__',
+    'agents',
+    'ref',
+  )
+  const broken = fc.tuple(worldFile(), fc.nat(), fc.nat(9), piece).map(([file, at, cut, instead]) => {
+    const text = stringify(file)
+    const from = at % text.length
+    return `${text.slice(0, from)}${instead}${text.slice(from + cut)}`
+  })
+  return fc.oneof(
+    broken,
+    fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join('')),
+    fc.string({ unit: 'binary' }),
+    fc.json(),
+  )
+}
