@@ -322,7 +322,9 @@ function worldFile() {
       perTransaction: fc.option(cents.map((amount) => amount + 1)),
       perDay: cents.map((amount) => amount + 1),
     }),
-    wallets: things({ displayName: words, balance: cents, tags, status: fc.constantFrom('active', 'frozen') }),
+    wallets: things({ displayName: words, balance: cents, tags, status: fc.constantFrom('active', 'frozen') }).filter(
+      (given) => Object.keys(given as object).length > 0,
+    ),
     agents: things({ name: words, description: words, tags, createdAt: moment, keys: things({ expiresAt: moment }) }),
     apiKeys: things({ name: words, scopes: fc.uniqueArray(fc.constantFrom(...scopes)), tags }),
     deposits: things({ at: moment })
