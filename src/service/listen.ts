@@ -78,7 +78,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         : forbidden(detail, supportId)
     const response = await unlessCut(answered)
     if (response === undefined) {
-      incoming.destroy()
+      // A request that was read whole lets go of its socket without ending it.
+      incoming.socket.destroy()
       return RESPONSE_ALREADY_SENT
     }
     answerEarly(incoming, outgoing)
