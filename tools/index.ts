@@ -13,6 +13,7 @@ import { invitationLinks } from './invitation-links.ts'
 import { payments } from './payments.ts'
 import { sandboxClock } from './sandbox-clock.ts'
 import { sandboxFaults } from './sandbox-faults.ts'
+import { sandboxSnapshots } from './sandbox-snapshots.ts'
 import { subscriptions } from './subscriptions.ts'
 import { transactions } from './transactions.ts'
 import { transfers } from './transfers.ts'
@@ -46,6 +47,7 @@ export const catalogue = {
   ...activity,
   ...sandboxClock,
   ...sandboxFaults,
+  ...sandboxSnapshots,
 } as const
 
 export type Catalogue = typeof catalogue

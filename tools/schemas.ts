@@ -21,6 +21,7 @@ const openPrefixes = [
   'eac',
   'act',
   'ivl',
+  'snp',
 ] as const
 
 export type IdPrefix = (typeof fixedPrefixes)[number] | (typeof openPrefixes)[number]

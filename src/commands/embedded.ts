@@ -56,8 +56,9 @@ export async function openEmbedded(
 
 async function openOrExplain(config: Config, system: System): Promise<Store> {
   const { databaseUrl: url, secret: secrets, databaseReadUrl: readUrl, databaseConnections: connections } = config
+  const isResettable = config.environment === 'sandbox'
   try {
-    return await openStore({ url, system, secrets, readUrl, connections })
+    return await openStore({ url, system, secrets, readUrl, connections, isResettable })
   } catch (cause) {
     if (cause instanceof WrongSecretError)
       throw new ConfigError(`PAYMENTS_SECRET (--secret) ${cause.message}`, { cause })

@@ -50,6 +50,8 @@ export interface OperationDefinition {
   instanceId: 'agents' | 'optional'
   /** Whether a party API key may attribute the request to one of its agents by X-Agent-ID. */
   agentHeader?: true
+  /** Sees or replaces the whole world: no other change is made meanwhile. */
+  alone?: true
   /** Whether it only reads, changes something, or changes something that cannot be taken back. */
   effect: 'read' | 'write' | 'destructive'
   /** True for a POST that brings something into a state: the next finds it there, or is refused. PATCH and DELETE do so anyway. */

@@ -158,10 +158,15 @@ interface Place {
   skip: ReadonlySet<string>
 }
 
+/** Whether a text has the form that is asked for there: a name may have one of its own. */
+function fits({ pattern }: JsonSchema, value: unknown): boolean {
+  return typeof value !== 'string' || pattern === undefined || new RegExp(pattern, 'u').test(value)
+}
+
 function example(schema: JsonSchema, { field, skip }: Place): unknown {
   if (schema.const !== undefined) return schema.const
   if (schema.enum !== undefined) return schema.enum[0]
-  if (field in values) return values[field]
+  if (field in values && fits(schema, values[field])) return values[field]
   if (schema.anyOf !== undefined) return example(schema.anyOf[0] ?? {}, { field, skip })
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
   if (type === 'object') {

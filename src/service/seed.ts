@@ -8,6 +8,7 @@ import { replaceSecret, seededCredentials, unset } from './store/credentials.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
 import { rootKeys } from './store/root-keys.ts'
 import type { CredentialRow } from './store/schema/credentials.ts'
+import { emptyWorld, keepAsFilled } from './store/snapshots.ts'
 import { findWorld, putWorld } from './store/world.ts'
 import { displayPrefix, wholeCredential } from './tokens/secrets.ts'
 
@@ -139,9 +140,27 @@ function requireSame(held: string | null, world: World | undefined): void {
   if ((held ?? ownDigest) !== asked) throw new AnotherWorldError(held ?? ownDigest, asked)
 }
 
-/** A store that is filled already loads none of it. */
-async function fill(tx: Transaction, { system, environment, world }: Seeding): Promise<void> {
+/** A store that is filled already loads none of it. What it is filled with is kept for a reset. */
+async function fill(
+  tx: Transaction,
+  { system, environment, world }: Omit<Seeding, 'store'>,
+  changed = (own: World) => own,
+): Promise<void> {
   const { fillWorld } = await import('./fill.ts')
-  const filled = world ?? (await import('../worlds/own-world.ts')).ownWorld
+  const filled = world ?? changed((await import('../worlds/own-world.ts')).ownWorld)
   await fillWorld({ tx, system, environment, digest: digestOfSeeding(world) }, filled)
+  keepAsFilled(tx, system)
+}
+
+/** Fills the store once more, in place of what there is: the package's own world with the ids that it has there. */
+export async function fillAnew(tx: Transaction, seeding: Omit<Seeding, 'store'>): Promise<void> {
+  const { idsOfOwnWorld, withIds } = await import('./fill/anew.ts')
+  const before = await seededCredentials(tx)
+  const ids = await idsOfOwnWorld(tx, before)
+  await emptyWorld(tx)
+  await fill(tx, seeding, (own) => withIds(own, ids))
+  for (const key of await seededCredentials(tx)) {
+    const same = before.find(({ kind }) => kind === key.kind)
+    if (same !== undefined) await replaceSecret(tx, key, same)
+  }
 }

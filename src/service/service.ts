@@ -24,8 +24,8 @@ import { createRateLimiter, type RateLimit } from './request/rate-limit.ts'
 import { createReadiness, type Readiness } from './request/readiness.ts'
 import { createUpkeep, type Upkeep } from './request/upkeep.ts'
 import { Waits } from './request/waits.ts'
-import { type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
-import type { Store } from './store/engine/store.ts'
+import { fillAnew, type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
+import type { Store, Transaction } from './store/engine/store.ts'
 import { announcing } from './store/events.ts'
 import { rootKeys } from './store/root-keys.ts'
 import { createAccessTokens } from './tokens/access-tokens.ts'
@@ -134,6 +134,7 @@ export function createService({
     waits.stop()
   })
   const lastUses = createLastUses()
+  const seeding = { store, system, environment, world }
   const dependencies = {
     ...admission,
     handlers,
@@ -143,6 +144,7 @@ export function createService({
     publicUrl,
     log,
     lastUses,
+    fillAnew: (tx: Transaction) => fillAnew(tx, seeding),
     parties: new Map(),
     rateLimit: limit,
     readiness,
@@ -151,7 +153,6 @@ export function createService({
     about,
     ending: ending.signal,
   }
-  const seeding = { store, system, environment, world }
   const app = createApp(dependencies)
   return {
     routes: app.routes.map(({ method, path }) => ({ method, path })),

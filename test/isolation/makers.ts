@@ -1,5 +1,6 @@
 import { delegable } from '../../src/core/permissions.ts'
 import { newId } from '../../src/core/system.ts'
+import { keepAsFilled } from '../../src/service/store/snapshots.ts'
 import { addDelegation, addParty } from '../support/world.ts'
 import { type Grounds, type Place, reviewedCents, uselessGrant } from './places.ts'
 
@@ -41,6 +42,16 @@ const subscribe = async (on: Grounds, { apiKey }: Place): Promise<string> => {
 }
 
 export const nothing: Maker = async () => ({})
+/** A reset goes back to how it is now. */
+export const filledAsIs: Maker = async ({ world: { store, system } }) => {
+  await store.transaction(async (tx) => keepAsFilled(tx, system), { alone: true })
+  return {}
+}
+/** How it is now. */
+export const snapshot: Maker = async (on) => {
+  const { attributes } = await made(on, '/simulations/snapshots', { name: 'as-it-is' }, on.world.apiKey)
+  return { name: attributes.name }
+}
 export const wallet: Maker = async (_, { walletId }) => ({ walletId })
 /** A wallet with the agent that is attached to it. */
 export const walletOfAgent: Maker = async (_, { walletId, agentId }) => ({ walletId, agentId })

@@ -194,4 +194,10 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   setSandboxFault: self('anyone', { attributes: () => ({ id: 'nowhere', path: '/nowhere', fault: 'reset' }) }),
   listSandboxFaults: self('anyone'),
   clearSandboxFaults: self('anyone'),
+  // The party that asks is the world's first.
+  resetSandbox: self('anyone', { make: make.filledAsIs }),
+  saveSandbox: self('anyone', { attributes: () => ({ name: 'as-it-is' }) }),
+  listSandboxSnapshots: self('anyone', { make: make.snapshot }),
+  restoreSandbox: self('anyone', { make: make.snapshot }),
+  deleteSandboxSnapshot: self('anyone', { make: make.snapshot }),
 }

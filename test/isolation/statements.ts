@@ -57,6 +57,8 @@ const ofAllParties: readonly (readonly [beginning: RegExp, reason: string])[] = 
     /^select distinct "customerPartyId" as "id" from "delegations"/,
     'an agent asks for its customers, whoever they are',
   ],
+  [/^insert into "snapshotRows" .* select|^delete from "\w+"$/, 'the whole world is saved, and makes room for another'],
+  [/^insert into "\w+" \(.*\) select .* from "snapshotRows" as part/, 'the whole world is put back'],
   [/^select "one"\."recipient"/, 'an agent asks for those it invited'],
   [/^update "delegations" .* where "id" in \(select/, 'an agent that is deleted loses its customers, whoever they are'],
   [/^update "agentCards" .* where "agentId" = \?/, 'an agent that is deleted loses its cards, whoever pays them'],

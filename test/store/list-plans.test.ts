@@ -68,8 +68,8 @@ function unbounded(sql: string): string[] {
   return [...scans(steps), ...sorts(sql, steps), ...filters(sql, steps)].map((what) => `${what}: ${sql}`)
 }
 
-/** Tables that have one row, or one for each time a key was made. */
-const small = ['clock', 'rootKeys', 'signingKeys']
+/** Tables that have one row, or few. */
+const small = ['clock', 'world', 'snapshots', 'rootKeys', 'signingKeys']
 
 function scans(steps: Step[]): string[] {
   const scanned = steps.flatMap(({ detail }) => /^SCAN (\w+)/.exec(detail)?.[1] ?? [])

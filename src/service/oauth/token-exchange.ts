@@ -121,13 +121,13 @@ async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
   const { credential, stored } = newCredential('exchanged_token', environment, system)
   let counted = false
   const lifetimeMs = await settled(dependencies, async (context) => {
-    const { nowMs, realNowMs } = context
+    const { realNowMs } = context
     const subject = claims === undefined ? keySubject(context, sha256(subjectToken)) : grantSubject(context, claims)
     const { keyId, agentId, partyId, save } = await subject
     // A transaction that is run again does not count the request again.
     if (!counted) refuseTooMany(await rateLimit(keyId))
     counted = true
-    lastUses.note({ keyId, agentId, partyId }, nowMs)
+    lastUses.note({ keyId, agentId, partyId }, context)
     // The end of a signed token is by the clock of this machine, which judges it.
     const restMs = claims === undefined ? Number.POSITIVE_INFINITY : claims.expiresAtMs - system.now()
     const tokenMs = Math.min(lifetimeSeconds * 1000, restMs)

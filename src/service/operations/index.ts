@@ -14,6 +14,7 @@ import { invitationLinkHandlers } from './invitation-links.ts'
 import { paymentHandlers } from './payments.ts'
 import { sandboxClockHandlers } from './sandbox-clock.ts'
 import { sandboxFaultHandlers } from './sandbox-faults.ts'
+import { sandboxSnapshotHandlers } from './sandbox-snapshots.ts'
 import { subscriptionHandlers } from './subscriptions.ts'
 import { transactionHandlers } from './transactions.ts'
 import { transferHandlers } from './transfers.ts'
@@ -41,4 +42,5 @@ export const handlers: Handlers = {
   ...activityHandlers,
   ...sandboxClockHandlers,
   ...sandboxFaultHandlers,
+  ...sandboxSnapshotHandlers,
 }

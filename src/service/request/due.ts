@@ -165,20 +165,26 @@ function inTurn<Result>(store: Store, work: () => Promise<Result>): Promise<Resu
 }
 
 /** Lets the first of what is due happen, each party's in a transaction of its own; gives how many were found due. */
-async function settleWindow({ store, system }: Opening, nowMs: number, partyId?: string): Promise<number> {
-  const due = { nowMs, limit: eventsAtOnce, ...(partyId === undefined ? {} : { partyId }) }
+async function settleWindow({ store, system }: Opening, untilMs: number, partyId?: string): Promise<number> {
+  const due = { nowMs: untilMs, limit: eventsAtOnce, ...(partyId === undefined ? {} : { partyId }) }
   const { rows } = await store.read((tx) => dueOwners(tx.db, allMoments, due).execute(tx.db))
   const shares = [...Map.groupBy(rows, (row) => row.partyId)]
   const ends = await Promise.allSettled(
     shares.map(([owner, { length }]) => {
       // One record may have much behind it: a subscription a payment for each week.
       const limit = Math.floor((eventsAtOnce * length) / rows.length)
-      return store.transaction((tx) => settleSome(tx, system, { partyId: owner, nowMs, limit }), { partyId: owner })
+      const settle = async (tx: Transaction) => {
+        // The sandbox went back to an earlier time since: nothing happens before its own.
+        if ((await readTimes(tx)).nowMs < untilMs) return false
+        await settleSome(tx, system, { partyId: owner, nowMs: untilMs, limit })
+        return true
+      }
+      return store.transaction(settle, { partyId: owner })
     }),
   )
   // What failed for one party keeps nothing from the others.
   for (const end of ends) if (end.status === 'rejected') throw end.reason
-  return rows.length
+  return ends.some((end) => end.status === 'fulfilled' && !end.value) ? 0 : rows.length
 }
 
 /** Lets happen what is due to a party, at most so much; gives how much it was. */

@@ -2,7 +2,8 @@ import type { z } from 'zod'
 import type { Catalogue } from '../../../tools/index.ts'
 import type { Environment, Input, Meta, OperationDefinition, Resource } from '../../core/operation.ts'
 import { permissions } from '../../core/permissions.ts'
-import type { Store } from '../store/engine/store.ts'
+import { readTimes } from '../store/clock.ts'
+import type { Store, Transaction } from '../store/engine/store.ts'
 import type { Actor } from './actor.ts'
 import type { ChangeContext } from './due.ts'
 import type { LastUses } from './last-use.ts'
@@ -12,6 +13,8 @@ import type { Page, WithMeta } from './reply.ts'
 export interface Context extends ChangeContext {
   operation: OperationDefinition
   actor: Actor
+  /** In which the clock is: another one is another world. */
+  epoch: number
   /** The party acted on: the caller's own, or the customer it acts for. */
   partyId: string
   instanceId: string | null
@@ -25,7 +28,11 @@ export interface Context extends ChangeContext {
   publicUrl: () => string
   /** Tells that the clock was moved: the request is answered when everything has happened that became due. */
   timeMoved: () => void
+  fillAnew: FillAnew
 }
+
+/** Fills the sandbox as it was filled at first, ids and keys too, in place of what there is, and keeps that for a reset. */
+export type FillAnew = (tx: Transaction) => Promise<void>
 
 type Data<D extends OperationDefinition> = D['result'] extends 'page'
   ? Page<Resource<D>>
@@ -58,8 +65,17 @@ export function cardScope({ partyId, actor }: Context): { partyId: string; agent
 }
 
 /** A list may be a little behind; who asks for it, and what they may, was looked up where it is known at once. */
-export function listBehind<T>(store: Store, context: Context, list: (context: Context) => Promise<T>): Promise<T> {
-  const { effect, result } = context.operation
+export async function listBehind<T>(
+  store: Store,
+  context: Context,
+  list: (context: Context) => Promise<T>,
+): Promise<T> {
+  const { operation, environment, epoch } = context
+  const { effect, result } = operation
   if (store.readBehind === undefined || effect !== 'read' || result !== 'page') return list(context)
-  return store.readBehind((tx) => list({ ...context, tx }))
+  const [behind, listed] = await store.readBehind((tx) =>
+    Promise.all([environment === 'sandbox' ? readTimes(tx) : undefined, list({ ...context, tx })]),
+  )
+  // The world was replaced there: who asks was looked up in another one.
+  return behind === undefined || behind.epoch === epoch ? listed : list(context)
 }

@@ -1,6 +1,6 @@
 import { keepNewest } from '../../core/bounded-map.ts'
 import { noteAgentUse } from '../store/agents.ts'
-import { readTimes } from '../store/clock.ts'
+import { readTimes, type Times } from '../store/clock.ts'
 import { noteKeyUse } from '../store/credentials.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { noteGrantUse } from '../store/oauth-grants.ts'
@@ -30,9 +30,19 @@ export function createLastUses() {
   /** The keys whose last use is not written. */
   const waiting = new Set<string>()
   const ofAgents = new Map<string, number>()
+  let inEpoch = 0
+  /** What was used in the world before is no use of this one's keys, which have the same ids. */
+  const isOfNow = (epoch: number) => {
+    if (epoch > inEpoch) {
+      for (const known of [uses, waiting, ofAgents]) known.clear()
+      inEpoch = epoch
+    }
+    return epoch === inEpoch
+  }
 
   return {
-    note({ keyId, agentId, partyId }: Whose, usedAtMs: number): void {
+    note({ keyId, agentId, partyId }: Whose, { nowMs: usedAtMs, epoch }: Pick<Times, 'nowMs' | 'epoch'>): void {
+      if (!isOfNow(epoch)) return
       const writtenAtMs = uses.get(keyId)?.writtenAtMs ?? null
       waiting.add(keyId)
       const forgotten = keepNewest(uses, keyId, { keyId, agentId, partyId, usedAtMs, writtenAtMs }, mostKeys)
@@ -43,14 +53,18 @@ export function createLastUses() {
     /** Writes the uses that are due to be written; what fails waits for the next time. */
     async write(store: Store): Promise<void> {
       if (waiting.size === 0) return
-      const { nowMs } = await store.read(readTimes)
+      const { nowMs, epoch } = await store.read(readTimes)
+      if (!isOfNow(epoch)) return
       const due = [...waiting]
         .flatMap((keyId) => uses.get(keyId) ?? [])
         .filter(({ writtenAtMs }) => writtenAtMs === null || nowMs - writtenAtMs >= intervalMs)
         .slice(0, mostAtOnce)
       for (const { keyId } of due) waiting.delete(keyId)
       const outcomes = await Promise.allSettled(
-        due.map((use) => store.transaction((tx) => writeUse(tx, use), { partyId: use.partyId, kind: 'note_last_use' })),
+        due.map((use) => {
+          const write = (tx: Transaction) => writeUse(tx, use, epoch)
+          return store.transaction(write, { partyId: use.partyId, kind: 'note_last_use' })
+        }),
       )
       for (const [index, { status }] of outcomes.entries()) {
         const use = due[index]
@@ -79,8 +93,9 @@ function later(usedAtMs: number | undefined, writtenMs: number | null): number |
 }
 
 /** Under the lock of the party, so that who writes several rows of it never waits for one who waits for it. */
-async function writeUse(tx: Transaction, { keyId, agentId, partyId, usedAtMs }: Use): Promise<void> {
+async function writeUse(tx: Transaction, { keyId, agentId, partyId, usedAtMs }: Use, inEpoch: number): Promise<void> {
   await tx.lockParty(partyId)
+  if ((await tx.shared(readTimes)).epoch !== inEpoch) return
   await (keyId.startsWith('ogr_') ? noteGrantUse : noteKeyUse)(tx, keyId, usedAtMs)
   if (agentId !== null) await noteAgentUse(tx, agentId, usedAtMs)
 }

@@ -15,7 +15,7 @@ import { challenged } from './challenged.ts'
 import { readMoment, requireSettled, type Settling, settleDue, whenSettled } from './due.ts'
 import { type FaultDependencies, requirePlanned, whenPlanned } from './faults.ts'
 import { handle, handleOnce, readAhead } from './handle-once.ts'
-import { type Context, type Handlers, listBehind } from './handler.ts'
+import { type Context, type FillAnew, type Handlers, listBehind } from './handler.ts'
 import { claim, claimName, readEarlier, record } from './idempotency.ts'
 import {
   fingerprint,
@@ -39,6 +39,7 @@ export interface Dependencies extends Admission, Pick<FaultDependencies, 'ending
   handlers: Handlers
   rateLimit: (keyId: string) => Promise<RateLimit>
   lastUses: LastUses
+  fillAnew: FillAnew
   waits: Waits
   /** By the hash of a credential, the party that a command with it was last about. */
   parties: Map<string, string>
@@ -87,7 +88,9 @@ export async function answer(
   let reply: Reply | undefined
   try {
     request.claims = await claimsIn(dependencies, incoming.headers.get('authorization'))
-    const read = 'read' in incoming ? await readAdmitted(dependencies, request, incoming) : incoming
+    // Whoever makes all others wait, or sends much, is looked up before.
+    if ('read' in incoming || operation.alone === true) await admit(dependencies, request)
+    const read = 'read' in incoming ? withBody(incoming, await incoming.read()) : incoming
     request.incoming = read
     const work = (settling: Settling) => (tx: Transaction) => pass(dependencies, tx, request, read, settling)
     const settled = (settling: Settling) =>
@@ -118,8 +121,10 @@ async function command(
   const partyId = request.known?.partyId ?? parties.get(credential)
   const key = request.operation.idempotency === 'required' ? headers.get('idempotency-key') : null
   request.expected = partyId === undefined || key === null ? undefined : { partyId, key }
+  const alone = request.operation.alone === true
   const reply = await store.transaction(work, {
-    partyId,
+    alone,
+    partyId: alone ? undefined : partyId,
     // What lets happen what is due, too, has to see what it wrote: that once it is not for sharing.
     kind: settling.here ? undefined : request.operation.name,
     claim: request.expected && claimName(request.expected.partyId, request.expected.key),
@@ -131,12 +136,13 @@ async function command(
 
 const notCounted: RateLimit = { headers: {}, failure: undefined }
 
-/** Reads the body for somebody whose credential is good and who may send one more request. */
-async function readAdmitted(dependencies: Dependencies, request: RequestContext, unread: Unread): Promise<Incoming> {
-  const { keyId } = request.known ?? (await actorNow(dependencies, unread.headers.get('authorization')))
-  request.limit = unread.isCounted ? notCounted : await dependencies.rateLimit(keyId)
+/** Lets go on whose credential is good and who may send one more request; each is asked again in the transaction. */
+async function admit(dependencies: Dependencies, request: RequestContext): Promise<void> {
+  const { known, operation, incoming } = request
+  const actor = known ?? (await actorNow(dependencies, incoming.headers.get('authorization')))
+  request.limit = incoming.isCounted ? notCounted : await dependencies.rateLimit(actor.keyId)
   if (request.limit.failure !== undefined) throw request.limit.failure
-  return withBody(unread, await unread.read())
+  if (operation.alone === true) await dependencies.store.read((tx) => requireManager(tx, actor))
 }
 
 async function pass(
@@ -157,9 +163,9 @@ async function pass(
   times.catch(() => {})
   const authority = { environment, local: localCredentials, times, claims: request.claims }
   const [actor, moment] = await Promise.all([request.known ?? authenticate(tx, authorization, authority), reading])
-  const { nowMs, earliestMs } = moment.times
+  const { nowMs, earliestMs, epoch } = moment.times
   request.actor = actor
-  lastUses.note(actor, nowMs)
+  lastUses.note(actor, moment.times)
   request.limit ??= incoming.isCounted ? notCounted : await rateLimit(actor.keyId)
   if (request.limit.failure !== undefined) throw request.limit.failure
   requirePermission(actor, operation)
@@ -176,14 +182,16 @@ async function pass(
   const timeMoved = () => {
     request.timeMoved = true
   }
-  const known = { environment, system, publicUrl, lastUses, timeMoved }
-  const context: Context = { tx, operation, actor, partyId, ...cause, nowMs, attempt: 'first', ...known }
+  const known = { environment, system, publicUrl, lastUses, timeMoved, fillAnew: dependencies.fillAnew }
+  const context: Context = { tx, operation, actor, partyId, ...cause, nowMs, epoch, attempt: 'first', ...known }
   request.handled = { context, parsed }
   if (idempotencyKey === undefined) {
     const look = (where: Context) => handle(request, parsed, where)
     const isStale = request.plan.fault?.kind === 'stale'
     const reply = await (isStale ? look(context) : listBehind(dependencies.store, context, look))
-    await recordActivity(context, parsed, reply)
+    // Where the world was replaced, this is listed in the new one, at its time.
+    const at = operation.alone === true ? await readTimes(tx) : {}
+    await recordActivity({ ...context, ...at }, parsed, reply)
     return reply
   }
   const mine = { partyId, key: idempotencyKey, fingerprint: fingerprint(incoming, actor.agentId) }

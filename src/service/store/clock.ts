@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { type ExpressionBuilder, type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { prepared, writing } from './engine/prepared.ts'
 import type { RealClock } from './engine/real-clock.ts'
 import type { Transaction } from './engine/store.ts'
@@ -17,6 +17,8 @@ export interface Times {
    * ahead for a while lets no request be carried out twice.
    */
   earliestMs: number
+  /** Rises when the sandbox goes back to another state of its world: only then the service's time may, too. */
+  epoch: number
 }
 
 /** The time, for what does not look at records that change by themselves. */
@@ -64,7 +66,8 @@ export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => 
     // What was recorded at some time was recorded by somebody who had seen that time.
     const highestMs = Math.max(read.highestMs, (lastFinishedAtMs ?? 0) - offsetMs)
     const { realNowMs, earliestMs } = tx.clock.read({ ...read, highestMs })
-    const times = { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs }
+    const { epoch } = read
+    const times = { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs, epoch }
     const faults = { faultRules, staleRules }
     lastCounts.set(tx.clock, faults)
     return { times, nextAtMs, faults }
@@ -130,6 +133,19 @@ export async function moveClock(tx: Transaction, byMs: number): Promise<void> {
     .updateTable('clock')
     .set((row) => ({ offsetMs: row('offsetMs', '+', byMs) }))
     .execute()
+}
+
+/** Begins an epoch, in which time starts anew: the service's at that moment, or as real time is where it is null. */
+export async function beginEpoch(tx: Transaction, startsAtMs: number | null): Promise<Times> {
+  const begun = (row: ExpressionBuilder<Tables, 'clock'>) => ({
+    epoch: row('epoch', '+', 1),
+    highestMs: 0,
+    offsetMs: 0,
+  })
+  await tx.db.updateTable('clock').set(begun).execute()
+  if (startsAtMs === null) return readTimes(tx)
+  await moveClock(tx, startsAtMs - (await readTimes(tx)).realNowMs)
+  return readTimes(tx)
 }
 
 /** Keeps the latest time that was seen for those who come later, unless time has begun anew since. */

@@ -52,6 +52,8 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   mcpMail: null,
   clock: null,
   world: null,
+  snapshots: null,
+  snapshotRows: null,
   faults: null,
   earlierStates: null,
   rootKeys: null,

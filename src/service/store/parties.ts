@@ -70,13 +70,13 @@ export async function partyOfRecipient(tx: Transaction, { type, value }: Recipie
   return type === 'party_id' ? findParty(tx, value) : findPartyByAddress(tx, type, value)
 }
 
-export type NewParty = New<PartyRow, 'handle' | 'phone' | 'limits'>
+export type NewParty = New<PartyRow, 'handle' | 'phone' | 'limits'> & { walletId?: string | undefined }
 
 /** A party with its default wallet, which is funded from outside. */
 export async function createParty(
   tx: Transaction,
   system: System,
-  party: NewParty,
+  { walletId, ...party }: NewParty,
   fundsCents: number,
 ): Promise<WalletRow> {
   const { id: partyId, createdAtMs } = party

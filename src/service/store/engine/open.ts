@@ -10,6 +10,8 @@ interface OpenStore {
   /** PostgreSQL only: a standby, for what may be a little behind, and how many connections write at most. */
   readUrl?: string | undefined
   connections?: number | undefined
+  /** Whether it is a sandbox's, whose world may be replaced as a whole while others read and write. */
+  isResettable?: boolean | undefined
 }
 
 /**
@@ -18,17 +20,17 @@ interface OpenStore {
  * @throws Error with one line that names the database, without the password, when it cannot be used; WrongSecretError
  * when its keys are wrapped with another secret.
  */
-export async function openStore({ url, system, secrets, readUrl, connections }: OpenStore): Promise<Store> {
+export async function openStore({ url, system, secrets, isResettable = true, ...server }: OpenStore): Promise<Store> {
   const wrapping = new Wrapping(secrets, system)
   try {
     // Only the module of the dialect in use is loaded: a start on SQLite does not wait for `pg`.
     if (url.startsWith('sqlite:')) {
       const { openSqlite } = await import('./sqlite.ts')
-      return await openSqlite({ path: url.slice('sqlite:'.length), system, wrapping })
+      return await openSqlite({ path: url.slice('sqlite:'.length), system, wrapping, isResettable })
     }
     if (/^postgres(ql)?:\/\//.test(url)) {
       const { openPostgres } = await import('./postgres.ts')
-      return await openPostgres({ url, system, wrapping, readUrl, connections })
+      return await openPostgres({ url, system, wrapping, isResettable, ...server })
     }
   } catch (cause) {
     if (cause instanceof WrongSecretError) throw cause

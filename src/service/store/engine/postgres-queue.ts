@@ -1,4 +1,5 @@
-import type { Transaction } from './store.ts'
+import { lineOf } from './postgres-locks.ts'
+import type { Transaction, TransactionOptions } from './store.ts'
 
 /** A transaction that was asked for, until it is durable or refused. */
 export interface Job {
@@ -11,6 +12,8 @@ export interface Job {
   line: string | undefined
   /** Whether it needs a transaction of the database for itself. */
   isApart: boolean
+  /** No other transaction of any process runs beside it. */
+  readonly alone: boolean
   /** Another process had its line: it is waited for in the database, by those of the line together. */
   waits: boolean
   attempts: number
@@ -20,6 +23,28 @@ export interface Job {
   readonly contended: Set<string>
   /** The names that it has in this process until it ends. */
   readonly claims: Set<string>
+}
+
+/** What is only known once it runs is taken for what it mostly is. */
+export function newJob<T>(
+  work: (tx: Transaction) => Promise<T>,
+  { partyId, kind, alone = false }: TransactionOptions,
+  told: { resolve: (value: T) => void; reject: (error: unknown) => void; waitingSinceMs: number },
+): Job {
+  return {
+    ...told,
+    work,
+    kind,
+    alone,
+    resolve: told.resolve as Job['resolve'],
+    line: partyId === undefined ? undefined : lineOf(partyId),
+    isApart: alone || kind === undefined,
+    waits: false,
+    attempts: 0,
+    moves: 0,
+    contended: new Set(),
+    claims: new Set(),
+  }
 }
 
 /** Jobs that run together in one transaction of the database, those of one line in their order. */

@@ -1,7 +1,7 @@
 import { deadline, nextTurn, type System } from '../../../core/system.ts'
-import { asBusy, type ConnectionPool, transactionLimits } from './postgres-connections.ts'
+import { asBusy, type ConnectionPool } from './postgres-connections.ts'
 import { lineOf, lockLines, lockName, lockTogether } from './postgres-locks.ts'
-import { type Group, type Job, Queue } from './postgres-queue.ts'
+import { type Group, type Job, newJob, Queue } from './postgres-queue.ts'
 import { AgainError, backoffMs, givesWay, mostMoves, type Outcome } from './postgres-retries.ts'
 import { Session } from './postgres-session.ts'
 import { PostgresTransaction, type Surroundings } from './postgres-transaction.ts'
@@ -11,7 +11,8 @@ interface Options {
   pool: ConnectionPool
   /** How many transactions run at once that are shared, and how many that are not. */
   places: { shared: number; apart: number }
-  isolation: 'read committed' | 'serializable'
+  /** The statements that a transaction begins with. */
+  begin(alone: boolean): string
   system: System
   surroundings: Surroundings
 }
@@ -52,23 +53,12 @@ export class Transactions {
     return { waiting: this.#queue.length, running: shared + apart, begun: this.#begun, retries: this.#retries }
   }
 
-  run<T>(work: (tx: Transaction) => Promise<T>, { partyId, kind, claim }: TransactionOptions = {}): Promise<T> {
+  run<T>(work: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     if (this.#queue.length >= mostWaiting) return Promise.reject(new StoreBusyError('Too many transactions wait.'))
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    const job: Job = {
-      work,
-      kind,
-      resolve: resolve as Job['resolve'],
-      reject,
-      waitingSinceMs: this.#options.system.elapsed(),
-      line: partyId === undefined ? undefined : lineOf(partyId),
-      isApart: kind === undefined || this.#apartKinds.has(kind),
-      waits: false,
-      attempts: 0,
-      moves: 0,
-      contended: new Set(),
-      claims: new Set(),
-    }
+    const { kind, claim } = options
+    const job = newJob(work, options, { resolve, reject, waitingSinceMs: this.#options.system.elapsed() })
+    job.isApart ||= kind !== undefined && this.#apartKinds.has(kind)
     if (claim !== undefined && !this.#claim(job, claim)) job.line = undefined
     this.#enter(job)
     return promise
@@ -135,11 +125,11 @@ export class Transactions {
 
   /** Undefined: there is no connection, which all who wait are told with these. */
   async #begin(jobs: readonly Job[]): Promise<Session | undefined> {
-    const { pool } = this.#options
+    const { pool, begin } = this.#options
+    const sql = begin(jobs.some(({ alone }) => alone))
     try {
       const session = new Session(await pool.connect(), pool.prepares)
-      const begin = `begin isolation level ${this.#options.isolation}; ${transactionLimits}`
-      session.send({ sql: begin, parameters: [] }, this)
+      session.send({ sql, parameters: [] }, this)
       this.#begun += 1
       return session
     } catch (error) {
@@ -245,7 +235,7 @@ export class Transactions {
       lock: (name) => lockName(session, name, this),
       lockParty: async (partyId) => {
         const line = lineOf(partyId)
-        if (job.line !== line) throw new AgainError({ line })
+        if (job.line !== line && !job.alone) throw new AgainError({ line })
       },
       claim: (name) => this.#claim(job, name),
       shared: (read) => read(tx),

@@ -11,6 +11,7 @@ import {
   isPreparedForOtherColumns,
   keepsPrepared,
   openPool,
+  transactionLimits,
 } from './postgres-connections.ts'
 import { Session } from './postgres-session.ts'
 import { type Footing, PostgresTransaction, type Surroundings } from './postgres-transaction.ts'
@@ -28,6 +29,7 @@ interface OpenPostgres {
   readUrl?: string | undefined
   /** How many connections write. */
   connections?: number | undefined
+  isResettable: boolean
 }
 
 /** How many connections do what: together they are fewer than a small server takes. */
@@ -37,7 +39,15 @@ const mostShared = 3
 
 /** A store over a PostgreSQL database, which any number of processes may share. */
 export async function openPostgres(options: OpenPostgres): Promise<Store> {
-  const { url, system, wrapping, isolation = 'read committed', readUrl, connections = places.writing } = options
+  const {
+    url,
+    system,
+    wrapping,
+    isolation = 'read committed',
+    readUrl,
+    connections = places.writing,
+    isResettable,
+  } = options
   const prepares = await migrateApart(url)
   const surroundings = { clock: new RealClock(system, { shared: true }), wrapping }
   const pools = {
@@ -47,13 +57,14 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
     aside: openPool(url, { connections: places.aside, prepares }),
     ...(readUrl !== undefined && { standby: openPool(readUrl, { connections: places.reading }) }),
   }
-  const shared = { isolation, system, surroundings }
+  const begin = beginning(isolation, isResettable)
+  const shared = { begin, system, surroundings }
   const together = Math.min(mostShared, Math.ceil(connections / 2))
   const writingPlaces = { shared: together, apart: connections - together }
   const writing = new Transactions({ ...shared, pool: pools.writing, places: writingPlaces })
   const aside = new Transactions({ ...shared, pool: pools.aside, places: { shared: 0, apart: places.aside } })
-  const readers = new Readers(pools.reading, surroundings)
-  const standby = pools.standby && new Readers(pools.standby, surroundings)
+  const readers = new Readers(pools.reading, surroundings, isResettable)
+  const standby = pools.standby && new Readers(pools.standby, surroundings, isResettable)
   let closing: Promise<void> | undefined
   const whileOpen = <T>(run: () => Promise<T>): Promise<T> =>
     closing === undefined ? run() : Promise.reject(new StoreBusyError('The database is closed.'))
@@ -84,6 +95,17 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
   return store
 }
 
+/**
+ * How transactions begin that write. Where the world can be replaced, each takes a lock that it shares with the others, or
+ * has to itself, before it sees anything. A weak lock of a table is among those that PostgreSQL keeps beside each of its
+ * processes, so that sharing it costs next to nothing.
+ */
+function beginning(isolation: string, isResettable: boolean): (alone: boolean) => string {
+  const begin = `begin isolation level ${isolation}; ${transactionLimits}`
+  if (!isResettable) return () => begin
+  return (alone) => `${begin}; lock table "clock" in ${alone ? 'exclusive' : 'row share'} mode`
+}
+
 /** What changes the schema takes as long as the tables are large, and waits for other processes that do it: it has no deadline. Gives what `keepsPrepared` does. */
 async function migrateApart(url: string): Promise<boolean> {
   const pool = openPool(url, { connections: 1, isPatient: true })
@@ -107,16 +129,18 @@ async function readBehind<T>(standby: Readers, primary: Readers, work: (tx: Tran
   }
 }
 
-/** Reads on connections of their own, each query by itself: what is committed, without the round trips of a transaction. */
+/** Reads on connections of their own what is committed, without the round trips of a transaction. */
 class Readers {
   readonly #pool: ConnectionPool
   readonly #surroundings: Surroundings
+  readonly #isResettable: boolean
   readonly #gate = new Gate(places.reading)
   readonly #running = new Set<Promise<unknown>>()
 
-  constructor(pool: ConnectionPool, surroundings: Surroundings) {
+  constructor(pool: ConnectionPool, surroundings: Surroundings, isResettable: boolean) {
     this.#pool = pool
     this.#surroundings = surroundings
+    this.#isResettable = isResettable
   }
 
   async read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -152,9 +176,12 @@ class Readers {
       const session = new Session(await this.#connect(), this.#pool.prepares)
       const footing: Footing = { ...onlyReading, shared: (read) => read(tx) }
       const tx: PostgresTransaction = new PostgresTransaction(this.#surroundings, session, footing)
+      // Beginning and end go out with the queries, so that they cost no round trip; the end is waited for by nobody.
+      if (this.#isResettable) session.send(oneWorld.begin, this)
       try {
         return await work(tx)
       } finally {
+        if (this.#isResettable) session.send(oneWorld.end, this)
         session.release()
       }
     } finally {
@@ -172,6 +199,12 @@ class Readers {
     }
   }
 }
+
+/** All queries between see the world of the first one. */
+const oneWorld = {
+  begin: { sql: 'begin isolation level repeatable read read only', parameters: [] },
+  end: { sql: 'rollback', parameters: [] },
+} as const
 
 const refuse = (): never => {
   throw new Error('Bug: what only reads wants to write.')

@@ -32,6 +32,11 @@ export class Connection {
     })
   }
 
+  /** The first column of the first row. */
+  value(sql: string): unknown {
+    return this.#guard(() => Object.values(this.#prepare(sql).statement.get() ?? {})[0])
+  }
+
   command(sql: string): void {
     this.#guard(() => this.#prepare(sql).statement.run())
   }

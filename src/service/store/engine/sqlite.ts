@@ -16,6 +16,7 @@ interface OpenSqlite {
   path: string
   system: System
   wrapping: Wrapping
+  isResettable: boolean
 }
 
 /**
@@ -25,7 +26,7 @@ interface OpenSqlite {
  * of a transaction, so all that are asked for meanwhile share the next one. Each runs under a savepoint, one after
  * another, and is answered when the group is durable.
  */
-export async function openSqlite({ path, system, wrapping }: OpenSqlite): Promise<Store> {
+export async function openSqlite({ path, system, wrapping, isResettable }: OpenSqlite): Promise<Store> {
   createPrivateFile(path)
   if (path !== ':memory:') for (const suffix of ownFiles) makePrivate(path + suffix)
   // The driver's own waiting for a lock would block the thread, so it is off and `whenUnlocked` waits instead.
@@ -36,7 +37,7 @@ export async function openSqlite({ path, system, wrapping }: OpenSqlite): Promis
       const { createSchema } = await import('./sqlite-schema.ts')
       await whenUnlocked(system, () => createSchema(database, system))
     }
-    const store = new GroupCommittingStore(database, system, path, wrapping)
+    const store = new GroupCommittingStore(database, { path, system, wrapping, isResettable })
     await store.transaction((tx) => migrate(tx.db))
     // Neither the file nor its log keeps what stood there before.
     if (await wrapKeys(store)) database.exec('pragma wal_checkpoint(truncate)')
@@ -86,13 +87,17 @@ class GroupCommittingStore implements Store {
   readonly #queue = new FairQueue<Job>()
   readonly #path: string
   readonly #wrapping: Wrapping
+  readonly #isResettable: boolean
   readonly #checkFiles: () => void
+  /** The epoch of the clock when a read last ended: each world has its own. */
+  #epoch: unknown
   /** Opened by the first read. */
   #reader: { connection: Connection; tx: Transaction } | undefined
   #draining: Promise<void> | undefined
   #closed = false
 
-  constructor(database: DatabaseSync, system: System, path: string, wrapping: Wrapping) {
+  constructor(database: DatabaseSync, { path, system, wrapping, isResettable }: OpenSqlite) {
+    this.#isResettable = isResettable
     this.#wrapping = wrapping
     this.#path = path
     this.#checkFiles = watchFiles(path)
@@ -123,10 +128,21 @@ class GroupCommittingStore implements Store {
   /** On a connection of its own: in WAL mode readers wait for no writer. A database in memory has no second one. */
   async read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     if (this.#path === ':memory:') return this.transaction(work)
-    if (this.#closed) throw new StoreBusyError('The database is closed.')
-    if (this.#reader === undefined) {
-      this.#reader = this.#openReader()
+    if (!this.#isResettable) return this.#readOnce(work)
+    for (let attempt = 1; attempt <= attemptLimit; attempt++) {
+      const begun = this.#epoch ?? this.#epochNow()
+      const [outcome] = await Promise.allSettled([this.#readOnce(work)])
+      // What began in one world and ended in another saw some of each.
+      if (this.#epochNow() !== begun) continue
+      if (outcome.status === 'rejected') throw outcome.reason
+      return outcome.value
     }
+    throw new StoreBusyError(`Gave up after ${attemptLimit} attempts: the world was replaced in each.`)
+  }
+
+  async #readOnce<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new StoreBusyError('The database is closed.')
+    this.#reader ??= this.#openReader()
     try {
       return await work(this.#reader.tx)
     } catch (error) {
@@ -134,6 +150,13 @@ class GroupCommittingStore implements Store {
       if (error instanceof StoreBusyError) this.#endReader()
       throw error
     }
+  }
+
+  /** Also what the next reads are held against. */
+  #epochNow(): unknown {
+    this.#reader ??= this.#openReader()
+    this.#epoch = this.#reader.connection.value('select "epoch" from "clock"')
+    return this.#epoch
   }
 
   #openReader() {

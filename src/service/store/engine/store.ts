@@ -31,8 +31,8 @@ export interface Store {
   /** As `transaction`, but before all who wait for theirs: for what is asked while the database is busy. */
   aside<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /**
-   * Reads what is durable, without waiting for those who write. Each query sees the moment it is made in, so `work` asks
-   * for one thing; it must not write.
+   * Reads what is durable, without waiting for those who write; it must not write. Each query may see the moment it is
+   * made in, so `work` asks for one thing; but all see one world, the one before a reset of the sandbox or the one after it.
    * @throws StoreBusyError as above.
    */
   read<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
@@ -96,6 +96,11 @@ export interface TransactionOptions {
   claim?: string | undefined
   /** Names what it does, so that what could not share a transaction once is not tried again. */
   kind?: string | undefined
+  /**
+   * It sees and changes everything: no other transaction of any process runs meanwhile. Where the store cannot be reset
+   * there is none of that.
+   */
+  alone?: boolean | undefined
 }
 
 /** A compare-and-set found another version than the one it had read. */

@@ -31,6 +31,7 @@ export const newSqlite = {
     '0028_pending_decisions',
     '0029_world',
     '0031_faults',
+    '0033_snapshots',
   ],
   schema: `
 CREATE TABLE "kysely_migration" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null);
@@ -83,6 +84,8 @@ CREATE TABLE "pendingDecisions" ("id" text not null, "partyId" text not null, "p
 CREATE TABLE "world" ("id" integer not null, "digest" text, "firstPartyId" text not null, "isRehearsal" integer not null, "startsAtMs" bigint, constraint "world_key" primary key ("id"), constraint "world_one_row" check ("id" = 1));
 CREATE TABLE "faults" ("id" text not null, "place" integer not null, "origin" text not null, "rule" text not null, "partyId" text, "matched" bigint not null, "hits" bigint not null, constraint "faults_key" primary key ("id"));
 CREATE TABLE "earlierStates" ("partyId" text not null, "rows" text not null, constraint "earlierStates_key" primary key ("partyId"));
+CREATE TABLE "snapshots" ("id" text not null, "name" text not null, "savedBy" text not null, "clockMs" bigint, "characters" bigint not null, "savedAtMs" bigint not null, constraint "snapshots_key" primary key ("id"));
+CREATE TABLE "snapshotRows" ("snapshotId" text not null, "tableName" text not null, "part" integer not null, "rows" text not null, constraint "snapshotRows_key" primary key ("snapshotId", "tableName", "part"));
 CREATE INDEX "wallets_by_partyId_id" on "wallets" ("partyId", "id");
 CREATE INDEX "walletAgents_by_agentId_walletId" on "walletAgents" ("agentId", "walletId");
 CREATE UNIQUE INDEX "credentials_by_secretHash" on "credentials" ("secretHash");
@@ -171,5 +174,6 @@ CREATE INDEX "events_by_recordedAtMs" on "events" ("recordedAtMs");
 CREATE INDEX "pendingDecisions_by_expiresAtMs" on "pendingDecisions" ("expiresAtMs");
 CREATE INDEX "pendingDecisions_by_partyId_status_expiresAtMs" on "pendingDecisions" ("partyId", "status", "expiresAtMs");
 CREATE INDEX "pendingDecisions_by_partyId_principalId_status" on "pendingDecisions" ("partyId", "principalId", "status");
+CREATE UNIQUE INDEX "snapshots_by_name" on "snapshots" ("name");
 `,
 }

@@ -87,6 +87,13 @@ export function columnsOf(change: Change): [name: string, column: Column<unknown
   return Object.entries(change).filter(([name]) => !name.startsWith('$')) as [string, Column<unknown>][]
 }
 
+/** The columns of a table as all its migrations left it. */
+export function columnsNow(changes: Table): [name: string, column: Column<unknown>][] {
+  const all = new Map(Object.values(changes).flatMap(columnsOf))
+  for (const { $dropped = [] } of Object.values(changes)) for (const name of $dropped) all.delete(name)
+  return [...all]
+}
+
 /** Whether that is PostgreSQL's dialect of SQL. */
 export function speaksPostgres(db: Pick<Kysely<unknown>, 'getExecutor'>): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter

@@ -29,6 +29,7 @@ import { rootKeys } from './root-keys.ts'
 import { secondFactors } from './second-factors.ts'
 import { sentCalls } from './sent-calls.ts'
 import { signingKeys } from './signing-keys.ts'
+import { snapshotRows, snapshots } from './snapshots.ts'
 import { spending } from './spending.ts'
 import { subscriptionPayments } from './subscription-payments.ts'
 import { subscriptions } from './subscriptions.ts'
@@ -93,6 +94,8 @@ export const tables = {
   world,
   faults,
   earlierStates,
+  snapshots,
+  snapshotRows,
 }
 
 export type Tables = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]> }

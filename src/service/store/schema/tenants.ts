@@ -59,6 +59,8 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   clock: { place: 'everywhere', because: 'it is one row' },
   world: { place: 'everywhere', because: 'it is one row' },
   faults: { place: 'everywhere', because: 'they are a few rows, and of the service' },
+  snapshots: { place: 'everywhere', because: 'they are few, and of the sandbox' },
+  snapshotRows: { place: 'everywhere', because: 'they are of the sandbox' },
   rootKeys: { place: 'everywhere', because: 'they are a few rows, and of the service' },
   signingKeys: { place: 'everywhere', because: 'they are a few rows, and of the service' },
 

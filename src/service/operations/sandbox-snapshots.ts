@@ -1,0 +1,101 @@
+import type { z } from 'zod'
+import {
+  mostSnapshotCharacters,
+  mostSnapshots,
+  type SandboxSnapshot,
+  type sandboxSnapshots,
+} from '../../../tools/sandbox-snapshots.ts'
+import { fail } from '../../core/errors.ts'
+import { timestamp } from '../../core/system.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import { beginEpoch, readTimes } from '../store/clock.ts'
+import { resetFaults } from '../store/faults.ts'
+import type { SnapshotRow } from '../store/schema/snapshots.ts'
+import {
+  asFilled,
+  deleteSnapshot,
+  findSnapshot,
+  isRestorable,
+  listSnapshots,
+  restoreSnapshot,
+  saveSnapshot,
+  snapshotTotals,
+} from '../store/snapshots.ts'
+import { findWorld } from '../store/world.ts'
+
+export const sandboxSnapshotHandlers = {
+  resetSandbox: async (_input, context) => {
+    const { tx, fillAnew } = context
+    const filled = await findSnapshot(tx, asFilled)
+    // A world that was filled by an older version is filled once more, with the ids and keys that it has.
+    if (filled === undefined || !isRestorable(filled)) {
+      await beginEpoch(tx, null)
+      await fillAnew(tx)
+    } else await restoreSnapshot(tx, filled)
+    const world = await findWorld(tx)
+    return begun(context, null, world?.startsAtMs ?? null)
+  },
+
+  saveSandbox: async ({ name }, { tx, system, nowMs }) => {
+    const { realNowMs: savedAtMs } = await readTimes(tx)
+    const saved = await saveSnapshot(tx, system, { name, clockMs: nowMs, savedAtMs })
+    const { count, characters } = await snapshotTotals(tx)
+    if (count > mostSnapshots) full(`There are ${mostSnapshots} snapshots, which is the most there can be.`)
+    if (characters > mostSnapshotCharacters) {
+      full(
+        `The snapshots would take ${megabytes(characters)} MiB together, this one ${megabytes(saved.characters)}; they may take ${megabytes(mostSnapshotCharacters)}.`,
+      )
+    }
+    return snapshotView(saved)
+  },
+
+  listSandboxSnapshots: async (input, { tx }) => {
+    const list = { list: 'sandboxSnapshots' }
+    return page(await listSnapshots(tx, pageRequest(input, list)), list, snapshotView)
+  },
+
+  restoreSandbox: async ({ name }, context) => {
+    const snapshot = await loadSnapshot(context, name)
+    if (!isRestorable(snapshot)) {
+      fail('conflict', {
+        detail: `The snapshot ${name} was saved by an older version, whose rows this one keeps otherwise. Delete it by delete_sandbox_snapshot, and save the state anew.`,
+      })
+    }
+    await restoreSnapshot(context.tx, snapshot)
+    return begun(context, name, snapshot.clockMs)
+  },
+
+  deleteSandboxSnapshot: async ({ name }, context) => {
+    const snapshot = await loadSnapshot(context, name)
+    await deleteSnapshot(context.tx, snapshot.id)
+    return { data: snapshotView(snapshot), meta: { deleted: true } as const }
+  },
+} satisfies HandlersOf<typeof sandboxSnapshots>
+
+/** Another world begins, at its own time, in which nothing fails on purpose but by what the start gave. */
+async function begun({ tx, timeMoved }: Context, snapshot: string | null, startsAtMs: number | null) {
+  await resetFaults(tx)
+  const { nowMs } = await beginEpoch(tx, startsAtMs)
+  timeMoved()
+  return { type: 'sandbox' as const, id: 'sandbox' as const, attributes: { now: timestamp(nowMs), snapshot } }
+}
+
+async function loadSnapshot({ tx }: Context, name: string): Promise<SnapshotRow> {
+  const snapshot = await findSnapshot(tx, name)
+  if (snapshot === undefined) {
+    fail('not_found', { detail: `There is no snapshot ${name}. list_sandbox_snapshots tells which there are.` })
+  }
+  return snapshot
+}
+
+function full(what: string): never {
+  fail('conflict', { detail: `${what} Delete one by delete_sandbox_snapshot, then save again. Nothing was saved.` })
+}
+
+const megabytes = (characters: number) => Math.ceil(characters / 1024 / 1024)
+
+function snapshotView({ id, name, clockMs, savedAtMs, characters }: SnapshotRow): z.output<typeof SandboxSnapshot> {
+  const attributes = { name, now: timestamp(clockMs ?? savedAtMs), savedAt: timestamp(savedAtMs), size: characters }
+  return { type: 'sandboxSnapshot', id, attributes }
+}

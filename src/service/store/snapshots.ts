@@ -1,0 +1,146 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { newId, type System } from '../../core/system.ts'
+import { realNow } from './clock.ts'
+import { replaceSecret, seededCredentials } from './credentials.ts'
+import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
+import { writing } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { forgottenTables, worldTables } from './schema/belonging.ts'
+import { migrations } from './schema/migrations.ts'
+import { rowChanges } from './schema/row-changes.ts'
+import type { SnapshotRow } from './schema/snapshots.ts'
+import { columnsNow, speaksPostgres } from './schema/table.ts'
+import { type Tables, tables } from './schema/tables.ts'
+
+/** The snapshot that a reset goes back to: no name that is given looks like it. */
+export const asFilled = '(as filled)'
+
+export interface NewSnapshot {
+  name: string
+  /** What the service's clock goes back to; null: to what the world says. */
+  clockMs: number | null
+  /** Real time. */
+  savedAtMs: number
+}
+
+/** Keeps the world for a reset, as it is when its transaction ends. The secrets that a start sets later are not of it. */
+export function keepAsFilled(tx: Transaction, system: System): void {
+  tx.atEnd(keepFilled, system)
+}
+
+async function keepFilled(tx: Transaction, systems: readonly System[]): Promise<void> {
+  const savedAtMs = await realNow(tx)
+  for (const system of systems) await saveSnapshot(tx, system, { name: asFilled, clockMs: null, savedAtMs })
+}
+
+/** Keeps the world as it is under a name, in place of what was kept under it before. To be done alone. */
+export async function saveSnapshot(
+  tx: Transaction,
+  system: System,
+  { name, clockMs, savedAtMs }: NewSnapshot,
+): Promise<SnapshotRow> {
+  const before = await findSnapshot(tx, name)
+  if (before !== undefined) await deleteSnapshot(tx, before.id)
+  const id = newId('snp', system, savedAtMs)
+  for (const table of tableStatements) await table.save(tx, { id })
+  const { characters } = await tx.db
+    .selectFrom('snapshotRows')
+    .select((row) => row.fn.coalesce(row.fn.sum<number>(row.fn('length', ['rows'])), row.lit(0)).as('characters'))
+    .where('snapshotId', '=', id)
+    .executeTakeFirstOrThrow()
+  const row = { id, name, savedBy: lastMigration, clockMs, characters: Number(characters), savedAtMs }
+  await tx.db.insertInto('snapshots').values(row).execute()
+  return row
+}
+
+/** Puts the world back that was kept, in place of the one there is. To be done alone. */
+export async function restoreSnapshot(tx: Transaction, { id }: Pick<SnapshotRow, 'id'>): Promise<void> {
+  // A start may set the secrets of the world's keys: those that work now work on.
+  const seeded = await seededCredentials(tx)
+  await emptyWorld(tx)
+  for (const table of tableStatements) await table.restore(tx, { id })
+  for (const key of seeded) await replaceSecret(tx, key, key)
+}
+
+/** Deletes all that is the world's, and what tells of requests to it. */
+export async function emptyWorld(tx: Transaction): Promise<void> {
+  for (const empty of emptying) await empty(tx, {})
+}
+
+/** Whether what was kept can be put back: an upgrade may have computed something for the rows that were there. */
+export function isRestorable({ savedBy }: Pick<SnapshotRow, 'savedBy'>): boolean {
+  return Object.keys(rowChanges).every((migration) => migration <= savedBy)
+}
+
+export async function findSnapshot(tx: Transaction, name: string): Promise<SnapshotRow | undefined> {
+  return tx.db.selectFrom('snapshots').selectAll().where('name', '=', name).executeTakeFirst()
+}
+
+/** What was kept by somebody, the newest first. */
+export function listSnapshots(tx: Transaction, page: PageRequest): Promise<PageOf<SnapshotRow>> {
+  return readPage(tx.db.selectFrom('snapshots').selectAll().where('name', '<>', asFilled), page)
+}
+
+export async function deleteSnapshot(tx: Transaction, id: string): Promise<void> {
+  await tx.db.deleteFrom('snapshotRows').where('snapshotId', '=', id).execute()
+  await tx.db.deleteFrom('snapshots').where('id', '=', id).execute()
+}
+
+/** How many snapshots there are, and what they take together. */
+export async function snapshotTotals(tx: Transaction): Promise<{ count: number; characters: number }> {
+  const { count, characters } = await tx.db
+    .selectFrom('snapshots')
+    .select((row) => [row.fn.countAll().as('count'), row.fn.sum('characters').as('characters')])
+    .where('name', '<>', asFilled)
+    .executeTakeFirstOrThrow()
+  return { count: Number(count), characters: Number(characters ?? 0) }
+}
+
+const lastMigration = Object.keys(migrations).at(-1) ?? ''
+
+const emptying = [...worldTables, ...forgottenTables].map((name) => writing((db, _none: object) => db.deleteFrom(name)))
+
+interface OfSnapshot {
+  id: string
+}
+
+/** What saves and restores the rows of each table: the database makes and reads the JSON itself. */
+const tableStatements = worldTables.map((name) => ({
+  save: writing((db, { id }: OfSnapshot) => compiled(db, saving(db, name, id))),
+  restore: writing((db, { id }: OfSnapshot) => compiled(db, restoring(db, name, id))),
+}))
+
+const compiled = (db: Kysely<Tables>, statement: RawBuilder<unknown>) => ({ compile: () => statement.compile(db) })
+
+/** Bounds the length of a text. */
+const rowsOfPart = 500
+
+function saving(db: Kysely<Tables>, name: keyof Tables, id: string) {
+  const columns = columnsNow(tables[name]).map(([column]) => column)
+  const isPostgres = speaksPostgres(db)
+  const fields = sql.join(columns.flatMap((column) => [sql.lit(column), sql.ref(column)]))
+  const row = isPostgres ? sql`row_to_json(${sql.table(name)})` : sql`json_object(${fields})`
+  const all = isPostgres ? sql`json_agg("row")::text` : sql`json_group_array(json("row"))`
+  const numbered = sql`select (row_number() over () - 1) / ${sql.lit(rowsOfPart)} as "part", ${row} as "row" from ${sql.table(name)}`
+  const into = sql`insert into "snapshotRows" ("snapshotId", "tableName", "part", "rows")`
+  return sql`${into} select ${text(id)}, ${sql.lit(name)}, "part", ${all} from (${numbered}) as numbered group by "part"`
+}
+
+function restoring(db: Kysely<Tables>, name: keyof Tables, id: string) {
+  const columns = columnsNow(tables[name])
+  const isPostgres = speaksPostgres(db)
+  const values = columns.map(([column, { fill }]) => {
+    const value = isPostgres ? sql`of_row.${sql.ref(column)}` : sql`of_row.value ->> ${sql.lit(column)}`
+    // What was saved before the column came has it like the rows that were there then.
+    return fill === undefined ? value : sql`coalesce(${value}, ${sql.lit(fill)})`
+  })
+  const typed = columns.map(([column, { type }]) => sql`${sql.ref(column)} ${sql.raw(type)}`)
+  const rows = isPostgres
+    ? sql`json_to_recordset(part."rows"::json) as of_row(${sql.join(typed)})`
+    : sql`json_each(part."rows") as of_row`
+  const ofTable = sql`part."snapshotId" = ${text(id)} and part."tableName" = ${sql.lit(name)}`
+  const names = sql.join(columns.map(([column]) => sql.ref(column)))
+  return sql`insert into ${sql.table(name)} (${names}) select ${sql.join(values)} from "snapshotRows" as part, ${rows} where ${ofTable}`
+}
+
+const text = (value: string) => sql`cast(${value} as text)`

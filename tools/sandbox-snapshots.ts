@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/core/operation.ts'
+import { Id, listQuery, resource, Timestamp } from './schemas.ts'
+
+/** How many snapshots there are at most, and how many characters their rows take together. */
+export const mostSnapshots = 100
+export const mostSnapshotCharacters = 256 * 1024 * 1024
+
+const name = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+    'must be 1 to 64 letters, digits, dots, hyphens or underscores, a letter or digit first',
+  )
+
+/** The world that the sandbox is in, as of a moment. */
+export const Sandbox = resource('sandbox', z.literal('sandbox'), {
+  now: Timestamp.describe("The sandbox's time"),
+  snapshot: z.string().nullable().describe('The snapshot that was restored; null: the world as it was filled'),
+})
+
+/** A state of the world that can be gone back to. `now` is the time that it brings back. */
+export const SandboxSnapshot = resource('sandboxSnapshot', Id('snp'), {
+  name: z.string(),
+  now: Timestamp.describe('The time it brings back'),
+  savedAt: Timestamp.describe('In real time'),
+  size: z.int().nonnegative().describe('In characters'),
+})
+
+const shared = {
+  result: 'one',
+  environments: ['sandbox'],
+  permission: 'sandbox.manage',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  toolsets: ['sandbox'],
+  extension: true,
+} as const
+
+const params = z.strictObject({ name: name.describe('As it was saved') })
+
+/** Back to a known state of the whole sandbox (docs/sandbox.md#reset-save-restore). */
+export const sandboxSnapshots = {
+  resetSandbox: defineOperation({
+    ...shared,
+    name: 'reset_sandbox',
+    title: 'Reset the sandbox',
+    description:
+      'Puts the whole sandbox back to how it was filled, clock included, for everybody. Ids and keys of that world work on; everything made since is gone.',
+    method: 'POST',
+    path: '/simulations/reset',
+    attributes: z.strictObject({}),
+    bodyOptional: true,
+    output: Sandbox,
+    setsState: true,
+    alone: true,
+    effect: 'destructive',
+    errors: [],
+  }),
+
+  saveSandbox: defineOperation({
+    ...shared,
+    name: 'save_sandbox',
+    title: 'Save the sandbox',
+    description:
+      'Keeps the state of the whole sandbox under a name, in place of what was kept under it. restore_sandbox goes back to it.',
+    method: 'POST',
+    path: '/simulations/snapshots',
+    attributes: z.strictObject({ name: name.describe('1 to 64 letters, digits or ._-') }),
+    output: SandboxSnapshot,
+    setsState: true,
+    alone: true,
+    effect: 'write',
+    errors: ['conflict'],
+  }),
+
+  listSandboxSnapshots: defineOperation({
+    ...shared,
+    name: 'list_sandbox_snapshots',
+    title: 'List snapshots of the sandbox',
+    description: 'Lists the states that save_sandbox kept, newest first.',
+    method: 'GET',
+    path: '/simulations/snapshots',
+    query: listQuery({}),
+    output: SandboxSnapshot,
+    result: 'page',
+    effect: 'read',
+    errors: [],
+  }),
+
+  restoreSandbox: defineOperation({
+    ...shared,
+    name: 'restore_sandbox',
+    title: 'Restore the sandbox',
+    description:
+      'Puts the whole sandbox back to a state that save_sandbox kept, clock included, for everybody. Everything made since is gone.',
+    method: 'POST',
+    path: '/simulations/snapshots/{name}/restore',
+    params,
+    output: Sandbox,
+    setsState: true,
+    alone: true,
+    effect: 'destructive',
+    errors: ['not_found', 'conflict'],
+  }),
+
+  deleteSandboxSnapshot: defineOperation({
+    ...shared,
+    name: 'delete_sandbox_snapshot',
+    title: 'Delete a snapshot of the sandbox',
+    description: 'Deletes a state that save_sandbox kept. The sandbox stays as it is.',
+    method: 'DELETE',
+    path: '/simulations/snapshots/{name}',
+    params,
+    output: SandboxSnapshot,
+    meta: z.object({ deleted: z.literal(true) }),
+    effect: 'destructive',
+    errors: ['not_found'],
+  }),
+} as const
