@@ -43,7 +43,7 @@ export interface CallOptions {
 }
 
 export interface CallResult<D extends OperationDefinition> {
-  data: D['result'] extends 'page' ? Resource<D>[] : Resource<D>
+  data: D['result'] extends 'page' | 'several' ? Resource<D>[] : Resource<D>
   meta: ({ pagination?: Pagination } & Record<string, unknown>) | undefined
   /** The service answered with the recorded response of an earlier request with the same key. */
   replayed: boolean

@@ -1,4 +1,4 @@
-import { createClient, type Operations } from '../client/client.ts'
+import { createClient } from '../client/client.ts'
 import { embeddedAddress } from '../commands/addresses.ts'
 import { openEmbedded } from '../commands/embedded.ts'
 import { createSite } from '../commands/site.ts'
@@ -9,9 +9,11 @@ import { type Listener, listen } from '../service/listen.ts'
 import { counted } from '../service/request/incoming.ts'
 import type { SeededCredentials } from '../service/seed.ts'
 import { openSignals } from '../service/store/engine/open-signals.ts'
+import { clockBy, faultsBy, type SandboxClock, type SandboxFaults } from './controls.ts'
 import { type Fetch, inProcessFetch, networkFailure } from './in-process-fetch.ts'
 import { configOf, type SandboxOptions } from './options.ts'
 
+export type { SandboxClock, SandboxFault, SandboxFaults } from './controls.ts'
 export type { SandboxOptions } from './options.ts'
 
 /** A payments service of its own, in this process: the REST API, its pages and MCP. */
@@ -25,6 +27,7 @@ export interface Sandbox extends AsyncDisposable {
   /** The credentials of the seeded party and of its agent. */
   keys: SandboxKeys
   clock: SandboxClock
+  faults: SandboxFaults
   /** Ends all that it does. What is under way, and all that follows, rejects as where the network fails. */
   close(): Promise<void>
 }
@@ -32,13 +35,6 @@ export interface Sandbox extends AsyncDisposable {
 export interface SandboxKeys {
   api: string
   agent: string
-}
-
-/** The sandbox's time, in RFC 3339 as the API writes it. */
-export interface SandboxClock {
-  now(): Promise<string>
-  /** Moves it forward by seconds, or to a time, and answers what it is then. */
-  advance(by: number | string): Promise<string>
 }
 
 /** Opens a sandbox. @throws TypeError that names the option which cannot be used */
@@ -66,7 +62,8 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
       url,
       mcpUrl: `${url}/mcp`,
       keys,
-      clock: clockOf(operations),
+      clock: clockBy(operations),
+      faults: faultsBy(operations),
       close,
       [Symbol.asyncDispose]: close,
     }
@@ -140,16 +137,6 @@ function waitingUntil(ended: AbortSignal): System {
   const sleep: System['sleep'] = (ms, signal) =>
     realSystem.sleep(ms, signal === undefined ? ended : AbortSignal.any([signal, ended]))
   return { ...realSystem, sleep }
-}
-
-function clockOf(operations: () => Operations): SandboxClock {
-  return {
-    now: async () => (await operations().getSandboxClock({})).data.attributes.now,
-    advance: async (by) => {
-      const moved = await operations().advanceSandboxClock(typeof by === 'number' ? { seconds: by } : { to: by })
-      return moved.data.attributes.now
-    },
-  }
 }
 
 function once(work: Closing): Closing {

@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { createSandbox } from 'payments-mcp/testing'
+import { createBackend } from './backend.js'
+
+let sandbox
+let backend
+let address
+
+beforeAll(async () => {
+  sandbox = await createSandbox()
+  backend = createBackend({ url: sandbox.url, key: sandbox.keys.agent }).listen(0, '127.0.0.1')
+  await once(backend, 'listening')
+  address = `http://127.0.0.1:${backend.address().port}`
+})
+
+beforeEach(() => sandbox.reset())
+
+afterAll(async () => {
+  backend.close()
+  await sandbox.close()
+})
+
+test('buys a ticket', async () => {
+  expect(await order({ price: 4250 })).toEqual([201, { status: 'authorized' }])
+})
+
+test('answers 402 where the card is declined', async () => {
+  const reason = 'single_use_amount_over_maximum'
+  expect(await order({ price: 5001 })).toEqual([402, { status: 'declined', reason }])
+})
+
+test('buys one ticket where the answer is lost', async () => {
+  await sandbox.faults.set({
+    operation: 'simulate_card_authorization',
+    fault: 'effect_then_lost',
+    when: { times: 1 },
+  })
+  expect(await order({ price: 4250 })).toEqual([201, { status: 'authorized' }])
+  const answer = await sandbox.fetch('/card-transactions', {
+    headers: { Authorization: `Bearer ${sandbox.keys.agent}` },
+  })
+  expect((await answer.json()).data).toHaveLength(1)
+})
+
+test('answers 502 where the payments API stays away', async () => {
+  await sandbox.faults.set({ operation: '*', fault: 'reset' })
+  expect(await order({ price: 4250 })).toEqual([502, { reason: 'The payments API does not answer.' }])
+})
+
+async function order({ price }) {
+  const response = await fetch(address, {
+    method: 'POST',
+    body: JSON.stringify({ id: 'order 1', price, budget: 5000 }),
+  })
+  return [response.status, await response.json()]
+}

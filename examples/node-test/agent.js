@@ -1,0 +1,26 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+
+/** An agent that is connected to the payments tools at an address of MCP, with an agent key. */
+export async function createAgent({ mcpUrl, key }) {
+  const client = new Client({ name: 'example-agent', version: '1.0.0' })
+  const requestInit = { headers: { Authorization: `Bearer ${key}` } }
+  await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl), { requestInit }))
+  return { buy: (order) => buy(client, order), close: () => client.close() }
+}
+
+/** Does what a model would choose to do. */
+async function buy(client, { merchant, price, budget }) {
+  const order = { currency: 'USD', merchant: { name: merchant } }
+  const card = await call(client, 'issue_agent_card', { ...order, maximumAmount: budget })
+  const purchase = await call(client, 'simulate_card_authorization', { ...order, cardId: card.id, amount: price })
+  const { status, decline } = purchase.attributes
+  return status === 'declined' ? `Declined: ${decline.detail}` : `Paid ${price / 100} dollars at ${merchant}.`
+}
+
+/** A call that was not answered is made again as it was: the server knows it again and does nothing twice. */
+async function call(client, name, args) {
+  const request = () => client.callTool({ name, arguments: args })
+  const { isError, content, structuredContent } = await request().catch(request)
+  if (isError) throw new Error(content[0].text)
+  return structuredContent.data
+}

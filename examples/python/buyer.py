@@ -1,0 +1,39 @@
+"""Issues a card for one order and pays with it, through the payments API."""
+
+import json
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+
+class Buyer:
+    def __init__(self, url, key):
+        self.url = url
+        self.key = key
+
+    def buy(self, order_id, merchant, price, budget):
+        """Amounts are cents. Answers the purchase: its status, and the decline where it was declined."""
+        order = {"currency": "USD", "merchant": {"name": merchant}}
+        card = self._post("/agent-cards", f"{order_id} card", {**order, "maximumAmount": budget})
+        # In the sandbox whoever buys plays the merchant's part, too.
+        charge = f"/simulations/agent-cards/{card['id']}/authorize"
+        return self._post(charge, f"{order_id} payment", {**order, "amount": price})["attributes"]
+
+    def _post(self, path, idempotency_key, attributes):
+        """What was not answered is sent again under the same key, which does nothing twice."""
+        headers = {
+            "Authorization": f"Bearer {self.key}",
+            "Content-Type": "application/json",
+            "Idempotency-Key": idempotency_key,
+            "X-Instance-ID": "buyer",
+        }
+        body = json.dumps({"data": {"attributes": attributes}}).encode()
+        for _ in range(3):
+            try:
+                with urlopen(Request(self.url + path, body, headers, method="POST")) as response:
+                    return json.load(response)["data"]
+            except HTTPError as error:
+                if error.code < 500:
+                    raise RuntimeError(json.load(error)["errors"][0]["detail"]) from error
+            except OSError:
+                pass
+        raise RuntimeError("The payments API does not answer.")

@@ -1,0 +1,52 @@
+/** Where the payments API is, and with which key and `fetch` it is asked. */
+export interface Payments {
+  url: string
+  key: string
+  fetch: typeof globalThis.fetch
+}
+
+/** What is bought, for how much, and what it may cost at most; in cents. */
+export interface Order {
+  id: string
+  merchant: string
+  price: number
+  budget: number
+}
+
+export interface Purchase {
+  status: 'authorized' | 'declined'
+  /** Why it was declined. */
+  reason: string | undefined
+}
+
+/** Issues a card for one order and pays with it. */
+export async function buy(payments: Payments, { id, merchant, price, budget }: Order): Promise<Purchase> {
+  const order = { currency: 'USD', merchant: { name: merchant } }
+  const card = await post(payments, '/agent-cards', `${id} card`, { ...order, maximumAmount: budget })
+  // In the sandbox whoever buys plays the merchant's part, too.
+  const charge = `/simulations/agent-cards/${card.id}/authorize`
+  const { attributes } = await post(payments, charge, `${id} payment`, { ...order, amount: price })
+  return { status: attributes.status, reason: attributes.decline?.code }
+}
+
+/**
+ * What was not answered may have been carried out. Sent again under the same idempotency key, it is answered what the
+ * first was, and nothing is done twice.
+ */
+async function post({ url, key, fetch }: Payments, path: string, idempotencyKey: string, attributes: object) {
+  const headers = {
+    Authorization: `Bearer ${key}`,
+    'Content-Type': 'application/json',
+    'Idempotency-Key': idempotencyKey,
+    'X-Instance-ID': 'buyer',
+  }
+  const body = JSON.stringify({ data: { attributes } })
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    const answer = await fetch(url + path, { method: 'POST', headers, body })
+      .then(async (response) => ({ status: response.status, json: await response.json() }))
+      .catch(() => undefined)
+    if (answer !== undefined && answer.status < 300) return answer.json.data
+    if (answer !== undefined && answer.status < 500) throw new Error(answer.json.errors[0].detail)
+  }
+  throw new Error('The payments API does not answer.')
+}

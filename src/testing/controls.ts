@@ -1,0 +1,48 @@
+import type { Catalogue } from '../../tools/index.ts'
+import type { FaultRule } from '../../tools/sandbox-faults.ts'
+import type { Operations } from '../client/client.ts'
+import type { Resource } from '../core/operation.ts'
+
+/** The sandbox's time, in RFC 3339 as the API writes it. */
+export interface SandboxClock {
+  now(): Promise<string>
+  /** Moves it forward by seconds, or to a time, and answers what it is then. */
+  advance(by: number | string): Promise<string>
+}
+
+/** What goes wrong on purpose (docs/sandbox.md#faults). */
+export interface SandboxFaults {
+  /** Adds a rule, or replaces the one of the same id. */
+  set(rule: FaultRule): Promise<SandboxFault>
+  /** All rules, with how often each matched and hit. */
+  list(): Promise<SandboxFault[]>
+  /** Removes one rule, or all of them. */
+  clear(id?: string): Promise<void>
+}
+
+type FaultResource = Resource<Catalogue['setSandboxFault']>
+
+/** A rule as the sandbox has it. */
+export type SandboxFault = Pick<FaultResource, 'id'> & FaultResource['attributes']
+
+/** The clock of the sandbox that these operations are asked of. */
+export function clockBy(operations: () => Operations): SandboxClock {
+  return {
+    now: async () => (await operations().getSandboxClock({})).data.attributes.now,
+    advance: async (by) => {
+      const { data } = await operations().advanceSandboxClock(typeof by === 'number' ? { seconds: by } : { to: by })
+      return data.attributes.now
+    },
+  }
+}
+
+export function faultsBy(operations: () => Operations): SandboxFaults {
+  const flat = ({ id, attributes }: FaultResource) => ({ id, ...attributes })
+  return {
+    set: async (rule) => flat((await operations().setSandboxFault(rule)).data),
+    list: async () => (await operations().listSandboxFaults({})).data.map(flat),
+    clear: async (faultId) => {
+      await operations().clearSandboxFaults({ faultId })
+    },
+  }
+}
