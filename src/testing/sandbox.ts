@@ -85,7 +85,7 @@ async function open(options: SandboxOptions, opened: Closing[]) {
   const publicUrl = () => listener?.url ?? embeddedAddress
   const { service, store, close } = await openDatabase(() => openEmbedded(config, system, log, publicUrl))
   opened.push(close)
-  const keys = known(await service.seed({ apiKey: undefined, agentKey: undefined }))
+  const keys = keysOf(await service.seed({ apiKey: undefined, agentKey: undefined }))
   const signals = await openSignals({ url: config.databaseUrl, system, log })
   opened.push(() => signals.close())
   const site = await createSite({ config, service, store, publicUrl, system, log, signals })
@@ -114,11 +114,22 @@ async function openDatabase<T>(open: () => Promise<T>): Promise<T> {
   }
 }
 
-function known({ apiKey: api, agentKey: agent }: SeededCredentials): SandboxKeys {
-  if (api !== null && agent !== null) return { api, agent }
-  throw new TypeError(
-    'createSandbox: database has keys that were given or changed elsewhere; it accepts an empty database, or one that createSandbox made.',
-  )
+/** A world need not have both; whoever asks for the one that it has not is told so. */
+function keysOf({ apiKey, agentKey }: SeededCredentials): SandboxKeys {
+  const known = (key: string | null, what: string) => {
+    if (key !== null) return key
+    throw new Error(
+      `The sandbox's first party has no ${what} whose secret is known here: give it one in the world, or begin with an empty database.`,
+    )
+  }
+  return {
+    get api() {
+      return known(apiKey, 'API key')
+    },
+    get agent() {
+      return known(agentKey, 'agent with a key')
+    },
+  }
 }
 
 /** Who has sent half of a request, or does not read the answer, keeps a test from ending for no longer than that. */

@@ -79,6 +79,54 @@ describe('a sandbox in the process of a test', () => {
   })
 })
 
+describe('what goes wrong on purpose', () => {
+  it('is set, listed with its hits, and cleared', async () => {
+    const { fetch, keys, faults } = await sandboxOf({ port: false })
+    const rule = { id: 'busy', operation: 'whoami', fault: 'error', code: 'service_unavailable' } as const
+    expect(await faults.set(rule)).toMatchObject({ ...rule, hits: 0 })
+    const asked = async () => (await fetch('/whoami', { headers: { Authorization: `Bearer ${keys.agent}` } })).status
+    expect(await asked()).toBe(503)
+    const other = await faults.set({ operation: 'list_wallets', fault: 'empty_page' })
+    const listed = async () => (await faults.list()).filter(({ origin }) => origin === 'operation')
+    expect(await listed()).toMatchObject([{ id: 'busy', hits: 1 }, { id: other.id }])
+    await faults.clear('busy')
+    expect(await asked()).toBe(200)
+    await faults.clear()
+    expect(await listed()).toEqual([])
+    await expect(faults.clear('busy')).rejects.toThrow('busy')
+    await expect(faults.set({ fault: 'reset' })).rejects.toThrow('operation')
+  })
+
+  it('cuts a connection as a network does, in the process and over it', async () => {
+    const sandbox = await sandboxOf()
+    await sandbox.faults.set({ operation: 'issue_agent_card', fault: 'effect_then_lost', when: { times: 2 } })
+    await expect(sandbox.fetch('/agent-cards', cardRequest(sandbox.keys.agent))).rejects.toMatchObject(cut)
+    await expect(fetch(`${sandbox.url}/agent-cards`, cardRequest(sandbox.keys.agent))).rejects.toMatchObject({
+      name: 'TypeError',
+      message: 'fetch failed',
+    })
+    const headers = { Authorization: `Bearer ${sandbox.keys.agent}` }
+    expect(await dataOf(sandbox.fetch('/agent-cards', { headers }))).toHaveLength(2)
+  })
+
+  it('keeps nobody from closing, and whoever gives up is let go', async () => {
+    const sandbox = await sandboxOf()
+    await sandbox.faults.set({ operation: 'whoami', fault: 'hang', afterMs: 120_000 })
+    const headers = { Authorization: `Bearer ${sandbox.keys.agent}` }
+    const leaving = new AbortController()
+    const left = expect(sandbox.fetch('/whoami', { headers, signal: leaving.signal })).rejects.toBe('given up')
+    leaving.abort('given up')
+    await left
+    const hanging = [
+      expect(sandbox.fetch('/whoami', { headers })).rejects.toMatchObject(cut),
+      expect(fetch(`${sandbox.url}/whoami`, { headers })).rejects.toThrow('fetch failed'),
+    ]
+    await expect.poll(async () => (await sandbox.faults.list()).find(({ fault }) => fault === 'hang')?.hits).toBe(3)
+    await sandbox.close()
+    await Promise.all(hanging)
+  })
+})
+
 describe('an end', () => {
   it('comes once, rejects what is under way and what follows, and leaves the port', async () => {
     const sandbox = await sandboxOf()
