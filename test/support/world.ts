@@ -2,7 +2,7 @@ import type { Config } from '../../src/config/settings.ts'
 import type { Environment } from '../../src/core/operation.ts'
 import { delegable, scopes } from '../../src/core/permissions.ts'
 import { newId, sha256 } from '../../src/core/system.ts'
-import { createService, type Service } from '../../src/service/service.ts'
+import { createService, type Service, type ServiceOptions } from '../../src/service/service.ts'
 import { createAgent } from '../../src/service/store/agents.ts'
 import { createCredential } from '../../src/service/store/credentials.ts'
 import { createDelegation } from '../../src/service/store/delegations.ts'
@@ -67,6 +67,8 @@ export interface WorldOptions {
   system?: FakeSystem
   publicUrl?: () => string
   clientMetadata?: Config['clientMetadata']
+  /** What the sandbox is filled with; the package's own world unless it is given. */
+  world?: ServiceOptions['world']
 }
 
 export const secrets = { apiKey: 'api-secret-0123456789abcdef', agentKey: 'agent-secret-0123456789abcdef' }
@@ -84,7 +86,8 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
   const log = { debug: line, info: line, warn: alarm, error: alarm }
   const { publicUrl, clientMetadata } = options
   const given = { ...(publicUrl && { publicUrl }), ...(clientMetadata && { clientMetadata }) }
-  const service = createService({ store, system, environment, rateLimit, log, ...given })
+  const { world } = options
+  const service = createService({ store, system, environment, rateLimit, log, world, ...given })
   const { apiKey, agentKey } = await service.seed(secrets)
   const unheard = new Set<string>()
   const drop = async () => {

@@ -111,7 +111,7 @@ function planPurchase(filling: Filling, issued: Issued, purchase: Purchase, path
     requireNotFrozen(now, atMs)
     const attempt = { card: now, amountCents: purchase.amount, availableCents: purchase.amount, nowMs: atMs }
     const code = declineReason(attempt)
-    if (code !== null) mistake([...path, 'status'], `must be declined, with decline ${code}: ${declines[code]}`)
+    if (code !== null) mistake([...path, 'status'], `must be declined, with decline ${code}. ${declines[code]}`)
     await insertCardTransaction(tx, row)
     await markAgentCardUsed(tx, now, atMs)
     await filling.post(posting, [wallet], atMs, row.id)

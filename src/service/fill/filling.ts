@@ -45,6 +45,7 @@ export class Filling {
   readonly accounts: readonly Account[]
   /** When everybody was there: a day before the first thing that the file dates. */
   readonly beganMs: number
+  readonly #idsAt = new Map<string, number>()
 
   constructor(ground: Ground) {
     const { world, clockMs } = ground
@@ -78,8 +79,13 @@ export class Filling {
     return { party, id, wallets, agentIds, userIds }
   }
 
+  /** Its id in the file, or a new one. What was made at one moment is listed in the order of the file. */
   id(prefix: string, given: string | undefined, atMs = this.beganMs): string {
-    return given ?? newId(prefix, this.ground.system, atMs)
+    if (given !== undefined) return given
+    const key = `${prefix} ${atMs}`
+    const others = this.#idsAt.get(key) ?? 0
+    this.#idsAt.set(key, others + 1)
+    return newId(prefix, this.ground.system, atMs + others)
   }
 
   /** A moment that the file names, wherever in time. */

@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { delegationStatuses } from '../../src/worlds/connections.ts'
+import { Wallet } from '../../src/worlds/people.ts'
+import { agentCardStatuses } from '../../tools/agent-cards.ts'
+import { approvalStatuses } from '../../tools/approvals.ts'
+import { cardTransactionStatuses, declines } from '../../tools/card-transactions.ts'
+import { cancelReasons, invitationStatuses } from '../../tools/customer-invitations.ts'
+import { linkStatuses } from '../../tools/invitation-links.ts'
+import { paymentStatuses } from '../../tools/payments.ts'
+import { attentionReasons, subscriptionStatuses } from '../../tools/subscriptions.ts'
+import { allTables, proveBooks } from '../ledger/books.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { everything } from './reading.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read the answer's parts by name and compare them whole.
+type Found = any
+
+/** What stands in test/worlds/everything.yaml is there when the service begins, can be read, and goes on. */
+onEachDatabase('a world with everything in it', (database) => {
+  let world: World
+
+  beforeAll(async () => {
+    world = await createWorld(database, { world: everything })
+  })
+  afterAll(() => world.drop())
+
+  const asParty = () => ({ key: world.apiKey })
+  const asUser = { key: 'ut_ntl_sandbox_user-token-of-ann-000000000000' }
+  const list = async (path: string): Promise<Found[]> => {
+    const page = await world.get(`${path}${path.includes('?') ? '&' : '?'}limit=100`, asParty())
+    return page.json.data.map(({ id, attributes, ...rest }: Found) => ({ id, ...attributes, ...rest }))
+  }
+  const counts = (found: readonly string[]) =>
+    Object.fromEntries([...Map.groupBy(found, (one) => one)].map(([one, { length }]) => [one, length]).sort())
+  const named = async (path: string, pick: (one: Found) => boolean): Promise<string> =>
+    (await list(path)).find(pick)?.id ?? expect.fail(`${path} has none`)
+  const subscription = (description: string) =>
+    named('/subscriptions', ({ terms }: Found) => terms.description === description)
+
+  it('has each status that there is', async () => {
+    const tables = await allTables(world.store)
+    const inTable = (table: string, column: string) => {
+      const values = (tables.get(table) ?? []).map((row) => row[column])
+      return [...new Set(values.filter((value) => value !== null))].sort()
+    }
+    const sorted = (words: readonly string[]) => [...words].sort()
+    expect(inTable('wallets', 'status')).toEqual(sorted(Wallet.shape.status.unwrap().options))
+    expect(inTable('wallets', 'walletType')).toEqual(sorted(Wallet.shape.walletType.unwrap().options))
+    expect(inTable('agents', 'status')).toEqual(['ACTIVE', 'REVOKED'])
+    expect(inTable('delegations', 'status')).toEqual(sorted(delegationStatuses))
+    expect(inTable('customerInvitations', 'status')).toEqual(sorted(invitationStatuses))
+    expect(inTable('customerInvitations', 'cancelReason')).toEqual(sorted(cancelReasons))
+    expect(inTable('customerInvitations', 'recipientType')).toEqual(['email', 'party_id', 'phone'])
+    expect(inTable('invitationLinks', 'status')).toEqual(sorted(linkStatuses))
+    expect(inTable('cardTransactions', 'status')).toEqual(sorted(cardTransactionStatuses))
+    expect(inTable('cardTransactions', 'declineCode')).toEqual(Object.keys(declines).sort())
+    expect(inTable('payments', 'status')).toEqual(sorted(paymentStatuses))
+    expect(inTable('payments', 'kind')).toEqual(['deposit', 'internal', 'payment', 'wire'])
+    expect(inTable('payments', 'actorType')).toEqual(['agent', 'api', 'user'])
+    expect(inTable('approvals', 'status')).toEqual(sorted(approvalStatuses))
+    expect(inTable('subscriptions', 'status')).toEqual(sorted(subscriptionStatuses))
+    expect(inTable('parties', 'partyType')).toEqual(['ORG', 'PERSON'])
+    expect(inTable('parties', 'issuedCardsEnabled')).toEqual([0, 1])
+    expect(inTable('credentials', 'kind')).toEqual(['agent_key', 'api_key', 'user_token'])
+    expect(new Set((await list('/agent-cards')).map(({ status }) => status))).toEqual(new Set(agentCardStatuses))
+    const attention = (await list('/subscriptions')).flatMap((one) => one.attention?.reason ?? [])
+    expect(attention.sort()).toEqual(sorted(attentionReasons))
+  })
+
+  it('has books that agree, and in each wallet what the file says', async () => {
+    await proveBooks(world.store)
+    const wallets = (await list('/wallets')).map(({ displayName, status, balance: { available, total } }) => {
+      return [displayName, status, available, total]
+    })
+    expect(wallets).toEqual([
+      ['gone', 'closed', 0, 0],
+      ['locked', 'frozen', 1234, 1234],
+      ['savings', 'active', 70_000, 70_000],
+      // What is authorized (80.00) and what waits to be claimed (7.00) is held on top.
+      ['Main', 'active', 500_000, 508_700],
+    ])
+  })
+
+  it('is listed by the API as the file says', async () => {
+    const statuses = async (path: string) => counts((await list(path)).map(({ status }) => status))
+    expect(await statuses('/agents')).toEqual({ ACTIVE: 2, REVOKED: 1 })
+    expect(await statuses('/api-keys')).toEqual({ ACTIVE: 2, REVOKED: 1 })
+    expect(await statuses('/agent-keys')).toEqual({ ACTIVE: 3, REVOKED: 3 })
+    expect(await statuses('/agent-cards')).toEqual({ active: 2, expired: 2, frozen: 1, used: 4 })
+    expect(await statuses('/customers/invitation-links')).toEqual({ ACTIVE: 2, REVOKED: 1 })
+    expect(await statuses('/approvals')).toEqual({ approved: 1, canceled: 2, denied: 1, pending: 3 })
+    expect(await statuses('/card-transactions')).toEqual({
+      authorized: 1,
+      captured: 1,
+      declined: 4,
+      partially_captured: 1,
+      refunded: 2,
+      reversed: 1,
+    })
+    const subscriptions = await list('/subscriptions')
+    expect(Object.fromEntries(subscriptions.map((one) => [one.terms.description, one.status]))).toEqual({
+      'Not paid yet': 'pending',
+      'Nobody paid': 'canceled',
+      'Waits for ever': 'pending',
+      Magazine: 'active',
+      'Missed once': 'past_due',
+      'Missed twice': 'needs_attention',
+      'Never charged': 'needs_attention',
+      Blocked: 'needs_attention',
+      Outdated: 'needs_attention',
+      Removed: 'needs_attention',
+      'Agreement over': 'canceled',
+      'In four parts': 'completed',
+      Canceled: 'canceled',
+      Mended: 'active',
+    })
+    const magazine = await subscription('Magazine')
+    const payments = await list(`/subscriptions/${magazine}/payments`)
+    expect(payments.map(({ status, dueDate }) => [status, dueDate])).toEqual([
+      ['scheduled', '2026-04-10'],
+      ['paid', '2026-03-10'],
+      ['paid', '2026-02-10'],
+      ['paid', '2026-01-10'],
+    ])
+    expect((await list('/transactions?type=payment')).length).toBeGreaterThan(20)
+  })
+
+  it('has the ids, names, tags and times of the file', async () => {
+    expect(await world.whoami()).toMatchObject({
+      partyId: 'pty_00000000000000000000000000000001',
+      agentId: 'agt_00000000000000000000000000000001',
+    })
+    const one = async (path: string) => (await world.get(path, asParty())).json.data.attributes
+    expect(await one('/agents/agt_00000000000000000000000000000001')).toMatchObject({
+      name: 'shopper',
+      handle: '@acme-shopper',
+      tags: { floor: 'two' },
+      limits: { perDay: 300_000 },
+      createdBy: expect.stringMatching(/^usr_/),
+    })
+    expect(await one('/card-transactions/cit_00000000000000000000000000000001')).toMatchObject({
+      status: 'authorized',
+      instanceId: 'run 7',
+      createdAt: '2026-03-14T13:00:00.000Z',
+    })
+    expect((await one('/simulations/clock')).now).toMatch(/^2026-03-15T12:/)
+  })
+
+  it('lets in with the secrets of the file, as long as they are good', async () => {
+    const status = async (key: string) => (await world.get('/whoami', { key })).status
+    for (const key of [
+      asUser.key,
+      'ak_ntl_sandbox_agent-key-second-000000000000',
+      'ak_ntl_sandbox_agent-key-ending-000000000000',
+      'sk_ntl_sandbox_api-key-reader-0000000000000',
+      'ak_ntl_sandbox_agent-key-of-gina-0000000000000',
+    ]) {
+      expect(await status(key), key).toBe(200)
+    }
+    for (const key of [
+      'ak_ntl_sandbox_agent-key-lapsed-000000000000',
+      'ak_ntl_sandbox_agent-key-revoked-00000000000',
+      'ak_ntl_sandbox_agent-key-retired-00000000000',
+      'sk_ntl_sandbox_api-key-revoked-0000000000000',
+    ]) {
+      expect(await status(key), key).toBe(401)
+    }
+  })
+
+  it('goes on: purchases, cards and claims', async () => {
+    const { post } = world
+    const captured = await post('/simulations/card-transactions/cit_00000000000000000000000000000001/capture', {
+      amount: 8000,
+      currency: 'USD',
+    })
+    expect(captured.json.data.attributes).toMatchObject({ status: 'captured', captured: 8000 })
+    const hats = await named('/card-transactions?status=captured', ({ merchant }: Found) => merchant.name === 'Hats')
+    const refund = await post(`/simulations/card-transactions/${hats}/refund`, { amount: 2001, currency: 'USD' })
+    expect(refund.json.errors[0]).toMatchObject({ status: '422', meta: { maximum: 2000 } })
+    const frozen = await named('/agent-cards', ({ status }) => status === 'frozen')
+    const unfrozen = await post(`/agent-cards/${frozen}/unfreeze`, {})
+    expect(unfrozen.json.data.attributes.status).toBe('active')
+    expect((await world.authorize('pcd_00000000000000000000000000000001', 5000)).json.data.attributes.status).toBe(
+      'authorized',
+    )
+    const claimed = await post('/simulations/payments/pay_00000000000000000000000000000001/complete-claim', undefined)
+    expect(claimed.json.data.attributes.status).toBe('COMPLETED')
+    await proveBooks(world.store)
+  })
+
+  it('goes on: a person decides on what waits for a review, and pays beyond the limit of the party', async () => {
+    const { post, get } = world
+    const waiting = await list('/approvals?status=pending')
+    const asked = waiting.find(({ payment }) => payment.amount === 120_000)
+    expect(asked).toMatchObject({ initiator: { actorType: 'user' }, reasons: [{ limitType: 'perTransactionAmount' }] })
+    const approved = await post(`/approvals/${asked.id}/approve`, undefined, asUser)
+    expect(approved.json.data.attributes).toMatchObject({ status: 'approved' })
+    expect((await get(`/payments/${asked.target.id}`, asParty())).json.data.attributes.status).toBe('COMPLETED')
+    const to = { type: 'email', value: 'gina@person.example' }
+    const beyond = await post('/payments', { amount: 100_001, currency: 'USD', counterparty: to }, asUser)
+    expect(beyond.json.data.attributes.status).toBe('IN_REVIEW')
+    const within = await post('/payments', { amount: 100_000, currency: 'USD', counterparty: to }, asUser)
+    expect(within.json.data.attributes.status).toBe('COMPLETED')
+    const carl = await named('/customers', ({ name }) => name === 'carl')
+    const ofCarl = (await get(`/approvals?customerPartyId=${carl}`)).json.data[0]
+    expect(ofCarl.attributes).toMatchObject({ status: 'pending', customer: { id: carl } })
+    const agreed = await post(`/simulations/approvals/${ofCarl.id}/approve`, undefined)
+    expect(agreed.json.data.attributes.status).toBe('approved')
+    await proveBooks(world.store)
+  })
+
+  it('goes on: subscriptions are paid, resumed, marked paid and canceled', async () => {
+    const { post } = world
+    const to = async (path: string, attributes = {}) => (await post(path, attributes, asParty())).json.data.attributes
+    const pending = 'sub_00000000000000000000000000000001'
+    expect(await to(`/simulations/subscriptions/${pending}/checkout`, { card: 'approves' })).toMatchObject({
+      status: 'active',
+    })
+    const missed = await subscription('Missed once')
+    expect(await to(`/subscriptions/${missed}/payments/2/mark-paid`)).toMatchObject({
+      status: 'active',
+      missedPayments: [],
+    })
+    const blocked = await subscription('Blocked')
+    expect(await to(`/simulations/subscriptions/${blocked}/card`, { behavior: 'approves' })).toMatchObject({
+      status: 'needs_attention',
+    })
+    expect(await to(`/subscriptions/${blocked}/resume`)).toMatchObject({ status: 'past_due', attention: null })
+    expect(await to(`/subscriptions/${await subscription('Mended')}/cancel`)).toMatchObject({ status: 'canceled' })
+    await proveBooks(world.store)
+  })
+
+  it('refuses cards where the party has none, and where the customer ended the grant', async () => {
+    const card = { merchant: { name: 'Books' }, maximumAmount: 100, currency: 'USD' }
+    const buyer = { key: 'ak_ntl_sandbox_agent-key-of-gina-0000000000000' }
+    const refused = await world.post('/agent-cards', card, buyer)
+    expect([refused.status, refused.json.errors[0].code]).toEqual([403, 'issued_cards_not_enabled'])
+    const ended = await world.store.transaction(({ db }) =>
+      db
+        .selectFrom('agentCards')
+        .select('expiresAtMs')
+        .where('merchantName', '=', 'Ends with the grant')
+        .executeTakeFirst(),
+    )
+    expect(ended).toEqual({ expiresAtMs: Date.parse('2026-03-05T12:00:00Z') })
+  })
+})

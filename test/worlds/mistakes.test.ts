@@ -1,0 +1,180 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createService } from '../../src/service/service.ts'
+import type { Store } from '../../src/service/store/engine/store.ts'
+import type { World } from '../../src/worlds/schema.ts'
+import { allTables } from '../ledger/books.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { worldOf } from './reading.ts'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+const nothing = { apiKey: undefined, agentKey: undefined }
+
+/** A party with an agent, money, and what else is given. */
+const acme = (more: string) =>
+  worldOf(`
+clock: 2026-03-15T12:00:00Z
+parties:
+  acme:
+    wallets: { main: { balance: 10000 } }
+    agents: { shopper: }
+    ${more}
+  ann: { type: PERSON }`)
+
+const card = (more: string) => `cards: [{ agent: shopper, merchant: Books, maximumAmount: 500, ${more} }]`
+const bought = (more: string) => card(`issuedAt: -9d, expiresAt: -8d, purchases: [{ amount: 500, ${more} }]`)
+const paidFor = (more: string) => `subscriptions: [{ description: News, amount: 1000, paidAt: 2026-01-20, ${more} }]`
+
+describe('a world that is not possible', () => {
+  const system = fakeSystem()
+  let store: Store
+  let drop: () => Promise<void>
+  beforeEach(async () => ({ store, drop } = await sqlite.create(system)))
+  afterEach(() => drop())
+
+  it.each<[string, string]>([
+    ['createdAt: +1d', 'createdAt must not be after 2026-03-15T12:00:00.000Z, when the world begins'],
+    [
+      card('expiresAt: -1d, issuedAt: -1d'),
+      'cards.0.expiresAt must be after 2026-03-14T12:00:00.000Z, when it was issued',
+    ],
+    [
+      card('frozenAt: -1d'),
+      'cards.0.frozenAt must not be before 2026-03-15T12:00:00.000Z, got 2026-03-14T12:00:00.000Z',
+    ],
+    [
+      card('issuedAt: -2h, frozenAt: -30m'),
+      'cards.0.frozenAt could not happen at 2026-03-15T11:30:00.000Z: Only an active card can be frozen; this one is expired',
+    ],
+    [
+      bought('at: -10d, status: captured'),
+      'cards.0.purchases.0.at must not be before 2026-03-06T12:00:00.000Z, got 2026-03-05T12:00:00.000Z',
+    ],
+    [
+      bought('status: authorized'),
+      'cards.0.purchases.0.status must be reversed: its hold lapsed at 2026-03-13T12:00:00.000Z, before the world begins',
+    ],
+    [
+      bought('status: captured, endedAt: -1d'),
+      'cards.0.purchases.0.endedAt must not be after 2026-03-13T12:00:00.000Z, when its hold lapsed',
+    ],
+    [
+      bought('at: -7d, status: captured'),
+      'cards.0.purchases.0.status must be declined, with decline single_use_card_expired. The card has expired. Issue a new card',
+    ],
+    [
+      card('purchases: [{ amount: 501 }]'),
+      "cards.0.purchases.0.status must be declined, with decline single_use_amount_over_maximum. The amount is above the card's maximum. Authorize less, or issue a card with a higher maximum",
+    ],
+    [
+      card('issuedAt: -30m, frozenAt: -20m, purchases: [{ amount: 500, at: -10m }]'),
+      'cards.0.purchases.0 could not happen at 2026-03-15T11:50:00.000Z: The card is frozen. Unfreeze it, then authorize again with a new idempotency key',
+    ],
+    [
+      'payments: [{ to: ann, amount: 500, status: IN_REVIEW }]',
+      'payments.0.status could not be reviewed, for it passes no limit that the file has at 2026-03-15T12:00:00.000Z: set a limit, or give approval.reasons',
+    ],
+    [
+      'payments: [{ to: ann, amount: 500, at: -1d, endedAt: -2d }]',
+      'payments.0.endedAt must not be before 2026-03-14T12:00:00.000Z, got 2026-03-13T12:00:00.000Z',
+    ],
+    [
+      'deposits: [{ amount: 10001 }]',
+      'wallets.0.balance must be at least 10001 ($100.01), which comes of all that the file says of the wallet',
+    ],
+    [
+      'subscriptions: [{ description: News, amount: 10 }]',
+      'subscriptions.0 amount must be 50 to 99999999 cents (a card payment is $0.50 to $999,999.99), got 10 ($0.10)',
+    ],
+    [
+      'subscriptions: [{ description: News, amount: 1000, paidAt: -1d, createdAt: -1h }]',
+      'subscriptions.0.paidAt must not be before 2026-03-15T11:00:00.000Z, when it was created',
+    ],
+    [
+      paidFor('history: [{ event: resumed, at: 2026-02-01 }]'),
+      'subscriptions.0.history.0 could not happen at 2026-02-01T00:00:00.000Z: A subscription that is active does not allow resume; one that is needs_attention does',
+    ],
+    [
+      paidFor('history: [{ event: canceled, at: 2026-02-02 }, { event: canceled, at: 2026-02-01 }]'),
+      'subscriptions.0.history.1.at must not be before 2026-02-02T00:00:00.000Z, got 2026-02-01T00:00:00.000Z',
+    ],
+    [
+      'invitations: [{ to: ann, agent: shopper, expiresAt: -1d }]',
+      'invitations.0.expiresAt must be after 2026-03-15T12:00:00.000Z, when the world begins: it is PENDING',
+    ],
+    [
+      'apiKeys: [{}, { secret: ak_ntl_sandbox_a-secret-of-another-kind }]',
+      'apiKeys.1.secret must begin with sk_ntl_sandbox_, or have no prefix',
+    ],
+  ])('is refused, and nothing is filled: %s', async (more, reason) => {
+    const before = await allTables(store)
+    const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log, world: acme(more) })
+    await expect(service.seed(nothing)).rejects.toThrow(`The world is not possible: parties.0.${reason}.`)
+    expect(await allTables(store)).toEqual(before)
+  })
+})
+
+onEachDatabase('the world of a database', (database) => {
+  const system = fakeSystem()
+  let store: Store
+  let drop: () => Promise<void>
+  beforeEach(async () => ({ store, drop } = await database.create(system)))
+  afterEach(() => drop())
+
+  const start = (world?: World) =>
+    createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log, world })
+  const one = worldOf('{ name: One, parties: { acme: { agents: { shopper: } } } }')
+  const other = worldOf('{ name: Other, parties: { acme: { agents: { shopper: } } } }')
+
+  it('is the one that it was filled with: a start with another names both', async () => {
+    const told = await start(one).seed(nothing)
+    expect(await start(one).seed(nothing)).toEqual({ ...told, isFirst: false })
+    const both = /^The database holds One \([0-9a-f]{16}\), and the start is given Other \([0-9a-f]{16}\)\. Start with/
+    await expect(start(other).seed(nothing)).rejects.toThrow(both)
+    await expect(start(other).localAgentKey()).rejects.toThrow(both)
+    await expect(start().seed(nothing)).rejects.toThrow('is given the world of the package')
+  })
+
+  it("is the package's own where it was given none, also before worlds were noted", async () => {
+    await start().seed(nothing)
+    await expect(start(one).seed(nothing)).rejects.toThrow('The database holds the world of the package, and')
+    await store.transaction(({ db }) => db.updateTable('world').set({ digest: null }).execute())
+    await start().seed(nothing)
+    await expect(start(one).seed(nothing)).rejects.toThrow('The database holds the world of the package, and')
+  })
+
+  it('has the secrets that the start is given, then those of the file, then derived ones', async () => {
+    const secret = 'agent-key-of-the-file-0000'
+    const world = worldOf(`parties: { acme: { agents: { shopper: { keys: [{ secret: ${secret} }] } } } }`)
+    const told = await start(world).seed(nothing)
+    expect(told).toEqual({
+      apiKey: expect.stringMatching(/^sk_ntl_sandbox_[0-9a-f]{64}$/),
+      agentKey: `ak_ntl_sandbox_${secret}`,
+      isFirst: true,
+    })
+    expect(await start(world).seed(nothing)).toEqual({ ...told, isFirst: false })
+    const given = 'agent-key-of-the-start-000'
+    const again = await start(world).seed({ ...nothing, agentKey: given })
+    expect(again.agentKey).toBe(`ak_ntl_sandbox_${given}`)
+    expect((await start(world).seed(nothing)).agentKey).toBeNull()
+  })
+
+  it('may have no agent and no keys, as which nobody can act then', async () => {
+    const world = worldOf('parties: { acme: { apiKeys: [] } }')
+    expect(await start(world).seed(nothing)).toEqual({ apiKey: null, agentKey: null, isFirst: false })
+    expect(await start(world).seed(nothing)).toEqual({ apiKey: null, agentKey: null, isFirst: false })
+    await expect(start(world).localAgentKey()).rejects.toThrow('parties have no agent with a key')
+  })
+
+  it('begins at its clock, which goes on from there', async () => {
+    const world = worldOf('{ clock: 2020-02-29T12:00:00Z, parties: { acme: { agents: { shopper: } } } }')
+    const service = start(world)
+    const { apiKey } = await service.seed(nothing)
+    system.pass(60_000)
+    const headers = { Authorization: `Bearer ${apiKey}` }
+    const answer = await service.fetch(new Request('http://sandbox.test/simulations/clock', { headers }))
+    expect(((await answer.json()) as { data: { attributes: object } }).data.attributes).toMatchObject({
+      now: '2020-02-29T12:01:00.000Z',
+    })
+  })
+})
