@@ -7,6 +7,8 @@ import { createService, type Service, type ServiceOptions } from '../service/ser
 import { openStore } from '../service/store/engine/open.ts'
 import type { Store } from '../service/store/engine/store.ts'
 import { WrongSecretError } from '../service/store/engine/wrapping.ts'
+import type { ParsedFile } from '../worlds/parse-file.ts'
+import type { World } from '../worlds/schema.ts'
 import { servedAddress } from './addresses.ts'
 import { openWorldFile } from './given-file.ts'
 
@@ -19,16 +21,17 @@ interface Embedded {
 
 /**
  * The payments service in this process, on the configured database. A person finds its pages where `serve` on the same
- * database listens. @throws ConfigError when it cannot be used.
+ * database listens. The world is that of `file`, or of the file that the settings name.
+ * @throws ConfigError when it cannot be used.
  */
 export async function openEmbedded(
   config: Config,
   system: System,
   log: Logger,
   publicUrl = () => servedAddress(config),
-  more: Pick<ServiceOptions, 'observe' | 'about'> = {},
+  { file, ...more }: Pick<ServiceOptions, 'observe' | 'about'> & { file?: ParsedFile<World> | undefined } = {},
 ): Promise<Embedded> {
-  const file = await openWorldFile(config)
+  const world = file ?? (await openWorldFile(config))
   const store = await openOrExplain(config, system)
   const { environment, rateLimit, clientMetadata } = config
   const publicFetch = createPublicFetch(outgoingProxy())
@@ -41,7 +44,7 @@ export async function openEmbedded(
     publicFetch,
     log,
     publicUrl,
-    world: file?.value,
+    world: world?.value,
     ...more,
   }
   const service = createService(grounds)

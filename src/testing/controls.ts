@@ -20,6 +20,16 @@ export interface SandboxFaults {
   clear(id?: string): Promise<void>
 }
 
+/** States of the whole sandbox that it goes back to (docs/sandbox.md#reset-save-restore). */
+export interface SandboxSnapshots {
+  /** Puts everything back to how it was at first, the clock too. Keys, ids of the world and MCP connections stay good. */
+  reset(): Promise<void>
+  /** Keeps how everything is under a name: 1 to 64 letters, digits or `._-`. */
+  save(name: string): Promise<void>
+  /** Puts everything back to how it was saved under that name. */
+  restore(name: string): Promise<void>
+}
+
 type FaultResource = Resource<Catalogue['setSandboxFault']>
 
 /** A rule as the sandbox has it. */
@@ -44,5 +54,13 @@ export function faultsBy(operations: () => Operations): SandboxFaults {
     clear: async (faultId) => {
       await operations().clearSandboxFaults({ faultId })
     },
+  }
+}
+
+export function snapshotsBy(operations: () => Operations): SandboxSnapshots {
+  return {
+    reset: async () => void (await operations().resetSandbox({})),
+    save: async (name) => void (await operations().saveSandbox({ name })),
+    restore: async (name) => void (await operations().restoreSandbox({ name })),
   }
 }

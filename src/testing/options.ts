@@ -1,9 +1,14 @@
-import { loadConfig } from '../config/load.ts'
-import { type Config, type LogLevel, type SettingKey, settings } from '../config/settings.ts'
-import { describeText } from '../config/values.ts'
+import type { z } from 'zod'
+import { openWorldFile } from '../commands/given-file.ts'
+import { ConfigError, loadConfig } from '../config/load.ts'
+import { type Config, type LogLevel, names } from '../config/settings.ts'
+import type { ParsedFile } from '../worlds/parse-file.ts'
+import type { World, worldSchema } from '../worlds/schema.ts'
 
 /** Every option has a default. */
 export interface SandboxOptions {
+  /** The path of a world file, its text (YAML or JSON), or the object that it would hold; or else the package's own. */
+  world?: string | z.input<typeof worldSchema> | undefined
   /** Where it listens on 127.0.0.1; 0, the default, is any free port, and with false only `fetch` reaches it. */
   port?: number | false | undefined
   /** `sqlite::memory:`, the default, `sqlite:PATH` or `postgres://…`. */
@@ -12,22 +17,35 @@ export interface SandboxOptions {
   logLevel?: LogLevel | undefined
 }
 
-/** As settings, with nothing of this process's environment. @throws TypeError that names the option and what it accepts */
-export function configOf({ port = 0, database = 'sqlite::memory:', logLevel = 'silent' }: SandboxOptions): Config {
+/** The settings that options stand for. */
+const settingOf = { world: 'world', port: 'port', database: 'databaseUrl', logLevel: 'logLevel' } as const satisfies {
+  [Option in keyof SandboxOptions]-?: keyof Config
+}
+
+/** As settings, with nothing of this process's environment. @throws ConfigError */
+export function configOf({ port, database, logLevel }: SandboxOptions): Config {
   const flags = {
-    port: accepted('port', String(port === false ? 0 : port), 'port'),
-    databaseUrl: accepted('database', database, 'databaseUrl'),
-    logLevel: accepted('logLevel', logLevel, 'logLevel'),
-    // A test suite is quicker than any agent, and the fault `error` with the code `rate_limited` is there to test that.
+    port: String(port || 0),
+    databaseUrl: database ?? 'sqlite::memory:',
+    logLevel: logLevel ?? 'silent',
+    // A test suite is quicker than any agent. The fault `error` with the code `rate_limited` plays the limit.
     rateLimit: '1000000000',
   }
   return loadConfig({ env: {}, flags })
 }
 
-function accepted(option: string, text: string, key: SettingKey): string {
-  const setting = settings.find((known) => known.key === key)
-  if (setting === undefined) throw new Error(`Bug: ${key} is no setting.`)
-  if (typeof text === 'string' && setting.parse(text, 'sandbox') !== undefined) return text
-  const got = describeText(String(text), setting.secret)
-  throw new TypeError(`createSandbox: ${option} got ${got}; it accepts ${setting.accepts}.`)
+/** @throws ConfigError and WorldFileError, with a line for each mistake. */
+export async function worldOf({ world }: SandboxOptions): Promise<ParsedFile<World> | undefined> {
+  if (typeof world === 'string' && !/[\n{]/.test(world)) return openWorldFile({ world })
+  return world === undefined ? undefined : (await import('../worlds/parse.ts')).parseWorldFile(world, 'world')
+}
+
+/** Tells what is wrong with a setting by the option that it stands for. */
+export function byOption(error: unknown): unknown {
+  if (!(error instanceof ConfigError)) return error
+  const message = Object.entries(settingOf).reduce((text, [option, setting]) => {
+    const { variable, flag } = names(setting)
+    return text.replaceAll(`${variable} (${flag})`, option)
+  }, error.message)
+  return new TypeError(`createSandbox: ${message}`, { cause: error })
 }

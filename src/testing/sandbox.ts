@@ -2,22 +2,27 @@ import { createClient } from '../client/client.ts'
 import { embeddedAddress } from '../commands/addresses.ts'
 import { openEmbedded } from '../commands/embedded.ts'
 import { createSite } from '../commands/site.ts'
-import { ConfigError } from '../config/load.ts'
 import { createLogger } from '../config/log.ts'
 import { realSystem, type System } from '../core/system.ts'
 import { type Listener, listen } from '../service/listen.ts'
-import { counted } from '../service/request/incoming.ts'
 import type { SeededCredentials } from '../service/seed.ts'
 import { openSignals } from '../service/store/engine/open-signals.ts'
-import { clockBy, faultsBy, type SandboxClock, type SandboxFaults } from './controls.ts'
+import {
+  clockBy,
+  faultsBy,
+  type SandboxClock,
+  type SandboxFaults,
+  type SandboxSnapshots,
+  snapshotsBy,
+} from './controls.ts'
 import { type Fetch, inProcessFetch, networkFailure } from './in-process-fetch.ts'
-import { configOf, type SandboxOptions } from './options.ts'
+import { byOption, configOf, type SandboxOptions, worldOf } from './options.ts'
 
-export type { SandboxClock, SandboxFault, SandboxFaults } from './controls.ts'
+export type { SandboxClock, SandboxFault, SandboxFaults, SandboxSnapshots } from './controls.ts'
 export type { SandboxOptions } from './options.ts'
 
 /** A payments service of its own, in this process: the REST API, its pages and MCP. */
-export interface Sandbox extends AsyncDisposable {
+export interface Sandbox extends SandboxSnapshots, AsyncDisposable {
   /** As the global one, of this sandbox: takes paths, and asks this sandbox whatever the address. */
   fetch: Fetch
   /** The address of the API, without a slash at its end. */
@@ -44,32 +49,27 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     for (let end = opened.pop(); end !== undefined; end = opened.pop()) await end()
   })
   try {
-    const { site, service, keys, url, system, ended } = await open(options, opened)
-    const client = createClient({
-      baseUrl: embeddedAddress,
-      fetch: site.fetch,
-      carry: service.carry(counted),
-      credential: () => keys.api,
-      instanceId: 'createSandbox',
-      system,
-    })
+    const { serve, keys, url, system, ended } = await open(options, opened)
+    const credential = () => keys.api
+    const client = createClient({ baseUrl: url, fetch: serve, credential, instanceId: 'createSandbox', system })
     const operations = () => {
       ended.throwIfAborted()
       return client.operations
     }
     return {
-      fetch: inProcessFetch({ serve: (request) => site.fetch(request), base: url, ended }),
+      fetch: inProcessFetch({ serve, base: url, ended }),
       url,
       mcpUrl: `${url}/mcp`,
       keys,
       clock: clockBy(operations),
       faults: faultsBy(operations),
+      ...snapshotsBy(operations),
       close,
       [Symbol.asyncDispose]: close,
     }
   } catch (error) {
     await close()
-    throw error
+    throw byOption(error)
   }
 }
 
@@ -78,12 +78,13 @@ type Closing = () => Promise<void>
 /** @param opened Is given what closes each part, before the next part is opened. */
 async function open(options: SandboxOptions, opened: Closing[]) {
   const config = configOf(options)
+  const file = await worldOf(options)
   const log = createLogger({ level: config.logLevel })
   const ending = new AbortController()
   const system = waitingUntil(ending.signal)
   let listener: Listener | undefined
   const publicUrl = () => listener?.url ?? embeddedAddress
-  const { service, store, close } = await openDatabase(() => openEmbedded(config, system, log, publicUrl))
+  const { service, store, close } = await openEmbedded(config, system, log, publicUrl, { file })
   opened.push(close)
   const keys = keysOf(await service.seed({ apiKey: undefined, agentKey: undefined }))
   const signals = await openSignals({ url: config.databaseUrl, system, log })
@@ -101,17 +102,8 @@ async function open(options: SandboxOptions, opened: Closing[]) {
     const isEnding = service.readiness.isEnding
     listener = await listen({ fetch, host, port, corsPaths, publicPaths, isEnding, closeWithinMs, system, log })
   }
-  return { site, service, keys, url: publicUrl(), system, ended: ending.signal }
-}
-
-/** What cannot be opened is told by the name of the option. */
-async function openDatabase<T>(open: () => Promise<T>): Promise<T> {
-  try {
-    return await open()
-  } catch (error) {
-    if (!(error instanceof ConfigError && error.cause instanceof Error)) throw error
-    throw new TypeError(`createSandbox: database is not usable. ${error.cause.message}`, { cause: error.cause })
-  }
+  const serve = (request: Request) => site.fetch(request)
+  return { serve, keys, url: publicUrl(), system, ended: ending.signal }
 }
 
 /** A world need not have both; whoever asks for the one that it has not is told so. */

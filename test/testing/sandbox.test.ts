@@ -1,7 +1,11 @@
 import { spawnSync } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it, test } from 'vitest'
+import { stringify } from 'yaml'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/testing/sandbox.ts'
 import { onEachDatabase } from '../support/databases.ts'
 
@@ -171,6 +175,36 @@ describe('an end', () => {
 })
 
 onEachDatabase('a sandbox', (database) => {
+  it('is put back to how it was at first, and to how it was saved, while keys and connections stay good', async () => {
+    const { url, drop } = await database.createEmpty()
+    const sandbox = await createSandbox({ database: url })
+    const client = await connected(sandbox)
+    try {
+      const keys = { ...sandbox.keys }
+      const began = Date.parse(await sandbox.clock.now())
+      await bought(client)
+      await sandbox.clock.advance(86_400)
+      await sandbox.faults.set({ operation: 'whoami', fault: 'reset' })
+      await sandbox.save('one-purchase')
+      await sandbox.reset()
+      expect(await available(sandbox)).toBe(250_000)
+      expect(Date.parse(await sandbox.clock.now()) - began).toBeLessThan(80_000_000)
+      expect((await sandbox.faults.list()).filter(({ origin }) => origin === 'operation')).toEqual([])
+      // The very same call: what is gone is not taken for a repeat.
+      expect(await bought(client)).toMatchObject({ status: 'captured' })
+      expect(await available(sandbox)).toBe(250_000 - 4250)
+      await sandbox.restore('one-purchase')
+      expect(Date.parse(await sandbox.clock.now()) - began).toBeGreaterThan(80_000_000)
+      expect(await available(sandbox)).toBe(250_000 - 4250)
+      expect(sandbox.keys).toEqual(keys)
+      await expect(sandbox.restore('another')).rejects.toThrow('another')
+    } finally {
+      await client.close()
+      await sandbox.close()
+      await drop()
+    }
+  })
+
   it('goes on with what its database has', async () => {
     const { url, drop } = await database.createEmpty()
     try {
@@ -186,6 +220,57 @@ onEachDatabase('a sandbox', (database) => {
     } finally {
       await drop()
     }
+  })
+})
+
+describe("a world of one's own", () => {
+  const key = 'a'.repeat(32)
+  const world = {
+    name: 'Small',
+    clock: '2026-03-01T09:00:00Z',
+    parties: [
+      {
+        ref: 'shop',
+        type: 'ORG' as const,
+        displayName: 'Shop',
+        email: 'shop@example.com',
+        wallets: [{ ref: 'main', balance: 700 }],
+        agents: [{ ref: 'buyer', name: 'Buyer', keys: [{ ref: 'main', secret: key }] }],
+        apiKeys: [{ ref: 'main', name: 'Key' }],
+      },
+    ],
+  }
+
+  it('is an object, the text of a file, or its path', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-world-'))
+    try {
+      const path = join(directory, 'world.json')
+      await writeFile(path, JSON.stringify(world))
+      for (const given of [world, JSON.stringify(world), stringify(world), path]) {
+        await using sandbox = await createSandbox({ world: given, port: false })
+        expect(await available(sandbox)).toBe(700)
+        expect(sandbox.keys.agent).toBe(`ak_ntl_sandbox_${key}`)
+        await sandbox.reset()
+        expect(await sandbox.clock.now()).toMatch(/^2026-03-01T09:00:/)
+      }
+    } finally {
+      await rm(directory, { recursive: true })
+    }
+  })
+
+  it('says where it cannot be used', async () => {
+    await expect(createSandbox({ world: 'parties:\n  - ref: shop\n    typ: ORG\n' })).rejects.toThrow('world:3:5')
+    await expect(createSandbox({ world: { parties: [] } })).rejects.toThrow('world: parties')
+    await expect(createSandbox({ world: 'no/such/world.yaml' })).rejects.toThrow(
+      /^createSandbox: world got "no\/such\/world.yaml", which does not exist/,
+    )
+  })
+
+  it('need not have an agent; only who asks for its key is told so', async () => {
+    const [{ agents: _, ...shop } = {}] = world.parties
+    await using sandbox = await createSandbox({ world: { parties: [shop as never] }, port: false })
+    await sandbox.reset()
+    expect(() => sandbox.keys.agent).toThrow('no agent with a key')
   })
 })
 
