@@ -157,9 +157,14 @@ export function show(value: unknown): string {
       ? Array.isArray(value)
         ? 'an array'
         : 'an object'
-      : JSON.stringify(value)
+      : JSON.stringify(value).replace(unseen, inCode)
   return maskSecrets(text.length > 60 ? `${text.slice(0, 57)}…"` : text)
 }
+
+/** What JSON leaves as it is, although it ends a line, steers a terminal or turns the text around it. */
+const unseen = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
+
+const inCode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /**
  * Masks card numbers (13 to 19 digits, spaced or not), keys and bearer tokens in a text. Our own texts pass unchanged: an

@@ -18,6 +18,10 @@ test('what came from outside is masked, an amount is not', () => {
   expect(show(123_456_789_012)).toBe('123456789012')
 })
 
+test('a value is shown on one line, with what a screen does not show in its code', () => {
+  expect(show('a\n\u007f\u0085\u009b31m\u2028\u202ez é 😀')).toBe('"a\\n\\u007f\\u0085\\u009b31m\\u2028\\u202ez é 😀"')
+})
+
 test('a beginner reads whole what the service says', async () => {
   const world = await createWorld(sqlite)
   const withoutCredential = await world.service.fetch(new Request('http://sandbox.test/whoami'))
