@@ -242,6 +242,7 @@ parties:
   })
 
   it('is refused by lines that can be read, whatever it holds', () => {
+    const blunder = /undefined|\[object|Bug/
     const options = isDeep ? { numRuns: 20_000 } : { numRuns: 120 }
     fc.assert(
       fc.property(anyText(), (text) => {
@@ -249,7 +250,8 @@ parties:
         expect(lines.length).toBeLessThanOrEqual(21)
         for (const line of lines) {
           expect(line).toMatch(/^(w\.yaml:\d+:\d+ [^\p{Cc}]{1,700}|… and \d+ more\.)$/u)
-          expect(line).not.toMatch(/undefined|\[object|Bug/)
+          // The file may say such words itself.
+          if (!blunder.test(text)) expect(line).not.toMatch(blunder)
         }
         const count = text.split(/\r\n|\n|\r/).length
         for (const [, at] of lines.map((line) => /^w\.yaml:(\d+)/.exec(line) ?? [])) {
