@@ -245,4 +245,14 @@ onEachDatabase('a world with everything in it', (database) => {
     )
     expect(ended).toEqual({ expiresAtMs: Date.parse('2026-03-05T12:00:00Z') })
   })
+
+  it('is as the file says again after a reset', async () => {
+    expect((await world.post('/simulations/reset', undefined, asParty())).status).toBe(200)
+    await proveBooks(world.store)
+    const statuses = async (path: string) => counts((await list(path)).map(({ status }) => status))
+    expect(await statuses('/approvals')).toEqual({ approved: 1, canceled: 2, denied: 1, pending: 3 })
+    expect(await statuses('/agent-cards')).toEqual({ active: 2, expired: 2, frozen: 1, used: 4 })
+    expect((await world.get('/simulations/clock', asParty())).json.data.attributes.now).toMatch(/^2026-03-15T12:00/)
+    expect((await world.get('/whoami', asUser)).status).toBe(200)
+  })
 })

@@ -1,0 +1,120 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { worldSchema } from '../../src/worlds/schema.ts'
+import { cardBehaviors } from '../../tools/subscriptions.ts'
+import { proveBooks } from '../ledger/books.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { tries } from '../support/depth.ts'
+import { createWorld } from '../support/world.ts'
+
+const amount = fc.integer({ min: 1, max: 5_000 })
+const price = fc.integer({ min: 50, max: 5_000 })
+/** A day before the world begins, and an hour of it. */
+const moment = (first: number, last: number) =>
+  fc.tuple(fc.integer({ min: first, max: last }), fc.integer({ min: 0, max: 23 })).map(([day, hour]) => ({ day, hour }))
+const text = ({ day, hour }: { day: number; hour: number }) => `-${day * 24 + hour}h`
+const when = moment(0, 60).map(text)
+/** More than all that is paid from it can take. */
+const balance = fc.option(fc.integer({ min: 500_000, max: 900_000 }), { nil: undefined })
+
+const purchase = fc.record({ part: fc.integer({ min: 1, max: 999 }), back: fc.integer({ min: 1, max: 999 }) })
+const card = fc.record({
+  maximumAmount: fc.constant(5_000),
+  merchant: fc.constantFrom('Books', 'Toys'),
+  issued: moment(1, 60),
+  bought: fc.option(fc.tuple(fc.constantFrom('captured', 'partially_captured', 'reversed', 'declined'), purchase)),
+})
+
+/** A card as a file has it, with a purchase that ended at once. */
+function cardOf({ issued, bought, ...fields }: typeof card extends fc.Arbitrary<infer C> ? C : never) {
+  const purchases = (bought ? [bought] : []).map(([status, { part, back }]) => ({
+    amount: 1_000,
+    status,
+    ...(status === 'partially_captured' ? { captured: part } : {}),
+    ...(status === 'declined' ? { decline: 'insufficient_funds' } : {}),
+    ...(status.endsWith('captured') ? { refunds: [{ amount: Math.min(part, back) }] } : {}),
+  }))
+  return { ...fields, agent: 'agent', issuedAt: text(issued), purchases }
+}
+
+const payment = fc.record({
+  amount,
+  at: when,
+  to: fc.constantFrom('a', 'b', 'c', 'd@person.example'),
+  kind: fc.constantFrom('COMPLETED', 'CANCELED', 'CREATED', 'approved', 'APPROVAL_DENIED'),
+  wallet: fc.constantFrom('main', 'spare'),
+})
+
+/** A payment whose status goes with who is paid. */
+function paymentOf({ to, kind, ...fields }: typeof payment extends fc.Arbitrary<infer P> ? P : never, self: string) {
+  const approval = { reasons: [{ limit: 'dailyAmount', limitAmount: 0, actualAmount: fields.amount }] }
+  if (to === self || to.includes('@')) {
+    const status = kind === 'CREATED' || kind === 'CANCELED' ? kind : 'PENDING_CLAIM'
+    return { ...fields, to: 'd@person.example', status, ...(kind === 'approved' ? { approval } : {}) }
+  }
+  if (kind === 'COMPLETED' || kind === 'CREATED') return { ...fields, to, status: kind }
+  return { ...fields, to, status: kind === 'approved' ? 'COMPLETED' : kind, approval }
+}
+
+const party = fc.record({
+  main: balance,
+  spare: balance,
+  deposits: fc.array(fc.record({ amount, at: when }), { maxLength: 2 }),
+  moves: fc.array(fc.record({ amount, at: when }), { maxLength: 2 }),
+  wires: fc.array(
+    fc.record({ amount, at: when, status: fc.constantFrom('COMPLETED', 'PROCESSING', 'RETURNED', 'FAILED') }),
+    { maxLength: 2 },
+  ),
+  cards: fc.array(card, { maxLength: 3 }),
+  payments: fc.array(payment, { maxLength: 4 }),
+  subscriptions: fc.array(fc.record({ amount: price, paidAt: when, card: fc.constantFrom(...cardBehaviors) }), {
+    maxLength: 2,
+  }),
+})
+const beneficiary = { name: 'Landlord', accountNumber: '000123456789', routingNumber: '021000021' }
+
+const file = fc.record({ a: party, b: party, c: party }).map((parties) => ({
+  clock: '2026-03-15T12:00:00Z',
+  parties: Object.fromEntries(
+    Object.entries(parties).map(([name, { main, spare, moves, wires, cards, payments, ...rest }]) => [
+      name,
+      {
+        ...rest,
+        wallets: {
+          main: { displayName: `${name} main`, balance: main },
+          spare: { displayName: `${name} spare`, balance: spare },
+        },
+        agents: { agent: {} },
+        internalTransfers: moves.map((move) => ({ ...move, from: 'main', to: 'spare' })),
+        wires: wires.map((wire) => ({ ...wire, beneficiary })),
+        cards: cards.map(cardOf),
+        payments: payments.map((one) => paymentOf(one, name)),
+        subscriptions: rest.subscriptions.map((one) => ({
+          ...one,
+          description: 'News',
+          every: { unit: 'week', count: 1 },
+        })),
+      },
+    ]),
+  ),
+}))
+
+onEachDatabase('any world', (database) => {
+  it('has books that agree, and the balances of its file', async () => {
+    const filled = fc.asyncProperty(file, async (written) => {
+      const read = worldSchema.parse(written)
+      const world = await createWorld(database, { world: read })
+      try {
+        const { wallets } = await proveBooks(world.store)
+        const has = new Map(wallets.map(({ displayName, availableCents }) => [displayName, availableCents]))
+        const said = read.parties
+          .flatMap((one) => one.wallets ?? [])
+          .filter(({ balance: cents }) => cents !== undefined)
+        for (const { displayName = '', balance: cents } of said) expect(has.get(displayName), displayName).toBe(cents)
+      } finally {
+        await world.drop()
+      }
+    })
+    await fc.assert(filled, { numRuns: tries(40) })
+  })
+})
