@@ -1,12 +1,14 @@
 import { access, constants } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
+import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/settings.ts'
 import { realSystem, sha256, timestamp } from '../core/system.ts'
 import { type Inspection, inspectDatabase } from '../service/store/engine/inspect.ts'
 import { oneLine, withoutPassword } from '../service/store/engine/open.ts'
 import { servedAddress } from './addresses.ts'
 import { bad, type Finding, note, ok } from './finding.ts'
+import { openWorldFile } from './given-file.ts'
 import { commandLine } from './own-start.ts'
 
 /** Clocks that differ by less are both taken for right. */
@@ -14,7 +16,20 @@ export const clockToleranceMs = 60_000
 
 /** The embedded sandbox: its database, what stands in it, and the port of `serve`. */
 export async function checkSandbox(config: Config): Promise<Finding[]> {
-  return [...(await checkDatabase(config)), await checkPort(config)]
+  return [...(await checkDatabase(config)), ...(await checkWorld(config)), await checkPort(config)]
+}
+
+async function checkWorld({ world }: Config): Promise<Finding[]> {
+  if (world === undefined) return []
+  try {
+    await openWorldFile({ world })
+    return [ok('World', `${world} can be used`)]
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const [first = '', ...mistakes] = error.message.split('\n')
+    const advice = 'Mend the file, or name another: PAYMENTS_WORLD (--world).'
+    return (mistakes.length === 0 ? [first] : mistakes).map((line) => bad('World', line, advice))
+  }
 }
 
 async function checkDatabase(config: Config): Promise<Finding[]> {

@@ -10,6 +10,7 @@ import { WrongSecretError } from '../service/store/engine/wrapping.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 import { servedAddress } from './addresses.ts'
+import { orExplainWorld } from './explain-world.ts'
 import { openWorldFile } from './given-file.ts'
 
 interface Embedded {
@@ -47,12 +48,26 @@ export async function openEmbedded(
     world: world?.value,
     ...more,
   }
-  const service = createService(grounds)
-  service.upkeep.start()
+  const created = createService(grounds)
+  created.upkeep.start()
   const close = async () => {
-    await service.waits.close()
-    await service.upkeep.stop()
+    await created.waits.close()
+    await created.upkeep.stop()
     await store.close()
+  }
+  /** Closes what was opened where the world cannot be had, so that the process ends, or opens it anew. */
+  const filled = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await orExplainWorld(config, file, work)
+    } catch (error) {
+      await close()
+      throw error
+    }
+  }
+  const service: Service = {
+    ...created,
+    seed: (secrets) => filled(() => created.seed(secrets)),
+    localAgentKey: () => filled(() => created.localAgentKey()),
   }
   return { store, service, close }
 }

@@ -21,27 +21,17 @@ export async function openGivenFile<Value>(
   path: string,
   parse: (text: string, name: string) => Value,
 ): Promise<Value> {
-  const { mostBytes } = await import('../worlds/parse-file.ts')
+  const { mostBytes, WorldFileError } = await import('../worlds/parse-file.ts')
   const text = await readText(path, mostBytes, (reason) => refusedFile(setting, path, reason))
-  return orExplainFile(setting, path, async () => parse(text, path))
-}
-
-/** Does what may find a mistake in the file. @throws ConfigError */
-export async function orExplainFile<Value>(
-  setting: SettingKey,
-  path: string,
-  work: () => Promise<Value>,
-): Promise<Value> {
   try {
-    return await work()
+    return parse(text, path)
   } catch (error) {
-    const { WorldFileError } = await import('../worlds/parse-file.ts')
-    if (!(error instanceof WorldFileError)) throw error
-    throw refusedFile(setting, path, `cannot be used:\n${error.message}`)
+    throw error instanceof WorldFileError ? refusedFile(setting, path, `cannot be used:\n${error.message}`) : error
   }
 }
 
-function refusedFile(setting: SettingKey, path: string, reason: string): ConfigError {
+/** The refusal of a file that a setting names. */
+export function refusedFile(setting: SettingKey, path: string, reason: string): ConfigError {
   const { variable, flag } = names(setting)
   return new ConfigError(`${variable} (${flag}) got ${show(path)}, which ${reason}`)
 }

@@ -6,7 +6,7 @@ import { nearest } from '../core/nearest.ts'
 /** Two lines that each command's help ends with. */
 export const examples: Readonly<Record<CommandName, readonly [string, string]>> = {
   stdio: ['payments-mcp', 'payments-mcp --toolsets all --read-only true'],
-  serve: ['payments-mcp serve', 'payments-mcp serve --port 4011 --log-level debug'],
+  serve: ['payments-mcp serve', 'payments-mcp serve --port 0 --world world.yaml --json'],
   setup: ['payments-mcp setup cursor', 'payments-mcp setup claude-code --toolsets all --yes'],
   doctor: ['payments-mcp doctor', 'payments-mcp doctor --base-url https://payments.example'],
   simulate: ['payments-mcp simulate', 'payments-mcp simulate --agents 8 --seed tuesday'],
@@ -15,6 +15,13 @@ export const examples: Readonly<Record<CommandName, readonly [string, string]>> 
   logout: ['payments-mcp logout --base-url https://payments.example', 'payments-mcp logout'],
   whoami: ['payments-mcp whoami', 'payments-mcp whoami --base-url https://payments.example'],
 }
+
+/** It reads no settings. */
+export const initHelp = `
+Examples:
+  payments-mcp init
+  payments-mcp init test/world.yaml && payments-mcp serve --world test/world.yaml
+`
 
 const widest = 100
 

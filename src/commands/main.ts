@@ -6,7 +6,7 @@ import { nearest } from '../core/nearest.ts'
 import { simulateHelp, simulateOptions } from '../simulate/options.ts'
 import type { Flags } from './configured.ts'
 import { orExplain } from './explain.ts'
-import { helpAfter, noCommand, settingsHelp } from './help.ts'
+import { helpAfter, initHelp, noCommand, settingsHelp } from './help.ts'
 import { version } from './version.ts'
 
 /** The command line: `payments-mcp [command]` with a flag for every variable. */
@@ -29,6 +29,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     })
   withSettings(program.command('serve'), 'serve')
     .description('Run the sandbox as an HTTP server.')
+    .option('--json', 'Print one line of JSON when it is ready, with its address and keys, and nothing else')
     .action(running(async () => (await import('./serve.ts')).serve))
   withSettings(program.command('setup'), 'setup')
     .description("Write the MCP server into an AI host's configuration, after showing what.")
@@ -57,6 +58,12 @@ export async function main(argv: readonly string[]): Promise<void> {
   withSettings(program.command('whoami'), 'whoami')
     .description('Tell whom the MCP server acts as.')
     .action(running(async () => (await import('./whoami.ts')).whoami))
+  program
+    .command('init')
+    .description('Write a world file, commented, for the sandbox to begin with.')
+    .argument('[file]', 'Where to, a new file; - for stdout', 'world.yaml')
+    .addHelpText('after', initHelp)
+    .action(async (file: string) => orExplain(async () => (await import('./init.ts')).init(file)))
   program
     .command('help')
     .description('Show the help of a command, or all settings: payments-mcp help settings.')

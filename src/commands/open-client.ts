@@ -18,6 +18,8 @@ export interface OpenClient {
   memory(): Promise<CallMemory>
   /** Calls back with the ids of the party's records that something happened to; a deployed API does not tell. */
   follow(heard: (resourceIds: readonly string[]) => void): Promise<void>
+  /** When it can be used. @throws ConfigError where the sandbox cannot be opened. */
+  ready(): Promise<void>
   close(): Promise<void>
 }
 
@@ -33,6 +35,8 @@ function openEmbeddedClient(config: Config, instanceId: string, system: System, 
   const open = async () => {
     const { openEmbedded } = await import('./embedded.ts')
     const { service, store, close } = await openEmbedded(config, system, log)
+    // A key of a world file is known once the database is filled.
+    if (config.world !== undefined && config.key !== undefined) await service.seed(noSecrets)
     const credential = config.key ?? (await service.localAgentKey())
     const openMemory = async () => {
       const { databaseMemories } = await import('./database-memory.ts')
@@ -47,18 +51,28 @@ function openEmbeddedClient(config: Config, instanceId: string, system: System, 
     return { service, close, carry: service.carry(), credential, memory: memoryNow }
   }
   let opening: ReturnType<typeof open> | undefined
-  const opened = async () => {
+  const openOnce = async () => {
     opening ??= open()
     try {
       return await opening
     } catch (error) {
       // The next call tries again: a database that was locked may be free by then.
       opening = undefined
+      throw error
+    }
+  }
+  const opened = async () => {
+    try {
+      return await openOnce()
+    } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       throw new Failure('service_unavailable', { detail: error.message })
     }
   }
-  opened().then(letYoungHeapGrow, (error: unknown) => log.warn({ err: error }, 'the sandbox is not open'))
+  opened().then(letYoungHeapGrow, (error: unknown) => {
+    // Who names a world waits until it is there, and is told why it is not.
+    if (config.world === undefined) log.warn({ err: error }, 'the sandbox is not open')
+  })
   const client = createClient({
     baseUrl: embeddedAddress,
     fetch: async (request) => (await opened()).service.fetch(request),
@@ -78,6 +92,9 @@ function openEmbeddedClient(config: Config, instanceId: string, system: System, 
         heard(events.filter((event) => event.partyId === partyId).map(({ resourceId }) => resourceId))
       await service.waits.follow({ watched: () => [partyId], told }).begin(partyId)
     },
+    ready: async () => {
+      await openOnce()
+    },
     close: async () => {
       const [result] = await Promise.allSettled([opening])
       if (result.status === 'fulfilled') await result.value?.close()
@@ -86,6 +103,8 @@ function openEmbeddedClient(config: Config, instanceId: string, system: System, 
 }
 
 const silent = async () => {}
+
+const noSecrets = { apiKey: undefined, agentKey: undefined }
 
 /** Whoever has a key that is not known is refused, whatever they call. */
 const nobody = { keyId: '', partyId: '' }
@@ -119,7 +138,7 @@ function openRemoteClient(
   }
   if (key !== undefined) {
     const client = createClient({ baseUrl, fetch, credential: () => key, instanceId, system, log })
-    return { client, memory, follow: silent, close }
+    return { client, memory, follow: silent, ready: silent, close }
   }
   const credential = createStoredCredential({ baseUrl, store, system, fetch, log })
   const client = createClient({
@@ -130,7 +149,7 @@ function openRemoteClient(
     system,
     log,
   })
-  return { client, memory, follow: silent, close }
+  return { client, memory, follow: silent, ready: silent, close }
 }
 
 /** A token that was revoked looks as good as any until the API is asked. */

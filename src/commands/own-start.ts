@@ -11,7 +11,8 @@ export function ownStart(env: Start['env']): Start {
 }
 
 /** How a person runs a command of this checkout or installation. */
-export function commandLine(command: string): string {
-  if (cli.endsWith('.ts')) return command === 'serve' ? 'npm start' : `npm run ${command}`
-  return `payments-mcp ${command}`
+export function commandLine(command: string, args: readonly string[] = []): string {
+  const after = args.map((arg) => ` ${/^[\w./:@%+=-]+$/.test(arg) ? arg : JSON.stringify(arg)}`).join('')
+  if (!cli.endsWith('.ts')) return `payments-mcp ${command}${after}`
+  return `${command === 'serve' ? 'npm start' : `npm run ${command}`}${after === '' ? '' : ` --${after}`}`
 }

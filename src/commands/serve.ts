@@ -11,10 +11,12 @@ import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
 import type { Metrics } from './metrics.ts'
 import { createSite, metricsAddress, type Site } from './site.ts'
-import { printed, shown } from './welcome.ts'
+import { printed, ready, shown } from './welcome.ts'
+
+export type ServeFlags = Flags & { json?: boolean }
 
 /** The service as one HTTP process, until SIGINT or SIGTERM. */
-export async function serve(flags: Flags): Promise<void> {
+export async function serve(flags: ServeFlags): Promise<void> {
   await orExplain(async () => {
     const config = configured('serve', flags)
     const log = createLogger({ level: config.logLevel, terminal: process.stderr.isTTY === true })
@@ -35,7 +37,8 @@ export async function serve(flags: Flags): Promise<void> {
     const listener = await listening
     url = listener.url
     const start = { config, url, publicUrl: publicUrl(), credentials, owner }
-    process.stdout.write(process.stdout.isTTY ? shown(start) : printed(start))
+    const words = flags.json === true ? ready : process.stdout.isTTY ? shown : printed
+    process.stdout.write(words(start))
     const stop = async () => {
       const late = deadline(stopWithinMs, () => {
         log.error({}, 'it ended before everything was closed')

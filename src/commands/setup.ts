@@ -1,4 +1,4 @@
-import { isAbsolute } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { ConfigError, givenTexts, userMachine } from '../config/load.ts'
@@ -19,6 +19,7 @@ import { servedAddress } from './addresses.ts'
 import { configured, type Flags, refuseEmbeddedProduction } from './configured.ts'
 import { merged, serverIn, UnreadableFile, withServer } from './edit-host-file.ts'
 import { orExplain } from './explain.ts'
+import { openWorldFile } from './given-file.ts'
 import { hostFiles, isFound } from './host-files.ts'
 import { commandLine, ownStart } from './own-start.ts'
 import { absoluteDatabase } from './welcome.ts'
@@ -30,6 +31,7 @@ export type SetupFlags = Flags & { yes?: boolean; http?: boolean }
 export async function setup(flags: SetupFlags, named?: string): Promise<void> {
   await orExplain(async () => {
     const config = configured('setup', flags)
+    await openWorldFile(config)
     const reach = reachOf(config, flags)
     const name = named === undefined ? await chooseHost() : hostNamed(named)
     if (name === undefined) return
@@ -45,6 +47,7 @@ function reachOf(config: Config, flags: SetupFlags): Reach {
   refuseEmbeddedProduction(config)
   const env = givenTexts('setup', { flags })
   if ('PAYMENTS_DATABASE_URL' in env) env.PAYMENTS_DATABASE_URL = absoluteDatabase(config.databaseUrl)
+  if (config.world !== undefined) env.PAYMENTS_WORLD = resolve(config.world)
   // A host is rarely started from the shell that names the folder of the data.
   const { XDG_DATA_HOME: folder } = userMachine().env
   if (folder !== undefined && isAbsolute(folder)) env.XDG_DATA_HOME = folder

@@ -12,6 +12,7 @@ import { simulate as runSimulation } from '../simulate/simulate.ts'
 import type { Target } from '../simulate/world.ts'
 import { configured, type Flags } from './configured.ts'
 import { orExplain } from './explain.ts'
+import { openWorldFile } from './given-file.ts'
 
 type SimulateFlags = Flags & {
   agents: string
@@ -36,6 +37,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
       throw new ConfigError(`--concurrency got ${concurrency}; with --clock-jumps it accepts 1.`)
     }
     const purchases = integer('--purchases', flags.purchases, 100_000)
+    await openWorldFile(config)
     const { target, where } = targetOf(config)
     const logFile = flags.log === undefined ? undefined : await openLog(flags.log)
     const interruption = interruptible()
@@ -128,10 +130,11 @@ function targetOf(config: Config): { target: Target; where: string } {
 }
 
 /** What every server process gets. By variable, not by flag: other users can read a process's arguments. */
-function shared({ key, secret, logLevel }: Config): Record<string, string> {
+function shared({ key, secret, world, logLevel }: Config): Record<string, string> {
   return {
     ...(key === undefined ? {} : { PAYMENTS_KEY: key }),
     ...(secret === undefined ? {} : { PAYMENTS_SECRET: secret.join(',') }),
+    ...(world === undefined ? {} : { PAYMENTS_WORLD: world }),
     // Its agents move the clock too.
     PAYMENTS_TOOLSETS: 'default,sandbox',
     // Thousands of refusals are meant here, and each is a line at the level info.

@@ -21,6 +21,8 @@ export async function stdio(flags: Flags): Promise<void> {
     const log = createLogger({ level: config.logLevel })
     const instanceId = instanceIdOf(config)
     const api = openWhenAsked(config, instanceId, log)
+    // A mistake in the file is told before a host waits for an answer.
+    if (config.world !== undefined) await (await api.get()).ready()
     const { environment, toolsets, baseUrl, key, readOnly, cardDetails } = config
     // Whoever deploys the API has its pages at the same address.
     const publicUrl = config.publicUrl ?? baseUrl

@@ -27,7 +27,7 @@ export function shown(welcome: Welcome): string {
 
 Next, tell your AI host of it (${hostNames.map((name) => hostSetups[name].title).join(', ')}):
 
-  ${commandLine('setup')}
+  ${commandLine('setup', config.world === undefined ? [] : ['--world', resolve(config.world)])}
 
 and ask: “${firstQuestion}”
 
@@ -38,6 +38,12 @@ ${hostBlock('cursor', { url: `${publicUrl}/mcp` })}
 ${commandLine('doctor')} finds what is wrong. What is called appears below. Stop with Ctrl+C.
 
 `
+}
+
+/** What another program gets that starts one: a line, with the keys that are known (docs/sandbox.md#serve---json). */
+export function ready({ url, credentials }: Pick<Welcome, 'url' | 'credentials'>): string {
+  const keys = { api: credentials.apiKey, agent: credentials.agentKey }
+  return `${JSON.stringify({ url, mcpUrl: `${url}/mcp`, keys })}\n`
 }
 
 /** What a pipe or a file gets. Whoever keeps it keeps no key that could be told again: each is there once. */
@@ -79,12 +85,15 @@ function printedBefore({ config }: Welcome, setting: SettingKey): string {
 const withoutCredentials = (url: string) => url.replace(/\/\/.*@/s, '//[masked]@')
 
 /** How an AI host starts the MCP server. It works as it is: from this checkout or installation, with this Node.js. */
-function hostStart({ environment, databaseUrl, secret }: Config, url: string, agentKey: string | null): Start {
+function hostStart({ environment, databaseUrl, world, secret }: Config, url: string, agentKey: string | null): Start {
   // A sandbox on disk is opened by the host's own process, which needs no secret in the host's files for it.
   const shareable = environment === 'sandbox' && databaseUrl !== 'sqlite::memory:' && secret === undefined
   return ownStart(
     shareable
-      ? { PAYMENTS_DATABASE_URL: absoluteDatabase(databaseUrl) }
+      ? {
+          PAYMENTS_DATABASE_URL: absoluteDatabase(databaseUrl),
+          ...(world === undefined ? {} : { PAYMENTS_WORLD: resolve(world) }),
+        }
       : { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_BASE_URL: url, PAYMENTS_KEY: agentKey ?? '<agent key>' },
   )
 }

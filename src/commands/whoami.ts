@@ -18,6 +18,7 @@ export async function whoami(flags: Flags): Promise<void> {
     // A person reads this, who is told the outcome only.
     const api = openClient(config, realSystem, createLogger({ level: 'error' }))
     try {
+      if (config.world !== undefined) await api.ready()
       const { data } = await api.client.operations.whoami({})
       process.stdout.write(described(config, data.attributes))
     } finally {

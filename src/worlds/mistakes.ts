@@ -82,15 +82,25 @@ function told(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
   const words = acceptedWords(issue, layers)
   if (issue.code === 'invalid_key') return { path, says: `${name} is not accepted; it accepts a value ${words}.` }
   if (value !== undefined) {
-    const cents = layers.some(isAmount) ? centsIfDollars(value) : undefined
-    const dollars = cents === undefined ? '' : ` Dollars? Then ${cents}.`
-    return { path, says: `${name} got ${got(found)}; it accepts ${words}.${dollars}` }
+    return { path, says: `${name} got ${got(found)}; it accepts ${words}.${guess(issue, found)}` }
   }
   if (issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union')
     return { path, says: `${name} is missing; it accepts ${words}.` }
   // Only the name of a map's entry breaks a rule where nothing is written: it stands in front.
   const entry = path.slice(0, -1)
   return { path: entry, says: `${inWords(entry)} has the name ${show(entry.at(-1))}; it accepts ${words}.` }
+}
+
+/** What was probably meant. */
+function guess(issue: Issue, { value, layers }: Found): string {
+  const cents = layers.some(isAmount) ? centsIfDollars(value) : undefined
+  if (cents !== undefined) return ` Dollars? Then ${cents}.`
+  if (issue.code !== 'invalid_value' || typeof value !== 'string') return ''
+  const meant = nearest(
+    value,
+    issue.values.filter((known) => typeof known === 'string'),
+  )
+  return meant === undefined ? '' : ` Did you mean ${meant}?`
 }
 
 function got({ value, isSecret }: Found): string {
