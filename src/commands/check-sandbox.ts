@@ -1,14 +1,13 @@
 import { access, constants } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
-import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/settings.ts'
 import { realSystem, sha256, timestamp } from '../core/system.ts'
 import { type Inspection, inspectDatabase } from '../service/store/engine/inspect.ts'
 import { oneLine, withoutPassword } from '../service/store/engine/open.ts'
 import { servedAddress } from './addresses.ts'
+import { checkWorld } from './check-world.ts'
 import { bad, type Finding, note, ok } from './finding.ts'
-import { openWorldFile } from './given-file.ts'
 import { commandLine } from './own-start.ts'
 
 /** Clocks that differ by less are both taken for right. */
@@ -16,23 +15,18 @@ export const clockToleranceMs = 60_000
 
 /** The embedded sandbox: its database, what stands in it, and the port of `serve`. */
 export async function checkSandbox(config: Config): Promise<Finding[]> {
-  return [...(await checkDatabase(config)), ...(await checkWorld(config)), await checkPort(config)]
-}
-
-async function checkWorld({ world }: Config): Promise<Finding[]> {
-  if (world === undefined) return []
-  try {
-    await openWorldFile({ world })
-    return [ok('World', `${world} can be used`)]
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    const [first = '', ...mistakes] = error.message.split('\n')
-    const advice = 'Mend the file, or name another: PAYMENTS_WORLD (--world).'
-    return (mistakes.length === 0 ? [first] : mistakes).map((line) => bad('World', line, advice))
-  }
+  return [...(await checkDatabase(config)), await checkPort(config)]
 }
 
 async function checkDatabase(config: Config): Promise<Finding[]> {
+  let held: string | null | undefined
+  const findings = await checkData(config, (found) => {
+    held = found.world
+  })
+  return [...findings, ...(await checkWorld(config, held))]
+}
+
+async function checkData(config: Config, tell: (found: Inspection) => void): Promise<Finding[]> {
   const { databaseUrl: url, secret: secrets, key = '' } = config
   const name = withoutPassword(url)
   if (url === 'sqlite::memory:') return [note('Database', 'in memory: what is in it ends with its process')]
@@ -46,6 +40,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     return [bad('Database', `${name}: ${oneLine(error, url)}`, advice)]
   }
   if (found === undefined) return [note('Database', `${name} is empty: the first start makes its tables`)]
+  tell(found)
   const findings = [schemaOf(name, found), ...checkClock(found)]
   if (!found.isOpened) {
     const advice = 'Set PAYMENTS_SECRET to the secret that they were wrapped with.'

@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { ConfigError } from '../config/load.ts'
 import { type Config, names, type SettingKey } from '../config/settings.ts'
 import { show } from '../core/errors.ts'
@@ -34,6 +35,14 @@ export async function openGivenFile<Value>(
 export function refusedFile(setting: SettingKey, path: string, reason: string): ConfigError {
   const { variable, flag } = names(setting)
   return new ConfigError(`${variable} (${flag}) got ${show(path)}, which ${reason}`)
+}
+
+/** What helps where a database holds another world than the start is given. */
+export function waysOut(databaseUrl: string): string {
+  const path = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
+  const remove =
+    path === undefined ? '' : `, or delete ${resolve(path)} with all that is in it while nothing runs on it`
+  return `Name the file of the world that it holds, or another database: PAYMENTS_DATABASE_URL (--database-url)${remove}.`
 }
 
 async function readText(path: string, mostBytes: number, refused: (reason: string) => ConfigError): Promise<string> {

@@ -11,18 +11,17 @@ export interface Welcome {
   url: string
   publicUrl: string
   credentials: SeededCredentials
-  owner: { email: string; password: string | null }
+  owner: { email: string | null; password: string | null }
 }
 
 /** What a person at a terminal sees: the keys each time, and the next step. */
 export function shown(welcome: Welcome): string {
-  const { config, url, publicUrl, credentials, owner } = welcome
+  const { config, url, publicUrl, credentials } = welcome
   return `payments-mcp ${config.environment} is listening on ${url}
 
   API key    ${credentials.apiKey ?? unknown('sandboxApiKey')}
   Agent key  ${credentials.agentKey ?? unknown('sandboxAgentKey')}
-  Sign in    ${publicUrl}/sign-in as ${owner.email}
-  Password   ${owner.password ?? unknown('sandboxPassword')}
+${signIn('Sign in', welcome)}
   Data       ${withoutCredentials(config.databaseUrl)}
 
 Next, tell your AI host of it (${hostNames.map((name) => hostSetups[name].title).join(', ')}):
@@ -48,15 +47,14 @@ export function ready({ url, credentials }: Pick<Welcome, 'url' | 'credentials'>
 
 /** What a pipe or a file gets. Whoever keeps it keeps no key that could be told again: each is there once. */
 export function printed(welcome: Welcome): string {
-  const { config, url, publicUrl, credentials, owner } = welcome
+  const { config, url, publicUrl, credentials } = welcome
   const apiKey = credentials.isFirst || config.sandboxApiKey !== undefined ? credentials.apiKey : null
   const agentKey = credentials.isFirst || config.sandboxAgentKey !== undefined ? credentials.agentKey : null
   const start = hostStart(config, url, agentKey)
   return `payments-mcp ${config.environment} is listening on ${url}
 
   MCP        ${publicUrl}/mcp (sign in with OAuth, or send a key as the bearer)
-  Sign-in    ${publicUrl}/sign-in as ${owner.email}
-  Password   ${owner.password ?? unknown('sandboxPassword')}
+${signIn('Sign-in', welcome)}
   API key    ${apiKey ?? printedBefore(welcome, 'sandboxApiKey')}
   Agent key  ${agentKey ?? printedBefore(welcome, 'sandboxAgentKey')}
   Data       ${withoutCredentials(config.databaseUrl)}
@@ -71,6 +69,11 @@ ${hostBlock('vscode', { start })}
 
 Stop with Ctrl+C.
 `
+}
+
+function signIn(title: string, { publicUrl, owner: { email, password } }: Welcome): string {
+  if (email === null) return `  ${title}    nobody can: the world has no owner`
+  return `  ${title}    ${publicUrl}/sign-in as ${email}\n  Password   ${password ?? unknown('sandboxPassword')}`
 }
 
 function unknown(setting: SettingKey): string {

@@ -1,6 +1,6 @@
 import type { Environment } from '../core/operation.ts'
 import { equalSecrets, newSecret, type System, sha256 } from '../core/system.ts'
-import { digestOf } from '../worlds/digest.ts'
+import { digestOfSeeding, otherWorld } from '../worlds/digest.ts'
 import { mistake } from '../worlds/mistake.ts'
 import { seededSecretsOf } from '../worlds/names.ts'
 import type { World } from '../worlds/schema.ts'
@@ -36,11 +36,15 @@ export interface Seeding {
 
 /** The database holds another world than the start was given. */
 export class AnotherWorldError extends Error {
-  constructor(held: string, asked: string) {
+  readonly held: string
+  readonly given: string
+  constructor(held: string, given: string) {
     super(
-      `The database holds ${held}, and the start is given ${asked}. Start with the world that it holds, or with another database: each has one world.`,
+      `The database holds ${held}, and the start is given ${given}. Start with the world that it holds, or with another database: each has one world.`,
     )
     this.name = 'AnotherWorldError'
+    this.held = held
+    this.given = given
   }
 }
 
@@ -129,15 +133,10 @@ async function seededKeys(tx: Transaction, seeding: Seeding): Promise<SeededKeys
   return keys
 }
 
-/** What the world of the package is known by, whichever version of it filled the database. */
-const ownDigest = 'the world of the package'
-
-const digestOfSeeding = (world: World | undefined) => (world === undefined ? ownDigest : digestOf(world))
-
-/** @throws AnotherWorldError. What was filled before worlds were noted was filled with the package's own. */
+/** @throws AnotherWorldError */
 function requireSame(held: string | null, world: World | undefined): void {
-  const asked = digestOfSeeding(world)
-  if ((held ?? ownDigest) !== asked) throw new AnotherWorldError(held ?? ownDigest, asked)
+  const other = otherWorld(held, world)
+  if (other !== undefined) throw new AnotherWorldError(other.held, other.given)
 }
 
 /** A store that is filled already loads none of it. What it is filled with is kept for a reset. */

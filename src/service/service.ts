@@ -68,8 +68,8 @@ export interface Service {
   seed(secrets: SeedSecrets): Promise<SeededCredentials>
   /** A credential of the seeded agent's that lives in this process's memory only. Seeds an empty store. */
   localAgentKey(): Promise<string>
-  /** Sets the seeded owner's password, or makes one where there is none; null: there is one, which is not known. */
-  seedPassword(given: string | undefined): Promise<{ email: string; password: string | null }>
+  /** Sets the owner's password, or makes one where there is none; null: there is one, which is not known, or no owner. */
+  seedPassword(given: string | undefined): Promise<{ email: string | null; password: string | null }>
   /** What goes wrong on purpose in the sandbox (docs/sandbox.md#faults). */
   readonly faults: {
     /**

@@ -2,8 +2,23 @@ import { sha256 } from '../core/system.ts'
 import type { World } from './schema.ts'
 
 /** The world's name and a hash of all that it says, by which one is known again. */
-export function digestOf(world: World): string {
+function digestOf(world: World): string {
   return `${world.name ?? 'a world without a name'} (${sha256(canonical(world)).slice(0, 16)})`
+}
+
+/** What the world of the package is known by, whichever version of it filled the database. */
+const ownDigest = 'the world of the package'
+
+/** Where a database holds another world than a start is given: which, and which it was given. */
+export function otherWorld(held: string | null, world: World | undefined): { held: string; given: string } | undefined {
+  const given = digestOfSeeding(world)
+  // What was filled before worlds were noted was filled with the package's own.
+  return (held ?? ownDigest) === given ? undefined : { held: held ?? ownDigest, given }
+}
+
+/** @param world the package's own unless it is given */
+export function digestOfSeeding(world: World | undefined): string {
+  return world === undefined ? ownDigest : digestOf(world)
 }
 
 /** JSON that does not depend on the order in which fields were written. */

@@ -13,7 +13,7 @@ const createdAt = Moment.optional().describe(
 )
 
 /** Cents that a wallet has, at most what sums of many of them keep exact. */
-const Balance = amountInCents(z.int().nonnegative().max(1_000_000_000_000))
+const Balance = amountInCents(z.int().nonnegative().max(999_999_999_999))
 
 export const Wallet = z.strictObject({
   ref,

@@ -62,7 +62,7 @@ async function overPages({ on: { world }, canaries }: Flows): Promise<void> {
   canaries.add('password', password)
   canaries.add('wrong password', wrongPassword)
   canaries.add('card number that a payer typed', number)
-  const { email } = await world.service.seedPassword(password)
+  const email = String((await world.service.seedPassword(password)).email)
   const app = new Hono().all('*', (c) => world.service.fetch(c.req.raw))
   const visitor = createVisitor(app)
   await visitor.open('/sign-in')

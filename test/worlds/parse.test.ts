@@ -56,13 +56,13 @@ parties:
   it.each<[string, string]>([
     [
       'name: x\nparties:\n  acme:\n    wallets:\n      main:\n        balance: "12.50"\n',
-      '6:9 parties.acme.wallets.main.balance got "12.50"; it accepts a whole number of cents from 0 to 1000000000000 ($10,000,000,000.00). Dollars? Then 1250.',
+      '6:9 parties.acme.wallets.main.balance got "12.50"; it accepts a whole number of cents from 0 to 999999999999 ($9,999,999,999.99). Dollars? Then 1250.',
     ],
     [
       'parties:\n  - wallets:\n      - {}\n      - balance: 0.5',
-      '4:9 parties[0].wallets[1].balance got 0.5; it accepts a whole number of cents from 0 to 1000000000000 ($10,000,000,000.00). Dollars? Then 50.',
+      '4:9 parties[0].wallets[1].balance got 0.5; it accepts a whole number of cents from 0 to 999999999999 ($9,999,999,999.99). Dollars? Then 50.',
     ],
-    ['parties: [{type: Org}]', '1:12 parties[0].type got "Org"; it accepts one of "ORG", "PERSON".'],
+    ['parties: [{type: Org}]', '1:12 parties[0].type got "Org"; it accepts one of "ORG", "PERSON". Did you mean ORG?'],
     [
       '{"parties": {\n "acme": {\n  "walets": []}}}',
       '3:3 parties.acme.walets is not a known field; did you mean wallets?',
@@ -281,7 +281,7 @@ describe('another file', () => {
       rules: [{ fault: 'slow' }, 'off'],
     })
     expect(lines('rules: [{fault: slo}]')).toEqual([
-      'faults.yaml:1:10 rules[0].fault got "slo"; it accepts one of "slow", "hang".',
+      'faults.yaml:1:10 rules[0].fault got "slo"; it accepts one of "slow", "hang". Did you mean slow?',
     ])
     expect(lines('rules: [on, {faults: slow}]')).toEqual([
       'faults.yaml:1:9 rules[0] got "on"; it accepts an object, or "off".',

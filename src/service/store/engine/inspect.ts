@@ -14,6 +14,8 @@ export interface Inspection {
   highestMs: number
   /** What the clock of the database's server says; null for a file. */
   databaseNowMs: number | null
+  /** What its world is known by, null where it was not noted; undefined: it was not filled, or before that was noted. */
+  world: string | null | undefined
   /** The key with the hash that was asked for; undefined: there is none. */
   key: { revokedAtMs: number | null; expiresAtMs: number | null } | undefined
 }
@@ -39,6 +41,7 @@ export async function inspectDatabase({ url, secrets, keyHash }: Inspect): Promi
     const [clock = {}] = await rows('select * from clock')
     const roots = await rows('select * from "rootKeys"').catch(() => [])
     const [key] = await rows('select * from credentials where "secretHash" = $1', [keyHash]).catch(() => [])
+    const [world] = await rows('select digest from world').catch(() => [])
     return {
       missing: at < 0 ? null : known.length - 1 - at,
       isWritable: await isWritable(),
@@ -46,6 +49,7 @@ export async function inspectDatabase({ url, secrets, keyHash }: Inspect): Promi
       offsetMs: Number(clock.offsetMs ?? 0),
       highestMs: Number(clock.highestMs ?? 0),
       databaseNowMs: await serverTime(url, rows),
+      world: world && (world.digest === null ? null : String(world.digest)),
       key: key && { revokedAtMs: numberOrNull(key.revokedAtMs), expiresAtMs: numberOrNull(key.expiresAtMs) },
     }
   } finally {

@@ -1,0 +1,26 @@
+import { ConfigError } from '../config/load.ts'
+import type { Config } from '../config/settings.ts'
+import { otherWorld } from '../worlds/digest.ts'
+import type { World } from '../worlds/schema.ts'
+import { bad, type Finding, ok } from './finding.ts'
+import { openWorldFile, waysOut } from './given-file.ts'
+
+/** The world file, and whether the database holds what it says; `held` is undefined where it was not filled yet. */
+export async function checkWorld(config: Config, held: string | null | undefined): Promise<Finding[]> {
+  const { world: path, databaseUrl } = config
+  let world: World | undefined
+  try {
+    world = (await openWorldFile(config))?.value
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const [first = '', ...mistakes] = error.message.split('\n')
+    const advice = 'Mend the file, or name another: PAYMENTS_WORLD (--world).'
+    return (mistakes.length === 0 ? [first] : mistakes).map((line) => bad('World', line, advice))
+  }
+  const other = held === undefined ? undefined : otherWorld(held, world)
+  if (other !== undefined) {
+    return [bad('World', `the database holds ${other.held}; a start is given ${other.given}`, waysOut(databaseUrl))]
+  }
+  if (path === undefined) return []
+  return [ok('World', held === undefined ? `${path} can be used` : `${path} is what the database holds`)]
+}

@@ -1,0 +1,254 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { worldTemplate } from '../../src/worlds/template.ts'
+import { sampleOf } from '../support/depth.ts'
+
+const cli = inject('cli')
+const agentSecret = 'agent-secret-of-a-world-01'
+const apiSecret = 'api-secret-of-a-world-0001'
+
+let folder: string
+const running: ChildProcess[] = []
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'payments-world-'))
+})
+afterEach(async () => {
+  for (const child of running.splice(0)) await end(child)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const environment = () => ({ PATH: process.env.PATH ?? '', HOME: folder })
+
+/** Runs a command to its end; over stdio its host goes away at once. */
+function run(args: string[], env: Record<string, string> = {}) {
+  const options = { env: { ...environment(), ...env }, cwd: folder, encoding: 'utf8', input: '' } as const
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], options)
+  return { status, stdout, stderr }
+}
+
+interface Ready {
+  url: string
+  mcpUrl: string
+  keys: { api: string | null; agent: string | null }
+}
+
+/** Starts a serve that tells when it is ready; `stdout` is all that it ever wrote there. */
+async function served(args: string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [cli, 'serve', '--port', '0', '--json', ...args], {
+    env: { ...environment(), PAYMENTS_LOG_LEVEL: 'silent', ...env },
+    cwd: folder,
+  })
+  running.push(child)
+  let text = ''
+  child.stdout.on('data', (chunk) => {
+    text += chunk
+  })
+  while (!text.includes('\n')) await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(failed)])
+  const ready = JSON.parse(text) as Ready
+  return { ...ready, child, stdout: () => text }
+}
+
+function failed(): never {
+  throw new Error('It did not start')
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  await exited
+}
+
+async function whoami(url: string, key: string | null) {
+  const answer = await fetch(`${url}/whoami`, { headers: { Authorization: `Bearer ${key}` } })
+  const { data } = (await answer.json()) as { data?: { attributes: Record<string, unknown> } }
+  return data?.attributes
+}
+
+const small = `
+name: Small
+parties:
+  acme:
+    wallets: { main: { balance: 12345 } }
+    agents: { shopper: { keys: { main: { secret: ${agentSecret} } } } }
+    apiKeys: { main: { secret: ${apiSecret} } }
+`
+
+function write(name: string, text: string): string {
+  writeFileSync(join(folder, name), text)
+  return name
+}
+
+describe('serve --json', () => {
+  test('prints one line when it is ready, whose address and keys work, and nothing else', async () => {
+    const { url, mcpUrl, keys, child, stdout } = await served(['--database-url', 'sqlite::memory:'])
+    expect(mcpUrl).toBe(`${url}/mcp`)
+    expect(await whoami(url, keys.api)).toMatchObject({ actorType: 'party' })
+    expect(await whoami(url, keys.agent)).toMatchObject({ actorType: 'agent' })
+    expect((await fetch(mcpUrl, { method: 'POST' })).status).toBe(401)
+    await end(child)
+    expect(stdout()).toBe(`${JSON.stringify({ url, mcpUrl, keys })}\n`)
+  })
+
+  test('tells the keys of a world at each start, and null for one that is not known', async () => {
+    const file = write('w.yaml', small)
+    const first = await served(['--world', file])
+    expect(first.keys).toEqual({ api: `sk_ntl_sandbox_${apiSecret}`, agent: `ak_ntl_sandbox_${agentSecret}` })
+    const headers = { Authorization: `Bearer ${first.keys.api}` }
+    const { data } = (await (await fetch(`${first.url}/wallets`, { headers })).json()) as { data: object[] }
+    expect(data).toMatchObject([{ attributes: { balance: { available: 12_345 } } }])
+    await end(first.child)
+    // A secret that a start is given counts more than that of the file.
+    const given = 'another-secret-0123456789ab'
+    const second = await served(['--world', file], { PAYMENTS_SANDBOX_AGENT_KEY: given })
+    expect(second.keys).toEqual({ api: first.keys.api, agent: `ak_ntl_sandbox_${given}` })
+    expect(await whoami(second.url, second.keys.agent)).toMatchObject({ actorType: 'agent' })
+    expect(await whoami(second.url, first.keys.agent)).toBeUndefined()
+    await end(second.child)
+    expect((await served(['--world', file])).keys).toEqual({ api: first.keys.api, agent: null })
+  })
+})
+
+describe('a world file that cannot be used', () => {
+  const text = 'parties:\n  acme:\n        walets: { main: { balance: 1250 } }\n        type: Org\n'
+
+  test.each(sampleOf([[['serve']], [[]], [['setup', 'cursor', '--yes']], [['whoami']], [['simulate']]], 2))(
+    'stops %j with a line for each mistake',
+    (command) => {
+      const { status, stdout, stderr } = run([...command, '--world', write('bad.yaml', text)])
+      expect({ status, stdout, stderr: stderr.trimEnd().split('\n') }).toEqual({
+        status: 2,
+        stdout: '',
+        stderr: [
+          'payments-mcp: PAYMENTS_WORLD (--world) got "bad.yaml", which cannot be used:',
+          'bad.yaml:3:9 parties.acme.walets is not a known field; did you mean wallets?',
+          'bad.yaml:4:9 parties.acme.type got "Org"; it accepts one of "ORG", "PERSON". Did you mean ORG?',
+        ],
+      })
+    },
+  )
+
+  test('is found by doctor', () => {
+    const { status, stdout } = run(['doctor', '--world', write('bad.yaml', text)])
+    expect(status).toBe(1)
+    expect(stdout).toMatch(/^BAD {2}World {11}bad\.yaml:3:9 parties\.acme\.walets is not a known field; did you/m)
+    expect(stdout).toMatch(/^BAD {2}World {11}bad\.yaml:4:9 parties\.acme\.type got "Org"/m)
+    expect(stdout).toContain('2 to mend.')
+  })
+
+  test('is told in one line where it is none', () => {
+    writeFileSync(join(folder, 'latin.yaml'), Buffer.from([0x61, 0x3a, 0xff]))
+    writeFileSync(join(folder, 'large.yaml'), '#'.repeat(1_048_577))
+    for (const [file, reason] of [
+      ['none.yaml', 'does not exist'],
+      ['.', 'is a folder'],
+      ['latin.yaml', 'is no text in UTF-8'],
+      ['large.yaml', 'has more than 1 MiB'],
+    ] as const) {
+      const { status, stderr } = run(['serve', '--world', file])
+      expect({ status, stderr }).toEqual({
+        status: 2,
+        stderr: `payments-mcp: PAYMENTS_WORLD (--world) got "${file}", which ${reason}.\n`,
+      })
+    }
+  })
+
+  test('is told with its line where something cannot have happened', () => {
+    const file = write(
+      'poor.yaml',
+      `${small}    payments: [{ to: ann, amount: 99999, status: FAILED, at: -1d }]\n  ann:\n    wallets: { main: { status: closed, balance: 1 } }\n`,
+    )
+    const { status, stderr } = run(['serve', '--world', file])
+    expect(status).toBe(2)
+    expect(stderr).toMatch(
+      /^payments-mcp: PAYMENTS_WORLD \(--world\) got "poor\.yaml", which cannot be used:\npoor\.yaml:\d+:\d+ parties\./,
+    )
+  })
+})
+
+describe('a database that holds another world', () => {
+  test('stops the start, and each of the ways out leads on', async () => {
+    const [one, other] = [write('one.yaml', small), write('other.yaml', small.replace('Small', 'Other'))]
+    const database = join(folder, 'sandbox.sqlite')
+    const on = ['--database-url', `sqlite:${database}`]
+    const { child } = await served([...on, '--world', one])
+    await end(child)
+    const refused = run(['serve', ...on, '--world', other])
+    expect({ status: refused.status, stdout: refused.stdout }).toEqual({ status: 2, stdout: '' })
+    expect(refused.stderr).toMatch(
+      /^payments-mcp: PAYMENTS_WORLD \(--world\) got "other\.yaml", Other \(\w+\), and the database holds Small \(\w+\)\. Name the file of the world that it holds, or another database: PAYMENTS_DATABASE_URL \(--database-url\), or delete \S+sandbox\.sqlite with all that is in it while nothing runs on it\.\n$/,
+    )
+    expect(run([...on, '--world', other])).toMatchObject({ status: 2, stdout: '' })
+    expect(run(['serve', ...on]).stderr).toContain(
+      'got nothing, the world of the package, and the database holds Small',
+    )
+    expect(run(['doctor', ...on, '--world', other]).stdout).toMatch(
+      /^BAD {2}World {11}the database holds Small \(\w+\); /m,
+    )
+
+    expect(run(['whoami', ...on, '--world', one]).stdout).toMatch(/^Acts as {3}an agent$/m)
+    expect(run(['doctor', ...on, '--world', one]).stdout).toContain('one.yaml is what the database holds')
+    expect(run(['whoami', '--database-url', `sqlite:${join(folder, 'new.sqlite')}`, '--world', other]).status).toBe(0)
+    rmSync(database)
+    expect(run(['whoami', ...on, '--world', other]).status).toBe(0)
+  })
+
+  test('knows the keys of its file where the first process has one of them', () => {
+    const file = write('w.yaml', small)
+    const { status, stdout } = run(['whoami', '--world', file], { PAYMENTS_KEY: `sk_ntl_sandbox_${apiSecret}` })
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^Acts as {3}the party$/m)
+  })
+})
+
+test('setup writes the file with its whole path, and serve tells hosts of it', async () => {
+  const file = write('my world.yaml', small)
+  const { status } = run(['setup', 'cursor', '--yes', '--world', file])
+  expect(status).toBe(0)
+  const { payments } = JSON.parse(readFileSync(join(folder, '.cursor/mcp.json'), 'utf8')).mcpServers
+  expect(payments.env).toMatchObject({ PAYMENTS_WORLD: expect.stringMatching(/^\/.*\/my world\.yaml$/) })
+  const child = spawn(process.execPath, [cli, 'serve', '--port', '0', '--world', file], {
+    env: environment(),
+    cwd: folder,
+  })
+  running.push(child)
+  let text = ''
+  for await (const chunk of child.stdout) {
+    text += chunk
+    if (text.includes('Ctrl+C')) break
+  }
+  expect(text).toContain(`"PAYMENTS_WORLD": "${payments.env.PAYMENTS_WORLD}"`)
+})
+
+describe('init', () => {
+  test('writes a world file that serve takes, and never over another', async () => {
+    const { status, stdout } = run(['init'])
+    expect(status).toBe(0)
+    expect(stdout).toContain('--world world.yaml')
+    expect(readFileSync(join(folder, 'world.yaml'), 'utf8')).toBe(worldTemplate('world.yaml'))
+    const { url, keys } = await served(['--world', 'world.yaml', '--database-url', 'sqlite::memory:'])
+    expect(await whoami(url, keys.agent)).toMatchObject({ actorType: 'agent' })
+    writeFileSync(join(folder, 'world.yaml'), small)
+    expect(run(['init'])).toEqual({
+      status: 2,
+      stdout: '',
+      stderr:
+        'payments-mcp: init got "world.yaml", which exists already and stays as it is; it accepts the name of a new file.\n',
+    })
+    expect(readFileSync(join(folder, 'world.yaml'), 'utf8')).toBe(small)
+    expect(run(['init', 'other.yaml']).status).toBe(0)
+  })
+
+  test('prints it to stdout for -, and tells where it cannot write', () => {
+    expect(run(['init', '-'])).toEqual({ status: 0, stdout: worldTemplate('-'), stderr: '' })
+    expect(run(['init', 'no/such/folder.yaml'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('(ENOENT)'),
+    })
+    expect(run(['init', '--help']).stdout).toContain('payments-mcp init test/world.yaml && payments-mcp serve')
+  })
+})
