@@ -85,7 +85,7 @@ onEachDatabase('a world with everything in it', (database) => {
   it('is listed by the API as the file says', async () => {
     const statuses = async (path: string) => counts((await list(path)).map(({ status }) => status))
     expect(await statuses('/agents')).toEqual({ ACTIVE: 2, REVOKED: 1 })
-    expect(await statuses('/api-keys')).toEqual({ ACTIVE: 2, REVOKED: 1 })
+    expect(await statuses('/api-keys')).toEqual({ ACTIVE: 3, REVOKED: 1 })
     expect(await statuses('/agent-keys')).toEqual({ ACTIVE: 3, REVOKED: 3 })
     expect(await statuses('/agent-cards')).toEqual({ active: 2, expired: 2, frozen: 1, used: 4 })
     expect(await statuses('/customers/invitation-links')).toEqual({ ACTIVE: 2, REVOKED: 1 })
@@ -163,6 +163,7 @@ onEachDatabase('a world with everything in it', (database) => {
       'ak_ntl_sandbox_agent-key-revoked-00000000000',
       'ak_ntl_sandbox_agent-key-retired-00000000000',
       'sk_ntl_sandbox_api-key-revoked-0000000000000',
+      'sk_ntl_sandbox_api-key-lapsed-00000000000000',
     ]) {
       expect(await status(key), key).toBe(401)
     }

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { z } from 'zod'
 import { pathInFile } from '../../src/worlds/fields.ts'
 import { momentMs } from '../../src/worlds/moments.ts'
@@ -182,6 +184,13 @@ describe('the schema of world files', () => {
     expect(mistakes(world({}))).toEqual([
       "parties.ann.cards.0.agent: is another party's, which has no grant of this one: enter it among that party's customers",
     ])
+  })
+
+  it('takes the worlds that the documents show', () => {
+    const document = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
+    const shown = [...document.matchAll(/^```yaml\n(parties:\n[\s\S]*?)^```$/gm)].map(([, text]) => text ?? '')
+    expect(shown.length).toBeGreaterThan(0)
+    for (const text of shown) expect(mistakes(parse(text))).toEqual([])
   })
 
   it('reads times, days and distances from the clock', () => {
