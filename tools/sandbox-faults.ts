@@ -4,7 +4,7 @@ import { faultKinds, longestFaultMs } from '../src/core/faults.ts'
 import { defineOperation } from '../src/core/operation.ts'
 import { resource } from './schemas.ts'
 
-const FaultId = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, - and _, the first a letter')
+const FaultId = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/)
 const FaultKind = z.enum(faultKinds)
 const Code = z.enum(Object.keys(errorTable) as [ErrorCode, ...ErrorCode[]])
 const Count = z.int().min(1).max(1_000_000)
@@ -14,13 +14,13 @@ export const FaultRule = z.strictObject({
   id: FaultId.optional().describe('Its name; a rule of the same name is replaced'),
   operation: z
     .string()
-    .regex(/^(?:\*|[a-z][a-z_]{0,63})$/, 'must be the name of an operation, such as issue_agent_card, or *')
+    .regex(/^(?:\*|[a-z][a-z_]{0,63})$/)
     .optional()
     .describe('Which operation; * is every one'),
   path: z
     .string()
     .max(200)
-    .regex(/^\/[^\s?#]*$/, 'must be the path of a request, with * for a part of it and ** for any rest')
+    .regex(/^\/[^\s?#]*$/)
     .optional()
     .describe('Which path: * within a segment, ** across'),
   when: z

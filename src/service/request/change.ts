@@ -1,3 +1,5 @@
+import { lastFaultCounts } from '../store/clock.ts'
+import { keepingEarlier } from '../store/earlier-states.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { type Act, recordAct } from './activity.ts'
 import { type Opening, readMoment, requireSettled, type SettledContext, whenSettled } from './due.ts'
@@ -30,7 +32,13 @@ export function change<Result>(
   return settled(
     dependencies,
     async (context) => {
-      const { result, acts } = await work(context)
+      const { tx } = context
+      const partyId = lastFaultCounts(tx).staleRules > 0 ? await whose?.(tx) : undefined
+      const { result, acts } = await keepingEarlier(
+        tx,
+        () => (partyId === undefined ? [] : [partyId]),
+        () => work(context),
+      )
       for (const act of acts) await recordAct(context, act)
       return result
     },

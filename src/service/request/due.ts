@@ -14,6 +14,7 @@ import {
   timesAndNext,
 } from '../store/clock.ts'
 import { changeInvitation, expiredInvitations, invitationExpiries } from '../store/customer-invitations.ts'
+import { keepingEarlier } from '../store/earlier-states.ts'
 import { prepared } from '../store/engine/prepared.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { postAll } from '../store/ledger.ts'
@@ -190,11 +191,14 @@ async function settleWindow({ store, system }: Opening, untilMs: number, partyId
 /** Lets happen what is due to a party, at most so much; gives how much it was. */
 async function settleSome(tx: Transaction, system: System, { partyId, nowMs, limit }: DueOf): Promise<number> {
   await tx.lockParty(partyId)
-  let count = 0
-  for (const { happen } of timedEffects) {
-    if (count < limit) count += await happen(tx, system, { partyId, nowMs, limit: limit - count })
+  const happenAll = async () => {
+    let count = 0
+    for (const { happen } of timedEffects) {
+      if (count < limit) count += await happen(tx, system, { partyId, nowMs, limit: limit - count })
+    }
+    return count
   }
-  return count
+  return keepingEarlier(tx, () => [partyId], happenAll)
 }
 
 /** A hold ends at the moment it was to end, however late that is noticed. */

@@ -1,5 +1,4 @@
 import { Failure } from '../../core/errors.ts'
-import type { OperationDefinition } from '../../core/operation.ts'
 import { type ChainEnd, chainEnd } from '../store/activity.ts'
 import { keepingEarlier, readingEarlier } from '../store/earlier-states.ts'
 import type { Transaction } from '../store/engine/store.ts'
@@ -68,14 +67,19 @@ export async function handleOnce(
 /** Carries it out: at the moment that it came at, or, where it is to see what is stale, before the party's last change. */
 export async function handle(request: RequestContext, parsed: Parsed, context: Context): Promise<Reply> {
   if ('failure' in parsed) throw parsed.failure
-  const { operation, carryOut, plan, keepsEarlier } = request
+  const { operation, carryOut, plan } = request
   const { tx, partyId } = context
   const carriedOut = async () => success(operation, await carryOut(parsed.input as never, context))
   if (plan.fault?.kind === 'stale') return readingEarlier(tx, partyId, carriedOut)
-  return keepsEarlier === true && changesParty(operation) ? keepingEarlier(tx, partyId, carriedOut) : carriedOut()
+  if (operation.effect === 'read') return carriedOut()
+  return keepingEarlier(tx, () => partiesOf(parsed.input, context), carriedOut)
 }
 
-/** What manages the sandbox and its clock changes no record of a party's. */
-function changesParty({ effect, permission }: OperationDefinition): boolean {
-  return effect !== 'read' && permission !== 'sandbox.manage' && permission !== 'clock.use'
+/** Whose records it may change: a request that names another party may change what is that one's. */
+function partiesOf(input: object, { partyId, actor }: Context): string[] {
+  const named = JSON.stringify(input).match(/\bpty_[0-9a-f]{32}\b/g) ?? []
+  return [...new Set([partyId, actor.partyId, ...named])].slice(0, mostParties)
 }
+
+/** More than a request names. */
+const mostParties = 20

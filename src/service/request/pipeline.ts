@@ -173,7 +173,6 @@ async function pass(
   const { idempotencyKey, instanceId } = readHeaders(operation, incoming.headers, actor.actorType === 'agent')
   const { headers, path } = incoming
   await requirePlanned(tx, request.plan, moment, { headers, path, operation, actor, instanceId, door: 'api' })
-  request.keepsEarlier = moment.faults.staleRules > 0
   const causeAgentId = await resolveCause(tx, actor, readAgentHeader(operation, incoming.headers))
   const parsed = parseRequest(operation, incoming)
   const partyId = await resolveParty(tx, actor, operation, namedCustomer(operation, incoming, parsed))

@@ -25,8 +25,6 @@ export interface RequestContext {
   timeMoved?: boolean
   /** What befalls it, once that is known. */
   plan: Plan
-  /** A change keeps what the party's rows were before it. */
-  keepsEarlier?: boolean
   /** The party and the key that the request will most likely be about; whether it is, shows when it was looked at. */
   expected?: Expected | undefined
 }

@@ -1,5 +1,7 @@
+import { lastFaultCounts } from './clock.ts'
 import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
+import type { EarlierStateRow } from './schema/earlier-states.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
@@ -69,17 +71,35 @@ const places = (Object.keys(shown) as (keyof Tables)[]).flatMap((table) => {
   return columns === null ? [] : [{ table, columns }]
 })
 
-/** Does a change to the party, and keeps what its rows were before it; what undoes the change undoes that too. */
-export async function keepingEarlier<T>(tx: Transaction, partyId: string, change: () => Promise<T>): Promise<T> {
-  const rows = JSON.stringify(await rowsOf(tx, partyId))
+/**
+ * Changes records of parties, and where a rule is stale, keeps what the rows were before of each that is another since.
+ * What undoes the change undoes that too.
+ */
+export async function keepingEarlier<T>(
+  tx: Transaction,
+  whose: () => readonly string[],
+  change: () => Promise<T>,
+): Promise<T> {
+  // Whoever changes something has read the time.
+  if (lastFaultCounts(tx).staleRules === 0) return change()
+  const partyIds = whose()
+  const all = () => Promise.all(partyIds.map(async (partyId) => JSON.stringify(await rowsOf(tx, partyId))))
+  const before = await all()
   const result = await change()
-  await tx.db
-    .insertInto('earlierStates')
-    .values({ partyId, rows })
-    .onConflict((conflict) => conflict.column('partyId').doUpdateSet({ rows }))
-    .execute()
+  const after = await all()
+  for (const [at, partyId] of partyIds.entries()) {
+    const rows = before[at]
+    if (rows !== undefined && rows !== after[at]) await keep(tx, { partyId, rows })
+  }
   return result
 }
+
+const keep = writing((db, row: EarlierStateRow) =>
+  db
+    .insertInto('earlierStates')
+    .values(row)
+    .onConflict((conflict) => conflict.column('partyId').doUpdateSet({ rows: row.rows })),
+)
 
 /** Carries what was read out of the savepoint that is undone. */
 class ReadEarlier extends Error {

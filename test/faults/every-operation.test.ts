@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { catalogue } from '../../tools/index.ts'
+import { sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { clearFaults, counts, outcome, setFault } from './rules.ts'
+
+const operations: OperationDefinition[] = Object.values(catalogue)
+const managing = operations.filter(({ permission }) => permission === 'sandbox.manage')
+const others = operations.filter(({ permission }) => permission !== 'sandbox.manage')
+
+let world: World
+beforeAll(async () => {
+  world = await createWorld(sqlite)
+})
+afterAll(() => world.drop())
+
+/** A request for it that has who it may be by, whatever else may be wrong with it. */
+function ask({ method, path }: OperationDefinition, key: string) {
+  const nobody = path.replace(/\{\w+\}/g, 'nobody')
+  return world.send(method, nobody, { key, ...(method === 'GET' || method === 'DELETE' ? {} : { attributes: {} }) })
+}
+
+test.each(others)('a rule for $name is met by its requests, whatever their values', async (operation) => {
+  const { name } = operation
+  await setFault(world, { id: 'it', operation: name, fault: 'error', code: 'mfa_required' })
+  const told = [await outcome(ask(operation, world.apiKey)), await outcome(ask(operation, world.agentKey))]
+  expect(told).toContain('428 mfa_required')
+  // Who may not ask for it learns nothing of the fault.
+  for (const one of told) expect(one).toMatch(/^428 |^403 /)
+  const met = told.filter((one) => one.startsWith('428')).length
+  expect(await counts(world)).toEqual({ it: [met, met] })
+  await clearFaults(world)
+})
+
+test.each(managing)('no rule is met by $name, which manages the sandbox', async (operation) => {
+  await setFault(world, { id: 'all', operation: '*', fault: 'error', code: 'mfa_required' })
+  await setFault(world, { id: 'path', path: '/**', fault: 'error', code: 'mfa_required' })
+  expect(await outcome(ask(operation, world.apiKey))).not.toMatch(/^428/)
+  await clearFaults(world)
+})

@@ -1,0 +1,79 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { onEachDatabase } from '../support/databases.ts'
+import { addParty, createWorld, type World } from '../support/world.ts'
+import { clearFaults, counts, outcome, setFault } from './rules.ts'
+
+const card = { merchant: { name: 'Books' }, maximumAmount: 500, currency: 'USD' }
+
+onEachDatabase('the header X-Sandbox-Fault', (database) => {
+  let world: World
+  beforeAll(async () => {
+    world = await createWorld(database)
+  })
+  afterEach(() => clearFaults(world))
+  afterAll(() => world.drop())
+  const named = (fault: string) => ({ headers: { 'X-Sandbox-Fault': fault } })
+
+  test('lets one request meet a fault, before any rule, and the activity tells of it', async () => {
+    await setFault(world, { id: 'rule', operation: 'issue_agent_card', fault: 'reset' })
+    const lost = { ...named('effect_then_lost'), idempotencyKey: 'lost by the header' }
+    expect(await outcome(world.post('/agent-cards', card, lost))).toBe('cut')
+    expect(await counts(world)).toEqual({ rule: [0, 0] })
+    await clearFaults(world)
+    const repeat = await world.post('/agent-cards', card, { idempotencyKey: 'lost by the header' })
+    expect(repeat.headers.get('x-idempotency-replayed')).toBe('true')
+    const [, hit] = (await world.get('/activity', { key: world.apiKey })).json.data.filter(
+      (entry: { attributes: { operation: string } }) => !entry.attributes.operation.includes('faults'),
+    )
+    expect(hit.attributes.resourceIds).toEqual(['X-Sandbox-Fault', 'issue_agent_card'])
+  })
+
+  test.each([
+    ['slow; afterMs=500', '200 one'],
+    ['error; code=rate_limited', '429 rate_limited'],
+    ['error', '500 server_error'],
+    ['hang;afterMs=1', 'cut'],
+    ['reset', 'cut'],
+  ])('%s: %s', async (fault, expected) => {
+    const before = world.system.slept.length
+    expect(await outcome(world.get('/whoami', named(fault)))).toBe(expected)
+    const slept: Record<string, number> = { 'slow; afterMs=500': 500, 'hang;afterMs=1': 1 }
+    const ms = slept[fault]
+    expect(world.system.slept.slice(before)).toEqual(ms === undefined ? [] : [ms])
+  })
+
+  test('empties a list, and tells what was before while a rule keeps it', async () => {
+    expect(await outcome(world.get('/wallets', named('empty_page')))).toBe('200 0')
+    await setFault(world, { id: 'keep', operation: '*', fault: 'stale', when: { instanceId: 'nobody' } })
+    const id = await world.issueCard()
+    expect(await outcome(world.get(`/agent-cards/${id}`, named('stale')))).toBe('404 not_found')
+    expect(await outcome(world.get(`/agent-cards/${id}`))).toBe('200 one')
+  })
+
+  test.each([
+    ['', /must begin with one of error, slow/],
+    ['sloww', /got "sloww"/],
+    ['slow; afterMs=soon', /afterMs=… with 0 to 120000, got "afterMs=soon"/],
+    ['slow; afterMs=120001', /with 0 to 120000/],
+    ['slow; code=conflict', /got "code=conflict"/],
+    ['error; code=broken', /with a code of the error table/],
+    ['reset; afterMs=1', /no parameter of reset/],
+    ['empty_page', /get_wallet|whoami cannot meet: send error/],
+    ['stale', /set a rule with the fault stale/],
+  ])('%j is refused', async (fault, words) => {
+    const { status, json } = await world.get('/whoami', named(fault))
+    expect([status, json.errors[0].code, json.errors[0].source]).toEqual([
+      ...[400, 'invalid_value'],
+      { header: 'X-Sandbox-Fault' },
+    ])
+    expect(json.errors[0].detail).toMatch(words)
+  })
+
+  test('is only for who manages the sandbox', async () => {
+    const { apiKey } = await addParty(world)
+    const { status, json } = await world.get('/whoami', { ...named('reset'), key: apiKey })
+    expect([status, json.errors[0].code]).toEqual([403, 'forbidden'])
+    // Whoever it is, is found out first.
+    expect((await world.get('/whoami', { ...named('reset'), key: 'nobody' })).status).toBe(401)
+  })
+})

@@ -1,0 +1,222 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { faultKinds } from '../../src/core/faults.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
+import { addDelegation, addParty, createWorld, type World } from '../support/world.ts'
+import { clearFaults, counts, outcome, setFault } from './rules.ts'
+
+const cut = { fault: 'reset' } as const
+
+onEachDatabase('the rules of faults', (database) => {
+  let world: World
+  beforeAll(async () => {
+    world = await createWorld(database)
+  })
+  afterEach(() => clearFaults(world))
+  afterAll(() => world.drop())
+  const list = async (key = world.apiKey) => (await world.get('/simulations/faults', { key })).json.data
+
+  test('are listed in their order, with what was given and what was counted', async () => {
+    const when = { every: 2, times: 1, probability: 1, instanceId: 'run 1' }
+    const first = await setFault(world, {
+      id: 'first',
+      operation: 'whoami',
+      when,
+      fault: 'slow',
+      afterMs: 1,
+      seed: 's',
+    })
+    const second = await setFault(world, { path: '/agents/*', fault: 'error', code: 'conflict' })
+    expect(second.json.data.id).toMatch(/^flt_[0-9a-f]{32}$/)
+    await world.get('/whoami')
+    await world.get('/whoami')
+    await world.get('/whoami')
+    const [builtIn, ...own] = await list()
+    expect(builtIn).toMatchObject({ id: 'sandbox_unresolved', attributes: { origin: 'built_in', matched: null } })
+    const counted = { ...first.json.data.attributes, matched: 3, hits: 1 }
+    expect(own).toEqual([{ ...first.json.data, attributes: counted }, second.json.data])
+    expect(own[0].attributes).toEqual({
+      ...{ operation: 'whoami', path: null, merchant: null, when: { nth: null, ...when }, fault: 'slow', code: null },
+      ...{ afterMs: 1, seed: 's', origin: 'operation', matched: 3, hits: 1 },
+    })
+  })
+
+  test('of the same name are replaced where they stand, and count anew', async () => {
+    await setFault(world, { id: 'a', operation: 'whoami', ...cut })
+    await setFault(world, { id: 'b', operation: 'whoami', fault: 'slow', afterMs: 0 })
+    expect(await outcome(world.get('/whoami'))).toBe('cut')
+    await setFault(world, { id: 'a', operation: 'whoami', fault: 'error', code: 'conflict' })
+    expect(await counts(world)).toEqual({ a: [0, 0], b: [1, 0] })
+    expect(await outcome(world.get('/whoami'))).toBe('409 conflict')
+  })
+
+  test('are cleared by name, or all', async () => {
+    for (const id of ['a', 'b', 'c']) await setFault(world, { id, operation: 'whoami', ...cut })
+    const clear = (query: string) => world.send('DELETE', `/simulations/faults${query}`, { key: world.apiKey })
+    const idsOf = (data: { id: string }[]) => data.map(({ id }) => id)
+    expect(idsOf((await clear('?faultId=b')).json.data)).toEqual(['b'])
+    expect(await counts(world)).toEqual({ a: [0, 0], c: [0, 0] })
+    const again = await clear('?faultId=b')
+    expect([again.status, again.json.errors[0].code]).toEqual([404, 'not_found'])
+    expect(idsOf((await clear('')).json.data)).toEqual(['a', 'c'])
+    expect(await outcome(world.get('/whoami'))).toBe('200 one')
+  })
+
+  test('a run is hit only in requests of the party that set the rule, its agents for customers too', async () => {
+    const other = await addParty(world)
+    const { agentId } = await world.whoami()
+    if (agentId === null) throw new Error('The seeded key is an agent key.')
+    const customerPartyId = await world.customerPartyId()
+    await addDelegation(world, {
+      agentPartyId: (await world.whoami()).partyId,
+      agentId,
+      customerPartyId: other.partyId,
+    })
+    await setFault(world, { id: 'run', operation: '*', when: { instanceId: 'run 7' }, ...cut })
+    const inRun = { instanceId: 'run 7' }
+    expect(await outcome(world.get('/wallets', { ...inRun, key: other.agentKey }))).toBe('200 1')
+    expect(await outcome(world.get('/wallets'))).toBe('200 1')
+    expect(await outcome(world.get('/wallets', inRun))).toBe('cut')
+    expect(await outcome(world.get(`/wallets?customerPartyId=${customerPartyId}`, inRun))).toBe('cut')
+    expect(await counts(world)).toEqual({ run: [2, 2] })
+  })
+
+  test('each hit is an entry of the activity that no agent sees, in a chain that holds', async () => {
+    await setFault(world, { id: 'lost', operation: 'issue_agent_card', fault: 'effect_then_lost', when: { nth: 1 } })
+    const before = (await world.get('/activity')).json.data
+    expect(await outcome(world.post('/agent-cards', card))).toBe('cut')
+    const [issued, hit] = (await world.get('/activity', { key: world.apiKey })).json.data
+    const { keyId } = await world.whoami()
+    expect(hit.attributes).toMatchObject({
+      ...{ operation: 'sandbox_fault', actorType: 'agent', agentId: null, keyId, instanceId: 'run 1' },
+      ...{ resourceIds: ['lost', 'issue_agent_card'], result: { httpStatus: 200, code: 'effect_then_lost' } },
+    })
+    expect(issued.attributes).toMatchObject({ operation: 'issue_agent_card', previousHash: hit.attributes.hash })
+    const seen = (await world.get('/activity')).json.data as { attributes: { operation: string } }[]
+    expect(seen.length).toBe(before.length + 1)
+    const ofRun = (await world.get('/activity?instanceId=run%201')).json.data
+    for (const { attributes } of [...seen, ...ofRun]) expect(attributes.operation).not.toBe('sandbox_fault')
+  })
+
+  test('a file has its own, which take the place of those of an earlier file', async () => {
+    const { load } = world.service.faults
+    await load([
+      { operation: 'whoami', ...cut, when: { nth: 1 } },
+      { id: 'x', path: '/wallets', ...cut },
+    ])
+    await setFault(world, { id: 'set', operation: 'whoami', fault: 'error', code: 'conflict' })
+    expect(await outcome(world.get('/whoami'))).toBe('cut')
+    expect(await counts(world)).toEqual({ 'file-1': [1, 1], x: [0, 0], set: [1, 0] })
+    await load([{ id: 'y', operation: 'whoami', ...cut, when: { instanceId: 'run 1' } }])
+    expect(await counts(world)).toEqual({ y: [0, 0], set: [1, 0] })
+    // A rule of a file is the first party's.
+    expect(await outcome(world.get('/whoami'))).toBe('cut')
+    await load([])
+    expect(await outcome(world.get('/whoami'))).toBe('409 conflict')
+  })
+
+  test('the same seed hits the same requests, and a probability so many of them', async () => {
+    const hitsOf = async (seed: string) => {
+      await setFault(world, { id: 'draw', operation: 'whoami', ...cut, seed, when: { probability: 0.3 } })
+      const all: string[] = []
+      for (let request = 0; request < 60; request++) all.push(await outcome(world.get('/whoami')))
+      return all
+    }
+    const first = await hitsOf('one')
+    expect(await hitsOf('one')).toEqual(first)
+    expect(await hitsOf('two')).not.toEqual(first)
+    const share = first.filter((one) => one === 'cut').length / first.length
+    expect(share).toBeGreaterThan(0.1)
+    expect(share).toBeLessThan(0.5)
+  })
+})
+
+const card = { merchant: { name: 'Books' }, maximumAmount: 500, currency: 'USD' }
+
+describe('a rule of faults', () => {
+  let world: World
+  beforeAll(async () => {
+    world = await createWorld(sqlite)
+  })
+  afterEach(() => clearFaults(world))
+  afterAll(() => world.drop())
+
+  test.each([
+    [{ fault: 'reset' }, 'operation', /At least one is required/],
+    [{ operation: 'issue_agent_crad', fault: 'reset' }, 'operation', /Did you mean issue_agent_card\?/],
+    [{ operation: 'set_sandbox_fault', fault: 'reset' }, 'operation', /no rule hits it/],
+    [{ operation: 'whoami', fault: 'error' }, 'code', /code is required for error/],
+    [{ operation: 'whoami', fault: 'slow', code: 'conflict' }, 'code', /omit it for slow/],
+    [{ operation: 'whoami', fault: 'reset', afterMs: 5 }, 'afterMs', /omit it for reset/],
+    [{ operation: 'whoami', fault: 'reset', seed: '1' }, 'seed', /when.probability/],
+    [{ operation: 'issue_agent_card', fault: 'stale' }, 'fault', /for what reads/],
+    [{ operation: 'whoami', fault: 'empty_page' }, 'fault', /for what lists/],
+    [{ id: 'sandbox_unresolved', operation: 'whoami', fault: 'reset' }, 'id', /another name/],
+    [{ operation: 'whoami', fault: 'slow', afterMs: 120_001 }, 'afterMs', /120000/],
+    [{ operation: 'whoami', fault: 'reset', when: { nth: 0 } }, 'when/nth', /1/],
+    [{ path: 'wallets', fault: 'reset' }, 'path', /of the form/],
+    [{ operation: 'whoami', fault: 'break' }, 'fault', new RegExp(faultKinds.slice(0, 2).join('.*'))],
+  ])('%j is refused at %s', async (rule, field, words) => {
+    const { status, json } = await world.post('/simulations/faults', rule, { key: world.apiKey })
+    expect([status, json.errors[0].source]).toEqual([422, { pointer: `/data/attributes/${field}` }])
+    expect(json.errors[0].detail).toMatch(words)
+  })
+
+  test('of a file is refused with its place', async () => {
+    const load = world.service.faults.load([
+      { operation: 'whoami', ...cut },
+      { id: 'file-1', operation: 'whoami', ...cut },
+    ])
+    await expect(load).rejects.toMatchObject({ name: 'FaultRuleError', index: 1, path: 'id' })
+    expect(await counts(world)).toEqual({})
+  })
+
+  test('one hundred are the most', async () => {
+    const many = Array.from({ length: 100 }, () => ({ operation: 'whoami', ...cut, when: { instanceId: 'nobody' } }))
+    await world.service.faults.load(many)
+    const { status, json } = await world.post(
+      '/simulations/faults',
+      { id: 'more', operation: 'whoami', ...cut },
+      { key: world.apiKey },
+    )
+    expect([status, json.errors[0].code]).toEqual([409, 'conflict'])
+    await expect(world.service.faults.load([...many, ...many])).rejects.toThrow('At most 100 rules fit.')
+    await world.service.faults.load([])
+  })
+
+  test('is set and listed only by who manages the sandbox', async () => {
+    const other = await addParty(world)
+    for (const key of [other.apiKey, other.agentKey]) {
+      const set = await world.post('/simulations/faults', { operation: '*', ...cut }, { key })
+      expect([set.status, set.json.errors[0].code]).toEqual([403, 'forbidden'])
+      expect((await world.get('/simulations/faults', { key })).status).toBe(403)
+      expect((await world.send('DELETE', '/simulations/faults', { key })).status).toBe(403)
+    }
+    // The agents of the first party manage it too, unless one of them is rehearsed.
+    await setFault(world, { id: 'mine', operation: 'whoami', ...cut }, { key: world.agentKey })
+    await world.store.transaction(async ({ db }) => {
+      await db.updateTable('world').set({ isRehearsal: 1 }).execute()
+    })
+    for (const request of [
+      world.post('/simulations/faults', { operation: '*', ...cut }),
+      world.get('/simulations/faults'),
+      world.send('DELETE', '/simulations/faults'),
+      world.get('/wallets', { headers: { 'X-Sandbox-Fault': 'reset' } }),
+    ]) {
+      expect((await request).status).toBe(403)
+    }
+    expect(await counts(world)).toEqual({ mine: [0, 0] })
+    await world.store.transaction(async ({ db }) => {
+      await db.updateTable('world').set({ isRehearsal: 0 }).execute()
+    })
+  })
+})
+
+test('production knows no faults', async () => {
+  const world = await createWorld(sqlite, { environment: 'production' })
+  for (const method of ['GET', 'POST', 'DELETE']) {
+    expect((await world.send(method, '/simulations/faults', { key: world.apiKey })).status).toBe(404)
+  }
+  await world.service.faults.load([{ operation: '*', ...cut }])
+  expect((await world.get('/whoami', { headers: { 'X-Sandbox-Fault': 'reset' } })).status).toBe(200)
+  await world.drop()
+})

@@ -1,0 +1,106 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { onEachDatabase } from '../support/databases.ts'
+import { addParty, createWorld, type World } from '../support/world.ts'
+import { clearFaults, setFault } from './rules.ts'
+
+const day = 86_400
+
+onEachDatabase('a stale answer', (database) => {
+  let world: World
+  beforeAll(async () => {
+    world = await createWorld(database)
+  })
+  afterEach(() => clearFaults(world))
+  afterAll(() => world.drop())
+
+  /** What a request is answered while everything read is stale, and what it is answered else. */
+  const staleAndTrue = async (path: string) => {
+    await setFault(world, { id: 'all', operation: '*', fault: 'stale' })
+    const stale = (await world.get(path)).json
+    // The rule for one run only keeps what is earlier, and hits nobody.
+    await setFault(world, { id: 'all', operation: '*', fault: 'stale', when: { instanceId: 'nobody' } })
+    return [stale.data, (await world.get(path)).json.data]
+  }
+  const keep = () => setFault(world, { id: 'all', operation: '*', fault: 'stale', when: { instanceId: 'nobody' } })
+  const statusOf = ({ attributes: { status } }: { attributes: { status: string } }) => status
+  const idsOf = (data: { id: string }[]) => data.map(({ id }) => id)
+
+  test('is that before the last change: of a record, of lists and of balances', async () => {
+    await keep()
+    const card = await world.issueCard()
+    const before = (await world.get('/wallets')).json.data[0].attributes
+    const purchase = (await world.authorize(card, 700)).json.data.id as string
+    const [staleWallets, wallets] = await staleAndTrue('/wallets')
+    expect(staleWallets[0].attributes).toEqual(before)
+    expect(wallets[0].attributes.balance.available).toBe(before.balance.available - 700)
+    const [staleCard, trueCard] = await staleAndTrue(`/agent-cards/${card}`)
+    expect([statusOf(staleCard), statusOf(trueCard)]).toEqual(['active', 'used'])
+    const [staleList, trueList] = await staleAndTrue(`/card-transactions?cardId=${card}`)
+    expect([idsOf(staleList), idsOf(trueList)]).toEqual([[], [purchase]])
+    const [staleActivity, trueActivity] = await staleAndTrue(`/activity?resourceId=${purchase}`)
+    expect([staleActivity, trueActivity.length]).toEqual([[], 1])
+    // A second change: now the purchase stands as it was made.
+    await world.post(`/simulations/card-transactions/${purchase}/capture`, { amount: 700, currency: 'USD' })
+    const [stale, now] = await staleAndTrue(`/card-transactions/${purchase}`)
+    expect([statusOf(stale), statusOf(now)]).toEqual(['authorized', 'captured'])
+  })
+
+  test('may be that there is nothing yet', async () => {
+    await keep()
+    const card = await world.issueCard()
+    await setFault(world, { id: 'all', operation: 'get_agent_card', fault: 'stale', when: { times: 1 } })
+    const stale = await world.get(`/agent-cards/${card}`)
+    expect([stale.status, stale.json.errors?.[0].code]).toEqual([404, 'not_found'])
+    expect((await world.get(`/agent-cards/${card}`)).json.data.id).toBe(card)
+  })
+
+  test('counts what happens by itself as a change', async () => {
+    const card = await world.issueCard()
+    const purchase = (await world.authorize(card, 300)).json.data.id as string
+    await keep()
+    await world.post('/simulations/clock/advance', { seconds: 8 * day })
+    const [stale, now] = await staleAndTrue(`/card-transactions/${purchase}`)
+    expect([statusOf(stale), statusOf(now)]).toEqual(['authorized', 'reversed'])
+  })
+
+  test('is no change of its own, nor is a refusal or the clock', async () => {
+    await keep()
+    const card = await world.issueCard()
+    await world.authorize(card, 300)
+    expect((await world.authorize(card, -1)).status).toBe(422)
+    await world.post('/simulations/clock/advance', { seconds: 1 })
+    await staleAndTrue('/wallets')
+    const [stale, now] = await staleAndTrue(`/agent-cards/${card}`)
+    expect([statusOf(stale), statusOf(now)]).toEqual(['active', 'used'])
+  })
+
+  test("is of the party that is asked about: another's change is none of it", async () => {
+    const other = await addParty(world)
+    await keep()
+    const card = await world.issueCard()
+    await world.authorize(card, 300)
+    await world.send('PATCH', `/wallets/${other.walletId}`, {
+      key: other.apiKey,
+      attributes: { displayName: 'Another name' },
+    })
+    const [stale, now] = await staleAndTrue(`/agent-cards/${card}`)
+    expect([statusOf(stale), statusOf(now)]).toEqual(['active', 'used'])
+    const customerPartyId = await world.customerPartyId()
+    const about = `/wallets?customerPartyId=${customerPartyId}`
+    await world.post(
+      `/simulations/customers/${customerPartyId}/transfers/deposit`,
+      { amount: 10 },
+      { key: world.apiKey },
+    )
+    const [staleWallets, wallets] = await staleAndTrue(about)
+    const available = (data: { attributes: { balance: { available: number } } }[]) =>
+      data[0]?.attributes.balance.available ?? 0
+    expect(available(wallets) - available(staleWallets)).toBe(10)
+  })
+
+  test('is the true one where nothing changed since the rule was set', async () => {
+    const card = await world.issueCard()
+    const [stale, now] = await staleAndTrue(`/agent-cards/${card}`)
+    expect(stale).toEqual(now)
+  })
+})
