@@ -1,0 +1,167 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterEach, expect, inject, test } from 'vitest'
+import { createClient } from '../../src/client/client.ts'
+import { createRemoteFetch } from '../../src/client/remote.ts'
+import { realSystem } from '../../src/core/system.ts'
+import { createService } from '../../src/service/service.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+import { proveBooks } from '../ledger/books.ts'
+import { hosts } from '../mcp/hosts.ts'
+import { serve } from '../packaging/served.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { isDeep } from '../support/depth.ts'
+import { secrets } from '../support/world.ts'
+import {
+  agentOver,
+  type Caller,
+  callsARound,
+  type Intent,
+  moveMoney,
+  type Places,
+  programOver,
+} from './exactly-once.ts'
+
+/** 20,000 calls in the deep run: 10,000 over each transport, half of them on each database. */
+const calls = isDeep ? 5_000 : 140
+const lanes = 64
+
+/** Each tenth attempt or so comes to grief, and each hundredth waits a second for its turn. */
+const faults = `
+seed: exactly once
+faults:
+  - { id: lost, operation: '*', fault: effect_then_lost, when: { probability: 0.12 } }
+  - { id: unavailable, operation: '*', fault: effect_then_503, when: { probability: 0.12 } }
+  - { id: cut, operation: '*', fault: reset, when: { probability: 0.08 } }
+  - { id: late, operation: '*', fault: slow, afterMs: 30, when: { probability: 0.05 } }
+  - { id: limited, operation: '*', fault: error, code: rate_limited, when: { probability: 0.02 } }
+`
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+onEachDatabase('money that moves under faults', (database) => {
+  test.each(Object.entries({ stdio: overStdio, HTTP: overHttp }))('moves once each, over %s', async (name, connect) => {
+    const { url, drop } = await database.create(realSystem)
+    closing.push(drop)
+    const places = await prepared(url)
+    const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-faults-'))
+    closing.push(() => rm(directory, { recursive: true, force: true }))
+    const file = join(directory, 'faults.yaml')
+    await writeFile(file, faults)
+    const { caller, close } = await connect({
+      PATH: process.env.PATH ?? '',
+      PAYMENTS_DATABASE_URL: url,
+      PAYMENTS_FAULTS: file,
+      PAYMENTS_TOOLSETS: 'all',
+      PAYMENTS_RATE_LIMIT: '1000000000',
+      PAYMENTS_LOG_LEVEL: 'fatal',
+    })
+    const rounds = Math.ceil(calls / callsARound)
+    const { count, intents } = await moveMoney(caller, places, { rounds, first: 1, at: lanes }).finally(close)
+    const effects = await effectsIn(url)
+    const { doubled, lost } = compared(intents, effects.amounts)
+    const hits = Object.entries(effects.hits).map(([id, hit]) => `${hit} ${id}`)
+    process.stdout.write(
+      `${database.name}, ${name}: ${count.calls} calls met ${hits.join(', ')}; ${count.unknown} unknown, ${count.passing} to be made again, all settled; ${doubled.length} doubled, ${lost.length} lost\n`,
+    )
+    expect({ doubled, lost }).toEqual({ doubled: [], lost: [] })
+    expect(count.calls).toBe(rounds * callsARound)
+    for (const hit of Object.values(effects.hits)) expect(hit).toBeGreaterThan(0)
+  })
+})
+
+type Connect = (env: Record<string, string>) => Promise<{ caller: Caller; close(): Promise<void> }>
+
+/** A server process that an agent's host started. */
+async function overStdio(env: Record<string, string>): ReturnType<Connect> {
+  const host = hosts[2].open()
+  const command = { command: process.execPath, args: [inject('cli')], env, stderr: 'inherit' as const }
+  await host.connect(new StdioClientTransport(command))
+  return { caller: agentOver(host), close: () => host.close() }
+}
+
+/** A program that calls a `serve` process over the network. */
+async function overHttp(env: Record<string, string>): ReturnType<Connect> {
+  const served = await serve([inject('cli'), 'serve'], { ...env, PAYMENTS_PORT: '0' })
+  const { fetch, close } = createRemoteFetch()
+  const credential = () => `ak_ntl_sandbox_${secrets.agentKey}`
+  const client = createClient({ baseUrl: served.url, fetch, credential, instanceId: 'program', system: realSystem })
+  return {
+    caller: programOver(client),
+    close: async () => {
+      await close()
+      await served.stop()
+    },
+  }
+}
+
+/** The service on that database in this process, as its first party's API key and its agent use it. */
+async function inProcess(url: string) {
+  const store = await openStore({ url, system: realSystem })
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const service = createService({ store, system: realSystem, environment: 'sandbox', rateLimit: 1_000_000, log })
+  const credentials = await service.seed(secrets)
+  const as = (credential: string | null) =>
+    createClient({
+      baseUrl: 'http://sandbox.test',
+      fetch: (request) => service.fetch(request),
+      credential: () => String(credential),
+      instanceId: 'bookkeeper',
+      system: realSystem,
+    }).operations
+  return { store, owner: as(credentials.apiKey), agent: as(credentials.agentKey) }
+}
+
+/** A second wallet, and somebody to pay. */
+async function prepared(url: string): Promise<Places> {
+  const { store, owner, agent } = await inProcess(url)
+  const { partyId } = (await owner.whoami({})).data.attributes
+  const fromWalletId = (await owner.listWallets({})).data[0]?.id ?? ''
+  const toWalletId = (await owner.createWallet({ displayName: 'Savings' })).data.id
+  const agentId = String((await agent.whoami({})).data.attributes.agentId)
+  await owner.attachWalletAgent({ walletId: toWalletId, agentId })
+  const payeeId = (await agent.listCustomers({})).data[0]?.id ?? ''
+  await store.close()
+  return { partyId, payeeId, fromWalletId, toWalletId }
+}
+
+/** What is in the books, by tool: the amount of each effect, and how often each rule hit. */
+async function effectsIn(url: string) {
+  const { store, owner } = await inProcess(url)
+  try {
+    const rules = (await owner.listSandboxFaults({})).data
+    const ofFile = rules.filter(({ attributes }) => attributes.origin === 'file')
+    const hits = Object.fromEntries(ofFile.map(({ id, attributes }) => [id, Number(attributes.hits)]))
+    await owner.clearSandboxFaults({})
+    const { transactions, payments } = await proveBooks(store)
+    const cards = await store.transaction(({ db }) => db.selectFrom('agentCards').selectAll().execute())
+    const purchases = transactions.filter(({ kind }) => kind === 'purchase')
+    const amountsOf = (kind: string) => payments.filter((row) => row.kind === kind).map((row) => row.amountCents)
+    const amounts: Record<string, number[]> = {
+      fund_sandbox_wallet: amountsOf('deposit'),
+      issue_agent_card: cards.map(({ maximumAmountCents }) => maximumAmountCents),
+      simulate_card_authorization: purchases.map(({ amountCents }) => amountCents),
+      simulate_card_capture: purchases.map(({ capturedCents }) => capturedCents),
+      simulate_card_refund: transactions.filter(({ kind }) => kind === 'refund').map(({ amountCents }) => amountCents),
+      create_payment: amountsOf('payment'),
+      create_internal_transfer: amountsOf('internal'),
+    }
+    return { amounts, hits }
+  } finally {
+    await store.close()
+  }
+}
+
+/** The effects that nobody asked for or that stand there twice, and the calls that were answered and had none. */
+function compared(intents: readonly Intent[], amounts: Record<string, readonly number[]>) {
+  const asked = new Set(intents.map(({ tool, amount }) => `${tool} of ${amount}`))
+  const done = Object.entries(amounts).flatMap(([tool, all]) => all.map((amount) => `${tool} of ${amount}`))
+  const seen = new Set<string>()
+  const doubled = done.filter((effect) => !asked.has(effect) || seen.size === seen.add(effect).size)
+  return { doubled, lost: [...asked].filter((effect) => !seen.has(effect)) }
+}

@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError } from '../../src/client/api-error.ts'
+import type { Client } from '../../src/client/client.ts'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { catalogue } from '../../tools/index.ts'
+import { errorOf, type Host } from '../mcp/hosts.ts'
+
+/** What came of a call, as its caller is told it. */
+type Told =
+  | { id: string }
+  /** Nobody knows what was done: the same call under this key tells, says the answer. */
+  | { unknown: string }
+  /** Nothing was done, and the same call may be made again after some time. */
+  | { passing: true; afterMs: number }
+  | { refused: string }
+
+export interface Caller {
+  call(tool: string, input: object, idempotencyKey: string | undefined): Promise<Told>
+}
+
+const operations = new Map(
+  Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
+)
+
+/** A program that calls through the client, and does what its errors say. */
+export function programOver(client: Client): Caller {
+  return {
+    call: async (tool, input, idempotencyKey) => {
+      const operation = operations.get(tool)
+      if (operation === undefined) throw new Error(`no operation ${tool}`)
+      try {
+        const { data } = await client.call(operation, input as never, { idempotencyKey })
+        return { id: (data as { id: string }).id }
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        const { outcomeUnknown, idempotencyKey: key, retryable, retryAfterSeconds = 0 } = error
+        if (outcomeUnknown && key !== undefined) return { unknown: key }
+        if (!outcomeUnknown && retryable) return { passing: true, afterMs: retryAfterSeconds * 1000 }
+        return { refused: `${error.code}: ${error.detail}` }
+      }
+    },
+  }
+}
+
+/** An agent that calls tools, and does what their results say. */
+export function agentOver(host: Host): Caller {
+  return {
+    call: async (tool, input, idempotencyKey) => {
+      const result = await host.callTool(tool, { ...input, ...(idempotencyKey !== undefined && { idempotencyKey }) })
+      if (result.isError !== true) return { id: String(result.structuredContent?.data.id) }
+      const error = errorOf(result)
+      const next = String(error.next)
+      const seconds = /Wait (\d+) s\. /.exec(next)?.[1]
+      if (typeof error.idempotencyKey === 'string') return { unknown: error.idempotencyKey }
+      if (/(?:make this call|call) again\.$/.test(next)) return { passing: true, afterMs: Number(seconds ?? 0) * 1000 }
+      return { refused: JSON.stringify(error) }
+    },
+  }
+}
+
+/** What was asked for, once, and how often it came to its caller. */
+export interface Count {
+  calls: number
+  /** Calls whose outcome was not known when the client gave up, and which its advice settled. */
+  unknown: number
+  /** Calls that were told to be made again, for nothing was done. */
+  passing: number
+}
+
+/** A call that moves money as no other does: its amount is that of this tool's call alone. */
+export interface Intent {
+  tool: string
+  amount: number
+  id: string
+}
+
+export interface Places {
+  partyId: string
+  payeeId: string
+  fromWalletId: string
+  toWalletId: string
+}
+
+/** Seven calls that move money. */
+export const callsARound = 7
+
+/** Moves money in every way, some rounds at a time; each call is repeated as its answer says until it is answered. */
+export async function moveMoney(
+  caller: Caller,
+  places: Places,
+  { rounds, first, at }: { rounds: number; first: number; at: number },
+): Promise<{ count: Count; intents: Intent[] }> {
+  const count: Count = { calls: 0, unknown: 0, passing: 0 }
+  const intents: Intent[] = []
+  const settle = async (tool: string, amount: number, input: object): Promise<string> => {
+    count.calls += 1
+    let key: string | undefined
+    for (let tries = 1; tries <= mostTries; tries++) {
+      const told = await caller.call(tool, input, key)
+      if ('id' in told) {
+        intents.push({ tool, amount, id: told.id })
+        return told.id
+      }
+      if ('refused' in told) throw new Error(`${tool} of ${amount}: ${told.refused}`)
+      if ('unknown' in told) {
+        if (key === undefined) count.unknown += 1
+        key = told.unknown
+      } else {
+        count.passing += 1
+        await sleep(told.afterMs)
+      }
+    }
+    throw new Error(`${tool} of ${amount} was not settled by ${mostTries} tries`)
+  }
+  const left = Array.from({ length: rounds }, (_, index) => first + index).values()
+  const lane = async () => {
+    for (const number of left) await round(number, places, settle)
+  }
+  await Promise.all(Array.from({ length: at }, lane))
+  return { count, intents }
+}
+
+/** Each try has four attempts of the client's inside. */
+const mostTries = 20
+
+type Settle = (tool: string, amount: number, input: object) => Promise<string>
+
+async function round(number: number, places: Places, settle: Settle): Promise<void> {
+  const { partyId, payeeId, fromWalletId, toWalletId } = places
+  const [large, small] = [100_000 + number, 1 + number]
+  const merchant = { name: `Shop ${number}` }
+  const dollars = (amount: number) => ({ amount, currency: 'USD' })
+  await settle('fund_sandbox_wallet', 2 * large, { customerId: partyId, amount: 2 * large })
+  const maximum = { merchant, maximumAmount: large, currency: 'USD' }
+  const cardId = await settle('issue_agent_card', large, maximum)
+  const purchase = { cardId, merchant, ...dollars(large) }
+  const cardTransactionId = await settle('simulate_card_authorization', large, purchase)
+  await settle('simulate_card_capture', large, { cardTransactionId, ...dollars(large) })
+  await settle('simulate_card_refund', small, { cardTransactionId, ...dollars(small) })
+  const payee = { type: 'party_id', value: payeeId }
+  await settle('create_payment', small, { amount: small, counterparty: payee })
+  const way = { sourceWalletId: fromWalletId, destWalletId: toWalletId }
+  await settle('create_internal_transfer', small, { amount: small, ...way })
+}
