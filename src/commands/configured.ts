@@ -1,6 +1,7 @@
 import { ConfigError, type ConfigSources, configFor } from '../config/load.ts'
 import type { CommandName } from '../config/setting.ts'
 import type { Config } from '../config/settings.ts'
+import type { Service } from '../service/service.ts'
 
 /** What stands behind the command on the command line. */
 export type Flags = NonNullable<ConfigSources['flags']>
@@ -17,3 +18,10 @@ export function refuseEmbeddedProduction({ environment, baseUrl }: Config): void
     'PAYMENTS_BASE_URL (--base-url) got nothing; with PAYMENTS_ENVIRONMENT=production it accepts the https address of the payments API.',
   )
 }
+
+/** The rules of the file of faults, which is read only where one is given. @throws ConfigError */
+export async function configuredFaults({ faults: path }: Config): Promise<FaultRules | undefined> {
+  return path === undefined ? undefined : (await import('./fault-file.ts')).readFaults(path)
+}
+
+export type FaultRules = Parameters<Service['faults']['load']>[0]

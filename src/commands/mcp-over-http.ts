@@ -5,7 +5,7 @@ import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { keepNewest } from '../core/bounded-map.ts'
 import type { OperationDefinition } from '../core/operation.ts'
-import { type Authority, allows, defaultOAuthScopes, permissions, withIncluded } from '../core/permissions.ts'
+import { allows, defaultOAuthScopes, permissions, withIncluded } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
 import type { Ways } from '../mcp/dependencies.ts'
 import { McpEndpoint } from '../mcp/http/endpoint.ts'
@@ -15,6 +15,7 @@ import { isReadable } from '../mcp/resources/resources.ts'
 import { createMcpServer } from '../mcp/server.ts'
 import { appViews } from '../mcp/ui/apps.ts'
 import { isAllowedOrigin } from '../service/listen.ts'
+import type { Actor } from '../service/request/actor.ts'
 import { counted } from '../service/request/incoming.ts'
 import type { Service } from '../service/service.ts'
 import { changesTopic, type Signals } from '../service/store/engine/signals.ts'
@@ -41,7 +42,7 @@ export interface McpOverHttp {
 
 /** A principal with what its credential is limited to. */
 interface Caller extends Principal {
-  authority: Authority
+  authority: Actor
 }
 
 /** The MCP endpoint of `serve`: a resource server that the service authorizes for, and a client of its API. */
@@ -165,6 +166,11 @@ function serverMaker({
         run: isOneRun ? instanceId : undefined,
         memory: () => memoryOf({ id, partyId }),
       },
+      faults: {
+        plan: (operation, headers = noHeaders) =>
+          service.faults.plan({ path: '/mcp', operation, headers, actor: caller().authority, instanceId }),
+        cut: context.cut,
+      },
       publicUrl: publicUrl(),
       ways: waysAt(publicUrl()),
       principal: id,
@@ -180,6 +186,8 @@ function serverMaker({
     })
   }
 }
+
+const noHeaders = new Headers()
 
 function waysAt(publicUrl: string): Ways {
   return {

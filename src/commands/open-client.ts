@@ -7,15 +7,22 @@ import { ConfigError, dataDirectory } from '../config/load.ts'
 import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { Failure } from '../core/errors.ts'
+import type { Fault } from '../core/faults.ts'
 import { newSecret, type System } from '../core/system.ts'
 import type { CallMemory } from '../mcp/dependencies.ts'
 import { embeddedAddress } from './addresses.ts'
+import type { FaultRules } from './configured.ts'
 import { letYoungHeapGrow } from './start-memory.ts'
+
+/** What a client is opened by; `rules` are those of the file of faults. */
+export type ClientConfig = Config & { rules?: FaultRules | undefined }
 
 export interface OpenClient {
   client: Client
   /** What is known of the calls that were sent with its credential. */
   memory(): Promise<CallMemory>
+  /** The fault that a call of the tool meets, which a deployed API has none of (docs/sandbox.md#faults). */
+  plan(tool: string): Promise<Fault | undefined>
   /** Calls back with the ids of the party's records that something happened to; a deployed API does not tell. */
   follow(heard: (resourceIds: readonly string[]) => void): Promise<void>
   /** When it can be used. @throws ConfigError where the sandbox cannot be opened. */
@@ -24,23 +31,29 @@ export interface OpenClient {
 }
 
 /** A client of the configured API: a deployed one, or the embedded sandbox, which is opened meanwhile. */
-export function openClient(config: Config, system: System, log: Logger): OpenClient {
+export function openClient(config: ClientConfig, system: System, log: Logger): OpenClient {
   const instanceId = config.instanceId ?? `run_${newSecret(system, 16)}`
   return config.baseUrl === undefined
     ? openEmbeddedClient(config, instanceId, system, log)
     : openRemoteClient(config, config.baseUrl, instanceId, system, log)
 }
 
-function openEmbeddedClient(config: Config, instanceId: string, system: System, log: Logger): OpenClient {
+function openEmbeddedClient(config: ClientConfig, instanceId: string, system: System, log: Logger): OpenClient {
   const open = async () => {
     const { openEmbedded } = await import('./embedded.ts')
     const { service, store, close } = await openEmbedded(config, system, log)
     // A key of a world file is known once the database is filled.
     if (config.world !== undefined && config.key !== undefined) await service.seed(noSecrets)
     const credential = config.key ?? (await service.localAgentKey())
+    if (config.rules !== undefined) await service.faults.load(config.rules)
+    let known: Awaited<ReturnType<typeof service.identify>>
+    const actor = async () => {
+      known ??= await service.identify(credential)
+      return known
+    }
     const openMemory = async () => {
       const { databaseMemories } = await import('./database-memory.ts')
-      const { keyId: id, partyId } = (await service.identify(credential)) ?? nobody
+      const { keyId: id, partyId } = (await actor()) ?? nobody
       return databaseMemories(service, store)({ id, partyId })
     }
     let memory: CallMemory | undefined
@@ -48,7 +61,7 @@ function openEmbeddedClient(config: Config, instanceId: string, system: System, 
       memory ??= await openMemory()
       return memory
     }
-    return { service, close, carry: service.carry(), credential, memory: memoryNow }
+    return { service, close, carry: service.carry(), credential, actor, memory: memoryNow }
   }
   let opening: ReturnType<typeof open> | undefined
   const openOnce = async () => {
@@ -85,9 +98,15 @@ function openEmbeddedClient(config: Config, instanceId: string, system: System, 
   return {
     client,
     memory: async () => (await opened()).memory(),
+    plan: async (operation) => {
+      const { service, actor: actorNow } = await opened()
+      const actor = await actorNow()
+      if (actor === undefined) return undefined
+      return service.faults.plan({ path: '/mcp', operation, headers: noHeaders, actor, instanceId })
+    },
     follow: async (heard) => {
-      const { service, credential } = await opened()
-      const { partyId } = (await service.identify(credential)) ?? nobody
+      const { service, actor } = await opened()
+      const { partyId } = (await actor()) ?? nobody
       const told = (events: readonly { partyId: string; resourceId: string }[]) =>
         heard(events.filter((event) => event.partyId === partyId).map(({ resourceId }) => resourceId))
       await service.waits.follow({ watched: () => [partyId], told }).begin(partyId)
@@ -102,7 +121,10 @@ function openEmbeddedClient(config: Config, instanceId: string, system: System, 
   }
 }
 
-const silent = async () => {}
+/** What a deployed API is not asked for. */
+const aside = { follow: async () => {}, plan: async () => undefined, ready: async () => {} }
+
+const noHeaders = new Headers()
 
 const noSecrets = { apiKey: undefined, agentKey: undefined }
 
@@ -138,7 +160,7 @@ function openRemoteClient(
   }
   if (key !== undefined) {
     const client = createClient({ baseUrl, fetch, credential: () => key, instanceId, system, log })
-    return { client, memory, follow: silent, ready: silent, close }
+    return { client, memory, ...aside, close }
   }
   const credential = createStoredCredential({ baseUrl, store, system, fetch, log })
   const client = createClient({
@@ -149,7 +171,7 @@ function openRemoteClient(
     system,
     log,
   })
-  return { client, memory, follow: silent, ready: silent, close }
+  return { client, memory, ...aside, close }
 }
 
 /** A token that was revoked looks as good as any until the API is asked. */

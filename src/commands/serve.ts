@@ -6,7 +6,7 @@ import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
 import type { Readiness } from '../service/request/readiness.ts'
 import { openSignals } from '../service/store/engine/open-signals.ts'
 import { aboutServe } from './about.ts'
-import { configured, type Flags } from './configured.ts'
+import { configured, configuredFaults, type Flags } from './configured.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
 import type { Metrics } from './metrics.ts'
@@ -19,6 +19,7 @@ export type ServeFlags = Flags & { json?: boolean }
 export async function serve(flags: ServeFlags): Promise<void> {
   await orExplain(async () => {
     const config = configured('serve', flags)
+    const faults = await configuredFaults(config)
     const log = createLogger({ level: config.logLevel, terminal: process.stderr.isTTY === true })
     let url = ''
     const publicUrl = () => config.publicUrl ?? url
@@ -28,6 +29,8 @@ export async function serve(flags: ServeFlags): Promise<void> {
       about: aboutServe(config),
     })
     const credentials = await service.seed({ apiKey: config.sandboxApiKey, agentKey: config.sandboxAgentKey })
+    // The rules of an earlier start's file end with this one.
+    if (config.environment === 'sandbox') await service.faults.load(faults ?? [])
     const owner = await service.seedPassword(config.sandboxPassword)
     const signals = await openSignals({ url: config.databaseUrl, system: realSystem, log })
     const site = await createSite({ config, service, store, publicUrl, system: realSystem, log, metrics, signals })

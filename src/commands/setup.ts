@@ -48,6 +48,7 @@ function reachOf(config: Config, flags: SetupFlags): Reach {
   const env = givenTexts('setup', { flags })
   if ('PAYMENTS_DATABASE_URL' in env) env.PAYMENTS_DATABASE_URL = absoluteDatabase(config.databaseUrl)
   if (config.world !== undefined) env.PAYMENTS_WORLD = resolve(config.world)
+  if (config.faults !== undefined) env.PAYMENTS_FAULTS = resolve(config.faults)
   // A host is rarely started from the shell that names the folder of the data.
   const { XDG_DATA_HOME: folder } = userMachine().env
   if (folder !== undefined && isAbsolute(folder)) env.XDG_DATA_HOME = folder

@@ -7,10 +7,10 @@ import type { Decisions, Ways } from '../mcp/dependencies.ts'
 import { actorOf, createMcpServer } from '../mcp/server.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
 import { appViews } from '../mcp/ui/apps.ts'
-import { configured, type Flags, refuseEmbeddedProduction } from './configured.ts'
+import { configured, configuredFaults, type Flags, refuseEmbeddedProduction } from './configured.ts'
 import { orExplain } from './explain.ts'
 import type { LoopbackDecisions } from './loopback-decisions.ts'
-import type { OpenClient } from './open-client.ts'
+import type { ClientConfig, OpenClient } from './open-client.ts'
 import { version } from './version.ts'
 
 /** The MCP server on this process's stdin and stdout, until stdin ends. */
@@ -18,9 +18,10 @@ export async function stdio(flags: Flags): Promise<void> {
   await orExplain(async () => {
     const config = configured('stdio', flags)
     refuseEmbeddedProduction(config)
+    const faults = await configuredFaults(config)
     const log = createLogger({ level: config.logLevel })
     const instanceId = instanceIdOf(config)
-    const api = openWhenAsked(config, instanceId, log)
+    const api = openWhenAsked({ ...config, rules: faults }, instanceId, log)
     // A mistake in the file is told before a host waits for an answer.
     if (config.world !== undefined) await (await api.get()).ready()
     const { environment, toolsets, baseUrl, key, readOnly, cardDetails } = config
@@ -36,7 +37,7 @@ export async function stdio(flags: Flags): Promise<void> {
     const memory = async () => (await api.get()).memory()
     const repeats = { windowMs: config.repeatWindow * 1000, run, memory }
     serveOverStdio({
-      createServer: () =>
+      createServer: (cut) =>
         createMcpServer({
           ...{ client, environment, toolsets, actor, version, log },
           ...{
@@ -45,6 +46,7 @@ export async function stdio(flags: Flags): Promise<void> {
             confirm,
             repeats,
             follow: async (heard) => (await api.get()).follow(heard),
+            faults: baseUrl === undefined ? { plan: async (tool) => (await api.get()).plan(tool), cut } : undefined,
             cardDetails,
             publicUrl,
             ui: appViews(environment),
@@ -117,7 +119,7 @@ function decideWhenAsked({ environment, baseUrl }: Config, client: () => Promise
 }
 
 /** The client and the sandbox are loaded when they are first needed: the answer to `initialize` comes before. */
-function openWhenAsked(config: Config, instanceId: () => string, log: Logger) {
+function openWhenAsked(config: ClientConfig, instanceId: () => string, log: Logger) {
   let opening: Promise<OpenClient> | undefined
   const openNow = async () => {
     const { openClient } = await import('./open-client.ts')

@@ -24,6 +24,15 @@ export const dataSettings = {
     readBy: ['stdio', 'setup', 'serve', 'simulate', 'whoami', 'doctor'],
     parse: parsePath,
   },
+  /** The path of the file of faults; undefined: there is none. */
+  faults: {
+    placeholder: 'file',
+    meaning: 'File of rules by which requests to the embedded sandbox fail on purpose',
+    accepts: 'the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL',
+    default: { otherwise: 'only rules that set_sandbox_fault sets' },
+    readBy: ['stdio', 'setup', 'serve'],
+    parse: parsePath,
+  },
   /** A standby of that database, which lists are read from; undefined: there is none. */
   databaseReadUrl: {
     placeholder: 'url',

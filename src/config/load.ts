@@ -36,7 +36,8 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const config = Object.freeze(values) as unknown as Config
   refuseOtherEnvironment(config.key, environment)
   refuseStandbyOfFile(config)
-  refuseWorldElsewhere(config)
+  refuseFileElsewhere('world', config)
+  refuseFileElsewhere('faults', config)
   return config
 }
 
@@ -139,10 +140,10 @@ function refuseStandbyOfFile({ databaseUrl, databaseReadUrl }: Config): void {
   throw refusal('databaseReadUrl', got, settingOf('databaseReadUrl').accepts)
 }
 
-/** A deployed API has its own world. */
-function refuseWorldElsewhere({ world, environment, baseUrl }: Config): void {
-  if (world === undefined || (environment === 'sandbox' && baseUrl === undefined)) return
+/** A deployed API has its own world, and nothing fails there on purpose. */
+function refuseFileElsewhere(key: 'world' | 'faults', { [key]: file, environment, baseUrl }: Config): void {
+  if (file === undefined || (environment === 'sandbox' && baseUrl === undefined)) return
   const beside = environment === 'sandbox' ? 'baseUrl' : 'environment'
-  const got = `${describeText(world, false)} beside ${names(beside).variable}=${environment === 'sandbox' ? baseUrl : environment}`
-  throw refusal('world', got, settingOf('world').accepts)
+  const got = `${describeText(file, false)} beside ${names(beside).variable}=${environment === 'sandbox' ? baseUrl : environment}`
+  throw refusal(key, got, settingOf(key).accepts)
 }

@@ -1,4 +1,4 @@
-import type { ErrorCode } from './errors.ts'
+import { type ErrorCode, Failure } from './errors.ts'
 
 /** What can go wrong on purpose in the sandbox (docs/sandbox.md#faults). */
 export const faultKinds = [
@@ -35,6 +35,14 @@ export interface Fault {
   code?: ErrorCode | undefined
   /** How late the answer of `slow` is, or how long `hang` lasts, milliseconds of real time. */
   afterMs?: number | undefined
+}
+
+/** What the fault `error` answers. */
+export function faultRefusal({ code = 'server_error' }: Pick<Fault, 'code'>): Failure {
+  return new Failure(code, {
+    ...(code === 'service_unavailable' ? { retryable: true } : {}),
+    ...(code === 'rate_limited' ? { retryAfterSeconds: 1 } : {}),
+  })
 }
 
 /** The connection is cut instead of answered: a client in this process learns it as one over a network would. */

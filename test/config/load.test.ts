@@ -17,6 +17,7 @@ describe('loadConfig', () => {
       instanceId: undefined,
       databaseUrl: 'sqlite:/home/u/.local/share/payments-mcp/sandbox.sqlite',
       world: undefined,
+      faults: undefined,
       databaseReadUrl: undefined,
       databaseConnections: 10,
       secret: undefined,
@@ -67,6 +68,7 @@ describe('loadConfig', () => {
     ['PAYMENTS_DATABASE_URL', 'sqlite::memory:', 'databaseUrl', 'sqlite::memory:'],
     ['PAYMENTS_DATABASE_URL', 'postgresql://u:p@h/d', 'databaseUrl', 'postgresql://u:p@h/d'],
     ['PAYMENTS_WORLD', './my world.yaml', 'world', './my world.yaml'],
+    ['PAYMENTS_FAULTS', './my faults.yaml', 'faults', './my faults.yaml'],
     ['PAYMENTS_DATABASE_CONNECTIONS', '2', 'databaseConnections', 2],
     ['PAYMENTS_TOOLSETS', 'payments, default,payments', 'toolsets', ['default', 'payments']],
     ['PAYMENTS_TOOLSETS', 'all', 'toolsets', ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox']],
@@ -151,14 +153,17 @@ describe('loadConfig', () => {
     expect(load(env)).toMatchObject({ databaseUrl: url, databaseReadUrl: 'postgresql://u:p@standby/d' })
   })
 
-  it('takes a world for the embedded sandbox only', () => {
+  it.each([
+    ['PAYMENTS_WORLD', '--world'],
+    ['PAYMENTS_FAULTS', '--faults'],
+  ])('takes %s for the embedded sandbox only', (variable, flag) => {
     const accepts = 'it accepts the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL.'
-    const world = { PAYMENTS_WORLD: 'world.yaml' }
-    expect(refusal({ ...world, PAYMENTS_ENVIRONMENT: 'production' })).toBe(
-      `PAYMENTS_WORLD (--world) got "world.yaml" beside PAYMENTS_ENVIRONMENT=production; ${accepts}`,
+    const file = { [variable]: 'a.yaml' }
+    expect(refusal({ ...file, PAYMENTS_ENVIRONMENT: 'production' })).toBe(
+      `${variable} (${flag}) got "a.yaml" beside PAYMENTS_ENVIRONMENT=production; ${accepts}`,
     )
-    expect(refusal({ ...world, PAYMENTS_BASE_URL: 'https://pay.example' })).toBe(
-      `PAYMENTS_WORLD (--world) got "world.yaml" beside PAYMENTS_BASE_URL=https://pay.example; ${accepts}`,
+    expect(refusal({ ...file, PAYMENTS_BASE_URL: 'https://pay.example' })).toBe(
+      `${variable} (${flag}) got "a.yaml" beside PAYMENTS_BASE_URL=https://pay.example; ${accepts}`,
     )
   })
 

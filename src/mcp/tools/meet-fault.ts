@@ -1,17 +1,14 @@
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import { ApiError } from '../../client/api-error.ts'
-import { errorTable, Failure } from '../../core/errors.ts'
-import { ConnectionCutError, type Fault } from '../../core/faults.ts'
+import { errorTable } from '../../core/errors.ts'
+import { ConnectionCutError, type Fault, faultRefusal, usualFaultMs } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { idempotencyMetaKey } from '../answers/results.ts'
 import type { CallFaults, Dependencies } from '../dependencies.ts'
 
 type Answer = CallToolResult | InputRequiredResult
 
-const slowMs = 2_000
-const hangMs = 60_000
-
-/** Lets a call meet the fault that is planned for it, if any (docs/sandbox.md#faults). */
+/** Lets a call meet the fault that is planned for it, if any (docs/sandbox.md#faults-over-mcp). */
 export async function meetFault(
   dependencies: Dependencies,
   operation: OperationDefinition,
@@ -34,21 +31,22 @@ interface Meeting {
 
 async function meet(fault: Fault, { dependencies, faults, operation, context, carry }: Meeting): Promise<Answer> {
   const { id, signal } = context.mcpReq
+  const { kind, afterMs = usualFaultMs[kind] ?? 0 } = fault
   const cut = (): never => {
     faults.cut(id)
     throw new ConnectionCutError()
   }
-  switch (fault.kind) {
+  switch (kind) {
     case 'error':
-      throw refusalOf(fault)
+      throw faultRefusal(fault)
     case 'slow':
       try {
         return await carry()
       } finally {
-        await dependencies.system.sleep(fault.afterMs ?? slowMs, signal)
+        await dependencies.system.sleep(afterMs, signal)
       }
     case 'hang':
-      await dependencies.system.sleep(fault.afterMs ?? hangMs, signal)
+      await dependencies.system.sleep(afterMs, signal)
       return cut()
     case 'reset':
       return cut()
@@ -59,15 +57,8 @@ async function meet(fault: Fault, { dependencies, faults, operation, context, ca
       throw unavailable(operation, await carry())
     case 'stale':
     case 'empty_page':
-      throw new Failure('invalid_value', {
-        detail: `${fault.kind} is a fault of the API's answer: set it for the operation ${operation.name} without a path.`,
-      })
+      throw new Error(`Bug: ${kind} is a fault of the API's answer, which no call meets here.`)
   }
-}
-
-/** As the API's refusal would be shown that says the same. */
-function refusalOf({ code = 'service_unavailable' }: Fault): Failure {
-  return new Failure(code, code === 'rate_limited' ? { retryAfterSeconds: 1 } : {})
 }
 
 /** What a client tells whose attempts were all answered 503: nobody knows what was done, and with its key one finds out. */

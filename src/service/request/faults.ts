@@ -1,7 +1,7 @@
 import { catalogue } from '../../../tools/index.ts'
 import type { Logger } from '../../config/log.ts'
 import { Failure } from '../../core/errors.ts'
-import { ConnectionCutError, type Fault, usualFaultMs } from '../../core/faults.ts'
+import { ConnectionCutError, type Fault, faultRefusal, usualFaultMs } from '../../core/faults.ts'
 import type { Environment, OperationDefinition } from '../../core/operation.ts'
 import { type System, sha256 } from '../../core/system.ts'
 import { type Draw, type Faulted, outcomeOf } from '../rules/faults.ts'
@@ -135,7 +135,7 @@ const draw: Draw = (...parts) => Number.parseInt(sha256(JSON.stringify(parts)).s
 
 async function befallen(
   { system, ending, log }: FaultDependencies,
-  { kind, code = 'server_error', afterMs = usualFaultMs[kind] ?? 0 }: Fault,
+  { kind, code, afterMs = usualFaultMs[kind] ?? 0 }: Fault,
   gone: AbortSignal | undefined,
   run: () => Promise<Reply>,
 ): Promise<Reply> {
@@ -150,7 +150,7 @@ async function befallen(
     })
   switch (kind) {
     case 'error':
-      throw failing(code)
+      throw faultRefusal({ code })
     case 'slow':
       return run().finally(() => wait(afterMs))
     case 'hang':
@@ -163,7 +163,7 @@ async function befallen(
       break
     case 'effect_then_503':
       await done()
-      throw failing('service_unavailable')
+      throw faultRefusal({ code: 'service_unavailable' })
     case 'stale':
       return run()
     case 'empty_page':
@@ -171,13 +171,6 @@ async function befallen(
   }
   log.info({ fault: kind }, 'a connection is cut by a fault of the sandbox')
   throw new ConnectionCutError()
-}
-
-function failing(code: NonNullable<Fault['code']>): Failure {
-  return new Failure(code, {
-    ...(code === 'service_unavailable' ? { retryable: true } : {}),
-    ...(code === 'rate_limited' ? { retryAfterSeconds: 1 } : {}),
-  })
 }
 
 function emptied(reply: Reply): Reply {

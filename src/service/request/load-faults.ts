@@ -43,12 +43,30 @@ function wrongOperation(name: string, { fault }: FaultRule): { path: string; det
     return { path: 'operation', detail: `operation must be the name of an operation, or *, got "${name}".${advice}` }
   }
   if (operation.permission === 'sandbox.manage') {
-    return { path: 'operation', detail: `${name} manages the sandbox: no rule hits it, so that it is always at hand.` }
+    return {
+      path: 'operation',
+      detail: `operation must be another: no rule hits ${name}, so that it is always at hand.`,
+    }
   }
   if (isSuited(fault, operation)) return undefined
   const suited = fault === 'stale' ? 'reads' : 'lists'
-  return { path: 'fault', detail: `${fault} is for what ${suited}, and ${name} does not: take another fault.` }
+  return { path: 'fault', detail: `fault must be another: ${fault} is for what ${suited}, and ${name} does not.` }
 }
+
+/** What is wrong with the rules of a file whose single values are right. */
+export function wrongRules(rules: readonly FaultRule[]): { index: number; path: string; detail: string }[] {
+  const known = new Set<string>()
+  return rules.flatMap((rule, index) => {
+    const { id } = withId(rule, index)
+    const twice = { path: 'id', detail: `id must be another name: ${id} is an earlier rule of the file.` }
+    const wrong = known.has(id) ? twice : wrongRule(rule)
+    known.add(id)
+    return wrong === undefined ? [] : [{ index, ...wrong }]
+  })
+}
+
+/** A rule without an id is named after its place: `file-1` is the first. */
+const withId = (rule: FaultRule, index: number) => ({ ...rule, id: rule.id ?? `file-${index + 1}` })
 
 /** A rule of a file that cannot be used. */
 export class FaultRuleError extends Error {
@@ -65,20 +83,14 @@ export class FaultRuleError extends Error {
 }
 
 /**
- * Takes the rules of a file, with counts of zero, for those of an earlier file. A rule without an id is named after its
- * place: `file-1` is the first.
+ * Takes the rules of a file, with counts of zero, for those of an earlier file.
  * @throws FaultRuleError for a rule that cannot be used.
  */
 export async function loadFaults({ store }: { store: Store }, rules: readonly FaultRule[]): Promise<void> {
-  const named = rules.map((rule, index) => ({ ...rule, id: rule.id ?? `file-${index + 1}` }))
-  const known = new Set<string>()
-  for (const [index, rule] of named.entries()) {
-    if (index >= mostRules) throw new FaultRuleError(index, { path: '', detail: `At most ${mostRules} rules fit.` })
-    const twice = { path: 'id', detail: `id must be another name: ${rule.id} is an earlier rule of the file.` }
-    const wrong = known.has(rule.id) ? twice : wrongRule(rule)
-    if (wrong !== undefined) throw new FaultRuleError(index, wrong)
-    known.add(rule.id)
-  }
+  const tooMany = { index: mostRules, path: '', detail: `At most ${mostRules} rules fit.` }
+  const [wrong] = rules.length > mostRules ? [tooMany] : wrongRules(rules)
+  if (wrong !== undefined) throw new FaultRuleError(wrong.index, wrong)
+  const named = rules.map(withId)
   await store.transaction(async (tx) => {
     await replaceFileFaults(tx, await lockFaults(tx), named)
   })

@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { errorOf, hosts } from '../mcp/hosts.ts'
+import { serve } from '../packaging/served.ts'
+import { secrets } from '../support/world.ts'
+
+const cli = inject('cli')
+let directory: string
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'payments-mcp-fault-files-'))
+})
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+async function written(name: string, content: string): Promise<string> {
+  const path = join(directory, name)
+  await writeFile(path, content)
+  return path
+}
+
+const environment = (more: Record<string, string> = {}) => ({
+  PATH: process.env.PATH ?? '',
+  NODE_NO_WARNINGS: '1',
+  PAYMENTS_LOG_LEVEL: 'error',
+  PAYMENTS_DATABASE_URL: 'sqlite::memory:',
+  ...more,
+})
+
+test.each([['stdio', []] as const, ['serve', ['serve', '--port', '0']] as const])(
+  'a mistake stops the start of %s with a line each',
+  async (_command, args) => {
+    const path = await written(
+      'wrong.yaml',
+      `seed: seven
+faults:
+  - { operation: issue_agent_crad, fault: reset }
+  - fault: reset
+  - { operation: whoami, fault: error }
+  - { id: a, operation: whoami, fault: slow, code: rate_limited }
+  - { id: a, operation: whoami, fault: reset }
+  - { operation: create_payment, fault: stale }
+  - { operation: clear_sandbox_faults, fault: reset }
+`,
+    )
+    const child = spawn(process.execPath, [cli, ...args, '--faults', path], { env: environment() })
+    child.stdin.end()
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr.replaceAll(path, 'wrong.yaml').split('\n')).toEqual([
+      'payments-mcp: PAYMENTS_FAULTS (--faults) got "wrong.yaml", which cannot be used:',
+      'wrong.yaml:3:7 faults[0].operation got "issue_agent_crad"; it accepts the name of an operation, or * (did you mean issue_agent_card?).',
+      'wrong.yaml:4:5 faults[1].operation is missing: at least one is required: operation (its name, or *) or path.',
+      'wrong.yaml:5:5 faults[2].code is required for error: a code of the error table, such as rate_limited.',
+      'wrong.yaml:6:46 faults[3].code got "rate_limited"; it is what the fault error answers; omit it for slow.',
+      'wrong.yaml:7:7 faults[4].id got "a"; it accepts another name: a is an earlier rule of the file.',
+      'wrong.yaml:8:34 faults[5].fault got "stale"; it accepts another: stale is for what reads, and create_payment does not.',
+      'wrong.yaml:9:7 faults[6].operation got "clear_sandbox_faults"; it accepts another: no rule hits clear_sandbox_faults, so that it is always at hand.',
+      '',
+    ])
+  },
+)
+
+test('over stdio, a file has a tool answer 503 after its effect, and its advice brings the answer', async () => {
+  const rule = { id: 'paid', operation: 'issue_agent_card', path: '/mcp', fault: 'effect_then_503', when: { nth: 2 } }
+  const path = await written('good.json', JSON.stringify({ faults: [rule] }))
+  const env = environment({ PAYMENTS_FAULTS: path, PAYMENTS_TOOLSETS: 'all' })
+  const host = hosts[0].open()
+  const transport = new StdioClientTransport({ command: process.execPath, args: [cli], env, stderr: 'inherit' })
+  await host.connect(transport)
+  const issue = (maximumAmount: number, more: object = {}) =>
+    host.callTool('issue_agent_card', { merchant: { name: 'Books' }, maximumAmount, currency: 'USD', ...more })
+  expect((await issue(100)).isError).not.toBe(true)
+  const { code, idempotencyKey } = errorOf(await issue(200))
+  expect(code).toBe('service_unavailable')
+  expect((await issue(200, { idempotencyKey })).structuredContent).toMatchObject({ replayed: true })
+  expect((await host.callTool('list_agent_cards')).structuredContent?.data).toHaveLength(2)
+
+  // What is set in this process holds from the next call on.
+  await host.callTool('set_sandbox_fault', { operation: 'whoami', path: '/mcp', fault: 'error', code: 'forbidden' })
+  expect(errorOf(await host.callTool('whoami'))).toMatchObject({ code: 'forbidden' })
+  await host.close()
+})
+
+test('the rules of a file last until serve is started without it', async () => {
+  const path = await written('down.yaml', 'faults: [{ operation: whoami, fault: error, code: service_unavailable }]')
+  const database = `sqlite:${join(directory, 'served.sqlite')}`
+  const env = environment({ PAYMENTS_DATABASE_URL: database, PAYMENTS_SANDBOX_AGENT_KEY: secrets.agentKey })
+  const whoami = async (args: string[]) => {
+    const served = await serve([cli, 'serve', '--port', '0', ...args], env)
+    const headers = { Authorization: `Bearer ak_ntl_sandbox_${secrets.agentKey}` }
+    const { status } = await fetch(`${served.url}/whoami`, { headers })
+    await served.stop()
+    return status
+  }
+  expect(await whoami(['--faults', path])).toBe(503)
+  expect(await whoami([])).toBe(200)
+})

@@ -1,0 +1,89 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createSite } from '../../src/commands/site.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { realSystem } from '../../src/core/system.ts'
+import { type Listener, listen } from '../../src/service/listen.ts'
+import { errorOf, type Host, hosts } from '../mcp/hosts.ts'
+import { transportTo } from '../mcp-http/hosting.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
+import { clearFaults, counts, setFault } from './rules.ts'
+
+const eras = hosts.filter(({ version }, index) => hosts.findIndex((one) => one.version === version) === index)
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+onEachDatabase('the MCP endpoint', (database) => {
+  let world: World
+  let other: OtherParty
+  let listener: Listener
+  let close: () => Promise<void>
+  const opened: Host[] = []
+  beforeAll(async () => {
+    const system = fakeSystem({ now: Date.now() })
+    world = await createWorld(database, { system })
+    other = await addParty(world)
+    const config = loadConfig({ env: { PAYMENTS_TOOLSETS: 'all' } })
+    let url = ''
+    const publicUrl = () => url
+    const site = await createSite({ config, ...world, publicUrl, log: silent })
+    const { fetch, corsPaths } = site
+    listener = await listen({ fetch, corsPaths, host: '127.0.0.1', port: 0, system: realSystem, log: silent })
+    url = listener.url
+    close = site.close
+  })
+  afterEach(async () => {
+    for (const host of opened.splice(0)) await host.close()
+    await clearFaults(world)
+  })
+  afterAll(async () => {
+    await close()
+    await listener.close()
+    await world.drop()
+  })
+
+  describe.each(eras)('$host', ({ open, sdk }) => {
+    const connect = async (key: string, headers: Record<string, string> = {}, path = '/mcp') => {
+      const host = open()
+      opened.push(host)
+      await host.connect(transportTo(sdk, `${listener.url}${path}`, key, headers))
+      return host
+    }
+    let amount = 100
+    const payment = () => ({ amount: ++amount, counterparty: { type: 'party_id', value: other.partyId } })
+
+    test('meets a rule with its path and a tool: that tool alone, whichever toolsets it is connected to', async () => {
+      const host = await connect(world.agentKey, {}, '/mcp/x/payments')
+      const rule = { operation: 'create_payment', path: '/mcp', when: { times: 1 } } as const
+      await setFault(world, { id: 'lost', fault: 'effect_then_lost', ...rule })
+      expect((await host.callTool('list_payments')).isError).not.toBe(true)
+      const input = payment()
+      await expect(host.callTool('create_payment', input)).rejects.toThrow()
+      const repeat = await host.callTool('create_payment', input)
+      expect(repeat.structuredContent).toHaveProperty('repeated')
+      expect(await counts(world)).toEqual({ lost: [2, 1] })
+      const { json } = await world.get('/activity?limit=100', { key: world.apiKey })
+      expect(JSON.stringify(json)).toContain('"lost"')
+    })
+
+    test('meets a rule without a path once, at the API, of which its client makes the best', async () => {
+      const host = await connect(world.agentKey)
+      await setFault(world, { id: 'api', operation: 'create_payment', fault: 'effect_then_lost', when: { times: 1 } })
+      const paid = await host.callTool('create_payment', payment())
+      expect(paid.isError).not.toBe(true)
+      expect(await counts(world)).toEqual({ api: [2, 1] })
+    })
+
+    test('meets what the header of one request names, where its sender manages the sandbox', async () => {
+      const headers = { 'X-Sandbox-Fault': 'error; code=rate_limited' }
+      const managing = await connect(world.agentKey, headers)
+      expect(errorOf(await managing.callTool('create_payment', payment()))).toMatchObject({ code: 'rate_limited' })
+      const wrong = await connect(world.agentKey, { 'X-Sandbox-Fault': 'stale' })
+      expect(errorOf(await wrong.callTool('list_payments'))).toMatchObject({
+        ...{ code: 'invalid_value', detail: expect.stringContaining('X-Sandbox-Fault') },
+      })
+      const foreign = await connect(other.agentKey, headers)
+      expect(errorOf(await foreign.callTool('list_payments'))).toMatchObject({ code: 'forbidden' })
+    })
+  })
+})
