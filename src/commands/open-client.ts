@@ -39,30 +39,7 @@ export function openClient(config: ClientConfig, system: System, log: Logger): O
 }
 
 function openEmbeddedClient(config: ClientConfig, instanceId: string, system: System, log: Logger): OpenClient {
-  const open = async () => {
-    const { openEmbedded } = await import('./embedded.ts')
-    const { service, store, close } = await openEmbedded(config, system, log)
-    // A key of a world file is known once the database is filled.
-    if (config.world !== undefined && config.key !== undefined) await service.seed(noSecrets)
-    const credential = config.key ?? (await service.localAgentKey())
-    if (config.rules !== undefined) await service.faults.load(config.rules)
-    let known: Awaited<ReturnType<typeof service.identify>>
-    const actor = async () => {
-      known ??= await service.identify(credential)
-      return known
-    }
-    const openMemory = async () => {
-      const { databaseMemories } = await import('./database-memory.ts')
-      const { keyId: id, partyId } = (await actor()) ?? nobody
-      return databaseMemories(service, store)({ id, partyId })
-    }
-    let memory: CallMemory | undefined
-    const memoryNow = async () => {
-      memory ??= await openMemory()
-      return memory
-    }
-    return { service, close, carry: service.carry(), credential, actor, memory: memoryNow }
-  }
+  const open = () => openSandbox(config, system, log)
   let opening: ReturnType<typeof open> | undefined
   const openOnce = async () => {
     opening ??= open()
@@ -119,6 +96,32 @@ function openEmbeddedClient(config: ClientConfig, instanceId: string, system: Sy
       if (result.status === 'fulfilled') await result.value?.close()
     },
   }
+}
+
+/** The embedded sandbox as the credential of this connection uses it. */
+async function openSandbox(config: ClientConfig, system: System, log: Logger) {
+  const { openEmbedded } = await import('./embedded.ts')
+  const { service, store, close } = await openEmbedded(config, system, log)
+  // A key of a world file is known once the database is filled.
+  if (config.world !== undefined && config.key !== undefined) await service.seed(noSecrets)
+  const credential = config.key ?? (await service.localAgentKey())
+  if (config.rules !== undefined) await service.faults.load(config.rules)
+  let known: Awaited<ReturnType<typeof service.identify>>
+  const actor = async () => {
+    known ??= await service.identify(credential)
+    return known
+  }
+  const openMemory = async () => {
+    const { databaseMemories } = await import('./database-memory.ts')
+    const { keyId: id, partyId } = (await actor()) ?? nobody
+    return databaseMemories(service, store)({ id, partyId })
+  }
+  let memory: CallMemory | undefined
+  const memoryNow = async () => {
+    memory ??= await openMemory()
+    return memory
+  }
+  return { service, close, carry: service.carry(), credential, actor, memory: memoryNow }
 }
 
 /** What a deployed API is not asked for. */
