@@ -1,7 +1,12 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { firstTampered } from '../../src/service/request/activity.ts'
+import { forgottenTables } from '../../src/service/store/schema/belonging.ts'
+import { findWorld, putWorld } from '../../src/service/store/world.ts'
+import { mostSnapshots } from '../../tools/sandbox-snapshots.ts'
+import { proveBooks } from '../ledger/books.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import { createWorld, type World } from '../support/world.ts'
-import { imbalances, tablesOf } from './rows.ts'
+import { addParty, anotherProcess, createWorld, type World } from '../support/world.ts'
+import { worldRows } from './rows.ts'
 
 onEachDatabase('snapshots of the sandbox', (database) => {
   let world: World
@@ -12,44 +17,281 @@ onEachDatabase('snapshots of the sandbox', (database) => {
 
   afterEach(() => world.drop())
 
-  const reset = (sent = {}) => world.send('POST', '/simulations/reset', { key: world.apiKey, ...sent })
+  const reset = (key = world.apiKey) => world.send('POST', '/simulations/reset', { key })
   const save = (name: string) => world.post('/simulations/snapshots', { name })
   const restore = (name: string) => world.send('POST', `/simulations/snapshots/${name}/restore`)
+  const advance = (seconds: number) => world.post('/simulations/clock/advance', { seconds })
+  const now = async () => (await world.get('/simulations/clock')).json.data.attributes.now as string
+  const listed = async (): Promise<string[]> =>
+    (await world.get('/activity', { key: world.apiKey })).json.data.map(
+      ({ attributes }: { attributes: { operation: string } }) => attributes.operation,
+    )
+  const isWhole = async () => {
+    const { partyId } = await world.whoami()
+    expect(await world.store.transaction((tx) => firstTampered(tx, partyId))).toBeNull()
+    await proveBooks(world.store)
+  }
 
   test('a reset puts every row of the world back, and is the first that is listed in it', async () => {
-    const before = await tablesOf(world.store)
+    const before = await worldRows(world.store)
     await world.authorize(await world.issueCard(), 1250)
-    await world.post('/simulations/clock/advance', { seconds: 86_400 })
+    await advance(86_400)
     const answer = await reset()
-    expect([answer.status, answer.json.data]).toEqual([
-      200,
-      {
-        type: 'sandbox',
-        id: 'sandbox',
-        attributes: { now: new Date(world.system.now()).toISOString(), snapshot: null },
-      },
-    ])
-    expect(await tablesOf(world.store)).toEqual(before)
-    const activity = await world.get('/activity', { key: world.apiKey })
-    expect(activity.json.data.map(({ attributes }: never) => (attributes as { operation: string }).operation)).toEqual([
-      'reset_sandbox',
-    ])
-    expect(await imbalances(world.store)).toEqual([])
+    const attributes = { now: new Date(world.system.now()).toISOString(), snapshot: null }
+    expect([answer.status, answer.json.data]).toEqual([200, { type: 'sandbox', id: 'sandbox', attributes }])
+    expect(await worldRows(world.store)).toEqual(before)
+    expect(await listed()).toEqual(['reset_sandbox'])
+    expect(await now()).toBe(attributes.now)
+    await isWhole()
+    // The keys of the world work on, and what was used before is free.
+    await world.authorize(await world.issueCard(), 1250)
+    expect((await reset(world.agentKey)).status).toBe(200)
+    expect(await worldRows(world.store)).toEqual(before)
   })
 
-  test('what was saved is restored, with the time that it was then', async () => {
+  test('what was saved is restored as often as one likes, with the time that it was then', async () => {
     const cardId = await world.issueCard()
-    await world.post('/simulations/clock/advance', { seconds: 60 })
-    const before = await tablesOf(world.store)
-    const saved = await save('a card')
-    expect(saved.json.errors[0].source).toEqual({ pointer: '/data/attributes/name' })
+    await advance(60)
+    const before = await worldRows(world.store)
     const kept = await save('a-card')
-    expect(kept.json.data).toMatchObject({ type: 'sandboxSnapshot', attributes: { name: 'a-card' } })
-    await world.authorize(cardId, 1250)
-    await world.post('/simulations/clock/advance', { seconds: 86_400 * 30 })
-    const answer = await restore('a-card')
-    expect(answer.json.data.attributes).toEqual({ now: kept.json.data.attributes.now, snapshot: 'a-card' })
-    expect(await tablesOf(world.store)).toEqual(before)
-    expect((await world.get(`/agent-cards/${cardId}`)).json.data.attributes.status).toBe('active')
+    expect(kept.json.data).toMatchObject({ type: 'sandboxSnapshot', attributes: { name: 'a-card', now: await now() } })
+    for (let time = 0; time < 2; time++) {
+      await world.authorize(cardId, 1250)
+      await advance(86_400 * 30)
+      const answer = await restore('a-card')
+      expect(answer.json.data.attributes).toEqual({ now: kept.json.data.attributes.now, snapshot: 'a-card' })
+      expect(await worldRows(world.store)).toEqual(before)
+      expect((await world.get(`/agent-cards/${cardId}`)).json.data.attributes.status).toBe('active')
+      await isWhole()
+    }
+    expect((await listed())[0]).toBe('restore_sandbox')
+    // Time goes on from there.
+    world.system.pass(5_000)
+    expect(Date.parse(await now())).toBe(Date.parse(kept.json.data.attributes.now) + 5_000)
+  })
+
+  test('a world that begins at a time begins at it again', async () => {
+    const startsAtMs = Date.parse('2031-05-01T09:00:00Z')
+    await world.store.transaction(async (tx) => {
+      const held = await findWorld(tx)
+      if (held !== undefined) await putWorld(tx, { ...held, startsAtMs })
+    })
+    world.system.pass(1_000)
+    expect((await reset()).json.data.attributes.now).toBe('2031-05-01T09:00:00.000Z')
+    world.system.pass(1_000)
+    expect(await now()).toBe('2031-05-01T09:00:01.000Z')
+  })
+
+  test('nothing of requests to the world before is known any more', async () => {
+    const sent = { idempotencyKey: 'the same' }
+    const first = await world.issueCard({}, sent)
+    await reset()
+    for (const table of forgottenTables) {
+      expect(await world.store.transaction(({ db }) => db.selectFrom(table).selectAll().execute()), table).toEqual([])
+    }
+    // The same key for another request.
+    const second = await world.issueCard({ maximumAmount: 100 }, sent)
+    expect(second).not.toBe(first)
+    expect((await world.get(`/agent-cards/${first}`)).status).toBe(404)
+  })
+
+  test('what falls due in a world that was left happens to no other one', async () => {
+    const purchase = (await world.authorize(await world.issueCard(), 1250)).json.data.id as string
+    await save('held')
+    await advance(8 * 86_400)
+    await restore('held')
+    await world.service.upkeep.once()
+    expect((await world.get(`/card-transactions/${purchase}`)).json.data.attributes.status).toBe('authorized')
+    await advance(8 * 86_400)
+    expect((await world.get(`/card-transactions/${purchase}`)).json.data.attributes.status).toBe('reversed')
+    await isWhole()
+  })
+
+  test('the last use of a key in a world that was left is none in this one', async () => {
+    const lastUse = async () =>
+      (await world.get('/agent-keys', { key: world.apiKey })).json.data[0].attributes.lastUsedAt as string | null
+    await advance(3600)
+    await world.get('/whoami')
+    expect(await lastUse()).not.toBeNull()
+    await reset()
+    await world.service.upkeep.once()
+    expect(await lastUse()).toBeNull()
+  })
+
+  test('a name is saved anew; what was saved is listed, newest first, and deleted', async () => {
+    await save('one')
+    world.system.pass(1_000)
+    await save('two')
+    world.system.pass(1_000)
+    await world.issueCard()
+    await save('one')
+    const names = async () =>
+      (await world.get('/simulations/snapshots')).json.data.map(
+        (one: { attributes: { name: string } }) => one.attributes.name,
+      )
+    expect(await names()).toEqual(['one', 'two'])
+    const page = await world.get('/simulations/snapshots?limit=1')
+    const { nextCursor } = page.json.meta.pagination
+    expect((await world.get(`/simulations/snapshots?limit=1&cursor=${nextCursor}`)).json.data[0].attributes.name).toBe(
+      'two',
+    )
+    await reset()
+    await restore('one')
+    expect((await world.get('/agent-cards')).json.data).toHaveLength(1)
+    expect((await world.send('DELETE', '/simulations/snapshots/one')).json.meta).toEqual({ deleted: true })
+    expect(await names()).toEqual(['two'])
+    const gone = await restore('one')
+    expect([gone.status, gone.json.errors[0].detail]).toEqual([
+      404,
+      'There is no snapshot one. list_sandbox_snapshots tells which there are.',
+    ])
+    expect((await world.send('DELETE', '/simulations/snapshots/one')).status).toBe(404)
+    expect(
+      await world.store.read(({ db }) => db.selectFrom('snapshots').select('name').orderBy('id').execute()),
+    ).toHaveLength(2)
+  })
+
+  test('there is room for so many, and a refusal says what to do', async () => {
+    await save('first')
+    await world.store.transaction(async ({ db }) => {
+      const { id: _, ...row } = await db
+        .selectFrom('snapshots')
+        .selectAll()
+        .where('name', '=', 'first')
+        .executeTakeFirstOrThrow()
+      const more = Array.from({ length: mostSnapshots - 1 }, (_, at) => ({
+        ...row,
+        id: `snp_${at}`,
+        name: `more-${at}`,
+      }))
+      await db.insertInto('snapshots').values(more).execute()
+    })
+    const refused = await save('one-more')
+    expect([refused.status, refused.json.errors[0].detail]).toEqual([
+      409,
+      'There are 100 snapshots, which is the most there can be. Delete one by delete_sandbox_snapshot, then save again. Nothing was saved.',
+    ])
+    await world.send('DELETE', '/simulations/snapshots/more-1')
+    expect((await save('one-more')).status).toBe(200)
+    await world.store.transaction(({ db }) => db.updateTable('snapshots').set({ characters: 3_000_000 }).execute())
+    const large = await save('one-more')
+    expect([large.status, large.json.errors[0].detail]).toEqual([
+      409,
+      expect.stringMatching(/^The snapshots would take 28\d MiB together, this one 1; they may take 256\. Delete/),
+    ])
+    expect((await restore('one-more')).status).toBe(200)
+    for (const name of ['', 'a b', '.hidden', '(as filled)', 'a/b', 'x'.repeat(65), 'ä']) {
+      expect([name, (await save(name)).json.errors?.[0].source]).toEqual([name, { pointer: '/data/attributes/name' }])
+    }
+    expect((await world.send('POST', '/simulations/snapshots/(as%20filled)/restore')).status).toBe(400)
+  })
+
+  describe('who may', () => {
+    const doors = [
+      ['POST', '/simulations/reset'],
+      ['POST', '/simulations/snapshots'],
+      ['GET', '/simulations/snapshots'],
+      ['POST', '/simulations/snapshots/one/restore'],
+      ['DELETE', '/simulations/snapshots/one'],
+    ] as const
+
+    test.each(doors)(
+      '%s %s is for the first party of the world, without an agent that is rehearsed',
+      async (method, path) => {
+        const ask = (key: string) =>
+          world.send(method, path, {
+            key,
+            ...(path.endsWith('/snapshots') && method === 'POST' ? { attributes: { name: 'one' } } : {}),
+          })
+        await save('one')
+        const other = await addParty(world)
+        for (const key of [other.apiKey, other.agentKey]) {
+          const answer = await ask(key)
+          expect([answer.status, answer.json.errors[0].code]).toEqual([403, 'forbidden'])
+        }
+        await world.store.transaction(async (tx) => {
+          const held = await findWorld(tx)
+          if (held !== undefined) await putWorld(tx, { ...held, isRehearsal: 1 })
+        })
+        expect((await ask(world.agentKey)).status).toBe(403)
+        expect((await ask(world.apiKey)).status).toBe(200)
+      },
+    )
+
+    test('in production there is nothing of it', async () => {
+      const production = await createWorld(database, { environment: 'production' })
+      for (const [method, path] of doors) {
+        const answer = await production.send(method, path, { key: production.apiKey })
+        expect([path, answer.status]).toEqual([path, 404])
+      }
+      await production.drop()
+    })
+  })
+
+  test('a database that was filled by an older version is filled once more, with its ids and keys', async () => {
+    const before = await world.get('/whoami')
+    const ids = async () => {
+      const [wallets, customers, agents] = await Promise.all(
+        ['/wallets', '/customers', '/agents'].map((path) => world.get(path, { key: world.apiKey })),
+      )
+      const of = (answer: typeof wallets) => answer?.json.data.map(({ id }: { id: string }) => id)
+      return [of(wallets), of(customers), of(agents), (await worldRows(world.store)).delegations?.length]
+    }
+    const known = await ids()
+    const rows = await worldRows(world.store)
+    for (const older of ['none', 'saved before']) {
+      await world.store.transaction(({ db }) =>
+        older === 'none'
+          ? db.deleteFrom('snapshots').executeTakeFirst().then(String)
+          : db.updateTable('snapshots').set({ savedBy: '0001_first_schema' }).executeTakeFirst().then(String),
+      )
+      await world.issueCard()
+      await advance(3600)
+      expect((await reset()).status).toBe(200)
+      expect(await ids()).toEqual(known)
+      expect((await world.get('/whoami')).json).toEqual(before.json)
+      const counts = (tables: Record<string, string[]>) =>
+        Object.entries(tables).map(([name, all]) => [name, all.length])
+      expect(counts(await worldRows(world.store))).toEqual(counts(rows))
+      await isWhole()
+    }
+    await save('mine')
+    await world.store.transaction(({ db }) =>
+      db.updateTable('snapshots').set({ savedBy: '0001_first_schema' }).execute(),
+    )
+    const refused = await restore('mine')
+    expect([refused.status, refused.json.errors[0].detail]).toEqual([
+      409,
+      'The snapshot mine was saved by an older version, whose rows this one keeps otherwise. Delete it by delete_sandbox_snapshot, and save the state anew.',
+    ])
+    expect((await world.send('DELETE', '/simulations/snapshots/mine')).status).toBe(200)
+    expect((await save('mine')).status).toBe(200)
+  })
+
+  test('keys that a start gave another secret, and root keys that came, do no harm to what was saved', async () => {
+    const cardId = await world.issueCard()
+    await save('before')
+    const { agentKey } = await world.service.seed({ apiKey: undefined, agentKey: 'another-secret-0123456789abcdef' })
+    await world.service.rotateKeys()
+    const key = String(agentKey)
+    expect((await world.send('POST', '/simulations/snapshots/before/restore', { key })).status).toBe(200)
+    expect((await world.get(`/agent-cards/${cardId}`, { key })).status).toBe(200)
+    expect((await world.get('/whoami')).status).toBe(401)
+    const { partyId } = await world.whoami(key)
+    expect(await world.store.transaction((tx) => firstTampered(tx, partyId))).toBeNull()
+    expect((await reset(key)).status).toBe(200)
+    expect((await world.get('/whoami', { key })).status).toBe(200)
+  })
+
+  test('another process is in the same world at once', async () => {
+    const other = await anotherProcess(world, world.system)
+    const cardId = await world.issueCard()
+    expect((await other.get(`/agent-cards/${cardId}`)).status).toBe(200)
+    await reset()
+    expect((await other.get(`/agent-cards/${cardId}`)).status).toBe(404)
+    const second = await other.issueCard()
+    await other.send('POST', '/simulations/reset', { key: world.apiKey })
+    expect((await world.get(`/agent-cards/${second}`)).status).toBe(404)
+    await other.drop()
   })
 })

@@ -111,7 +111,7 @@ export function notDecided({ id, state, call }: Held): CallToolResult {
   }
   return failed({
     code: 'confirmation_ended',
-    detail: 'The person did not decide in time. Nothing was done.',
+    detail: 'The person did not decide in time, or the sandbox was put back meanwhile. Nothing was done.',
     next: 'Tell them. If they still want it, call again without decision: they are asked anew.',
   })
 }

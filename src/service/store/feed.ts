@@ -14,7 +14,14 @@ interface FeedRows<Row, Change> {
   changeOf(row: Row): Change
 }
 
-/** What the numbered rows of parties tell of changes, whichever process wrote them. A party without rows has no end. */
+/** More than a party has rows in one world, and so few that there is room for two million worlds. */
+const rowsOfWorld = 2 ** 32
+
+/**
+ * What the numbered rows of parties tell of changes, whichever process wrote them. A party without rows has no end. Where
+ * the sandbox went back to another state of its world, the numbers of the rows did too: so those of each epoch follow
+ * those of the one before, and what is told first of it are its latest rows.
+ */
 export function feedOf<Row extends { sequence: number }, Change>(
   store: Store,
   { heads, rows, changeOf }: FeedRows<Row, Change>,
@@ -24,16 +31,24 @@ export function feedOf<Row extends { sequence: number }, Change>(
       const ends = new Map<string, number>()
       for (let first = 0; first < partyIds.length; first += mostParties) {
         const some = partyIds.slice(first, first + mostParties)
-        const found = await store.read(({ db }) =>
-          db.selectFrom(heads).select(['partyId', 'sequence']).where('partyId', 'in', some).execute(),
-        )
-        for (const { partyId, sequence } of found) ends.set(partyId, sequence)
+        const found = await store.read(({ db }) => {
+          const epoch = db.selectFrom('clock').select('epoch').$asScalar()
+          return db
+            .selectFrom(heads)
+            .select(['partyId', 'sequence', epoch.as('epoch')])
+            .where('partyId', 'in', some)
+            .execute()
+        })
+        for (const { partyId, sequence, epoch } of found) ends.set(partyId, (epoch ?? 0) * rowsOfWorld + sequence)
       }
       return ends
     },
-    after: async (partyId, sequence, upTo) => {
-      const found = await store.read((tx) => rows(tx, { partyId, sequence, upTo, limit: mostRows }))
-      const last = found.length < mostRows ? upTo : (found.at(-1)?.sequence ?? upTo)
+    after: async (partyId, from, upTo) => {
+      const [end, world] = [upTo % rowsOfWorld, Math.floor(upTo / rowsOfWorld)]
+      const isSame = from === 0 || Math.floor(from / rowsOfWorld) === world
+      const sequence = isSame ? from % rowsOfWorld : Math.max(0, end - mostRows)
+      const found = await store.read((tx) => rows(tx, { partyId, sequence, upTo: end, limit: mostRows }))
+      const last = found.length < mostRows ? upTo : world * rowsOfWorld + (found.at(-1)?.sequence ?? end)
       return { changes: found.map(changeOf), last }
     },
   }

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { catalogue, type OperationKey } from '../../tools/index.ts'
+import { type Grounds, grounds } from '../isolation/places.ts'
+import { send } from '../isolation/prober.ts'
+import { samples } from '../isolation/samples.ts'
+import { proveBooks } from '../ledger/books.ts'
+import { databases, sqlite } from '../support/databases.ts'
+import { sampleOf } from '../support/depth.ts'
+import { worldRows } from './rows.ts'
+
+const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
+const changing = operations.filter(([, { effect, permission }]) => effect !== 'read' && permission !== 'sandbox.manage')
+/** What is read of the whole world, without naming anything; the activity tells of the restore itself. */
+const reading = operations.filter(
+  ([key, { effect, params, permission }]) =>
+    effect === 'read' && params === undefined && permission !== 'sandbox.manage' && key !== 'listActivity',
+)
+
+/** Whatever is changed by an operation is put back: every row, and every answer to the letter. */
+describe.each(databases)('on $name a restore undoes', (database) => {
+  let on: Grounds
+
+  beforeAll(async () => {
+    on = await grounds(database)
+  }, 60_000)
+  afterAll(() => on.world.drop())
+
+  const answers = async () => {
+    const told: Record<string, string> = {}
+    for (const [key, operation] of reading) {
+      for (const who of ['agentKey', 'apiKey'] as const) {
+        const answer = await send(on, operation, samples[key], { key: on.world[who], ids: {} })
+        // When the key was last used is of no world: it is used now.
+        told[`${key} ${who}`] = answer.text.replaceAll(/"(lastUsedAt|lastActiveAt)":("[^"]*"|null)|req_\w+/g, '')
+      }
+    }
+    return told
+  }
+
+  const cases = database === sqlite ? sampleOf(changing, 3) : sampleOf(changing, 12)
+  test.each(cases)('%s', async (key, operation) => {
+    const sample = samples[key]
+    const { own, granted } = on.places
+    const ids = await sample.make(on, sample.reach === 'connected' && sample.ownParty === undefined ? granted : own)
+    const answersBefore = await answers()
+    expect((await on.world.post('/simulations/snapshots', { name: 'before' })).status).toBe(200)
+    const rowsBefore = await worldRows(on.world.store)
+    const asked = { key: on.world[sample.who === 'owners' ? 'apiKey' : 'agentKey'], ids }
+    expect((await send(on, operation, sample, asked)).status).toBe(sample.permitted ?? 200)
+    expect((await on.world.send('POST', '/simulations/snapshots/before/restore')).status).toBe(200)
+    expect(await worldRows(on.world.store)).toEqual(rowsBefore)
+    expect(await answers()).toEqual(answersBefore)
+    await proveBooks(on.world.store)
+  })
+})

@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { nextTurn } from '../../src/core/system.ts'
+import { StoreBusyError, type Transaction } from '../../src/service/store/engine/store.ts'
+import { proveBooks } from '../ledger/books.ts'
+import { databases } from '../support/databases.ts'
+import { isDeep } from '../support/depth.ts'
+import { anotherProcess, createWorld, type World } from '../support/world.ts'
+
+const [clients, times] = isDeep ? [64, 100] : [16, 10]
+
+/** Two states of one world, told apart by two tables: whoever sees a name of each saw some of both. */
+const names = ['left', 'right'] as const
+
+describe.each(databases)('while the sandbox goes back and forth on $name', (database) => {
+  let world: World
+  let processes: World[]
+
+  beforeEach(async () => {
+    world = await createWorld(database)
+    const other = await anotherProcess(world, world.system)
+    processes = [world, other]
+    const { agentId } = await world.whoami()
+    const { id: walletId } = (await world.get('/wallets')).json.data[0]
+    for (const name of names) {
+      const sent = { key: world.apiKey, attributes: { name } }
+      await world.send('PATCH', `/agents/${agentId}`, sent)
+      await world.send('PATCH', `/wallets/${walletId}`, { ...sent, attributes: { displayName: name } })
+      await world.post('/simulations/snapshots', { name })
+    }
+  })
+  afterEach(async () => {
+    await processes[1]?.drop()
+    await world.drop()
+  })
+
+  /** Asks as each client does, in turns, until `over`; gives what it was told. */
+  async function asking(ask: (round: number, of: World) => Promise<string>, over: () => boolean): Promise<Set<string>> {
+    const told = new Set<string>()
+    const client = async (number: number) => {
+      const of = processes[number % processes.length] ?? world
+      for (let round = number; !over(); round++) told.add(await ask(round, of))
+    }
+    await Promise.all(Array.from({ length: clients }, (_, number) => client(number)))
+    return told
+  }
+
+  async function backAndForth(ask: (round: number, of: World) => Promise<string>): Promise<Set<string>> {
+    let isOver = false
+    const told = asking(ask, () => isOver)
+    for (let time = 0; time < times; time++) {
+      const [of, path] = [
+        processes[time % 3 === 0 ? 1 : 0] ?? world,
+        `/simulations/snapshots/${names[time % 2]}/restore`,
+      ]
+      const answer = await of.send('POST', path, { key: world.apiKey })
+      // A busy database may say so, and did nothing then.
+      expect([200, 503], answer.text).toContain(answer.status)
+    }
+    isOver = true
+    return told
+  }
+
+  const wallet = async ({ db }: Transaction) =>
+    (await db.selectFrom('wallets').select('displayName').where('displayName', 'in', names).executeTakeFirst())
+      ?.displayName
+  const agent = async ({ db }: Transaction) =>
+    (await db.selectFrom('agents').select('name').where('name', 'in', names).executeTakeFirst())?.name
+
+  test('who reads or changes something sees one world', async () => {
+    const both = async (tx: Transaction) => {
+      const before = await wallet(tx)
+      await nextTurn()
+      return `${before} ${await agent(tx)}`
+    }
+    // A busy database may say so, and did nothing then.
+    const unlessBusy = (error: unknown) => {
+      if (error instanceof StoreBusyError) return 'busy'
+      throw error
+    }
+    const told = await backAndForth((round, { store }) => {
+      if (round % 2 === 0) return store.read(both).catch(unlessBusy)
+      return store.transaction(both, round % 4 === 1 ? { kind: 'both' } : {}).catch(unlessBusy)
+    })
+    told.delete('busy')
+    expect([...told].sort()).toEqual(['left left', 'right right'])
+  })
+
+  test('every request is answered, none by a failure, and the books are right', async () => {
+    let keys = 0
+    const statuses = await backAndForth(async (round, of) => {
+      const sent = () => ({ idempotencyKey: `own key ${keys++}` })
+      const cardId = await of.post(
+        '/agent-cards',
+        { merchant: { name: 'Books' }, maximumAmount: 500, currency: 'USD' },
+        sent(),
+      )
+      if (cardId.status !== 200) return `issue ${cardId.status}`
+      const { id } = cardId.json.data
+      const answer = await (round % 2 === 0 ? of.authorize(id, 100, sent()) : of.get(`/agent-cards/${id}`))
+      return `${round % 2 === 0 ? 'authorize' : 'read'} ${answer.status}`
+    })
+    // The card is in the world, or in none.
+    const legal = ['issue 503', 'authorize 200', 'authorize 404', 'authorize 503', 'read 200', 'read 404', 'read 503']
+    expect([...statuses].filter((status) => !legal.includes(status))).toEqual([])
+    expect([...statuses].some((status) => status.startsWith('authorize'))).toBe(true)
+    await proveBooks(world.store)
+  })
+})
