@@ -15,7 +15,7 @@ const deepOnly = [
   'test/mcp-http/cross-talk.test.ts',
   'test/oauth/differential.test.ts',
   'test/oauth/hosts.test.ts',
-  'test/packaging/package.test.ts',
+  'test/packaging/{examples,package}.test.ts',
   'test/{pages,mcp-apps}/appearance.test.ts',
   'test/resilience/**',
   'test/simulate/command.test.ts',

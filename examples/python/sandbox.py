@@ -12,7 +12,11 @@ class Sandbox:
     def __init__(self):
         self._process = subprocess.Popen(COMMAND + FLAGS, stdout=subprocess.PIPE, text=True)
         # The only line that it prints, when it is ready.
-        ready = json.loads(self._process.stdout.readline())
+        line = self._process.stdout.readline()
+        if line == "":
+            self.close()
+            raise RuntimeError("The sandbox did not start: it said why on stderr.")
+        ready = json.loads(line)
         self.url = ready["url"]
         self.mcp_url = ready["mcpUrl"]
         self.keys = ready["keys"]

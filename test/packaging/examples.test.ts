@@ -1,0 +1,77 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Installed, installPackage, root } from './installed.ts'
+
+let installed: Installed
+
+beforeAll(() => {
+  installed = installPackage()
+})
+
+afterAll(() => installed?.remove())
+
+test('examples/node-test tests an agent over MCP', () => {
+  const folder = copied('node-test', inRoot('@modelcontextprotocol/client'))
+  expect(run(folder, process.execPath, '--test', '--test-reporter=tap')).toMatch(/^# pass 3$/m)
+})
+
+test('examples/vitest tests a buyer, with the types that the package has', () => {
+  const folder = copied('vitest', inRoot('vitest'), inRoot('@types/node'))
+  expect(run(folder, process.execPath, join(inRoot('vitest').path, 'vitest.mjs'), 'run')).toMatch(/Tests +6 passed/)
+  const check = () => run(folder, process.execPath, join(root, 'node_modules/typescript/bin/tsc'))
+  check()
+  const wrong = "import { createSandbox } from 'payments-mcp/testing'\ncreateSandbox({ port: 'any' })\n"
+  writeFileSync(join(folder, 'wrong.test.ts'), wrong)
+  expect(check).toThrow("wrong.test.ts(2,17): error TS2322: Type 'string' is not assignable")
+})
+
+test('examples/jest tests a backend', ({ skip }) => {
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'examples/jest/package.json'), 'utf8'))
+  const jest = `jest@${devDependencies.jest}`
+  const isThere = spawnSync('npm', ['view', jest, 'version']).status === 0
+  if (!isThere) skip('Jest cannot be installed from here')
+  const place = join(installed.folder, 'with-jest')
+  mkdirSync(place)
+  writeFileSync(join(place, 'package.json'), '{}')
+  execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', jest], { cwd: place, stdio: 'pipe' })
+  const folder = copied('jest', { name: 'jest', path: join(place, 'node_modules/jest') })
+  expect(run(folder, 'npm', 'test')).toMatch(/Tests: +4 passed, 4 total/)
+})
+
+test('examples/python tests a buyer', ({ skip }) => {
+  if (spawnSync('python3', ['--version']).status !== 0) skip('there is no Python here')
+  const output = run(copied('python'), 'python3', '-W', 'error', '-m', 'unittest')
+  expect(output).toMatch(/^Ran 4 tests[\s\S]*^OK$/m)
+})
+
+/** A package and the folder that it is installed in. */
+interface Place {
+  name: string
+  path: string
+}
+
+const inRoot = (name: string): Place => ({ name, path: join(root, 'node_modules', name) })
+
+/** The example in a folder of its own, beside the installed package and these. */
+function copied(example: string, ...others: Place[]): string {
+  const folder = join(installed.folder, 'examples', example)
+  cpSync(join(root, 'examples', example), folder, { recursive: true, filter: (path) => !path.endsWith('node_modules') })
+  const own = { name: 'payments-mcp', path: join(installed.folder, 'node_modules/payments-mcp') }
+  for (const { name, path } of [own, ...others]) {
+    const place = join(folder, 'node_modules', name)
+    mkdirSync(dirname(place), { recursive: true })
+    symlinkSync(path, place)
+  }
+  return folder
+}
+
+/** What it printed. @throws Error with that where it failed. */
+function run(cwd: string, command: string, ...args: string[]): string {
+  const env = { ...installed.env, NO_COLOR: '1', CI: '1' }
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: 'utf8' })
+  const output = `${stdout}${stderr}`
+  if (status !== 0) throw error ?? new Error(output)
+  return output
+}
