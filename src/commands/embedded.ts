@@ -22,7 +22,7 @@ interface Embedded {
 
 /**
  * The payments service in this process, on the configured database. A person finds its pages where `serve` on the same
- * database listens. The world is that of `file`, or of the file that the settings name.
+ * database listens. The world is the one that is given, or that of the file that the settings name.
  * @throws ConfigError when it cannot be used.
  */
 export async function openEmbedded(
@@ -30,9 +30,9 @@ export async function openEmbedded(
   system: System,
   log: Logger,
   publicUrl = () => servedAddress(config),
-  { file, ...more }: Pick<ServiceOptions, 'observe' | 'about'> & { file?: ParsedFile<World> | undefined } = {},
+  { given, ...more }: Pick<ServiceOptions, 'observe' | 'about'> & { given?: ParsedFile<World> | undefined } = {},
 ): Promise<Embedded> {
-  const world = file ?? (await openWorldFile(config))
+  const file = given ?? (await openWorldFile(config))
   const store = await openOrExplain(config, system)
   const { environment, rateLimit, clientMetadata } = config
   const publicFetch = createPublicFetch(outgoingProxy())
@@ -45,7 +45,7 @@ export async function openEmbedded(
     publicFetch,
     log,
     publicUrl,
-    world: world?.value,
+    world: file?.value,
     ...more,
   }
   const created = createService(grounds)

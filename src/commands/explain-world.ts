@@ -7,7 +7,7 @@ import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 import { refusedFile, waysOut } from './given-file.ts'
 
-/** Does what fills an empty database with the world of the file. @throws ConfigError */
+/** Does what fills an empty database with the world of the file. @throws ConfigError, and WorldFileError where no setting names the file. */
 export async function orExplainWorld<Value>(
   { world: path, databaseUrl }: Pick<Config, 'world' | 'databaseUrl'>,
   file: ParsedFile<World> | undefined,
@@ -18,14 +18,15 @@ export async function orExplainWorld<Value>(
   } catch (error) {
     const { variable, flag } = names('world')
     if (error instanceof AnotherWorldError) {
-      const got = path === undefined ? 'nothing' : show(path)
+      const got = path !== undefined ? show(path) : file === undefined ? 'nothing' : 'a world'
       throw new ConfigError(
         `${variable} (${flag}) got ${got}, ${error.given}, and the database holds ${error.held}. ${waysOut(databaseUrl)}`,
       )
     }
     if (!(error instanceof WorldMistakeError)) throw error
-    if (file !== undefined && path !== undefined)
-      throw refusedFile('world', path, `cannot be used:\n${file.refusal(error.path, error.message).message}`)
+    const refusal = file?.refusal(error.path, error.message)
+    if (refusal !== undefined)
+      throw path === undefined ? refusal : refusedFile('world', path, `cannot be used:\n${refusal.message}`)
     throw new ConfigError(`The world in the database cannot be used: its ${error.path.join('.')} ${error.message}.`)
   }
 }

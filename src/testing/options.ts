@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import { openWorldFile } from '../commands/given-file.ts'
 import { ConfigError, loadConfig } from '../config/load.ts'
 import { type Config, type LogLevel, names } from '../config/settings.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
@@ -23,8 +22,9 @@ const settingOf = { world: 'world', port: 'port', database: 'databaseUrl', logLe
 }
 
 /** As settings, with nothing of this process's environment. @throws ConfigError */
-export function configOf({ port, database, logLevel }: SandboxOptions): Config {
+export function configOf({ world, port, database, logLevel }: SandboxOptions): Config {
   const flags = {
+    world: isPath(world) ? world : undefined,
     port: String(port || 0),
     databaseUrl: database ?? 'sqlite::memory:',
     logLevel: logLevel ?? 'silent',
@@ -34,10 +34,15 @@ export function configOf({ port, database, logLevel }: SandboxOptions): Config {
   return loadConfig({ env: {}, flags })
 }
 
-/** @throws ConfigError and WorldFileError, with a line for each mistake. */
+/** The world where no file is named. @throws WorldFileError with a line for each mistake. */
 export async function worldOf({ world }: SandboxOptions): Promise<ParsedFile<World> | undefined> {
-  if (typeof world === 'string' && !/[\n{]/.test(world)) return openWorldFile({ world })
-  return world === undefined ? undefined : (await import('../worlds/parse.ts')).parseWorldFile(world, 'world')
+  if (world === undefined || isPath(world)) return undefined
+  return (await import('../worlds/parse.ts')).parseWorldFile(world, 'world')
+}
+
+/** A text that says anything has lines, or the braces of JSON. */
+function isPath(world: SandboxOptions['world']): world is string {
+  return typeof world === 'string' && !/[\n{]/.test(world)
 }
 
 /** Tells what is wrong with a setting by the option that it stands for. */

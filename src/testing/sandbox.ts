@@ -78,13 +78,13 @@ type Closing = () => Promise<void>
 /** @param opened Is given what closes each part, before the next part is opened. */
 async function open(options: SandboxOptions, opened: Closing[]) {
   const config = configOf(options)
-  const file = await worldOf(options)
+  const given = await worldOf(options)
   const log = createLogger({ level: config.logLevel })
   const ending = new AbortController()
   const system = waitingUntil(ending.signal)
   let listener: Listener | undefined
   const publicUrl = () => listener?.url ?? embeddedAddress
-  const { service, store, close } = await openEmbedded(config, system, log, publicUrl, { file })
+  const { service, store, close } = await openEmbedded(config, system, log, publicUrl, { given })
   opened.push(close)
   const keys = keysOf(await service.seed({ apiKey: undefined, agentKey: undefined }))
   const signals = await openSignals({ url: config.databaseUrl, system, log })

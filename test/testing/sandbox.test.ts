@@ -261,6 +261,9 @@ describe("a world of one's own", () => {
   it('says where it cannot be used', async () => {
     await expect(createSandbox({ world: 'parties:\n  - ref: shop\n    typ: ORG\n' })).rejects.toThrow('world:3:5')
     await expect(createSandbox({ world: { parties: [] } })).rejects.toThrow('world: parties')
+    const [shop] = world.parties
+    const twice = { parties: [shop, { ...shop, ref: 'other' }] }
+    await expect(createSandbox({ world: twice as never })).rejects.toThrow(/^world: parties\[1\]/)
     await expect(createSandbox({ world: 'no/such/world.yaml' })).rejects.toThrow(
       /^createSandbox: world got "no\/such\/world.yaml", which does not exist/,
     )
