@@ -143,7 +143,7 @@ describe('a rule of faults', () => {
   test.each([
     [{ fault: 'reset' }, 'operation', /At least one is required/],
     [{ operation: 'issue_agent_crad', fault: 'reset' }, 'operation', /Did you mean issue_agent_card\?/],
-    [{ operation: 'set_sandbox_fault', fault: 'reset' }, 'operation', /no rule hits it/],
+    [{ operation: 'set_sandbox_fault', fault: 'reset' }, 'operation', /no rule hits set_sandbox_fault/],
     [{ operation: 'whoami', fault: 'error' }, 'code', /code is required for error/],
     [{ operation: 'whoami', fault: 'slow', code: 'conflict' }, 'code', /omit it for slow/],
     [{ operation: 'whoami', fault: 'reset', afterMs: 5 }, 'afterMs', /omit it for reset/],
