@@ -6,7 +6,7 @@ import { databases } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { anotherProcess, createWorld, type World } from '../support/world.ts'
 
-const [clients, times] = isDeep ? [64, 100] : [16, 10]
+const [clients, times] = isDeep ? [64, 100] : [16, 12]
 
 /** Two states of one world, told apart by two tables: whoever sees a name of each saw some of both. */
 const names = ['left', 'right'] as const
@@ -82,7 +82,8 @@ describe.each(databases)('while the sandbox goes back and forth on $name', (data
       return store.transaction(both, round % 4 === 1 ? { kind: 'both' } : {}).catch(unlessBusy)
     })
     told.delete('busy')
-    expect([...told].sort()).toEqual(['left left', 'right right'])
+    expect(told.size).toBeGreaterThan(0)
+    expect([...told].filter((names) => !['left left', 'right right'].includes(names))).toEqual([])
   })
 
   test('every request is answered, none by a failure, and the books are right', async () => {
