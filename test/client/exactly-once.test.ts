@@ -28,11 +28,15 @@ import {
 const calls = isDeep ? 5_000 : 140
 const lanes = 64
 
-/** Each tenth attempt or so comes to grief, and each hundredth waits a second for its turn. */
+/** Some transfers are limited until the client gives up, after seconds. */
+const refused = `  - { id: refused, operation: create_internal_transfer, fault: error, code: rate_limited, when: { probability: 0.35 } }
+`
+
+/** A third of all attempts comes to grief. */
 const faults = `
 seed: exactly once
 faults:
-  - { id: lost, operation: '*', fault: effect_then_lost, when: { probability: 0.12 } }
+${isDeep ? refused : ''}  - { id: lost, operation: '*', fault: effect_then_lost, when: { probability: 0.12 } }
   - { id: unavailable, operation: '*', fault: effect_then_503, when: { probability: 0.12 } }
   - { id: cut, operation: '*', fault: reset, when: { probability: 0.08 } }
   - { id: late, operation: '*', fault: slow, afterMs: 30, when: { probability: 0.05 } }
