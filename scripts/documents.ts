@@ -5,6 +5,7 @@ import { defaultOAuthScopes, oauthScopes, permissions } from '../src/core/permis
 import { displayName, shortDescription } from '../src/core/product.ts'
 import { declines } from '../tools/card-transactions.ts'
 import { catalogue } from '../tools/index.ts'
+import { worldReference } from './world-reference.ts'
 
 /** The part of package.json that other documents repeat. */
 export interface PackageFacts {
@@ -24,6 +25,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
   'docs/hosts.md': { scopes: scopesTable },
   'docs/service.md': { errors: errorsTable, declines: declinesTable },
   'docs/tools.md': { tools: toolsTable },
+  'docs/worlds.md': { fields: () => worldReference(table) },
 }
 
 export const documentsWithTables = Object.keys(tables)

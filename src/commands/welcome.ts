@@ -39,7 +39,7 @@ ${commandLine('doctor')} finds what is wrong. What is called appears below. Stop
 `
 }
 
-/** What another program gets that starts one: a line, with the keys that are known (docs/sandbox.md#serve---json). */
+/** What another program gets that starts one: a line, with the keys that are known (docs/sandbox.md#ready-for-a-program). */
 export function ready({ url, credentials }: Pick<Welcome, 'url' | 'credentials'>): string {
   const keys = { api: credentials.apiKey, agent: credentials.agentKey }
   return `${JSON.stringify({ url, mcpUrl: `${url}/mcp`, keys })}\n`

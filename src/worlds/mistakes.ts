@@ -120,6 +120,7 @@ export function acceptedOf(layers: readonly z.ZodType[]): string | undefined {
     return 'a list, or a map of names'
   const inner = layers.filter((layer) => layersOf(layer).length === 1)
   const words = inner.map((layer) => acceptedBy(layer, layers.some(isAmount)))
+  if (layers.some(({ def }) => def.type === 'nullable')) words.push('null')
   return words.length === 0 || words.includes(undefined) ? undefined : [...new Set(words)].join(', or ')
 }
 

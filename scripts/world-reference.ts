@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { fieldsOf, layersOf, layersUnder } from '../src/core/schema-fields.ts'
+import { acceptedOf } from '../src/worlds/mistakes.ts'
+import { worldShape } from '../src/worlds/shape.ts'
+
+/** A table of a document: its head and its rows. */
+type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => string
+
+type Layers = readonly z.ZodType[]
+
+/** Every field of a world file, in a table for each kind of thing, as its schema describes it. */
+export function worldReference(table: Table): string {
+  const sections: string[] = []
+  const told = new Map<unknown, string>()
+  /** What was told before and is long, or a table, is referred to. */
+  const once = (what: unknown, place: string): string | undefined => {
+    const before = told.get(what)
+    if (before === undefined) told.set(what, place)
+    return before === undefined ? undefined : `as \`${before}\``
+  }
+  const visit = (place: string, layers: Layers): void => {
+    // What each thing is called is told above the tables.
+    const names = fieldsOf(layers).filter((name) => name !== 'ref')
+    const fields = names.map((name) => ({ name, under: layersUnder(layers, name), path: `${place}${name}` }))
+    const inner: (() => void)[] = []
+    const rows = fields.map(({ name, under, path }) => {
+      const objects = [...under, ...layersUnder(under, 0)].filter((layer) => layer instanceof z.ZodObject)
+      const words = acceptsOf(under)
+      const known = objects.length > 0 ? once(objects[0], path) : words.length > 80 ? once(words, path) : undefined
+      const isTable = objects.length > 0 && known === undefined && name !== 'limits'
+      if (isTable) inner.push(() => visit(`${path}.`, objects))
+      return [`\`${name}\``, meaningOf(name, under), known ?? words]
+    })
+    sections.push(
+      `### ${place === '' ? 'The file' : place.slice(0, -1)}\n\n${table(['Field', 'What it is', 'Accepts'], rows)}`,
+    )
+    for (const next of inner) next()
+  }
+  visit('', layersOf(worldShape))
+  return sections.join('\n\n')
+}
+
+function meaningOf(name: string, layers: Layers): string {
+  const meaning = layers.map(({ description }) => description).find((text) => text !== undefined) ?? ''
+  return name === 'id' ? 'Its id' : meaning
+}
+
+function acceptsOf(layers: Layers): string {
+  const fields = fieldsOf(layers)
+  if (fields.length > 0)
+    return `an object: ${fields.map((field) => fieldOf(field, layersUnder(layers, field))).join('; ')}`
+  const elements = layersUnder(layers, 0)
+  const isPlainList = layers.some((layer) => layer instanceof z.ZodArray) && fieldsOf(elements).length === 0
+  return isPlainList ? `a list, each of which is ${acceptedOf(elements)}` : (acceptedOf(layers) ?? '')
+}
+
+const fieldOf = (name: string, layers: Layers) =>
+  name.startsWith('per') ? `\`${name}\`, ${acceptedOf(layers)}` : `\`${name}\``
