@@ -41,6 +41,8 @@ export function worldReference(table: Table): string {
 }
 
 function meaningOf(name: string, layers: Layers): string {
+  const words = layers.filter((layer) => layer instanceof z.ZodLiteral)
+  if (words.length > 1) return words.map(({ value, description }) => `\`${value}\`: ${description}`).join('; ')
   const meaning = layers.map(({ description }) => description).find((text) => text !== undefined) ?? ''
   return name === 'id' ? 'Its id' : meaning
 }

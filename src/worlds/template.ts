@@ -56,7 +56,7 @@ const head = {
     isExample: true,
   },
   rehearsal: {
-    says: 'In a rehearsal agents can neither reset the sandbox nor move its clock.',
+    says: 'In a rehearsal no agent resets the sandbox, or sees and changes what fails on purpose.',
     yaml: 'rehearsal: true',
     isExample: true,
   },
