@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Installed, installPackage, root } from './installed.ts'
@@ -25,6 +25,16 @@ test('examples/vitest tests a buyer, with the types that the package has', () =>
   const wrong = "import { createSandbox } from 'payments-mcp/testing'\ncreateSandbox({ port: 'any' })\n"
   writeFileSync(join(folder, 'wrong.test.ts'), wrong)
   expect(check).toThrow("wrong.test.ts(2,17): error TS2322: Type 'string' is not assignable")
+})
+
+test('the tests that docs/testing.md shows pass', () => {
+  const folder = copied('vitest', inRoot('vitest'), inRoot('@types/node'), inRoot('@modelcontextprotocol/client'))
+  const blocks = [...readFileSync(join(root, 'docs/testing.md'), 'utf8').matchAll(/^```ts\n([\s\S]*?)^```$/gm)]
+  expect(blocks).toHaveLength(2)
+  for (const [index, [, text = '']] of blocks.entries()) writeFileSync(join(folder, `shown-${index}.test.ts`), text)
+  run(folder, process.execPath, join(root, 'node_modules/typescript/bin/tsc'))
+  const shown = run(folder, process.execPath, join(inRoot('vitest').path, 'vitest.mjs'), 'run', 'shown')
+  expect(shown).toMatch(/Tests +2 passed/)
 })
 
 test('examples/jest tests a backend', ({ skip }) => {
@@ -56,7 +66,7 @@ const inRoot = (name: string): Place => ({ name, path: join(root, 'node_modules'
 
 /** The example in a folder of its own, beside the installed package and these. */
 function copied(example: string, ...others: Place[]): string {
-  const folder = join(installed.folder, 'examples', example)
+  const folder = mkdtempSync(join(installed.folder, `${example}-`))
   cpSync(join(root, 'examples', example), folder, { recursive: true, filter: (path) => !path.endsWith('node_modules') })
   const own = { name: 'payments-mcp', path: join(installed.folder, 'node_modules/payments-mcp') }
   for (const { name, path } of [own, ...others]) {
