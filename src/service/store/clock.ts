@@ -83,6 +83,9 @@ export function lastFaultCounts({ clock }: { clock: RealClock }): FaultCounts {
 
 const readClock = timesAndNext([])
 
+/** The clock's epoch within another query: it rises with each reset and restore. */
+export const epochIn = (db: Kysely<Tables>) => db.selectFrom('clock').select('epoch').$asScalar()
+
 /** @param databaseNow What the database says the time is; null: it is a file and says nothing. */
 function reading(databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
   return prepared((db, _none: object) =>

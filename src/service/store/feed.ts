@@ -1,4 +1,5 @@
 import type { Feed } from '../../core/watch.ts'
+import { epochIn } from './clock.ts'
 import type { Store, Transaction } from './engine/store.ts'
 
 /** At one time: what would not fit into a query, and what a process should not read in one piece. */
@@ -32,10 +33,9 @@ export function feedOf<Row extends { sequence: number }, Change>(
       for (let first = 0; first < partyIds.length; first += mostParties) {
         const some = partyIds.slice(first, first + mostParties)
         const found = await store.read(({ db }) => {
-          const epoch = db.selectFrom('clock').select('epoch').$asScalar()
           return db
             .selectFrom(heads)
-            .select(['partyId', 'sequence', epoch.as('epoch')])
+            .select(['partyId', 'sequence', epochIn(db).as('epoch')])
             .where('partyId', 'in', some)
             .execute()
         })
