@@ -15,7 +15,7 @@ const operations = [
 const requests = fc.record({
   path: fc.constantFrom('/agent-cards', '/agent-cards/pcd_1', '/mcp'),
   operation: fc.constantFrom(...operations),
-  door: fc.constantFrom('api' as const, 'mcp' as const),
+  door: fc.constantFrom('api' as const, 'api' as const, 'mcp' as const),
   partyId: fc.constantFrom(...partyIds),
   instanceId: fc.constantFrom(...runs),
 })
@@ -34,10 +34,10 @@ const when = fc.record(
 const rules: fc.Arbitrary<FaultRule> = fc
   .record(
     {
-      operation: fc.constantFrom('*', ...operations.map(({ name }) => name)),
+      operation: fc.constantFrom('*', '*', '*', ...operations.map(({ name }) => name)),
       path: fc.constantFrom('/**', '/agent-cards/*', '/mcp'),
       when,
-      fault: fc.constantFrom('reset' as const, 'stale' as const, 'empty_page' as const),
+      fault: fc.constantFrom('reset' as const, 'reset' as const, 'stale' as const, 'empty_page' as const),
       seed: fc.constantFrom('1', '2'),
     },
     { requiredKeys: ['fault'] },
@@ -88,8 +88,8 @@ function expectedHits(all: FaultRule[], history: Faulted[]): (number | undefined
 describe('which requests the rules hit', () => {
   test('is what a model says that goes through the whole history', () => {
     const property = fc.property(
-      fc.array(rules, { maxLength: 4 }),
-      fc.array(requests, { maxLength: 30 }),
+      fc.array(rules, { minLength: 1, maxLength: 4 }),
+      fc.array(requests, { minLength: 10, maxLength: 40 }),
       (all, history) => {
         let counted: CountedRule[] = all.map((rule, index) => {
           return { id: `rule ${index}`, rule, partyId: 'pty_a', matched: 0, hits: 0 }
