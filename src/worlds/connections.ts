@@ -4,7 +4,7 @@ import { cancelReasons, invitationStatuses, Permissions, SentLimits } from '../.
 import { linkStatuses } from '../../tools/invitation-links.ts'
 import { Tags, Text } from '../../tools/schemas.ts'
 import { delegable } from '../core/permissions.ts'
-import { FixedId, listOf, Moment, Ref, RefTo, Secret } from './fields.ts'
+import { FixedId, LinkToken, listOf, Moment, Ref, RefTo } from './fields.ts'
 
 const ref = Ref.optional().describe('What it is called in this file')
 const tags = Tags.optional()
@@ -60,7 +60,7 @@ export const InvitationLink = z.strictObject({
   id: FixedId('ivl'),
   name: Text(100).describe('What the party calls it'),
   proposedAgents: listOf(z.strictObject({ agent, ...terms }), 'agent').describe('What each agent is to be allowed'),
-  token: Secret('The last part of its address, /connect/links/…', 'one that nobody is told'),
+  token: LinkToken('its address, /connect/links/…'),
   status: z.enum(linkStatuses).default('ACTIVE').describe('How it stands when the world begins'),
   tags,
   createdAt,

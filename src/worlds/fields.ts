@@ -57,14 +57,17 @@ export function pathInFile(file: unknown, path: readonly PropertyKey[]): Propert
   })
 }
 
-/** A secret of a file: of a credential whole, with what it begins with, or without. */
-export const Secret = (what: string, otherwise: string) =>
-  secret(z.string().regex(/^[A-Za-z0-9_-]{24,150}$/, 'must be 24 to 150 letters, digits, dashes and underscores'))
-    .optional()
-    .describe(`${what}. Default: ${otherwise}`)
-
 const derived =
   "derived from the database's root key, and told by the start for the first party's first API key and the first agent's first key"
 
+/** A credential, with what it begins with or without. */
 export const KeySecret = (letters: string) =>
-  Secret(`The key, whole (${letters}_ntl_sandbox_…) or without what it begins with`, derived)
+  secret(z.string().regex(/^[A-Za-z0-9_-]{24,150}$/, 'must be 24 to 150 letters, digits, dashes and underscores'))
+    .optional()
+    .describe(`The key, whole (${letters}_ntl_sandbox_…) or without what it begins with. Default: ${derived}`)
+
+/** The last part of an address that opens a page to whoever has it, in the form that the service makes. */
+export const LinkToken = (what: string) =>
+  secret(z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be 43 letters, digits, dashes and underscores'))
+    .optional()
+    .describe(`The last part of ${what}. Default: one that nobody is told`)

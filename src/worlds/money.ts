@@ -5,7 +5,7 @@ import { paymentStatuses } from '../../tools/payments.ts'
 import { CentsOrZero, Description, Formed, RequestedCents, Tags, Text } from '../../tools/schemas.ts'
 import { cardBehaviors } from '../../tools/subscriptions.ts'
 import { secret } from '../core/secret-fields.ts'
-import { FixedId, listOf, Moment, Ref, RefTo, Secret } from './fields.ts'
+import { FixedId, LinkToken, listOf, Moment, Ref, RefTo } from './fields.ts'
 
 const ref = Ref.optional().describe('What it is called in this file')
 const tags = Tags.optional()
@@ -104,7 +104,7 @@ export const Payment = z.strictObject({
   status: status(
     'How it stands when the world begins. IN_REVIEW waits for its approval, PENDING_CLAIM for a recipient whom the world does not have',
   ),
-  claimToken: Secret('The last part of the claim link of a PENDING_CLAIM payment, /claim/…', 'one that nobody is told'),
+  claimToken: LinkToken('the claim link of a PENDING_CLAIM payment, /claim/…'),
 })
 
 const Beneficiary = z.strictObject({

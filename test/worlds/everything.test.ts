@@ -169,6 +169,15 @@ onEachDatabase('a world with everything in it', (database) => {
     }
   })
 
+  it('opens the pages whose tokens the file gives, and has customers by grants and by invitations', async () => {
+    const page = async (path: string) => (await world.service.fetch(new Request(`http://sandbox.test${path}`))).text()
+    expect(await page('/claim/token-of-the-claim-link-0000000000000000000')).toContain('7.00')
+    expect(await page('/connect/links/token-of-the-open-link-00000000000000000000')).toContain('shopper')
+    expect((await list('/customers')).map(({ name }) => name).sort()).toEqual(['carl', 'gina'])
+    const passwords = (await allTables(world.store)).get('passwords') ?? []
+    expect(passwords.map(({ hash }) => String(hash).split('$')[0])).toEqual(['scrypt'])
+  })
+
   it('goes on: purchases, cards and claims', async () => {
     const { post } = world
     const captured = await post('/simulations/card-transactions/cit_00000000000000000000000000000001/capture', {
