@@ -16,6 +16,7 @@ import { measureMemory } from './memory.ts'
 import { measurePostgres } from './postgres.ts'
 import { measureProcessor } from './processor.ts'
 import { type Programs, preparePrograms } from './programs.ts'
+import { measureReset } from './reset.ts'
 import { measureServe } from './serve.ts'
 import { measureSessions } from './sessions.ts'
 import { measureStart } from './start.ts'
@@ -42,6 +43,7 @@ const measurements = {
   sessions: ({ directory }) => measureSessions(directory),
   'cross-talk': () => measureCrossTalk(),
   strangers: () => measureStrangers(),
+  reset: ({ directory }) => measureReset(directory),
   growth: (needed) => measureGrowth(needed),
 } as const satisfies Record<string, (needed: Needed) => Promise<Row[]>>
 
