@@ -53,7 +53,7 @@ test('the packed file holds what was compiled, the files beside it, and nothing 
   expect(installed.files.toSorted()).toEqual(
     [
       ...atTheTop,
-      ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+      ...['docs', 'worlds'].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`)),
       'dist/package.json',
       ...compiled.flatMap((path) => [`dist/${path}.js`, `dist/${path}.d.ts`]),
       ...readByCode.map((path) => `dist/${path}`),
