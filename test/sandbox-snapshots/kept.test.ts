@@ -1,0 +1,114 @@
+import { None, processRefreshTokenResponse, refreshTokenGrantRequest } from 'oauth4webapi'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createSite } from '../../src/commands/site.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { type Listener, listen } from '../../src/service/listen.ts'
+import { deciding, pendingOf } from '../decisions/deciding.ts'
+import { type SleepingSystem, sleepingSystem } from '../events/clock.ts'
+import { errorOf, hosts } from '../mcp/hosts.ts'
+import { eventsOf, jsonOf, rawHost } from '../mcp-http/hosting.ts'
+import { connect, transport } from '../oauth/application.ts'
+import { ok } from '../payments/payer.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { dateSystem } from '../support/fake-system.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+const path = '/simulations/reset'
+const reset = async (world: World) => ok(await world.send('POST', path, { key: world.apiKey }))
+
+/** Who is connected stays connected, and who waits for what a reset takes away is told so (docs/sandbox.md#reset-save-restore). */
+onEachDatabase('over a reset', (database) => {
+  test('an application stays signed in: its token, its next one, and what it acts as', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
+    const world = await createWorld(database, { system: dateSystem() })
+    try {
+      const own = await connect(world)
+      const added = await connect(world, { choice: { agent: 'new', name: 'Made on the way' } })
+      const told = async (key: string) => (await world.get('/whoami', { key })).json.data
+      const before = await told(own.tokens.access_token)
+      expect((await told(added.tokens.access_token)).attributes.agentId).not.toBe(before.attributes.agentId)
+      await reset(world)
+      expect(await told(own.tokens.access_token)).toEqual(before)
+      const { server, client } = own.application
+      const answer = await refreshTokenGrantRequest(server, client, None(), own.tokens.refresh_token, transport(world))
+      const { access_token } = await processRefreshTokenResponse(server, client, answer)
+      expect(await told(access_token)).toEqual(before)
+      // The agent that was made on the way is gone, and with it what acts as it.
+      const refused = await world.get('/whoami', { key: added.tokens.access_token })
+      expect([refused.status, refused.json.errors[0].code]).toEqual([401, 'unauthenticated'])
+    } finally {
+      vi.useRealTimers()
+      await world.drop()
+    }
+  })
+
+  test('a session of MCP goes on, and a host hears of what happens to what it watches', async () => {
+    const world = await createWorld(database)
+    let listener: Listener | undefined
+    const { service, store, system } = world
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    const publicUrl = () => String(listener?.url)
+    const site = await createSite({ config: loadConfig({ env: {} }), service, store, publicUrl, system, log })
+    listener = await listen({ fetch: site.fetch, host: '127.0.0.1', port: 0, system, log })
+    try {
+      const cardId = await world.issueCard()
+      ok(await world.post('/simulations/snapshots', { name: 'a-card' }))
+      // As much happens to the party as it will have happened to it again when it is back.
+      for (let times = 0; times < 3; times++) await world.issueCard()
+      const host = rawHost(`${listener.url}/mcp`, world.agentKey)
+      await host.initialize()
+      const uri = `payments://agent-cards/${cardId}`
+      await host.post({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri } })
+      const stream = eventsOf(await host.send('GET'))
+      await stream.next()
+      ok(await world.send('POST', '/simulations/snapshots/a-card/restore', { key: world.apiKey }))
+      ok(await world.authorize(cardId, 100, { key: world.apiKey }))
+      const called = { name: 'get_agent_card', arguments: { cardId } }
+      const answer = await jsonOf(await host.post({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: called }))
+      expect(answer.result.structuredContent.data.attributes.status).toBe('used')
+      const heard = (await stream.next()).value.message
+      expect([heard.method, heard.params.uri]).toEqual(['notifications/resources/updated', uri])
+      await stream.return(undefined)
+    } finally {
+      await Promise.all([site.close(), listener.close()])
+      await service.waits.close()
+      await world.drop()
+    }
+  })
+
+  test.each(hosts)('a call that waits for a person is refused with what to do, for $host', async (chosen) => {
+    const on = await deciding(database)
+    const { host, close } = await on.host(chosen)
+    try {
+      const { decision } = pendingOf(await host.callTool('create_payment', on.payment(4_200)))
+      await reset(on.world)
+      // Its page has nothing to decide any more.
+      await expect(on.decide(decision, 'yes')).rejects.toThrow('No form of the page')
+      const refused = errorOf(await host.callTool('create_payment', { decision }))
+      expect(refused.next).toMatch(/again without decision/)
+    } finally {
+      await close()
+      await on.world.drop()
+    }
+  })
+
+  let system: SleepingSystem
+  let world: World
+  beforeEach(async () => {
+    system = sleepingSystem()
+    world = await createWorld(database, { system })
+  })
+  afterEach(async () => {
+    await world.service.waits.close()
+    await world.drop()
+  })
+
+  test('who waits for a record that is gone is told so at once', async () => {
+    const cardId = await world.issueCard()
+    const waiting = world.get(`/agent-cards/${cardId}?waitSeconds=50`)
+    await system.sleepers(1)
+    await reset(world)
+    const answer = await waiting
+    expect([answer.status, answer.json.errors[0].code]).toEqual([404, 'not_found'])
+  })
+})
