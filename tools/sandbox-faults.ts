@@ -4,7 +4,9 @@ import { faultKinds, longestFaultMs } from '../src/core/faults.ts'
 import { defineOperation } from '../src/core/operation.ts'
 import { resource } from './schemas.ts'
 
-const FaultId = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/)
+const FaultId = z
+  .string()
+  .regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, hyphens or underscores, a letter first')
 const FaultKind = z.enum(faultKinds)
 const Code = z.enum(Object.keys(errorTable) as [ErrorCode, ...ErrorCode[]])
 const Count = z.int().min(1).max(1_000_000)
@@ -14,19 +16,19 @@ export const FaultRule = z.strictObject({
   id: FaultId.optional().describe('Its name; a rule of the same name is replaced'),
   operation: z
     .string()
-    .regex(/^(?:\*|[a-z][a-z_]{0,63})$/)
+    .regex(/^(?:\*|[a-z][a-z_]{0,63})$/, 'must be the name of an operation, or *')
     .optional()
     .describe('Which operation; * is every one'),
   path: z
     .string()
     .max(200)
-    .regex(/^\/[^\s?#]*$/)
+    .regex(/^\/[^\s?#]*$/, 'must be a path such as /agent-cards/*')
     .optional()
     .describe('Which path: * within a segment, ** across'),
   when: z
     .strictObject({
       nth: Count.optional().describe('Only this fitting request'),
-      every: Count.optional().describe('Each so-manieth'),
+      every: Count.optional().describe('Each nth fitting request'),
       times: Count.optional().describe('At most so many hits'),
       probability: z.number().positive().max(1).optional().describe('By the seed'),
       instanceId: z.string().min(1).max(1024).optional().describe('Only in this run'),

@@ -94,9 +94,10 @@ function checkClock({ databaseNowMs, highestMs, offsetMs }: Inspection): Finding
           advice,
         )
   if (offsetMs === 0) return [machine]
-  const days = (offsetMs / 86_400_000).toFixed(offsetMs < 86_400_000 ? 2 : 0)
-  const moved = `was moved ${days} days ahead: it is ${timestamp(nowMs + offsetMs)} there`
-  return [machine, note('Sandbox clock', moved, 'It only goes forward; a new database begins at today.')]
+  const days = Math.abs(offsetMs) / 86_400_000
+  const where = `${days.toFixed(days < 1 ? 2 : 0)} days ${offsetMs < 0 ? 'behind' : 'ahead'}`
+  const differs = `is ${where}: it is ${timestamp(nowMs + offsetMs)} there`
+  return [machine, note('Sandbox clock', differs, 'reset_sandbox puts it back to where its world begins.')]
 }
 
 function keyIn({ key }: Inspection): Finding {

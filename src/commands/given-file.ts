@@ -23,7 +23,8 @@ export async function openGivenFile<Value>(
   parse: (text: string, name: string) => Value,
 ): Promise<Value> {
   const { mostBytes, WorldFileError } = await import('../worlds/parse-file.ts')
-  const text = await readText(path, mostBytes, (reason) => refusedFile(setting, path, reason))
+  const missing = `does not exist${setting === 'world' ? '; payments-mcp init FILE writes one' : ''}.`
+  const text = await readText(path, { mostBytes, missing, refused: (reason) => refusedFile(setting, path, reason) })
   try {
     return parse(text, path)
   } catch (error) {
@@ -45,7 +46,14 @@ export function waysOut(databaseUrl: string): string {
   return `Name the file of the world that it holds, or another database: PAYMENTS_DATABASE_URL (--database-url)${remove}.`
 }
 
-async function readText(path: string, mostBytes: number, refused: (reason: string) => ConfigError): Promise<string> {
+interface Reading {
+  mostBytes: number
+  /** Why it is refused where there is no such file. */
+  missing: string
+  refused: (reason: string) => ConfigError
+}
+
+async function readText(path: string, { mostBytes, missing, refused }: Reading): Promise<string> {
   try {
     const { size } = await stat(path)
     if (size > mostBytes) throw refused('has more than 1 MiB.')
@@ -54,7 +62,7 @@ async function readText(path: string, mostBytes: number, refused: (reason: strin
     if (error instanceof ConfigError) throw error
     if (error instanceof TypeError) throw refused('is no text in UTF-8.')
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') throw refused('does not exist.')
+    if (code === 'ENOENT') throw refused(missing)
     throw refused(code === 'EISDIR' ? 'is a folder.' : `cannot be read (${code}).`)
   }
 }

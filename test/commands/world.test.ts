@@ -144,7 +144,7 @@ describe('a world file that cannot be used', () => {
     writeFileSync(join(folder, 'latin.yaml'), Buffer.from([0x61, 0x3a, 0xff]))
     writeFileSync(join(folder, 'large.yaml'), '#'.repeat(1_048_577))
     for (const [file, reason] of [
-      ['none.yaml', 'does not exist'],
+      ['none.yaml', 'does not exist; payments-mcp init FILE writes one'],
       ['.', 'is a folder'],
       ['latin.yaml', 'is no text in UTF-8'],
       ['large.yaml', 'has more than 1 MiB'],

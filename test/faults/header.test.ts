@@ -31,7 +31,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
   test.each([
     ['slow; afterMs=500', '200 one'],
     ['error; code=rate_limited', '429 rate_limited'],
-    ['error', '500 server_error'],
+    ['error; code=server_error', '500 server_error'],
     ['hang;afterMs=1', 'cut'],
     ['reset', 'cut'],
   ])('%s: %s', async (fault, expected) => {
@@ -56,6 +56,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     ['slow; afterMs=soon', /afterMs=… with 0 to 120000, got "afterMs=soon"/],
     ['slow; afterMs=120001', /with 0 to 120000/],
     ['slow; code=conflict', /got "code=conflict"/],
+    ['error', /names error, which needs code=… with a code of the error table/],
     ['error; code=broken', /with a code of the error table/],
     ['reset; afterMs=1', /no parameter of reset/],
     ['empty_page', /get_wallet|whoami cannot meet: send error/],

@@ -153,7 +153,7 @@ describe('a rule of faults', () => {
     [{ id: 'sandbox_unresolved', operation: 'whoami', fault: 'reset' }, 'id', /another name/],
     [{ operation: 'whoami', fault: 'slow', afterMs: 120_001 }, 'afterMs', /120000/],
     [{ operation: 'whoami', fault: 'reset', when: { nth: 0 } }, 'when/nth', /1/],
-    [{ path: 'wallets', fault: 'reset' }, 'path', /of the form/],
+    [{ path: 'wallets', fault: 'reset' }, 'path', /^path must be a path such as \/agent-cards\/\*, got "wallets"/],
     [{ operation: 'whoami', fault: 'break' }, 'fault', new RegExp(faultKinds.slice(0, 2).join('.*'))],
   ])('%j is refused at %s', async (rule, field, words) => {
     const { status, json } = await world.post('/simulations/faults', rule, { key: world.apiKey })

@@ -26,6 +26,7 @@ export function faultInHeader(
       fault.afterMs = Number(value)
     } else refuse(`knows ${parametersOf[kind] ?? `no parameter of ${kind}`}, got ${show(parameter)}`)
   }
+  if (kind === 'error' && fault.code === undefined) refuse(`names error, which needs ${parametersOf.error}`)
   const isAtDoor = faults === undefined && (kind === 'stale' || kind === 'empty_page')
   if (isAtDoor || !isSuited(kind, operation)) {
     refuse(`names ${kind}, which ${operation?.name ?? 'this request'} cannot meet: ${kindsFor(operation, isAtDoor)}`)
