@@ -29,6 +29,7 @@ export const credentials = {
     instanceId: 'optional',
     effect: 'read',
     toolsets: ['default'],
+    agentHeader: true,
     errors: [],
     example: { attributes: { actorType: 'agent', credentialKind: 'agent_key' } },
   }),
