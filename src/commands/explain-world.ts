@@ -24,9 +24,11 @@ export async function orExplainWorld<Value>(
       )
     }
     if (!(error instanceof WorldMistakeError)) throw error
-    const refusal = file?.refusal(error.path, error.message)
+    const refusal = file?.refusal(error.path, error.reason)
     if (refusal !== undefined)
       throw path === undefined ? refusal : refusedFile('world', path, `cannot be used:\n${refusal.message}`)
-    throw new ConfigError(`The world in the database cannot be used: its ${error.path.join('.')} ${error.message}.`)
+    throw new ConfigError(
+      `The world in the database cannot be used: its ${error.path.join('.')} ${error.reason.replace(/\.$/, '')}.`,
+    )
   }
 }

@@ -70,6 +70,9 @@ export function timestamp(ms: number): string {
   return new Date(ms).toISOString()
 }
 
+/** The end of 9995: what lasts or falls due years later still has a date that RFC 3339 can name. */
+export const lastMomentMs = 253_276_070_399_999
+
 /** Milliseconds of an RFC 3339 timestamp; NaN when it is not one. */
 export function parseTimestamp(text: string): number {
   return Date.parse(text)

@@ -58,6 +58,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     ['slow; code=conflict', /got "code=conflict"/],
     ['error', /names error, which needs code=… with a code of the error table/],
     ['error; code=broken', /with a code of the error table/],
+    ['error; code=constructor', /with a code of the error table, such as rate_limited, got "code=constructor"/],
     ['reset; afterMs=1', /no parameter of reset/],
     ['empty_page', /get_wallet|whoami cannot meet: send error/],
     ['stale', /set a rule with the fault stale/],

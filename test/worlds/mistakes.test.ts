@@ -106,11 +106,23 @@ describe('a world that is not possible', () => {
       'apiKeys: [{}, { secret: ak_ntl_sandbox_a-secret-of-another-kind }]',
       'apiKeys.1.secret must begin with sk_ntl_sandbox_, or have no prefix',
     ],
+    [
+      'apiKeys: [{ secret: one-secret-twice-in-the-file }, { secret: sk_ntl_sandbox_one-secret-twice-in-the-file }]',
+      'apiKeys.1.secret is the secret of another key of the file, and may be only once',
+    ],
+    ['createdAt: -500000d', 'createdAt must be in the years 1971 to 9995'],
+    ['apiKeys: [{ expiresAt: +999999w }]', 'apiKeys.0.expiresAt must be in the years 1971 to 9995'],
   ])('is refused, and nothing is filled: %s', async (more, reason) => {
     const before = await allTables(store)
     const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log, world: acme(more) })
     await expect(service.seed(nothing)).rejects.toThrow(`The world is not possible: parties.0.${reason}.`)
     expect(await allTables(store)).toEqual(before)
+  })
+
+  it.each(['1970-12-31T23:59:59Z', '9996-01-01T00:00:00Z'])('is refused where its clock shows %s', async (clock) => {
+    const world = worldOf(`{ clock: ${clock}, parties: { acme: } }`)
+    const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log, world })
+    await expect(service.seed(nothing)).rejects.toThrow('clock must be in the years 1971 to 9995')
   })
 })
 

@@ -53,7 +53,7 @@ onEachDatabase('who manages the sandbox', (database) => {
       if (rehearsal) {
         expect(agent, name).toEqual({
           status: 403,
-          detail: 'In a rehearsal no agent manages the sandbox: use the API key of its first party.',
+          detail: 'No agent manages this sandbox: use the API key of its first party.',
         })
       }
       // Restoring may find that nothing was saved yet; it is allowed all the same.

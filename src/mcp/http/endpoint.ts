@@ -10,6 +10,7 @@ import {
 import type { Log } from '../../client/client.ts'
 import { bearerOf } from '../../core/bearer.ts'
 import type { Failure } from '../../core/errors.ts'
+import { ConnectionCutError } from '../../core/faults.ts'
 import { newSecret, type System } from '../../core/system.ts'
 import { Announcer } from './announcer.ts'
 import { readJson } from './body.ts'
@@ -222,11 +223,13 @@ export class McpEndpoint {
   }
 }
 
-/** What fails unexpectedly is logged and told without its details. */
+/** What fails unexpectedly is logged and told without its details. @throws ConnectionCutError */
 async function answered(serve: () => Promise<Response>, log: Log): Promise<Response> {
   try {
     return await serve()
   } catch (error) {
+    // No answer is wanted: whoever called `fetch` cuts the connection.
+    if (error instanceof ConnectionCutError) throw error
     log.error({ err: error }, 'MCP request failed')
     const [status, message] = isBusy(error)
       ? [503, 'The database is busy or cannot be reached. Send the request again in a moment.']

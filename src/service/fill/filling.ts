@@ -1,5 +1,5 @@
 import type { Environment } from '../../core/operation.ts'
-import { newId, type System, timestamp } from '../../core/system.ts'
+import { lastMomentMs, newId, parseTimestamp, type System, timestamp } from '../../core/system.ts'
 import { mistake } from '../../worlds/mistake.ts'
 import { momentMs } from '../../worlds/moments.ts'
 import { Names, type Placed, type Whom } from '../../worlds/names.ts'
@@ -51,7 +51,10 @@ export class Filling {
     const { world, clockMs } = ground
     this.ground = ground
     this.names = new Names(world)
-    const firstMs = Math.min(...momentsIn(world.parties).map((text) => momentMs(text, clockMs)))
+    requireDate(clockMs, ['clock'])
+    const firstMs = momentsIn(world.parties, ['parties']).reduce((earliestMs, { text, path }) => {
+      return Math.min(earliestMs, requireDate(momentMs(text, clockMs), path))
+    }, Number.POSITIVE_INFINITY)
     this.beganMs = firstMs < clockMs ? firstMs - dayMs : clockMs
     this.accounts = world.parties.map((party, index) => this.#account(party, index))
   }
@@ -161,9 +164,19 @@ export function found<Thing>(thing: Thing | undefined): Thing {
   return thing
 }
 
-function momentsIn(value: unknown): string[] {
+function momentsIn(value: unknown, path: Path): { text: string; path: Path }[] {
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, inner]) =>
-    typeof inner === 'string' && /^at$|At$/.test(name) ? [inner] : momentsIn(inner),
-  )
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const at = [...path, Array.isArray(value) ? Number(name) : name]
+    return typeof inner === 'string' && /^at$|At$/.test(name) ? [{ text: inner, path: at }] : momentsIn(inner, at)
+  })
+}
+
+/** A year after the first moment that an id can begin with: what was there before something happened was there then. */
+const firstMomentMs = parseTimestamp('1971-01-01T00:00:00Z')
+
+/** Years that ids, clocks and RFC 3339 can tell, with room for what came before and what follows. */
+function requireDate(ms: number, path: Path): number {
+  if (ms >= firstMomentMs && ms <= lastMomentMs) return ms
+  return mistake(path, 'must be in the years 1971 to 9995')
 }

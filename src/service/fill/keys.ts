@@ -35,7 +35,14 @@ export async function insertKeys(filling: Filling): Promise<void> {
   const keys = filling.accounts.flatMap((_, party) => keysOf(filling, party))
   const firstOf = (kind: Kind) => keys.find((key) => key.kind === kind)
   const seeded = [keys.find((key) => key.kind === 'api_key' && key.party === 0), firstOf('agent_key')]
-  for (const key of keys) await insertKey(filling, { ...key, isSeeded: seeded.includes(key) })
+  const others = new Set<string>()
+  for (const key of keys) {
+    const whole = wholeKey(filling, key)
+    if (others.has(whole))
+      mistake([...key.path, 'secret'], 'is the secret of another key of the file, and may be only once')
+    others.add(whole)
+    await insertKey(filling, { ...key, isSeeded: seeded.includes(key) }, whole)
+  }
 }
 
 function keysOf(filling: Filling, index: number): Key[] {
@@ -70,12 +77,11 @@ function keysOf(filling: Filling, index: number): Key[] {
   ]
 }
 
-async function insertKey(filling: Filling, key: Key): Promise<void> {
+async function insertKey(filling: Filling, key: Key, whole: string): Promise<void> {
   const { kind, party, agentId, userId, file, path } = key
   const createdAtMs = filling.past(file.createdAt, filling.beganMs, [...path, 'createdAt'])
   const when = (name: 'expiresAt' | 'revokedAt') =>
     file[name] === undefined ? null : filling.moment(file[name], createdAtMs)
-  const whole = wholeKey(filling, key)
   const credential = key.isSeeded ? null : whole
   await createCredential(filling.ground.tx, {
     id: filling.id(idPrefixes[kind], file.id, createdAtMs),

@@ -1,6 +1,6 @@
 import type { sandboxClock } from '../../../tools/sandbox-clock.ts'
 import { failAttribute, show } from '../../core/errors.ts'
-import { parseTimestamp, timestamp } from '../../core/system.ts'
+import { lastMomentMs, parseTimestamp, timestamp } from '../../core/system.ts'
 import type { HandlersOf } from '../request/handler.ts'
 import { moveClock, readTimes } from '../store/clock.ts'
 
@@ -12,7 +12,7 @@ export const sandboxClockHandlers = {
     await tx.lock('clock')
     const { nowMs } = await readTimes(tx)
     const targetMs = target(nowMs, seconds, to)
-    if (targetMs > lastMs)
+    if (targetMs > lastMomentMs)
       failAttribute(to === undefined ? 'seconds' : 'to', "The sandbox's clock ends with the year 9995.")
     await moveClock(tx, targetMs - nowMs)
     timeMoved()
@@ -22,9 +22,6 @@ export const sandboxClockHandlers = {
 
 /** Ten years, as far as `seconds` goes too: a bound on what one call can make due. */
 const longestMs = 316_224_000_000
-
-/** The end of 9995: what lasts or falls due years later still has a date that RFC 3339 can name. */
-const lastMs = 253_276_070_399_999
 
 function target(nowMs: number, seconds: number | undefined, to: string | undefined): number {
   if ((seconds === undefined) === (to === undefined)) {

@@ -21,7 +21,7 @@ export function faultInHeader(
   const fault: Fault = { kind }
   for (const parameter of parameters) {
     const [, name, value = ''] = /^(\w+)=(.*)$/.exec(parameter) ?? []
-    if (name === 'code' && kind === 'error' && value in errorTable) fault.code = value as ErrorCode
+    if (name === 'code' && kind === 'error' && Object.hasOwn(errorTable, value)) fault.code = value as ErrorCode
     else if (name === 'afterMs' && (kind === 'slow' || kind === 'hang') && isDuration(value)) {
       fault.afterMs = Number(value)
     } else refuse(`knows ${parametersOf[kind] ?? `no parameter of ${kind}`}, got ${show(parameter)}`)

@@ -16,6 +16,6 @@ export async function requireManager(tx: Transaction, { partyId, actorType }: Ac
     })
   }
   if (world.isRehearsal === 1 && actorType === 'agent') {
-    fail('forbidden', { detail: 'In a rehearsal no agent manages the sandbox: use the API key of its first party.' })
+    fail('forbidden', { detail: 'No agent manages this sandbox: use the API key of its first party.' })
   }
 }
