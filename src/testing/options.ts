@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { ConfigError, loadConfig } from '../config/load.ts'
 import { type Config, type LogLevel, names } from '../config/settings.ts'
+import { nearest } from '../core/nearest.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World, worldSchema } from '../worlds/schema.ts'
 
@@ -21,8 +22,13 @@ const settingOf = { world: 'world', port: 'port', database: 'databaseUrl', logLe
   [Option in keyof SandboxOptions]-?: keyof Config
 }
 
-/** As settings, with nothing of this process's environment. @throws ConfigError */
-export function configOf({ world, port, database, logLevel }: SandboxOptions): Config {
+/** As settings, with nothing of this process's environment. @throws ConfigError, and TypeError for what is no option. */
+export function configOf({ world, port, database, logLevel, ...unknown }: SandboxOptions): Config {
+  const options = Object.keys(settingOf)
+  for (const name of Object.keys(unknown)) {
+    const advice = `did you mean ${nearest(name, options) ?? options.join(' or ')}?`
+    throw new TypeError(`createSandbox: ${name} is no option; ${advice}`)
+  }
   const flags = {
     world: isPath(world) ? world : undefined,
     port: String(port || 0),

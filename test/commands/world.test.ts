@@ -140,6 +140,17 @@ describe('a world file that cannot be used', () => {
     expect(stdout).toContain('2 to mend.')
   })
 
+  test('that begins in the past leaves the clock behind, which doctor tells', () => {
+    const on = [
+      '--world',
+      write('past.yaml', `${small}clock: 2026-01-31T09:00:00Z\n`),
+      '--database-url',
+      'sqlite:past.db',
+    ]
+    expect(run(['whoami', ...on]).status).toBe(0)
+    expect(run(['doctor', ...on]).stdout).toMatch(/^note Sandbox clock +is \d+ days behind: it is 2026-01-31T09:/m)
+  })
+
   test('is told in one line where it is none', () => {
     writeFileSync(join(folder, 'latin.yaml'), Buffer.from([0x61, 0x3a, 0xff]))
     writeFileSync(join(folder, 'large.yaml'), '#'.repeat(1_048_577))
