@@ -6,7 +6,7 @@ import { FixedId, listOf, Moment, Ref } from './fields.ts'
 import { Card, Deposit, InternalTransfer, Payment, Subscription, Wire } from './money.ts'
 import { Agent, ApiKey, User, Wallet } from './people.ts'
 
-export const partyShape = z.strictObject({
+const partyShape = z.strictObject({
   ref: Ref.optional().describe('What it is called in this file'),
   id: FixedId('pty'),
   type: z.enum(['ORG', 'PERSON']).default('ORG').describe('What it is'),

@@ -27,7 +27,7 @@ export interface FaultDependencies {
 }
 
 /** Whose request meets a fault: what the activity tells of it. */
-export type Affected = Pick<Actor, 'partyId' | 'actorType' | 'keyId'>
+type Affected = Pick<Actor, 'partyId' | 'actorType' | 'keyId'>
 
 /** A request that a fault may befall. */
 export interface Asked extends Omit<Faulted, 'partyId'> {
@@ -95,7 +95,7 @@ export async function whenPlanned(
 }
 
 /** Finds out what befalls a request, counts it at the rules that it fits, and tells the activity of a hit. */
-export async function planFault({ store, system }: FaultDependencies, asked: Asked): Promise<Fault | undefined> {
+async function planFault({ store, system }: FaultDependencies, asked: Asked): Promise<Fault | undefined> {
   const { actor, operation, instanceId, wanted } = asked
   return store.transaction(async (tx) => {
     const rules = await lockFaults(tx)

@@ -15,7 +15,7 @@ import { type Tables, tables } from './schema/tables.ts'
 /** The snapshot that a reset goes back to: no name that is given looks like it. */
 export const asFilled = '(as filled)'
 
-export interface NewSnapshot {
+interface NewSnapshot {
   name: string
   /** What the service's clock goes back to; null: to what the world says. */
   clockMs: number | null

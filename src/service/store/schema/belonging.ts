@@ -11,7 +11,7 @@ type Belonging = 'world' | 'forgotten' | 'kept'
 type BelongingOf<Row> = Uint8Array extends Row[keyof Row] ? Exclude<Belonging, 'world'> : Belonging
 
 /** Where each table belongs: a new one does not compile without its row. */
-export const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> } = {
+const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> } = {
   parties: 'world',
   users: 'world',
   agents: 'world',
