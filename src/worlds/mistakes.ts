@@ -48,7 +48,13 @@ function find(root: unknown, schema: z.ZodType, steps: readonly PropertyKey[]): 
       isSecret: isAlready || layers.some(isSecret),
     }
   }
-  return found
+  const isInPlaceOfSecret = typeof found.value === 'string' && holdsSecret([found.layers, layersUnder(found.layers, 0)])
+  return isInPlaceOfSecret ? { ...found, isSecret: true } : found
+}
+
+/** Whether a secret is a field of something: who writes a text instead of that may have written the secret alone. */
+function holdsSecret(things: readonly (readonly z.ZodType[])[]): boolean {
+  return things.some((layers) => fieldsOf(layers).some((name) => layersUnder(layers, name).some(isSecret)))
 }
 
 function unknownFields(

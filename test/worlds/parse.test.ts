@@ -196,6 +196,9 @@ parties:
   it.each([
     `parties: [{apiKeys: [{secret: "${secret} "}]}]`,
     `parties: [{apiKeys: [{secret: [${secret}]}]}]`,
+    `parties: [{apiKeys: [${secret}]}]`,
+    `parties: [{apiKeys: {main: ${secret}}}]`,
+    `parties: [{agents: [{keys: ${secret}}]}]`,
     `parties: [{agents: [{keys: [{secret: "${secret} x"}]}]}]`,
     `parties: [{apiKeys: [{secret: ${secret}}, {secret: ${secret}}]}]`,
     `parties: [{users: [{email: a@b.example, password: "${secret.repeat(9)}"}]}]`,
