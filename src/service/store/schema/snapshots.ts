@@ -29,5 +29,3 @@ export const snapshotRows = table({
     $key: ['snapshotId', 'tableName', 'part'],
   },
 })
-
-export type SnapshotRowsRow = RowOf<typeof snapshotRows>
