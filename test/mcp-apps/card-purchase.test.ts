@@ -85,6 +85,7 @@ describe('a purchase, lived through by clicking', () => {
     await field('Amount to refund in USD').fill('10.5')
     await press('Refund $10.50')
     await news().getByText('Partly refunded').waitFor()
+    world.system.pass(1_000)
     await press('Refund $19.50')
     await news().getByText('Refunded: held $0.00, captured $30.00, refunded $30.00.').waitFor()
     await expect.poll(amounts).toEqual({ held: '$0.00', captured: '$30.00', refunded: '$30.00' })
@@ -101,6 +102,8 @@ describe('a purchase, lived through by clicking', () => {
       ['refund', 1050],
       ['refund', 50],
     ] as const) {
+      // What happens in one millisecond has no order.
+      world.system.pass(1_000)
       await simulate(id, action, { amount, currency: 'USD' })
     }
     await host.use('get_card_transaction', { cardTransactionId: id })

@@ -46,7 +46,8 @@ function argumentsOf(operation: OperationDefinition): Record<string, unknown> {
     .filter((parameter) => parameter.required && parameter.in === 'path')
   const ids = required.map(({ name, schema }) => {
     const prefix = /\^([a-z]{3}_)/.exec(String(schema.pattern))?.[1]
-    return [name, prefix === undefined ? 1 : `${prefix}0198a1b2c3d40123456789abcdef0123`]
+    const plain = schema.type === 'string' ? 'a-name' : 1
+    return [name, prefix === undefined ? plain : `${prefix}0198a1b2c3d40123456789abcdef0123`]
   })
   const { example, examples = {} } = requestBody === undefined ? {} : contentOf(requestBody)
   const sent = (example ?? Object.values(examples)[0]?.value) as { data?: Record<string, object> } | undefined
