@@ -5,6 +5,7 @@ import { planCards } from './fill/cards.ts'
 import { planGrants, planInvitations } from './fill/connections.ts'
 import { Filling } from './fill/filling.ts'
 import { insertKeys } from './fill/keys.ts'
+import type { PasswordHashes } from './fill/passwords.ts'
 import { planPayments } from './fill/payments.ts'
 import { insertAccount, insertActors, setWalletStatuses } from './fill/people.ts'
 import { planSubscriptions } from './fill/subscriptions.ts'
@@ -19,6 +20,7 @@ interface Into {
   environment: Environment
   /** By which the world is known again. */
   digest: string
+  passwords: PasswordHashes
 }
 
 /**
@@ -27,10 +29,10 @@ interface Into {
  * keys are left for the start to set.
  * @throws WorldMistakeError for what cannot be, or cannot have happened.
  */
-export async function fillWorld({ tx, system, environment, digest }: Into, world: World): Promise<void> {
+export async function fillWorld({ tx, system, environment, digest, passwords }: Into, world: World): Promise<void> {
   const { nowMs } = await readTimes(tx)
   const clockMs = world.clock === undefined ? nowMs : parseTimestamp(world.clock)
-  const filling = new Filling({ tx, system, environment, keys: await rootKeys(tx), world, clockMs })
+  const filling = new Filling({ tx, system, environment, keys: await rootKeys(tx), world, passwords, clockMs })
   const all = filling.accounts.keys().toArray()
   for (const index of all) {
     planGrants(filling, index)

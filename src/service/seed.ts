@@ -4,6 +4,7 @@ import { digestOfSeeding, otherWorld } from '../worlds/digest.ts'
 import { mistake } from '../worlds/mistake.ts'
 import { seededSecretsOf } from '../worlds/names.ts'
 import type { World } from '../worlds/schema.ts'
+import type { PasswordHashes } from './fill/passwords.ts'
 import { replaceSecret, seededCredentials, unset } from './store/credentials.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
 import { rootKeys } from './store/root-keys.ts'
@@ -34,6 +35,9 @@ export interface Seeding {
   world?: World | undefined
 }
 
+/** With what was made ready outside the transaction. */
+type Filler = Omit<Seeding, 'store'> & { passwords: PasswordHashes }
+
 /** The database holds another world than the start was given. */
 export class AnotherWorldError extends Error {
   readonly held: string
@@ -54,8 +58,9 @@ type SeededKeys = { [K in Kind]: (CredentialRow & { kind: K }) | undefined }
 /** Fills an empty store with the world and sets the secrets of its keys. @throws AnotherWorldError, WorldMistakeError. */
 export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<SeededCredentials> {
   const { store, system, environment, world } = seeding
+  const passwords = await passwordsAhead(seeding)
   return store.transaction(async (tx) => {
-    const keys = await seededKeys(tx, seeding)
+    const keys = await seededKeys(tx, { ...seeding, passwords })
     const isFirst = isUnset(keys.api_key) || isUnset(keys.agent_key)
     const derived = environment === 'sandbox' ? await derivedSecrets(tx) : randomSecrets(system)
     const own = { ...derived, ...(world && seededSecretsOf(world)) }
@@ -84,8 +89,16 @@ function randomSecrets(system: System): Record<Kind, string[]> {
 
 /** The id of the seeded agent's key, in a store that is seeded first where it is empty. @throws as `seed`. */
 export async function seededAgentKeyId(seeding: Seeding): Promise<string> {
-  const { agent_key } = await seeding.store.transaction((tx) => seededKeys(tx, seeding))
+  const passwords = await passwordsAhead(seeding)
+  const { agent_key } = await seeding.store.transaction((tx) => seededKeys(tx, { ...seeding, passwords }))
   return agent_key?.id ?? mistake(['parties'], 'have no agent with a key, as which this program could act')
+}
+
+/** Hashed before the transaction, and only where a world with passwords is still to be filled in. */
+async function passwordsAhead({ store, system, world }: Seeding): Promise<PasswordHashes> {
+  const hasPasswords = world?.parties.some(({ users }) => users?.some(({ password }) => password !== undefined))
+  if (world === undefined || hasPasswords !== true || (await store.read(findWorld)) !== undefined) return new Map()
+  return (await import('./fill/passwords.ts')).hashPasswords(world, system)
 }
 
 const isUnset = (key: CredentialRow | undefined) => key?.secretHash.startsWith(unset) === true
@@ -111,7 +124,7 @@ async function setSecret(
   return hasEnded ? null : credential
 }
 
-async function seededKeys(tx: Transaction, seeding: Seeding): Promise<SeededKeys> {
+async function seededKeys(tx: Transaction, seeding: Filler): Promise<SeededKeys> {
   let rows = await seededCredentials(tx)
   let held = await findWorld(tx)
   if (rows.length === 0 && held === undefined) {
@@ -142,22 +155,25 @@ function requireSame(held: string | null, world: World | undefined): void {
 /** A store that is filled already loads none of it. What it is filled with is kept for a reset. */
 async function fill(
   tx: Transaction,
-  { system, environment, world }: Omit<Seeding, 'store'>,
+  { system, environment, world, passwords }: Filler,
   changed = (own: World) => own,
 ): Promise<void> {
   const { fillWorld } = await import('./fill.ts')
   const filled = world ?? changed((await import('../worlds/own-world.ts')).ownWorld)
-  await fillWorld({ tx, system, environment, digest: digestOfSeeding(world) }, filled)
+  await fillWorld({ tx, system, environment, digest: digestOfSeeding(world), passwords }, filled)
   keepAsFilled(tx, system)
 }
 
 /** Fills the store once more, in place of what there is: the package's own world with the ids that it has there. */
 export async function fillAnew(tx: Transaction, seeding: Omit<Seeding, 'store'>): Promise<void> {
   const { idsOfOwnWorld, withIds } = await import('./fill/anew.ts')
+  const { hashPasswords } = await import('./fill/passwords.ts')
+  const { system, world } = seeding
+  const passwords = world === undefined ? new Map() : await hashPasswords(world, system)
   const before = await seededCredentials(tx)
   const ids = await idsOfOwnWorld(tx, before)
   await emptyWorld(tx)
-  await fill(tx, seeding, (own) => withIds(own, ids))
+  await fill(tx, { ...seeding, passwords }, (own) => withIds(own, ids))
   for (const key of await seededCredentials(tx)) {
     const same = before.find(({ kind }) => kind === key.kind)
     if (same !== undefined) await replaceSecret(tx, key, same)

@@ -12,6 +12,7 @@ import type { RootKeys } from '../store/root-keys.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
 import { newWallet } from '../store/wallets.ts'
 import { History, type Path } from './history.ts'
+import type { PasswordHashes } from './passwords.ts'
 
 type FileWallet = NonNullable<WorldParty['wallets']>[number]
 
@@ -21,6 +22,7 @@ export interface Ground {
   environment: Environment
   keys: RootKeys
   world: World
+  passwords: PasswordHashes
   /** What the service's clock shows when the world begins. */
   clockMs: number
 }

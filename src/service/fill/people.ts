@@ -1,6 +1,5 @@
 import { delegable } from '../../core/permissions.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
-import { hashOfPassword } from '../oauth/sign-in.ts'
 import { retireAgent } from '../operations/steps/retire-agent.ts'
 import { funded } from '../rules/ledger.ts'
 import type { Limits } from '../rules/limits.ts'
@@ -12,9 +11,9 @@ import { attachAgent } from '../store/wallet-agents.ts'
 import { findWallet, insertWallet, updateWallet } from '../store/wallets.ts'
 import { type Filling, found } from './filling.ts'
 import type { Path } from './history.ts'
+import type { User } from './passwords.ts'
 
 type Agent = NonNullable<WorldParty['agents']>[number]
-type User = NonNullable<WorldParty['users']>[number]
 
 /** A party with its wallets, and the money that each begins with. */
 export async function insertAccount(filling: Filling, index: number, openings: Map<string, number>): Promise<void> {
@@ -48,7 +47,7 @@ export async function insertActors(filling: Filling, index: number): Promise<voi
 }
 
 async function insertUser(filling: Filling, index: number, user: User, at: number): Promise<void> {
-  const { tx, system } = filling.ground
+  const { tx, passwords } = filling.ground
   const { id: partyId, userIds } = filling.account(index)
   const path = ['parties', index, 'users', at]
   const email = user.email.toLowerCase()
@@ -58,9 +57,7 @@ async function insertUser(filling: Filling, index: number, user: User, at: numbe
   const mfaVerifiedAtMs = user.secondFactorAt === undefined ? null : filling.past(user.secondFactorAt, 0, provenAt)
   const name = user.name ?? user.ref ?? email
   await createUser(tx, { id, partyId, role: user.role, name, email, mfaVerifiedAtMs, createdAtMs })
-  if (user.password !== undefined) {
-    await savePassword(tx, { userId: id, hash: await hashOfPassword(user.password, system) })
-  }
+  if (user.password !== undefined) await savePassword(tx, { userId: id, hash: found(passwords.get(user)) })
 }
 
 async function addAgent(filling: Filling, index: number, agent: Agent, at: number): Promise<void> {
