@@ -160,7 +160,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
       const issued = await world.post('/agent-cards', card, { key: world.apiKey, headers })
       expect(issued.status).toBe(403)
       const { json } = await world.get('/whoami', { key: world.apiKey, headers })
-      expect(json.data.attributes).toMatchObject({ actorType: 'party', agentId: null })
+      expect(json.data.attributes).toMatchObject({ actorType: 'party', agentIdentitySource: 'header' })
       const customerPartyId = await world.customerPartyId()
       const acting = await world.get(`/wallets?customerPartyId=${customerPartyId}`, { key: world.apiKey, headers })
       expect(acting.status).toBe(403)
