@@ -81,8 +81,9 @@ test('tells what was asked for and how busy the parts are, without a word of who
   ]) {
     expect(text).toContain(`\npayments_${line}\n`)
   }
-  for (const secret of [data.id, world.agentKey, 'Books', '5432', 'run 1', 'made-up'])
-    expect(text).not.toContain(secret)
+  for (const secret of [data.id, world.agentKey, 'Books', 'run 1', 'made-up']) expect(text).not.toContain(secret)
+  // A figure of memory may have these digits among others.
+  expect(text).not.toMatch(/(?<!\d)5432(?!\d)/)
 })
 
 test('answers this machine only, and nobody where it has a port of its own or is off', async () => {
