@@ -6,10 +6,14 @@ import { declineReason, requireNotFrozen, switched } from '../rules/agent-cards.
 import { capture, holdLifetimeMs, refund, release } from '../rules/card-purchases.ts'
 import { authorized, captured, type Posting, refunded, released } from '../rules/ledger.ts'
 import { findAgentCard, insertAgentCard, markAgentCardUsed, saveAgentCardFreeze } from '../store/agent-cards.ts'
-import { findCardTransaction, insertCardTransaction, replaceCardTransaction } from '../store/card-transactions.ts'
+import {
+  findCardTransaction,
+  insertCardTransaction,
+  newPurchase,
+  replaceCardTransaction,
+} from '../store/card-transactions.ts'
 import type { AgentCardRow } from '../store/schema/agent-cards.ts'
 import type { CardTransactionRow } from '../store/schema/card-transactions.ts'
-import { holderKey } from '../store/schema/list-keys.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
 import { type Filling, found } from './filling.ts'
 import type { Path } from './history.ts'
@@ -81,29 +85,15 @@ function planPurchase(filling: Filling, issued: Issued, purchase: Purchase, path
   const { card, wallet } = issued
   const atMs = filling.past(purchase.at, card.createdAtMs, [...path, 'at'], card.createdAtMs)
   const isApproved = purchase.status !== 'declined'
-  const row: CardTransactionRow = {
+  const row = newPurchase(card, {
     id: filling.id('cit', purchase.id, atMs),
-    partyId: card.partyId,
-    walletId: card.walletId,
-    cardId: card.id,
-    holder: holderKey(card.agentId, card.walletId),
-    kind: 'purchase',
-    purchaseId: null,
     merchantName: purchase.merchant ?? card.merchantName,
     amountCents: purchase.amount,
-    currency: 'USD',
-    status: isApproved ? 'authorized' : 'declined',
     declineCode: purchase.decline ?? null,
-    heldCents: isApproved ? purchase.amount : 0,
-    capturedCents: 0,
-    refundedCents: 0,
-    holdExpiresAtMs: isApproved ? atMs + holdLifetimeMs : null,
     agentId: card.agentId,
     instanceId: purchase.instanceId ?? null,
-    version: 1,
     createdAtMs: atMs,
-    updatedAtMs: atMs,
-  }
+  })
   const posting = authorized(wallet.id, purchase.amount)
   const happen = async () => {
     if (!isApproved) return insertCardTransaction(tx, row)

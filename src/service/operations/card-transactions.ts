@@ -11,7 +11,7 @@ import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, cardScope, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { declineReason, requireNotFrozen } from '../rules/agent-cards.ts'
-import { capture, holdLifetimeMs, refund, release } from '../rules/card-purchases.ts'
+import { capture, refund, release } from '../rules/card-purchases.ts'
 import { staysUnresolved } from '../rules/faults.ts'
 import { authorized, captured, type Posting, refunded, released } from '../rules/ledger.ts'
 import { markAgentCardUsed } from '../store/agent-cards.ts'
@@ -19,11 +19,11 @@ import {
   findCardTransaction,
   insertCardTransaction,
   listCardTransactions,
+  newPurchase,
   replaceCardTransaction,
 } from '../store/card-transactions.ts'
 import { post } from '../store/ledger.ts'
 import type { CardTransactionRow } from '../store/schema/card-transactions.ts'
-import { holderKey } from '../store/schema/list-keys.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
 import { findWallet } from '../store/wallets.ts'
 import { loadCard } from './agent-cards.ts'
@@ -56,29 +56,15 @@ export const cardTransactionHandlers = {
     const declineCode = declineReason({ card, amountCents, availableCents, nowMs })
     const approved = declineCode === null
     if (approved) await requirePurchaseWithinLimits(tx, card, amountCents, nowMs)
-    const row: CardTransactionRow = {
+    const row = newPurchase(card, {
       id: newId('cit', system, nowMs),
-      partyId: card.partyId,
-      walletId: card.walletId,
-      cardId: card.id,
-      holder: holderKey(card.agentId, card.walletId),
-      kind: 'purchase',
-      purchaseId: null,
       merchantName: input.merchant.name,
       amountCents,
-      currency: input.currency,
-      status: approved ? 'authorized' : 'declined',
       declineCode,
-      heldCents: approved ? amountCents : 0,
-      capturedCents: 0,
-      refundedCents: 0,
-      holdExpiresAtMs: approved ? nowMs + holdLifetimeMs : null,
       agentId: actor.agentId,
       instanceId,
-      version: 1,
       createdAtMs: nowMs,
-      updatedAtMs: nowMs,
-    }
+    })
     await insertCardTransaction(tx, row)
     if (approved) {
       await markAgentCardUsed(tx, card, nowMs)

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { cardTransactionStatuses } from '../../../tools/card-transactions.ts'
-import type { PurchaseStatus } from '../rules/card-purchases.ts'
+import { holdLifetimeMs, type PurchaseStatus } from '../rules/card-purchases.ts'
 import { purchaseEvent } from '../rules/events.ts'
 import { countedOfPurchase } from '../rules/limits.ts'
 import { type CardScope, cardIssuedTo, findAgentCard, ownerOfCard } from './agent-cards.ts'
@@ -11,6 +11,7 @@ import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { combinations, walking } from './engine/walk.ts'
 import { telling } from './events.ts'
+import type { AgentCardRow } from './schema/agent-cards.ts'
 import type { CardTransactionRow } from './schema/card-transactions.ts'
 import { holderKey } from './schema/list-keys.ts'
 import type { Tables } from './schema/tables.ts'
@@ -62,6 +63,34 @@ export async function listCardTransactions(
 }
 
 const walk = walking('cardTransactions', (db) => db.selectFrom('cardTransactions').selectAll())
+
+type Attempt = Pick<
+  CardTransactionRow,
+  'id' | 'merchantName' | 'amountCents' | 'declineCode' | 'agentId' | 'instanceId' | 'createdAtMs'
+>
+
+/** What a merchant tried on a card, as it is at first: declined, or authorized with all of its amount held. */
+export function newPurchase(card: AgentCardRow, attempt: Attempt): CardTransactionRow {
+  const { amountCents, declineCode, createdAtMs } = attempt
+  const isApproved = declineCode === null
+  return {
+    ...attempt,
+    partyId: card.partyId,
+    walletId: card.walletId,
+    cardId: card.id,
+    holder: holderKey(card.agentId, card.walletId),
+    kind: 'purchase',
+    purchaseId: null,
+    currency: card.currency,
+    status: isApproved ? 'authorized' : 'declined',
+    heldCents: isApproved ? amountCents : 0,
+    capturedCents: 0,
+    refundedCents: 0,
+    holdExpiresAtMs: isApproved ? createdAtMs + holdLifetimeMs : null,
+    version: 1,
+    updatedAtMs: createdAtMs,
+  }
+}
 
 /** Adds a purchase or refund, and what it uses up of the limits. */
 export async function insertCardTransaction(tx: Transaction, row: CardTransactionRow): Promise<void> {
