@@ -90,6 +90,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/simulate/': ['src/core/', 'src/config/', 'tools/', 'src/client/'],
   ...inMcp(['src/core/', 'src/config/', 'tools/', 'src/client/', 'src/auth/']),
   ...serviceFloors,
+  'src/rehearse/': ['src/core/', 'src/config/', 'tools/', 'src/worlds/', 'src/client/', ...Object.keys(serviceFloors)],
   'src/commands/': composed(),
   'src/testing/': ['src/commands/', ...composed()],
   'src/': ['src/commands/'],
@@ -97,7 +98,9 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
 
 /** What stands below those that put the parts together. */
 function composed(): readonly string[] {
-  const parts = ['core', 'config', 'openapi', 'worlds', 'client', 'auth', 'simulate'].map((room) => `src/${room}/`)
+  const parts = ['core', 'config', 'openapi', 'worlds', 'client', 'auth', 'simulate', 'rehearse'].map(
+    (room) => `src/${room}/`,
+  )
   return [...parts, 'tools/', ...Object.keys(inMcp([])), ...Object.keys(serviceFloors)]
 }
 

@@ -14,6 +14,7 @@ import { payments } from './payments.ts'
 import { sandboxClock } from './sandbox-clock.ts'
 import { sandboxFaults } from './sandbox-faults.ts'
 import { sandboxSnapshots } from './sandbox-snapshots.ts'
+import { shops } from './shops.ts'
 import { subscriptions } from './subscriptions.ts'
 import { transactions } from './transactions.ts'
 import { transfers } from './transfers.ts'
@@ -48,6 +49,7 @@ export const catalogue = {
   ...sandboxClock,
   ...sandboxFaults,
   ...sandboxSnapshots,
+  ...shops,
 } as const
 
 export type Catalogue = typeof catalogue

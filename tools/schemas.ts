@@ -22,6 +22,8 @@ const openPrefixes = [
   'act',
   'ivl',
   'snp',
+  'sco',
+  'sor',
 ] as const
 
 export type IdPrefix = (typeof fixedPrefixes)[number] | (typeof openPrefixes)[number]

@@ -10,7 +10,7 @@ export const environmentSegments = { sandbox: 'sandbox', production: 'prod' } as
   string
 >
 
-export const toolsets = ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox'] as const
+export const toolsets = ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox', 'shops'] as const
 
 export type Toolset = (typeof toolsets)[number]
 

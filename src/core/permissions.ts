@@ -111,6 +111,9 @@ export const permissions = {
   'api_keys.delete': { apiKeyScope: 'api_keys.delete', agent: false, agentHolds: null, oauthScope: null },
   'activity.read': { apiKeyScope: 'agents.read', agent: true, agentHolds: null, oauthScope: 'payments:read' },
   'clock.use': { apiKeyScope: 'any', agent: true, agentHolds: null, oauthScope: 'any' },
+  // What a shop shows is for everybody; who buys may use a card.
+  'shops.read': { apiKeyScope: 'any', agent: true, agentHolds: null, oauthScope: 'any' },
+  'shops.buy': { apiKeyScope: 'payments.create', agent: true, agentHolds: 'cards.read', oauthScope: 'cards:agent' },
   // Only who manages the sandbox may, besides: src/service/request/manager.ts asks whose it is.
   'sandbox.manage': { apiKeyScope: 'any', agent: true, agentHolds: null, oauthScope: 'any' },
 } as const satisfies Record<string, PermissionRule>

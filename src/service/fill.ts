@@ -53,6 +53,7 @@ export async function fillWorld({ tx, system, environment, digest, passwords }: 
     firstPartyId: filling.account(0).id,
     isRehearsal: world.rehearsal ? 1 : 0,
     startsAtMs: world.clock === undefined ? null : clockMs,
+    shops: world.shops === undefined ? null : JSON.stringify(world.shops),
   })
 }
 

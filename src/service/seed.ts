@@ -140,7 +140,7 @@ async function seededKeys(tx: Transaction, seeding: Filler): Promise<SeededKeys>
   if (held === undefined) {
     // A database that was filled before worlds were noted has the package's own, like any that was.
     const firstPartyId = rows[0]?.partyId ?? ''
-    await putWorld(tx, { digest: null, firstPartyId, isRehearsal: 0, startsAtMs: null })
+    await putWorld(tx, { digest: null, firstPartyId, isRehearsal: 0, startsAtMs: null, shops: null })
   }
   requireSame(held?.digest ?? null, seeding.world)
   return keys

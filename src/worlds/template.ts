@@ -60,6 +60,11 @@ const head = {
     yaml: 'rehearsal: true',
     isExample: true,
   },
+  shops: {
+    says: "Which of the package's shops are open, and shops of your own. Without it all of the package's are.",
+    yaml: 'shops: [plain-goods]',
+    isExample: true,
+  },
 } satisfies Record<Exclude<keyof WorldShape, 'parties'>, Part>
 
 const parties = `# Parties have accounts. The first one manages the sandbox. Each key is a name of this file, by which

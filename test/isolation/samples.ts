@@ -200,4 +200,10 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listSandboxSnapshots: self('anyone', { make: make.snapshot }),
   restoreSandbox: self('anyone', { make: make.snapshot }),
   deleteSandboxSnapshot: self('anyone', { make: make.snapshot }),
+  listShops: self('anyone'),
+  getShop: self('anyone'),
+  startShopCheckout: acting('cards.read', make.nothing),
+  payShopCheckout: acting('cards.read', make.nothing),
+  getShopOrder: acting('cards.read', make.nothing),
+  returnShopOrder: acting('cards.read', make.nothing),
 }

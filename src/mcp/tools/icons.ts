@@ -12,6 +12,7 @@ export const toolsetIcons: Record<Toolset, Icon[]> = {
   customers: icon('M8 2a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM2 14c0-7 12-7 12 0z'),
   agents: icon('M7 1h2v3h5v10H2V4h5zM5 7v2h2V7zM9 7v2h2V7z'),
   credentials: icon('M5 4a4 4 0 1 1-1 8 4 4 0 0 1 1-8zM8 7h7v4h-2V9H8z'),
+  shops: icon('M2 2h12l1 4a2 2 0 0 1-3 1 2 2 0 0 1-4 0 2 2 0 0 1-4 0 2 2 0 0 1-3-1zM3 9h10v5H9v-3H6v3H3z'),
   sandbox: icon('M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1zM7 4v5h4V7H9V4z'),
 }
 

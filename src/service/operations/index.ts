@@ -15,6 +15,7 @@ import { paymentHandlers } from './payments.ts'
 import { sandboxClockHandlers } from './sandbox-clock.ts'
 import { sandboxFaultHandlers } from './sandbox-faults.ts'
 import { sandboxSnapshotHandlers } from './sandbox-snapshots.ts'
+import { shopHandlers } from './shops.ts'
 import { subscriptionHandlers } from './subscriptions.ts'
 import { transactionHandlers } from './transactions.ts'
 import { transferHandlers } from './transfers.ts'
@@ -43,4 +44,5 @@ export const handlers: Handlers = {
   ...sandboxClockHandlers,
   ...sandboxFaultHandlers,
   ...sandboxSnapshotHandlers,
+  ...shopHandlers,
 }

@@ -19,6 +19,8 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   transactions: ['sourcePartyId', 'destinationPartyId'],
   subscriptions: ['partyId'],
   subscriptionPayments: ['partyId'],
+  shopCheckouts: ['partyId'],
+  shopOrders: ['partyId'],
   activity: ['partyId'],
   customerInvitations: ['partyId'],
   invitationLinks: ['partyId'],

@@ -32,6 +32,8 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   spending: 'world',
   subscriptions: 'world',
   subscriptionPayments: 'world',
+  shopCheckouts: 'world',
+  shopOrders: 'world',
   activity: 'world',
   activityHeads: 'world',
   activityKeys: 'world',

@@ -32,6 +32,7 @@ export const newSqlite = {
     '0029_world',
     '0031_faults',
     '0033_snapshots',
+    '0034_shops',
   ],
   schema: `
 CREATE TABLE "kysely_migration" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null);
@@ -81,11 +82,13 @@ CREATE TABLE "sentCalls" ("partyId" text not null, "id" text not null, "sealed" 
 CREATE TABLE "events" ("partyId" text not null, "sequence" bigint not null, "type" text not null, "resourceId" text not null, "agentId" text, "createdAtMs" bigint not null, "recordedAtMs" bigint not null, constraint "events_key" primary key ("partyId", "sequence")) without rowid;
 CREATE TABLE "eventHeads" ("partyId" text not null, "sequence" bigint not null, constraint "eventHeads_key" primary key ("partyId")) without rowid;
 CREATE TABLE "pendingDecisions" ("id" text not null, "partyId" text not null, "principalId" text not null, "call" text not null, "status" text not null, "tries" integer not null, "answer" text, "decidedBy" text, "createdAtMs" bigint not null, "expiresAtMs" bigint not null, constraint "pendingDecisions_key" primary key ("partyId", "id"));
-CREATE TABLE "world" ("id" integer not null, "digest" text, "firstPartyId" text not null, "isRehearsal" integer not null, "startsAtMs" bigint, constraint "world_key" primary key ("id"), constraint "world_one_row" check ("id" = 1));
+CREATE TABLE "world" ("id" integer not null, "digest" text, "firstPartyId" text not null, "isRehearsal" integer not null, "startsAtMs" bigint, "shops" text, constraint "world_key" primary key ("id"), constraint "world_one_row" check ("id" = 1));
 CREATE TABLE "faults" ("id" text not null, "place" integer not null, "origin" text not null, "rule" text not null, "partyId" text, "matched" bigint not null, "hits" bigint not null, constraint "faults_key" primary key ("id"));
 CREATE TABLE "earlierStates" ("partyId" text not null, "rows" text not null, constraint "earlierStates_key" primary key ("partyId"));
 CREATE TABLE "snapshots" ("id" text not null, "name" text not null, "savedBy" text not null, "clockMs" bigint, "characters" bigint not null, "savedAtMs" bigint not null, constraint "snapshots_key" primary key ("id"));
 CREATE TABLE "snapshotRows" ("snapshotId" text not null, "tableName" text not null, "part" integer not null, "rows" text not null, constraint "snapshotRows_key" primary key ("snapshotId", "tableName", "part"));
+CREATE TABLE "shopCheckouts" ("id" text not null, "partyId" text not null, "agentId" text, "instanceId" text, "shopId" text not null, "tokenHash" text not null, "status" text not null, "cart" text not null, "totalCents" bigint not null, "note" text, "decline" text, "orderId" text, "version" integer not null, "expiresAtMs" bigint not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "shopCheckouts_key" primary key ("id"));
+CREATE TABLE "shopOrders" ("id" text not null, "partyId" text not null, "agentId" text, "shopId" text not null, "checkoutId" text not null, "cardTransactionId" text not null, "status" text not null, "state" text not null, "nextEventAtMs" bigint, "version" integer not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "shopOrders_key" primary key ("id"));
 CREATE INDEX "wallets_by_partyId_id" on "wallets" ("partyId", "id");
 CREATE INDEX "walletAgents_by_agentId_walletId" on "walletAgents" ("agentId", "walletId");
 CREATE UNIQUE INDEX "credentials_by_secretHash" on "credentials" ("secretHash");
@@ -175,5 +178,8 @@ CREATE INDEX "pendingDecisions_by_expiresAtMs" on "pendingDecisions" ("expiresAt
 CREATE INDEX "pendingDecisions_by_partyId_status_expiresAtMs" on "pendingDecisions" ("partyId", "status", "expiresAtMs");
 CREATE INDEX "pendingDecisions_by_partyId_principalId_status" on "pendingDecisions" ("partyId", "principalId", "status");
 CREATE UNIQUE INDEX "snapshots_by_name" on "snapshots" ("name");
+CREATE UNIQUE INDEX "shopCheckouts_by_tokenHash" on "shopCheckouts" ("tokenHash");
+CREATE INDEX "shopOrders_by_partyId_nextEventAtMs_id" on "shopOrders" ("partyId", "nextEventAtMs", "id");
+CREATE INDEX "shopOrders_by_due" on "shopOrders" ("nextEventAtMs") where "nextEventAtMs" is not null;
 `,
 }

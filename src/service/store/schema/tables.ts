@@ -28,6 +28,8 @@ import { rateLimits } from './rate-limits.ts'
 import { rootKeys } from './root-keys.ts'
 import { secondFactors } from './second-factors.ts'
 import { sentCalls } from './sent-calls.ts'
+import { shopCheckouts } from './shop-checkouts.ts'
+import { shopOrders } from './shop-orders.ts'
 import { signingKeys } from './signing-keys.ts'
 import { snapshotRows, snapshots } from './snapshots.ts'
 import { spending } from './spending.ts'
@@ -90,6 +92,8 @@ export const tables = {
   mcpMail,
   pendingDecisions,
   sentCalls,
+  shopCheckouts,
+  shopOrders,
   rateLimits,
   world,
   faults,

@@ -30,6 +30,8 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   spending: ofParty,
   subscriptions: ofParty,
   subscriptionPayments: ofParty,
+  shopCheckouts: ofParty,
+  shopOrders: ofParty,
   idempotencyRecords: ofParty,
   activity: ofParty,
   activityHeads: ofParty,

@@ -14,6 +14,10 @@ export const world = table({
     startsAtMs: nullable(bigint),
     $checks: { one_row: '"id" = 1' },
   },
+  '0034_shops': {
+    /** The shops that are open, as JSON; null: those of the package. */
+    shops: nullable(text),
+  },
 })
 
 export type WorldRow = RowOf<typeof world>

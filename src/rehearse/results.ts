@@ -1,0 +1,130 @@
+import type { Assertion, Scenario } from './scenario.ts'
+
+/** What a rehearsal found out: `results.json`, from which the reports are made (docs/rehearse.md#results). */
+export interface Results {
+  format: 1
+  agent: string
+  seed: string
+  /** Trials of each scenario. */
+  trials: number
+  scenarios: ScenarioResults[]
+  summary: Summary
+}
+
+export interface ScenarioResults {
+  scenario: Pick<Scenario, 'id' | 'pair' | 'group' | 'title' | 'attack' | 'task' | 'expect' | 'never'>
+  trials: Trial[]
+}
+
+/** A share, and its Wilson interval of 95 %; null: there is nothing that it would be a share of. */
+export interface Share {
+  passed: number
+  of: number
+  share: number | null
+  low: number | null
+  high: number | null
+}
+
+export interface Summary {
+  /** Share of all trials that passed. */
+  passed: Share
+  /** pass^k for k = 1 …: the share of scenarios of which k trials, drawn without replacement, all pass. */
+  passK: number[]
+  /** Trials without an attack that did what was asked. */
+  utility: Share
+  /** Trials under attack that did what was asked. */
+  utilityUnderAttack: Share
+  /** Trials under attack in which something happened that must never. */
+  attackSuccess: Share
+  /** Purchases that were made once more than was asked, in all trials. */
+  doubleCharges: number
+  calls: number
+}
+
+export interface Trial {
+  /** From 1. */
+  number: number
+  passed: boolean
+  ended: 'answered' | 'timed_out' | 'too_many_calls' | 'failed'
+  /** Why it failed to end well; null: it did. */
+  trouble: string | null
+  /** The agent's last words; secrets in them are masked. */
+  answer: string
+  verdicts: Verdict[]
+  doubleCharges: number
+  calls: number
+  timeline: Entry[]
+  /** The money of the agent's party over the sandbox's time, a point after each change. */
+  money: MoneyPoint[]
+  /** The measures that a later judgement asks for (`--regrade`). */
+  state: FinalState
+  durationMs: number
+}
+
+/** How one assertion came out. */
+export interface Verdict {
+  kind: 'expect' | 'never'
+  assertion: Assertion
+  actual: number
+  /** Whether it counts against the trial. */
+  failed: boolean
+  /** In words: what was expected, and what was found. */
+  says: string
+}
+
+export interface MoneyPoint {
+  /** The sandbox's time, milliseconds. */
+  atMs: number
+  availableCents: number
+  heldCents: number
+  /** What left for good so far: captured less refunded, and paid. */
+  spentCents: number
+}
+
+/** Something that happened in a trial, at the sandbox's time. */
+export interface Entry {
+  atMs: number
+  /** `call`: of a tool or of the REST API; `page`: of a browser; `person`: the simulated person; `time`: what happens by itself. */
+  kind: 'call' | 'page' | 'person' | 'time'
+  /** The tool, the method and path, or what the person did. */
+  what: string
+  /** What was sent; secrets are masked. */
+  sent: unknown
+  /** `ok`, an error code, or `no answer`. */
+  outcome: string
+  /** The answer in short; secrets are masked. */
+  answer: string
+  /** What the ledger did. */
+  moves: LedgerMove[]
+  /** The fault that befell it. */
+  fault: string | null
+}
+
+export interface LedgerMove {
+  /** In words, such as "held for Plain Goods". */
+  says: string
+  cents: number
+}
+
+/** What assertions are measured by: everything countable about the end, as rows. */
+export interface FinalState {
+  cards: { merchant: string; party: string; status: string }[]
+  purchases: {
+    merchant: string
+    party: string
+    status: string
+    amountCents: number
+    heldCents: number
+    capturedCents: number
+    refundedCents: number
+    decline: string | null
+  }[]
+  payments: { to: string; party: string; status: string; amountCents: number }[]
+  subscriptions: { merchant: string; party: string; status: string }[]
+  approvals: { party: string; status: string }[]
+  keysMade: number
+  customers: { party: string; customer: string; status: string }[]
+  answer: string
+  /** Kinds of secrets that were said where they must not be: in the answer, to a shop, in a payment. */
+  secretsMentioned: string[]
+}

@@ -1,0 +1,91 @@
+import { z } from 'zod'
+import { FaultRule } from '../../tools/sandbox-faults.ts'
+import { Description, Text } from '../../tools/schemas.ts'
+import { Slug } from '../../tools/shops.ts'
+import { ShopRef } from '../worlds/shops.ts'
+import { Goal } from './goal.ts'
+
+/** What can be counted in the final state, cents where it is money (docs/rehearse.md#assertions). */
+export const measures = [
+  'captured',
+  'held',
+  'refunded',
+  'purchases',
+  'declines',
+  'cards_issued',
+  'active_cards',
+  'paid',
+  'payments',
+  'subscriptions',
+  'approvals',
+  'keys_made',
+  'customers',
+  'mentioned',
+  'secrets_mentioned',
+] as const
+
+export type Measure = (typeof measures)[number]
+
+/** What must be so in the end, or must not. */
+export const Assertion = z
+  .strictObject({
+    what: z.enum(measures),
+    at: Text(100).optional().describe('Only at this merchant'),
+    to: Text(200).optional().describe('Only to this handle or party'),
+    of: Text(200).optional().describe('Only from the wallets of this party of the world'),
+    text: Text(200)
+      .optional()
+      .describe('mentioned: what the final answer says; an amount in dollars fits however it is written'),
+    exactly: z.int().nonnegative().optional(),
+    atLeast: z.int().nonnegative().optional(),
+    atMost: z.int().nonnegative().optional(),
+  })
+  .refine(
+    ({ exactly, atLeast, atMost }) => [exactly, atLeast, atMost].some((bound) => bound !== undefined),
+    'needs exactly, atLeast or atMost',
+  )
+
+export type Assertion = z.output<typeof Assertion>
+
+const Answer = z.enum(['yes', 'no', 'never'])
+
+/** How the simulated person answers. */
+const Person = z.strictObject({
+  approvals: Answer.default('yes').describe('To payments under review'),
+  questions: Answer.default('yes').describe('To calls that ask first'),
+  afterMinutes: z
+    .int()
+    .min(0)
+    .max(60 * 24 * 30)
+    .default(0)
+    .describe("How long they take, of the sandbox's time"),
+})
+
+/** A scenario is data (docs/rehearse.md): a task, a world, what goes wrong, and what must be so in the end. */
+export const Scenario = z.strictObject({
+  id: Slug,
+  pair: Slug.optional().describe('What it shares with its twin'),
+  group: z.enum(['money', 'identity', 'lifecycle', 'faults', 'people', 'injections']).optional(),
+  title: Text(100),
+  attack: z.boolean().default(false).describe('Whether somebody in it wants the agent to do wrong'),
+  task: Description(4000).describe('What the agent is told'),
+  goal: Goal.optional(),
+  world: z.record(z.string(), z.unknown()).describe('As a world file has it (docs/worlds.md)'),
+  shops: z.array(ShopRef).max(100).optional().describe("The world's shops. Default: all of the package's"),
+  faults: z.array(FaultRule).max(100).default([]),
+  person: Person.prefault({}),
+  confirm: z
+    .enum(['never', 'always'])
+    .default('never')
+    .describe('Whether calls that cannot be taken back ask the person'),
+  afterwards: z
+    .int()
+    .min(0)
+    .max(366 * 24 * 60 * 60)
+    .default(14 * 24 * 60 * 60)
+    .describe("Seconds of the sandbox's time that pass after the answer, before it is judged"),
+  expect: z.array(Assertion).max(50).default([]).describe('What must be so'),
+  never: z.array(Assertion).max(50).default([]).describe('What makes the trial 0 if it is so'),
+})
+
+export type Scenario = z.output<typeof Scenario>
