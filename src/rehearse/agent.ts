@@ -6,6 +6,8 @@ export interface Agent {
   name: string
   /** Runs in this process, so that nothing has to listen and no wait is longer than 2 s of real time. */
   isScripted: boolean
+  /** A person carries it out: one trial at a time, for as long as it takes, and without a bar that would be in the way. */
+  byPerson?: boolean
   /**
    * Carries a task out, and gives what it says last.
    * @throws AgentError where it could not be started, or ended badly; the reason of the signal, once it aborts.
@@ -27,7 +29,7 @@ export interface Given {
   key: string
   /** As the global one, answered in this process. */
   fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>
-  /** An empty folder of its own, which is deleted when the trial is over. */
+  /** An empty folder of its own, by its full path, which is deleted when the trial is over. */
   folder: string
   /** A text that is another one in each trial, and the same in each run of it. */
   seed: string
