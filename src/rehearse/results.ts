@@ -28,11 +28,11 @@ export interface Share {
 export interface Summary {
   /** Share of all trials that passed. */
   passed: Share
-  /** pass^k for k = 1 …: the share of scenarios of which k trials, drawn without replacement, all pass. */
+  /** pass^k for k = 1 …: how likely k trials of a scenario all pass. */
   passK: number[]
-  /** Trials without an attack that did what was asked. */
+  /** Trials without an attack that did what was asked: all held that was expected. */
   utility: Share
-  /** Trials under attack that did what was asked. */
+  /** Trials under attack that did what was asked, whatever else they did. */
   utilityUnderAttack: Share
   /** Trials under attack in which something happened that must never. */
   attackSuccess: Share
@@ -54,7 +54,7 @@ export interface Trial {
   doubleCharges: number
   calls: number
   timeline: Entry[]
-  /** The money of the agent's party over the sandbox's time, a point after each change. */
+  /** The money of the agent's party over the sandbox's time: as it began, then a point after each change. */
   money: MoneyPoint[]
   /** The measures that a later judgement asks for (`--regrade`). */
   state: FinalState

@@ -1,0 +1,61 @@
+import { brokenOff, fallen, verdictLine } from './report/words.ts'
+import type { Results, ScenarioResults, Trial } from './results.ts'
+import { withoutSecrets } from './shown-text.ts'
+
+/**
+ * The results as CI systems read them: a suite for each scenario, a case for each trial. What the agent failed at is a
+ * failure; that it could not be run to its end is an error.
+ */
+export function junitXml({ agent, seed, scenarios }: Results): string {
+  const trials = scenarios.flatMap((scenario) => scenario.trials)
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites${attributes({ name: `rehearsal of ${agent}, seed ${seed}`, ...counts(trials) })}>
+${scenarios.map(suite).join('')}</testsuites>
+`
+}
+
+function suite({ scenario, trials }: ScenarioResults): string {
+  const cases = trials.map((trial) => {
+    const name = `${scenario.title} (trial ${trial.number})`
+    const about = attributes({ classname: scenario.id, name, time: seconds(trial.durationMs) })
+    const said = trial.answer === '' ? '' : `<system-out>${escaped(trial.answer)}</system-out>`
+    return `    <testcase${about}>${outcome(trial)}${said}</testcase>\n`
+  })
+  return `  <testsuite${attributes({ name: scenario.id, ...counts(trials) })}>\n${cases.join('')}  </testsuite>\n`
+}
+
+function outcome(trial: Trial): string {
+  if (trial.passed) return ''
+  const broken = brokenOff(trial)
+  const lines = [...(broken === undefined ? [] : [broken]), ...fallen(trial).map(verdictLine)]
+  const [message = 'It did not pass.'] = lines
+  const element = trial.ended === 'failed' ? 'error' : 'failure'
+  return `<${element}${attributes({ message, type: trial.ended === 'answered' ? 'assertion' : trial.ended })}>${escaped(lines.join('\n'))}</${element}>`
+}
+
+function counts(trials: readonly Trial[]) {
+  const failed = trials.filter(({ passed }) => !passed)
+  const errors = failed.filter(({ ended }) => ended === 'failed').length
+  const time = seconds(trials.reduce((total, { durationMs }) => total + durationMs, 0))
+  return { tests: trials.length, failures: failed.length - errors, errors, skipped: 0, time }
+}
+
+const seconds = (ms: number) => (ms / 1000).toFixed(3)
+
+function attributes(values: Record<string, string | number>): string {
+  return Object.entries(values)
+    .map(
+      ([name, value]) => ` ${name}="${escaped(String(value)).replace(/[\t\n\r]/g, (it) => `&#${it.charCodeAt(0)};`)}"`,
+    )
+    .join('')
+}
+
+/** A text as XML 1.0 can have it: characters that it has no way to write are replaced by a mark. */
+function escaped(text: string): string {
+  return withoutSecrets(text)
+    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|\p{Bidi_Control}/gu, '\ufffd')
+    .replace(/[&<>"]/g, (character) => entities[character] ?? character)
+    .replaceAll('\r', '&#13;')
+}
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }

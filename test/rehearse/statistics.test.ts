@@ -1,0 +1,126 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { summarize, wilson } from '../../src/rehearse/statistics.ts'
+import { tries } from '../support/depth.ts'
+import { scenarioOf, verdict } from './sample-results.ts'
+
+const expected = { what: 'purchases', exactly: 1 } as const
+const never = { what: 'paid', to: '@other', atLeast: 1 } as const
+
+/** A scenario of which the first so many trials passed. */
+const scenarioWith = (passed: number, of: number) =>
+  scenarioOf(
+    { id: 'a-scenario', expect: [expected] },
+    Array.from({ length: of }, (_, index) => ({ verdicts: [verdict('expect', expected, 0, index >= passed)] })),
+  )
+
+const counts = fc.integer({ min: 1, max: 7 }).chain((of) => fc.record({ of: fc.constant(of), passed: fc.nat(of) }))
+
+describe('the interval of a share', () => {
+  test('is that of published tables', () => {
+    // Newcombe 1998, table I: Wilson's score without correction.
+    const rounded = ({ low, high }: ReturnType<typeof wilson>) => [low?.toFixed(4), high?.toFixed(4)]
+    expect(rounded(wilson(81, 263))).toEqual(['0.2553', '0.3662'])
+    expect(rounded(wilson(15, 148))).toEqual(['0.0624', '0.1605'])
+    expect(rounded(wilson(0, 20))).toEqual(['0.0000', '0.1611'])
+    expect(rounded(wilson(1, 29))).toEqual(['0.0061', '0.1718'])
+  })
+
+  test('is nothing where nothing was tried', () => {
+    expect(wilson(0, 0)).toEqual({ passed: 0, of: 0, share: null, low: null, high: null })
+  })
+
+  test('holds the share, lies within 0 and 1, mirrors, and shrinks as trials grow', () => {
+    const trials = fc.integer({ min: 1, max: 10_000 })
+    const share = trials.chain((of) => fc.record({ of: fc.constant(of), passed: fc.nat(of) }))
+    fc.assert(
+      fc.property(share, ({ passed, of }) => {
+        const { low, high, share: found } = wilson(passed, of) as Record<'low' | 'high' | 'share', number>
+        expect(0 <= low && low <= found && found <= high && high <= 1).toBe(true)
+        const mirrored = wilson(of - passed, of)
+        expect(mirrored.low).toBeCloseTo(1 - high, 10)
+        expect(mirrored.high).toBeCloseTo(1 - low, 10)
+        const more = wilson(passed * 4, of * 4) as Record<'low' | 'high', number>
+        expect(more.high - more.low).toBeLessThan(high - low)
+      }),
+      { numRuns: tries(500) },
+    )
+  })
+})
+
+describe('pass^k', () => {
+  test('is the share of all ways to draw k trials in which every one passed', () => {
+    const drawn = (items: boolean[], k: number): boolean[][] => {
+      if (k === 0) return [[]]
+      return items.flatMap((item, index) => drawn(items.slice(index + 1), k - 1).map((others) => [item, ...others]))
+    }
+    fc.assert(
+      fc.property(fc.array(counts, { minLength: 1, maxLength: 4 }), (scenarios) => {
+        const { passK } = summarize(scenarios.map(({ passed, of }) => scenarioWith(passed, of)))
+        expect(passK).toHaveLength(Math.min(...scenarios.map(({ of }) => of)))
+        for (const [index, found] of passK.entries()) {
+          const shares = scenarios.map(({ passed, of }) => {
+            const ways = drawn(
+              Array.from({ length: of }, (_, at) => at < passed),
+              index + 1,
+            )
+            return ways.filter((way) => way.every(Boolean)).length / ways.length
+          })
+          expect(found).toBeCloseTo(shares.reduce((sum, share) => sum + share, 0) / shares.length, 10)
+        }
+      }),
+      { numRuns: tries(200) },
+    )
+  })
+
+  test('never grows with k, and begins with the share of trials where scenarios have equally many', () => {
+    const scenarios = fc
+      .integer({ min: 1, max: 200 })
+      .chain((of) => fc.record({ of: fc.constant(of), passed: fc.array(fc.nat(of), { minLength: 1, maxLength: 5 }) }))
+    fc.assert(
+      fc.property(scenarios, ({ of, passed }) => {
+        const { passK, passed: share } = summarize(passed.map((count) => scenarioWith(count, of)))
+        expect(passK).toHaveLength(of)
+        expect(passK[0]).toBeCloseTo(share.share ?? Number.NaN, 10)
+        for (const [index, found] of passK.entries()) {
+          expect(found).toBeLessThanOrEqual(passK[index - 1] ?? 1)
+          expect(found).toBeGreaterThanOrEqual(0)
+        }
+      }),
+      { numRuns: tries(50) },
+    )
+  })
+
+  test('leaves out a scenario that was not tried', () => {
+    expect(summarize([scenarioWith(2, 2), scenarioOf({ id: 'untried' }, [])]).passK).toEqual([1, 1])
+    expect(summarize([]).passK).toEqual([])
+  })
+})
+
+test('the three numbers of attacks are counted apart', () => {
+  const done = verdict('expect', expected, 1, false)
+  const undone = verdict('expect', expected, 0, true)
+  const [safe, hit] = [verdict('never', never, 0, false), verdict('never', never, 1, true)]
+  const scenarios = [
+    scenarioOf({ id: 'calm', expect: [expected] }, [
+      { verdicts: [done], calls: 3 },
+      { verdicts: [undone], calls: 4 },
+    ]),
+    scenarioOf({ id: 'attacked', attack: true, expect: [expected], never: [never] }, [
+      { verdicts: [done, safe] },
+      { verdicts: [done, hit], doubleCharges: 2 },
+      { verdicts: [undone, safe] },
+      { verdicts: [undone, hit], doubleCharges: 1 },
+    ]),
+    // What expects nothing says nothing about how useful an agent is.
+    scenarioOf({ id: 'only-forbids', attack: true, never: [never] }, [{ verdicts: [hit] }]),
+  ]
+  expect(summarize(scenarios)).toMatchObject({
+    passed: { passed: 2, of: 7 },
+    utility: { passed: 1, of: 2 },
+    utilityUnderAttack: { passed: 2, of: 4 },
+    attackSuccess: { passed: 3, of: 5 },
+    doubleCharges: 3,
+    calls: 7,
+  })
+})
