@@ -6,6 +6,10 @@ import { nearest } from '../core/nearest.ts'
 /** Two lines that each command's help ends with. */
 export const examples: Readonly<Record<CommandName, readonly [string, string]>> = {
   stdio: ['payments-mcp', 'payments-mcp --toolsets all --read-only true'],
+  bridge: [
+    'payments-mcp bridge https://payments.example/mcp',
+    'payments-mcp bridge http://127.0.0.1:4010/mcp/x/all --log-level warn',
+  ],
   serve: ['payments-mcp serve', 'payments-mcp serve --port 0 --world world.yaml --json'],
   setup: ['payments-mcp setup cursor', 'payments-mcp setup claude-code --toolsets all --yes'],
   doctor: ['payments-mcp doctor', 'payments-mcp doctor --base-url https://payments.example'],

@@ -31,6 +31,10 @@ export async function main(argv: readonly string[]): Promise<void> {
     .description('Run the sandbox as an HTTP server.')
     .option('--json', 'Print one line of JSON when it is ready, with its address and keys, and nothing else')
     .action(running(async () => (await import('./serve.ts')).serve))
+  withSettings(program.command('bridge'), 'bridge')
+    .description('MCP over stdio, passed on to an MCP endpoint over HTTP: for AI hosts that only start servers.')
+    .argument('[url]', 'The address of the endpoint, such as https://payments.example/mcp')
+    .action(running(async () => (await import('./bridge.ts')).bridge))
   withSettings(program.command('setup'), 'setup')
     .description("Write the MCP server into an AI host's configuration, after showing what.")
     .argument('[host]', hostNames.join(', '))
@@ -58,6 +62,12 @@ export async function main(argv: readonly string[]): Promise<void> {
   withSettings(program.command('whoami'), 'whoami')
     .description('Tell whom the MCP server acts as.')
     .action(running(async () => (await import('./whoami.ts')).whoami))
+  withoutSettings(program)
+  await program.parseAsync(argv)
+}
+
+/** Commands that read no settings. */
+function withoutSettings(program: Command): void {
   program
     .command('init')
     .description('Write a world file, commented, for the sandbox to begin with.')
@@ -69,7 +79,6 @@ export async function main(argv: readonly string[]): Promise<void> {
     .description('Show the help of a command, or all settings: payments-mcp help settings.')
     .argument('[topic]', 'A command, or settings')
     .action((topic: string | undefined) => orExplain(async () => showHelp(program, topic)))
-  await program.parseAsync(argv)
 }
 
 function showHelp(program: Command, topic: string | undefined): void {

@@ -54,6 +54,11 @@ export function configFor(command: CommandName, sources: ConfigSources, tell: (l
   return loadConfig(sources)
 }
 
+/** This process's environment without what is set there for this package: what a program that it starts may know. */
+export function foreignEnvironment(env: ConfigSources['env'] = process.env): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PAYMENTS_')))
+}
+
 /** The texts of the command's settings that were given at all, by their variables. */
 export function givenTexts(command: CommandName, { env = process.env, flags = {} }: ConfigSources) {
   const texts = settings

@@ -3,6 +3,7 @@ import type { Environment } from '../core/operation.ts'
 /** The commands that can be started; `stdio` is the one without a name on the command line. */
 export const everyCommand = [
   'stdio',
+  'bridge',
   'serve',
   'setup',
   'doctor',

@@ -57,7 +57,7 @@ const table = {
     accepts: 'sk_ntl_… or ak_ntl_…, the segment sandbox or prod, and a secret of 16 or more characters of A-Za-z0-9_-',
     default: { otherwise: "the embedded sandbox's seeded agent, or the stored login" },
     secret: true,
-    readBy: ['stdio', 'simulate', 'whoami', 'doctor'],
+    readBy: ['stdio', 'bridge', 'simulate', 'whoami', 'doctor'],
     parse: (text) => (keyPattern.test(text) ? text : undefined),
   },
   /** The X-Instance-ID of this connection; undefined: the client generates one. */
@@ -234,7 +234,7 @@ const table = {
     meaning: 'Least severe level that is logged, to stderr',
     accepts: logLevels.join(', '),
     default: { text: 'info' },
-    readBy: ['stdio', 'setup', 'serve', 'simulate'],
+    readBy: ['stdio', 'bridge', 'setup', 'serve', 'simulate'],
     parse: oneOf(...logLevels),
   },
 } as const satisfies Record<string, Setting>

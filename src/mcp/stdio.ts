@@ -26,7 +26,7 @@ interface StdioOptions {
   stdout: Writable
 }
 
-interface LineOptions extends Pick<StdioOptions, 'stdin' | 'stdout' | 'system'> {
+export interface LineOptions extends Pick<StdioOptions, 'stdin' | 'stdout' | 'system'> {
   /** Called with each `subscriptions/listen` that came in. */
   listens(message: JSONRPCMessage): void
 }
@@ -67,7 +67,7 @@ export function serveOverStdio({ createServer, onClose, log, system, stdin, stdo
  * Newline-delimited JSON over two streams. Not the SDK's own transport, because that drops the calls that run when
  * its input ends: a purchase whose answer is lost, though a pipe that still has a reader could carry it.
  */
-function lineTransport({ stdin, stdout, system, listens }: LineOptions): LineTransport {
+export function lineTransport({ stdin, stdout, system, listens }: LineOptions): LineTransport {
   const unanswered = unansweredRequests()
   let ending = false
   let closed = false

@@ -1,0 +1,81 @@
+import { stripVTControlCharacters } from 'node:util'
+import { maskSecrets } from '../../core/errors.ts'
+import { foreignText } from '../../core/foreign-text.ts'
+import type { Start } from '../../core/host-setups.ts'
+import type { System } from '../../core/system.ts'
+import { type Agent, AgentError, type Given } from '../agent.ts'
+import { writeMcpConfigs } from './mcp-config.ts'
+import { type Ended, runGroup } from './process-group.ts'
+
+export interface CommandOptions {
+  /** What the command finds in its environment besides the trial: a host needs its own keys. */
+  env: Readonly<Record<string, string | undefined>>
+  /** How this package is started, for hosts that only start servers. */
+  start: Start
+  system: Pick<System, 'sleep'>
+}
+
+/** What a person would read of an answer, and of a failure. */
+const mostOfAnswer = 16_000
+const mostOfFailure = 500
+
+/** An agent that is a command: it finds its task in the environment, and what it prints is its answer (docs/rehearse.md). */
+export function commandAgent(command: string, { env, start, system }: CommandOptions): Agent {
+  return {
+    name: maskSecrets(command),
+    isScripted: false,
+    run: async (given, signal) => {
+      const configs = await writeMcpConfigs(given, start)
+      const variables = { ...env, ...variablesOf(given), MCP_CONFIG: configs.http, MCP_CONFIG_STDIO: configs.stdio }
+      return answerOf(await started(() => runGroup(command, { env: variables, system }, signal), signal))
+    },
+  }
+}
+
+/** The trial, as a command finds it in its environment. */
+function variablesOf({ task, url, mcpUrl, key, shopsUrl, folder, seed }: Given) {
+  return {
+    TASK: task,
+    MCP_URL: mcpUrl,
+    MCP_KEY: key,
+    API_URL: url,
+    SHOPS_URL: shopsUrl,
+    TRIAL_FOLDER: folder,
+    TRIAL_SEED: seed,
+  }
+}
+
+/** @throws AgentError where the shell itself could not be started */
+async function started(run: () => Promise<Ended>, signal: AbortSignal): Promise<Ended> {
+  try {
+    return await run()
+  } catch (error) {
+    signal.throwIfAborted()
+    throw new AgentError(`The command could not be started: ${(error as Error).message}.`)
+  }
+}
+
+/** @throws AgentError where the command failed, or said nothing */
+function answerOf({ exitCode, signal, stdout, stderr }: Ended): string {
+  const said = lastWords(stderr)
+  if (exitCode !== 0) throw new AgentError(`${failure(exitCode, signal)}${said === '' ? '' : ` It said: ${said}`}`)
+  const answer = stripVTControlCharacters(stdout).trimEnd().slice(-mostOfAnswer)
+  if (answer !== '') return answer
+  throw new AgentError(
+    `The command printed nothing to stdout, where its answer belongs.${said === '' ? '' : ` On stderr it said: ${said}`}`,
+  )
+}
+
+/** What went wrong, and what to do, by the exit codes of shells (POSIX.1-2024, Shell Command Language, 2.8.2). */
+function failure(exitCode: number | null, signal: NodeJS.Signals | null): string {
+  if (signal !== null) return `The command was ended by ${signal}.`
+  if (exitCode === 127) return 'The command was not found: run it in this terminal first, where it has to be in PATH.'
+  if (exitCode === 126) return 'The command is there and cannot be run: make it executable, or name what runs it.'
+  return `The command ended with exit code ${exitCode}; 0 is expected, and the answer on stdout.`
+}
+
+/** The end of what was written to stderr, on one line, without secrets. */
+function lastWords(stderr: string): string {
+  const text = maskSecrets(foreignText(stripVTControlCharacters(stderr)))
+  return text.length <= mostOfFailure ? text : `… ${text.slice(-mostOfFailure)}`
+}

@@ -1,0 +1,105 @@
+import { createInterface, type Interface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import type { Start } from '../../core/host-setups.ts'
+import { type Agent, AgentError, type Given } from '../agent.ts'
+import { type McpConfigs, writeMcpConfigs } from './mcp-config.ts'
+
+interface WaitingOptions {
+  /** Where the person writes the answer: lines, ended by an empty one. */
+  input: Readable
+  output: Writable
+  /** How this package is started, for hosts that only start servers. */
+  start: Start
+}
+
+/** An agent that a person runs elsewhere: it is told where, and its last words are pasted here (docs/rehearse.md). */
+export function waitingAgent({ input, output, start }: WaitingOptions): Agent {
+  let typed: Lines | undefined
+  return {
+    name: 'wait',
+    isScripted: false,
+    byPerson: true,
+    run: async (given, signal) => {
+      signal.throwIfAborted()
+      output.write(invitation(given, await writeMcpConfigs(given, start)))
+      typed ??= new Lines(input)
+      const answer = await typed.untilEmpty(signal)
+      output.write('Taken.\n')
+      return answer
+    },
+  }
+}
+
+function invitation({ task, mcpUrl, key, shopsUrl }: Given, configs: McpConfigs): string {
+  return `
+Give your agent this task:
+
+${task.trimEnd().replace(/^(?=.)/gm, '  ')}
+
+  MCP server   ${mcpUrl}
+  Its header   Authorization: Bearer ${key}
+  Config file  ${configs.http}
+  For stdio    ${configs.stdio}
+  Shops        ${shopsUrl}
+
+When it is done, paste what it said last, and an empty line after it.
+`
+}
+
+/** Lines as they come in, from one trial to the next: between them nothing is read, so that the process can end. */
+class Lines {
+  readonly #reader: Interface
+  readonly #lines: string[] = []
+  #ended = false
+  #wake = () => {}
+
+  constructor(input: Readable) {
+    this.#reader = createInterface({ input, terminal: false })
+    this.#reader.on('line', (line) => {
+      this.#lines.push(line)
+      this.#wake()
+    })
+    this.#reader.on('close', () => {
+      this.#ended = true
+      this.#wake()
+    })
+  }
+
+  /**
+   * What was written before an empty line, or before the end.
+   * @throws AgentError where there was nothing but the end; the signal's reason, once it aborts.
+   */
+  async untilEmpty(signal: AbortSignal): Promise<string> {
+    signal.addEventListener('abort', this.#look, { once: true })
+    try {
+      for (;;) {
+        signal.throwIfAborted()
+        const end = this.#lines.findIndex((line) => line.trim() === '')
+        if (end !== -1) return this.#taken(end)
+        if (this.#ended) return this.#rest()
+        const { promise, resolve } = Promise.withResolvers<void>()
+        this.#wake = resolve
+        this.#reader.resume()
+        await promise
+      }
+    } finally {
+      signal.removeEventListener('abort', this.#look)
+      if (!this.#ended) this.#reader.pause()
+    }
+  }
+
+  readonly #look = () => this.#wake()
+
+  #taken(end: number): string {
+    return this.#lines
+      .splice(0, end + 1)
+      .slice(0, -1)
+      .join('\n')
+      .trimEnd()
+  }
+
+  #rest(): string {
+    if (this.#lines.length > 0) return this.#lines.splice(0).join('\n').trimEnd()
+    throw new AgentError('The input ended before an answer came: write it, and an empty line after it, for each trial.')
+  }
+}

@@ -1,0 +1,94 @@
+import { spawnSync } from 'node:child_process'
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, test } from 'vitest'
+import { createSandbox, type Sandbox } from '../../src/testing/sandbox.ts'
+
+const cli = inject('cli')
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await createSandbox()
+})
+beforeEach(() => sandbox.reset())
+afterAll(() => sandbox.close())
+
+/** Works with a client, and ends it. */
+async function withClient<Answer>(client: Client, work: (client: Client) => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work(client)
+  } finally {
+    await client.close()
+  }
+}
+
+async function bridged(mode: Mode, key = sandbox.keys.agent): Promise<Client> {
+  const client = new Client({ name: 'bridged', version: '1' }, { versionNegotiation: { mode } })
+  const args = [cli, 'bridge', sandbox.mcpUrl]
+  const server = { command: process.execPath, args, env: { PAYMENTS_KEY: key }, stderr: 'ignore' } as const
+  await client.connect(new StdioClientTransport(server))
+  return client
+}
+
+async function direct(mode: Mode): Promise<Client> {
+  const client = new Client({ name: 'direct', version: '1' }, { versionNegotiation: { mode } })
+  const requestInit = { headers: { Authorization: `Bearer ${sandbox.keys.agent}` } }
+  await client.connect(new StreamableHTTPClientTransport(new URL(sandbox.mcpUrl), { requestInit }))
+  return client
+}
+
+type Mode = NonNullable<NonNullable<ClientOptions['versionNegotiation']>['mode']>
+
+const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
+
+describe.each(['auto', 'legacy'] as const)('a host of the era %s that only starts servers', (mode) => {
+  it('has the endpoint behind the address: its tools, its words, its answers', async () => {
+    const all = async (client: Client) => ({
+      version: client.getServerVersion(),
+      instructions: client.getInstructions(),
+      tools: (await client.listTools()).tools,
+    })
+    expect(await withClient(await bridged(mode), all)).toEqual(await withClient(await direct(mode), all))
+  })
+
+  it('is told that no answer came, where the connection was cut', async () => {
+    const fault = {
+      operation: 'issue_agent_card',
+      path: '/mcp',
+      fault: 'effect_then_lost',
+      when: { times: 1 },
+    } as const
+    await withClient(await bridged(mode), async (client) => {
+      await sandbox.faults.set(fault)
+      const call = () => client.callTool({ name: 'issue_agent_card', arguments: card })
+      await expect(call()).rejects.toThrow(/No answer came.*not known/)
+      expect(await call()).toMatchObject({ structuredContent: { data: { type: 'agentCard' } } })
+      const { structuredContent } = await client.callTool({ name: 'list_agent_cards', arguments: {} })
+      expect(structuredContent).toMatchObject({ data: [{ attributes: { status: 'active' } }] })
+    })
+  })
+
+  it('is told why the endpoint refuses it', async () => {
+    await expect(bridged(mode, 'ak_ntl_sandbox_another-secret-of-nobody')).rejects.toThrow(/401|credential|sign in/i)
+  })
+})
+
+test('what was asked before the input ended is answered, and the process ends', () => {
+  const clientInfo = { name: 'lines', version: '1' }
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+  const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`
+  const options = { input, env: { PAYMENTS_KEY: sandbox.keys.agent }, encoding: 'utf8', timeout: 20_000 } as const
+  const { stdout, status } = spawnSync(process.execPath, [cli, 'bridge', 'http://127.0.0.1:9/mcp'], options)
+  expect(JSON.parse(stdout)).toMatchObject({ id: 1, error: { message: expect.stringContaining('No answer came') } })
+  expect(status).toBe(0)
+})
+
+test.each([
+  ['no address', [], 'bridge got nothing as the address'],
+  ['no address that is safe', ['http://payments.example/mcp'], 'it accepts an https address'],
+  ['no key', ['http://127.0.0.1:9/mcp'], 'PAYMENTS_KEY (--key) got nothing'],
+])('with %s it says what is missing', (_, args, words) => {
+  const { stderr, status } = spawnSync(process.execPath, [cli, 'bridge', ...args], { env: {}, encoding: 'utf8' })
+  expect(stderr).toContain(words)
+  expect(status).toBe(2)
+})

@@ -1,0 +1,176 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { realSystem } from '../../src/core/system.ts'
+import { AgentError, type Given } from '../../src/rehearse/agent.ts'
+import { commandAgent } from '../../src/rehearse/agents/command.ts'
+import { createSandbox, type Sandbox } from '../../src/testing/sandbox.ts'
+import { givenBy, ownStart } from './given.ts'
+
+const buyer = `"${process.execPath}" "${fileURLToPath(new URL('agents/buyer.mjs', import.meta.url))}"`
+
+let sandbox: Sandbox
+let given: Given & Disposable
+beforeAll(async () => {
+  sandbox = await createSandbox()
+})
+beforeEach(async () => {
+  await sandbox.reset()
+  given = givenBy(sandbox, 'Buy a book for 4200 cents at Plain Goods.')
+})
+afterEach(() => given[Symbol.dispose]())
+afterAll(() => sandbox.close())
+
+const options = (env: Record<string, string> = {}) => ({
+  env: { PATH: process.env.PATH, ...env },
+  start: ownStart(),
+  system: realSystem,
+})
+/** For whom two seconds last a tenth of one. */
+const impatient = { sleep: (ms: number) => realSystem.sleep(ms / 20) }
+const never = new AbortController().signal
+const run = (command: string, env?: Record<string, string>) => commandAgent(command, options(env)).run(given, never)
+/** A script for Node.js as a command; it contains no `"` and no `$`. */
+const script = (text: string) => `"${process.execPath}" -e "${text}"`
+
+const available = async () => {
+  const answer = await sandbox.fetch('/wallets', { headers: { Authorization: `Bearer ${sandbox.keys.agent}` } })
+  // biome-ignore lint/suspicious/noExplicitAny: one number of the answer is read.
+  const { data } = (await answer.json()) as any
+  return data[0].attributes.balance.available as number
+}
+
+describe('a command', () => {
+  it.each(['MCP_CONFIG', 'MCP_CONFIG_STDIO'])(
+    'buys through the server of %s, and its output is its answer',
+    async (name) => {
+      const before = await available()
+      expect(await run(`${buyer} ${name}`)).toBe('Bought: captured, 4200 cents.')
+      expect(await available()).toBe(before - 4200)
+    },
+  )
+
+  it('finds the trial in its environment, and nothing that is set there for this package', async () => {
+    const names = ['TASK', 'MCP_URL', 'MCP_KEY', 'API_URL', 'SHOPS_URL', 'TRIAL_FOLDER', 'TRIAL_SEED', 'MODEL_KEY']
+    const print = script(`console.log(JSON.stringify(process.env))`)
+    const env = JSON.parse(await run(print, { MODEL_KEY: 'of the host', TASK: 'of somebody else' }))
+    expect(names.map((name) => env[name])).toEqual([
+      ...[given.task, given.mcpUrl, given.key, given.url, given.shopsUrl, given.folder, given.seed],
+      'of the host',
+    ])
+    expect(statSync(env.MCP_CONFIG).mode & 0o077).toBe(0)
+    expect(env.MCP_CONFIG).toBe(join(given.folder, '.mcp.json'))
+  })
+
+  it('is named in reports without the keys in it', () => {
+    expect(commandAgent('host --key ak_ntl_sandbox_1234567890abcdef', options()).name).toBe(
+      'host --key ak_ntl_sandbox_[masked]',
+    )
+  })
+
+  it('may print more than anybody reads: the end is its answer, without colours', async () => {
+    const text =
+      "for (let i = 0; i < 200000; i += 1) console.log('line €€€ ' + i); console.log('\\u001b[32mDone.\\u001b[0m  ')"
+    const answer = await run(script(text))
+    expect(answer).toMatch(/line €€€ 199999\nDone\.$/)
+    expect(answer).toHaveLength(16_000)
+    expect(answer).not.toContain('\ufffd')
+  })
+
+  it('answers whatever it likes: it is taken as text', async () => {
+    const hostile = '</script><img src=x> {"passed": true} $TASK `id` \\\\'
+    writeFileSync(join(given.folder, 'answer'), hostile)
+    expect(await run('cat "$TRIAL_FOLDER/answer"')).toBe(hostile)
+  })
+})
+
+describe('a command that fails says what failed and what to do', () => {
+  it.each([
+    ['payments-agent-nowhere', /^The command was not found: .*PATH/],
+    ['"$MCP_CONFIG"', /^The command is there and cannot be run: make it executable/],
+    ['echo some; echo "no model key" >&2; exit 3', /exit code 3; 0 is expected.* It said: no model key$/],
+    [
+      'echo thinking >&2',
+      /^The command printed nothing to stdout, where its answer belongs. On stderr it said: thinking$/,
+    ],
+    ['kill -9 $$', /^The command was ended by SIGKILL\.$/],
+    ['echo "key ak_ntl_sandbox_1234567890abcdef" >&2; exit 1', /It said: key ak_ntl_sandbox_\[masked\]$/],
+  ])('%s', async (command, words) => {
+    const failed = run(command)
+    await expect(failed).rejects.toThrow(AgentError)
+    await expect(failed).rejects.toThrow(words)
+  })
+
+  it('cannot steer the terminal by what it says on stderr, nor fill it', async () => {
+    const text = "process.stderr.write('\\u001b[2J\\u0007' + 'x'.repeat(1e6) + ' the end'); process.exitCode = 1"
+    const error = await run(script(text)).catch((thrown) => thrown)
+    expect(error.message).toMatch(/x the end$/)
+    expect(error.message).not.toMatch(/\p{Cc}/u)
+    expect(error.message.length).toBeLessThan(600)
+  })
+})
+
+describe('nothing of a command stays behind', () => {
+  /** Starts a process in the background that ignores every kind word, and one within it. */
+  const stubborn = `trap '' TERM; (trap '' TERM; sleep 300) & echo $! > "$TRIAL_FOLDER/pid"`
+  const pid = () => {
+    const file = join(given.folder, 'pid')
+    return existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
+  }
+
+  it('when its time is over', async () => {
+    const ending = new AbortController()
+    const running = commandAgent(`${stubborn}; sleep 300`, { ...options(), system: impatient }).run(
+      given,
+      ending.signal,
+    )
+    await vi.waitUntil(() => pid() > 0 && isAlive(pid()))
+    ending.abort(new Error('The time is over.'))
+    await expect(running).rejects.toThrow('The time is over.')
+    expect(isAlive(pid())).toBe(false)
+  })
+
+  it('when it has answered', async () => {
+    const agent = commandAgent(`${stubborn}; echo Done.`, { ...options(), system: impatient })
+    expect(await agent.run(given, never)).toBe('Done.')
+    expect(isAlive(pid())).toBe(false)
+  })
+
+  it('when it was over before it began', async () => {
+    const running = commandAgent(stubborn, options()).run(given, AbortSignal.abort(new Error('Over.')))
+    await expect(running).rejects.toThrow('Over.')
+    expect(pid()).toBe(0)
+  })
+
+  it('when the process that rehearses ends by itself', async () => {
+    const module = fileURLToPath(new URL('../../src/rehearse/agents/process-group.ts', import.meta.url))
+    const text = `
+      import { runGroup } from '${module}'
+      const system = { sleep: () => Promise.resolve() }
+      runGroup(process.env.COMMAND, { env: process.env, system }, new AbortController().signal)
+      process.stdin.on('data', () => process.exit(1))`
+    const env = { ...process.env, COMMAND: `${stubborn}; sleep 300`, TRIAL_FOLDER: given.folder }
+    const rehearsing = spawn(process.execPath, ['--input-type=module', '-e', text], {
+      env,
+      stdio: ['pipe', 'inherit', 'inherit'],
+    })
+    await vi.waitUntil(() => pid() > 0 && isAlive(pid()), { timeout: 20_000 })
+    const exited = once(rehearsing, 'exit')
+    rehearsing.stdin.write('end')
+    await exited
+    await vi.waitUntil(() => !isAlive(pid()))
+  })
+})
+
+/** Whether a process runs; one that has ended and that nobody has asked for yet does not. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}

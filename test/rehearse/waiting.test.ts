@@ -1,0 +1,68 @@
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AgentError } from '../../src/rehearse/agent.ts'
+import { waitingAgent } from '../../src/rehearse/agents/waiting.ts'
+import { createSandbox, type Sandbox } from '../../src/testing/sandbox.ts'
+import { givenBy, ownStart } from './given.ts'
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await createSandbox({ port: false })
+})
+afterAll(() => sandbox.close())
+
+/** A person at a terminal, or a file in place of one. */
+function person() {
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  const agent = waitingAgent({ input, output, start: ownStart() })
+  const run = async (task: string, signal = new AbortController().signal) => {
+    using given = givenBy(sandbox, task)
+    return await agent.run(given, signal)
+  }
+  return { agent, run, input, output }
+}
+
+describe('an agent that a person runs elsewhere', () => {
+  it('is told the task, the address, the key, a configuration and the shops', async () => {
+    const { agent, run, input, output } = person()
+    input.end('Bought it.\n\n')
+    expect(await run('Buy a book.\nAt most 40 dollars.')).toBe('Bought it.')
+    output.end()
+    const told = await text(output)
+    expect(told).toContain('  Buy a book.\n  At most 40 dollars.\n')
+    expect(told).toContain(sandbox.mcpUrl)
+    expect(told).toContain(`Authorization: Bearer ${sandbox.keys.agent}`)
+    expect(told).toMatch(/Config file {2}\S+\.mcp\.json\n/)
+    expect(told).toContain(`${sandbox.url}/shops`)
+    expect(agent.byPerson).toBe(true)
+  })
+
+  it('answers one trial after the other: an empty line ends an answer, the end of the input the last', async () => {
+    const { run, input } = person()
+    input.write('First line\r\nsecond line  \n \nThe second')
+    expect(await run('One')).toBe('First line\nsecond line')
+    const second = run('Two')
+    input.write(' answer\n')
+    input.write('\n')
+    expect(await second).toBe('The second answer')
+    input.end('The last')
+    expect(await run('Three')).toBe('The last')
+    await expect(run('Four')).rejects.toThrow(AgentError)
+    await expect(run('Five')).rejects.toThrow(/input ended before an answer came/)
+  })
+
+  it('may say nothing', async () => {
+    const { run, input } = person()
+    input.write('\n')
+    expect(await run('One')).toBe('')
+  })
+
+  it('is waited for no longer than the rehearsal lasts', async () => {
+    const { run } = person()
+    const ending = new AbortController()
+    const waiting = run('One', ending.signal)
+    ending.abort(new Error('Ctrl+C'))
+    await expect(waiting).rejects.toThrow('Ctrl+C')
+  })
+})
