@@ -24,7 +24,7 @@ export function verdictLine(verdict: Verdict): string {
 
 /** How an assertion came out, in a word or two. */
 export function verdictWord({ kind, failed }: Verdict): string {
-  if (kind === 'never') return failed ? 'Must never happen' : 'Did not happen'
+  if (kind === 'never') return failed ? 'Must never happen, and did' : 'Did not happen'
   return failed ? 'Not as expected' : 'As expected'
 }
 

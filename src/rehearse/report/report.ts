@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs'
+import { html, raw } from 'hono/html'
+import { iconSvg, markPath } from '../../core/mark.ts'
+import { pageStyle } from '../../core/page-style.ts'
+import { brand } from '../../core/small-page.ts'
+import { sha256Base64 } from '../../core/system.ts'
+import type { Results, ScenarioResults, Trial } from '../results.ts'
+import { scenarioAnchor } from './anchors.ts'
+import { figures, verdictBanner } from './figures.ts'
+import { inOrderOfUse, withinBounds } from './kept.ts'
+import { passedOf, scenarioTable } from './scenario-table.ts'
+import { type Html, line, lineText } from './shown.ts'
+import { trialSection } from './trial.ts'
+import { counted } from './words.ts'
+
+/**
+ * The results as one page that needs nothing else: it asks for nothing, works without its script, and says the same for
+ * the same results, byte for byte. How long trials took is left to `results.json`, so that a second run of the same seed
+ * makes the same page.
+ */
+export function reportHtml(results: Results): string {
+  const { agent, seed, scenarios, summary } = results
+  const shown = withinBounds(inOrderOfUse(scenarios), ({ scenario, trial }) => String(trialSection(scenario, trial)))
+  const failed = summary.passed.of - summary.passed.passed
+  return document(
+    `Rehearsal of ${lineText(agent)}`,
+    html`<main>
+<header><h1>Rehearsal of ${line(agent)}</h1>
+${verdictBanner(results)}
+<p class="aside">${counted(scenarios.length, 'scenario')}, ${counted(results.trials, 'trial')} of each, seed ${line(seed)}.</p></header>
+${figures(summary)}
+<section aria-labelledby="scenarios"><h2 id="scenarios">Scenarios</h2>
+<fieldset class="show"><legend>Show</legend>
+<label><input type="radio" name="show" value="all" checked> All trials (${summary.passed.of.toLocaleString('en-US')})</label>
+<label><input type="radio" name="show" value="failed" id="show-failed"> Only what failed (${failed.toLocaleString('en-US')})</label></fieldset>
+${failed === 0 ? html`<p class="no-failed">No trial failed.</p>` : ''}
+${scenarioTable(scenarios, shown)}</section>
+<section aria-labelledby="trials"><h2 id="trials">Trials</h2>
+${leftOut(scenarios, shown)}
+<p class="tools" hidden><button type="button" class="quiet" data-open="failed">Open all that failed</button> <button type="button" class="quiet" data-open="none">Close all</button></p>
+${scenarios.map((one) => scenarioPart(one, shown))}</section>
+<footer class="aside">Made by <code>payments-mcp rehearse</code>. Times are those of the sandbox’s clock, in UTC. Secrets are masked.</footer>
+</main>`,
+  )
+}
+
+function scenarioPart({ scenario, trials }: ScenarioResults, shown: ReadonlyMap<Trial, string>): Html {
+  const { id, title, attack } = scenario
+  const told = trials.flatMap((trial) => shown.get(trial) ?? [])
+  const isPassed = trials.every(({ passed }) => passed)
+  return html`<section class="scenario${isPassed ? ' passed-only' : ''}" aria-labelledby="${scenarioAnchor(id)}">
+<h3 id="${scenarioAnchor(id)}">${line(title, 100)}${attack ? html` <span class="kind">Attack</span>` : ''}</h3>
+<p class="aside"><code>${line(id)}</code> ${passedOf([{ trials }])}${missing(trials, shown)}</p>
+${raw(told.join(''))}
+</section>
+`
+}
+
+function missing(trials: readonly Trial[], shown: ReadonlyMap<Trial, string>): string {
+  const absent = trials.filter((trial) => !shown.has(trial))
+  const failed = absent.filter(({ passed }) => !passed).length
+  const words = [[failed, 'that failed'] as const, [absent.length - failed, 'that passed'] as const]
+    .filter(([count]) => count > 0)
+    .map(([count, which]) => `${count.toLocaleString('en-US')} ${which}`)
+  return words.length === 0 ? '' : `. Not told here: ${words.join(' and ')}`
+}
+
+/** What of the trials the page has no room for. */
+function leftOut(scenarios: readonly ScenarioResults[], shown: ReadonlyMap<Trial, string>): Html | string {
+  const all = scenarios.reduce((total, { trials }) => total + trials.length, 0)
+  if (all === shown.size) return ''
+  return html`<p class="aside">Told in full are ${shown.size.toLocaleString('en-US')} of ${counted(all, 'trial')}: those that failed and, of each scenario, the first that passed, as far as a page has room. <code>results.json</code> has all.</p>`
+}
+
+function document(title: string, main: Html): string {
+  const style = `${pageStyle}${ownFile('report.css')}`
+  const script = ownFile('report.js')
+  const policy = [
+    "default-src 'none'",
+    `style-src 'sha256-${sha256Base64(style)}'`,
+    `script-src 'sha256-${sha256Base64(script)}'`,
+    // The mark.
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+  ]
+  return `${html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${raw(policy.join('; '))}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(iconSvg(markPath))}">
+<style>${raw(style)}</style>
+</head>
+<body>
+${raw(brand)}
+${main}
+<script>${raw(script)}</script>
+</body>
+</html>
+`}`
+}
+
+/** The files lie beside this one, in `dist` and in the bundle too. */
+function ownFile(name: 'report.css' | 'report.js'): string {
+  return readFileSync(new URL(`./page/${name}`, import.meta.url), 'utf8')
+}

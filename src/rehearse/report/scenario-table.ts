@@ -1,0 +1,79 @@
+import { html } from 'hono/html'
+import type { ScenarioResults, Trial } from '../results.ts'
+import { scenarioAnchor, trialAnchor } from './anchors.ts'
+import { type Html, line } from './shown.ts'
+import { counted } from './words.ts'
+
+const groups = {
+  money: 'Money',
+  identity: 'Identity',
+  lifecycle: 'Lifecycle',
+  faults: 'Faults',
+  people: 'People',
+  injections: 'Injections',
+} as const
+
+/** All scenarios: a part for each group, a row for each pair, the trap beside its twin. */
+export function scenarioTable(scenarios: readonly ScenarioResults[], shown: ReadonlyMap<Trial, string>): Html {
+  const names = [...Object.keys(groups), undefined] as (keyof typeof groups | undefined)[]
+  const parts = names.map((name) => {
+    const own = scenarios.filter(({ scenario }) => scenario.group === name)
+    if (own.length === 0) return ''
+    const title = name === undefined ? 'Others' : groups[name]
+    const heading = html`<tr role="row"${allPassed(own)}><th role="rowheader" scope="rowgroup" colspan="2">${title} <span class="aside">${passedOf(own)}</span></th></tr>`
+    return html`<tbody role="rowgroup">${heading}${pairsOf(own).map((pair) => pairRow(pair, shown))}</tbody>`
+  })
+  return html`<table class="scenarios" role="table" aria-label="Scenarios by group, a pair in each row">${parts}</table>`
+}
+
+function pairRow(pair: readonly ScenarioResults[], shown: ReadonlyMap<Trial, string>): Html {
+  const cells = pair.map((one) => cell(one, shown))
+  return html`<tr role="row"${allPassed(pair)}>${cells}${pair.length === 1 ? html`<td role="cell" class="none aside">No twin</td>` : ''}</tr>`
+}
+
+/** What is left out while only what failed is shown. */
+function allPassed(scenarios: readonly ScenarioResults[]): Html | string {
+  return scenarios.every(({ trials }) => trials.every(({ passed }) => passed)) ? html` class="passed-only"` : ''
+}
+
+function cell({ scenario: { id, title, attack }, trials }: ScenarioResults, shown: ReadonlyMap<Trial, string>): Html {
+  const marks = trials.slice(0, mostMarks).map((trial) => mark(id, trial, shown.has(trial)))
+  const more = trials.length - marks.length
+  const rest = more === 0 ? '' : html`<span class="aside">and ${more.toLocaleString('en-US')} more</span>`
+  return html`<td role="cell"><p class="name"><a href="#${scenarioAnchor(id)}">${line(title, 100)}</a>${attack ? html` <span class="kind">Attack</span>` : ''}</p>
+<p class="aside"><code>${line(id)}</code> ${passedOf([{ trials }])}</p>
+<p class="marks">${marks}${rest}</p></td>`
+}
+
+/** More would not fit a cell; the count beside them tells of all. */
+const mostMarks = 100
+
+/** How a trial came out, as a link to where it is told; as a sign where it is not. */
+function mark(id: string, trial: Trial, isShown: boolean): Html {
+  const { number, passed } = trial
+  const [sign, word] = passed ? ['✓', 'passed'] : ['✗', 'failed']
+  const name = `Trial ${number} ${word}`
+  return isShown
+    ? html`<a class="mark ${word}" href="#${trialAnchor(id, trial)}" aria-label="${name}">${sign}</a>`
+    : html`<span class="mark ${word}" role="img" aria-label="${name}">${sign}</span>`
+}
+
+export function passedOf(scenarios: readonly Pick<ScenarioResults, 'trials'>[]): string {
+  const trials = scenarios.flatMap((one) => one.trials)
+  const passed = trials.filter((trial) => trial.passed).length
+  return `${passed.toLocaleString('en-US')} of ${counted(trials.length, 'trial')} passed`
+}
+
+/** What shares a pair, together where the first of it stands; a trap is told first. */
+function pairsOf(scenarios: readonly ScenarioResults[]): ScenarioResults[][] {
+  const pairs = new Map<string, ScenarioResults[]>()
+  for (const one of scenarios) {
+    const { pair, id } = one.scenario
+    // A pair has a name of its own, which some scenario's id may equal.
+    const key = pair === undefined ? `id ${id}` : `pair ${pair}`
+    pairs.set(key, [...(pairs.get(key) ?? []), one])
+  }
+  return [...pairs.values()].map((pair) =>
+    pair.toSorted((a, b) => Number(b.scenario.attack) - Number(a.scenario.attack)),
+  )
+}

@@ -1,0 +1,66 @@
+import { html } from 'hono/html'
+import { foreignName, foreignText, shortened } from '../../core/foreign-text.ts'
+import { withoutSecrets } from '../shown-text.ts'
+import { counted } from './words.ts'
+
+export type Html = ReturnType<typeof html>
+
+/** A foreign text on one line, cut to what a heading or a cell has room for. */
+export function line(text: string, most?: number): Html {
+  return html`<bdi>${lineText(text, most)}</bdi>`
+}
+
+/** The same, where no element can stand: in an attribute, or in a title. */
+export function lineText(text: string, most?: number): string {
+  return foreignName(withoutSecrets(text), 'without a name', most)
+}
+
+/**
+ * A foreign text with its lines, made safe; a long one is folded behind its beginning, and one that is longer than a
+ * person reads is cut.
+ */
+export function block(text: string, name: string, { label = false } = {}): Html {
+  const whole = blockText(text)
+  if (whole === '') return html``
+  const shown = shortened(whole, mostShown)
+  const missing = [...whole].length - [...shown].length
+  const rest =
+    missing === 0 ? '' : html`<p class="aside">${counted(missing, 'more character')}: results.json has them.</p>`
+  const lines = html`<div class="block" dir="auto">${shown}</div>${rest}`
+  if (shown.length <= mostUnfolded && shown.split('\n').length <= mostLinesUnfolded) {
+    return html`<div class="block" dir="auto">${label ? html`<span class="label" dir="ltr">${name}</span>` : ''}${shown}</div>`
+  }
+  const length = counted([...whole].length, 'character')
+  return html`<details class="fold"><summary><span class="aside">${name}, ${length}:</span> ${line(shown, mostOfSummary)}</summary>${lines}</details>`
+}
+
+/** What was sent, as a program writes it; a plain text as it is. */
+export function sentText(sent: unknown): string {
+  if (typeof sent === 'string') return sent
+  const isEmpty = sent === undefined || sent === null || JSON.stringify(sent) === '{}'
+  if (isEmpty) return ''
+  const spaced = JSON.stringify(sent, null, 2)
+  const short = spaced.replace(/\n */g, ' ')
+  return short.length <= mostOnOneLine ? short : spaced
+}
+
+function blockText(text: string): string {
+  const lines = withoutSecrets(text).split(/\r\n|[\n\r\u2028\u2029]/)
+  return lines
+    .map((whole) => {
+      const indent = /^ {0,40}/.exec(whole)?.[0] ?? ''
+      const seen = foreignText(whole)
+      return seen === '' ? '' : `${indent}${seen}`
+    })
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trimEnd()
+    .replace(/^\n+/, '')
+}
+
+/** More of one text is not read; the results keep all. */
+const mostShown = 3000
+const mostUnfolded = 240
+const mostOnOneLine = 160
+const mostLinesUnfolded = 6
+const mostOfSummary = 100

@@ -1,0 +1,63 @@
+import { html } from 'hono/html'
+import { money } from '../../core/money.ts'
+import type { Entry, Trial } from '../results.ts'
+import { stepAnchor } from './anchors.ts'
+import { dayAndTime } from './moments.ts'
+import { block, type Html, line, sentText } from './shown.ts'
+import { brokenOff, counted, fallen, verdictWord } from './words.ts'
+
+const kinds = { call: 'Call', page: 'Page', person: 'Person', time: 'Time' } as const
+
+/** What happened on the sandbox's clock, a step each, and at its end what it was judged to be. */
+export function timeline(id: string, trial: Trial): Html {
+  const { timeline: entries } = trial
+  const steps = entries.map((entry, index) => ({ entry, number: index + 1, before: entries[index - 1] }))
+  const skipped = Math.max(0, steps.length - mostAtEachEnd * 2)
+  const shown = skipped === 0 ? steps : [...steps.slice(0, mostAtEachEnd), ...steps.slice(-mostAtEachEnd)]
+  const items = shown.map((step, index) => {
+    const gap =
+      skipped > 0 && index === mostAtEachEnd
+        ? html`<li class="gap aside">${counted(skipped, 'step')} left out: results.json has them.</li>`
+        : ''
+    return html`${gap}${item(stepAnchor(id, trial, step.number), step.entry, step.number, step.before)}`
+  })
+  const nothing = entries.length === 0 ? html`<li class="gap aside">Nothing happened.</li>` : ''
+  return html`<ol class="timeline">${nothing}${items}${end(trial)}</ol>`
+}
+
+/** The beginning and the end tell most of a trial that went in circles. */
+const mostAtEachEnd = 120
+
+function item(anchor: string, entry: Entry, number: number, before: Entry | undefined): Html {
+  const { atMs, kind, what, sent, outcome, answer, moves, fault } = entry
+  const { day, time } = dayAndTime(atMs)
+  const isNewDay = before === undefined || dayAndTime(before.atMs).day !== day
+  const isGood = outcome === 'ok' || /^[23]\d\d$/.test(outcome)
+  const outcomeShown =
+    kind === 'call' || kind === 'page' || !isGood
+      ? html` <span class="${isGood ? 'outcome' : 'outcome bad'}">${line(outcome)}</span>`
+      : ''
+  const befell = fault === null ? '' : html`<p class="fault"><strong>Fault:</strong> ${line(fault, 200)}</p>`
+  const moved = moves.map(({ says, cents }) => html`<li><strong>${money(cents)}</strong> ${line(says, 160)}</li>`)
+  const ledger = moves.length === 0 ? '' : html`<ul class="moves" aria-label="What the ledger did">${moved}</ul>`
+  return html`<li id="${anchor}" class="step ${kind}">
+<p class="when"><span class="number">${number}</span> <time datetime="${day}T${time}Z">${isNewDay ? `${day} ` : ''}${time}</time></p>
+<div><p class="what"><span class="kind">${kinds[kind]}</span> <code>${line(what, 120)}</code>${outcomeShown}</p>
+${block(sentText(sent), 'Sent', { label: true })}${block(answer, kind === 'time' || kind === 'person' ? 'What it did' : 'Answer', { label: true })}${ledger}${befell}</div></li>
+`
+}
+
+/** What fell, where the clock stood when it was judged. */
+function end(trial: Trial): Html {
+  const broken = brokenOff(trial)
+  const lines = [
+    ...(broken === undefined ? [] : [html`<p class="what"><span class="kind">Ended</span> ${line(broken, 300)}</p>`]),
+    ...fallen(trial).map(
+      (verdict) =>
+        html`<p class="what"><span class="kind">✗ ${verdictWord(verdict)}</span> ${line(verdict.says, 300)}</p>`,
+    ),
+  ]
+  const words =
+    lines.length === 0 ? html`<p class="what"><span class="kind">✓ Passed</span> All is as it must be.</p>` : lines
+  return html`<li class="step judged ${trial.passed ? 'good' : 'bad'}"><p class="when">Judged</p><div>${words}</div></li>`
+}
