@@ -6,32 +6,23 @@ import {
   declines,
 } from '../../../tools/card-transactions.ts'
 import { fail } from '../../core/errors.ts'
-import { newId, timestamp } from '../../core/system.ts'
+import { timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, cardScope, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import { declineReason, requireNotFrozen } from '../rules/agent-cards.ts'
-import { capture, refund, release } from '../rules/card-purchases.ts'
+import { requireNotFrozen } from '../rules/agent-cards.ts'
 import { staysUnresolved } from '../rules/faults.ts'
-import { authorized, captured, type Posting, refunded, released } from '../rules/ledger.ts'
-import { markAgentCardUsed } from '../store/agent-cards.ts'
-import {
-  findCardTransaction,
-  insertCardTransaction,
-  listCardTransactions,
-  newPurchase,
-  replaceCardTransaction,
-} from '../store/card-transactions.ts'
-import { post } from '../store/ledger.ts'
+import { findCardTransaction, listCardTransactions } from '../store/card-transactions.ts'
+import { capturePurchase, type Paid, refundPurchase, releasePurchase } from '../store/purchases.ts'
 import type { CardTransactionRow } from '../store/schema/card-transactions.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
 import { findWallet } from '../store/wallets.ts'
 import { loadCard } from './agent-cards.ts'
-import { requirePurchaseWithinLimits } from './steps/check-spending-limits.ts'
+import { authorizeCard } from './steps/authorize-card.ts'
 
 export const cardTransactionHandlers = {
   getCardTransaction: async ({ cardTransactionId }, context) =>
-    transactionView((await loadTransaction(context, cardTransactionId)).transaction),
+    transactionView((await loadTransaction(context, cardTransactionId)).purchase),
 
   listCardTransactions: async (input, context) => {
     const scope = walletListScope(context)
@@ -41,7 +32,7 @@ export const cardTransactionHandlers = {
   },
 
   simulateCardAuthorization: async (input, context) => {
-    const { tx, actor, instanceId, nowMs, system, attempt } = context
+    const { actor, instanceId, nowMs, attempt } = context
     const card = await loadCard(context, input.cardId)
     requireNotFrozen(card, nowMs)
     if (attempt === 'first' && staysUnresolved(input.merchant.name)) {
@@ -49,94 +40,48 @@ export const cardTransactionHandlers = {
         'The simulation was accepted but is not resolved yet. Repeat the request with the same Idempotency-Key.'
       fail('service_unavailable', { detail, retryable: true })
     }
-    const wallet = await loadWallet(context, card.walletId)
-    const amountCents = input.amount
-    // A wallet that is frozen has nothing to spend: it has no decline code of its own (docs/service.md#card-declines).
-    const availableCents = wallet.status === 'active' ? wallet.availableCents : 0
-    const declineCode = declineReason({ card, amountCents, availableCents, nowMs })
-    const approved = declineCode === null
-    if (approved) await requirePurchaseWithinLimits(tx, card, amountCents, nowMs)
-    const row = newPurchase(card, {
-      id: newId('cit', system, nowMs),
+    const authorized = await authorizeCard(context, card, {
       merchantName: input.merchant.name,
-      amountCents,
-      declineCode,
+      amountCents: input.amount,
       agentId: actor.agentId,
       instanceId,
-      createdAtMs: nowMs,
     })
-    await insertCardTransaction(tx, row)
-    if (approved) {
-      await markAgentCardUsed(tx, card, nowMs)
-      await post(tx, system, wallet, authorized(wallet.id, amountCents), { nowMs, sourceId: row.id })
-    }
-    return transactionView(row)
+    if ('untried' in authorized) throw authorized.refusal
+    return transactionView(authorized.purchase)
   },
 
   simulateCardCapture: async (input, context) => {
-    const { transaction, wallet } = await loadTransaction(context, input.cardTransactionId)
-    const after = capture(transaction, input.amount)
-    return save(context, wallet, transaction, after, captured(wallet.id, transaction.heldCents, after.capturedCents))
+    const paid = await loadTransaction(context, input.cardTransactionId)
+    return transactionView(await capturePurchase(moment(context), paid, input.amount))
   },
 
   simulateCardReversal: async ({ cardTransactionId }, context) => {
-    const { transaction, wallet } = await loadTransaction(context, cardTransactionId)
-    const after = release(transaction, 'reverse')
-    return save(context, wallet, transaction, after, released(wallet.id, transaction.heldCents))
+    const paid = await loadTransaction(context, cardTransactionId)
+    return transactionView(await releasePurchase(moment(context), paid, 'reverse'))
   },
 
   simulateCardExpiration: async ({ cardTransactionId }, context) => {
-    const { transaction, wallet } = await loadTransaction(context, cardTransactionId)
-    const after = release(transaction, 'expire')
-    return save(context, wallet, transaction, after, released(wallet.id, transaction.heldCents))
+    const paid = await loadTransaction(context, cardTransactionId)
+    return transactionView(await releasePurchase(moment(context), paid, 'expire'))
   },
 
   simulateCardRefund: async (input, context) => {
-    const { tx, actor, instanceId, nowMs, system } = context
-    const { transaction, wallet } = await loadTransaction(context, input.cardTransactionId)
-    const after = refund(transaction, input.amount)
-    const row: CardTransactionRow = {
-      ...transaction,
-      id: newId('cit', system, nowMs),
-      kind: 'refund',
-      purchaseId: transaction.id,
-      amountCents: input.amount,
-      status: 'refunded',
-      capturedCents: 0,
-      refundedCents: 0,
-      agentId: actor.agentId,
-      instanceId,
-      version: 1,
-      createdAtMs: nowMs,
-      updatedAtMs: nowMs,
-    }
-    await insertCardTransaction(tx, row)
-    await replaceCardTransaction(tx, transaction, { ...after, updatedAtMs: nowMs })
-    await post(tx, system, wallet, refunded(wallet.id, input.amount), { nowMs, sourceId: row.id })
-    return transactionView(row)
+    const { actor, instanceId } = context
+    const paid = await loadTransaction(context, input.cardTransactionId)
+    const cause = { agentId: actor.agentId, instanceId }
+    return transactionView((await refundPurchase(moment(context), paid, input.amount, cause)).refund)
   },
 } satisfies HandlersOf<typeof cardTransactions>
 
-/** Writes a purchase's new state and the posting that goes with it. */
-async function save(
-  { tx, system, nowMs }: Context,
-  wallet: WalletRow,
-  before: CardTransactionRow,
-  after: CardTransactionRow,
-  posting: Posting,
-) {
-  const saved = await replaceCardTransaction(tx, before, { ...after, updatedAtMs: nowMs })
-  await post(tx, system, wallet, posting, { nowMs, sourceId: saved.id })
-  return transactionView(saved)
-}
+const moment = ({ tx, system, nowMs }: Context) => ({ tx, system, atMs: nowMs })
 
-async function loadTransaction(context: Context, id: string) {
+async function loadTransaction(context: Context, id: string): Promise<Paid> {
   const { tx, actor, operation } = context
   const transaction = await findCardTransaction(tx, cardScope(context), id)
   if (transaction === undefined) fail('not_found', { detail: `There is no card transaction ${id}.` })
   const wallet = await loadWallet(context, transaction.walletId)
   await requireHeldOnWallet(tx, actor, operation, wallet)
-  return { transaction, wallet }
+  return { purchase: transaction, wallet }
 }
 
 async function loadWallet({ tx, partyId }: Context, walletId: string): Promise<WalletRow> {

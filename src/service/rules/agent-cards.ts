@@ -1,6 +1,6 @@
 import type { agentCardStatuses } from '../../../tools/agent-cards.ts'
 import type { DeclineCode } from '../../../tools/card-transactions.ts'
-import { fail } from '../../core/errors.ts'
+import { Failure, fail } from '../../core/errors.ts'
 import { next, type Transitions } from './transitions.ts'
 
 /** What decides whether a single-purchase card can be used; cents, instants in ms (docs/service.md#agent-card). */
@@ -46,8 +46,15 @@ export function switched<C extends SingleUseCard>(card: C, event: CardSwitch, no
 
 /** A frozen card is no reason to decline: nothing is tried on it, and its state can be changed. @throws 409. */
 export function requireNotFrozen(card: SingleUseCard, nowMs: number): void {
-  if (cardStatus(card, nowMs) !== 'frozen') return
-  fail('conflict', { detail: 'The card is frozen. Unfreeze it, then authorize again with a new idempotency key.' })
+  const refusal = frozenRefusal(card, nowMs)
+  if (refusal !== undefined) throw refusal
+}
+
+/** What stands against using the card; undefined: it is not frozen. */
+export function frozenRefusal(card: SingleUseCard, nowMs: number): Failure | undefined {
+  if (cardStatus(card, nowMs) !== 'frozen') return undefined
+  const detail = 'The card is frozen. Unfreeze it, then authorize again with a new idempotency key.'
+  return new Failure('conflict', { detail })
 }
 
 interface Attempt {

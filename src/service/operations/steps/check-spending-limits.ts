@@ -1,4 +1,4 @@
-import { fail, failAttribute } from '../../../core/errors.ts'
+import { Failure, failAttribute } from '../../../core/errors.ts'
 import { money, withMoney } from '../../../core/money.ts'
 import { type LimitReason, type Limits, limitsHit, limitWords } from '../../rules/limits.ts'
 import { findAgentOfAnyParty } from '../../store/agents.ts'
@@ -38,23 +38,22 @@ export async function requireCardWithinLimits(tx: Transaction, spender: Spender,
 }
 
 /**
- * Refuses a purchase that would pass a limit of its agent: nobody can be asked while a merchant waits, so that no money
- * moves. The limits of a party put payments in review; they refuse no purchase.
- * @throws 409 `conflict` saying which.
+ * The refusal of a purchase that would pass a limit of its agent, a 409 `conflict` saying which: nobody can be asked while
+ * a merchant waits, so that no money moves. The limits of a party put payments in review; they refuse no purchase.
  */
-export async function requirePurchaseWithinLimits(
+export async function purchaseRefusal(
   tx: Transaction,
   spender: Spender,
   amountCents: number,
   nowMs: number,
-): Promise<void> {
+): Promise<Failure | undefined> {
   const reasons = await reasonsOf(tx, await agentCap(tx, spender), amountCents, nowMs)
-  if (reasons.length === 0) return
+  if (reasons.length === 0) return undefined
   const told = reasons.map(
     ({ limitType, limitAmount, actualAmount }) =>
       `${money(actualAmount)} of at most ${money(limitAmount)} ${limitWords[limitType]}`,
   )
-  fail('conflict', {
+  return new Failure('conflict', {
     detail: `The purchase would pass a limit of its agent, and nothing was authorized: ${told.join(', ')}. Authorize less, wait for the next window, or ask whoever set the limit.`,
   })
 }

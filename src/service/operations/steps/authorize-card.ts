@@ -1,0 +1,42 @@
+import type { Failure } from '../../../core/errors.ts'
+import type { ChangeContext } from '../../request/due.ts'
+import { declineReason, frozenRefusal } from '../../rules/agent-cards.ts'
+import { enterPurchase, type Paid } from '../../store/purchases.ts'
+import type { AgentCardRow } from '../../store/schema/agent-cards.ts'
+import type { CardTransactionRow } from '../../store/schema/card-transactions.ts'
+import { findWallet } from '../../store/wallets.ts'
+import { purchaseRefusal } from './check-spending-limits.ts'
+
+/** What a merchant tries, and who caused it. */
+type Attempt = Pick<CardTransactionRow, 'merchantName' | 'amountCents' | 'agentId' | 'instanceId'>
+
+/** Nothing was tried on the card: it is frozen, or its agent would pass a limit. */
+interface Untried {
+  untried: 'card_frozen' | 'over_agent_limit'
+  refusal: Failure
+}
+
+/**
+ * A merchant charges a card: the purchase is approved or declined (docs/service.md#card-declines), or nothing is tried on
+ * the card (docs/service.md#frozen-cards).
+ */
+export async function authorizeCard(
+  { tx, system, nowMs }: ChangeContext,
+  card: AgentCardRow,
+  attempt: Attempt,
+): Promise<Paid | Untried> {
+  const frozen = frozenRefusal(card, nowMs)
+  if (frozen !== undefined) return { untried: 'card_frozen', refusal: frozen }
+  const wallet = await findWallet(tx, card.partyId, card.walletId)
+  if (wallet === undefined) throw new Error(`Bug: the wallet ${card.walletId} of a card is gone.`)
+  const { amountCents } = attempt
+  // A wallet that is frozen has nothing to spend: it has no decline code of its own (docs/service.md#card-declines).
+  const availableCents = wallet.status === 'active' ? wallet.availableCents : 0
+  const declineCode = declineReason({ card, amountCents, availableCents, nowMs })
+  if (declineCode === null) {
+    const refusal = await purchaseRefusal(tx, card, amountCents, nowMs)
+    if (refusal !== undefined) return { untried: 'over_agent_limit', refusal }
+  }
+  const purchase = await enterPurchase({ tx, system, atMs: nowMs }, { card, wallet }, { ...attempt, declineCode })
+  return { purchase, wallet }
+}

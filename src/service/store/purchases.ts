@@ -1,0 +1,98 @@
+import { newId, type System } from '../../core/system.ts'
+import { capture, refund, release } from '../rules/card-purchases.ts'
+import { authorized, captured, type Posting, refunded, released } from '../rules/ledger.ts'
+import { markAgentCardUsed } from './agent-cards.ts'
+import { insertCardTransaction, newPurchase, replaceCardTransaction } from './card-transactions.ts'
+import type { Transaction } from './engine/store.ts'
+import { post } from './ledger.ts'
+import type { AgentCardRow } from './schema/agent-cards.ts'
+import type { CardTransactionRow } from './schema/card-transactions.ts'
+import type { WalletRow } from './schema/wallets.ts'
+
+/** Where the money of a purchase is moved, and when. */
+interface At {
+  tx: Transaction
+  system: System
+  atMs: number
+}
+
+/** Who caused what a merchant does. */
+type Cause = Pick<CardTransactionRow, 'agentId' | 'instanceId'>
+
+/** A purchase with the wallet that pays. */
+export interface Paid {
+  purchase: CardTransactionRow
+  wallet: WalletRow
+}
+
+/** Enters what a merchant tried on a card. Where it is approved, the card is used up and the amount held. */
+export async function enterPurchase(
+  { tx, system, atMs }: At,
+  { card, wallet }: { card: AgentCardRow; wallet: WalletRow },
+  attempt: Pick<CardTransactionRow, 'merchantName' | 'amountCents' | 'declineCode'> & Cause,
+): Promise<CardTransactionRow> {
+  const row = newPurchase(card, { ...attempt, id: newId('cit', system, atMs), createdAtMs: atMs })
+  await insertCardTransaction(tx, row)
+  if (attempt.declineCode !== null) return row
+  await markAgentCardUsed(tx, card, atMs)
+  await post(tx, system, wallet, authorized(wallet.id, row.amountCents), { nowMs: atMs, sourceId: row.id })
+  return row
+}
+
+/** Collects an authorized purchase, or a part of it. @throws 409, 422 where its state or amount does not allow it. */
+export function capturePurchase(at: At, { purchase, wallet }: Paid, amountCents: number): Promise<CardTransactionRow> {
+  const after = capture(purchase, amountCents)
+  return save(at, { purchase, wallet }, after, captured(wallet.id, purchase.heldCents, after.capturedCents))
+}
+
+/** Ends the hold of an authorized purchase. @throws 409 where its state does not allow it. */
+export function releasePurchase(
+  at: At,
+  { purchase, wallet }: Paid,
+  how: 'reverse' | 'expire',
+): Promise<CardTransactionRow> {
+  const after = release(purchase, how)
+  return save(at, { purchase, wallet }, after, released(wallet.id, purchase.heldCents))
+}
+
+/** Returns a part of what was captured, by a transaction of its own. @throws 409, 422 where nothing of it is left. */
+export async function refundPurchase(
+  { tx, system, atMs }: At,
+  { purchase, wallet }: Paid,
+  amountCents: number,
+  cause: Cause,
+): Promise<{ refund: CardTransactionRow; purchase: CardTransactionRow }> {
+  const after = refund(purchase, amountCents)
+  const row: CardTransactionRow = {
+    ...purchase,
+    ...cause,
+    id: newId('cit', system, atMs),
+    kind: 'refund',
+    purchaseId: purchase.id,
+    amountCents,
+    status: 'refunded',
+    heldCents: 0,
+    capturedCents: 0,
+    refundedCents: 0,
+    holdExpiresAtMs: null,
+    version: 1,
+    createdAtMs: atMs,
+    updatedAtMs: atMs,
+  }
+  await insertCardTransaction(tx, row)
+  const saved = await replaceCardTransaction(tx, purchase, { ...after, updatedAtMs: atMs })
+  await post(tx, system, wallet, refunded(wallet.id, amountCents), { nowMs: atMs, sourceId: row.id })
+  return { refund: row, purchase: saved }
+}
+
+/** Writes a purchase's new state and the posting that goes with it. */
+async function save(
+  { tx, system, atMs }: At,
+  { purchase, wallet }: Paid,
+  after: CardTransactionRow,
+  posting: Posting,
+): Promise<CardTransactionRow> {
+  const saved = await replaceCardTransaction(tx, purchase, { ...after, updatedAtMs: atMs })
+  await post(tx, system, wallet, posting, { nowMs: atMs, sourceId: saved.id })
+  return saved
+}
