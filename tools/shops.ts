@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
+import { declines } from './card-transactions.ts'
 import {
   ArgumentId,
   Cents,
@@ -28,21 +29,22 @@ export const shopCheckoutStatuses = ['open', 'paid', 'expired'] as const
 export const shopOrderStatuses = ['placed', 'shipped', 'partly_shipped', 'canceled', 'returning', 'returned'] as const
 
 /**
- * Why a shop takes no card: the codes of the API's declines, and these, which exist in shops only
+ * Why a shop takes no card: the codes of the API's declines, and those that exist in shops only, each with what it says
  * (docs/shops.md#declines).
  */
-export const shopDeclineCodes = [
-  'card_not_accepted',
-  'wrong_card_details',
-  'other_merchant',
-  'no_card',
-  'card_frozen',
-  'over_agent_limit',
-  'single_use_card_expired',
-  'single_use_card_used',
-  'single_use_amount_over_maximum',
-  'insufficient_funds',
-] as const
+export const shopDeclines = {
+  card_not_accepted: 'The shop did not take the card.',
+  wrong_card_details:
+    "The number, code or expiration is not that of the card for this shop. Type them as the card's details have them.",
+  other_merchant:
+    "The card is for another merchant. Issue one for the shop's name, exactly as merchant.name has it, if that is whom you mean to pay.",
+  no_card: "There is no card for this shop. Issue one for the shop's name, exactly as merchant.name has it.",
+  card_frozen: 'The card is frozen. Unfreeze it, or issue another one.',
+  over_agent_limit: 'The charge would pass a limit of the agent. Ask whoever set the limit.',
+  ...declines,
+} as const
+
+export type ShopDeclineCode = keyof typeof shopDeclines
 
 /** A product as the shop tells it. Cents. */
 const product = {
@@ -76,11 +78,12 @@ export const ShopCheckout = resource(
     subtotal: CentsOrZero,
     tax: CentsOrZero,
     shipping: CentsOrZero,
-    total: Cents.describe('What the shop asks'),
+    otherOrder: CentsOrZero.describe('Of it, what the shop asks for by another order'),
+    total: Cents.describe('What the shop asks now'),
     currency: Currency,
     terms: z.string().nullable(),
     message: z.string().nullable().describe("The shop's words"),
-    decline: z.object({ code: z.enum(shopDeclineCodes), detail: z.string() }).nullable(),
+    decline: z.object({ code: z.enum(Object.keys(shopDeclines) as ShopDeclineCode[]), detail: z.string() }).nullable(),
     orderId: Id('sor').nullable(),
     url: secret(z.string().describe('Its page, for a browser')),
     ...cause,
@@ -117,6 +120,7 @@ export const ShopOrder = resource(
       })
       .nullable(),
     nextCheckoutId: Id('sco').nullable().describe('A checkout of what is still to be paid'),
+    nextTotal: Cents.nullable().describe('What that checkout asks'),
     nextEventAt: Timestamp.nullable(),
     ...cause,
     createdAt: Timestamp,
@@ -236,6 +240,7 @@ export const shops = {
 
   getShopOrder: defineOperation({
     ...read,
+    permission: 'cards.read',
     name: 'get_shop_order',
     title: 'Look at an order',
     description:

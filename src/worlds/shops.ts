@@ -73,7 +73,7 @@ export const ShopDefinition = z.strictObject({
     .prefault({}),
   takesCards: z.boolean().default(true).describe('false: it declines every card'),
   splitsAbove: RequestedCents.optional().describe(
-    'Cents above which it asks to be paid in two orders of one half each',
+    'Cents above which it makes two orders of one half each of a cart, and asks for the second when the first is paid',
   ),
   returns: z
     .strictObject({
@@ -98,5 +98,12 @@ export const ShopDefinition = z.strictObject({
 
 export type ShopDefinition = z.output<typeof ShopDefinition>
 
+/** A shop of the package, with its defaults filled in. */
+export function defineShop(shop: z.input<typeof ShopDefinition>): ShopDefinition {
+  return ShopDefinition.parse(shop)
+}
+
 /** A shop of the package by its id, or one of the file's own. */
 export const ShopRef = z.union([Slug, ShopDefinition])
+
+export type ShopRef = z.output<typeof ShopRef>

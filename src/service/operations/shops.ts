@@ -1,15 +1,203 @@
-import type { shops } from '../../../tools/shops.ts'
-import type { HandlersOf } from '../request/handler.ts'
-
-const unbuilt = (): never => {
-  throw new Error('Bug: shops are not built yet.')
-}
+import type { z } from 'zod'
+import type { Shop, ShopCheckout, ShopDeclineCode, ShopOrder, shops } from '../../../tools/shops.ts'
+import { Failure, fail } from '../../core/errors.ts'
+import { newId, timestamp } from '../../core/system.ts'
+import type { ShopDefinition } from '../../worlds/shops.ts'
+import { requireHeldOnWallet } from '../request/actor.ts'
+import { type Context, cardScope, type HandlersOf } from '../request/handler.ts'
+import { paymentOf } from '../request/shop-events.ts'
+import { nextOfOrder, sendBack } from '../rules/shop-orders.ts'
+import { checkoutLifetimeMs, checkoutStatus, fillCart, keptNote } from '../rules/shops.ts'
+import type { CardTransactionRow } from '../store/schema/card-transactions.ts'
+import { findShopCheckout, insertShopCheckout, type ShopCheckoutRecord } from '../store/shop-checkouts.ts'
+import { findShopOrder, type ShopOrderRecord, saveShopOrder } from '../store/shop-orders.ts'
+import { findShop, openShops } from '../store/shops.ts'
+import { shopTokens } from '../tokens/shop-tokens.ts'
+import { payCheckout } from './steps/pay-shop-checkout.ts'
 
 export const shopHandlers = {
-  listShops: unbuilt,
-  getShop: unbuilt,
-  startShopCheckout: unbuilt,
-  payShopCheckout: unbuilt,
-  getShopOrder: unbuilt,
-  returnShopOrder: unbuilt,
+  listShops: async (_input, context) => (await openShops(context.tx)).map((shop) => shopView(shop, context)),
+
+  getShop: async ({ shopId }, context) => shopView(await loadShop(context, shopId), context),
+
+  startShopCheckout: async (input, context) => {
+    const { tx, actor, partyId, instanceId, nowMs, system } = context
+    const shop = await loadShop(context, input.shopId)
+    const cart = fillCart(shop, input)
+    const record: ShopCheckoutRecord = {
+      id: newId('sco', system, nowMs),
+      partyId,
+      agentId: actor.agentId,
+      instanceId,
+      shopId: shop.id,
+      cart,
+      totalCents: cart.totalCents,
+      note: input.note === undefined ? null : keptNote(input.note),
+      decline: null,
+      orderId: null,
+      version: 1,
+      expiresAtMs: nowMs + checkoutLifetimeMs,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    }
+    const tokenOf = await shopTokens(tx)
+    await insertShopCheckout(tx, record)
+    answerInItsTime(context, shop)
+    return checkoutView(record, shop, { context, tokenOf })
+  },
+
+  payShopCheckout: async ({ checkoutId, customerPartyId: _, ...typed }, context) => {
+    const { tx, actor, instanceId, attempt, operation } = context
+    const checkout = await findShopCheckout(tx, cardScope(context), checkoutId)
+    if (checkout === undefined) fail('not_found', { detail: `There is no checkout ${checkoutId}.` })
+    const shop = await loadShop(context, checkout.shopId)
+    const tokenOf = await shopTokens(tx)
+    if (shop.answers.failsOnce === 'before_charge' && attempt === 'first' && checkout.orderId === null)
+      throw trouble(shop)
+    const requireMayUse = ({ walletId: id, partyId }: { walletId: string; partyId: string }) =>
+      requireHeldOnWallet(tx, actor, operation, { id, partyId })
+    const payer = { ...context, agentId: actor.agentId, instanceId, requireMayUse }
+    const after = await payCheckout(payer, shop, checkout, typed)
+    const isLost = after.orderId !== null && shop.answers.failsOnce === 'after_charge'
+    answerInItsTime(context, shop, isLost ? trouble(shop) : undefined)
+    return checkoutView(after, shop, { context, tokenOf })
+  },
+
+  getShopOrder: async ({ orderId }, context) => {
+    const { order, purchase } = await loadOrder(context, orderId)
+    return orderView(order, purchase)
+  },
+
+  returnShopOrder: async ({ orderId, reason }, context) => {
+    const { order, purchase } = await loadOrder(context, orderId)
+    const { tx, nowMs } = context
+    const after = sendBack(order, reason === undefined ? null : keptNote(reason), nowMs)
+    return orderView(after === order ? order : await saveShopOrder(tx, order, after, nowMs), purchase)
+  },
 } satisfies HandlersOf<typeof shops>
+
+async function loadShop({ tx }: Pick<Context, 'tx'>, shopId: string): Promise<ShopDefinition> {
+  return (await findShop(tx, shopId)) ?? fail('not_found', { detail: `There is no shop ${shopId}.` })
+}
+
+/** An order with the purchase that paid it. @throws 404, 403. */
+async function loadOrder(context: Context, id: string) {
+  const { tx, actor, operation } = context
+  const order = await findShopOrder(tx, cardScope(context), id)
+  if (order === undefined) fail('not_found', { detail: `There is no order ${id}.` })
+  const { purchase, wallet } = await paymentOf(tx, order)
+  await requireHeldOnWallet(tx, actor, operation, wallet)
+  return { order, purchase }
+}
+
+/** A slow shop answers late, and a shaky one with an error once it has charged. */
+function answerInItsTime({ answerOtherwise }: Context, { answers }: ShopDefinition, instead?: Failure): void {
+  if (answers.slowMs > 0 || instead !== undefined) answerOtherwise({ afterMs: answers.slowMs, instead })
+}
+
+function trouble({ name, says }: ShopDefinition): Failure {
+  const detail = says.error ?? `${name} does not answer now. Nobody knows yet whether it charged.`
+  return new Failure('service_unavailable', { detail, retryable: true })
+}
+
+function shopView(shop: ShopDefinition, { publicUrl }: Pick<Context, 'publicUrl'>): z.output<typeof Shop> {
+  return {
+    type: 'shop',
+    id: shop.id,
+    attributes: {
+      name: shop.name,
+      about: shop.about,
+      url: `${publicUrl()}/shops/${shop.id}`,
+      currency: 'USD',
+      products: shop.products.map(({ id, name, description, price }) => ({ productId: id, name, description, price })),
+    },
+  }
+}
+
+interface Seen {
+  context: Pick<Context, 'publicUrl' | 'nowMs'>
+  tokenOf: (checkoutId: string) => string
+}
+
+function checkoutView(
+  record: ShopCheckoutRecord,
+  { name, terms, says }: ShopDefinition,
+  { context: { publicUrl, nowMs }, tokenOf }: Seen,
+): z.output<typeof ShopCheckout> {
+  const { id, cart, decline, orderId } = record
+  return {
+    type: 'shopCheckout',
+    id,
+    attributes: {
+      shopId: record.shopId,
+      merchant: { name },
+      status: checkoutStatus(record, nowMs),
+      items: cart.lines.map(({ priceCents, ...line }) => ({ ...line, price: priceCents })),
+      extras: cart.extras.map(({ extraId, name: of, priceCents, selected }) => {
+        return { extraId, name: of, price: priceCents, selected }
+      }),
+      subtotal: cart.subtotalCents,
+      tax: cart.taxCents,
+      shipping: cart.shippingCents,
+      otherOrder: cart.otherOrderCents,
+      total: cart.totalCents,
+      currency: 'USD',
+      terms: terms ?? null,
+      message: decline === null ? (says.checkout ?? null) : decline.message,
+      decline: decline === null ? null : { code: decline.code as ShopDeclineCode, detail: decline.detail },
+      orderId,
+      url: `${publicUrl()}/shops/checkouts/${tokenOf(id)}`,
+      agentId: record.agentId,
+      instanceId: record.instanceId,
+      expiresAt: timestamp(record.expiresAtMs),
+      createdAt: timestamp(record.createdAtMs),
+      updatedAt: timestamp(record.updatedAtMs),
+    },
+    relationships: {
+      party: { data: { type: 'party', id: record.partyId } },
+      shopOrder: { data: orderId === null ? null : { type: 'shopOrder', id: orderId } },
+    },
+  }
+}
+
+function orderView(record: ShopOrderRecord, purchase: CardTransactionRow): z.output<typeof ShopOrder> {
+  const { id, state } = record
+  const { cart, subscription } = state
+  const nextAtMs = nextOfOrder(record)?.atMs
+  return {
+    type: 'shopOrder',
+    id,
+    attributes: {
+      shopId: record.shopId,
+      merchant: { name: purchase.merchantName },
+      status: record.status,
+      items: cart.lines.map(({ priceCents, ...line }, at) => {
+        return { ...line, price: priceCents, shipped: at < state.shippedLines ? line.quantity : 0 }
+      }),
+      total: purchase.amountCents,
+      captured: purchase.capturedCents,
+      refunded: purchase.refundedCents,
+      currency: 'USD',
+      receipt: state.receipt,
+      message: state.message,
+      subscription: subscription && {
+        description: subscription.description,
+        amount: subscription.amountCents,
+        status: subscription.status,
+        nextChargeAt: subscription.chargesAtMs === null ? null : timestamp(subscription.chargesAtMs),
+      },
+      nextCheckoutId: state.next?.checkoutId ?? null,
+      nextTotal: state.next?.totalCents ?? null,
+      nextEventAt: nextAtMs === undefined ? null : timestamp(nextAtMs),
+      agentId: record.agentId,
+      instanceId: record.instanceId,
+      createdAt: timestamp(record.createdAtMs),
+      updatedAt: timestamp(record.updatedAtMs),
+    },
+    relationships: {
+      party: { data: { type: 'party', id: record.partyId } },
+      shopCheckout: { data: { type: 'shopCheckout', id: record.checkoutId } },
+      cardTransaction: { data: { type: 'cardTransaction', id: record.cardTransactionId } },
+    },
+  }
+}

@@ -18,8 +18,10 @@ import { keepingEarlier } from '../store/earlier-states.ts'
 import { prepared } from '../store/engine/prepared.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { postAll } from '../store/ledger.ts'
+import { shopMoments } from '../store/shop-orders.ts'
 import { dueSubscriptions, saveBillings, subscriptionEvents } from '../store/subscriptions.ts'
 import { findWallet } from '../store/wallets.ts'
+import { letShopsAct } from './shop-events.ts'
 
 /** How many events happen between two turns of the event loop: some milliseconds of work. */
 export const eventsAtOnce = 32
@@ -53,6 +55,8 @@ interface TimedEffect {
 
 /** Everything that happens by itself, in the order in which it happens to a party where several are due at once. */
 const timedEffects: readonly TimedEffect[] = [
+  // What shops do comes first: a capture before its hold was to lapse happens, however late both are noticed.
+  { moments: shopMoments, happen: letShopsAct },
   { moments: lapses, happen: lapseHolds },
   { moments: subscriptionEvents, happen: billSubscriptions },
   { moments: invitationExpiries, happen: expireInvitations },

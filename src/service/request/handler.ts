@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Catalogue } from '../../../tools/index.ts'
+import type { Failure } from '../../core/errors.ts'
 import type { Environment, Input, Meta, OperationDefinition, Resource } from '../../core/operation.ts'
 import { permissions } from '../../core/permissions.ts'
 import { readTimes } from '../store/clock.ts'
@@ -29,6 +30,16 @@ export interface Context extends ChangeContext {
   /** Tells that the clock was moved: the request is answered when everything has happened that became due. */
   timeMoved: () => void
   fillAnew: FillAnew
+  /** Tells that the answer is another one than what is recorded, or late: what was done stays done. */
+  answerOtherwise: (how: OtherAnswer) => void
+}
+
+/** How a shop of the sandbox answers that is slow, or fails once it has charged (docs/shops.md#answers). */
+export interface OtherAnswer {
+  /** Milliseconds of real time that the answer takes. */
+  afterMs: number
+  /** What is answered instead; a repeat under the same key is answered what is recorded. */
+  instead?: Failure | undefined
 }
 
 /** Fills the sandbox as it was filled at first, ids and keys too, in place of what there is, and keeps that for a reset. */

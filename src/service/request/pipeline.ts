@@ -15,7 +15,7 @@ import { challenged } from './challenged.ts'
 import { readMoment, requireSettled, type Settling, settleDue, whenSettled } from './due.ts'
 import { type FaultDependencies, requirePlanned, whenPlanned } from './faults.ts'
 import { handle, handleOnce, readAhead } from './handle-once.ts'
-import { type Context, type FillAnew, type Handlers, listBehind } from './handler.ts'
+import { type Context, type FillAnew, type Handlers, listBehind, type OtherAnswer } from './handler.ts'
 import { claim, claimName, readEarlier, record } from './idempotency.ts'
 import {
   fingerprint,
@@ -103,6 +103,8 @@ export async function answer(
   }
   if (request.timeMoved === true) await settleAfterwards(dependencies, supportId)
   if (reply === undefined) throw new ConnectionCutError()
+  if (request.otherwise !== undefined)
+    reply = await answeredOtherwise(dependencies, request.otherwise, reply, { supportId, gone })
   logAnswer(log, request, reply, system.elapsed() - beganAtMs)
   const acted = request.handled?.context
   const by = acted && { partyId: acted.partyId, keyId: acted.actor.keyId }
@@ -181,7 +183,13 @@ async function pass(
   const timeMoved = () => {
     request.timeMoved = true
   }
-  const known = { environment, system, publicUrl, lastUses, timeMoved, fillAnew: dependencies.fillAnew }
+  // A transaction that runs again decides it again.
+  request.otherwise = undefined
+  const answerOtherwise = (how: OtherAnswer) => {
+    request.otherwise = how
+  }
+  const { fillAnew } = dependencies
+  const known = { environment, system, publicUrl, lastUses, timeMoved, fillAnew, answerOtherwise }
   const context: Context = { tx, operation, actor, partyId, ...cause, nowMs, epoch, attempt: 'first', ...known }
   request.handled = { context, parsed }
   if (idempotencyKey === undefined) {
@@ -197,6 +205,18 @@ async function pass(
   request.claim = mine
   const read = ahead?.partyId === partyId ? ahead : readAhead(tx, { partyId, key: idempotencyKey })
   return handleOnce(request, parsed, context, { mine, earliestMs, read })
+}
+
+/** What was done is committed by now, and nobody else waits while this does. */
+async function answeredOtherwise(
+  { system, ending }: Dependencies,
+  { afterMs, instead }: OtherAnswer,
+  reply: Reply,
+  { supportId, gone }: { supportId: string; gone: AbortSignal | undefined },
+): Promise<Reply> {
+  const over = gone === undefined ? ending : AbortSignal.any([ending, gone])
+  if (afterMs > 0) await system.sleep(afterMs, over).catch(() => {})
+  return instead === undefined || reply.status !== 200 ? reply : refusal(instead, supportId)
 }
 
 /** What does not happen now, for the database is busy, happens before whoever looks at it next, or with the upkeep. */

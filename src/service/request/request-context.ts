@@ -2,7 +2,7 @@ import type { OperationDefinition } from '../../core/operation.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import type { Actor } from './actor.ts'
 import type { Plan } from './faults.ts'
-import type { Context } from './handler.ts'
+import type { Context, OtherAnswer } from './handler.ts'
 import type { Claim } from './idempotency.ts'
 import type { Incoming, Parsed, Unread } from './incoming.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -23,6 +23,8 @@ export interface RequestContext {
   handled?: { context: Context; parsed: Parsed }
   /** The request moved the clock: it is answered when everything has happened that became due. */
   timeMoved?: boolean
+  /** How it is answered, where that is not what is recorded, at once. */
+  otherwise?: OtherAnswer | undefined
   /** What befalls it, once that is known. */
   plan: Plan
   /** The party and the key that the request will most likely be about; whether it is, shows when it was looked at. */

@@ -2,6 +2,7 @@ import type { ApprovalStatus } from './approvals.ts'
 import type { PurchaseStatus } from './card-purchases.ts'
 import type { InvitationStatus } from './customer-invitations.ts'
 import type { PaymentStatus } from './payments.ts'
+import type { ShopOrderStatus } from './shop-orders.ts'
 import type { SubscriptionStatus } from './subscriptions.ts'
 
 /**
@@ -103,6 +104,13 @@ type DelegationEvent = 'delegation.activated' | 'delegation.revoked' | 'agent_de
 type DecisionEvent = 'decision.agreed' | 'decision.refused'
 type CardEvent = `agent_card.${'created' | 'used' | 'frozen' | 'unfrozen' | 'expired'}`
 
+type ShopOrderEvent = `shop_order.${ShopOrderStatus | 'updated'}`
+
+/** What becomes of an order at a shop of the sandbox. */
+export function shopOrderEvent(before: ShopOrderStatus | undefined, status: ShopOrderStatus): ShopOrderEvent {
+  return before === status ? 'shop_order.updated' : `shop_order.${status}`
+}
+
 /** Every type of event that is written here. */
 export type EventType =
   | MoneyEvent
@@ -112,5 +120,6 @@ export type EventType =
   | SubscriptionEvent
   | DelegationEvent
   | CardEvent
+  | ShopOrderEvent
   | DecisionEvent
   | 'wallet.created'

@@ -2,6 +2,7 @@ import { cardTransitions } from './agent-cards.ts'
 import { approvalTransitions } from './approvals.ts'
 import { purchaseTransitions } from './card-purchases.ts'
 import { paymentTransitions } from './payments.ts'
+import { shopMoves } from './shop-orders.ts'
 import { hasEnded } from './subscriptions.ts'
 import type { Transitions } from './transitions.ts'
 
@@ -17,6 +18,8 @@ const finals: Readonly<Record<string, (status: string) => boolean>> = {
   cardTransaction: noneLeadsOutOf(purchaseTransitions),
   agentCard: noneLeadsOutOf(cardTransitions),
   subscription: hasEnded,
+  // Whether it is sent back is up to who waits.
+  shopOrder: noneLeadsOutOf(shopMoves),
 }
 
 /** Whether the status of a resource stays as it is for good: there is nothing to wait for. */

@@ -132,3 +132,59 @@ export function ownerOfCard(db: Kysely<Tables>, partyId: string, id: string) {
     .where('agentCards.partyId', '=', partyId)
     .where('agentCards.id', '=', id)
 }
+
+/** Whose cards a merchant may charge: those of one agent on a party's wallets, or of any. */
+interface Chargeable {
+  partyId: string
+  agentId: string | null
+  nowMs: number
+}
+
+/** The card that a merchant charges: the newest of its name that can still be used, or else the newest of its name. */
+export async function cardAtMerchant(
+  tx: Transaction,
+  { agentId, ...by }: Chargeable & { merchantName: string },
+): Promise<AgentCardRow | undefined> {
+  const [row] = (await (agentId === null ? atMerchant(tx, by) : atMerchantOfAgent(tx, { ...by, agentId }))).rows
+  return row
+}
+
+type AtMerchant = Omit<Chargeable, 'agentId'> & { merchantName: string }
+
+const atMerchant = prepared((db, by: AtMerchant) => newestAt(db, by))
+const atMerchantOfAgent = prepared((db, by: AtMerchant & { agentId: string }) =>
+  newestAt(db, by).where('agentId', '=', by.agentId),
+)
+
+function newestAt(db: Kysely<Tables>, by: AtMerchant) {
+  return db
+    .selectFrom('agentCards')
+    .selectAll()
+    .where('partyId', '=', by.partyId)
+    .where(sql`trim(${sql.ref('merchantName')})`, '=', by.merchantName)
+    .orderBy(
+      sql`case when ${sql.ref('usedAtMs')} is null and ${sql.ref('expiresAtMs')} > ${by.nowMs} then 0 else 1 end`,
+    )
+    .orderBy('id', 'desc')
+    .limit(1)
+}
+
+/** Whether there is a card at all that can still be used. */
+export async function hasUsableCard(tx: Transaction, { agentId, ...by }: Chargeable): Promise<boolean> {
+  return (await (agentId === null ? usable(tx, by) : usableOfAgent(tx, { ...by, agentId }))).rows.length > 0
+}
+
+const usable = prepared((db, by: Omit<Chargeable, 'agentId'>) => anyUsable(db, by))
+const usableOfAgent = prepared((db, by: Omit<Chargeable, 'agentId'> & { agentId: string }) =>
+  anyUsable(db, by).where('agentId', '=', by.agentId),
+)
+
+function anyUsable(db: Kysely<Tables>, by: Omit<Chargeable, 'agentId'>) {
+  return db
+    .selectFrom('agentCards')
+    .select('id')
+    .where('partyId', '=', by.partyId)
+    .where('usedAtMs', 'is', null)
+    .where('expiresAtMs', '>', by.nowMs)
+    .limit(1)
+}

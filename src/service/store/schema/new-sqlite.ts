@@ -87,8 +87,8 @@ CREATE TABLE "faults" ("id" text not null, "place" integer not null, "origin" te
 CREATE TABLE "earlierStates" ("partyId" text not null, "rows" text not null, constraint "earlierStates_key" primary key ("partyId"));
 CREATE TABLE "snapshots" ("id" text not null, "name" text not null, "savedBy" text not null, "clockMs" bigint, "characters" bigint not null, "savedAtMs" bigint not null, constraint "snapshots_key" primary key ("id"));
 CREATE TABLE "snapshotRows" ("snapshotId" text not null, "tableName" text not null, "part" integer not null, "rows" text not null, constraint "snapshotRows_key" primary key ("snapshotId", "tableName", "part"));
-CREATE TABLE "shopCheckouts" ("id" text not null, "partyId" text not null, "agentId" text, "instanceId" text, "shopId" text not null, "tokenHash" text not null, "status" text not null, "cart" text not null, "totalCents" bigint not null, "note" text, "decline" text, "orderId" text, "version" integer not null, "expiresAtMs" bigint not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "shopCheckouts_key" primary key ("id"));
-CREATE TABLE "shopOrders" ("id" text not null, "partyId" text not null, "agentId" text, "shopId" text not null, "checkoutId" text not null, "cardTransactionId" text not null, "status" text not null, "state" text not null, "nextEventAtMs" bigint, "version" integer not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "shopOrders_key" primary key ("id"));
+CREATE TABLE "shopCheckouts" ("id" text not null, "partyId" text not null, "agentId" text, "instanceId" text, "shopId" text not null, "cart" text not null, "totalCents" bigint not null, "note" text, "decline" text, "orderId" text, "version" integer not null, "expiresAtMs" bigint not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "shopCheckouts_key" primary key ("id"));
+CREATE TABLE "shopOrders" ("id" text not null, "partyId" text not null, "agentId" text, "instanceId" text, "shopId" text not null, "checkoutId" text not null, "cardTransactionId" text not null, "status" text not null, "state" text not null, "nextEventAtMs" bigint, "version" integer not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "shopOrders_key" primary key ("id"));
 CREATE INDEX "wallets_by_partyId_id" on "wallets" ("partyId", "id");
 CREATE INDEX "walletAgents_by_agentId_walletId" on "walletAgents" ("agentId", "walletId");
 CREATE UNIQUE INDEX "credentials_by_secretHash" on "credentials" ("secretHash");
@@ -178,7 +178,6 @@ CREATE INDEX "pendingDecisions_by_expiresAtMs" on "pendingDecisions" ("expiresAt
 CREATE INDEX "pendingDecisions_by_partyId_status_expiresAtMs" on "pendingDecisions" ("partyId", "status", "expiresAtMs");
 CREATE INDEX "pendingDecisions_by_partyId_principalId_status" on "pendingDecisions" ("partyId", "principalId", "status");
 CREATE UNIQUE INDEX "snapshots_by_name" on "snapshots" ("name");
-CREATE UNIQUE INDEX "shopCheckouts_by_tokenHash" on "shopCheckouts" ("tokenHash");
 CREATE INDEX "shopOrders_by_partyId_nextEventAtMs_id" on "shopOrders" ("partyId", "nextEventAtMs", "id");
 CREATE INDEX "shopOrders_by_due" on "shopOrders" ("nextEventAtMs") where "nextEventAtMs" is not null;
 `,

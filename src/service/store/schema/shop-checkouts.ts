@@ -1,4 +1,4 @@
-import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
+import { bigint, integer, nullable, type RowOf, table, text } from './table.ts'
 
 /** A cart at a shop of the sandbox, which waits for a card (docs/shops.md). */
 export const shopCheckouts = table({
@@ -10,9 +10,6 @@ export const shopCheckouts = table({
     agentId: nullable(text),
     instanceId: nullable(text),
     shopId: text,
-    /** SHA-256 of the token in the address of its page, hexadecimal; the token itself is not stored. */
-    tokenHash: text,
-    status: text as Column<'open' | 'paid' | 'expired'>,
     /** What is bought and what it costs, as JSON (`ShopCart`). */
     cart: text,
     totalCents: bigint,
@@ -20,6 +17,7 @@ export const shopCheckouts = table({
     note: nullable(text),
     /** How the last card was declined, as JSON; null: none was. */
     decline: nullable(text),
+    /** What was bought when it was paid; null: it is open, or expired. */
     orderId: nullable(text),
     version: integer,
     expiresAtMs: bigint,
@@ -27,7 +25,6 @@ export const shopCheckouts = table({
     updatedAtMs: bigint,
     $postgresIndexes: ['id'],
     $tenantKey: ['partyId', 'id'],
-    $uniqueIndexes: ['tokenHash'],
   },
 })
 

@@ -7,6 +7,7 @@ export const shopOrders = table({
     id: text,
     partyId: text,
     agentId: nullable(text),
+    instanceId: nullable(text),
     shopId: text,
     checkoutId: text,
     cardTransactionId: text,

@@ -1,0 +1,130 @@
+import { type ShopDeclineCode, shopDeclines } from '../../../../tools/shops.ts'
+import { newId } from '../../../core/system.ts'
+import type { ShopDefinition } from '../../../worlds/shops.ts'
+import type { ChangeContext } from '../../request/due.ts'
+import { actUntil, type Ordered } from '../../request/shop-events.ts'
+import { nextOfOrder, type ShopOrderState } from '../../rules/shop-orders.ts'
+import { isCard, requireOpen, requireTotal, type TypedCard } from '../../rules/shops.ts'
+import { cardAtMerchant, hasUsableCard } from '../../store/agent-cards.ts'
+import type { Paid } from '../../store/purchases.ts'
+import type { AgentCardRow } from '../../store/schema/agent-cards.ts'
+import { type ShopCheckoutRecord, saveShopCheckout } from '../../store/shop-checkouts.ts'
+import { insertShopOrder, type ShopOrderRecord } from '../../store/shop-orders.ts'
+import { cardDetails } from '../agent-cards.ts'
+import { authorizeCard } from './authorize-card.ts'
+
+/** Who pays at a shop, and by which moment. */
+export interface Payer extends ChangeContext {
+  agentId: string | null
+  instanceId: string | null
+  /** Refuses who may not use cards on that wallet. */
+  requireMayUse(card: AgentCardRow): Promise<void>
+}
+
+/** What was typed into the shop's form, and the amount that the buyer agrees to. */
+export interface TypedPayment extends TypedCard {
+  amount: number
+}
+
+/**
+ * Pays a checkout: the shop charges the card of its name, as any merchant would (docs/shops.md#declines), and from then on
+ * acts by the service's clock. @throws 409 for a checkout that is not open, 422 for another amount than its total.
+ */
+export async function payCheckout(
+  payer: Payer,
+  shop: ShopDefinition,
+  checkout: ShopCheckoutRecord,
+  { amount, ...typed }: TypedPayment,
+): Promise<ShopCheckoutRecord> {
+  const { nowMs } = payer
+  requireOpen(checkout, nowMs)
+  requireTotal(checkout.cart, amount)
+  const declined = (code: ShopDeclineCode) => decline(payer, shop, checkout, code)
+  if (!shop.takesCards) return declined('card_not_accepted')
+  const of = { partyId: checkout.partyId, agentId: checkout.agentId }
+  const card = await cardAtMerchant(payer.tx, { ...of, merchantName: shop.name.trim(), nowMs })
+  if (card === undefined)
+    return declined((await hasUsableCard(payer.tx, { ...of, nowMs })) ? 'other_merchant' : 'no_card')
+  await payer.requireMayUse(card)
+  if (!isCard(typed, cardDetails(card))) return declined('wrong_card_details')
+  const { agentId, instanceId } = payer
+  const charge = { merchantName: shop.name, amountCents: amount, agentId, instanceId }
+  const authorized = await authorizeCard(payer, card, charge)
+  if ('untried' in authorized) return declined(authorized.untried)
+  const { declineCode } = authorized.purchase
+  if (declineCode !== null) return declined(declineCode as ShopDeclineCode)
+  const { order } = await placeOrder(payer, shop, checkout, { ...authorized, card })
+  return saveShopCheckout(payer.tx, checkout, { decline: null, orderId: order.id, updatedAtMs: nowMs })
+}
+
+function decline(
+  { tx, nowMs }: Payer,
+  { says }: ShopDefinition,
+  checkout: ShopCheckoutRecord,
+  code: ShopDeclineCode,
+): Promise<ShopCheckoutRecord> {
+  const detail = shopDeclines[code]
+  const message = says.decline ?? 'Your card was declined.'
+  return saveShopCheckout(tx, checkout, { decline: { code, detail, message }, orderId: null, updatedAtMs: nowMs })
+}
+
+async function placeOrder(
+  { tx, system, nowMs, instanceId }: Payer,
+  shop: ShopDefinition,
+  { id: checkoutId, partyId, agentId, cart }: ShopCheckoutRecord,
+  { purchase, wallet, card }: Paid & { card: AgentCardRow },
+): Promise<Ordered> {
+  const state = agreed(shop, cart, nowMs)
+  const order: ShopOrderRecord = {
+    id: newId('sor', system, nowMs),
+    ...{ partyId, agentId, instanceId, checkoutId },
+    shopId: shop.id,
+    cardTransactionId: purchase.id,
+    status: 'placed',
+    state,
+    nextEventAtMs: nextOfOrder({ state })?.atMs ?? null,
+    version: 1,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  }
+  await insertShopOrder(tx, order)
+  // What ships at once is captured at once.
+  const limit = Number.POSITIVE_INFINITY
+  return (
+    await actUntil({ tx, system }, { order, purchase, wallet, card: { ...card, usedAtMs: nowMs } }, { nowMs, limit })
+  ).ordered
+}
+
+/** What the shop is going to do, as it is when the order is placed. */
+function agreed(shop: ShopDefinition, cart: ShopCheckoutRecord['cart'], nowMs: number): ShopOrderState {
+  const { says, captures, returns } = shop
+  const goesOn = cart.extras.find(({ selected, subscription }) => selected && subscription !== null)
+  const sold = cart.lines.map(({ productId }) => shop.products.find(({ id }) => id === productId))
+  return {
+    cart,
+    receipt: says.receipt ?? `Thank you for your order at ${shop.name}.`,
+    message: null,
+    words: { shipped: says.shipped ?? null, canceled: says.canceled ?? null, returned: says.returned ?? null },
+    firstOnly: captures.parcels === 'first_only',
+    outOfStock: sold.flatMap((product) => (product === undefined || product.available ? [] : [product.name])),
+    shipsAtMs: nowMs + 1000 * captures.afterSeconds,
+    shippedLines: 0,
+    returns:
+      returns === undefined
+        ? null
+        : { withinMs: 1000 * returns.withinSeconds, refundAfterMs: 1000 * returns.refundAfterSeconds },
+    returnableUntilMs: null,
+    refundsAtMs: null,
+    returnReason: null,
+    subscription:
+      goesOn?.subscription == null
+        ? null
+        : {
+            description: goesOn.name,
+            amountCents: goesOn.subscription.amountCents,
+            status: 'trial',
+            chargesAtMs: nowMs + goesOn.subscription.afterMs,
+          },
+    next: null,
+  }
+}

@@ -1,0 +1,136 @@
+import { newId, type System } from '../../core/system.ts'
+import { declineReason } from '../rules/agent-cards.ts'
+import { dispatch, leftUnpaid, nextOfOrder, receive } from '../rules/shop-orders.ts'
+import { nextCheckoutLifetimeMs, type ShopCart } from '../rules/shops.ts'
+import { findAgentCard } from '../store/agent-cards.ts'
+import { findCardTransaction } from '../store/card-transactions.ts'
+import type { DueOf } from '../store/clock.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import { capturePurchase, enterPurchase, type Paid, refundPurchase, releasePurchase } from '../store/purchases.ts'
+import type { AgentCardRow } from '../store/schema/agent-cards.ts'
+import { insertShopCheckout } from '../store/shop-checkouts.ts'
+import { dueShopOrders, type ShopOrderRecord, saveShopOrder } from '../store/shop-orders.ts'
+import { findWallet } from '../store/wallets.ts'
+
+/** An order with the money that it is about. */
+export interface Ordered extends Paid {
+  order: ShopOrderRecord
+  card: AgentCardRow
+}
+
+/** Lets shops do what they are to do by then: each step at its own moment, however late that is noticed. */
+export async function letShopsAct(tx: Transaction, system: System, due: DueOf): Promise<number> {
+  const orders = await dueShopOrders(tx, due)
+  // All of it is read before anything is written.
+  const all = await Promise.all(orders.map(async (order) => ({ order, ...(await paymentOf(tx, order)) })))
+  let count = 0
+  for (const ordered of all) {
+    const acted = await actUntil({ tx, system }, ordered, { ...due, limit: due.limit - count })
+    count += acted.count
+    if (count === due.limit) break
+  }
+  return count
+}
+
+/** Lets the shop of one order do what it is to do by then, at most so many steps. */
+export async function actUntil(
+  on: { tx: Transaction; system: System },
+  before: Ordered,
+  { nowMs, limit }: Pick<DueOf, 'nowMs' | 'limit'>,
+): Promise<{ ordered: Ordered; count: number }> {
+  let ordered = before
+  let count = 0
+  for (; count < limit; count++) {
+    const next = nextOfOrder(ordered.order)
+    if (next === undefined || next.atMs > nowMs) break
+    ordered = { ...ordered, ...(await acts[next.what](on, ordered, next.atMs)) }
+  }
+  return { ordered, count }
+}
+
+/** The payment of an order, as it stands. */
+export async function paymentOf(tx: Transaction, { id, partyId, cardTransactionId }: ShopOrderRecord) {
+  const scope = { partyId, agentId: null }
+  const purchase = await findCardTransaction(tx, scope, cardTransactionId)
+  const [card, wallet] = await Promise.all([
+    purchase && findAgentCard(tx, scope, purchase.cardId),
+    purchase && findWallet(tx, partyId, purchase.walletId),
+  ])
+  if (purchase === undefined || card === undefined || wallet === undefined) {
+    throw new Error(`Bug: the payment of the order ${id} is gone.`)
+  }
+  return { purchase, card, wallet }
+}
+
+type Act = (
+  on: { tx: Transaction; system: System },
+  ordered: Ordered,
+  atMs: number,
+) => Promise<Pick<Ordered, 'order' | 'purchase'>>
+
+const acts: Readonly<Record<NonNullable<ReturnType<typeof nextOfOrder>>['what'], Act>> = {
+  shipsAtMs: async (on, { order, purchase: authorized, wallet }, atMs) => {
+    const at = { ...on, atMs }
+    // A hold that was to lapse before lapsed before: nobody may have noticed yet.
+    const lapsedAtMs = authorized.holdExpiresAtMs
+    const lapsed = lapsedAtMs !== null && lapsedAtMs <= atMs
+    const purchase = lapsed
+      ? await releasePurchase({ ...on, atMs: lapsedAtMs }, { purchase: authorized, wallet }, 'expire')
+      : authorized
+    const { money, asks, status, state } = dispatch(order, purchase, atMs)
+    let after = purchase
+    if (money?.do === 'capture') after = await capturePurchase(at, { purchase, wallet }, money.cents)
+    if (money?.do === 'reverse') after = await releasePurchase(at, { purchase, wallet }, 'reverse')
+    if (money?.do === 'refund') after = await refundAll(on, { order, purchase, wallet }, atMs)
+    const next = asks === null ? null : await askAgain(on, order, asks, atMs)
+    return { order: await saveShopOrder(on.tx, order, { status, state: { ...state, next } }, atMs), purchase: after }
+  },
+
+  refundsAtMs: async (on, { order, purchase, wallet }, atMs) => {
+    const after = await refundAll(on, { order, purchase, wallet }, atMs)
+    return { order: await saveShopOrder(on.tx, order, receive(order), atMs), purchase: after }
+  },
+
+  chargesAtMs: async (on, { order, purchase, card, wallet }, atMs) => {
+    const amountCents = order.state.subscription?.amountCents ?? 0
+    const declineCode = declineReason({ card, amountCents, availableCents: wallet.availableCents, nowMs: atMs })
+    if (declineCode === null) throw new Error(`Bug: the card ${card.id} was used, and can be used again.`)
+    const attempt = { merchantName: purchase.merchantName, amountCents, declineCode, ...causeOf(order) }
+    await enterPurchase({ ...on, atMs }, { card, wallet }, attempt)
+    return { order: await saveShopOrder(on.tx, order, leftUnpaid(order), atMs), purchase }
+  },
+}
+
+async function refundAll(
+  on: { tx: Transaction; system: System },
+  { order, purchase, wallet }: Omit<Ordered, 'card'>,
+  atMs: number,
+) {
+  const cents = purchase.capturedCents - purchase.refundedCents
+  if (cents === 0) return purchase
+  return (await refundPurchase({ ...on, atMs }, { purchase, wallet }, cents, causeOf(order))).purchase
+}
+
+const causeOf = ({ agentId, instanceId }: ShopOrderRecord) => ({ agentId, instanceId })
+
+/** Opens a checkout for what is left to be paid. */
+async function askAgain(
+  { tx, system }: { tx: Transaction; system: System },
+  { partyId, agentId, instanceId, shopId }: ShopOrderRecord,
+  cart: ShopCart,
+  atMs: number,
+) {
+  const id = newId('sco', system, atMs)
+  await insertShopCheckout(tx, {
+    ...{ id, partyId, agentId, instanceId, shopId, cart },
+    totalCents: cart.totalCents,
+    note: null,
+    decline: null,
+    orderId: null,
+    version: 1,
+    expiresAtMs: atMs + nextCheckoutLifetimeMs,
+    createdAtMs: atMs,
+    updatedAtMs: atMs,
+  })
+  return { checkoutId: id, totalCents: cart.totalCents }
+}

@@ -1,0 +1,193 @@
+import type { shopOrderStatuses } from '../../../tools/shops.ts'
+import { fail } from '../../core/errors.ts'
+import type { CardMovement } from './card-purchases.ts'
+import { firstParcelCents, otherHalfOf, restOf, type ShopCart } from './shops.ts'
+import { next, type Transitions } from './transitions.ts'
+
+export type ShopOrderStatus = (typeof shopOrderStatuses)[number]
+
+/** What the shop does by itself when its moment comes. */
+type ShopMove = 'ship' | 'ship_part' | 'cancel' | 'receive'
+/** What the buyer does. */
+type BuyerMove = 'return'
+
+/** What leads from one status to another by itself; a status that it leads out of can be waited for. */
+export const shopMoves = {
+  placed: { ship: 'shipped', ship_part: 'partly_shipped', cancel: 'canceled' },
+  shipped: {},
+  partly_shipped: {},
+  canceled: {},
+  returning: { receive: 'returned' },
+  returned: {},
+} as const satisfies Transitions<ShopOrderStatus, ShopMove>
+
+export const buyerMoves = {
+  placed: {},
+  shipped: { return: 'returning' },
+  partly_shipped: { return: 'returning' },
+  canceled: {},
+  returning: { return: 'returning' },
+  returned: { return: 'returned' },
+} as const satisfies Transitions<ShopOrderStatus, BuyerMove>
+
+/** What an order is, and what its shop is going to do: agreed when it was placed, whatever the shop sells later. */
+export interface ShopOrderState {
+  cart: ShopCart
+  receipt: string
+  /** What the shop said last of what happened. */
+  message: string | null
+  /** The shop's words for what happens; null: plain ones. */
+  words: { shipped: string | null; canceled: string | null; returned: string | null }
+  /** Whether it ships its first line only, and asks for the rest anew. */
+  firstOnly: boolean
+  /** Names of what it turns out not to have. */
+  outOfStock: string[]
+  /** When it ships, or finds out that it can't; null: it did. */
+  shipsAtMs: number | null
+  /** How many of its lines were shipped. */
+  shippedLines: number
+  returns: { withinMs: number; refundAfterMs: number } | null
+  returnableUntilMs: number | null
+  /** When what came back is refunded. */
+  refundsAtMs: number | null
+  /** Words to the shop with the return; secrets in them are masked. */
+  returnReason: string | null
+  subscription: ShopSubscription | null
+  next: { checkoutId: string; totalCents: number } | null
+}
+
+export interface ShopSubscription {
+  description: string
+  amountCents: number
+  status: 'trial' | 'unpaid'
+  chargesAtMs: number | null
+}
+
+/** An order as its rules see it. */
+export interface ShopOrder {
+  status: ShopOrderStatus
+  state: ShopOrderState
+}
+
+type Moment = 'shipsAtMs' | 'refundsAtMs' | 'chargesAtMs'
+
+/** What happens next to an order by itself, and when; at one moment in this order. */
+export function nextOfOrder({ state }: Pick<ShopOrder, 'state'>): { what: Moment; atMs: number } | undefined {
+  const moments: [Moment, number | null][] = [
+    ['shipsAtMs', state.shipsAtMs],
+    ['refundsAtMs', state.refundsAtMs],
+    ['chargesAtMs', state.subscription?.chargesAtMs ?? null],
+  ]
+  let first: { what: Moment; atMs: number } | undefined
+  for (const [what, atMs] of moments)
+    if (atMs !== null && (first === undefined || atMs < first.atMs)) first = { what, atMs }
+  return first
+}
+
+/** What becomes of an order, what the shop does with the money, and what it asks to be paid anew. */
+export interface Dispatched extends ShopOrder {
+  money: { do: 'capture'; cents: number } | { do: 'reverse' } | { do: 'refund' } | null
+  asks: ShopCart | null
+}
+
+/**
+ * The moment at which the shop ships: it captures what it ships. What was authorized may be gone by then, for a hold lapses
+ * and a merchant's processor reverses; then nothing is shipped, and the shop asks to be paid anew.
+ */
+export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number): Dispatched {
+  const { state } = order
+  const { cart, words } = state
+  const isHeld = purchase.status === 'authorized'
+  const isCaptured = purchase.capturedCents > 0
+  if (state.outOfStock.length > 0) {
+    const message =
+      words.canceled ??
+      `${state.outOfStock.join(', ')} is out of stock. Your order is canceled, and nothing is charged.`
+    return canceled(order, {
+      message,
+      money: isHeld ? { do: 'reverse' } : isCaptured ? { do: 'refund' } : null,
+      asks: null,
+    })
+  }
+  if (!isHeld && !isCaptured) {
+    const message =
+      'The authorization of your card ended before we shipped, so the order is canceled and nothing is charged. You can pay again.'
+    return canceled(order, { message, money: null, asks: cart })
+  }
+  const inParts = state.firstOnly && cart.lines.length > 1
+  const asks = inParts ? restOf(cart) : cart.half === 'first' ? otherHalfOf(cart) : null
+  const cents = inParts ? firstParcelCents(cart) : cart.totalCents
+  const shippedLines = inParts ? 1 : cart.half === 'first' ? 0 : cart.lines.length
+  const part = asks !== null
+  // What was said of the first of two orders is not said of the second.
+  const message =
+    (cart.half === 'second' ? null : words.shipped) ??
+    (inParts
+      ? 'The first parcel is on its way. The rest is charged when it ships: pay for it in the next checkout.'
+      : 'Your order is on its way.')
+  const { returns } = state
+  return {
+    status: moved(order, part ? 'ship_part' : 'ship'),
+    state: {
+      ...state,
+      message,
+      shipsAtMs: null,
+      shippedLines,
+      returnableUntilMs: returns === null ? null : atMs + returns.withinMs,
+    },
+    money: isHeld ? { do: 'capture', cents } : null,
+    asks,
+  }
+}
+
+function canceled(
+  order: ShopOrder,
+  { message, money, asks }: { message: string } & Pick<Dispatched, 'money' | 'asks'>,
+): Dispatched {
+  const state = { ...order.state, message, shipsAtMs: null, subscription: null }
+  return { status: moved(order, 'cancel'), state, money, asks }
+}
+
+/** What came back has arrived: the shop refunds what it still has of the charge. */
+export function receive(order: ShopOrder): ShopOrder {
+  const message = order.state.words.returned ?? 'Your return has arrived, and we refunded it to your card.'
+  return { status: moved(order, 'receive'), state: { ...order.state, message, refundsAtMs: null } }
+}
+
+/** The shop's charge for the subscription was declined, as a card of one purchase declines a second one. */
+export function leftUnpaid({ status, state }: ShopOrder): ShopOrder {
+  const { subscription } = state
+  if (subscription === null) throw new Error('Bug: a charge is due of no subscription.')
+  const message = `Your card declined the charge for ${subscription.description}.`
+  return {
+    status,
+    state: { ...state, message, subscription: { ...subscription, status: 'unpaid', chargesAtMs: null } },
+  }
+}
+
+/** Sends an order back; one that is on its way back already stays so. @throws 409 where the shop does not take it back. */
+export function sendBack(order: ShopOrder, reason: string | null, nowMs: number): ShopOrder {
+  const { status, state } = order
+  const after = next<ShopOrderStatus, BuyerMove>(buyerMoves, status, 'return')
+  if (after === undefined) {
+    const why = status === 'placed' ? 'is not shipped yet: return it then' : `is ${status}`
+    fail('conflict', { detail: `The order ${why}, so there is nothing to return.` })
+  }
+  if (after === status) return order
+  const { returns, returnableUntilMs } = state
+  if (returns === null || returnableUntilMs === null) {
+    fail('conflict', { detail: 'The shop takes no returns. Nothing was sent back.' })
+  }
+  if (nowMs >= returnableUntilMs) {
+    fail('conflict', { detail: 'The time in which the shop takes returns is over. Nothing was sent back.' })
+  }
+  const message = 'Your return is on its way to us. We refund it when it arrives.'
+  const refundsAtMs = nowMs + returns.refundAfterMs
+  return { status: after, state: { ...state, message, refundsAtMs, returnReason: reason } }
+}
+
+function moved({ status }: ShopOrder, move: ShopMove): ShopOrderStatus {
+  const after = next<ShopOrderStatus, ShopMove>(shopMoves, status, move)
+  if (after === undefined) throw new Error(`Bug: an order that is ${status} cannot ${move}.`)
+  return after
+}

@@ -1,0 +1,209 @@
+import { fail, failAttribute, maskSecrets } from '../../core/errors.ts'
+import { money, withMoney } from '../../core/money.ts'
+
+/** What a shop charges for and how, as far as its carts go (docs/shops.md); cents and milliseconds. */
+export interface PricedShop {
+  name: string
+  products: readonly {
+    id: string
+    name: string
+    price: number
+    checkoutPrice?: number | undefined
+    available: boolean
+  }[]
+  extras: readonly {
+    id: string
+    name: string
+    price: number
+    ticked: boolean
+    subscription?: { amount: number; afterSeconds: number } | undefined
+  }[]
+  prices: { taxPercent: number; shipping: number }
+  splitsAbove?: number | undefined
+}
+
+export interface CartLine {
+  productId: string
+  name: string
+  quantity: number
+  /** Each, as the checkout asks it. */
+  priceCents: number
+}
+
+export interface CartExtra {
+  extraId: string
+  name: string
+  priceCents: number
+  selected: boolean
+  subscription: { amountCents: number; afterMs: number } | null
+}
+
+/** What is bought, and what the shop asks for it. */
+export interface ShopCart {
+  lines: CartLine[]
+  extras: CartExtra[]
+  subtotalCents: number
+  taxCents: number
+  shippingCents: number
+  /** The part of it that the shop asks for by another order. */
+  otherOrderCents: number
+  totalCents: number
+  /** Which of two orders it is that the shop made of it; null: it is one. */
+  half: 'first' | 'second' | null
+}
+
+/** How long a cart waits for its payment. */
+export const checkoutLifetimeMs = 24 * 60 * 60 * 1000
+/** How long the shop waits for the payment of what it could not ship: nobody looks at it that very day. */
+export const nextCheckoutLifetimeMs = 30 * 24 * 60 * 60 * 1000
+
+/** The largest charge of a card. */
+const mostCents = 99_999_999
+
+interface Wanted {
+  items: readonly { productId: string; quantity: number }[]
+  /** Undefined: as the shop ticks them. */
+  extras?: readonly string[] | undefined
+}
+
+/** Fills a cart by the shop's prices. @throws 422 naming what the shop has not, or what is too much. */
+export function fillCart(shop: PricedShop, { items, extras: wanted }: Wanted): ShopCart {
+  const lines = items.map(({ productId, quantity }, at): CartLine => {
+    const path = `items/${at}/productId`
+    const product = shop.products.find(({ id }) => id === productId)
+    if (product === undefined) {
+      const ids = shop.products.map(({ id }) => id).join(', ')
+      failAttribute(path, `productId names nothing that ${shop.name} sells. It sells: ${ids}.`)
+    }
+    if (items.findIndex((one) => one.productId === productId) < at) {
+      failAttribute(path, `${productId} stands in items twice: give its quantity once.`)
+    }
+    return { productId, name: product.name, quantity, priceCents: product.checkoutPrice ?? product.price }
+  })
+  for (const [at, id] of (wanted ?? []).entries()) {
+    if (shop.extras.some((extra) => extra.id === id)) continue
+    const ids = shop.extras.map((extra) => extra.id)
+    const known = ids.length === 0 ? 'It has none: send [].' : `It has: ${ids.join(', ')}.`
+    failAttribute(`extras/${at}`, `extras names no extra of ${shop.name}. ${known}`)
+  }
+  const extras = shop.extras.map(({ id, name, price, ticked, subscription }): CartExtra => {
+    const goesOn = subscription && { amountCents: subscription.amount, afterMs: 1000 * subscription.afterSeconds }
+    const selected = wanted === undefined ? ticked : wanted.includes(id)
+    return { extraId: id, name, priceCents: price, selected, subscription: goesOn ?? null }
+  })
+  const subtotalCents = sumOf(lines)
+  const taxed = subtotalCents + chosen(extras)
+  const taxCents = Math.round((taxed * shop.prices.taxPercent) / 100)
+  const whole = taxed + taxCents + shop.prices.shipping
+  if (whole > mostCents) {
+    failAttribute('items', `The cart costs ${money(whole)}, and a card pays at most ${money(mostCents)} at once.`)
+  }
+  const splits = shop.splitsAbove !== undefined && whole > shop.splitsAbove
+  const otherOrderCents = splits ? Math.floor(whole / 2) : 0
+  return {
+    lines,
+    extras,
+    subtotalCents,
+    taxCents,
+    shippingCents: shop.prices.shipping,
+    otherOrderCents,
+    totalCents: whole - otherOrderCents,
+    half: splits ? 'first' : null,
+  }
+}
+
+/** What was paid for the first line of a cart when it alone is shipped: with its share of the tax, and all else. */
+export function firstParcelCents(cart: ShopCart): number {
+  return cart.totalCents - restOf(cart).totalCents
+}
+
+/** What is left to be paid when the first line was shipped alone: extras and shipping went with it. */
+export function restOf(cart: ShopCart): ShopCart {
+  const lines = cart.lines.slice(1)
+  const subtotalCents = sumOf(lines)
+  const taxed = cart.subtotalCents + chosen(cart.extras)
+  const taxCents = taxed === 0 ? 0 : Math.floor((cart.taxCents * subtotalCents) / taxed)
+  const totalCents = subtotalCents + taxCents
+  return { ...cart, lines, extras: [], subtotalCents, taxCents, shippingCents: 0, totalCents, otherOrderCents: 0 }
+}
+
+/** The second of two orders that the shop made of one cart. */
+export function otherHalfOf(cart: ShopCart): ShopCart {
+  const { totalCents, otherOrderCents } = cart
+  return {
+    ...cart,
+    extras: withoutSubscriptions(cart.extras),
+    ...{ totalCents: otherOrderCents, otherOrderCents: totalCents },
+    half: 'second',
+  }
+}
+
+/** What was agreed to once is not agreed to again by paying what is left. */
+function withoutSubscriptions(extras: readonly CartExtra[]): CartExtra[] {
+  return extras.map((extra) => ({ ...extra, subscription: null }))
+}
+
+/** Refuses a payment of another amount than the shop asks: nobody agrees to a total without knowing it. @throws 422. */
+export function requireTotal({ totalCents }: Pick<ShopCart, 'totalCents'>, amountCents: number): void {
+  if (amountCents === totalCents) return
+  failAttribute(
+    'amount',
+    `amount must be the total that the shop asks, ${withMoney(totalCents)}, got ${withMoney(amountCents)}. Nothing was charged.`,
+    { minimum: totalCents, maximum: totalCents },
+  )
+}
+
+/** What somebody tells a shop, as it is kept: keys, card numbers and the codes beside them are not. */
+export function keptNote(text: string): string {
+  return maskSecrets(text)
+    .replace(/\b(cv[vc]2?|security code|card code)\b([^\d\n]{0,12})\d{3,4}\b/gi, '$1$2[masked]')
+    .replace(/(\[masked number\]\D{1,3})\d{3,4}\b(?!\/)/g, '$1[masked]')
+}
+
+/** What pays, as it was typed into the shop's form. */
+export interface TypedCard {
+  number: string
+  cvv: string
+  expirationMonth: number
+  expirationYear: number
+}
+
+/** Whether what was typed is this card: spaces and hyphens between digits don't matter. */
+export function isCard(typed: TypedCard, card: TypedCard): boolean {
+  return (
+    typed.number.replace(/[ -]/g, '') === card.number &&
+    typed.cvv.trim() === card.cvv &&
+    typed.expirationMonth === card.expirationMonth &&
+    typed.expirationYear === card.expirationYear
+  )
+}
+
+/** A checkout as it stands at a moment. */
+export interface CheckoutTerms {
+  id: string
+  orderId: string | null
+  expiresAtMs: number
+}
+
+export function checkoutStatus({ orderId, expiresAtMs }: CheckoutTerms, nowMs: number): 'open' | 'paid' | 'expired' {
+  if (orderId !== null) return 'paid'
+  return nowMs >= expiresAtMs ? 'expired' : 'open'
+}
+
+/** @throws 409 for one that is paid, which names its order, and for one that expired. */
+export function requireOpen(checkout: CheckoutTerms, nowMs: number): void {
+  const status = checkoutStatus(checkout, nowMs)
+  if (status === 'paid') {
+    fail('conflict', {
+      detail: `The checkout ${checkout.id} is paid already, by the order ${checkout.orderId}: nothing was charged now. Read that order.`,
+    })
+  }
+  if (status === 'expired') {
+    fail('conflict', { detail: `The checkout ${checkout.id} has expired, and nothing was charged. Start a new one.` })
+  }
+}
+
+const sumOf = (lines: readonly CartLine[]) =>
+  lines.reduce((total, { priceCents, quantity }) => total + priceCents * quantity, 0)
+const chosen = (extras: readonly CartExtra[]) =>
+  extras.reduce((total, { priceCents, selected }) => total + (selected ? priceCents : 0), 0)

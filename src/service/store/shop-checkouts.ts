@@ -1,0 +1,84 @@
+import type { ShopCart } from '../rules/shops.ts'
+import { inserting } from './engine/insert.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import type { ShopCheckoutRow } from './schema/shop-checkouts.ts'
+
+/** Why a shop took no card, with its words. */
+export interface ShopDecline {
+  code: string
+  detail: string
+  /** What the shop itself says to it. */
+  message: string
+}
+
+/** A checkout as it is kept, its cart parsed. */
+export interface ShopCheckoutRecord extends Omit<ShopCheckoutRow, 'cart' | 'decline'> {
+  cart: ShopCart
+  decline: ShopDecline | null
+}
+
+/** A checkout of a party, whose agents see those only that they started. */
+export async function findShopCheckout(
+  tx: Transaction,
+  { partyId, agentId }: { partyId: string; agentId: string | null },
+  id: string,
+): Promise<ShopCheckoutRecord | undefined> {
+  const [row] = (await checkoutOf(tx, { id, partyId })).rows
+  return row !== undefined && (agentId === null || row.agentId === agentId) ? parse(row) : undefined
+}
+
+const checkoutOf = prepared((db, by: { id: string; partyId: string }) =>
+  db.selectFrom('shopCheckouts').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
+)
+
+/** A checkout whoever's it is: for its page, at the unguessable address. */
+export async function findShopCheckoutOfAnyParty(tx: Transaction, id: string): Promise<ShopCheckoutRecord | undefined> {
+  const [row] = (await checkoutById(tx, { id })).rows
+  return row && parse(row)
+}
+
+const checkoutById = prepared((db, by: { id: string }) =>
+  db.selectFrom('shopCheckouts').selectAll().where('id', '=', by.id),
+)
+
+export function insertShopCheckout(tx: Transaction, record: ShopCheckoutRecord): Promise<void> {
+  return insert(tx, { ...record, cart: JSON.stringify(record.cart), decline: declineText(record) })
+}
+
+const insert = inserting('shopCheckouts')
+
+/** Writes how a payment of it ended. @throws StaleWriteError when it changed since it was read. */
+export async function saveShopCheckout(
+  tx: Transaction,
+  before: ShopCheckoutRecord,
+  change: Pick<ShopCheckoutRecord, 'decline' | 'orderId' | 'updatedAtMs'>,
+): Promise<ShopCheckoutRecord> {
+  const { partyId, id, version } = before
+  const after = { ...before, ...change, version: version + 1 }
+  const { orderId, updatedAtMs } = change
+  const row = { partyId, id, version, orderId, updatedAtMs, decline: declineText(change) }
+  await update(tx, { ...row, nextVersion: version + 1 })
+  return after
+}
+
+type Update = Pick<ShopCheckoutRow, 'partyId' | 'id' | 'version' | 'decline' | 'orderId' | 'updatedAtMs'>
+
+const update = changingOne(
+  (db, row: Update & { nextVersion: number }) =>
+    db
+      .updateTable('shopCheckouts')
+      .set({ decline: row.decline, orderId: row.orderId, updatedAtMs: row.updatedAtMs, version: row.nextVersion })
+      .where('partyId', '=', row.partyId)
+      .where('id', '=', row.id)
+      .where('version', '=', row.version),
+  ({ id }) => `shop checkout ${id}`,
+)
+
+const declineText = ({ decline }: Pick<ShopCheckoutRecord, 'decline'>) =>
+  decline === null ? null : JSON.stringify(decline)
+
+function parse(row: ShopCheckoutRow): ShopCheckoutRecord {
+  const decline = row.decline === null ? null : (JSON.parse(row.decline) as ShopDecline)
+  return { ...row, cart: JSON.parse(row.cart) as ShopCart, decline }
+}

@@ -1,0 +1,98 @@
+import { shopOrderEvent } from '../rules/events.ts'
+import { nextOfOrder, type ShopOrder, type ShopOrderState } from '../rules/shop-orders.ts'
+import type { DueOf, Moments } from './clock.ts'
+import { inserting } from './engine/insert.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { tell } from './events.ts'
+import type { ShopOrderRow } from './schema/shop-orders.ts'
+
+/** An order as it is kept, its state parsed. */
+export interface ShopOrderRecord extends Omit<ShopOrderRow, 'state'> {
+  state: ShopOrderState
+}
+
+/** An order of a party, whose agents see those only that they placed. */
+export async function findShopOrder(
+  tx: Transaction,
+  { partyId, agentId }: { partyId: string; agentId: string | null },
+  id: string,
+): Promise<ShopOrderRecord | undefined> {
+  const [row] = (await orderOf(tx, { id, partyId })).rows
+  return row !== undefined && (agentId === null || row.agentId === agentId) ? parse(row) : undefined
+}
+
+const orderOf = prepared((db, by: { id: string; partyId: string }) =>
+  db.selectFrom('shopOrders').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
+)
+
+export async function insertShopOrder(tx: Transaction, record: ShopOrderRecord): Promise<void> {
+  await insert(tx, { ...record, state: JSON.stringify(record.state) })
+  tell(tx, record, [shopOrderEvent(undefined, record.status)], record.createdAtMs)
+}
+
+const insert = inserting('shopOrders')
+
+/** When a shop does something next to each order by itself. */
+export const shopMoments: Moments = (db, partyId) => {
+  const all = db
+    .selectFrom('shopOrders')
+    .select(['partyId', 'nextEventAtMs as atMs'])
+    .where('nextEventAtMs', 'is not', null)
+  return partyId === undefined ? all : all.where('partyId', '=', partyId)
+}
+
+/** Orders of a party to which something is due, the longest due first. */
+export async function dueShopOrders(tx: Transaction, due: DueOf): Promise<ShopOrderRecord[]> {
+  return (await dueOfParty(tx, due)).rows.map(parse)
+}
+
+const dueOfParty = prepared((db, by: DueOf) =>
+  db
+    .selectFrom('shopOrders')
+    .selectAll()
+    .where('partyId', '=', by.partyId)
+    .where('nextEventAtMs', '<=', by.nowMs)
+    .orderBy('nextEventAtMs')
+    .orderBy('id')
+    .limit(by.limit),
+)
+
+/** Writes what became of an order. @throws StaleWriteError when it changed since it was read. */
+export async function saveShopOrder(
+  tx: Transaction,
+  before: ShopOrderRecord,
+  { status, state }: ShopOrder,
+  atMs: number,
+): Promise<ShopOrderRecord> {
+  const { partyId, id, version } = before
+  const nextEventAtMs = nextOfOrder({ state })?.atMs ?? null
+  const after = { ...before, status, state, nextEventAtMs, updatedAtMs: atMs, version: version + 1 }
+  const row = { partyId, id, version, status, state: JSON.stringify(state), nextEventAtMs, updatedAtMs: atMs }
+  await update(tx, { ...row, nextVersion: version + 1 })
+  tell(tx, before, [shopOrderEvent(before.status, status)], atMs)
+  return after
+}
+
+type Update = Pick<ShopOrderRow, 'partyId' | 'id' | 'version' | 'status' | 'state' | 'nextEventAtMs' | 'updatedAtMs'>
+
+const update = changingOne(
+  (db, row: Update & { nextVersion: number }) =>
+    db
+      .updateTable('shopOrders')
+      .set({
+        status: row.status,
+        state: row.state,
+        nextEventAtMs: row.nextEventAtMs,
+        updatedAtMs: row.updatedAtMs,
+        version: row.nextVersion,
+      })
+      .where('partyId', '=', row.partyId)
+      .where('id', '=', row.id)
+      .where('version', '=', row.version),
+  ({ id }) => `shop order ${id}`,
+)
+
+function parse(row: ShopOrderRow): ShopOrderRecord {
+  return { ...row, state: JSON.parse(row.state) as ShopOrderState }
+}

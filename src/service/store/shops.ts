@@ -1,0 +1,20 @@
+import { ownShops } from '../../worlds/own-shops.ts'
+import type { ShopDefinition, ShopRef } from '../../worlds/shops.ts'
+import type { Transaction } from './engine/store.ts'
+import { findWorld } from './world.ts'
+
+/** The shops that are open in the world, in their order. */
+export async function openShops(tx: Transaction): Promise<ShopDefinition[]> {
+  const shops = (await findWorld(tx))?.shops ?? null
+  if (shops === null) return Object.values(ownShops)
+  const refs = JSON.parse(shops) as ShopRef[]
+  return refs.map((ref) => {
+    const shop = typeof ref === 'string' ? ownShops[ref] : ref
+    if (shop === undefined) throw new Error(`Bug: the world has the shop ${ref}, which nobody knows.`)
+    return shop
+  })
+}
+
+export async function findShop(tx: Transaction, id: string): Promise<ShopDefinition | undefined> {
+  return (await openShops(tx)).find((shop) => shop.id === id)
+}

@@ -1,0 +1,53 @@
+import type { ShopDefinition } from '../../src/worlds/shops.ts'
+import type { Answer, Sent, World } from '../support/world.ts'
+
+export const dayMs = 24 * 60 * 60 * 1000
+
+/** Starts a checkout, by the seeded agent unless told otherwise. */
+export async function startCheckout(world: World, shopId: string, attributes: object, sent?: Sent) {
+  const answer = await world.post(`/simulations/shops/${shopId}/checkouts`, attributes, sent)
+  if (answer.status !== 200) throw new Error(answer.text)
+  return answer.json.data
+}
+
+/** A cart with one of each product of a shop. */
+export const everything = ({ products }: ShopDefinition) => ({ items: products.map(({ id }) => ({ productId: id })) })
+
+/** A card for a merchant, as it is typed into forms. */
+export async function cardFor(world: World, name: string, attributes: Record<string, unknown> = {}, sent?: Sent) {
+  const cardId = await world.issueCard({ merchant: { name }, maximumAmount: 300_000, ...attributes }, sent)
+  const { customerPartyId } = attributes
+  const query = typeof customerPartyId === 'string' ? `?customerPartyId=${customerPartyId}` : ''
+  const { attributes: typed } = (await world.get(`/agent-cards/${cardId}/details${query}`, sent)).json.data
+  return { cardId, typed: typed as { number: string; cvv: string; expirationMonth: number; expirationYear: number } }
+}
+
+export function pay(world: World, checkoutId: string, typed: object, amount: number, sent?: Sent): Promise<Answer> {
+  return world.post(`/simulations/shop-checkouts/${checkoutId}/pay`, { ...typed, amount }, sent)
+}
+
+/** Buys with a new card of the shop's name, and gives the checkout as it was answered in the end. */
+export async function buy(world: World, shop: ShopDefinition, attributes: object = everything(shop)) {
+  const checkout = await startCheckout(world, shop.id, attributes)
+  return payOff(world, shop, checkout.id, checkout.attributes.total)
+}
+
+/** Pays with a new card. Where the answer is a 503, it is repeated under the same key. */
+export async function payOff(world: World, shop: ShopDefinition, checkoutId: string, total: number) {
+  const { typed, cardId } = await cardFor(world, shop.name)
+  const sent = { idempotencyKey: `pay ${checkoutId} ${cardId}` }
+  const first = await pay(world, checkoutId, typed, total, sent)
+  const answer = first.status === 503 ? await pay(world, checkoutId, typed, total, sent) : first
+  if (answer.status !== 200) throw new Error(answer.text)
+  return answer.json.data
+}
+
+export async function orderNow(world: World, orderId: string, sent?: Sent) {
+  return (await world.get(`/simulations/shop-orders/${orderId}`, sent)).json.data.attributes
+}
+
+/** Lets the sandbox's time go on. */
+export async function letPass(world: World, ms: number): Promise<void> {
+  const answer = await world.post('/simulations/clock/advance', { seconds: ms / 1000 })
+  if (answer.status !== 200) throw new Error(answer.text)
+}
