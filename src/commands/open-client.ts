@@ -38,9 +38,15 @@ export function openClient(config: ClientConfig, system: System, log: Logger): O
     : openRemoteClient(config, config.baseUrl, instanceId, system, log)
 }
 
-function openEmbeddedClient(config: ClientConfig, instanceId: string, system: System, log: Logger): OpenClient {
-  const open = () => openSandbox(config, system, log)
-  let opening: ReturnType<typeof open> | undefined
+/** A client of the embedded sandbox, by which it is opened and closed; or of one that others use too. */
+export function openEmbeddedClient(
+  config: ClientConfig,
+  instanceId: string,
+  system: System,
+  log: Logger,
+  open = () => openSandbox(config, system, log),
+): OpenClient {
+  let opening: ReturnType<typeof openSandbox> | undefined
   const openOnce = async () => {
     opening ??= open()
     try {
@@ -99,7 +105,7 @@ function openEmbeddedClient(config: ClientConfig, instanceId: string, system: Sy
 }
 
 /** The embedded sandbox as the credential of this connection uses it. */
-async function openSandbox(config: ClientConfig, system: System, log: Logger) {
+export async function openSandbox(config: ClientConfig, system: System, log: Logger) {
   const { openEmbedded } = await import('./embedded.ts')
   const { service, store, close } = await openEmbedded(config, system, log)
   // A key of a world file is known once the database is filled.

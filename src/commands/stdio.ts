@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream'
 import type { Client } from '../client/client.ts'
 import { createLogger, type Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
@@ -24,45 +25,60 @@ export async function stdio(flags: Flags): Promise<void> {
     const api = openWhenAsked({ ...config, rules: faults }, instanceId, log)
     // A mistake in the file is told before a host waits for an answer.
     if (config.world !== undefined) await (await api.get()).ready()
-    const { environment, toolsets, baseUrl, key, readOnly, cardDetails } = config
-    // Whoever deploys the API has its pages at the same address.
-    const publicUrl = config.publicUrl ?? baseUrl
-    const confirm = { mode: config.confirm, aboveCents: config.confirmAbove }
-    // Without a key the embedded sandbox is used as its agent; of another connection only a key tells.
-    const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
-    const client = async () => (await api.get()).client
-    const { decisions, close } = decideWhenAsked(config, client, log)
-    // An instance id that this process made up ends with it, and the host that starts another may repeat a call.
-    const run = config.instanceId
-    const memory = async () => (await api.get()).memory()
-    const repeats = { windowMs: config.repeatWindow * 1000, run, memory }
-    serveOverStdio({
-      createServer: (cut) =>
-        createMcpServer({
-          ...{ client, environment, toolsets, actor, version, log },
-          ...{
-            instanceId,
-            readOnly,
-            confirm,
-            repeats,
-            follow: async (heard) => (await api.get()).follow(heard),
-            faults: baseUrl === undefined ? { plan: async (tool) => (await api.get()).plan(tool), cut } : undefined,
-            cardDetails,
-            publicUrl,
-            ui: appViews(environment),
-            ways: waysOf(config),
-            decisions,
-          },
-        }),
-      onClose: async () => {
-        await close()
-        await api.close()
-      },
-      log,
-      system: realSystem,
-      stdin: process.stdin,
-      stdout: process.stdout,
-    })
+    serveConnection({ config, api, instanceId, log, stdin: process.stdin, stdout: process.stdout })
+  })
+}
+
+interface Connection {
+  config: Config
+  /** The API, opened when it is first asked for, and closed after the last answer. */
+  api: { get(): Promise<OpenClient>; close(): Promise<void> }
+  instanceId: () => string
+  log: Logger
+  stdin: Readable
+  stdout: Writable
+}
+
+/** Serves an AI host on two streams, as the settings say. */
+export function serveConnection({ config, api, instanceId, log, stdin, stdout }: Connection) {
+  const { environment, toolsets, baseUrl, key, readOnly, cardDetails } = config
+  // Whoever deploys the API has its pages at the same address.
+  const publicUrl = config.publicUrl ?? baseUrl
+  const confirm = { mode: config.confirm, aboveCents: config.confirmAbove }
+  // Without a key the embedded sandbox is used as its agent; of another connection only a key tells.
+  const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
+  const client = async () => (await api.get()).client
+  const { decisions, close } = decideWhenAsked(config, client, log)
+  // An instance id that this process made up ends with it, and the host that starts another may repeat a call.
+  const run = config.instanceId
+  const memory = async () => (await api.get()).memory()
+  const repeats = { windowMs: config.repeatWindow * 1000, run, memory }
+  return serveOverStdio({
+    createServer: (cut) =>
+      createMcpServer({
+        ...{ client, environment, toolsets, actor, version, log },
+        ...{
+          instanceId,
+          readOnly,
+          confirm,
+          repeats,
+          follow: async (heard) => (await api.get()).follow(heard),
+          faults: baseUrl === undefined ? { plan: async (tool) => (await api.get()).plan(tool), cut } : undefined,
+          cardDetails,
+          publicUrl,
+          ui: appViews(environment),
+          ways: waysOf(config),
+          decisions,
+        },
+      }),
+    onClose: async () => {
+      await close()
+      await api.close()
+    },
+    log,
+    system: realSystem,
+    stdin,
+    stdout,
   })
 }
 
