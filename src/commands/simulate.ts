@@ -1,24 +1,21 @@
-import { rmSync } from 'node:fs'
-import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { type FileHandle, open } from 'node:fs/promises'
 import type { SingleBar } from 'cli-progress'
-import { ConfigError, dataDirectory } from '../config/load.ts'
-import type { Config } from '../config/settings.ts'
+import { ConfigError } from '../config/load.ts'
 import { show } from '../core/errors.ts'
 import { realSystem } from '../core/system.ts'
-import { connectOverStdio } from '../simulate/mcp-caller.ts'
 import { simulate as runSimulation } from '../simulate/simulate.ts'
-import type { Target } from '../simulate/world.ts'
 import { configured, type Flags } from './configured.ts'
 import { orExplain } from './explain.ts'
 import { openWorldFile } from './given-file.ts'
+import { placeOf } from './simulate-target.ts'
 
 type SimulateFlags = Flags & {
   agents: string
   purchases: string
   seed: string
-  concurrency: string
+  concurrency?: string
+  turns?: boolean
+  processes?: boolean
   clockJumps?: boolean
   log?: string
   verbose?: boolean
@@ -32,13 +29,10 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
       throw new ConfigError('PAYMENTS_ENVIRONMENT (--environment) got production; simulate accepts sandbox.')
     }
     const agents = integer('--agents', flags.agents, 64)
-    const concurrency = Math.min(agents, integer('--concurrency', flags.concurrency, 64))
-    if (flags.clockJumps === true && concurrency > 1) {
-      throw new ConfigError(`--concurrency got ${concurrency}; with --clock-jumps it accepts 1.`)
-    }
+    const concurrency = concurrencyOf(flags, agents)
     const purchases = integer('--purchases', flags.purchases, 100_000)
     await openWorldFile(config)
-    const { target, where } = targetOf(config)
+    const { target, where } = placeOf(config, flags.processes === true)
     const logFile = flags.log === undefined ? undefined : await openLog(flags.log)
     const interruption = interruptible()
     const bar = await progressBar()
@@ -92,57 +86,16 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? String(error)
 }
 
-function targetOf(config: Config): { target: Target; where: string } {
-  const script = process.argv[1] ?? 'payments-mcp'
-  const connect = (env: Record<string, string>) => (agent: number) =>
-    connectOverStdio({ command: process.execPath, args: [script], env: { ...shared(config), ...env } }, agent)
-  if (config.baseUrl !== undefined) {
-    const env = { PAYMENTS_BASE_URL: config.baseUrl }
-    const open = async () => ({ connect: connect(env), close: async () => {} })
-    return { target: { isolated: false, open }, where: config.baseUrl }
-  }
-  // Config fills the default in, and the sandbox that a person's AI host uses is nothing to experiment on.
-  if (config.databaseUrl !== `sqlite:${dataDirectory().file('sandbox.sqlite')}`) {
-    if (config.databaseUrl === 'sqlite::memory:') {
-      throw new ConfigError(
-        'PAYMENTS_DATABASE_URL (--database-url) got sqlite::memory:; simulate accepts what several processes can open.',
-      )
-    }
-    const open = async () => ({
-      connect: connect({ PAYMENTS_DATABASE_URL: config.databaseUrl }),
-      close: async () => {},
-    })
-    return { target: { isolated: false, open }, where: config.databaseUrl.replace(/\/\/.*@/s, '//[masked]@') }
-  }
-  const open = async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-simulate-'))
-    // Whatever ends the process, its money was play money.
-    const removeNow = () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
-    process.once('exit', removeNow)
-    const env = { PAYMENTS_DATABASE_URL: `sqlite:${join(directory, 'sandbox.sqlite')}` }
-    const close = async () => {
-      await rm(directory, { recursive: true, force: true, maxRetries: 5 })
-      process.off('exit', removeNow)
-    }
-    return { connect: connect(env), close }
-  }
-  return { target: { isolated: true, open }, where: 'a new SQLite database' }
-}
-
-/** What every server process gets. By variable, not by flag: other users can read a process's arguments. */
-function shared({ key, secret, world, logLevel }: Config): Record<string, string> {
-  return {
-    ...(key === undefined ? {} : { PAYMENTS_KEY: key }),
-    ...(secret === undefined ? {} : { PAYMENTS_SECRET: secret.join(',') }),
-    ...(world === undefined ? {} : { PAYMENTS_WORLD: world }),
-    // Its agents move the clock too.
-    PAYMENTS_TOOLSETS: 'default,sandbox',
-    // Thousands of refusals are meant here, and each is a line at the level info.
-    PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,
-    PAYMENTS_RATE_LIMIT: '1000000000',
-    // Equal calls are meant as well.
-    PAYMENTS_REPEAT_WINDOW: '0',
-  }
+/**
+ * How many agents call at the same time: all, unless they take turns. Only then is it known when the clock jumps, so
+ * that whoever asks for jumps has them take turns.
+ */
+function concurrencyOf({ turns, clockJumps, concurrency: given }: SimulateFlags, agents: number): number {
+  const concurrency = given === undefined ? undefined : integer('--concurrency', given, 64)
+  const orderly = turns === true ? '--turns' : clockJumps === true ? '--clock-jumps' : undefined
+  if (orderly === undefined) return Math.min(agents, concurrency ?? agents)
+  if (concurrency === undefined || concurrency === 1) return 1
+  throw new ConfigError(`--concurrency got ${concurrency}; with ${orderly} it accepts 1.`)
 }
 
 function integer(flag: string, text: string, most: number): number {

@@ -1,5 +1,7 @@
+import type { Readable, Writable } from 'node:stream'
 import { Client, type Transport } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import type { ToolAnswer } from './reader.ts'
 import { resultSchemas } from './result-schemas.ts'
 import type { Caller } from './world.ts'
@@ -15,6 +17,15 @@ export interface ServerProcess {
 export async function connectOverStdio({ command, args, env }: ServerProcess, agent: number): Promise<Caller> {
   const environment = { ...getDefaultEnvironment(), ...env }
   return connectCaller(new StdioClientTransport({ command, args: [...args], env: environment }), agent)
+}
+
+/** Connects to an MCP server in this process, by the streams that are its stdout and stdin. */
+export async function connectOverStreams(
+  { stdout, stdin }: { stdout: Readable; stdin: Writable },
+  agent: number,
+): Promise<Caller> {
+  // The transport for a server reads and writes any two streams; the one for a client starts a process.
+  return connectCaller(new StdioServerTransport(stdout, stdin), agent)
 }
 
 /** An agent's connection over any transport. Agents with odd numbers speak the newer protocol, the others the older. */

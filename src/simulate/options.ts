@@ -1,14 +1,12 @@
 /** The options of the command besides the common ones: flags, meaning, default. */
 export const simulateOptions = [
-  ['--agents <number>', 'Simulated agents, each with an MCP server process of its own', '4'],
+  ['--agents <number>', 'Simulated agents, each with an MCP connection of its own', '4'],
   ['--purchases <number>', 'Purchases per agent', '25'],
   ['--seed <text>', 'Decides everything they do: the same seed, the same log', 'payments'],
-  [
-    '--concurrency <number>',
-    'Agents that call at the same time. Above 1 the clock stands and nobody shares cards',
-    '1',
-  ],
-  ['--clock-jumps', 'Move the sandbox clock (default: only on a database of its own)', undefined],
+  ['--turns', 'The agents take turns: then they share cards and money, and the clock jumps', undefined],
+  ['--concurrency <number>', 'Agents that call at the same time (default: all; 1 is --turns)', undefined],
+  ['--processes', 'An MCP server process for each agent (default: all in this process)', undefined],
+  ['--clock-jumps', 'Move the sandbox clock, in turns (default: with --turns on a database of its own)', undefined],
   ['--no-clock-jumps', 'Leave the sandbox clock alone', undefined],
   ['--log <file>', 'Write the log of all actions to a file', undefined],
   ['--verbose', 'Print the log of all actions', undefined],

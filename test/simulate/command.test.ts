@@ -43,25 +43,28 @@ function run(args: readonly string[], env: Record<string, string> = {}) {
   return { child, ended }
 }
 
-describe('with server processes of its own', () => {
+describe('in one process and in many', () => {
   it('prints the same log for the same seed, and leaves nothing behind', async () => {
-    const small = ['--agents', '2', '--purchases', '4', '--seed', 'small']
+    const small = ['--agents', '2', '--purchases', '4', '--seed', 'small', '--turns']
     const [log, again] = [join(folder, 'first.log'), join(folder, 'second.log')]
     const first = await run([...small, '--log', log]).ended
     expect(first).toMatchObject({ code: 0, stderr: '' })
     expect(first.stdout).toContain('every answer was as predicted; money is conserved')
-    expect((await run([...small, '--log', again, '--verbose']).ended).stdout).toContain(await readFile(log, 'utf8'))
+    const second = await run([...small, '--log', again, '--verbose', '--processes']).ended
+    expect(second.stdout).toContain(await readFile(log, 'utf8'))
     expect(await readFile(again, 'utf8')).toBe(await readFile(log, 'utf8'))
     expect(await databaseFolders()).toEqual([])
   })
 
   it.each([
     // A terminal sends it to the servers as well.
-    ['SIGINT', (pid: number) => -pid],
-    ['SIGTERM', (pid: number) => pid],
-    ['SIGHUP', (pid: number) => -pid],
-  ] as const)('ends in order on %s', async (signal, receiver) => {
-    const { child, ended } = run(['--agents', '2', '--purchases', '1000'])
+    ['SIGINT', (pid: number) => -pid, '--processes'],
+    ['SIGTERM', (pid: number) => pid, '--processes'],
+    ['SIGHUP', (pid: number) => -pid, '--turns'],
+    ['SIGINT', (pid: number) => pid, undefined],
+  ] as const)('ends in order on %s', async (signal, receiver, way) => {
+    const { child, ended } =
+      way === '--processes' ? run([...long, way]) : run([...long, ...inFile(), ...(way === undefined ? [] : [way])])
     await begun()
     process.kill(receiver(child.pid ?? Number.NaN), signal)
     const { code, stdout, stderr } = await ended
@@ -101,7 +104,7 @@ describe('whatever fails', () => {
   })
 
   it('ends at once on a second signal, and leaves nothing behind', async () => {
-    const { child, ended } = run(['--agents', '2', '--purchases', '1000'])
+    const { child, ended } = run([...long, '--processes'])
     await begun()
     child.kill('SIGTERM')
     child.kill('SIGHUP')
@@ -115,11 +118,16 @@ async function databaseFolders(): Promise<string[]> {
   return (await readdir(folder)).filter((name) => name.startsWith('payments-mcp-simulate-'))
 }
 
+const long = ['--agents', '2', '--purchases', '1000']
+
+/** Where there are no processes, a file tells that agents are being connected or at work. */
+const inFile = () => ['--database-url', `sqlite:${join(folder, 'sandbox.sqlite')}`]
+
 /** The sandbox's database is there, so agents are being connected or at work. */
 async function begun(): Promise<void> {
   const files = async () => {
-    const [directory] = await databaseFolders()
-    return directory === undefined ? [] : readdir(join(folder, directory))
+    const [directory = '.'] = await databaseFolders()
+    return readdir(join(folder, directory))
   }
   await expect.poll(files, { message: 'the simulation does not begin' }).toContain('sandbox.sqlite')
 }
@@ -165,7 +173,8 @@ it.each([
   [['--concurrency', '-1'], '--concurrency'],
   [['--concurrency', '2', '--clock-jumps'], '--concurrency'],
   [['--environment', 'production'], 'PAYMENTS_ENVIRONMENT'],
-  [['--database-url', 'sqlite::memory:'], 'PAYMENTS_DATABASE_URL'],
+  [['--concurrency', '2', '--turns'], '--concurrency'],
+  [['--processes', '--database-url', 'sqlite::memory:'], 'PAYMENTS_DATABASE_URL'],
 ])('refuses %j', async (args, name) => {
   const { code, stderr } = await run(args).ended
   expect(stderr).toMatch(new RegExp(`^payments-mcp: ${name} .*got .* accepts .*\\n$`))

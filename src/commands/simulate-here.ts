@@ -1,0 +1,50 @@
+import { PassThrough } from 'node:stream'
+import { loadConfig } from '../config/load.ts'
+import { createLogger, type Logger } from '../config/log.ts'
+import { newSecret, realSystem, type System } from '../core/system.ts'
+import { connectOverStreams } from '../simulate/mcp-caller.ts'
+import { clockMovedByWaits } from '../simulate/moved-clock.ts'
+import type { World } from '../simulate/world.ts'
+import { type ClientConfig, type OpenClient, openClient, openEmbeddedClient, openSandbox } from './open-client.ts'
+import { serveConnection } from './stdio.ts'
+
+/**
+ * A world in this process: each agent has an MCP server of its own, on streams instead of a process's stdin and stdout,
+ * and all of them the same payments service.
+ */
+export async function openHere(env: Record<string, string>, { isolated = false } = {}): Promise<World> {
+  const config = loadConfig({ env })
+  const log = createLogger({ level: config.logLevel })
+  const system = isolated ? clockMovedByWaits(realSystem) : realSystem
+  const { clientOf, close } = await openApi(config, system, log)
+  const connect = async (agent: number) => {
+    const instanceId = `run_${newSecret(realSystem, 16)}`
+    const client = clientOf(instanceId)
+    const api = { get: async () => client, close: () => client.close() }
+    const [stdin, stdout] = [new PassThrough(), new PassThrough()]
+    const server = serveConnection({ config, api, instanceId: () => instanceId, log, stdin, stdout })
+    const caller = await connectOverStreams({ stdin, stdout }, agent)
+    const close = async () => {
+      await caller.close()
+      await server.close()
+    }
+    return { ...caller, close }
+  }
+  return { connect, close }
+}
+
+interface Api {
+  clientOf(instanceId: string): OpenClient
+  close(): Promise<void>
+}
+
+/** A deployed API, or the sandbox on the database that the settings name. */
+async function openApi(config: ClientConfig, system: System, log: Logger): Promise<Api> {
+  if (config.baseUrl !== undefined) {
+    return { clientOf: (instanceId) => openClient({ ...config, instanceId }, system, log), close: async () => {} }
+  }
+  const sandbox = await openSandbox(config, system, log)
+  const shared = { ...sandbox, close: async () => {} }
+  const clientOf = (instanceId: string) => openEmbeddedClient(config, instanceId, system, log, async () => shared)
+  return { clientOf, close: sandbox.close }
+}

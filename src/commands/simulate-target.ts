@@ -1,0 +1,84 @@
+import { rmSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ConfigError, dataDirectory } from '../config/load.ts'
+import { type Config, names } from '../config/settings.ts'
+import { connectOverStdio } from '../simulate/mcp-caller.ts'
+import type { Target } from '../simulate/world.ts'
+import { openHere } from './simulate-here.ts'
+
+/** What is simulated on, and what the report calls it. */
+export interface Place {
+  target: Target
+  where: string
+}
+
+const memoryUrl = 'sqlite::memory:'
+
+/** What the settings name, or else a database of the run's own. With `processes` each agent has a server process. */
+export function placeOf(config: Config, processes: boolean): Place {
+  const { baseUrl, databaseUrl } = config
+  const on = (env: Record<string, string>): Target => {
+    const settings = { ...serverSettings(config), ...env }
+    return { isolated: false, open: processes ? () => openProcesses(settings) : () => openHere(settings) }
+  }
+  if (baseUrl !== undefined) return { target: on({ PAYMENTS_BASE_URL: baseUrl }), where: baseUrl }
+  if (databaseUrl === memoryUrl && processes) {
+    const { variable, flag } = names('databaseUrl')
+    throw new ConfigError(
+      `${variable} (${flag}) got ${memoryUrl}; with --processes simulate accepts what several processes can open.`,
+    )
+  }
+  // Config fills the default in, and the sandbox that a person's AI host uses is nothing to experiment on.
+  if (databaseUrl === memoryUrl || databaseUrl === `sqlite:${dataDirectory().file('sandbox.sqlite')}`) {
+    return { target: processes ? ownFile(config) : ownMemory(config), where: 'a new SQLite database' }
+  }
+  const where = databaseUrl.replace(/\/\/.*@/s, '//[masked]@')
+  return { target: on({ PAYMENTS_DATABASE_URL: databaseUrl }), where }
+}
+
+/** Nothing of it outlives the run, so nothing waits for a disk. */
+function ownMemory(config: Config): Target {
+  const settings = { ...serverSettings(config), PAYMENTS_DATABASE_URL: memoryUrl }
+  return { isolated: true, open: () => openHere(settings, { isolated: true }) }
+}
+
+/** A file that several processes open. */
+function ownFile(config: Config): Target {
+  const open = async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-simulate-'))
+    // Whatever ends the process, its money was play money.
+    const removeNow = () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
+    process.once('exit', removeNow)
+    const url = `sqlite:${join(directory, 'sandbox.sqlite')}`
+    const { connect } = await openProcesses({ ...serverSettings(config), PAYMENTS_DATABASE_URL: url })
+    const close = async () => {
+      await rm(directory, { recursive: true, force: true, maxRetries: 5 })
+      process.off('exit', removeNow)
+    }
+    return { connect, close }
+  }
+  return { isolated: true, open }
+}
+
+async function openProcesses(env: Record<string, string>) {
+  const started = { command: process.execPath, args: [process.argv[1] ?? 'payments-mcp'], env }
+  return { connect: (agent: number) => connectOverStdio(started, agent), close: async () => {} }
+}
+
+/** What every server gets, in this process or its own. There by variable: other users can read a process's arguments. */
+function serverSettings({ key, secret, world, logLevel }: Config): Record<string, string> {
+  return {
+    ...(key === undefined ? {} : { PAYMENTS_KEY: key }),
+    ...(secret === undefined ? {} : { PAYMENTS_SECRET: secret.join(',') }),
+    ...(world === undefined ? {} : { PAYMENTS_WORLD: world }),
+    // Its agents move the clock too.
+    PAYMENTS_TOOLSETS: 'default,sandbox',
+    // Thousands of refusals are meant here, and each is a line at the level info.
+    PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,
+    PAYMENTS_RATE_LIMIT: '1000000000',
+    // Equal calls are meant as well.
+    PAYMENTS_REPEAT_WINDOW: '0',
+  }
+}
