@@ -54,19 +54,20 @@ const claudeCode: Host = {
   start: ({ mcp, model }) => ({
     command: installed('claude'),
     args: ['-p', prompt, '--mcp-config', 'mcp.json', '--strict-mcp-config', ...claudeArguments],
-    env: {
-      ANTHROPIC_BASE_URL: model,
-      ANTHROPIC_API_KEY: 'none',
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-      // All tools in the first request, which waits until the server has told them.
-      ENABLE_TOOL_SEARCH: 'false',
-      MCP_CONNECTION_NONBLOCKING: 'false',
-      // It refuses to skip its own permissions as root elsewhere.
-      IS_SANDBOX: '1',
-    },
+    // It refuses to skip its own permissions as root elsewhere.
+    env: { ...claudeModel(model), IS_SANDBOX: '1' },
     files: { 'mcp.json': JSON.stringify({ mcpServers: { payments: 'url' in mcp ? { type: 'http', ...mcp } : mcp } }) },
   }),
 }
+
+const claudeModel = (model: string) => ({
+  ANTHROPIC_BASE_URL: model,
+  ANTHROPIC_API_KEY: 'none',
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  // All tools in the first request, which waits until the server has told them.
+  ENABLE_TOOL_SEARCH: 'false',
+  MCP_CONNECTION_NONBLOCKING: 'false',
+})
 
 const claudeArguments = ['--permission-mode', 'bypassPermissions', '--model', 'claude-sonnet-5']
 
@@ -84,7 +85,16 @@ const codex: Host = {
 export function codexConfiguration(mcp: McpServer, model: string): string {
   const { headers = {}, ...server }: Record<string, unknown> & { headers?: object } = { ...mcp }
   const lines = Object.entries('url' in mcp ? { ...server, http_headers: headers } : server)
-  return `model = "scripted"
+  return `${codexModel(model)}[mcp_servers.payments]
+default_tools_approval_mode = "approve"
+startup_timeout_sec = 120
+# Without it a run begins before the server has told its tools.
+required = true
+${lines.map(([key, value]) => `${key} = ${toml(value)}`).join('\n')}
+`
+}
+
+const codexModel = (model: string) => `model = "scripted"
 model_provider = "scripted"
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
@@ -97,14 +107,7 @@ name = "scripted"
 base_url = "${model}/v1"
 wire_api = "responses"
 env_key = "MODEL_KEY"
-[mcp_servers.payments]
-default_tools_approval_mode = "approve"
-startup_timeout_sec = 120
-# Without it a run begins before the server has told its tools.
-required = true
-${lines.map(([key, value]) => `${key} = ${toml(value)}`).join('\n')}
 `
-}
 
 /** JSON's texts and lists are TOML's; only tables are written otherwise. */
 function toml(value: unknown): string {
@@ -119,8 +122,30 @@ const geminiCli: Host = {
   start: ({ mcp, model }) => ({
     command: process.execPath,
     args: [installed('gemini'), '-p', prompt, '--yolo', '--skip-trust', '-m', 'gemini-2.5-pro'],
-    env: { GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: model },
+    env: geminiModel(model),
     files: { '.gemini/settings.json': JSON.stringify(geminiSettings(mcp)) },
+  }),
+}
+
+const geminiOwnSettings = {
+  security: { auth: { selectedType: 'gemini-api-key' } },
+  telemetry: { enabled: false },
+  privacy: { usageStatisticsEnabled: false },
+  general: { enableAutoUpdate: false },
+}
+
+const geminiModel = (model: string) => ({ GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: model })
+
+/** What a host has that is signed in, before it is told of any server: the scripted model is its own. */
+export const signedIn: Record<string, (model: string) => Pick<Started, 'env' | 'files'>> = {
+  'Claude Code': (model) => ({ env: claudeModel(model) }),
+  Codex: (model) => ({
+    env: { MODEL_KEY: 'none' },
+    files: { '.codex/config.toml': codexModel(model) },
+  }),
+  'Gemini CLI': (model) => ({
+    env: { ...geminiModel(model), GEMINI_MODEL: 'gemini-2.5-pro' },
+    files: { '.gemini/settings.json': JSON.stringify(geminiOwnSettings) },
   }),
 }
 
@@ -128,10 +153,7 @@ const geminiSettings = (mcp: McpServer) => ({
   mcpServers: {
     payments: { trust: true, ...('url' in mcp ? { httpUrl: mcp.url, headers: mcp.headers ?? {} } : mcp) },
   },
-  security: { auth: { selectedType: 'gemini-api-key' } },
-  telemetry: { enabled: false },
-  privacy: { usageStatisticsEnabled: false },
-  general: { enableAutoUpdate: false },
+  ...geminiOwnSettings,
 })
 
 /** The hosts whose own agent loop runs headless against a model server on loopback. */
@@ -160,10 +182,7 @@ export async function runHost(host: Host, run: HostRun): Promise<Ran> {
 
 /** Runs a command in a home directory, without anything of this process's environment but where programs are. */
 export async function runIn(home: string, { command, args, env = {}, files = {} }: Started): Promise<Ran> {
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(home, path)), { recursive: true })
-    writeFileSync(join(home, path), text)
-  }
+  writeFiles(home, files)
   const own = { PATH: process.env.PATH ?? '', HOME: home, ...env }
   const child = spawn(command, args, { cwd: home, env: own, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
@@ -182,6 +201,14 @@ export async function runIn(home: string, { command, args, env = {}, files = {} 
     return { exitCode, output: `${output}\n${errors}` }
   } finally {
     clearTimeout(tooLong)
+  }
+}
+
+/** Writes texts below a home by their paths there. */
+export function writeFiles(home: string, files: Record<string, string>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(home, path)), { recursive: true })
+    writeFileSync(join(home, path), text)
   }
 }
 

@@ -1,0 +1,69 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, test } from 'vitest'
+import { realSystem } from '../../src/core/system.ts'
+import { commandAgent } from '../../src/rehearse/agents/command.ts'
+import { createSandbox } from '../../src/testing/sandbox.ts'
+import { newHome, signedIn, writeFiles } from './hosts.ts'
+import { idIn, type Step } from './model/script.ts'
+import { scriptedModel } from './model/server.ts'
+
+/** The recipes of docs/rehearse.md, run as they stand there by the hosts' own programs, with a scripted model. */
+const document = readFileSync(new URL('../../docs/rehearse.md', import.meta.url), 'utf8')
+const recipes = [...document.matchAll(/^\*\*(.+?)\*\*.*\n\n```sh\npayments-mcp rehearse --agent '(.+)'\n```$/gm)].map(
+  ([, host = '', command = '']) => ({ host, command }),
+)
+
+const start = {
+  command: process.execPath,
+  args: [fileURLToPath(new URL('../../src/cli.ts', import.meta.url))],
+  env: {},
+}
+const programs = fileURLToPath(new URL('node_modules/.bin', import.meta.url))
+
+const merchant = { name: 'Plain Goods' }
+const purchase: Step[] = [
+  { call: 'issue_agent_card', arguments: () => ({ merchant, maximumAmount: 5000 }) },
+  {
+    call: 'simulate_card_authorization',
+    arguments: (results) => ({ cardId: idIn(results, 'pcd'), amount: 4250, merchant }),
+  },
+  { say: () => 'Bought the book.' },
+]
+
+let cleanUp: (() => unknown)[] = []
+afterEach(async () => {
+  for (const undo of cleanUp.toReversed()) await undo()
+  cleanUp = []
+})
+
+test('there is a recipe for each of the three', () => {
+  expect(recipes.map(({ host }) => host)).toEqual(Object.keys(signedIn))
+})
+
+test.each(recipes)('$host buys by its recipe, and its last words are the answer', async ({ host, command }) => {
+  const { home, remove } = newHome()
+  const model = await scriptedModel(purchase)
+  const sandbox = await createSandbox()
+  cleanUp.push(
+    remove,
+    () => model.close(),
+    () => sandbox.close(),
+  )
+  const { env = {}, files = {} } = signedIn[host]?.(model.url) ?? {}
+  writeFiles(home, files)
+  const folder = join(home, 'trial')
+  mkdirSync(folder)
+
+  const PATH = [programs, process.env.PATH].join(delimiter)
+  const agent = commandAgent(command, { env: { PATH, HOME: home, ...env }, start, system: realSystem })
+  const { url, mcpUrl, keys, fetch } = sandbox
+  const trial = { url, mcpUrl, shopsUrl: `${url}/shops`, key: keys.agent, fetch, folder, seed: '1', goal: undefined }
+  const task = 'Buy the "book" at Plain Goods;\nfor $40 at most.'
+  expect(await agent.run({ ...trial, task }, AbortSignal.timeout(120_000))).toBe('Bought the book.')
+
+  expect(JSON.stringify(model.requests[0])).toContain(JSON.stringify(task).slice(1, -1))
+  const answer = await fetch('/card-transactions', { headers: { Authorization: `Bearer ${keys.agent}` } })
+  expect(await answer.json()).toMatchObject({ data: [{ attributes: { status: 'authorized', amount: 4250 } }] })
+})
