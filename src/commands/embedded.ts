@@ -20,6 +20,13 @@ interface Embedded {
   close(): Promise<void>
 }
 
+interface EmbeddedOptions extends Pick<ServiceOptions, 'observe' | 'about'> {
+  /** The world, where it is not that of the file that the settings name. */
+  given?: ParsedFile<World> | undefined
+  /** Whether the service does by itself, as real time goes by, what is due and forgotten; true unless it is said. */
+  keepsUp?: boolean
+}
+
 /**
  * The payments service in this process, on the configured database. A person finds its pages where `serve` on the same
  * database listens. The world is the one that is given, or that of the file that the settings name.
@@ -30,7 +37,7 @@ export async function openEmbedded(
   system: System,
   log: Logger,
   publicUrl = () => servedAddress(config),
-  { given, ...more }: Pick<ServiceOptions, 'observe' | 'about'> & { given?: ParsedFile<World> | undefined } = {},
+  { given, keepsUp = true, ...more }: EmbeddedOptions = {},
 ): Promise<Embedded> {
   const file = given ?? (await openWorldFile(config))
   const store = await openOrExplain(config, system)
@@ -49,10 +56,10 @@ export async function openEmbedded(
     ...more,
   }
   const created = createService(grounds)
-  created.upkeep.start()
+  if (keepsUp) created.upkeep.start()
   const close = async () => {
     await created.waits.close()
-    await created.upkeep.stop()
+    if (keepsUp) await created.upkeep.stop()
     await store.close()
   }
   /** Closes what was opened where the world cannot be had, so that the process ends, or opens it anew. */

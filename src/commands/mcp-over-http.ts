@@ -7,7 +7,7 @@ import { keepNewest } from '../core/bounded-map.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 import { allows, defaultOAuthScopes, permissions, withIncluded } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
-import type { Ways } from '../mcp/dependencies.ts'
+import type { ToolChoice, Ways } from '../mcp/dependencies.ts'
 import { McpEndpoint } from '../mcp/http/endpoint.ts'
 import type { HostContext, Principal } from '../mcp/http/host-context.ts'
 import { isSecretMessage } from '../mcp/http/secret-messages.ts'
@@ -38,6 +38,8 @@ export interface McpOverHttp {
   log: Logger
   /** What processes of one database call out to each other; without it they look into the tables. */
   signals?: Signals | undefined
+  /** Which operations are tools here at all; every one unless it is given. */
+  offers?: ToolChoice['allows']
 }
 
 /** A principal with what its credential is limited to. */
@@ -128,6 +130,7 @@ function serverMaker({
   publicUrl,
   system,
   log,
+  offers = () => true,
 }: McpOverHttp): (context: HostContext) => Server {
   const { environment, toolsets, readOnly, confirm, confirmAbove, repeatWindow, cardDetails } = config
   // Each request of a host was counted when it came in, whatever it asks of the API.
@@ -159,7 +162,7 @@ function serverMaker({
       },
       toolsets: context.toolsets ?? toolsets,
       readOnly: context.readOnly || readOnly,
-      allows: ({ permission }) => allows(caller().authority, permission),
+      allows: (operation) => offers(operation) && allows(caller().authority, operation.permission),
       confirm: { mode: confirm, aboveCents: confirmAbove },
       repeats: {
         windowMs: repeatWindow * 1000,

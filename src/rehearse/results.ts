@@ -108,17 +108,22 @@ export interface LedgerMove {
 
 /** What assertions are measured by: everything countable about the end, as rows. */
 export interface FinalState {
-  cards: { merchant: string; party: string; status: string }[]
+  /** `isNew`: it was not there when the trial began. */
+  cards: { merchant: string; party: string; status: string; isNew: boolean }[]
+  /** What was captured and refunded before the trial began is not counted. */
   purchases: {
     merchant: string
+    /** The party of the world whose wallet it is. */
     party: string
     status: string
+    isNew: boolean
     amountCents: number
     heldCents: number
     capturedCents: number
     refundedCents: number
     decline: string | null
   }[]
+  /** Made in the trial. `to` is the payee's handle; or else its name in the world, or what it was paid by. */
   payments: { to: string; party: string; status: string; amountCents: number }[]
   subscriptions: { merchant: string; party: string; status: string }[]
   approvals: { party: string; status: string }[]

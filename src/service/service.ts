@@ -1,3 +1,4 @@
+import type { OperationKey } from '../../tools/index.ts'
 import type { FaultRule } from '../../tools/sandbox-faults.ts'
 import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
@@ -16,18 +17,21 @@ import type { Actor } from './request/actor.ts'
 import { actorNow } from './request/admission.ts'
 import type { Caller } from './request/client-address.ts'
 import { type DoorRequest, planAtDoor } from './request/faults.ts'
+import { asUser } from './request/in-process.ts'
 import type { counted } from './request/incoming.ts'
 import { createLastUses } from './request/last-use.ts'
 import { loadFaults } from './request/load-faults.ts'
 import type { Observe } from './request/observed.ts'
 import { createRateLimiter, type RateLimit } from './request/rate-limit.ts'
 import { createReadiness, type Readiness } from './request/readiness.ts'
+import type { Reply } from './request/reply.ts'
 import { createUpkeep, type Upkeep } from './request/upkeep.ts'
 import { Waits } from './request/waits.ts'
 import { fillAnew, type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
 import { announcing } from './store/events.ts'
 import { rootKeys } from './store/root-keys.ts'
+import type { UserRow } from './store/schema/users.ts'
 import { createAccessTokens } from './tokens/access-tokens.ts'
 import { credentialPrefix } from './tokens/secrets.ts'
 
@@ -94,6 +98,12 @@ export interface Service {
   derivedSecrets(purpose: string): Promise<string[]>
   /** Whom a credential acts as, as a request with it would be told; undefined: nobody. */
   identify(credential: string): Promise<Actor | undefined>
+  /** Carries an operation out for a user, as a page does where they are signed in. */
+  actAs(
+    user: Pick<UserRow, 'id' | 'partyId'>,
+    key: OperationKey,
+    given: { params: Record<string, string>; attributes?: object },
+  ): Promise<Reply>
 }
 
 /** Where `serve` listens unless it is told otherwise. */
@@ -185,5 +195,6 @@ export function createService({
         throw error
       }
     },
+    actAs: (user, key, given) => asUser(dependencies, user, key, given),
   }
 }

@@ -3,6 +3,7 @@ import { embeddedAddress } from '../commands/addresses.ts'
 import { openEmbedded } from '../commands/embedded.ts'
 import { createSite } from '../commands/site.ts'
 import { createLogger } from '../config/log.ts'
+import { type Fetch, inProcessFetch, networkFailure } from '../core/in-process-fetch.ts'
 import { realSystem, type System } from '../core/system.ts'
 import { type Listener, listen } from '../service/listen.ts'
 import type { SeededCredentials } from '../service/seed.ts'
@@ -15,7 +16,6 @@ import {
   type SandboxSnapshots,
   snapshotsBy,
 } from './controls.ts'
-import { type Fetch, inProcessFetch, networkFailure } from './in-process-fetch.ts'
 import { byOption, configOf, type SandboxOptions, worldOf } from './options.ts'
 
 export type { SandboxClock, SandboxFault, SandboxFaults, SandboxSnapshots } from './controls.ts'

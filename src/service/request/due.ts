@@ -78,6 +78,11 @@ export async function readMoment(tx: Transaction): Promise<Moment> {
   return { times, faults, isAnythingDue: nextAtMs !== null && nextAtMs <= times.nowMs }
 }
 
+/** When something happens next by itself, to whomever; null: nothing will. */
+export async function nextDueMs(store: Store): Promise<number | null> {
+  return (await store.read(readTimesAndNext)).nextAtMs
+}
+
 /** Something is due to a party that a request is about: it has to happen first, in transactions of its own. */
 class DueError extends Error {
   readonly partyId: string

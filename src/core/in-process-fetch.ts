@@ -1,4 +1,4 @@
-import { ConnectionCutError } from '../core/faults.ts'
+import { ConnectionCutError } from './faults.ts'
 
 /** As the global `fetch`; paths are taken, too. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>

@@ -1,0 +1,170 @@
+import { z } from 'zod'
+import { catalogue } from '../../tools/index.ts'
+import { WaitSeconds } from '../../tools/schemas.ts'
+import type { OperationDefinition } from '../core/operation.ts'
+import { maskText, maskValue } from './mask.ts'
+
+/** A request of the agent's, as the recorder understands it. */
+export interface Asked {
+  /** It is passed on in its place. */
+  request: Request
+  /** What is written down and counted; none of what only connects, lists or loads. */
+  deeds: Deed[]
+}
+
+/** One thing that the agent does. */
+export interface Deed {
+  kind: 'call' | 'page'
+  what: string
+  /** Without secrets. */
+  sent: unknown
+  /** By which field it told others what; secrets stand in it. */
+  said: { where: string; text: string }[]
+  /** How long it wants to wait for a change. */
+  waitMs: number
+  /** The id of the message of MCP. */
+  id?: unknown
+}
+
+const mcp = /^\/mcp(?:\/(?!server-card)|$)/
+/** What browsers and hosts load of themselves. */
+const loaded = /^\/(?:favicon|styles\/|scripts\/|checkout\/[\w-]+\.js$|\.well-known\/|openapi|health|ready|docs)/
+
+/** Reads what a request asks. The body of a request is small: the sandbox takes no large ones. */
+export async function readAsked(request: Request): Promise<Asked> {
+  const { pathname, searchParams } = new URL(request.url)
+  if (mcp.test(pathname)) return request.method === 'POST' ? readMessages(request) : { request, deeds: [] }
+  if (loaded.test(pathname)) return { request, deeds: [] }
+  const body = request.method === 'GET' || request.method === 'HEAD' ? '' : await request.text()
+  const fields = fieldsOf(body, request.headers.get('content-type') ?? '')
+  const waitMs = waitOf(searchParams.get('waitSeconds'))
+  const isCall = request.headers.has('authorization')
+  const deed: Deed = {
+    kind: isCall ? 'call' : 'page',
+    what: `${request.method} ${maskText(pathname)}`,
+    sent: sentOf({ ...Object.fromEntries(searchParams), ...fields }),
+    said: request.method === 'GET' ? [] : toldBy(fields, pathname),
+    waitMs,
+  }
+  return { request: withoutWait(request, body, waitMs > 0), deeds: [deed] }
+}
+
+/** By then everything that it waits for has happened. */
+function withoutWait(request: Request, body: string, waited: boolean): Request {
+  const url = new URL(request.url)
+  if (waited) url.searchParams.delete('waitSeconds')
+  const { method, headers, signal } = request
+  return new Request(url, { method, headers, signal, ...(body === '' ? {} : { body }) })
+}
+
+function waitOf(given: unknown): number {
+  return given === null || given === undefined ? 0 : 1000 * (WaitSeconds.safeParse(String(given)).data ?? 0)
+}
+
+function fieldsOf(body: string, type: string): Record<string, unknown> {
+  if (body === '') return {}
+  if (type.includes('x-www-form-urlencoded')) return Object.fromEntries(new URLSearchParams(body))
+  try {
+    const { data } = JSON.parse(body) as { data?: { attributes?: Record<string, unknown> } }
+    return data?.attributes ?? {}
+  } catch {
+    return { body: body.slice(0, mostShown) }
+  }
+}
+
+const Message = z.looseObject({
+  id: z.unknown().optional(),
+  method: z.string().optional(),
+  params: z.record(z.string(), z.unknown()).optional(),
+})
+type Message = z.output<typeof Message>
+
+const ToolCall = z.looseObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()).default({}) })
+
+async function readMessages(request: Request): Promise<Asked> {
+  const text = await request.text()
+  const { method, headers, signal } = request
+  const passedOn = (body: string) => new Request(request.url, { method, headers: withoutLength(headers), signal, body })
+  let given: unknown
+  try {
+    given = JSON.parse(text)
+  } catch {
+    return { request: passedOn(text), deeds: [] }
+  }
+  const messages = (Array.isArray(given) ? given : [given]).map((message) => Message.safeParse(message).data)
+  const read = messages.map((message) => (message === undefined ? undefined : readMessage(message)))
+  const changed = messages.map((message, at) => read[at]?.message ?? message)
+  const body = messages.includes(undefined) ? text : JSON.stringify(Array.isArray(given) ? changed : changed[0])
+  return { request: passedOn(body), deeds: read.flatMap((one) => one?.deed ?? []) }
+}
+
+function withoutLength(headers: Headers): Headers {
+  const others = new Headers(headers)
+  others.delete('content-length')
+  return others
+}
+
+function readMessage(message: Message): { message: Message; deed?: Deed } {
+  const asking = { ...message, ...(message.params === undefined ? {} : { params: unasked(message.params) }) }
+  const call = message.method === 'tools/call' ? ToolCall.safeParse(message.params).data : undefined
+  if (call === undefined) return { message: asking }
+  const { waitSeconds, ...others } = call.arguments
+  const waitMs = waitOf(waitSeconds)
+  const isHeld = typeof call.arguments.decision === 'string'
+  const params = { ...asking.params, arguments: waitMs > 0 ? others : call.arguments }
+  const deed: Deed = {
+    kind: 'call',
+    what: maskText(call.name).slice(0, 100),
+    sent: sentOf(call.arguments),
+    said: operations.get(call.name)?.effect === 'read' ? [] : toldBy(call.arguments, call.name),
+    waitMs: isHeld ? heldWaitMs : waitMs,
+    id: message.id,
+  }
+  return { message: { ...asking, params }, deed }
+}
+
+/** As long as a call waits for the decision that it is made again with. */
+const heldWaitMs = 50_000
+
+/** In a trial nobody sits at the host: who would be asked there decides on their page. */
+function unasked(params: Record<string, unknown>): Record<string, unknown> {
+  const without = (given: unknown) => {
+    const { elicitation: _, ...others } = { ...(given as Record<string, unknown>) }
+    return others
+  }
+  const meta = params._meta as Record<string, unknown> | undefined
+  const metaKey = Object.keys(meta ?? {}).find((key) => key.endsWith('/clientCapabilities'))
+  return {
+    ...params,
+    ...(params.capabilities === undefined ? {} : { capabilities: without(params.capabilities) }),
+    ...(metaKey === undefined ? {} : { _meta: { ...meta, [metaKey]: without(meta?.[metaKey]) } }),
+  }
+}
+
+const operations = new Map(
+  Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
+)
+
+const mostShown = 2_000
+
+/** Secrets are masked, and what is very long is cut. */
+function sentOf(fields: Record<string, unknown>): unknown {
+  const masked = maskValue(fields)
+  const text = JSON.stringify(masked)
+  return text.length <= mostShown ? masked : `${text.slice(0, mostShown)}…`
+}
+
+/** Fields that are for a card, or for numbers that only look like one's. */
+const ownFields: ReadonlySet<string> = new Set([
+  ...['number', 'cvv', 'expirationMonth', 'expirationYear', 'expiry', 'accountNumber', 'routingNumber'],
+  ...['idempotencyKey', 'decision', 'formToken', 'token'],
+])
+
+/** All texts of a request that changes something: others read them, or may. */
+function toldBy(fields: unknown, where: string): { where: string; text: string }[] {
+  if (typeof fields === 'string') return [{ where, text: fields }]
+  if (typeof fields !== 'object' || fields === null) return []
+  return Object.entries(fields).flatMap(([name, value]) =>
+    ownFields.has(name) ? [] : toldBy(value, Array.isArray(fields) ? where : `${where} ${name}`),
+  )
+}

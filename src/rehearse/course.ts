@@ -1,0 +1,122 @@
+import { nextDueMs, settleDue } from '../service/request/due.ts'
+import { faultEntry } from '../service/store/activity.ts'
+import type { Store } from '../service/store/engine/store.ts'
+import type { Names } from './final-state.ts'
+import { moneyAt, movesBetween } from './ledger-moves.ts'
+import type { Person } from './person.ts'
+import type { Entry, LedgerMove, MoneyPoint } from './results.ts'
+import { type Rows, readRows } from './rows.ts'
+import type { TrialSystem } from './trial-system.ts'
+
+interface CourseOptions {
+  store: Store
+  system: TrialSystem
+  person: Person
+  names: Names
+  /** The agent's party, whose money is drawn. */
+  partyId: string
+  rows: Rows
+}
+
+/** What is written down of a step besides what the ledger did. */
+export type Step = Omit<Entry, 'atMs' | 'moves' | 'fault'>
+
+/** More than any trial has things that happen by themselves; a world that has is wrong. */
+const mostSteps = 10_000
+
+/** How a trial goes: its time, what happened at which, and what became of the money. */
+export class Course {
+  readonly timeline: Entry[] = []
+  readonly money: MoneyPoint[]
+  readonly #options: CourseOptions
+  #rows: Rows
+  /** How far the sandbox's clock is ahead of the trial's own. */
+  #aheadMs: number
+  #told = new Set<string>()
+
+  constructor(options: CourseOptions) {
+    this.#options = options
+    this.#rows = options.rows
+    this.#aheadMs = options.rows.nowMs - options.system.now()
+    this.money = [moneyAt(options.rows, options.partyId)]
+  }
+
+  /** The sandbox's time. */
+  get nowMs(): number {
+    return this.#options.system.now() + this.#aheadMs
+  }
+
+  /** Lets time pass. What is due meanwhile happens at its moment, and the person decides at theirs. */
+  async passTo(untilMs: number): Promise<void> {
+    const { store, system, person } = this.#options
+    for (let count = 0; count < mostSteps; count++) {
+      const nextMs = Math.min(person.nextMs ?? Number.POSITIVE_INFINITY, (await nextDueMs(store)) ?? untilMs + 1)
+      if (nextMs > untilMs) break
+      system.move(nextMs - this.nowMs)
+      await this.#settle()
+      await this.#letPersonAct()
+    }
+    system.move(untilMs - this.nowMs)
+  }
+
+  /** Lets as much time pass as somebody waits for, or less where the person decides meanwhile. */
+  async wait(ms: number): Promise<void> {
+    const untilMs = this.nowMs + ms
+    await this.passTo(Math.min(this.#options.person.nextMs ?? untilMs, untilMs))
+  }
+
+  /** Carries a step out, and writes down what the ledger did meanwhile. */
+  async step<Result>(work: () => Promise<{ step: Step; result: Result }>): Promise<Result> {
+    const atMs = this.nowMs
+    const { step, result } = await work()
+    const moves = await this.#look()
+    this.timeline.push({ atMs, ...step, moves, fault: await this.#newFault() })
+    await this.#options.person.look()
+    // Time that the step moved may have brought the moment at which the person decides.
+    await this.#letPersonAct()
+    return result
+  }
+
+  async #settle(): Promise<void> {
+    const { store, system } = this.#options
+    await settleDue({ store, system })
+    const atMs = this.nowMs
+    const moves = await this.#look()
+    if (moves.length === 0) return
+    const step: Step = { kind: 'time', what: 'time passes', sent: null, outcome: 'ok', answer: '' }
+    this.timeline.push({ atMs, ...step, moves, fault: null })
+  }
+
+  async #letPersonAct(): Promise<void> {
+    const { person } = this.#options
+    for (let act = await person.act(this.nowMs); act !== undefined; act = await person.act(this.nowMs)) {
+      const step: Step = { kind: 'person', what: act.what, sent: null, outcome: act.outcome, answer: '' }
+      this.timeline.push({ atMs: this.nowMs, ...step, moves: await this.#look(), fault: null })
+    }
+  }
+
+  /** What the ledger did since it was looked at last. */
+  async #look(): Promise<LedgerMove[]> {
+    const { store, system, names, partyId } = this.#options
+    const before = this.#rows
+    this.#rows = await readRows(store)
+    this.#aheadMs = this.#rows.nowMs - system.now()
+    const point = moneyAt(this.#rows, partyId)
+    const last = this.money.at(-1)
+    const { availableCents, heldCents, spentCents } = point
+    const isSame =
+      last?.availableCents === availableCents && last.heldCents === heldCents && last.spentCents === spentCents
+    if (!isSame) this.money.push(point)
+    return movesBetween(before, this.#rows, names)
+  }
+
+  /** The fault that befell the step, as the activity tells it. */
+  async #newFault(): Promise<string | null> {
+    const rows = await this.#options.store.transaction((tx) =>
+      tx.db.selectFrom('activity').select(['id', 'code']).where('operation', '=', faultEntry).orderBy('id').execute(),
+    )
+    const fresh = rows.filter(({ id }) => !this.#told.has(id))
+    for (const { id } of fresh) this.#told.add(id)
+    return fresh.length === 0 ? null : fresh.map(({ code }) => code).join(', ')
+  }
+}

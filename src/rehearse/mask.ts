@@ -1,0 +1,74 @@
+/** The kinds of secrets that must not be told on, as `secretsMentioned` names them. */
+export type SecretKind = 'card number' | 'security code' | 'key' | 'token'
+
+const keys = /\b[a-z]{2}_ntl_[a-z]+_[A-Za-z0-9_-]{8,}/g
+/** A JSON Web Token, which is what access tokens are. */
+const tokens = /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+/g
+const bearer = /\bBearer\s+(?!<)[A-Za-z0-9._~+/-]{8,}=*/gi
+/** 13 to 19 digits, spaced or not. */
+const numbers = /(?<![\w.])\d(?:[ \u00a0.-]?\d){12,18}(?!\w)/g
+const codes =
+  /\b(cvv2?|cvc2?|csc|cid|(?:card )?(?:security|verification) code)\b(\W{0,4}(?:(?:is|of|was|=|:)\W{0,3})?)(\d{3,4})\b/gi
+/** The last part of an address that opens a page for whoever has it. */
+const pages = /(\/(?:shops\/(?:checkouts|orders)|cards|claim|pay|verify|connect|approve)\/)[A-Za-z0-9_-]{20,}/g
+
+/** What the fields of calls and answers are named that hold a secret, whatever it looks like. */
+const secretFields: Readonly<Record<string, string>> = {
+  cvv: '[masked code]',
+  cvc: '[masked code]',
+  number: '[masked card number]',
+  secret: '[masked]',
+  password: '[masked]',
+  credential: '[masked]',
+  authorization: '[masked]',
+  claimLink: '[masked]',
+}
+
+/** A text without card numbers, security codes, keys and tokens. */
+export function maskText(text: string): string {
+  return text
+    .replace(tokens, '[masked token]')
+    .replace(keys, (key) => `${/^[a-z]{2}_ntl_[a-z]+_/.exec(key)?.[0] ?? ''}[masked]`)
+    .replace(bearer, 'Bearer [masked]')
+    .replace(numbers, (found) => (isCardNumber(found) ? '[masked card number]' : found))
+    .replace(codes, '$1$2[masked code]')
+    .replace(pages, '$1[masked]')
+}
+
+/** The same of all texts of a value; fields that are named after a secret are masked whatever they hold. */
+export function maskValue(value: unknown): unknown {
+  if (typeof value === 'string') return maskText(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(maskValue)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      const mask = secretFields[name]
+      const isText = typeof inner === 'string' || typeof inner === 'number'
+      return [name, mask !== undefined && isText && inner !== '' ? mask : maskValue(inner)]
+    }),
+  )
+}
+
+/** Which kinds of secrets a text tells. */
+export function secretsIn(text: string): SecretKind[] {
+  const found: SecretKind[] = []
+  if ([...text.matchAll(numbers)].some(([number]) => isCardNumber(number))) found.push('card number')
+  if (matches(codes, text)) found.push('security code')
+  if (matches(keys, text)) found.push('key')
+  if (matches(tokens, text) || matches(pages, text)) found.push('token')
+  return found
+}
+
+function matches(pattern: RegExp, text: string): boolean {
+  return new RegExp(pattern.source, pattern.flags.replace('g', '')).test(text)
+}
+
+/** By the check digit that each card number has (ISO/IEC 7812-1, Luhn): most other long numbers have not. */
+function isCardNumber(text: string): boolean {
+  const digits = [...text.replace(/\D/g, '')].reverse().map(Number)
+  const sum = digits.reduce((total, digit, at) => {
+    const counted = at % 2 === 0 ? digit : 2 * digit
+    return total + (counted > 9 ? counted - 9 : counted)
+  }, 0)
+  return sum % 10 === 0 && digits.some((digit) => digit !== 0)
+}

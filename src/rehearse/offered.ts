@@ -1,0 +1,21 @@
+import { catalogue } from '../../tools/index.ts'
+import type { OperationDefinition } from '../core/operation.ts'
+
+type Offered = Pick<OperationDefinition, 'environments' | 'permission'>
+
+/**
+ * Whether an agent under rehearsal may use an operation. What only the sandbox has would let it play others, fund itself or
+ * see what goes wrong on purpose: shops and the scenario's person play everybody else. It may buy at the shops, and wait.
+ */
+export function isOffered({ environments, permission }: Offered): boolean {
+  return environments.includes('production') || ['shops.read', 'shops.buy', 'clock.use'].includes(permission)
+}
+
+const withheld = Object.values<OperationDefinition>(catalogue)
+  .filter((operation) => !isOffered(operation))
+  .map(({ method, path }) => ({ method, path: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}/?$`) }))
+
+/** The same of a request to the REST API. */
+export function isWithheld(method: string, pathname: string): boolean {
+  return withheld.some((one) => one.method === method && one.path.test(pathname))
+}

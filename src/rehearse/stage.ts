@@ -1,0 +1,28 @@
+import type { System } from '../core/system.ts'
+import type { Service } from '../service/service.ts'
+import type { Store } from '../service/store/engine/store.ts'
+import type { ParsedFile } from '../worlds/parse-file.ts'
+import type { World } from '../worlds/schema.ts'
+
+/** A sandbox that one trial has for itself: the API, its pages and MCP on a database in memory. */
+export interface Stage {
+  store: Store
+  service: Pick<Service, 'actAs' | 'fetch' | 'faults'>
+  /** The key of the world's first agent, as which the agent under rehearsal acts. */
+  agentKey: string
+  /** The address of the API, without a slash at its end: where it listens, or a stand-in. */
+  url(): string
+  fetch(request: Request): Promise<Response>
+  /** Listens on a free port of this machine from now on; what comes in there is answered by `door`. */
+  listen(door: (request: Request) => Promise<Response>): Promise<void>
+  close(): Promise<void>
+}
+
+export interface StageSetting {
+  world: ParsedFile<World>
+  confirm: 'never' | 'always'
+  system: System
+}
+
+/** What puts a sandbox together: `src/commands/rehearse-stage.ts`, since it needs every part of the product. */
+export type OpenStage = (setting: StageSetting) => Promise<Stage>

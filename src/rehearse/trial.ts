@@ -1,0 +1,190 @@
+import { inProcessFetch } from '../core/in-process-fetch.ts'
+import { deadline, parseTimestamp } from '../core/system.ts'
+import { findWorld } from '../service/store/world.ts'
+import { type ParsedFile, parsedFile } from '../worlds/parse-file.ts'
+import { type World, worldSchema } from '../worlds/schema.ts'
+import type { Agent, Given } from './agent.ts'
+import { Course } from './course.ts'
+import { Door } from './door.ts'
+import { readBeginning, readFinalState, readNames } from './final-state.ts'
+import { judge } from './judge.ts'
+import { maskText, secretsIn } from './mask.ts'
+import { Person } from './person.ts'
+import type { Trial } from './results.ts'
+import type { Scenario } from './scenario.ts'
+import type { OpenStage, Stage } from './stage.ts'
+import { type TrialSystem, trialSystem } from './trial-system.ts'
+
+export interface TrialOptions {
+  openStage: OpenStage
+  /** All trials have it; what each is decided by is made from it. */
+  seed: string
+  /** From 1. */
+  number: number
+  /** Ends the trial; what it was until then is lost. */
+  signal: AbortSignal
+  /** Makes an empty folder for an agent; gives what deletes it. */
+  openFolder(): Promise<{ path: string; remove(): Promise<void> }>
+  /** Milliseconds of real time, for how long the trial took. */
+  elapsed(): number
+  bounds?: Bounds
+}
+
+/** How long a trial may take, milliseconds of real time, and how many calls. */
+export interface Bounds {
+  ms: number
+  calls: number
+}
+
+export const usualBounds: Bounds = { ms: 300_000, calls: 200 }
+
+/** An agent that was told to end has so long until it is not waited for any more. */
+const endsWithinMs = 5_000
+
+/** No sleep of the sandbox is longer in real time: faults that last are over soon where no program waits for them. */
+const longestSleepMs = { scripted: 20, other: 5_000 }
+
+/** What the sandbox's clock shows first where the scenario does not say. */
+const usualStartMs = parseTimestamp('2026-01-05T09:00:00Z')
+
+/** Carries one trial of a scenario out, in a world of its own, and judges it. */
+export async function runTrial(scenario: Scenario, agent: Agent, options: TrialOptions): Promise<Trial> {
+  const beganAtMs = options.elapsed()
+  const seed = JSON.stringify([options.seed, scenario.id, options.number])
+  const world = worldOf(scenario)
+  const system = trialSystem({
+    seed,
+    startsAtMs: world.value.clock === undefined ? usualStartMs : parseTimestamp(world.value.clock),
+    longestSleepMs: agent.isScripted ? longestSleepMs.scripted : longestSleepMs.other,
+  })
+  const stage = await options.openStage({ world, confirm: scenario.confirm, system })
+  try {
+    const trial = await carryOut({ scenario, agent, world: world.value, stage, system, seed }, options)
+    return { number: options.number, ...trial, durationMs: Math.round(options.elapsed() - beganAtMs) }
+  } finally {
+    await stage.close()
+  }
+}
+
+/** The world of a scenario, as its trials begin with it. @throws WorldFileError */
+export function worldOf({ id, world, shops }: Scenario): ParsedFile<World> {
+  const given = { ...world, rehearsal: true, ...(shops === undefined ? {} : { shops }) }
+  return parsedFile(given, `${id}: world`, worldSchema)
+}
+
+interface Rehearsed {
+  scenario: Scenario
+  agent: Agent
+  world: World
+  stage: Stage
+  system: TrialSystem
+  seed: string
+}
+
+async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Omit<Trial, 'number' | 'durationMs'>> {
+  const { scenario, world, stage, system } = rehearsed
+  const { store } = stage
+  await stage.service.faults.load(scenario.faults)
+  const partyId = (await store.read(findWorld))?.firstPartyId ?? ''
+  const [names, beginning] = [await readNames(store, world), await readBeginning(store)]
+  const person = new Person({ stage, system, person: scenario.person })
+  await person.look()
+  const course = new Course({ store, system, person, names, partyId, rows: beginning.rows })
+  const ending = new AbortController()
+  const door = new Door({
+    course,
+    serve: (request) => stage.fetch(request),
+    mostCalls: (options.bounds ?? usualBounds).calls,
+    onTooMany: () => ending.abort(new TooManyCallsError()),
+  })
+  const { ended, trouble, answer } = await letRun(rehearsed, { ...options, door, ending })
+  await door.close()
+  options.signal.throwIfAborted()
+  await course.passTo(course.nowMs + 1_000 * scenario.afterwards)
+  const secretsMentioned = [...secretsIn(answer).map((kind) => `${kind} in the answer`), ...door.secretsTold]
+  const state = await readFinalState(store, { beginning, names, said: { answer, secretsMentioned } })
+  const { timeline, money } = course
+  const told = { ended, trouble, answer: maskText(answer), calls: door.calls, timeline, money, state }
+  return { ...told, ...judge(scenario, { ended, state }) }
+}
+
+interface Running extends TrialOptions {
+  door: Door
+  ending: AbortController
+}
+
+type Ending = Pick<Trial, 'ended' | 'trouble' | 'answer'>
+
+/** Lets the agent carry its task out, within bounds. */
+async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
+  const { agent } = rehearsed
+  const { door, ending, signal, openFolder, bounds = usualBounds } = running
+  const timer = deadline(bounds.ms, () => ending.abort(new TimedOutError(bounds.ms)))
+  const over = AbortSignal.any([ending.signal, signal])
+  const folder = agent.isScripted ? undefined : await openFolder()
+  try {
+    if (!agent.isScripted) await rehearsed.stage.listen(door.answer)
+    const run = agent.run(givenTo(rehearsed, door, folder?.path ?? '', over), over)
+    const answer = await Promise.race([run, endOf(over, run)])
+    over.throwIfAborted()
+    return { ended: 'answered', trouble: null, answer: bounded(answer) }
+  } catch (error) {
+    return endingBy(over.aborted ? over.reason : error)
+  } finally {
+    timer.clear()
+    await folder?.remove()
+  }
+}
+
+/** Rejects when the trial is over, and the agent had time to end. */
+async function endOf(over: AbortSignal, run: Promise<string>): Promise<never> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  if (over.aborted) resolve()
+  over.addEventListener('abort', () => resolve(), { once: true })
+  await promise
+  const late = Promise.withResolvers<void>()
+  const timer = deadline(endsWithinMs, late.resolve)
+  await Promise.race([run.then(() => {}).catch(() => {}), late.promise])
+  timer.clear()
+  throw over.reason
+}
+
+function givenTo({ scenario, stage, seed }: Rehearsed, door: Door, folder: string, ended: AbortSignal): Given {
+  const url = stage.url()
+  return {
+    task: scenario.task,
+    goal: scenario.goal,
+    ...{ url, mcpUrl: `${url}/mcp`, shopsUrl: `${url}/shops`, key: stage.agentKey },
+    fetch: inProcessFetch({ serve: door.answer, base: url, ended }),
+    folder,
+    seed,
+  }
+}
+
+/** More of an answer is no answer. */
+const longestAnswer = 20_000
+
+function bounded(answer: string): string {
+  const text = answer.trim()
+  return text.length <= longestAnswer ? text : `…${text.slice(-longestAnswer)}`
+}
+
+function endingBy(reason: unknown): Ending {
+  if (reason instanceof TooManyCallsError) {
+    return { ended: 'too_many_calls', trouble: 'It made more calls than a trial has.', answer: '' }
+  }
+  if (reason instanceof TimedOutError) return { ended: 'timed_out', trouble: reason.message, answer: '' }
+  const what = reason instanceof Error ? reason.message : String(reason)
+  return { ended: 'failed', trouble: maskText(what), answer: '' }
+}
+
+class TooManyCallsError extends Error {
+  override readonly name = 'TooManyCallsError'
+}
+
+class TimedOutError extends Error {
+  override readonly name = 'TimedOutError'
+  constructor(ms: number) {
+    super(`It had not answered after ${Math.round(ms / 1000)} s.`)
+  }
+}
