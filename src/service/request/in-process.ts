@@ -6,6 +6,12 @@ import { withBody } from './incoming.ts'
 import { answer, type Dependencies } from './pipeline.ts'
 import type { Reply } from './reply.ts'
 
+/** What an operation is carried out with. */
+interface Sent {
+  params: Record<string, string>
+  attributes?: object
+}
+
 /**
  * Carries out an operation for a user who is signed in at a page. It goes the way of every request, so that it is
  * limited, allowed, recorded and refused like theirs; only who asks is known already.
@@ -14,20 +20,34 @@ export function asUser(
   dependencies: Dependencies,
   user: Pick<UserRow, 'id' | 'partyId'>,
   key: OperationKey,
-  { params, attributes }: { params: Record<string, string>; attributes?: object },
+  sent: Sent,
 ): Promise<Reply> {
   const { system } = dependencies
+  // Each form that is sent is an operation of its own.
+  return asActor(dependencies, actorOf(user), key, { ...sent, idempotencyKey: newId('idk', system, system.now()) })
+}
+
+interface SentByActor extends Sent {
+  idempotencyKey: string
+  /** The run that it belongs to. */
+  instanceId?: string
+}
+
+/** The same for whom a page knows in another way, such as by the token in its address. */
+export function asActor(
+  dependencies: Dependencies,
+  actor: Actor,
+  key: OperationKey,
+  { params, attributes, idempotencyKey, instanceId }: SentByActor,
+): Promise<Reply> {
   const operation = catalogue[key]
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '')
   const body = attributes === undefined ? '' : JSON.stringify({ data: { attributes } })
-  const headers = new Headers({
-    'Content-Type': 'application/json',
-    // Each form that is sent is an operation of its own.
-    'Idempotency-Key': newId('idk', system, system.now()),
-  })
+  const headers = new Headers({ 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey })
+  if (instanceId !== undefined) headers.set('X-Instance-ID', instanceId)
   const query = new URLSearchParams()
   const incoming = withBody({ method: operation.method, path, params, query, headers }, body)
-  return answer(dependencies, key, incoming, { known: actorOf(user) })
+  return answer(dependencies, key, incoming, { known: actor })
 }
 
 /** What a user may who calls with a token of their own. The user stands for the credential, which there is none of. */

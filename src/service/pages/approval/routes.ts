@@ -25,6 +25,7 @@ import {
 import { approvalWords } from '../frame/approval-words.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
+import { detailOf, statusOf } from '../frame/refusals.ts'
 import { approvalPage, longestReason } from './view.ts'
 
 interface ApprovalDependencies extends Dependencies, PageDependencies {
@@ -102,22 +103,13 @@ const problems = {
   late: 'It was decided before your answer arrived: your answer changed nothing.',
 } as const
 
-function detailOf({ body }: Reply): string {
-  const { errors } = JSON.parse(body) as { errors: { detail: string }[] }
-  return errors[0]?.detail ?? 'Try again in a moment.'
-}
-
-function statusOf({ status }: Reply) {
-  return ([403, 409, 422, 429, 503] as const).find((known) => known === status) ?? 500
-}
-
 interface Shown {
   signedIn: SignedIn
   review: ApprovalReview
   reason?: string
   problem?: string
   wrongReason?: boolean
-  status?: 200 | 403 | 409 | 422 | 429 | 500 | 503
+  status?: 200 | 422 | ReturnType<typeof statusOf>
 }
 
 function show(c: Context, { environment }: ApprovalDependencies, shown: Shown) {

@@ -1,0 +1,22 @@
+import type { Reply } from '../../request/reply.ts'
+
+interface Refusal {
+  detail: string
+  source?: { header?: string }
+}
+
+/** What an operation that a page carried out was refused for: in its own words, but where they are about requests. */
+export function detailOf({ body }: Reply): string {
+  const { errors } = JSON.parse(body) as { errors: Refusal[] }
+  const [refusal] = errors
+  if (refusal?.source?.header === 'Idempotency-Key')
+    return 'This form was sent before with other values. Send it again.'
+  return refusal?.detail ?? 'Try again in a moment.'
+}
+
+const told = [403, 404, 409, 422, 429, 503] as const
+
+/** The status that the page itself answers then. */
+export function statusOf({ status }: Reply): (typeof told)[number] | 500 {
+  return told.find((known) => known === status) ?? 500
+}
