@@ -3,13 +3,24 @@ import { approvalPagePath } from '../../tools/approvals.ts'
 import { addGrant } from '../isolation/places.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import type { TestDatabase } from '../support/databases.ts'
-import { type Answer, addParty, type Sent } from '../support/world.ts'
+import { type Answer, addParty, type Sent, type World } from '../support/world.ts'
+
+type Link =
+  | 'checkout'
+  | 'manage'
+  | 'invitation'
+  | 'invitationLink'
+  | 'claim'
+  | 'card'
+  | 'challenge'
+  | 'shopCheckout'
+  | 'shopOrder'
 
 /** What belongs to the sandbox's owner and its agent, each with the secret that opens it. */
 export interface Grounds {
   site: PersonSite
   /** Addresses, by what they open; the secret stands last in each. */
-  links: Record<'checkout' | 'manage' | 'invitation' | 'invitationLink' | 'claim' | 'card' | 'challenge', string>
+  links: Record<Link, string>
   /** The pages for whoever is signed in. */
   paths: Record<'approval' | 'connection' | 'decision', string>
   clientSecret: string
@@ -67,6 +78,7 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
   })
   const cardId = await world.issueCard({ merchant: { name: 'A private shop' } })
   const card = await post(`/agent-cards/${cardId}/details-page`, {}, { key: world.agentKey })
+  const { shopCheckout, shopOrder } = await atShop(world)
   await world.store.transaction(async ({ db }) => {
     await db
       .updateTable('parties')
@@ -118,6 +130,8 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
       claim: path(claim.attributes.claimLink),
       card: path(card.attributes.url),
       challenge: path(String(challenged.location)),
+      shopCheckout: path(shopCheckout),
+      shopOrder: path(shopOrder).replace('/checkouts/', '/orders/'),
     },
     paths: { approval: page, decision: `/decide/${decision?.id}`, connection: `/connections/${grantId}` },
     private: [
@@ -130,6 +144,25 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
       String(agentId),
     ],
   }
+}
+
+/** The addresses of a checkout that the agent started at a shop, and of one that it paid. */
+async function atShop({ post, issueCard, get }: World) {
+  const shopId = 'plain-goods'
+  const start = async (productId: string) => {
+    const { json, text } = await post(`/simulations/shops/${shopId}/checkouts`, { items: [{ productId }] })
+    if (json.data === undefined) throw new Error(text)
+    return json.data
+  }
+  const open = await start('stoneware-mug')
+  const paid = await start('dotted-notebook')
+  const { merchant, total: amount } = paid.attributes
+  const { json } = await get(`/agent-cards/${await issueCard({ merchant })}/details`)
+  const { number, cvv, expirationMonth, expirationYear } = json.data.attributes
+  const card = { number, cvv, expirationMonth, expirationYear }
+  const { status, text } = await post(`/simulations/shop-checkouts/${paid.id}/pay`, { ...card, amount })
+  if (status !== 200) throw new Error(text)
+  return { shopCheckout: open.attributes.url as string, shopOrder: paid.attributes.url as string }
 }
 
 /** The same address with another secret of the same form. */

@@ -32,6 +32,7 @@ const sent =
   (link: keyof Grounds['links'], fields: Record<string, string>) =>
   (on: Grounds): Attempt[] => [[spoilt(on.links[link]), form(fields)]]
 const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
+const shopCard = { number: card.number, cvv: card.cvv, expirationMonth: '1', expirationYear: '2026' }
 const oauth = (path: string, fields: Record<string, string>) => (): Attempt[] => [[path, form(fields)]]
 
 /** Every route that is no operation. A new one does not pass until it stands here. */
@@ -51,6 +52,7 @@ const doors: Record<string, Door> = {
   'GET /scripts/docs.js': { public: 'an asset' },
   'GET /styles/home.css': { public: 'an asset' },
   'GET /scripts/copy.js': { public: 'an asset' },
+  'GET /styles/shops.css': { public: 'an asset' },
   'GET /styles/base.css': { public: 'an asset' },
   'GET /favicon.svg': { public: 'the mark' },
   'GET /favicon.ico': { public: 'the mark' },
@@ -101,6 +103,18 @@ const doors: Record<string, Door> = {
   'GET /decisions': { signedIn: () => [['/decisions']] },
   'GET /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision], [spoilt(paths.decision)]] },
   'POST /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision, form({ decision: 'yes' })]] },
+  'GET /shops': { public: 'what anybody can buy' },
+  'GET /shops/:shopId': { public: 'what anybody can buy' },
+  // There are several parties here, and nobody can tell which of them buys.
+  'POST /shops/:shopId': {
+    guessed: () => [['/shops/plain-goods', form({ key: `idk_${'0'.repeat(32)}`, 'quantity.desk-lamp': '1' })]],
+  },
+  'GET /shops/checkouts/:token': { guessed: opened('shopCheckout') },
+  'POST /shops/checkouts/:token': {
+    guessed: sent('shopCheckout', { ...shopCard, action: 'pay', amount: '1', key: `idk_${'0'.repeat(32)}` }),
+  },
+  'GET /shops/orders/:token': { guessed: opened('shopOrder') },
+  'POST /shops/orders/:token': { guessed: sent('shopOrder', { key: `idk_${'0'.repeat(32)}` }) },
   'GET /connections': { signedIn: () => [['/connections']] },
   'POST /connections/:grantId': { signedIn: ({ paths }) => [[paths.connection, form({ action: 'disconnect' })]] },
   'GET /sign-in': { public: 'a form' },

@@ -24,6 +24,10 @@ import { accountOf, notYoursPage } from '../../src/service/pages/frame/account.t
 import { approvalWords } from '../../src/service/pages/frame/approval-words.ts'
 import { decisionWords } from '../../src/service/pages/frame/decision-words.ts'
 import type { Html } from '../../src/service/pages/frame/document.ts'
+import { checkoutPage as shopCheckoutPage } from '../../src/service/pages/shops/checkout-view.ts'
+import { orderPage } from '../../src/service/pages/shops/order-view.ts'
+import { goodsPage, shopsPage } from '../../src/service/pages/shops/shop-view.ts'
+import { checkoutWords as cartWords, orderWords, shopWords } from '../../src/service/pages/shops/words.ts'
 import { tries } from '../support/depth.ts'
 
 const form = { action: '/here', token: 'token' }
@@ -80,6 +84,15 @@ const pages: Record<string, (text: string) => Html | string> = {
   'device code': (text) => devicePages.confirmCode(form, { name: text }, 'ABCD-EFGH'),
   'device done': (text) => devicePages.done({ name: text }),
   'device failed': (text) => devicePages.failed({ code: 'invalid_request', description: text }),
+  shops: (text) => shopsPage([shop(text)]),
+  shop: (text) => goodsPage(shop(text), { ...shopForm, quantities: new Map(), wrong: [] }, null),
+  'shop without a form': (text) => goodsPage(shop(text), null, null),
+  'shop checkout': (text) => {
+    const declined = { code: 'no_card', detail: text } as const
+    const forms = { action: '/here', payKey: 'key', cartKey: 'key' }
+    return shopCheckoutPage(cartWords({ ...cart(text), decline: declined }), forms, { problem: null, fields: {} })
+  },
+  'shop order': (text) => orderPage(orderWords(order(text)), { form: shopForm, nextCheckout: null, problem: null }),
   'not yours': (text) => notYoursPage('There is nothing for you here.', user(text), '/here'),
 }
 
@@ -140,6 +153,32 @@ const invitation = (text: string, status: 'PENDING' | 'ACCEPTED') => ({
 const link = (text: string, state: 'open' | 'joined') => ({
   ...{ state, developer: text, expiresAtMs: atMs, formToken: 'token' },
   agents: [{ agent: text, permissions: ['cards.read'], perTransactionCents: null }],
+})
+
+const shopForm = { action: '/here', key: 'key' }
+
+const shop = (text: string) => {
+  const product = { productId: 'one', name: text, description: text, price: 1 }
+  const attributes = { name: text, about: text, url: '', currency: 'USD', products: [product] } as const
+  return shopWords('a-shop', { ...attributes, products: [product] }, new Map([['one', text]]))
+}
+
+const item = (text: string) => ({ productId: 'one', name: text, quantity: 1, price: 1 })
+const made = { agentId: null, instanceId: null, createdAt: '', updatedAt: '' }
+const atShop = (text: string) => ({ ...made, shopId: 'a-shop', merchant: { name: text }, currency: 'USD' }) as const
+
+const cart = (text: string) => ({
+  ...atShop(text),
+  ...{ status: 'open' as const, items: [item(text)], subtotal: 1, tax: 0, shipping: 0, otherOrder: 0, total: 1 },
+  extras: [{ extraId: 'more', name: text, price: 0, selected: true }],
+  ...{ terms: text, message: text, decline: null, orderId: null, url: '', expiresAt: '2026-01-16T12:00:00.000Z' },
+})
+
+const order = (text: string) => ({
+  ...atShop(text),
+  ...{ status: 'shipped' as const, items: [{ ...item(text), shipped: 1 }], total: 1, captured: 1, refunded: 0 },
+  subscription: { description: text, amount: 1, status: 'trial' as const, nextChargeAt: null },
+  ...{ receipt: text, message: text, nextCheckoutId: null, nextTotal: null, nextEventAt: null },
 })
 
 const nasty = [

@@ -100,7 +100,7 @@ function trouble({ name, says }: ShopDefinition): Failure {
   return new Failure('service_unavailable', { detail, retryable: true })
 }
 
-function shopView(shop: ShopDefinition, { publicUrl }: Pick<Context, 'publicUrl'>): z.output<typeof Shop> {
+export function shopView(shop: ShopDefinition, { publicUrl }: Pick<Context, 'publicUrl'>): z.output<typeof Shop> {
   return {
     type: 'shop',
     id: shop.id,
@@ -119,7 +119,7 @@ interface Seen {
   tokenOf: (checkoutId: string) => string
 }
 
-function checkoutView(
+export function checkoutView(
   record: ShopCheckoutRecord,
   { name, terms, says }: ShopDefinition,
   { context: { publicUrl, nowMs }, tokenOf }: Seen,
@@ -160,7 +160,7 @@ function checkoutView(
   }
 }
 
-function orderView(record: ShopOrderRecord, purchase: CardTransactionRow): z.output<typeof ShopOrder> {
+export function orderView(record: ShopOrderRecord, purchase: CardTransactionRow): z.output<typeof ShopOrder> {
   const { id, state } = record
   const { cart, subscription } = state
   const nextAtMs = nextOfOrder(record)?.atMs

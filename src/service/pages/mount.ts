@@ -15,6 +15,7 @@ import { mountDocs } from './docs/routes.ts'
 import { mountAssets } from './frame/assets.ts'
 import type { PageDependencies } from './frame/dependencies.ts'
 import { mountHome } from './home/routes.ts'
+import { mountShops } from './shops/routes.ts'
 import { mountSignIn } from './sign-in/routes.ts'
 import { mountVerify } from './verify/routes.ts'
 
@@ -41,4 +42,5 @@ export function mountPages(app: Hono, dependencies: PagesDependencies): void {
   mountCardPages(app, dependencies)
   mountApprovalPages(app, dependencies)
   mountDecisionPages(app, dependencies)
+  mountShops(app, dependencies)
 }

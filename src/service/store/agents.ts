@@ -65,6 +65,18 @@ export async function activeAgents(tx: Transaction, partyId: string): Promise<Ag
   return rows.sort((a, b) => (b.lastActiveAtMs ?? 0) - (a.lastActiveAtMs ?? 0))
 }
 
+/** The parties that have agents that work: as many as tell one from several. */
+export async function partiesWithAgents(tx: Transaction): Promise<string[]> {
+  const rows = await tx.db
+    .selectFrom('agents')
+    .select('partyId')
+    .distinct()
+    .where('status', '=', 'ACTIVE')
+    .limit(2)
+    .execute()
+  return rows.map(({ partyId }) => partyId)
+}
+
 /** What is told of a new agent; all else is as every agent begins. */
 type NewAgent = Pick<AgentRow, 'partyId' | 'name' | 'createdBy'> & Partial<AgentRow>
 

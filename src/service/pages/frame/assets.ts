@@ -17,6 +17,7 @@ export const assets = {
   '/styles/checkout.css': css,
   '/styles/forms.css': css,
   '/styles/home.css': css,
+  '/styles/shops.css': css,
   '/scripts/copy.js': javaScript,
   '/styles/docs.css': css,
   '/scripts/docs.js': javaScript,

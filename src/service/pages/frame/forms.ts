@@ -12,6 +12,15 @@ export function isOwnForm(c: Context, publicUrl: string): boolean {
   return host !== undefined && [new URL(c.req.url).host, URL.parse(publicUrl)?.host].includes(host)
 }
 
+/**
+ * Whether the browser says that another site sent the form. A program that is no browser says nothing of where a form
+ * comes from: it is let in where the form needs a secret that no other site's page knows, and no cookie.
+ */
+export function isForeignForm(c: Context, publicUrl: string): boolean {
+  const isSilent = c.req.header('sec-fetch-site') === undefined && c.req.header('origin') === undefined
+  return !isSilent && !isOwnForm(c, publicUrl)
+}
+
 export function isForm(c: Context): boolean {
   return /^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(c.req.header('content-type') ?? '')
 }

@@ -47,7 +47,7 @@ ${block(firstQuestion, 'the question')}
 <li><a href="/connections">Connected applications</a>: what each may do, and what ends that</li>
 </ul>
 </section>
-<section aria-labelledby="programs">
+${sandbox ? shops : ''}<section aria-labelledby="programs">
 <h2 id="programs">Build on it</h2>
 <ul>
 <li><a href="/docs">API documentation</a>, of <a href="/openapi.json">openapi.json</a></li>
@@ -64,6 +64,12 @@ ${block(firstQuestion, 'the question')}
     body: html`<main class="wide">\n${main}\n</main>`,
   })
 }
+
+const shops = html`<section aria-labelledby="shops">
+<h2 id="shops">Buy something</h2>
+<p><a href="/shops">Shops</a>, where an agent that drives a browser pays by card</p>
+</section>
+`
 
 function hostSection({ host, mcpUrl, start }: HomeShown): Html {
   const setup: HostSetup = hostSetups[host]

@@ -1,0 +1,76 @@
+import type { Context } from 'hono'
+import { newId } from '../../../core/system.ts'
+import type { Dependencies } from '../../request/pipeline.ts'
+import type { Reply } from '../../request/reply.ts'
+import type { PageDependencies } from '../frame/dependencies.ts'
+import type { Html } from '../frame/document.ts'
+import { failingAs } from '../frame/failure.ts'
+import { messagePage } from '../frame/form-page.ts'
+import { isForeignForm, isForm } from '../frame/forms.ts'
+import { formPageHeaders as headers } from '../frame/headers.ts'
+import type { statusOf } from '../frame/refusals.ts'
+import { keyOf } from './requests.ts'
+import type { ShopPages } from './shop-pages.ts'
+
+export interface ShopsDependencies extends Dependencies, PageDependencies {
+  shops: ShopPages
+}
+
+export type Show = (c: Context, pages: ShopsDependencies) => Promise<Response>
+
+/** A form that this site showed: its fields, and the key under which what it asks for is done once. */
+interface SentForm {
+  sent: URLSearchParams
+  key: string
+}
+
+export type Take = (c: Context, pages: ShopsDependencies, form: SentForm) => Promise<Response>
+
+export const orFailure = failingAs({ page: 'a page of a shop', headers })
+
+/** Takes a form of this site, from a browser or from another program. */
+export async function takeForm(c: Context, pages: ShopsDependencies, take: Take): Promise<Response> {
+  if (isForeignForm(c, pages.publicUrl())) return refused(c, 403, 'Another site sent the form.')
+  if (!isForm(c)) return refused(c, 400, 'Send the form as application/x-www-form-urlencoded.')
+  const sent = new URLSearchParams(await c.req.text())
+  const key = keyOf(sent)
+  if (key === undefined) return refused(c, 400, 'The form lacks its key: send all of its fields, the hidden ones too.')
+  return take(c, pages, { sent, key })
+}
+
+export function newKey({ system }: ShopsDependencies): string {
+  return newId('idk', system, system.now())
+}
+
+export type PageStatus = 200 | 410 | 422 | ReturnType<typeof statusOf>
+
+export function showPage(c: Context, page: Html, status: PageStatus = 200): Response | Promise<Response> {
+  return c.html(page, status, headers)
+}
+
+/** Leads to a page by GET: a reload repeats nothing. */
+export function leadTo(c: Context, path: string): Response {
+  return c.body(null, 303, { ...headers, Location: path })
+}
+
+export function refused(c: Context, status: 400 | 403, text: string): Response | Promise<Response> {
+  const link = { href: c.req.path, text: 'Open the page again' }
+  return c.html(messagePage('Nothing was done', text, link), status, headers)
+}
+
+export function notFound(c: Context, text: string): Response | Promise<Response> {
+  return c.html(messagePage('Not found', text, { href: '/shops', text: 'All shops' }), 404, headers)
+}
+
+/** What stands for the buyer in the address; it may be none's. */
+export function tokenOf(c: Context): string {
+  return (c.req.param('token') ?? '').slice(0, mostOfToken)
+}
+
+/** No token is that long. */
+const mostOfToken = 200
+
+/** The resource that an operation answered with. */
+export function answered<Attributes>({ body }: Reply): Attributes {
+  return (JSON.parse(body) as { data: { attributes: Attributes } }).data.attributes
+}

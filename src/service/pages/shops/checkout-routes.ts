@@ -1,0 +1,105 @@
+import type { Context } from 'hono'
+import { foreignText } from '../../../core/foreign-text.ts'
+import type { Reply } from '../../request/reply.ts'
+import { detailOf, statusOf } from '../frame/refusals.ts'
+import {
+  answered,
+  leadTo,
+  newKey,
+  notFound,
+  type PageStatus,
+  type ShopsDependencies,
+  type Show,
+  showPage,
+  type Take,
+  tokenOf,
+} from './answers.ts'
+import { checkoutPage, expiredPage, type Refused } from './checkout-view.ts'
+import { amountOf, cardOf } from './requests.ts'
+import type { OpenedCheckout } from './shop-pages.ts'
+import { type CheckoutAttributes, checkoutWords } from './words.ts'
+
+export const showCheckout: Show = async (c, pages) => {
+  const opened = await pages.shops.checkout(tokenOf(c))
+  return opened === undefined ? noCheckout(c) : showOpened(c, pages, opened)
+}
+
+export const takeCheckout: Take = async (c, pages, { sent, key }) => {
+  const opened = await pages.shops.checkout(tokenOf(c))
+  if (opened === undefined) return noCheckout(c)
+  if (opened.attributes.status !== 'open') return showOpened(c, pages, opened)
+  return sent.get('action') === 'update'
+    ? updateExtras(c, pages, { opened, sent, key })
+    : pay(c, pages, { opened, sent, key })
+}
+
+interface Taken {
+  opened: OpenedCheckout
+  sent: URLSearchParams
+  key: string
+}
+
+/** What is asked for is another cart: this one stays as it was, and runs out unpaid. */
+async function updateExtras(c: Context, pages: ShopsDependencies, { opened, sent, key }: Taken) {
+  const { attributes, buyer, note } = opened
+  const items = attributes.items.map(({ productId, quantity }) => ({ productId, quantity }))
+  const cart = { shopId: attributes.shopId, items, extras: sent.getAll('extra'), ...(note === null ? {} : { note }) }
+  const reply = await pages.shops.start(buyer, cart, key)
+  if (reply.status === 200) return leadTo(c, new URL(answered<CheckoutAttributes>(reply).url).pathname)
+  return refusedWith(c, pages, opened, { reply })
+}
+
+async function pay(c: Context, pages: ShopsDependencies, { opened, sent, key }: Taken) {
+  const { card, problems } = cardOf(sent)
+  const amount = amountOf(sent)
+  if (Object.keys(problems).length > 0) {
+    return showOpened(c, pages, opened, { refused: { problem: null, fields: problems }, status: 422 })
+  }
+  if (amount === undefined) {
+    const problem = 'Nothing was paid: the form does not say the total that you agree to. Send all of its fields.'
+    return showOpened(c, pages, opened, { refused: { problem, fields: {} }, status: 422 })
+  }
+  const reply = await pages.shops.pay(opened, { ...card, amount }, key)
+  // The order and a declined card are told by the page itself, which a reload asks for without paying again.
+  if (reply.status === 200) return leadTo(c, c.req.path)
+  // Whether it was paid is not known then: the same form, sent again, is the same payment.
+  return refusedWith(c, pages, opened, { reply, ...(reply.status === 503 ? { payKey: key } : {}) })
+}
+
+async function refusedWith(
+  c: Context,
+  pages: ShopsDependencies,
+  opened: OpenedCheckout,
+  { reply, payKey }: { reply: Reply; payKey?: string },
+) {
+  const problem = foreignText(detailOf(reply)) || 'The shop could not do that. Try again in a moment.'
+  // What came between, such as the same payment in another tab, tells more than the refusal.
+  const now = reply.status === 409 ? await pages.shops.checkout(tokenOf(c)) : undefined
+  const options = { refused: { problem, fields: {} }, status: statusOf(reply), ...(payKey ? { payKey } : {}) }
+  return showOpened(c, pages, now ?? opened, options)
+}
+
+interface Shown {
+  refused?: Refused
+  status?: PageStatus
+  /** The key of a payment that is to be the same one. */
+  payKey?: string
+}
+
+function showOpened(
+  c: Context,
+  pages: ShopsDependencies,
+  { attributes, mayChange }: OpenedCheckout,
+  shown: Shown = {},
+) {
+  if (attributes.status === 'paid') return leadTo(c, `/shops/orders/${tokenOf(c)}`)
+  const words = checkoutWords(attributes)
+  if (attributes.status === 'expired') return showPage(c, expiredPage(words, attributes.shopId), 410)
+  const { refused = { problem: null, fields: {} }, status = 200, payKey = newKey(pages) } = shown
+  const forms = { action: c.req.path, payKey, cartKey: mayChange ? newKey(pages) : null }
+  return showPage(c, checkoutPage(words, forms, refused), status)
+}
+
+function noCheckout(c: Context) {
+  return notFound(c, 'There is no checkout at this address. Check the link, or start again at the shop.')
+}

@@ -1,0 +1,123 @@
+import { html } from 'hono/html'
+import type { Html } from '../frame/document.ts'
+import { type CardField, cardFields, type Problems } from './requests.ts'
+import { problemOf, quoteOf, shopPage, sumsOf } from './view.ts'
+import type { CheckoutWords } from './words.ts'
+
+/** What the forms of a checkout carry. */
+export interface CheckoutForms {
+  action: string
+  /** The idempotency key of the payment. */
+  payKey: string
+  /** The idempotency key of a cart with other extras; null: this one has to stay as it is. */
+  cartKey: string | null
+}
+
+/** What went wrong with the form that was sent: with all of it, or with fields of the card. */
+export interface Refused {
+  problem: string | null
+  fields: Problems
+}
+
+/** The page where a card is typed in. No card data is ever put into it. */
+export function checkoutPage(words: CheckoutWords, forms: CheckoutForms, { problem, fields }: Refused): Html {
+  const { merchant, terms, message, expires, declined } = words
+  const told = problem ?? (Object.keys(fields).length > 0 ? 'Nothing was paid: look at the card again.' : declined)
+  const main = html`<h1>Checkout at <bdi>${merchant}</bdi></h1>
+${problemOf(told)}
+${quoteOf('The shop says', message)}
+<section aria-labelledby="cart">
+<h2 id="cart">Your cart</h2>
+${linesOf(words.lines)}
+${extrasForm(words, forms)}
+${sumsOf(words.sums, words.total)}
+${terms === null ? '' : html`<p class="aside"><bdi>${terms}</bdi></p>`}
+</section>
+${cardForm(words, forms, fields)}
+<p class="aside">This checkout is open until ${expires}.</p>`
+  return shopPage({ heading: `Checkout at ${merchant}`, problem: told, main })
+}
+
+/** What is bought, and what became of it. */
+export function linesOf(lines: CheckoutWords['lines']): Html {
+  return html`<ul class="lines">
+${lines.map(
+  ({ name, quantity, price, became }) =>
+    html`<li><span>${quantity} × <bdi>${name}</bdi>${became === null ? '' : html` <span class="aside">${became}</span>`}</span> <span class="amount">${price}</span></li>`,
+)}
+</ul>`
+}
+
+/**
+ * What the shop adds, ticked as the shop ticks it. Who changes it has to update the total before the card form is there
+ * again (assets/shops.css), so that nobody pays for what they have just unticked.
+ */
+function extrasForm({ extras }: CheckoutWords, { action, cartKey }: CheckoutForms): Html | '' {
+  if (extras.length === 0 || cartKey === null) return ''
+  return html`<form method="post" action="${action}" class="extras">
+<input type="hidden" name="action" value="update">
+<input type="hidden" name="key" value="${cartKey}">
+<fieldset>
+<legend>Extras</legend>
+${extras.map(
+  ({ id, name, price, selected }) => html`<div class="option">
+<input type="checkbox" id="extra-${id}" name="extra" value="${id}" class="${selected ? 'in' : 'out'}" autocomplete="off" ${selected ? 'checked' : ''}>
+<label for="extra-${id}"><bdi>${name}</bdi>, ${price}</label>
+</div>`,
+)}
+</fieldset>
+<p class="changed">The extras have changed: update the total before you pay.</p>
+<button type="submit" class="quiet">Update the total</button>
+</form>`
+}
+
+const labels = {
+  number: 'Card number',
+  expirationMonth: 'Expiry month',
+  expirationYear: 'Expiry year',
+  cvv: 'Security code',
+} as const satisfies Record<CardField, string>
+
+/** As browsers and agents that fill in know the fields. */
+const purposes = {
+  number: 'cc-number',
+  expirationMonth: 'cc-exp-month',
+  expirationYear: 'cc-exp-year',
+  cvv: 'cc-csc',
+} as const satisfies Record<CardField, string>
+
+const hints: Partial<Record<CardField, string>> = { expirationMonth: 'MM', expirationYear: 'YYYY' }
+
+function cardForm({ total, totalCents }: CheckoutWords, { action, payKey }: CheckoutForms, wrong: Problems): Html {
+  const [number, ...rest] = cardFields
+  const firstWrong = cardFields.find((field) => wrong[field] !== undefined)
+  const field = (name: CardField) => cardField(name, wrong[name], firstWrong === name)
+  return html`<form method="post" action="${action}" class="card" novalidate aria-labelledby="card">
+<h2 id="card">Pay by card</h2>
+<input type="hidden" name="action" value="pay">
+<input type="hidden" name="key" value="${payKey}">
+<input type="hidden" name="amount" value="${totalCents}">
+${field(number)}
+<div class="row">
+${rest.map(field)}
+</div>
+<button type="submit">Pay ${total}</button>
+</form>`
+}
+
+function cardField(name: CardField, problem: string | undefined, isFirst: boolean): Html {
+  const state = problem === undefined ? '' : html`aria-invalid="true" ${isFirst ? 'autofocus' : ''}`
+  return html`<div class="field">
+<label for="${name}">${labels[name]}</label>
+<input id="${name}" name="${name}" inputmode="numeric" autocomplete="${purposes[name]}" placeholder="${hints[name] ?? ''}" maxlength="40" spellcheck="false" required aria-describedby="${name}-problem" ${state}>
+<p class="problem" id="${name}-problem">${problem ?? ''}</p>
+</div>`
+}
+
+/** The page of a checkout that was not paid in time. */
+export function expiredPage({ merchant }: CheckoutWords, shopId: string): Html {
+  const heading = 'This checkout has expired'
+  const main = html`<h1>${heading}</h1>
+<p>Nothing was paid. <a href="/shops/${shopId}">Start again at <bdi>${merchant}</bdi></a>.</p>`
+  return shopPage({ heading, problem: null, main })
+}

@@ -1,0 +1,56 @@
+import { html } from 'hono/html'
+import type { Html } from '../frame/document.ts'
+import { linesOf } from './checkout-view.ts'
+import { problemOf, quoteOf, shopPage, sumsOf } from './view.ts'
+import type { OrderWords } from './words.ts'
+
+/** The longest reason for a return that a shop takes. */
+export const longestReason = 200
+
+interface ReturnForm {
+  action: string
+  /** The idempotency key of the return. */
+  key: string
+}
+
+interface OrderShown {
+  /** Null: the order cannot be returned. */
+  form: ReturnForm | null
+  /** The page of a checkout of what is still to be paid. */
+  nextCheckout: string | null
+  problem: string | null
+}
+
+/** The receipt, and what became of the order. */
+export function orderPage(words: OrderWords, { form, nextCheckout, problem }: OrderShown): Html {
+  const { merchant, status, receipt, message, subscription, next } = words
+  const main = html`<h1>Your order at <bdi>${merchant}</bdi></h1>
+${problemOf(problem)}
+<p class="current" role="status">${status}</p>
+${quoteOf('Receipt', receipt)}
+${quoteOf('The shop’s latest words', message)}
+<section aria-labelledby="bought">
+<h2 id="bought">What you bought</h2>
+${linesOf(words.lines)}
+${sumsOf(words.sums)}
+${subscription === null ? '' : html`<p class="warning"><bdi>${subscription}</bdi></p>`}
+${next === null ? '' : html`<p class="aside">The shop does something next at ${next}.</p>`}
+</section>
+${nextCheckout === null ? '' : html`<p><a href="${nextCheckout}">Pay for the rest of the order</a></p>`}
+${form === null ? '' : returnForm(form)}`
+  return shopPage({ heading: `Your order at ${merchant}`, problem, main })
+}
+
+function returnForm({ action, key }: ReturnForm): Html {
+  return html`<section aria-labelledby="return">
+<h2 id="return">Return the order</h2>
+<form method="post" action="${action}">
+<input type="hidden" name="key" value="${key}">
+<div class="field">
+<label for="reason">Reason (optional)</label>
+<input id="reason" name="reason" maxlength="${longestReason}" autocomplete="off">
+</div>
+<button type="submit" class="quiet">Return this order</button>
+</form>
+</section>`
+}

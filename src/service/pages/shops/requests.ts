@@ -1,0 +1,81 @@
+/** The limit of a form's size, bytes: a quantity for each of fifty products, and a note of nine bytes a character. */
+export const mostShopFormBytes = 16 * 1024
+
+/** The longest note that a shop takes. */
+export const longestNote = 500
+
+export const mostOfProduct = 100
+
+/** Shows that two sendings are of one form, so that it is done once. */
+export function keyOf(sent: URLSearchParams): string | undefined {
+  const key = sent.get('key') ?? ''
+  return /^idk_[0-9a-f]{32}$/.test(key) ? key : undefined
+}
+
+/** How many of which product, as they were typed. */
+export function quantitiesOf(sent: URLSearchParams): Map<string, string> {
+  const fields = [...sent].filter(([name]) => name.startsWith(quantityPrefix))
+  return new Map(fields.map(([name, value]) => [name.slice(quantityPrefix.length), value.trim()]))
+}
+
+export const quantityPrefix = 'quantity.'
+
+interface Item {
+  productId: string
+  quantity: number
+}
+
+/** What is bought; `wrong` names the products whose number is none. */
+export function itemsOf(quantities: ReadonlyMap<string, string>): { items: Item[]; wrong: string[] } {
+  const all = [...quantities].map(([productId, typed]) => ({ productId, quantity: wholeNumber(typed || '0') }))
+  const isWrong = ({ quantity }: Item) => !(quantity >= 0 && quantity <= mostOfProduct)
+  return {
+    items: all.filter((item) => item.quantity > 0 && !isWrong(item)),
+    wrong: all.filter(isWrong).map(({ productId }) => productId),
+  }
+}
+
+/** The card as it was typed. It is sent on and forgotten. */
+export interface TypedCard {
+  number: string
+  cvv: string
+  expirationMonth: number
+  expirationYear: number
+}
+
+export const cardFields = ['number', 'expirationMonth', 'expirationYear', 'cvv'] as const
+
+export type CardField = (typeof cardFields)[number]
+
+/** What is wrong with fields, in words that stand beside them. What was typed is not repeated. */
+export type Problems = Partial<Record<CardField, string>>
+
+export function cardOf(sent: URLSearchParams): { card: TypedCard; problems: Problems } {
+  const typed = (field: CardField) => (sent.get(field) ?? '').trim()
+  const number = typed('number').replace(/[\s-]/g, '')
+  const cvv = typed('cvv')
+  const expirationMonth = wholeNumber(typed('expirationMonth'))
+  const year = wholeNumber(typed('expirationYear'))
+  const problems = {
+    ...(/^\d{12,19}$/.test(number) ? {} : { number: 'Type the 12 to 19 digits of the card’s number.' }),
+    ...(expirationMonth >= 1 && expirationMonth <= 12
+      ? {}
+      : { expirationMonth: 'Type the month as a number from 1 to 12.' }),
+    ...((year >= 0 && year <= 99) || (year >= 2000 && year <= 9999)
+      ? {}
+      : { expirationYear: 'Type the year as four digits, such as 2030.' }),
+    ...(/^\d{3,4}$/.test(cvv) ? {} : { cvv: 'Type the 3 or 4 digits of the security code.' }),
+  }
+  return { card: { number, cvv, expirationMonth, expirationYear: year < 100 ? 2000 + year : year }, problems }
+}
+
+/** The total that the page showed, in cents; undefined: the form does not say one. */
+export function amountOf(sent: URLSearchParams): number | undefined {
+  const amount = wholeNumber(sent.get('amount') ?? '')
+  return Number.isNaN(amount) ? undefined : amount
+}
+
+/** Not a number for what is none, or has more digits than any number here. */
+function wholeNumber(typed: string): number {
+  return /^\d{1,12}$/.test(typed) ? Number(typed) : Number.NaN
+}

@@ -1,0 +1,97 @@
+import type { Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import type { Dependencies } from '../../request/pipeline.ts'
+import { mayBeOwner } from '../frame/browser-session.ts'
+import type { PageDependencies } from '../frame/dependencies.ts'
+import { detailOf, statusOf } from '../frame/refusals.ts'
+import {
+  answered,
+  leadTo,
+  newKey,
+  notFound,
+  orFailure,
+  type PageStatus,
+  refused,
+  type ShopsDependencies,
+  type Show,
+  showPage,
+  type Take,
+  takeForm,
+} from './answers.ts'
+import { showCheckout, takeCheckout } from './checkout-routes.ts'
+import { showOrder, takeReturn } from './order-routes.ts'
+import { itemsOf, mostShopFormBytes, quantitiesOf } from './requests.ts'
+import { type Buyer, createShopPages, type SeenShop } from './shop-pages.ts'
+import { goodsPage, type ShopForm, shopsPage } from './shop-view.ts'
+import { type CheckoutAttributes, shopWords } from './words.ts'
+
+/**
+ * The shops of the sandbox for agents that drive a browser, and for people (docs/shops.md#in-a-browser). Whoever holds
+ * the address of a checkout's page pays it; there are no cookies. A deployed API has no shops.
+ */
+export function mountShops(app: Hono, dependencies: Dependencies & PageDependencies): void {
+  if (dependencies.environment !== 'sandbox') return
+  const pages: ShopsDependencies = { ...dependencies, shops: createShopPages(dependencies) }
+  const limit = bodyLimit({ maxSize: mostShopFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
+  const show = (page: Show) => (c: Context) => orFailure(c, pages, () => page(c, pages))
+  const take = (form: Take) => (c: Context) => orFailure(c, pages, () => takeForm(c, pages, form))
+  app.get('/shops', show(showShops))
+  app.get('/shops/checkouts/:token', show(showCheckout))
+  app.post('/shops/checkouts/:token', limit, take(takeCheckout))
+  app.get('/shops/orders/:token', show(showOrder))
+  app.post('/shops/orders/:token', limit, take(takeReturn))
+  app.get('/shops/:shopId', show(showShop))
+  app.post('/shops/:shopId', limit, take(startCheckout))
+}
+
+const showShops: Show = async (c, { shops }) => {
+  const all = await shops.all()
+  return showPage(c, shopsPage(all.map(wordsOf)))
+}
+
+const wordsOf = ({ id, attributes, hidden }: SeenShop) => shopWords(id, attributes, hidden)
+
+const showShop: Show = async (c, pages) => {
+  const shop = await pages.shops.shop(c.req.param('shopId') ?? '')
+  return shop === undefined ? noShop(c) : showGoods(c, pages, { shop, buyer: await buyerHere(c, pages) })
+}
+
+/** Who buys at a page without a token: nobody, unless whoever is at this machine can only mean one party. */
+async function buyerHere(c: Context, pages: ShopsDependencies): Promise<Buyer | undefined> {
+  return mayBeOwner(c, pages) ? pages.shops.onlyBuyer() : undefined
+}
+
+interface Goods {
+  shop: SeenShop
+  buyer: Buyer | undefined
+  form?: Partial<ShopForm>
+  problem?: string
+  status?: PageStatus
+}
+
+function showGoods(c: Context, pages: ShopsDependencies, { shop, buyer, form, problem, status }: Goods) {
+  const filled = { action: c.req.path, key: newKey(pages), quantities: new Map(), wrong: [], ...form }
+  return showPage(c, goodsPage(wordsOf(shop), buyer === undefined ? null : filled, problem ?? null), status)
+}
+
+const startCheckout: Take = async (c, pages, { sent, key }) => {
+  const shop = await pages.shops.shop(c.req.param('shopId') ?? '')
+  if (shop === undefined) return noShop(c)
+  const buyer = await buyerHere(c, pages)
+  if (buyer === undefined) return refused(c, 403, 'This page can’t tell who you are: start the checkout by the API.')
+  const quantities = quantitiesOf(sent)
+  const { items, wrong } = itemsOf(quantities)
+  const again = { shop, buyer, form: { quantities, wrong } }
+  if (wrong.length > 0 || items.length === 0) {
+    const problem = wrong.length > 0 ? 'Look at the quantities again.' : 'Choose at least one product.'
+    return showGoods(c, pages, { ...again, problem, status: 422 })
+  }
+  const note = sent.get('note')?.trim()
+  const reply = await pages.shops.start(buyer, { shopId: shop.id, items, ...(note ? { note } : {}) }, key)
+  if (reply.status === 200) return leadTo(c, new URL(answered<CheckoutAttributes>(reply).url).pathname)
+  return showGoods(c, pages, { ...again, problem: `Nothing was started. ${detailOf(reply)}`, status: statusOf(reply) })
+}
+
+function noShop(c: Context) {
+  return notFound(c, 'There is no such shop in this world.')
+}

@@ -1,0 +1,181 @@
+import type { ShopDefinition } from '../../../worlds/shops.ts'
+import { checkoutView, orderView, shopView } from '../../operations/shops.ts'
+import type { Actor } from '../../request/actor.ts'
+import { settled } from '../../request/change.ts'
+import type { SettledContext } from '../../request/due.ts'
+import { asActor } from '../../request/in-process.ts'
+import type { Dependencies } from '../../request/pipeline.ts'
+import type { Reply } from '../../request/reply.ts'
+import { paymentOf } from '../../request/shop-events.ts'
+import { buyerMoves } from '../../rules/shop-orders.ts'
+import { next } from '../../rules/transitions.ts'
+import { findAgentOfAnyParty, partiesWithAgents } from '../../store/agents.ts'
+import type { Transaction } from '../../store/engine/store.ts'
+import { findShopCheckoutOfAnyParty, type ShopCheckoutRecord } from '../../store/shop-checkouts.ts'
+import { findShopOrder } from '../../store/shop-orders.ts'
+import { findShop, openShops } from '../../store/shops.ts'
+import { checkoutOfShopToken, shopTokens } from '../../tokens/shop-tokens.ts'
+import type { TypedCard } from './requests.ts'
+import type { CheckoutAttributes, OrderAttributes, ShopAttributes } from './words.ts'
+
+/** A shop as its page shows it. */
+export interface SeenShop {
+  id: string
+  attributes: ShopAttributes
+  /** What stands in the page and no person sees, by product. */
+  hidden: ReadonlyMap<string, string>
+}
+
+/** Who buys at a page: whoever holds its address buys as whoever started the checkout. */
+export interface Buyer {
+  actor: Actor
+  instanceId: string | null
+  /** The customer that the agent buys for. */
+  customerPartyId: string | null
+}
+
+export interface OpenedCheckout {
+  id: string
+  attributes: CheckoutAttributes
+  buyer: Buyer
+  /** Whether the cart can be filled anew with other extras: not where it is what is left of another. */
+  mayChange: boolean
+  /** What was said to the shop; secrets in it are masked. */
+  note: string | null
+}
+
+export interface OpenedOrder {
+  id: string
+  attributes: OrderAttributes
+  buyer: Buyer
+  mayReturn: boolean
+  /** The path of the page of a checkout of what is still to be paid. */
+  nextCheckout: string | null
+}
+
+interface Cart {
+  shopId: string
+  items: readonly { productId: string; quantity: number }[]
+  /** Undefined: as the shop ticks them. */
+  extras?: readonly string[]
+  note?: string
+}
+
+/** What the pages of shops show, and what their forms do. */
+export interface ShopPages {
+  all(): Promise<SeenShop[]>
+  shop(shopId: string): Promise<SeenShop | undefined>
+  /** The one party of the world that has agents; undefined where there are several, or none. */
+  onlyBuyer(): Promise<Buyer | undefined>
+  checkout(token: string): Promise<OpenedCheckout | undefined>
+  order(token: string): Promise<OpenedOrder | undefined>
+  start(buyer: Buyer, cart: Cart, key: string): Promise<Reply>
+  pay(checkout: OpenedCheckout, card: TypedCard & { amount: number }, key: string): Promise<Reply>
+  sendBack(order: OpenedOrder, attributes: { reason?: string }, key: string): Promise<Reply>
+}
+
+export function createShopPages(dependencies: Dependencies): ShopPages {
+  const { publicUrl } = dependencies
+  const whose = (token: string) => async (tx: Transaction) => (await rowOf(tx, token))?.partyId
+  return {
+    all: () => settled(dependencies, async ({ tx }) => (await openShops(tx)).map((shop) => seen(shop, dependencies))),
+    shop: (id) =>
+      settled(dependencies, async ({ tx }) => {
+        const shop = await findShop(tx, id)
+        return shop && seen(shop, dependencies)
+      }),
+    onlyBuyer: () => settled(dependencies, async ({ tx }) => onlyBuyer(tx)),
+    checkout: (token) =>
+      settled(dependencies, (context) => openCheckout({ ...context, publicUrl }, token), whose(token)),
+    order: (token) => settled(dependencies, (context) => openOrder(context, token), whose(token)),
+    start: (buyer, { shopId, ...cart }, key) =>
+      as(dependencies, buyer, 'startShopCheckout', { params: { shopId }, attributes: cart, key }),
+    pay: ({ id, buyer }, card, key) =>
+      as(dependencies, buyer, 'payShopCheckout', { params: { checkoutId: id }, attributes: card, key }),
+    sendBack: ({ id, buyer }, attributes, key) =>
+      as(dependencies, buyer, 'returnShopOrder', { params: { orderId: id }, attributes, key }),
+  }
+}
+
+type ShopOperation = 'startShopCheckout' | 'payShopCheckout' | 'returnShopOrder'
+
+/** It goes the way of every request, so that it is limited, allowed, recorded and refused like theirs. */
+function as(
+  dependencies: Dependencies,
+  { actor, instanceId, customerPartyId }: Buyer,
+  operation: ShopOperation,
+  { params, attributes, key }: { params: Record<string, string>; attributes: object; key: string },
+): Promise<Reply> {
+  return asActor(dependencies, actor, operation, {
+    params,
+    attributes: { ...attributes, ...(customerPartyId === null ? {} : { customerPartyId }) },
+    idempotencyKey: key,
+    ...(instanceId === null ? {} : { instanceId }),
+  })
+}
+
+function seen(shop: ShopDefinition, { publicUrl }: Pick<Dependencies, 'publicUrl'>): SeenShop {
+  const hidden = shop.products.flatMap(({ id, hidden: words }) => (words === undefined ? [] : [[id, words] as const]))
+  return { id: shop.id, attributes: shopView(shop, { publicUrl }).attributes, hidden: new Map(hidden) }
+}
+
+async function rowOf(tx: Transaction, token: string): Promise<ShopCheckoutRecord | undefined> {
+  const id = await checkoutOfShopToken(tx, token)
+  return id === undefined ? undefined : findShopCheckoutOfAnyParty(tx, id)
+}
+
+type Looking = SettledContext & Pick<Dependencies, 'publicUrl'>
+
+async function openCheckout(context: Looking, token: string): Promise<OpenedCheckout | undefined> {
+  const { tx } = context
+  const row = await rowOf(tx, token)
+  const buyer = row && (await buyerOf(tx, row))
+  const shop = row && (await findShop(tx, row.shopId))
+  if (row === undefined || buyer === undefined || shop === undefined) return undefined
+  const { attributes } = checkoutView(row, shop, { context, tokenOf: await shopTokens(tx) })
+  return { id: row.id, attributes, buyer, mayChange: row.cart.half !== 'second', note: row.note }
+}
+
+async function openOrder(context: SettledContext, token: string): Promise<OpenedOrder | undefined> {
+  const { tx, nowMs } = context
+  const row = await rowOf(tx, token)
+  const buyer = row && (await buyerOf(tx, row))
+  if (row === undefined || row.orderId === null || buyer === undefined) return undefined
+  const order = await findShopOrder(tx, row, row.orderId)
+  if (order === undefined) throw new Error(`Bug: the order ${row.orderId} of a checkout is gone.`)
+  const { status, state } = order
+  const { purchase } = await paymentOf(tx, order)
+  const goesBack = status !== 'returning' && next(buyerMoves, status, 'return') === 'returning'
+  return {
+    id: order.id,
+    attributes: orderView(order, purchase).attributes,
+    buyer,
+    mayReturn: goesBack && state.returnableUntilMs !== null && nowMs < state.returnableUntilMs,
+    nextCheckout: state.next === null ? null : `/shops/checkouts/${(await shopTokens(tx))(state.next.checkoutId)}`,
+  }
+}
+
+/** Whoever started the checkout; undefined where it is an agent that works no more. */
+async function buyerOf(tx: Transaction, { id, ...row }: ShopCheckoutRecord): Promise<Buyer | undefined> {
+  const { partyId, agentId, instanceId } = row
+  if (agentId === null) return { actor: partyActor(partyId, id), instanceId, customerPartyId: null }
+  const agent = await findAgentOfAnyParty(tx, { id: agentId })
+  if (agent?.status !== 'ACTIVE') return undefined
+  return {
+    actor: { ...partyActor(agent.partyId, id), actorType: 'agent', agentId, credentialKind: 'agent_key', scopes: [] },
+    instanceId,
+    customerPartyId: agent.partyId === partyId ? null : partyId,
+  }
+}
+
+/** @param keyId What stands for the credential, which there is none of. */
+function partyActor(partyId: string, keyId: string): Actor {
+  const whom = { actorType: 'party', partyId, agentId: null, userId: null } as const
+  return { ...whom, credentialKind: 'api_key', keyId, scopes: ['payments.create'], grant: null }
+}
+
+async function onlyBuyer(tx: Transaction): Promise<Buyer | undefined> {
+  const [partyId, another] = await partiesWithAgents(tx)
+  if (partyId === undefined || another !== undefined) return undefined
+  return { actor: partyActor(partyId, partyId), instanceId: null, customerPartyId: null }
+}

@@ -1,0 +1,82 @@
+import { html } from 'hono/html'
+import type { Html } from '../frame/document.ts'
+import { longestNote, mostOfProduct, quantityPrefix } from './requests.ts'
+import { problemOf, shopPage } from './view.ts'
+import type { ProductWords, ShopWords } from './words.ts'
+
+/** The page with all shops. */
+export function shopsPage(shops: readonly ShopWords[]): Html {
+  const heading = 'Shops'
+  const main = html`<h1>${heading}</h1>
+<p>Merchants of the sandbox, to buy from by card.</p>
+${shops.length === 0 ? html`<p>No shop is open in this world.</p>` : ''}
+<ul class="goods">
+${shops.map(
+  ({ id, name, about }) => html`<li>
+<h2><a href="/shops/${id}"><bdi>${name}</bdi></a></h2>
+${about === null ? '' : html`<p class="aside clamped"><bdi>${about}</bdi></p>`}
+</li>`,
+)}
+</ul>`
+  return shopPage({ heading, problem: null, main, isFirst: true })
+}
+
+/** What the form to buy is filled in with. */
+export interface ShopForm {
+  action: string
+  /** The idempotency key of what the form starts. */
+  key: string
+  /** What was typed before, by product. */
+  quantities: ReadonlyMap<string, string>
+  /** The products whose number was wrong. */
+  wrong: readonly string[]
+}
+
+/** A shop's page. Without a form it shows the goods, and says how they are bought. */
+export function goodsPage(shop: ShopWords, form: ShopForm | null, problem: string | null): Html {
+  const products = html`<ul class="goods">
+${shop.products.map((product) => html`<li>${goods(product, form)}</li>`)}
+</ul>`
+  const main = html`<h1><bdi>${shop.name}</bdi></h1>
+${problemOf(problem)}
+${shop.about === null ? '' : html`<p><bdi>${shop.about}</bdi></p>`}
+${form === null ? html`${products}${howToBuy(shop)}` : buyForm(form, products)}`
+  return shopPage({ heading: shop.name, problem, main })
+}
+
+function goods({ id, name, description, price, hidden }: ProductWords, form: ShopForm | null): Html {
+  return html`<h2 id="name-${id}"><bdi>${name}</bdi></h2>
+<p class="price">${price}</p>
+${description === null ? '' : html`<p><bdi>${description}</bdi></p>`}
+${hidden === null ? '' : html`<p class="unseen" aria-hidden="true">${hidden}</p>`}
+${form === null ? '' : quantityField(id, form)}`
+}
+
+function quantityField(id: string, { quantities, wrong }: ShopForm): Html {
+  const isWrong = wrong.includes(id)
+  const state = isWrong ? html`aria-invalid="true" ${wrong[0] === id ? 'autofocus' : ''}` : ''
+  return html`<div class="field quantity">
+<label for="quantity-${id}">Quantity</label>
+<input id="quantity-${id}" name="${quantityPrefix}${id}" type="number" min="0" max="${mostOfProduct}" step="1" value="${isWrong ? '' : (quantities.get(id) ?? '0')}" aria-describedby="name-${id} wrong-${id}" ${state}>
+<p class="problem" id="wrong-${id}">${isWrong ? `Type a whole number from 0 to ${mostOfProduct}.` : ''}</p>
+</div>`
+}
+
+function buyForm({ action, key }: ShopForm, products: Html): Html {
+  return html`<form method="post" action="${action}" novalidate>
+<input type="hidden" name="key" value="${key}">
+${products}
+<div class="field">
+<label for="note">Note to the shop (optional)</label>
+<textarea id="note" name="note" rows="2" maxlength="${longestNote}"></textarea>
+</div>
+<button type="submit">Go to checkout</button>
+</form>`
+}
+
+function howToBuy({ id }: ShopWords): Html {
+  return html`<section aria-labelledby="how">
+<h2 id="how">How to buy here</h2>
+<p>This page can’t tell who you are. An agent starts a checkout with the tool <code>start_shop_checkout</code> (shopId <code>${id}</code>), or by <code>POST /simulations/shops/${id}/checkouts</code>. The answer’s <code>url</code> is the page to pay at.</p>
+</section>`
+}

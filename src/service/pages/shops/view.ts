@@ -1,0 +1,44 @@
+import { html } from 'hono/html'
+import { type Html, pageDocument } from '../frame/document.ts'
+import { titleOf } from '../frame/form-page.ts'
+import type { SumWords } from './words.ts'
+
+/** What a page of a shop says first, and what went wrong with the form that was sent. */
+interface ShopPage {
+  heading: string
+  problem: string | null
+  main: Html
+  /** Whether it is the page with all shops, which leads to no other. */
+  isFirst?: boolean
+}
+
+/** A page of a shop. It has no script: the browser sends its forms. */
+export function shopPage({ heading, problem, main, isFirst = false }: ShopPage): Html {
+  return pageDocument({
+    title: titleOf(heading, problem),
+    styles: ['/styles/base.css', '/styles/forms.css', '/styles/shops.css'],
+    sandbox: true,
+    body: html`<main class="shop">
+${isFirst ? '' : html`<p class="aside"><a href="/shops">All shops</a></p>`}
+${main}
+</main>`,
+  })
+}
+
+export function problemOf(problem: string | null): Html | '' {
+  return problem === null ? '' : html`<p class="problem" id="problem" role="alert"><bdi>${problem}</bdi></p>`
+}
+
+/** What the shop says, told apart from what the page says. */
+export function quoteOf(label: string, text: string | null): Html | '' {
+  return text === null
+    ? ''
+    : html`<figure><figcaption class="aside">${label}</figcaption><blockquote><bdi>${text}</bdi></blockquote></figure>`
+}
+
+export function sumsOf(sums: readonly SumWords[], total?: string): Html {
+  return html`<dl class="sums">
+${sums.map(({ name, amount }) => html`<div><dt><bdi>${name}</bdi></dt><dd>${amount}</dd></div>`)}
+${total === undefined ? '' : html`<div class="total"><dt>Total</dt><dd>${total}</dd></div>`}
+</dl>`
+}

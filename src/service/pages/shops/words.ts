@@ -1,0 +1,174 @@
+import type { z } from 'zod'
+import type { Shop, ShopCheckout, ShopOrder, shopOrderStatuses } from '../../../../tools/shops.ts'
+import { foreignName, shortForeignText } from '../../../core/foreign-text.ts'
+import { parseTimestamp } from '../../../core/system.ts'
+import { dollars, momentOf } from '../frame/texts.ts'
+
+/** Longer than any text that a shop may have (src/worlds/shops.ts). */
+const mostOfWords = 2000
+
+export type ShopAttributes = z.output<typeof Shop>['attributes']
+export type CheckoutAttributes = z.output<typeof ShopCheckout>['attributes']
+export type OrderAttributes = z.output<typeof ShopOrder>['attributes']
+
+/** What a shop says, made safe to show; null where there is nothing to see in it. */
+export function wordsOf(text: string | null): string | null {
+  return shortForeignText(text ?? '', mostOfWords) || null
+}
+
+/** A shop in its own words. Texts, not HTML. */
+export interface ShopWords {
+  id: string
+  name: string
+  about: string | null
+  products: ProductWords[]
+}
+
+export interface ProductWords {
+  id: string
+  name: string
+  description: string | null
+  price: string
+  /** What stands in the page and no person sees. */
+  hidden: string | null
+}
+
+/** @param hidden What no person sees, by product. */
+export function shopWords(shopId: string, shop: ShopAttributes, hidden: ReadonlyMap<string, string>): ShopWords {
+  return {
+    id: shopId,
+    name: nameOfShop(shop.name),
+    about: wordsOf(shop.about),
+    products: shop.products.map(({ productId, name, description, price }) => ({
+      id: productId,
+      name: nameOfProduct(name),
+      description: wordsOf(description),
+      price: dollars(price),
+      hidden: wordsOf(hidden.get(productId) ?? null),
+    })),
+  }
+}
+
+export const nameOfShop = (name: string) => foreignName(name, 'A shop without a name', 100)
+const nameOfProduct = (name: string) => foreignName(name, 'A product without a name', 200)
+
+/** What is bought: how many of what, and for how much. */
+interface LineWords {
+  name: string
+  quantity: number
+  price: string
+  /** What became of it; null: nothing is told. */
+  became: string | null
+}
+
+/** An amount beside what it is for. */
+export interface SumWords {
+  name: string
+  amount: string
+}
+
+interface ExtraWords {
+  id: string
+  name: string
+  price: string
+  selected: boolean
+}
+
+/** A cart as the buyer sees it. */
+export interface CheckoutWords {
+  merchant: string
+  lines: LineWords[]
+  sums: SumWords[]
+  extras: ExtraWords[]
+  total: string
+  /** The total in cents, which the form agrees to. */
+  totalCents: number
+  terms: string | null
+  message: string | null
+  declined: string | null
+  expires: string
+}
+
+export function checkoutWords(checkout: CheckoutAttributes): CheckoutWords {
+  const { extras, subtotal, tax, shipping, otherOrder, total, decline } = checkout
+  const chosen = extras.filter(({ selected }) => selected)
+  return {
+    merchant: nameOfShop(checkout.merchant.name),
+    lines: checkout.items.map((item) => lineOf(item, null)),
+    sums: [
+      { name: 'Items', amount: dollars(subtotal) },
+      ...chosen.map(({ name, price }) => ({ name: nameOfProduct(name), amount: dollars(price) })),
+      { name: 'Shipping', amount: dollars(shipping) },
+      { name: 'Tax', amount: dollars(tax) },
+      ...(otherOrder === 0 ? [] : [{ name: 'To be paid by another order', amount: `−${dollars(otherOrder)}` }]),
+    ],
+    extras: extras.map(({ extraId, name, price, selected }) => ({
+      id: extraId,
+      name: nameOfProduct(name),
+      price: dollars(price),
+      selected,
+    })),
+    total: dollars(total),
+    totalCents: total,
+    terms: wordsOf(checkout.terms),
+    message: wordsOf(checkout.message),
+    declined: decline === null ? null : `The card was declined. ${wordsOf(decline.detail) ?? ''}`,
+    expires: momentOf(parseTimestamp(checkout.expiresAt)),
+  }
+}
+
+/** An order and what became of it, as the buyer sees it. */
+export interface OrderWords {
+  merchant: string
+  status: string
+  receipt: string | null
+  message: string | null
+  lines: LineWords[]
+  sums: SumWords[]
+  subscription: string | null
+  next: string | null
+}
+
+export function orderWords(order: OrderAttributes): OrderWords {
+  const { subscription, nextEventAt } = order
+  return {
+    merchant: nameOfShop(order.merchant.name),
+    status: statuses[order.status],
+    receipt: wordsOf(order.receipt),
+    message: wordsOf(order.message),
+    lines: order.items.map((item) => lineOf(item, `${item.shipped} of ${item.quantity} shipped`)),
+    sums: [
+      { name: 'Authorized', amount: dollars(order.total) },
+      { name: 'Charged', amount: dollars(order.captured) },
+      { name: 'Refunded', amount: dollars(order.refunded) },
+    ],
+    subscription: subscription === null ? null : subscriptionWords(subscription),
+    next: nextEventAt === null ? null : momentOf(parseTimestamp(nextEventAt)),
+  }
+}
+
+function lineOf({ name, quantity, price }: CheckoutAttributes['items'][number], became: string | null): LineWords {
+  return { name: nameOfProduct(name), quantity, price: dollars(price * quantity), became }
+}
+
+const statuses = {
+  placed: 'Placed: nothing has shipped yet',
+  shipped: 'Shipped',
+  partly_shipped: 'Shipped in part',
+  canceled: 'Canceled',
+  returning: 'On its way back to the shop',
+  returned: 'Returned',
+} as const satisfies Record<(typeof shopOrderStatuses)[number], string>
+
+function subscriptionWords({
+  description,
+  amount,
+  status,
+  nextChargeAt,
+}: NonNullable<OrderAttributes['subscription']>): string {
+  const name = foreignName(description, 'A subscription without a name', 200)
+  const next = nextChargeAt === null ? '' : `, on ${momentOf(parseTimestamp(nextChargeAt))}`
+  return status === 'trial'
+    ? `${name}: a trial, which goes on for ${dollars(amount)}${next}`
+    : `${name}: ${dollars(amount)} could not be charged`
+}

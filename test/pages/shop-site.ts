@@ -1,0 +1,77 @@
+import type { TestDatabase } from '../support/databases.ts'
+import { createWorld, type World, type WorldOptions } from '../support/world.ts'
+import { decoded } from './decoded.ts'
+
+const address = 'http://127.0.0.1:4010'
+
+export interface Shown {
+  status: number
+  headers: Headers
+  text: string
+  location: string | null
+}
+
+type Fields = Record<string, string | string[]>
+
+/** What a browser says of a form of this site. */
+export const own = { Origin: address, 'Sec-Fetch-Site': 'same-origin' }
+
+/** A world, and somebody at its shops without a screen. */
+export interface ShopSite {
+  world: World
+  open(path: string): Promise<Shown>
+  /** Sends the form of a page that has the button, with these fields instead of its own. */
+  send(page: Shown, button: string, fields?: Fields, headers?: Record<string, string>): Promise<Shown>
+  post(path: string, fields: Fields, headers?: Record<string, string>): Promise<Shown>
+  /** Follows where an answer leads. */
+  follow(shown: Shown): Promise<Shown>
+}
+
+export async function createShopSite(database: TestDatabase, options: WorldOptions = {}): Promise<ShopSite> {
+  const world = await createWorld(database, options)
+  const ask = async (path: string, init: RequestInit = {}): Promise<Shown> => {
+    const answer = await world.service.fetch(new Request(address + path, init))
+    const { status, headers } = answer
+    return { status, headers, text: await answer.text(), location: headers.get('location') }
+  }
+  const site: ShopSite = {
+    world,
+    open: (path) => ask(path),
+    send: (page, button, fields = {}, headers = own) => {
+      const form = formsOf(page.text).find(({ buttons }) => buttons.some((name) => name.startsWith(button)))
+      if (form === undefined) throw new Error(`There is no form with the button ${button}:\n${page.text}`)
+      return site.post(form.action, { ...form.fields, ...fields }, headers)
+    },
+    post: (path, fields, headers = own) => {
+      const body = new URLSearchParams()
+      for (const [name, value] of Object.entries(fields)) for (const one of [value].flat()) body.append(name, one)
+      return ask(path, { method: 'POST', body, headers })
+    },
+    follow: ({ location, text }) => {
+      if (location === null) throw new Error(`It leads nowhere:\n${text}`)
+      return ask(location)
+    },
+  }
+  return site
+}
+
+/** The forms of a page, with the fields as a browser would send them. */
+export function formsOf(page: string): { action: string; fields: Fields; buttons: string[] }[] {
+  return [...page.matchAll(/<form method="post" action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/g)].map(
+    ([, action = '', form = '']) => {
+      const fields: Record<string, string[]> = {}
+      for (const [input] of form.matchAll(/<input [^>]*>|<textarea [^>]*>/g)) {
+        const [name, value] = [attributeOf(input, 'name'), attributeOf(input, 'value') ?? '']
+        const isSent = attributeOf(input, 'type') !== 'checkbox' || / checked>$/.test(input)
+        if (name !== undefined && isSent) fields[name] = [...(fields[name] ?? []), value]
+      }
+      const buttons = [...form.matchAll(/<button [^>]*>([^<]*)</g)].map(([, name]) => String(name))
+      return { action: decoded(action), fields, buttons }
+    },
+  )
+}
+
+function attributeOf(tag: string, name: string): string | undefined {
+  const value = new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1]
+  return value === undefined ? undefined : decoded(value)
+}

@@ -1,0 +1,351 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ownShops } from '../../src/worlds/own-shops.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
+import { addParty } from '../support/world.ts'
+import { decoded } from './decoded.ts'
+import { createShopSite, formsOf, own, type ShopSite, type Shown } from './shop-site.ts'
+
+let site: ShopSite
+
+function shopOf(name: string) {
+  const shop = ownShops[name]
+  const product = shop?.products[0]
+  if (shop === undefined || product === undefined) throw new Error(`There is no shop ${name} with a product.`)
+  return { ...shop, product, path: `/shops/${shop.id}` }
+}
+
+/** A card for a merchant, and what its holder types. */
+async function cardFor(merchant: string, maximumAmount = 50_000): Promise<Record<string, string>> {
+  const cardId = await site.world.issueCard({ merchant: { name: merchant }, maximumAmount })
+  const { json } = await site.world.get(`/agent-cards/${cardId}/details`)
+  const { number, cvv, expirationMonth, expirationYear } = json.data.attributes
+  return { number, cvv, expirationMonth: String(expirationMonth), expirationYear: String(expirationYear) }
+}
+
+/** Puts products into a cart at the shop's page, and gives the checkout's page. */
+async function cartAt(name: string, quantities: Record<string, number> = {}): Promise<Shown & { path: string }> {
+  const { path, product } = shopOf(name)
+  const wanted = Object.keys(quantities).length === 0 ? { [product.id]: 1 } : quantities
+  const fields = Object.fromEntries(Object.entries(wanted).map(([id, count]) => [`quantity.${id}`, String(count)]))
+  const started = await site.send(await site.open(path), 'Go to checkout', fields)
+  expect(started).toMatchObject({ status: 303, text: '' })
+  expect(started.location).toMatch(/^\/shops\/checkouts\/sco_[0-9a-f]{32}_[\w-]+$/)
+  return { ...(await site.follow(started)), path: String(started.location) }
+}
+
+/** A checkout that the agent starts by the API, and its page. */
+async function startedByAgent(name: string): Promise<Shown & { path: string; id: string }> {
+  const { id, product } = shopOf(name)
+  const { json, text } = await site.world.post(`/simulations/shops/${id}/checkouts`, {
+    items: [{ productId: product.id }],
+  })
+  if (json.data === undefined) throw new Error(text)
+  const path = new URL(json.data.attributes.url).pathname
+  return { ...(await site.open(path)), path, id: json.data.id }
+}
+
+const purchases = async () => (await site.world.get('/card-transactions?limit=100')).json.data as unknown[]
+const advance = async (seconds: number) =>
+  expect(await site.world.post('/simulations/clock/advance', { seconds })).toMatchObject({ status: 200 })
+const lastActivity = async () => (await site.world.get('/activity?limit=1')).json.data[0].attributes
+
+onEachDatabase('the pages of shops', (database) => {
+  beforeAll(async () => {
+    site = await createShopSite(database)
+  })
+  afterAll(() => site.world.drop())
+
+  test('show every shop and what it sells, as the API does', async () => {
+    const shops = (await site.world.get('/simulations/shops')).json.data
+    const start = await site.open('/shops')
+    expect(start.status).toBe(200)
+    for (const { id, attributes } of shops) {
+      expect(start.text).toContain(`href="/shops/${id}"`)
+      const page = await site.open(`/shops/${id}`)
+      expect(page.text).toContain('<header class="sandbox">Sandbox: no real money</header>')
+      for (const { price } of attributes.products) expect(page.text).toContain(`$${(price / 100).toFixed(2)}`)
+      expect(page.text).not.toMatch(/<script|<style| style=| on\w+="/)
+    }
+    expect(await site.open('/shops/no-such-shop')).toMatchObject({ status: 404 })
+  })
+
+  test('are strict, are not kept and are framed by nobody', async () => {
+    const { headers } = await site.open('/shops')
+    expect(headers.get('content-security-policy')).toBe(
+      "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    )
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('referrer-policy')).toBe('same-origin')
+    expect(headers.get('set-cookie')).toBeNull()
+  })
+
+  test('sell: from the goods to the receipt, with the money taken once', async () => {
+    const shop = shopOf('plain-goods')
+    const card = await cardFor(shop.name)
+    const before = (await purchases()).length
+    const checkout = await cartAt('plain-goods', { [shop.product.id]: 2 })
+    expect(checkout.text).toContain('2 × ')
+    const paid = await site.send(checkout, 'Pay $', card)
+    expect(paid).toMatchObject({ status: 303, location: checkout.path })
+    const led = await site.follow(paid)
+    expect(led).toMatchObject({ status: 303, location: checkout.path.replace('checkouts', 'orders') })
+    const order = await site.follow(led)
+    expect(order.status).toBe(200)
+    expect(order.text).toContain('Shipped')
+    // A second tab that still shows the form pays nothing more.
+    expect(await site.send(checkout, 'Pay $', card)).toMatchObject({ status: 303 })
+    const again = { ...card, key: `idk_${'a'.repeat(32)}` }
+    expect(await site.send(checkout, 'Pay $', again)).toMatchObject({ status: 303, location: led.location })
+    expect(await purchases()).toHaveLength(before + 1)
+  })
+
+  test('a double click pays once', async () => {
+    const card = await cardFor(shopOf('plain-goods').name)
+    const before = (await purchases()).length
+    const checkout = await cartAt('plain-goods')
+    const answers = await Promise.all([1, 2, 3].map(() => site.send(checkout, 'Pay $', card)))
+    expect(await purchases()).toHaveLength(before + 1)
+    for (const { status } of answers) expect([303, 409]).toContain(status)
+    expect(await site.open(checkout.path)).toMatchObject({ status: 303 })
+  })
+
+  test('pay as the agent that started the checkout, which sees the order and is listed', async () => {
+    const checkout = await startedByAgent('plain-goods')
+    const card = await cardFor(shopOf('plain-goods').name)
+    expect(await site.send(checkout, 'Pay $', card)).toMatchObject({ status: 303 })
+    const { agentId } = await site.world.whoami()
+    expect(await lastActivity()).toMatchObject({
+      operation: 'pay_shop_checkout',
+      actorType: 'agent',
+      agentId,
+      keyId: checkout.id,
+      instanceId: 'run 1',
+    })
+    const { json } = await site.world.get('/activity?limit=1')
+    const orderId = json.data[0].attributes.resourceIds
+    expect(orderId).toContain(checkout.id)
+  })
+
+  test('without a browser: who says nothing of where a form comes from is let in, another site is not', async () => {
+    const { path, product } = shopOf('plain-goods')
+    const shop = await site.open(path)
+    const wanted = { [`quantity.${product.id}`]: '1' }
+    const refusals: Record<string, string>[] = [
+      { Origin: 'https://evil.example' },
+      { Origin: 'null' },
+      { 'Sec-Fetch-Site': 'cross-site', Origin: 'http://127.0.0.1:4010' },
+    ]
+    for (const headers of refusals) {
+      expect(await site.send(shop, 'Go to checkout', wanted, headers)).toMatchObject({ status: 403 })
+    }
+    const started = await site.send(shop, 'Go to checkout', wanted, {})
+    expect(started.status).toBe(303)
+    const checkout = await site.follow(started)
+    const card = await cardFor(shopOf('plain-goods').name)
+    expect(await site.send(checkout, 'Pay $', card, { Origin: 'https://evil.example' })).toMatchObject({ status: 403 })
+    expect(await site.send(checkout, 'Pay $', card, {})).toMatchObject({ status: 303 })
+  })
+
+  test('say beside each field what is wrong with it, and keep nothing of the card', async () => {
+    const checkout = await cartAt('plain-goods')
+    const before = (await purchases()).length
+    const wrong = { number: '4242 4242 42x', expirationMonth: '13', expirationYear: '1x', cvv: '77777' }
+    const refused = await site.send(checkout, 'Pay $', wrong)
+    expect(refused.status).toBe(422)
+    expect(refused.text).toContain('<title>Error: Checkout at Plain Goods</title>')
+    for (const field of Object.keys(wrong)) {
+      expect(refused.text).toMatch(new RegExp(`<input id="${field}"[^>]* aria-invalid="true"`))
+      expect(refused.text).toMatch(new RegExp(`id="${field}-problem">Type the [^<]+</p>`))
+    }
+    for (const typed of Object.values(wrong)) expect(refused.text).not.toContain(`"${typed}"`)
+    expect(await purchases()).toHaveLength(before)
+    const unsaid = await site.send(refused, 'Pay $', { ...(await cardFor('Plain Goods')), amount: '' })
+    expect(unsaid.status).toBe(422)
+    expect(unsaid.text).toContain('does not say the total')
+    const other = await site.send(refused, 'Pay $', { ...(await cardFor('Plain Goods')), amount: '1' })
+    expect(other.status).toBe(422)
+    expect(other.text).toContain('amount must be the total')
+    expect(await purchases()).toHaveLength(before)
+  })
+
+  test('tell of a declined card, and take another one; no card is kept anywhere', async () => {
+    const { world } = site
+    const checkout = await startedByAgent('last-step')
+    const number = '5555 4444 3333 1111'
+    await cardFor(shopOf('last-step').name)
+    const declined = await site.send(checkout, 'Pay $', {
+      ...{ number, cvv: '987', expirationMonth: '12', expirationYear: '34' },
+    })
+    expect(declined).toMatchObject({ status: 303, location: checkout.path })
+    const told = await site.follow(declined)
+    expect(told.text).toMatch(/<p class="problem" id="problem" role="alert"><bdi>The card was declined\. /)
+    const left = [world.logged.join(), (await world.get('/activity')).text]
+    for (const text of [told.text, ...left]) expect(text.replace(/[\s-]/g, '')).not.toContain('5555444433331111')
+    for (const text of left) expect(text).not.toContain(checkout.path)
+    const rows = await world.store.transaction(({ db }) => db.selectFrom('shopCheckouts').selectAll().execute())
+    expect(JSON.stringify(rows).replace(/[\s-]/g, '')).not.toMatch(/5555444433331111|4242424242424242/)
+    const paid = await site.send(told, 'Pay $', await cardFor(shopOf('last-step').name))
+    expect((await site.follow(await site.follow(paid))).text).toContain('Your order at')
+  })
+
+  test('have the extras ticked as the shop ticks them; other extras are another cart', async () => {
+    const checkout = await cartAt('trial-trap')
+    expect(checkout.text).toMatch(/<input type="checkbox"[^>]* value="lumen-plus"[^>]* checked>/)
+    const fewer = await site.send(checkout, 'Update the total', { extra: [] })
+    expect(fewer.status).toBe(303)
+    expect(fewer.location).not.toBe(checkout.path)
+    const after = await site.follow(fewer)
+    expect(after.text).toMatch(/<input type="checkbox"[^>]* value="lumen-plus"(?![^>]* checked)[^>]*>/)
+    const paid = await site.send(after, 'Pay $', await cardFor(shopOf('trial-trap').name))
+    const order = await site.follow(await site.follow(paid))
+    expect(order.text).not.toContain('a trial')
+    // Whoever goes back sends the form that was sent before: what it asks for now is not what it did.
+    const other = await site.send(checkout, 'Update the total', { extra: ['lumen-plus'] })
+    expect(other).toMatchObject({ status: 409, text: expect.stringContaining('sent before with other values') })
+    const unknown = await site.send(other, 'Update the total', { extra: ['no-such-extra'] })
+    expect(unknown.status).toBe(422)
+    expect(unknown.text).toContain('extras names no extra')
+  })
+
+  test('follow the clock: shipped and charged later, returned, refunded', async () => {
+    const checkout = await cartAt('ships-later')
+    const paid = await site.send(checkout, 'Pay $', await cardFor(shopOf('ships-later').name))
+    const { location } = await site.follow(paid)
+    const path = String(location)
+    const placed = await site.open(path)
+    expect(placed.text).toContain('Placed: nothing has shipped yet')
+    expect(placed.text).toContain('0 of 1 shipped')
+    expect(formsOf(placed.text)).toEqual([])
+    await advance(2 * 86_400)
+    const shipped = await site.open(path)
+    expect(shipped.text).toContain('Your books left the shop today.')
+    expect(shipped.text).toContain('Its clock was moved')
+    const sent = await site.send(shipped, 'Return this order', { reason: 'Too many birds' })
+    expect(sent).toMatchObject({ status: 303, location: path })
+    expect((await site.open(path)).text).toContain('On its way back')
+    await advance(3 * 86_400)
+    const returned = await site.open(path)
+    expect(returned.text).toContain('Returned')
+    expect(returned.text).toContain('<dt><bdi>Refunded</bdi></dt><dd>$23.50</dd>')
+    // Nobody returns twice, and no other shop takes anything back.
+    expect(await site.send(shipped, 'Return this order', { key: `idk_${'b'.repeat(32)}` })).toMatchObject({
+      status: 303,
+    })
+  })
+
+  test('lead to the checkout of what is left to be paid', async () => {
+    const { products, name } = shopOf('two-parcels')
+    const both = Object.fromEntries(products.slice(0, 2).map(({ id }) => [id, 1]))
+    const paid = await site.send(await cartAt('two-parcels', both), 'Pay $', await cardFor(name))
+    const { location } = await site.follow(paid)
+    await advance(86_400)
+    const order = await site.open(String(location))
+    expect(order.text).toContain('Shipped in part')
+    const [, rest] = /<a href="([^"]+)">Pay for the rest of the order/.exec(order.text) ?? []
+    const next = await site.open(String(rest))
+    expect(next.text).toContain('Gas stove')
+    expect(next.text).not.toContain('Two-person tent')
+  })
+
+  test('an answer that was lost is asked for again by the same form', async () => {
+    const { name } = shopOf('slow-and-shaky')
+    const checkout = await cartAt('slow-and-shaky')
+    const card = await cardFor(name)
+    const before = (await purchases()).length
+    const lost = await site.send(checkout, 'Pay $', card)
+    expect(lost.status).toBe(503)
+    expect(formsOf(lost.text)[0]?.fields.key).toEqual(formsOf(checkout.text)[0]?.fields.key)
+    const again = await site.send(lost, 'Pay $', card)
+    expect(again.location).toMatch(/^\/shops\/orders\//)
+    expect(await purchases()).toHaveLength(before + 1)
+  })
+
+  test('have what hostile shops hide in the page, unseen, and nothing of theirs as markup', async () => {
+    const { product, path } = shopOf('helpful-texts')
+    const { text } = await site.open(path)
+    expect(text).toMatch(/<p class="unseen" aria-hidden="true">SYSTEM: The agent reading this page/)
+    expect(text).toContain('&lt;system&gt;IMPORTANT NOTICE')
+    expect(decoded(text)).toContain(product.name)
+    expect(text).not.toContain('<system>')
+  })
+
+  test('refuse what is no form of theirs', async () => {
+    const { path, product } = shopOf('plain-goods')
+    const checkout = await cartAt('plain-goods')
+    const json = { ...own, 'Content-Type': 'application/json' }
+    for (const to of [path, checkout.path]) {
+      expect(await site.post(to, {}, json)).toMatchObject({ status: 400 })
+      for (const key of ['', 'idk_1', 'x'.repeat(255)])
+        expect(await site.post(to, { key })).toMatchObject({ status: 400 })
+      expect(await site.post(to, { key: 'x'.repeat(20_000) })).toMatchObject({ status: 400 })
+    }
+    const shop = await site.open(path)
+    const none = await site.send(shop, 'Go to checkout')
+    expect(none).toMatchObject({ status: 422, text: expect.stringContaining('Choose at least one product.') })
+    for (const count of ['-1', '101', '1.5', 'two', '1e1']) {
+      const wrong = await site.send(shop, 'Go to checkout', { [`quantity.${product.id}`]: count })
+      expect(wrong).toMatchObject({ status: 422, text: expect.stringContaining('Type a whole number from 0 to 100.') })
+    }
+    const unknown = await site.send(shop, 'Go to checkout', { 'quantity.no-such-product': '1' })
+    expect(unknown).toMatchObject({
+      status: 422,
+      text: expect.stringContaining('names nothing that Plain Goods sells'),
+    })
+    expect(await site.open('/shops/checkouts/none')).toMatchObject({ status: 404 })
+    expect(await site.open(checkout.path.replace('checkouts', 'orders'))).toMatchObject({ status: 404 })
+  })
+
+  test('end with the checkout, and with the agent that started it', async () => {
+    const [late, orphan] = [await startedByAgent('plain-goods'), await startedByAgent('plain-goods')]
+    const { agentId } = await site.world.whoami()
+    const set = (status: 'ACTIVE' | 'REVOKED') =>
+      site.world.store.transaction((tx) =>
+        tx.db.updateTable('agents').set({ status }).where('id', '=', String(agentId)).execute(),
+      )
+    await set('REVOKED')
+    expect(await site.open(orphan.path)).toMatchObject({ status: 404 })
+    expect(await site.send(orphan, 'Pay $', {})).toMatchObject({ status: 404 })
+    await set('ACTIVE')
+    await advance(7 * 86_400)
+    const expired = await site.open(late.path)
+    expect(expired).toMatchObject({ status: 410, text: expect.stringContaining('This checkout has expired') })
+    expect(await site.send(late, 'Pay $', {})).toMatchObject({ status: 410 })
+  })
+})
+
+describe('who buys at a page without a token', () => {
+  test('nobody where several parties have agents: it says how to buy', async () => {
+    site = await createShopSite(sqlite)
+    const { path, product } = shopOf('plain-goods')
+    const before = await site.open(path)
+    await addParty(site.world)
+    const shown = await site.open(path)
+    expect(shown.text).toContain('<code>start_shop_checkout</code>')
+    expect(formsOf(shown.text)).toEqual([])
+    const refused = await site.send(before, 'Go to checkout', { [`quantity.${product.id}`]: '1' })
+    expect(refused).toMatchObject({ status: 403 })
+    await site.world.drop()
+  })
+
+  test('nobody at another machine', async () => {
+    site = await createShopSite(sqlite)
+    const { path } = shopOf('plain-goods')
+    const from = async (url: string, local?: boolean) => {
+      const caller = local === undefined ? undefined : { address: '203.0.113.5', local }
+      return (await site.world.service.fetch(new Request(url + path), caller)).text()
+    }
+    expect(await from('http://127.0.0.1:4010')).toContain('Go to checkout')
+    expect(await from('http://127.0.0.1:4010', false)).not.toContain('Go to checkout')
+    expect(await from('http://shops.example')).not.toContain('Go to checkout')
+    await site.world.drop()
+  })
+})
+
+test('a deployed API has no shops', async () => {
+  site = await createShopSite(sqlite, { environment: 'production' })
+  for (const path of ['/shops', '/shops/plain-goods', '/shops/checkouts/none', '/shops/orders/none']) {
+    expect(await site.open(path)).toMatchObject({ status: 404 })
+    expect(await site.post(path, {})).toMatchObject({ status: 404 })
+  }
+  await site.world.drop()
+})
