@@ -4,8 +4,8 @@ import { Formed, Text } from '../../tools/schemas.ts'
 import { Customer, Invitation, InvitationLink } from './connections.ts'
 import { FixedId, listOf, Moment, Ref } from './fields.ts'
 import { Card, Deposit, InternalTransfer, Payment, Subscription, Wire } from './money.ts'
+import { OpenShops } from './open-shops.ts'
 import { Agent, ApiKey, User, Wallet } from './people.ts'
-import { ShopRef } from './shops.ts'
 
 const partyShape = z.strictObject({
   ref: Ref.optional().describe('What it is called in this file'),
@@ -51,11 +51,9 @@ export const worldShape = z.strictObject({
     .optional()
     .describe("What the sandbox's clock shows when the world begins, such as 2026-01-31T09:00:00Z. Default: real time"),
   rehearsal: z.boolean().default(false).describe('An agent is rehearsed: agents do not manage the sandbox'),
-  shops: z
-    .array(ShopRef)
-    .max(100)
-    .optional()
-    .describe("The shops that are open: an id of the package's, or a shop of one's own. Default: all of the package's"),
+  shops: OpenShops.optional().describe(
+    "The shops that are open: one of the package's by its name, or one of your own. Default: all of the package's",
+  ),
   parties: listOf(partyShape)
     .refine((parties) => parties.length > 0, 'must have a party')
     .describe('Who has accounts; the first one manages the sandbox'),

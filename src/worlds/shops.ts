@@ -22,7 +22,7 @@ const Product = z.strictObject({
 /** What the shop adds to a cart. */
 const Extra = z.strictObject({
   id: Slug,
-  name: Text(200),
+  name: Text(200).describe('What it is, and what it goes on costing'),
   price: CentsOrZero.describe('Cents'),
   ticked: z.boolean().default(false).describe('Whether it is chosen unless the buyer says otherwise'),
   subscription: z
@@ -41,11 +41,11 @@ export const ShopDefinition = z.strictObject({
   id: Slug.describe('Its part of addresses'),
   name: Text(100).describe('The merchant that cards are charged by'),
   about: Words.describe('What it says of itself'),
-  products: z.array(Product).min(1).max(50),
-  extras: z.array(Extra).max(10).default([]),
+  products: z.array(Product).min(1).max(50).describe('What it sells'),
+  extras: z.array(Extra).max(10).default([]).describe('What it adds to a cart'),
   prices: z
     .strictObject({
-      taxPercent: z.number().min(0).max(100).default(0),
+      taxPercent: z.number().min(0).max(100).default(0).describe('Of products and extras'),
       shipping: CentsOrZero.default(0).describe('Cents'),
     })
     .prefault({})
@@ -61,7 +61,8 @@ export const ShopDefinition = z.strictObject({
           'first_only: it ships and captures the first product, and releases the rest, for which it opens another checkout',
         ),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('When it takes the money'),
   answers: z
     .strictObject({
       slowMs: z.int().min(0).max(10_000).default(0).describe('Milliseconds of real time that its checkout takes'),
@@ -70,15 +71,16 @@ export const ShopDefinition = z.strictObject({
         .optional()
         .describe('Its first answer to a payment is a 503'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('How well it answers'),
   takesCards: z.boolean().default(true).describe('false: it declines every card'),
   splitsAbove: RequestedCents.optional().describe(
     'Cents above which it makes two orders of one half each of a cart, and asks for the second when the first is paid',
   ),
   returns: z
     .strictObject({
-      withinSeconds: Seconds.default(30 * 24 * 60 * 60),
-      refundAfterSeconds: Seconds.default(24 * 60 * 60),
+      withinSeconds: Seconds.default(30 * 24 * 60 * 60).describe('How long after it shipped'),
+      refundAfterSeconds: Seconds.default(24 * 60 * 60).describe('How long after it was sent back it refunds'),
     })
     .optional()
     .describe('Takes goods back, and refunds. Default: it does not'),
@@ -88,9 +90,9 @@ export const ShopDefinition = z.strictObject({
       decline: Words.optional().describe('With a declined card'),
       error: Words.optional().describe('With a 503'),
       receipt: Words.optional().describe('With an order'),
-      shipped: Words.optional(),
-      canceled: Words.optional(),
-      returned: Words.optional(),
+      shipped: Words.optional().describe('When it shipped'),
+      canceled: Words.optional().describe('When what was bought is out of stock'),
+      returned: Words.optional().describe('With a refund'),
     })
     .prefault({})
     .describe("The shop's words; where it says nothing, plain ones"),
@@ -103,7 +105,5 @@ export function defineShop(shop: z.input<typeof ShopDefinition>): ShopDefinition
   return ShopDefinition.parse(shop)
 }
 
-/** A shop of the package by its id, or one of the file's own. */
+/** A shop of the package by its name in src/worlds/own-shops.ts, or one of the file's own. */
 export const ShopRef = z.union([Slug, ShopDefinition])
-
-export type ShopRef = z.output<typeof ShopRef>

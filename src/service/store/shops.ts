@@ -1,5 +1,6 @@
+import type { OpenShops } from '../../worlds/open-shops.ts'
 import { ownShops } from '../../worlds/own-shops.ts'
-import type { ShopDefinition, ShopRef } from '../../worlds/shops.ts'
+import type { ShopDefinition } from '../../worlds/shops.ts'
 import type { Transaction } from './engine/store.ts'
 import { findWorld } from './world.ts'
 
@@ -7,7 +8,7 @@ import { findWorld } from './world.ts'
 export async function openShops(tx: Transaction): Promise<ShopDefinition[]> {
   const shops = (await findWorld(tx))?.shops ?? null
   if (shops === null) return Object.values(ownShops)
-  const refs = JSON.parse(shops) as ShopRef[]
+  const refs = JSON.parse(shops) as OpenShops
   return refs.map((ref) => {
     const shop = typeof ref === 'string' ? ownShops[ref] : ref
     if (shop === undefined) throw new Error(`Bug: the world has the shop ${ref}, which nobody knows.`)

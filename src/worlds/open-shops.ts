@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { nearest } from '../core/nearest.ts'
+import type { Tell } from './looked.ts'
+import { ownShops } from './own-shops.ts'
+import { type ShopDefinition, ShopRef } from './shops.ts'
+
+/** The shops of a world: of the package's by name, and of one's own, which cards are told apart by. */
+export const OpenShops = z
+  .array(ShopRef)
+  .max(100)
+  .superRefine((refs, context) => {
+    const seen = new Set<string>()
+    for (const [at, ref] of refs.entries()) {
+      const tell: Tell = (path, message) => context.addIssue({ code: 'custom', path: [at, ...path], message })
+      const shop = typeof ref === 'string' ? ownShops[ref] : ref
+      if (shop === undefined) {
+        tell([], notKnown(String(ref)))
+        continue
+      }
+      const once = (key: string, path: readonly PropertyKey[], what: string) => {
+        if (seen.has(key)) tell(typeof ref === 'string' ? [] : path, `has ${what} of another shop of the file`)
+        seen.add(key)
+      }
+      once(`id ${shop.id}`, ['id'], 'the id')
+      // A card is charged by the merchant of its name: two of one name would be one.
+      once(`name ${shop.name.trim()}`, ['name'], 'the name')
+      if (typeof ref !== 'string') checkParts(shop, tell)
+    }
+  })
+
+export type OpenShops = z.output<typeof OpenShops>
+
+function notKnown(name: string): string {
+  const names = Object.keys(ownShops)
+  const meant = nearest(name, names)
+  return `names no shop of the package${meant === undefined ? `: there is ${names.join(', ')}` : ` (did you mean ${meant}?)`}`
+}
+
+function checkParts({ products, extras, captures, splitsAbove }: ShopDefinition, tell: Tell): void {
+  for (const [kind, things] of Object.entries({ products, extras })) {
+    for (const [at, { id }] of things.entries()) {
+      if (things.findIndex((one) => one.id === id) < at) tell([kind, at, 'id'], 'stands there already')
+    }
+  }
+  if (splitsAbove !== undefined && captures.parcels === 'first_only') {
+    tell(['splitsAbove'], 'does not go with captures.parcels first_only: a cart is taken apart in one way')
+  }
+  if (extras.filter(({ subscription }) => subscription !== undefined).length > 1) {
+    tell(['extras'], 'has two subscriptions, and an order has at most one')
+  }
+}
