@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { nearest } from '../core/nearest.ts'
-import type { Tell } from './looked.ts'
 import { ownShops } from './own-shops.ts'
 import { type ShopDefinition, ShopRef } from './shops.ts'
+
+type Tell = (path: readonly PropertyKey[], message: string) => void
 
 /** The shops of a world: of the package's by name, and of one's own, which cards are told apart by. */
 export const OpenShops = z

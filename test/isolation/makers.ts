@@ -1,5 +1,5 @@
 import { delegable } from '../../src/core/permissions.ts'
-import { newId } from '../../src/core/system.ts'
+import { monthAndYear, newId } from '../../src/core/system.ts'
 import { keepAsFilled } from '../../src/service/store/snapshots.ts'
 import { addDelegation, addParty } from '../support/world.ts'
 import { type Grounds, type Place, reviewedCents, uselessGrant } from './places.ts'
@@ -39,6 +39,31 @@ async function buy(on: Grounds, place: Place): Promise<string> {
 const subscribe = async (on: Grounds, { apiKey }: Place): Promise<string> => {
   const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
   return (await made(on, '/subscriptions', terms, apiKey)).id
+}
+
+const shop = { id: 'plain-goods', name: 'Plain Goods', item: 'stoneware-mug', price: 1800 }
+
+/** A cart at a shop that its agent filled, with a card of the shop's name. */
+export const shopCheckout: Maker = async (on, place) => {
+  const { agentKey, acting } = place
+  const card = { merchant: { name: shop.name }, maximumAmount: shop.price, ...usd, ...acting }
+  await made(on, '/agent-cards', card, agentKey)
+  const cart = { items: [{ productId: shop.item }], ...acting }
+  return { checkoutId: (await made(on, `/simulations/shops/${shop.id}/checkouts`, cart, agentKey)).id }
+}
+
+/** What was typed into the shop's form. */
+export const typedCard = ({ world: { system } }: Grounds) => {
+  const { month, year } = monthAndYear(system.now() + 60 * 60_000)
+  const typed = { number: '4242424242424242', cvv: '123', expirationMonth: month, expirationYear: year }
+  return { ...typed, amount: shop.price }
+}
+
+export const shopOrder: Maker = async (on, place) => {
+  const { checkoutId } = await shopCheckout(on, place)
+  const path = `/simulations/shop-checkouts/${checkoutId}/pay`
+  const { attributes } = await made(on, path, { ...typedCard(on), ...place.acting }, place.agentKey)
+  return { orderId: attributes.orderId }
 }
 
 export const nothing: Maker = async () => ({})

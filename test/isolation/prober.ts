@@ -174,7 +174,7 @@ async function sharedTargets(on: Grounds): Promise<Record<PlaceName, Map<Sample,
 /** A request by its operation: ids go where it has them, and the customer where it takes one. */
 export async function send({ world, ...on }: Grounds, operation: OperationDefinition, sample: Sample, asked: Asked) {
   const { key, ids, acting, idempotencyKey, word = 'customerPartyId' } = asked
-  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? sample.named?.[name] ?? '')
   const customer = acting === undefined ? {} : { [word]: acting }
   const attributes = operation.attributes && { ...sample.attributes?.(ids, { world, ...on }) }
   const inBody = operation.attributes?.shape.customerPartyId !== undefined

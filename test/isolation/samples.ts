@@ -17,6 +17,8 @@ export interface Sample {
   reach: 'self' | 'party' | 'acting' | 'connected'
   grant?: Delegable
   make: Maker
+  /** What its path names that is everybody's. */
+  named?: Ids
   /** The attributes that a request must have; none unless it is said. */
   attributes?: (ids: Ids, on: Grounds) => object
   /** What an application must have been allowed to ask a customer for what the request asks for. */
@@ -39,6 +41,7 @@ const merchant = { name: 'Books' }
 const address = { line1: '1 Main St', city: 'Springfield', state: 'IL', postalCode: '62701', country: 'US' }
 const beneficiary = { name: 'A supplier', accountNumber: '000123456789', routingNumber: '021000021', address }
 const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
+const plainGoods = { shopId: 'plain-goods' }
 const recipients = () => [{ type: 'email', value: make.somebody() }]
 const permissions = ['payments.read']
 
@@ -156,6 +159,15 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   simulateCardReversal: acting('cards.read', make.purchase),
   simulateCardExpiration: acting('cards.read', make.purchase),
   simulateCardRefund: acting('cards.read', make.captured, { attributes: () => purchased }),
+  listShops: self('anyone'),
+  getShop: self('anyone', { named: plainGoods }),
+  startShopCheckout: acting('cards.read', make.nothing, {
+    named: plainGoods,
+    attributes: () => ({ items: [{ productId: 'stoneware-mug' }] }),
+  }),
+  payShopCheckout: acting('cards.read', make.shopCheckout, { attributes: (_, on) => make.typedCard(on) }),
+  getShopOrder: acting('cards.read', make.shopOrder),
+  returnShopOrder: acting('cards.read', make.shopOrder),
   createSubscription: acting('payments.create', make.nothing, { attributes: () => terms }),
   getSubscription: acting('payments.read', make.pending),
   listSubscriptions: acting('payments.read', make.pending),
@@ -200,10 +212,4 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listSandboxSnapshots: self('anyone', { make: make.snapshot }),
   restoreSandbox: self('anyone', { make: make.snapshot }),
   deleteSandboxSnapshot: self('anyone', { make: make.snapshot }),
-  listShops: self('anyone'),
-  getShop: self('anyone'),
-  startShopCheckout: acting('cards.read', make.nothing),
-  payShopCheckout: acting('cards.read', make.nothing),
-  getShopOrder: acting('cards.read', make.nothing),
-  returnShopOrder: acting('cards.read', make.nothing),
 }
