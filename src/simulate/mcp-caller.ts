@@ -2,8 +2,8 @@ import type { Readable, Writable } from 'node:stream'
 import { Client, type Transport } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
+import { resultSchemas } from '../client/result-schemas.ts'
 import type { ToolAnswer } from './reader.ts'
-import { resultSchemas } from './result-schemas.ts'
 import type { Caller } from './world.ts'
 
 export interface ServerProcess {

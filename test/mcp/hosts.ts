@@ -8,7 +8,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import type { Tool, Transport } from '@modelcontextprotocol/server'
-import { resultSchemas } from '../../src/simulate/result-schemas.ts'
+import { resultSchemas } from '../../src/client/result-schemas.ts'
 
 /** What the tests need of a host's client; the two SDKs agree on it. */
 export interface Host {
