@@ -1,4 +1,3 @@
-import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ConfigError } from '../config/load.ts'
 import { type Config, names, type SettingKey } from '../config/settings.ts'
@@ -22,9 +21,12 @@ export async function openGivenFile<Value>(
   path: string,
   parse: (text: string, name: string) => Value,
 ): Promise<Value> {
-  const { mostBytes, WorldFileError } = await import('../worlds/parse-file.ts')
+  const [{ WorldFileError }, { readText }] = await Promise.all([
+    import('../worlds/parse-file.ts'),
+    import('../worlds/read-text.ts'),
+  ])
   const missing = `does not exist${setting === 'world' ? '; payments-mcp init FILE writes one' : ''}.`
-  const text = await readText(path, { mostBytes, missing, refused: (reason) => refusedFile(setting, path, reason) })
+  const text = await readText(path, { missing, refused: (reason) => refusedFile(setting, path, reason) })
   try {
     return parse(text, path)
   } catch (error) {
@@ -44,25 +46,4 @@ export function waysOut(databaseUrl: string): string {
   const remove =
     path === undefined ? '' : `, or delete ${resolve(path)} with all that is in it while nothing runs on it`
   return `Name the file of the world that it holds, or another database: PAYMENTS_DATABASE_URL (--database-url)${remove}.`
-}
-
-interface Reading {
-  mostBytes: number
-  /** Why it is refused where there is no such file. */
-  missing: string
-  refused: (reason: string) => ConfigError
-}
-
-async function readText(path: string, { mostBytes, missing, refused }: Reading): Promise<string> {
-  try {
-    const { size } = await stat(path)
-    if (size > mostBytes) throw refused('has more than 1 MiB.')
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
-  } catch (error) {
-    if (error instanceof ConfigError) throw error
-    if (error instanceof TypeError) throw refused('is no text in UTF-8.')
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') throw refused(missing)
-    throw refused(code === 'EISDIR' ? 'is a folder.' : `cannot be read (${code}).`)
-  }
 }

@@ -5,7 +5,7 @@ import { Names } from './names.ts'
 import type { WorldShape } from './shape.ts'
 
 /** What one part of a world file must be to another. Whether money and time suffice is found out when it is filled. */
-export function checkWorld(world: WorldShape, context: z.RefinementCtx): void {
+export function checkWorld(world: Pick<WorldShape, 'parties'>, context: z.RefinementCtx): void {
   const names = new Names(world)
   const at = (base: readonly PropertyKey[]): Tell => {
     return (path, message) => context.addIssue({ code: 'custom', path: [...base, ...path], message })
@@ -112,7 +112,7 @@ function checkConnections({ names, party, index, tell, world }: Looked): void {
 /** Fields whose values may stand in the file once only, wherever they are. */
 const onceInAll = new Set(['id', 'paymentIntentId', 'mandateId', 'secret', 'token', 'claimToken'])
 
-function checkUnique(world: WorldShape, tell: Tell): void {
+function checkUnique(world: Pick<WorldShape, 'parties'>, tell: Tell): void {
   const seen = new Map<string, true>()
   const once = (key: string, path: readonly PropertyKey[]) => {
     if (seen.has(key)) tell(path, 'stands in the file already, and may only once')

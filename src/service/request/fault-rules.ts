@@ -1,0 +1,23 @@
+import { z } from 'zod'
+import { FaultRule } from '../../../tools/sandbox-faults.ts'
+import { mostRules } from '../store/faults.ts'
+import { wrongRules } from './load-faults.ts'
+
+/** The rules of a file, whatever else stands in it (docs/sandbox.md#faults-in-a-file). */
+export const FaultRules = z
+  .array(FaultRule)
+  .max(mostRules)
+  .superRefine((rules, { issues }) => {
+    for (const { index, path, detail } of wrongRules(rules)) {
+      issues.push({ code: 'custom', message: goesOn(path, detail), input: rules, path: [index, path] })
+    }
+  })
+
+/** What the API says of a field, as it is told behind the field's name and value in a file. */
+function goesOn(path: string, detail: string): string {
+  const words = detail.replace(/, got "[^"]*"/, '').replace(/\. Did you mean (\S+)\?$/, ' (did you mean $1?)')
+  const goes = words.startsWith(`${path} `)
+    ? words.slice(path.length + 1)
+    : `is missing: ${words.charAt(0).toLowerCase()}${words.slice(1)}`
+  return goes.replace(/\.$/, '')
+}
