@@ -6,9 +6,14 @@ import { viewerFiles } from '../src/service/pages/docs/viewer.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The folders whose files are read at run time, by addresses relative to the code beside them. */
-const folders = ['src/service/pages/frame/assets', 'src/mcp/ui/views', 'src/rehearse/report/page'] as const
+const folders = [
+  'src/service/pages/frame/assets',
+  'src/mcp/ui/views',
+  'src/rehearse/report/page',
+  'src/rehearse/scenarios',
+] as const
 
-/** Puts the files of the hosted pages and of the views in AI hosts into `folder`, which holds the bundled code. */
+/** Puts them into `folder`, which holds the bundled code. */
 export function copyPageAssets(folder: string): void {
   for (const path of folders) cpSync(join(root, path), join(folder, basename(path)), { recursive: true })
 }

@@ -1,9 +1,14 @@
 import { z } from 'zod'
-import { FaultRule } from '../../tools/sandbox-faults.ts'
 import { Description, Text } from '../../tools/schemas.ts'
 import { Slug } from '../../tools/shops.ts'
+import { FaultRules } from '../service/request/fault-rules.ts'
+import { checkWorld } from '../worlds/checks.ts'
+import { worldShape } from '../worlds/shape.ts'
 import { ShopRef } from '../worlds/shops.ts'
 import { Goal } from './goal.ts'
+
+/** What scenarios are about, in the order of reports. */
+export const groups = ['money', 'identity', 'lifecycle', 'faults', 'people', 'injections'] as const
 
 /** What can be counted in the final state, cents where it is money (docs/rehearse.md#assertions). */
 export const measures = [
@@ -26,6 +31,15 @@ export const measures = [
 
 export type Measure = (typeof measures)[number]
 
+type Narrowing = 'at' | 'to' | 'text'
+
+/** What can be counted of a merchant, a payee or a text alone. */
+const narrows: Readonly<Record<Narrowing, readonly Measure[]>> = {
+  at: ['captured', 'held', 'refunded', 'purchases', 'declines', 'cards_issued', 'active_cards', 'subscriptions'],
+  to: ['paid', 'payments'],
+  text: ['mentioned'],
+}
+
 /** What must be so in the end, or must not. */
 export const Assertion = z
   .strictObject({
@@ -44,6 +58,19 @@ export const Assertion = z
     ({ exactly, atLeast, atMost }) => [exactly, atLeast, atMost].some((bound) => bound !== undefined),
     'needs exactly, atLeast or atMost',
   )
+  .superRefine(({ what, ...narrowed }, context) => {
+    for (const [path, measured] of Object.entries(narrows)) {
+      if (narrowed[path as Narrowing] === undefined || measured.includes(what)) continue
+      context.addIssue({ code: 'custom', path: [path], message: `goes with ${measured.join(', ')}` })
+    }
+    if (what === 'mentioned' && narrowed.text === undefined) {
+      context.addIssue({
+        code: 'custom',
+        path: ['text'],
+        message: 'is what the answer is to say, and mentioned needs it',
+      })
+    }
+  })
 
 export type Assertion = z.output<typeof Assertion>
 
@@ -61,18 +88,24 @@ const Person = z.strictObject({
     .describe("How long they take, of the sandbox's time"),
 })
 
+/** As a world file has it; which shops are open, the scenario says. */
+const ScenarioWorld = worldShape
+  .omit({ shops: true, rehearsal: true })
+  .extend({ clock: worldShape.shape.clock.default('2026-03-02T09:00:00Z') })
+  .superRefine(checkWorld)
+
 /** A scenario is data (docs/rehearse.md): a task, a world, what goes wrong, and what must be so in the end. */
 export const Scenario = z.strictObject({
   id: Slug,
   pair: Slug.optional().describe('What it shares with its twin'),
-  group: z.enum(['money', 'identity', 'lifecycle', 'faults', 'people', 'injections']).optional(),
+  group: z.enum(groups).optional(),
   title: Text(100),
   attack: z.boolean().default(false).describe('Whether somebody in it wants the agent to do wrong'),
   task: Description(4000).describe('What the agent is told'),
   goal: Goal.optional(),
-  world: z.record(z.string(), z.unknown()).describe('As a world file has it (docs/worlds.md)'),
+  world: ScenarioWorld.describe('As a world file has it (docs/worlds.md)'),
   shops: z.array(ShopRef).max(100).optional().describe("The world's shops. Default: all of the package's"),
-  faults: z.array(FaultRule).max(100).default([]),
+  faults: FaultRules.default([]),
   person: Person.prefault({}),
   confirm: z
     .enum(['never', 'always'])

@@ -1,0 +1,85 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { ConfigError } from '../config/load.ts'
+import { show } from '../core/errors.ts'
+import { nearest } from '../core/nearest.ts'
+import { listOf } from '../worlds/fields.ts'
+import { parseFile, WorldFileError } from '../worlds/parse-file.ts'
+import { readText } from '../worlds/read-text.ts'
+import { groups, Scenario } from './scenario.ts'
+
+/** The package's own, a file a pair. They are read at run time: the build puts them beside the code. */
+const ownFolder = new URL('./scenarios/', import.meta.url)
+
+/** A file is a list of scenarios, or a map of them by their ids (docs/rehearse.md#scenarios-of-your-own). */
+const scenarioFile = listOf(Scenario, 'id').superRefine((scenarios, context) => {
+  for (const [at, { id, expect, never }] of scenarios.entries()) {
+    const tell = (path: string, message: string) => context.addIssue({ code: 'custom', path: [at, path], message })
+    if (scenarios.findIndex((one) => one.id === id) < at) tell('id', 'stands in the file already, and may only once')
+    if (expect.length + never.length === 0) tell('expect', 'or never says what is judged, and one of them is needed')
+  }
+})
+
+/**
+ * The scenarios that are meant, each once: a name is the id of a scenario, a pair or a group of the package's; a path,
+ * which ends like one, is a file of one's own. None: all of the package's.
+ * @throws ConfigError with a line for each mistake.
+ */
+export async function loadScenarios(chosen: readonly string[] = []): Promise<Scenario[]> {
+  const own = await ownScenarios()
+  if (chosen.length === 0) return own
+  const meant = await Promise.all(chosen.map(async (word) => (isPath(word) ? fromFile(word) : named(own, word))))
+  return once(meant.flat())
+}
+
+/** All of the package's, in the order of groups. */
+async function ownScenarios(): Promise<Scenario[]> {
+  const names = (await readdir(ownFolder)).filter((name) => name.endsWith('.yaml')).sort()
+  const files = await Promise.all(
+    names.map(async (name) => parseScenarios(await readFile(new URL(name, ownFolder), 'utf8'), name)),
+  )
+  return files.flat().toSorted((one, other) => rank(one) - rank(other))
+}
+
+const rank = ({ group }: Scenario) => (group === undefined ? groups.length : groups.indexOf(group))
+
+/** The scenarios that a file holds. @throws WorldFileError with a line for each mistake, those of its worlds too. */
+export function parseScenarios(given: string | object, name: string): Scenario[] {
+  return parseFile(given, name, scenarioFile)
+}
+
+const isPath = (word: string) => /[/\\]|\.(?:ya?ml|json)$/.test(word)
+
+function named(own: readonly Scenario[], word: string): Scenario[] {
+  const found = own.filter(({ id, pair, group }) => [id, pair, group].includes(word))
+  if (found.length > 0) return found
+  const known = [...new Set(own.flatMap(({ id, pair, group }) => [id, pair, group]))].filter(
+    (name) => name !== undefined,
+  )
+  const meant = nearest(word, known)
+  const advice = meant === undefined ? `groups are ${groups.join(', ')}; --list shows all` : `did you mean ${meant}?`
+  throw refused(word, `is no scenario, pair or group, nor the path of a file; ${advice}`)
+}
+
+async function fromFile(path: string): Promise<Scenario[]> {
+  const text = await readText(path, { missing: 'does not exist.', refused: (reason) => refused(path, reason) })
+  try {
+    return parseScenarios(text, path)
+  } catch (error) {
+    throw error instanceof WorldFileError ? refused(path, `cannot be used:\n${error.message}`) : error
+  }
+}
+
+/** Reports are by id, so that no two scenarios of a rehearsal may share one. */
+function once(scenarios: readonly Scenario[]): Scenario[] {
+  const byId = new Map<string, Scenario>()
+  for (const scenario of scenarios) {
+    const before = byId.get(scenario.id)
+    if (before !== undefined && before !== scenario) {
+      throw refused(scenario.id, 'is the id of two scenarios; rename yours')
+    }
+    byId.set(scenario.id, scenario)
+  }
+  return [...byId.values()]
+}
+
+const refused = (word: string, reason: string) => new ConfigError(`--scenarios got ${show(word)}, which ${reason}`)

@@ -1,0 +1,133 @@
+import { money } from '../../core/money.ts'
+import type { Buying, Goal, Paying } from '../goal.ts'
+import { askToPay, awaited, centsOf, toldOf } from './payments.ts'
+import { persistent } from './persistent.ts'
+import { reported } from './report.ts'
+import {
+  type Checkout,
+  done,
+  existingCard,
+  isSame,
+  itemsOf,
+  NotDone,
+  newCard,
+  type Order,
+  openShops,
+  type Payer,
+  payerOf,
+  payWith,
+  type Shop,
+  spentAt,
+} from './steps.ts'
+import type { Tools } from './tools.ts'
+
+/** More than any order takes until nothing more happens to it. */
+const mostEvents = 10
+/** What was written a moment ago may not be read yet. */
+const mostReads = 3
+
+/**
+ * Does what a careful shopper does: buys from exactly the shop that is meant, agrees to a total and to nothing besides,
+ * repeats under the same key what was not answered, waits for people, does nothing because a text says so, and tells
+ * what the ledger says.
+ */
+export async function carefully(tools: Tools, goal: Goal): Promise<string> {
+  const surely = persistent(tools)
+  switch (goal.do) {
+    case 'buy':
+      return bought(surely, goal)
+    case 'pay':
+      return paid(surely, goal)
+    case 'report':
+      return reported(surely)
+  }
+}
+
+async function paid(tools: Tools, goal: Paying): Promise<string> {
+  const payment = done(await askToPay(tools, goal, centsOf(goal.amount)), `The payment to ${goal.to}`)
+  return toldOf(await awaited(tools, payment.id), goal)
+}
+
+async function bought(tools: Tools, goal: Buying): Promise<string> {
+  const shop = await shopOf(tools, goal)
+  const payer = await payerOf(tools, goal)
+  if (goal.mayBeOrdered) {
+    const { heldCents, capturedCents } = await spentAt(tools, goal.shop, payer)
+    if (heldCents + capturedCents > 0) {
+      return `Nothing more was ordered: ${goal.shop} holds ${money(heldCents)} and took ${money(capturedCents)}.`
+    }
+  }
+  const checkout = await cartOf(tools, shop, { goal, payer })
+  const orderId = await pay(tools, { checkout, goal, payer })
+  const order = await followed(tools, orderId, { goal, payer })
+  const { merchant, status, total, captured, refunded } = order.attributes
+  return `${merchant.name} has the order over ${money(total)}, which is ${status}: it took ${money(captured)} and gave back ${money(refunded)}.`
+}
+
+async function shopOf(tools: Tools, { shop }: Buying): Promise<Shop> {
+  const found = (await openShops(tools)).filter(({ attributes }) => isSame(attributes.name, shop))
+  const [one] = found
+  if (one === undefined || found.length > 1) throw new NotDone(`${found.length} shops are named ${shop}.`)
+  return one
+}
+
+interface Purchase {
+  goal: Buying
+  payer: Payer
+}
+
+/** A cart without extras, of a total that the task allows. @throws NotDone */
+async function cartOf(tools: Tools, shop: Shop, { goal, payer }: Purchase): Promise<Checkout> {
+  const items = itemsOf(shop, goal, isSame).map(({ productId, quantity }) => ({ productId, quantity }))
+  const asked = { shopId: shop.id, items, extras: [], ...payer }
+  const checkout = done(await tools.call('startShopCheckout', asked), 'The checkout')
+  const { total, merchant, extras, items: lines } = checkout.attributes
+  if (!isSame(merchant.name, goal.shop)) throw new NotDone(`${merchant.name} would be paid. Nothing was bought.`)
+  if (extras.some(({ selected }) => selected)) throw new NotDone('The shop adds what nobody wants. Nothing was bought.')
+  // A shop may ask for a part of it now, and for the rest later.
+  const cents = Math.max(
+    total,
+    lines.reduce((sum, { price, quantity }) => sum + price * quantity, 0),
+  )
+  if (goal.atMost !== undefined && cents > goal.atMost) {
+    throw new NotDone(`${goal.shop} asks ${money(cents)} in all, more than ${money(goal.atMost)}. Nothing was bought.`)
+  }
+  return checkout
+}
+
+/** Pays once, with a card for exactly the total. The id of the order. @throws NotDone */
+async function pay(tools: Tools, { checkout, goal, payer }: Purchase & { checkout: Checkout }): Promise<string> {
+  const { total } = checkout.attributes
+  const card =
+    goal.card === 'new'
+      ? await newCard(tools, goal.shop, total, payer)
+      : await existingCard(tools, goal.shop, total, payer)
+  const { attributes } = done(await payWith(tools, { checkout, card, payer }), `Paying ${money(total)} at ${goal.shop}`)
+  if (attributes.orderId !== null) return attributes.orderId
+  throw new NotDone(`${goal.shop} took no card: ${attributes.decline?.detail ?? attributes.status} Nothing was bought.`)
+}
+
+/** The order, when nothing more is to happen that the task waits for. */
+async function followed(tools: Tools, orderId: string, { goal, payer }: Purchase): Promise<Order> {
+  let order = await read(tools, orderId, payer)
+  let isReturned = goal.until !== 'returned'
+  for (let events = 0; events < mostEvents && goal.until !== 'paid'; events++) {
+    const { status, nextEventAt } = order.attributes
+    if (!isReturned && status === 'shipped') {
+      order = done(await tools.call('returnShopOrder', { orderId, ...payer }), 'Returning the order')
+      isReturned = true
+    } else if (nextEventAt !== null && ['placed', 'returning'].includes(status)) {
+      done(await tools.call('advanceSandboxClock', { to: nextEventAt }), 'Waiting')
+      order = await read(tools, orderId, payer)
+    } else return order
+  }
+  return order
+}
+
+async function read(tools: Tools, orderId: string, payer: Payer): Promise<Order> {
+  for (let reads = 1; ; reads++) {
+    const outcome = await tools.call('getShopOrder', { orderId, ...payer })
+    const isUnknown = outcome.kind === 'refused' && outcome.code === 'not_found'
+    if (!isUnknown || reads === mostReads) return done(outcome, 'Reading the order')
+  }
+}

@@ -1,0 +1,76 @@
+import type { Buying, Goal, Paying } from '../goal.ts'
+import { askToPay, centsOf, toldOf } from './payments.ts'
+import { reported } from './report.ts'
+import {
+  done,
+  existingCard,
+  isSame,
+  itemsOf,
+  NotDone,
+  newCard,
+  openShops,
+  type Payer,
+  payerOf,
+  payWith,
+} from './steps.ts'
+import type { Tools } from './tools.ts'
+
+const mostTries = 3
+
+/** Knows what it wants, and whenever that is not plainly done, begins anew: with another cart, another card, another key. */
+export async function repeatingBlindly(tools: Tools, goal: Goal): Promise<string> {
+  if (goal.do === 'report') return reported(tools)
+  let told = ''
+  for (let tries = 1; tries <= mostTries; tries++) {
+    try {
+      const isFirst = tries === 1
+      const came = goal.do === 'pay' ? await paid(tools, goal) : await bought(tools, goal, isFirst)
+      if (came.isDone) return came.told
+      told = came.told
+    } catch (error) {
+      if (!(error instanceof NotDone)) throw error
+      told = error.message
+    }
+  }
+  return `After ${mostTries} tries: ${told}`
+}
+
+interface Came {
+  isDone: boolean
+  told: string
+}
+
+async function paid(tools: Tools, goal: Paying): Promise<Came> {
+  const asked = await askToPay(tools, goal, centsOf(goal.amount), tools.newKey())
+  const { id } = done(asked, `The payment to ${goal.to}`)
+  const payment = done(await tools.call('getPayment', { paymentId: id }), 'Reading the payment')
+  return { isDone: payment.attributes.status === 'COMPLETED', told: toldOf(payment, goal) }
+}
+
+async function bought(tools: Tools, goal: Buying, isFirst: boolean): Promise<Came> {
+  const shop = (await openShops(tools)).find(({ attributes }) => isSame(attributes.name, goal.shop))
+  if (shop === undefined) return { isDone: true, told: `There is no ${goal.shop}.` }
+  const payer = await payerOf(tools, goal)
+  const items = itemsOf(shop, goal, isSame).map(({ productId, quantity }) => ({ productId, quantity }))
+  const asked = { shopId: shop.id, items, extras: [], ...payer }
+  const checkout = done(await tools.call('startShopCheckout', asked), 'The checkout')
+  const { total } = checkout.attributes
+  if (goal.atMost !== undefined && total > goal.atMost) return { isDone: true, told: 'It costs too much.' }
+  const cardOf = isFirst && goal.card === 'existing' ? existingCard : newCard
+  const card = await cardOf(tools, goal.shop, total, payer)
+  const key = { idempotencyKey: tools.newKey() }
+  const { attributes } = done(await payWith(tools, { checkout, card, payer }, key), 'Paying')
+  if (attributes.orderId === null) return { isDone: false, told: 'The card was not taken.' }
+  return looked(tools, attributes.orderId, { goal, payer })
+}
+
+/** One look at the order says whether it came as far as it should. */
+async function looked(tools: Tools, orderId: string, { goal, payer }: { goal: Buying; payer: Payer }): Promise<Came> {
+  const read = await tools.call('getShopOrder', { orderId, ...payer })
+  const order = done(read, 'Reading the order')
+  const { status } = order.attributes
+  const told = `The order is ${status}.`
+  if (goal.until !== 'returned') return { isDone: goal.until === 'paid' || status !== 'placed', told }
+  done(await tools.call('returnShopOrder', { orderId, ...payer }), 'Returning the order')
+  return { isDone: true, told: 'The order was sent back.' }
+}

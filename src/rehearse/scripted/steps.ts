@@ -1,0 +1,111 @@
+import { money } from '../../core/money.ts'
+import type { Buying } from '../goal.ts'
+import type { Answered, Outcome, Tools } from './tools.ts'
+
+/** What was not done, and why, in words for whoever gave the task. */
+export class NotDone extends Error {
+  override readonly name = 'NotDone'
+}
+
+/** What a call answered. @throws NotDone */
+export function done<Data>(outcome: Outcome<Data>, what: string): Data {
+  if (outcome.kind === 'answered') return outcome.data
+  throw new NotDone(`${what} did not succeed: ${outcome.kind === 'refused' ? outcome.detail : 'no answer came.'}`)
+}
+
+/** What comes of the work in words, also where it could not be done. */
+export async function inWords(work: () => Promise<string>): Promise<string> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof NotDone) return error.message
+    throw error
+  }
+}
+
+export type Shop = Answered<'getShop'>
+export type Checkout = Answered<'startShopCheckout'>
+export type Order = Answered<'getShopOrder'>
+export type Card = Answered<'issueAgentCard'>
+
+/** Whose wallet pays: as calls take it. */
+export type Payer = { customerPartyId?: string }
+
+export type IsMeant = (name: string, meant: string) => boolean
+
+/** Whether it is exactly the same: names that only look alike are others. */
+export const isSame: IsMeant = (name, meant) => name === meant
+
+export async function openShops(tools: Tools): Promise<Shop[]> {
+  return done(await tools.call('listShops', {}), 'Listing the shops')
+}
+
+/** @throws NotDone where nobody of that name is among the customers. */
+export async function payerOf(tools: Tools, { customer }: Pick<Buying, 'customer'>): Promise<Payer> {
+  if (customer === undefined) return {}
+  const customers = done(await tools.call('listCustomers', {}), 'Listing the customers')
+  const found = customers.filter(({ attributes }) => attributes.name === customer)
+  const [one] = found
+  if (one === undefined || found.length > 1) throw new NotDone(`${found.length} customers are named ${customer}.`)
+  return { customerPartyId: one.id }
+}
+
+/** What goes into the cart. @throws NotDone where the shop does not have it. */
+export function itemsOf({ attributes }: Shop, { items }: Pick<Buying, 'items'>, isMeant: IsMeant) {
+  return items.map(({ product, quantity }) => {
+    const found = attributes.products.find(({ name }) => isMeant(name, product))
+    if (found === undefined) throw new NotDone(`${attributes.name} has no ${product}. Nothing was bought.`)
+    return { productId: found.productId, quantity, price: found.price, description: found.description }
+  })
+}
+
+/** A new card for a merchant, for one purchase of at most so many cents. */
+export async function newCard(tools: Tools, merchant: string, maximumAmount: number, payer: Payer): Promise<Card> {
+  const asked = { merchant: { name: merchant }, maximumAmount, currency: 'USD' as const, ...payer }
+  return done(await tools.call('issueAgentCard', asked), 'Issuing a card')
+}
+
+interface Paying {
+  checkout: Checkout
+  card: Card
+  payer: Payer
+}
+
+/** Types the card into the shop's form, for the total that the shop asks. */
+export async function payWith(
+  tools: Tools,
+  { checkout, card, payer }: Paying,
+  extra?: Record<string, string>,
+): Promise<Outcome<Checkout>> {
+  const details = done(
+    await tools.call('getAgentCardDetails', { cardId: card.id, ...payer }),
+    "Reading the card's number",
+  )
+  const amount = checkout.attributes.total
+  return tools.call('payShopCheckout', { checkoutId: checkout.id, ...details.attributes, amount, ...payer }, extra)
+}
+
+/** The card that there is for a merchant and an amount. @throws NotDone where none is good for it. */
+export async function existingCard(tools: Tools, merchant: string, cents: number, payer: Payer): Promise<Card> {
+  const cards = done(await tools.call('listAgentCards', { ...payer }), 'Listing the cards')
+  const good = cards.find(
+    ({ attributes }) =>
+      attributes.status === 'active' && attributes.merchant.name === merchant && attributes.maximumAmount >= cents,
+  )
+  if (good !== undefined) return good
+  throw new NotDone(`There is no card that is good for ${money(cents)} at ${merchant}. Nothing was bought.`)
+}
+
+/** What the ledger says of a merchant: what it holds, and what it took for good. */
+export async function spentAt(tools: Tools, merchant: string, payer: Payer) {
+  const all = done(await tools.call('listCardTransactions', { limit: 100, ...payer }), 'Listing the card transactions')
+  const purchases = all
+    .map(({ attributes }) => attributes)
+    .filter((one) => one.kind === 'purchase' && one.merchant.name === merchant && one.status !== 'declined')
+  const sum = (cents: (one: (typeof purchases)[number]) => number) =>
+    purchases.reduce((all, one) => all + cents(one), 0)
+  return {
+    heldCents: sum(({ held }) => held),
+    capturedCents: sum(({ captured }) => captured),
+  }
+}
