@@ -119,7 +119,7 @@ type Ending = Pick<Trial, 'ended' | 'trouble' | 'answer'>
 async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
   const { agent } = rehearsed
   const { door, ending, signal, openFolder, bounds = usualBounds } = running
-  const timer = deadline(bounds.ms, () => ending.abort(new TimedOutError(bounds.ms)))
+  const timer = agent.byPerson ? undefined : deadline(bounds.ms, () => ending.abort(new TimedOutError(bounds.ms)))
   const over = AbortSignal.any([ending.signal, signal])
   const folder = agent.isScripted ? undefined : await openFolder()
   try {
@@ -131,7 +131,7 @@ async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
   } catch (error) {
     return endingBy(over.aborted ? over.reason : error)
   } finally {
-    timer.clear()
+    timer?.clear()
     await folder?.remove()
   }
 }

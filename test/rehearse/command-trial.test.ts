@@ -1,12 +1,18 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
 import { openRehearsalStage } from '../../src/commands/rehearse-stage.ts'
 import { realSystem } from '../../src/core/system.ts'
+import type { Agent } from '../../src/rehearse/agent.ts'
 import { commandAgent } from '../../src/rehearse/agents/command.ts'
+import { waitingAgent } from '../../src/rehearse/agents/waiting.ts'
 import { Scenario } from '../../src/rehearse/scenario.ts'
 import { runTrial, type TrialOptions } from '../../src/rehearse/trial.ts'
 import { ownStart } from './given.ts'
@@ -37,8 +43,14 @@ const notebooks: z.input<typeof Scenario> = {
   ],
 }
 
-function trialOf(command: string, more: Partial<z.input<typeof Scenario>> = {}, bounds?: TrialOptions['bounds']) {
+type More = Partial<z.input<typeof Scenario>>
+
+function trialOf(command: string, more: More = {}, bounds?: TrialOptions['bounds']) {
   const agent = commandAgent(command, { env: { PATH: process.env.PATH }, start: ownStart(), system: realSystem })
+  return rehearsed(agent, more, bounds)
+}
+
+function rehearsed(agent: Agent, more: More, bounds?: TrialOptions['bounds']) {
   return runTrial(Scenario.parse({ ...notebooks, ...more }), agent, {
     ...{ openStage: openRehearsalStage, seed: '1', number: 1, signal: new AbortController().signal },
     openFolder: async () => {
@@ -115,3 +127,22 @@ describe('what a command answers', () => {
     expect(trial.answer).toMatch(/My key is ak_ntl_sandbox_\[masked\]/)
   })
 })
+
+it('a person takes as long as they take, and buys at the address that they are told', async () => {
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  const bounds = { ms: 1, calls: 200 }
+  const waiting = rehearsed(waitingAgent({ input, output, start: ownStart() }), {}, bounds)
+  const [told] = (await once(output, 'data')) as [Buffer]
+  const [, file = ''] = /Config file +(\S+)/.exec(told.toString()) ?? []
+  const { status, stdout } = await runShopper(file)
+  expect([status, stdout]).toEqual([0, 'Ordered for 2900 cents: paid.\n'])
+  input.write(`${stdout}\n`)
+  expect(await waiting).toMatchObject({ ended: 'answered', passed: true, answer: 'Ordered for 2900 cents: paid.' })
+})
+
+async function runShopper(file: string) {
+  const env = { PATH: process.env.PATH, CONFIG: file }
+  const child = spawn(shopper('CONFIG'), { shell: true, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const [stdout, [status]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  return { status, stdout }
+}
