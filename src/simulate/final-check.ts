@@ -1,6 +1,6 @@
 import type { PartyName } from './action.ts'
 import { describeFacts, equalFacts, type Facts, type Mismatch, type TransactionFacts } from './facts.ts'
-import type { Balance, Model } from './model.ts'
+import type { Balance, Model } from './model/model.ts'
 import type { Caller, RunOptions, Situation } from './world.ts'
 
 /** A list that never ends is a fault: 100 records a page. */

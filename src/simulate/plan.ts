@@ -1,7 +1,7 @@
 import type { Action } from './action.ts'
-import { type AgentState, type Choice, chooseAction, type PlanOptions, type Surroundings } from './choices.ts'
+import { type AgentState, type Choice, chooseAction, type PlanOptions, type Surroundings } from './choices/choices.ts'
 import { clockStepSeconds } from './facts.ts'
-import { createModel } from './model.ts'
+import { createModel } from './model/model.ts'
 import { type Random, randomFrom } from './random.ts'
 
 /**

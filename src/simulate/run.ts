@@ -1,8 +1,8 @@
 import { type Action, argumentsOf, describeAction } from './action.ts'
 import { describeFacts, equalFacts, type Facts, type Mismatch, outcomeOf } from './facts.ts'
 import { compareEnd } from './final-check.ts'
-import { createModel, type Model, type Prediction, type Start } from './model.ts'
-import type { ToolAnswer } from './reader.ts'
+import { createModel, type Model, type Prediction, type Start } from './model/model.ts'
+import type { ToolAnswer } from './reader/reader.ts'
 import { type Caller, inspect, type RunOptions, type Situation, seededStart, type World } from './world.ts'
 
 export interface RunResult {

@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/load.ts'
 import { parseTimestamp, type System } from '../core/system.ts'
-import { type Balance, type Start, walletName } from './model.ts'
-import { createReader, type Reader, type ToolAnswer } from './reader.ts'
+import { type Balance, type Start, walletName } from './model/model.ts'
+import { createReader, type Reader, type ToolAnswer } from './reader/reader.ts'
 
 /** One MCP connection of a simulated agent. */
 export interface Caller {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Action, Tool } from '../../src/simulate/action.ts'
 import type { Facts, TransactionFacts } from '../../src/simulate/facts.ts'
-import { createModel, type Model } from '../../src/simulate/model.ts'
+import { createModel, type Model } from '../../src/simulate/model/model.ts'
 
 const start = { own: { available: 1000, total: 1000 }, customer: { available: 500, total: 500 } }
 

@@ -1,5 +1,5 @@
 import type { Action, Tool } from '../../src/simulate/action.ts'
-import { createModel } from '../../src/simulate/model.ts'
+import { createModel } from '../../src/simulate/model/model.ts'
 
 /**
  * The one model of card purchases that tests compare the service with: that of the simulation, which is written from

@@ -1,6 +1,6 @@
-import { type Action, type PartyName, type Tool, unresolvedMerchant } from './action.ts'
-import type { Model, ModelCard, ModelTransaction, Start } from './model.ts'
-import type { Random } from './random.ts'
+import { type Action, type PartyName, type Tool, unresolvedMerchant } from '../action.ts'
+import type { Model, ModelCard, ModelTransaction, Start } from '../model/model.ts'
+import type { Random } from '../random.ts'
 
 export interface PlanOptions {
   seed: string

@@ -1,5 +1,5 @@
-import { type Action, type PartyName, sameRequest, type Tool } from './action.ts'
-import type { CardFacts, Facts, TransactionFacts, WalletFacts } from './facts.ts'
+import { type Action, type PartyName, sameRequest, type Tool } from '../action.ts'
+import type { CardFacts, Facts, TransactionFacts, WalletFacts } from '../facts.ts'
 
 export interface Balance {
   available: number

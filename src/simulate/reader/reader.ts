@@ -1,6 +1,6 @@
-import { parseTimestamp } from '../core/system.ts'
-import type { Action } from './action.ts'
-import { clockStepSeconds, type Facts } from './facts.ts'
+import { parseTimestamp } from '../../core/system.ts'
+import type { Action } from '../action.ts'
+import { clockStepSeconds, type Facts } from '../facts.ts'
 
 /** What a tool call answered. */
 export interface ToolAnswer {
