@@ -73,8 +73,8 @@ function serverSettings({ key, secret, world, logLevel }: Config): Record<string
     ...(key === undefined ? {} : { PAYMENTS_KEY: key }),
     ...(secret === undefined ? {} : { PAYMENTS_SECRET: secret.join(',') }),
     ...(world === undefined ? {} : { PAYMENTS_WORLD: world }),
-    // Its agents move the clock too.
-    PAYMENTS_TOOLSETS: 'default,sandbox',
+    // Its agents play customers and payers, and move the clock too.
+    PAYMENTS_TOOLSETS: 'default,sandbox,payments,customers,agents',
     // Thousands of refusals are meant here, and each is a line at the level info.
     PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,
     PAYMENTS_RATE_LIMIT: '1000000000',

@@ -4,7 +4,22 @@ import type { Action } from './action.ts'
  * What an answer says, in a form that is the same in every run: names instead of ids, spans instead of instants. The
  * model predicts facts, the reader makes them of what the service answered, and the two must be equal.
  */
-export type Facts = ErrorFacts | CardFacts | DetailsFacts | TransactionFacts | WalletFacts | PageFacts | ClockFacts
+export type Facts =
+  | ErrorFacts
+  | CardFacts
+  | DetailsFacts
+  | TransactionFacts
+  | WalletFacts
+  | PaymentFacts
+  | ApprovalFacts
+  | TransferFacts
+  | SubscriptionFacts
+  | SubscriptionPaymentFacts
+  | InvitationFacts
+  | AgentInvitationFacts
+  | CustomerFacts
+  | PageFacts
+  | ClockFacts
 
 export interface ErrorFacts {
   type: 'error'
@@ -16,7 +31,7 @@ export interface ErrorFacts {
 export interface CardFacts {
   type: 'agentCard'
   name: string
-  status: 'active' | 'used' | 'expired'
+  status: 'active' | 'frozen' | 'used' | 'expired'
   merchant: string
   maximum: number
   currency: string
@@ -65,6 +80,103 @@ export interface WalletFacts {
   sound: boolean
 }
 
+export interface PaymentFacts {
+  type: 'payment'
+  name: string
+  status: string
+  amount: number
+  currency: string
+  sender: string
+  /** Null as long as nobody known gets it. */
+  recipient: string | null
+  /** On whose behalf it was made. */
+  customer: string | null
+  /** Whether the answer has the link by which somebody unknown takes the money; never the link itself. */
+  claimable: boolean
+}
+
+export interface ApprovalFacts {
+  type: 'approval'
+  name: string
+  status: string
+  payment: string
+  amount: number
+  /** Each limit that was hit, and what it would have become. */
+  reasons: string
+  customer: string | null
+  initiator: string
+  resolved: boolean
+}
+
+export interface TransferFacts {
+  type: 'transfer'
+  kind: string
+  status: string
+  amount: number
+  currency: string
+}
+
+export interface SubscriptionFacts {
+  type: 'subscription'
+  name: string
+  status: string
+  every: string
+  amounts: string
+  /** Number, amount and due day of what is charged next. */
+  next: string | null
+  /** Numbers, ascending. */
+  missed: string
+  attention: string | null
+  /** The payer agreed to be charged again. */
+  agreed: boolean
+  /** Whether the answer has the address of the checkout; never the address itself. */
+  payable: boolean
+  /** How long the checkout stays open, from creation. */
+  minutes: number | null
+}
+
+export interface SubscriptionPaymentFacts {
+  type: 'subscriptionPayment'
+  name: string
+  status: string
+  amount: number
+  tax: number
+  due: string
+  /** A transaction tells of it. */
+  charged: boolean
+}
+
+export interface InvitationFacts {
+  type: 'invitation'
+  name: string
+  status: string
+  permissions: string
+  /** The most that one transaction may be. */
+  limit: number | null
+  /** The span from creation to expiry. */
+  days: number
+  reason: string | null
+  customer: string | null
+}
+
+export interface AgentInvitationFacts {
+  type: 'agentInvitation'
+  name: string
+  status: string
+  to: string
+  permissions: string
+  limit: number | null
+  days: number
+}
+
+export interface CustomerFacts {
+  type: 'customer'
+  name: string
+  status: string
+  permissions: string
+  limit: number | null
+}
+
 export interface PageFacts {
   type: 'page'
   /** The records in the order of their names: within one millisecond the service's own order is open. */
@@ -109,7 +221,8 @@ export function describeFacts(facts: Facts): string {
 export function outcomeOf(facts: Facts): string {
   if (facts.type === 'error') return facts.code
   if (facts.type === 'cardTransaction') return facts.decline === null ? facts.status : `declined: ${facts.decline}`
-  return 'ok'
+  const told = facts.type === 'payment' || facts.type === 'approval' || facts.type === 'subscription'
+  return told || facts.type === 'invitation' ? facts.status : 'ok'
 }
 
 function canonical(value: unknown): string {

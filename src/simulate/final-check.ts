@@ -1,10 +1,18 @@
-import type { PartyName } from './action.ts'
-import { describeFacts, equalFacts, type Facts, type Mismatch, type TransactionFacts } from './facts.ts'
-import type { Balance, Model } from './model/model.ts'
+import type { Action, PartyName, Tool } from './action.ts'
+import { describeFacts, equalFacts, type Facts, type Mismatch } from './facts.ts'
+import { brokenInvariant, type Found } from './invariants.ts'
+import type { Model } from './model/model.ts'
+import type { Balance } from './model/state.ts'
 import type { Caller, RunOptions, Situation } from './world.ts'
 
 /** A list that never ends is a fault: 100 records a page. */
 const maximumPages = 10_000
+
+/** What is read of the wallets that were there from the start, and what of every customer that the run made up. */
+const seededLists = ['list_agent_cards', 'list_card_transactions', 'list_payments', 'list_subscriptions'] as const
+const customersLists = ['list_payments', 'list_approvals', 'list_subscriptions'] as const
+/** What the agent's own party has besides. */
+const ownLists = ['list_agent_invitations', 'list_customers'] as const
 
 /**
  * Reads every record of the run and the wallets once more, and compares them with the model and with each other: after
@@ -16,62 +24,120 @@ export async function compareEnd(
   situation: Situation,
   { target }: RunOptions,
 ): Promise<Mismatch | undefined> {
-  const parties: PartyName[] = situation.start.customer === undefined ? ['own'] : ['own', 'customer']
-  for (const party of parties) {
-    const found = await readParty(caller, party, situation)
+  const seeded: PartyName[] = situation.start.customer === undefined ? ['own'] : ['own', 'customer']
+  const found: Found[] = []
+  for (const party of [...seeded, ...model.customers().map(({ name }) => name)]) {
+    const read = await readParty(caller, party, { model, situation })
     // A database that others use too holds more than this run made.
-    if (target.isolated && found.strangers > 0) {
-      return difference('Records that no action made.', '0', String(found.strangers))
+    if (target.isolated && read.strangers > 0) {
+      return difference('Records that no action made.', '0', String(read.strangers))
     }
+    const expected = model.recordsOf(party).filter(({ type }) => read.types.has(type))
     const wrong =
-      firstDifference(expectedOf(model, party), found.records) ??
-      firstDifference(new Map([['wallet', model.walletFacts(party)]]), new Map([['wallet', found.wallet]])) ??
-      brokenInvariant(found, situation.start[party])
+      firstDifference(byName(expected), read.records) ??
+      (read.wallet === undefined
+        ? undefined
+        : firstDifference(byName([model.walletFacts(party)]), byName([read.wallet])))
     if (wrong !== undefined) return wrong
+    found.push(read)
+  }
+  for (const party of ['own', 'customer'] as const) {
+    const start = situation.start[party]
+    const wrong = start === undefined ? undefined : brokenInvariant(party, found, { start, model })
+    if (wrong !== undefined) return difference(...wrong)
   }
   return undefined
 }
 
-interface Found {
-  records: Map<string, Facts>
+interface Read extends Found {
   strangers: number
-  wallet: Facts
-  balance: Balance
+  wallet: Facts | undefined
+  /** What kinds of records were read: a customer may have granted less than all. */
+  types: ReadonlySet<string>
 }
 
-async function readParty(caller: Caller, party: PartyName, situation: Situation): Promise<Found> {
-  const { reader, customerPartyId } = situation
-  const scope = party === 'customer' ? { customerPartyId } : {}
+const typesOf: Readonly<Record<string, readonly string[]>> = {
+  list_agent_cards: ['agentCard'],
+  list_card_transactions: ['cardTransaction'],
+  list_payments: ['payment'],
+  list_approvals: ['approval'],
+  list_subscriptions: ['subscription'],
+  list_agent_invitations: ['invitation'],
+  list_customers: ['customer'],
+}
+
+interface Known {
+  model: Model
+  situation: Situation
+}
+
+async function readParty(caller: Caller, party: PartyName, known: Known): Promise<Read> {
+  const { model, situation } = known
+  const { reader } = situation
+  const scope = party === 'own' ? {} : { customerPartyId: reader.idOf(party) }
+  const lists: readonly Tool[] =
+    party === 'own' ? [...seededLists, ...ownLists] : party === 'customer' ? seededLists : customersLists
+  const mayRead = (tool: Tool) => model.allows(tool, party)
   const records = new Map<string, Facts>()
+  const types = new Set<string>()
   let strangers = 0
-  for (const tool of ['list_agent_cards', 'list_card_transactions']) {
-    for (const resource of await readAll(caller, tool, scope)) {
-      if (!reader.knows(resource.id ?? '')) strangers++
-      else {
-        const facts = reader.readResource(resource)
-        if ('name' in facts) records.set(facts.name, facts)
-      }
+  for (const tool of lists.filter(mayRead)) {
+    const resources = await readAll(caller, tool, tool === 'list_customers' ? { status: 'all' } : scope)
+    for (const type of typesOf[tool] ?? []) types.add(type)
+    // The reader learns the approvals that nobody has looked at.
+    const page = reader.read(readingOf(tool, party), { isError: false, content: { data: resources } })
+    if (page.type !== 'page') continue
+    for (const facts of page.items) {
+      if ('name' in facts && facts.name !== 'customer') records.set(facts.name, facts)
     }
+    strangers += resources.filter(({ id }) => !reader.knows(id ?? '')).length
   }
+  records.delete('an unknown one')
+  const wallet = mayRead('list_wallets') ? await readWallet(caller, party, { scope, known }) : undefined
+  const charged = await charges(caller, records, { scope, idOf: reader.idOf })
+  return { party, records, strangers, types, charged, ...(wallet ?? { wallet: undefined }) }
+}
+
+function readingOf(tool: Tool, party: PartyName): Action {
+  return { step: 0, agent: 0, tool, party }
+}
+
+async function readWallet(
+  caller: Caller,
+  party: PartyName,
+  { scope, known: { situation } }: { scope: object; known: Known },
+): Promise<{ wallet: Facts; balance: Balance }> {
+  const { reader } = situation
   const wallets = await readAll(caller, 'list_wallets', scope)
+  reader.read(readingOf('list_wallets', party), { isError: false, content: { data: wallets } })
   const resource = wallets.find(({ id }) => reader.knows(id ?? ''))
   const { available = Number.NaN, total = Number.NaN } = resource?.attributes?.balance ?? {}
-  const name = `${party}-wallet`
   const balance = { available, total }
-  return {
-    records,
-    strangers,
-    balance,
-    wallet: { type: 'wallet', name, ...balance, sound: 0 <= available && available <= total },
+  const sound = 0 <= available && available <= total
+  return { balance, wallet: { type: 'wallet', name: `${party}-wallet`, ...balance, sound } }
+}
+
+/** What the payers of the party's subscriptions were charged, by what each says of its payments. */
+async function charges(
+  caller: Caller,
+  records: Map<string, Facts>,
+  { scope, idOf }: { scope: object; idOf: Situation['reader']['idOf'] },
+) {
+  let cents = 0
+  for (const { type, ...facts } of records.values()) {
+    if (type !== 'subscription' || !('name' in facts)) continue
+    const payments = await readAll(caller, 'list_subscription_payments', { ...scope, subscriptionId: idOf(facts.name) })
+    for (const { attributes } of payments) if (attributes?.status === 'paid') cents += attributes.amount ?? Number.NaN
   }
+  return cents
 }
 
 interface Resource {
   id?: string
-  attributes?: { balance?: Balance }
+  attributes?: { balance?: Balance; status?: string; amount?: number }
 }
 
-async function readAll(caller: Caller, tool: string, scope: Record<string, unknown>): Promise<Resource[]> {
+async function readAll(caller: Caller, tool: string, scope: object): Promise<Resource[]> {
   const found: Resource[] = []
   let cursor: string | undefined
   for (let page = 0; page < maximumPages; page++) {
@@ -86,13 +152,8 @@ async function readAll(caller: Caller, tool: string, scope: Record<string, unkno
   throw new Error(`${tool} has no end.`)
 }
 
-function expectedOf(model: Model, party: PartyName): Map<string, Facts> {
-  const cards = model.cards().filter((card) => card.party === party)
-  const transactions = model.transactions().filter((transaction) => transaction.party === party)
-  return new Map<string, Facts>([
-    ...cards.map((card) => [card.name, model.cardFacts(card)] as const),
-    ...transactions.map((transaction) => [transaction.name, model.transactionFacts(transaction)] as const),
-  ])
+function byName(all: readonly Facts[]): Map<string, Facts> {
+  return new Map(all.flatMap((facts) => ('name' in facts ? [[facts.name, facts] as const] : [])))
 }
 
 function firstDifference(expected: Map<string, Facts>, found: Map<string, Facts>): Mismatch | undefined {
@@ -102,36 +163,6 @@ function firstDifference(expected: Map<string, Facts>, found: Map<string, Facts>
     return { ...difference('', describe(one), describe(other)), about: [name] }
   }
   return undefined
-}
-
-/** What must hold of the service's own records, whatever the model says. */
-function brokenInvariant({ records, balance }: Found, start: Balance | undefined): Mismatch | undefined {
-  const all = [...records.values()].filter((facts) => facts.type === 'cardTransaction')
-  const purchases = all.filter(({ kind, decline }) => kind === 'purchase' && decline === null)
-  const sum = (list: TransactionFacts[], field: 'captured' | 'refunded' | 'held' | 'amount') =>
-    list.reduce((total, facts) => total + facts[field], 0)
-  const refunds = Map.groupBy(
-    all.filter(({ kind }) => kind === 'refund'),
-    ({ purchase }) => purchase,
-  )
-  for (const purchase of purchases) {
-    const { name, amount, captured, refunded, held } = purchase
-    if (captured + held > amount)
-      return difference(`More is captured than authorized of ${name}.`, `<= ${amount}`, `${captured + held}`)
-    if (refunded > captured)
-      return difference(`More is refunded than captured of ${name}.`, `<= ${captured}`, `${refunded}`)
-    const returned = sum(refunds.get(name) ?? [], 'amount')
-    if (returned !== refunded) return difference(`The refunds of ${name} do not add up.`, `${refunded}`, `${returned}`)
-  }
-  const cards = new Set(purchases.map(({ card }) => card))
-  if (cards.size !== purchases.length) {
-    return difference('A card has made more than one purchase.', `${cards.size}`, `${purchases.length}`)
-  }
-  const total = (start?.total ?? 0) - sum(purchases, 'captured') + sum(purchases, 'refunded')
-  if (balance.total !== total) return difference('Money is not conserved.', `total ${total}`, `total ${balance.total}`)
-  const held = (start?.total ?? 0) - (start?.available ?? 0) + sum(purchases, 'held')
-  if (balance.total - balance.available === held) return undefined
-  return difference('The holds do not add up.', `held ${held}`, `held ${balance.total - balance.available}`)
 }
 
 function difference(what: string, expected: string, actual: string): Mismatch {

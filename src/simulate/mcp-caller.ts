@@ -53,11 +53,14 @@ function withoutNotes(content: unknown): unknown {
   return answered
 }
 
+/** The service's refusal without the server's advice, which says of a refused repeat something else than of the first. */
 function errorContent(content: readonly { type: string; text?: unknown }[]): ToolAnswer['content'] {
   const text = String(content[0]?.text)
   try {
     // The fields stand on the last line, after a sentence.
-    return JSON.parse(text.slice(text.lastIndexOf('\n') + 1))
+    const { error } = JSON.parse(text.slice(text.lastIndexOf('\n') + 1))
+    const { next: _, idempotencyKey: __, ...refused } = error
+    return { error: refused }
   } catch {
     return { error: { code: `an error without fields: ${text.slice(0, 200)}` } }
   }

@@ -1,5 +1,6 @@
 import type { Action } from './action.ts'
-import { type AgentState, type Choice, chooseAction, type PlanOptions, type Surroundings } from './choices/choices.ts'
+import type { AgentState, Choice, PlanOptions, Surroundings } from './choices/agent.ts'
+import { chooseAction, isDone } from './choices/choices.ts'
 import { clockStepSeconds } from './facts.ts'
 import { createModel } from './model/model.ts'
 import { type Random, randomFrom } from './random.ts'
@@ -14,7 +15,7 @@ export function planHistory(options: PlanOptions): Action[] {
   const names = nameGiver()
   const random = randomFrom(options.seed)
   const surroundings = { model, names, options, budget: budgets(options) }
-  const agents = Array.from({ length: options.agents }, (_, index) => newAgent(index + 1))
+  const agents = Array.from({ length: options.agents }, (_, index) => newAgent(index + 1, options))
   const take = (agent: AgentState, choice: Choice) => {
     const action: Action = { step: history.length + 1, agent: agent.number, ...choice }
     model.apply(action)
@@ -25,17 +26,19 @@ export function planHistory(options: PlanOptions): Action[] {
   else {
     for (const agent of agents) {
       const own = randomFrom(`${options.seed} agent ${agent.number}`)
-      while (!isDone(agent, options)) remember(agent, take(agent, chooseAction(agent, own, surroundings, [agent])))
+      while (!isDone(agent, options.purchases))
+        remember(agent, take(agent, chooseAction(agent, own, surroundings, [agent])))
     }
   }
   return history
 }
 
-/** What one purchase may cost on average, so that the money lasts for all of them. */
+/** What one purchase or payment may cost on average, so that the money lasts for all of them. */
 function budgets({ agents, purchases, ordered, start }: PlanOptions): Surroundings['budget'] {
+  const spendings = agents * (purchases + errandsBeside(purchases).payment)
   // Captures are partly refunded and some purchases reversed: where agents take turns, the money lasts for three times
   // as much.
-  const share = (available: number) => Math.floor((available * (ordered ? 3 : 1)) / (agents * purchases))
+  const share = (available: number) => Math.floor((available * (ordered ? 3 : 1)) / spendings)
   return { own: Math.max(1, share(start.own.available)), customer: Math.max(1, share(start.customer?.available ?? 0)) }
 }
 
@@ -54,7 +57,7 @@ function takeTurns(agents: AgentState[], random: Random, surroundings: Surroundi
   const { options } = surroundings
   let sinceJump = 0
   for (;;) {
-    const busy = agents.filter((agent) => !isDone(agent, options))
+    const busy = agents.filter((agent) => !isDone(agent, options.purchases))
     if (busy.length === 0) return
     const agent = random.pick(busy)
     const due = sinceJump >= mostStepsBetweenJumps || random.chance(jumpsPercent / options.agents)
@@ -68,19 +71,25 @@ function takeTurns(agents: AgentState[], random: Random, surroundings: Surroundi
   }
 }
 
-/** Half an hour to eight days: cards expire, replay windows close (2 days) and holds lapse (7 days). */
-const jumpSteps = { 1: 30, 2: 20, 3: 10, 24: 10, 48: 10, 95: 5, 96: 5, 335: 3, 336: 3, 384: 4 } as const
+/**
+ * Half an hour to a month: cards expire, replay windows close (2 days), holds lapse (7 days), subscriptions are billed and
+ * invitations expire (30 days).
+ */
+const jumpSteps = { 1: 28, 2: 18, 3: 10, 24: 10, 48: 10, 95: 5, 96: 5, 335: 3, 336: 3, 384: 4, 1440: 4 } as const
 
 function jumpSeconds(random: Random): number {
   return Number(random.weighted(jumpSteps as unknown as Record<string, number>)) * clockStepSeconds
 }
 
-function newAgent(number: number): AgentState {
-  return { number, issued: 0, open: [], closed: [], keyed: [] }
+function newAgent(number: number, { purchases }: PlanOptions): AgentState {
+  const left = errandsBeside(purchases)
+  return { number, issued: 0, open: [], errands: [], left, customers: [], strangers: [], closed: [], keyed: [] }
 }
 
-function isDone({ issued, open }: AgentState, { purchases }: PlanOptions): boolean {
-  return issued >= purchases && open.length === 0
+/** What an agent does besides so many purchases. */
+function errandsBeside(purchases: number): AgentState['left'] {
+  const of = (share: number) => Math.ceil(purchases / share)
+  return { payment: of(5), subscription: of(8), customer: of(10) }
 }
 
 /** How many calls are kept to be repeated later, recent ones and old ones alike. */

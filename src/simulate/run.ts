@@ -1,7 +1,8 @@
 import { type Action, argumentsOf, describeAction } from './action.ts'
 import { describeFacts, equalFacts, type Facts, type Mismatch, outcomeOf } from './facts.ts'
 import { compareEnd } from './final-check.ts'
-import { createModel, type Model, type Prediction, type Start } from './model/model.ts'
+import { createModel, type Model, type Prediction } from './model/model.ts'
+import type { Start } from './model/state.ts'
 import type { ToolAnswer } from './reader/reader.ts'
 import { type Caller, inspect, type RunOptions, type Situation, seededStart, type World } from './world.ts'
 
@@ -152,12 +153,7 @@ async function step(action: Action, progress: Progress, run: Connected): Promise
   const prediction = progress.model.apply(action)
   // The action that made its subject was left out of this history.
   if (prediction === undefined) return
-  const sources = {
-    idOf: situation.reader.idOf,
-    customerPartyId: situation.customerPartyId,
-    keyPrefix: progress.keyPrefix,
-  }
-  const input = argumentsOf(action, sources)
+  const input = argumentsOf(action, { idOf: situation.reader.idOf, keyPrefix: progress.keyPrefix })
   const startedAt = system.elapsed()
   let answer: ToolAnswer
   try {

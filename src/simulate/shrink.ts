@@ -1,4 +1,4 @@
-import type { Action } from './action.ts'
+import { type Action, namesIn } from './action.ts'
 
 export interface Attempt<F> {
   /** The actions up to the failure. */
@@ -74,8 +74,4 @@ function related(history: readonly Action[], about: readonly string[]): Action[]
     }
   }
   return history.filter((action) => action.seconds !== undefined || namesIn(action).some((name) => names.has(name)))
-}
-
-function namesIn({ subject, makes, key }: Action): string[] {
-  return [subject, makes, key].filter((name) => name !== undefined)
 }

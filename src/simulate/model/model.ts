@@ -1,13 +1,26 @@
-import { type Action, type PartyName, sameRequest, type Tool } from '../action.ts'
-import type { CardFacts, Facts, TransactionFacts, WalletFacts } from '../facts.ts'
-
-export interface Balance {
-  available: number
-  total: number
-}
-
-/** The money there is at the start; a target without a connected customer has none for it. */
-export type Start = { own: Balance; customer: Balance | undefined }
+import { type Action, isInvited, type PartyName, sameRequest, type Tool } from '../action.ts'
+import type { CardFacts, Facts, WalletFacts } from '../facts.ts'
+import { cardFacts, cardRules, lapseHolds, transactionFacts } from './cards.ts'
+import { customerFacts, customerRules, expireInvitations, invitationFacts, refusedAtTheGate } from './customers.ts'
+import { approvalFacts, approvalRules, paymentFacts, paymentRules } from './payments.ts'
+import {
+  type Balance,
+  conflict,
+  type ModelCard,
+  type ModelCustomer,
+  type ModelInvitation,
+  type ModelPayment,
+  type ModelSubscription,
+  type ModelTransaction,
+  pageOf,
+  type Rule,
+  type Start,
+  type State,
+  walletName,
+  walletOf,
+  wrongValue,
+} from './state.ts'
+import { billAll, subscriptionFacts, subscriptionRules } from './subscriptions.ts'
 
 export interface Prediction {
   facts: Facts
@@ -17,25 +30,9 @@ export interface Prediction {
   recorded: boolean
 }
 
-export interface ModelCard {
-  name: string
-  party: PartyName
-  merchant: string
-  maximum: number
-  minutes: number
-  expiresAtMs: number
-  used: boolean
-  transactions: ModelTransaction[]
-}
-
-export interface ModelTransaction extends Omit<TransactionFacts, 'type' | 'wallet' | 'holdHours' | 'currency'> {
-  party: PartyName
-  holdExpiresAtMs: number | null
-}
-
 /**
  * What the specification says must happen, written from its text alone: it shares no code with the service. Its time
- * starts at 0 and passes in clock jumps only, for jumps are so long that a run's own real time decides nothing.
+ * passes in clock jumps only, for jumps are so long that a run's own real time decides nothing.
  */
 export interface Model {
   /** Predicts the answer and makes the change; undefined when what is acted on does not exist in this history. */
@@ -45,245 +42,135 @@ export interface Model {
   cards(): ModelCard[]
   transaction(name: string): ModelTransaction | undefined
   transactions(): ModelTransaction[]
+  payment(name: string): ModelPayment | undefined
+  payments(): ModelPayment[]
+  /** Whether a list has shown the approval, so that the run knows its id. */
+  isTold(approval: string): boolean
+  subscription(name: string): ModelSubscription | undefined
+  subscriptions(): ModelSubscription[]
+  invitation(name: string): ModelInvitation | undefined
+  customer(name: string): ModelCustomer | undefined
+  customers(): ModelCustomer[]
   cardFacts(card: ModelCard): CardFacts
-  transactionFacts(transaction: ModelTransaction): TransactionFacts
+  /** Whether the agent may call the tool for the party now. */
+  allows(tool: Tool, party: PartyName): boolean
+  /** What the service must tell of everything of a party, after the last action; without the balance. */
+  recordsOf(party: PartyName): Facts[]
   walletFacts(party: PartyName): WalletFacts
   nowMs(): number
 }
 
-const hourMs = 60 * 60 * 1000
 /** How long an answer is replayed (docs/service.md#idempotency-window). */
-const replayWindowMs = 48 * hourMs
-/** How long an authorization waits for its capture. */
-const holdHours = 7 * 24
-const defaultMinutes = 60
-
-interface State {
-  nowMs: number
-  wallets: Record<PartyName, Balance>
-  cards: Map<string, ModelCard>
-  transactions: Map<string, ModelTransaction>
-  /** The authorizations whose hold has not ended. */
-  onHold: Set<ModelTransaction>
-  records: Map<string, { action: Action; facts: Facts; finishedAtMs: number }>
-  /** Balances depend on the order of calls, and the order is known. */
-  ordered: boolean
-}
+const replayWindowMs = 48 * 60 * 60 * 1000
 
 export function createModel(start: Start, ordered = true): Model {
   const state: State = {
-    nowMs: 0,
-    wallets: { own: { ...start.own }, customer: { ...(start.customer ?? { available: 0, total: 0 }) } },
-    cards: new Map(),
-    transactions: new Map(),
-    onHold: new Set(),
+    nowMs: start.clockMs ?? 0,
+    wallets: new Map([
+      ['own', { ...start.own }],
+      ['customer', { ...(start.customer ?? { available: 0, total: 0 }) }],
+    ]),
+    ...{ cards: new Map(), transactions: new Map(), onHold: new Set(), payments: new Map(), approvals: new Map() },
+    ...{ subscriptions: new Map(), invitations: new Map(), customers: new Map(), joined: new Set() },
     records: new Map(),
     ordered,
   }
   return {
     apply: (action) => apply(state, action),
-    balance: (party) => state.wallets[party],
+    balance: (party) => walletOf(state, party),
     card: (name) => state.cards.get(name),
     cards: () => [...state.cards.values()],
     transaction: (name) => state.transactions.get(name),
     transactions: () => [...state.transactions.values()],
+    payment: (name) => state.payments.get(name),
+    payments: () => [...state.payments.values()],
+    isTold: (name) => state.approvals.get(name)?.told === true,
+    subscription: (name) => state.subscriptions.get(name),
+    subscriptions: () => [...state.subscriptions.values()],
+    invitation: (name) => state.invitations.get(name),
+    customer: (name) => state.customers.get(name),
+    customers: () => [...state.customers.values()],
     cardFacts: (card) => cardFacts(state, card),
-    transactionFacts,
+    allows: (tool, party) => refusedAtTheGate(state, { tool, party }) === undefined,
+    recordsOf: (party) => recordsOf(state, party),
     walletFacts: (party) => walletFacts({ ...state, ordered: true }, party),
     nowMs: () => state.nowMs,
   }
 }
 
 function apply(state: State, action: Action): Prediction | undefined {
-  const { subject, key, party } = action
-  if (subject !== undefined && !state.cards.has(subject) && !state.transactions.has(subject)) return undefined
+  if (!allThere(state, action)) return undefined
+  // An amount is a positive integer: the MCP server sends no other.
+  if (action.amount !== undefined && action.amount <= 0) {
+    return { facts: wrongValue('amount'), replayed: false, recorded: false }
+  }
+  const gate = refusedAtTheGate(state, action)
+  if (gate !== undefined) return { facts: gate, replayed: false, recorded: false }
+  const { key, party } = action
   // A key belongs to the party acted on (docs/service.md#idempotency-scope).
   const recordKey = key === undefined ? undefined : `${party} ${key}`
   const record = recordKey === undefined ? undefined : state.records.get(recordKey)
   if (record !== undefined && state.nowMs < record.finishedAtMs + replayWindowMs) {
     if (sameRequest(record.action, action)) return { facts: record.facts, replayed: true, recorded: false }
-    return { facts: refused('conflict', 409), replayed: false, recorded: false }
+    return { facts: conflict, replayed: false, recorded: false }
   }
   const facts = answer(state, action)
   if (recordKey !== undefined) state.records.set(recordKey, { action, facts, finishedAtMs: state.nowMs })
   return { facts, replayed: false, recorded: recordKey !== undefined }
 }
 
-type Rule = (state: State, action: Action) => Facts
+/** Whether what the action names exists in this history, and the run was told its id. */
+function allThere(state: State, { subject, party, payee, invites, makes }: Action): boolean {
+  const { cards, transactions, payments, approvals, subscriptions, invitations, customers } = state
+  const kinds = [cards, transactions, payments, subscriptions, invitations, customers]
+  const known = (name: string) => kinds.some((kind) => kind.has(name)) || approvals.get(name)?.told === true
+  if (subject !== undefined && !known(subject)) return false
+  if (isInvited(party) && !customers.has(party)) return false
+  if (payee !== undefined && isInvited(payee) && !customers.has(payee)) return false
+  // Somebody is made up to be invited, or was before.
+  return invites === undefined || customers.has(invites) || makes === invites.replace('customer', 'invitation')
+}
 
-const rules: Partial<Record<Tool, Rule>> = {
-  issue_agent_card: issue,
-  get_agent_card: (state, action) => onCard(state, action, (card) => cardFacts(state, card)),
-  get_agent_card_details: (state, action) =>
-    onCard(state, action, ({ name }) => ({
-      type: 'agentCardDetails',
-      name,
-      validNumber: true,
-      validCvv: true,
-      ownExpiration: true,
-    })),
-  list_card_transactions: ({ cards }, { subject, party }) => {
-    const card = cards.get(subject ?? '')
-    const found = card?.party === party ? card.transactions : []
-    return { type: 'page', items: found.map(transactionFacts).sort((one, other) => (one.name < other.name ? -1 : 1)) }
+const rules: Readonly<Record<string, Rule>> = {
+  ...cardRules,
+  ...paymentRules,
+  ...approvalRules,
+  ...subscriptionRules,
+  ...customerRules,
+  list_wallets: (state, { party }) => pageOf([walletFacts(state, party)]),
+  advance_sandbox_clock: (state, { seconds = 0 }) => {
+    const beforeMs = state.nowMs
+    state.nowMs += seconds * 1000
+    lapseHolds(state)
+    expireInvitations(state)
+    billAll(state, beforeMs)
+    return { type: 'clock', advancedSeconds: seconds }
   },
-  list_wallets: (state, { party }) => ({ type: 'page', items: [walletFacts(state, party)] }),
-  simulate_card_authorization: (state, action) => onCard(state, action, (card) => authorize(state, action, card)),
-  get_card_transaction: (state, action) => onTransaction(state, action, transactionFacts),
-  simulate_card_capture: (state, action) =>
-    onTransaction(state, action, (purchase) => capture(state, action, purchase)),
-  simulate_card_reversal: (state, action) => onTransaction(state, action, (purchase) => release(state, purchase)),
-  simulate_card_expiration: (state, action) => onTransaction(state, action, (purchase) => release(state, purchase)),
-  simulate_card_refund: (state, action) => onTransaction(state, action, (purchase) => refund(state, action, purchase)),
-  advance_sandbox_clock: advance,
 }
 
 function answer(state: State, action: Action): Facts {
   const rule = rules[action.tool]
   if (rule === undefined) throw new Error(`Bug: the model knows no rule for ${action.tool}.`)
-  // An amount is a positive integer; what breaks an attribute's own rule is found before any record is looked at.
-  if (action.amount !== undefined && action.amount <= 0) return refusedAmount
   return rule(state, action)
 }
 
-function issue(state: State, action: Action): Facts {
-  const { minutes = defaultMinutes, merchant = '', maximum = 0, party } = action
-  const name = madeBy(action)
-  const expiresAtMs = state.nowMs + minutes * 60_000
-  const card = { name, party, merchant, maximum, minutes, expiresAtMs, used: false, transactions: [] }
-  state.cards.set(name, card)
-  return cardFacts(state, card)
+function recordsOf(state: State, party: PartyName): Facts[] {
+  const { cards, transactions, payments, approvals, subscriptions, invitations, customers } = state
+  const of = <T>(all: Map<string, T>, owner: (one: T) => string) =>
+    [...all.values()].filter((one) => owner(one) === party)
+  return [
+    ...of(cards, (card) => card.party).map((card) => cardFacts(state, card)),
+    ...of(transactions, (transaction) => transaction.party).map(transactionFacts),
+    ...of(payments, ({ sender }) => sender).map(paymentFacts),
+    ...of(approvals, ({ payment }) => payment.sender).map(approvalFacts),
+    ...of(subscriptions, (one) => one.party).map((one) => subscriptionFacts(state, one)),
+    // The agent's own party asked, and has them all.
+    ...(party === 'own' ? [...invitations.values()].map(invitationFacts) : []),
+    ...(party === 'own' ? [...customers.values()].filter(({ grant }) => grant !== undefined).map(customerFacts) : []),
+  ]
 }
 
-function authorize(state: State, action: Action, card: ModelCard): Facts {
-  const { amount = 0, merchant = '' } = action
-  const wallet = state.wallets[card.party]
-  const decline = declineOf(card, amount, wallet.available, state.nowMs)
-  const approved = decline === null
-  const purchase: ModelTransaction = {
-    name: madeBy(action),
-    party: card.party,
-    kind: 'purchase',
-    status: approved ? 'authorized' : 'declined',
-    amount,
-    merchant,
-    held: approved ? amount : 0,
-    captured: 0,
-    refunded: 0,
-    decline,
-    holdExpiresAtMs: approved ? state.nowMs + holdHours * hourMs : null,
-    card: card.name,
-    purchase: null,
-  }
-  if (approved) {
-    card.used = true
-    wallet.available -= amount
-    state.onHold.add(purchase)
-  }
-  add(state, purchase)
-  return transactionFacts(purchase)
+function walletFacts(state: State, party: PartyName): WalletFacts {
+  const known = state.ordered || isInvited(party)
+  return { type: 'wallet', name: walletName(party), ...(known ? walletOf(state, party) : {}), sound: true }
 }
-
-/** The first reason to decline that applies (docs/service.md#card-declines). */
-function declineOf(card: ModelCard, amount: number, available: number, nowMs: number): string | null {
-  if (nowMs >= card.expiresAtMs) return 'single_use_card_expired'
-  if (card.used) return 'single_use_card_used'
-  if (amount > card.maximum) return 'single_use_amount_over_maximum'
-  return amount > available ? 'insufficient_funds' : null
-}
-
-function add({ transactions, cards }: State, made: ModelTransaction): void {
-  transactions.set(made.name, made)
-  cards.get(made.card)?.transactions.push(made)
-}
-
-function capture(state: State, { amount = 0 }: Action, purchase: ModelTransaction): Facts {
-  if (purchase.status !== 'authorized') return notAllowed
-  if (amount > purchase.amount) return refusedAmount
-  const wallet = state.wallets[purchase.party]
-  wallet.total -= amount
-  wallet.available += purchase.amount - amount
-  purchase.status = amount === purchase.amount ? 'captured' : 'partially_captured'
-  purchase.captured = amount
-  endHold(state, purchase)
-  return transactionFacts(purchase)
-}
-
-function release(state: State, purchase: ModelTransaction): Facts {
-  if (purchase.status !== 'authorized') return notAllowed
-  state.wallets[purchase.party].available += purchase.held
-  purchase.status = 'reversed'
-  endHold(state, purchase)
-  return transactionFacts(purchase)
-}
-
-function refund(state: State, action: Action, purchase: ModelTransaction): Facts {
-  const { amount = 0 } = action
-  if (purchase.status !== 'captured' && purchase.status !== 'partially_captured') return notAllowed
-  if (purchase.refunded + amount > purchase.captured) return refusedAmount
-  purchase.refunded += amount
-  const wallet = state.wallets[purchase.party]
-  wallet.total += amount
-  wallet.available += amount
-  const name = madeBy(action)
-  const fresh = { name, kind: 'refund', status: 'refunded', amount, captured: 0, refunded: 0 } as const
-  const made: ModelTransaction = { ...purchase, ...fresh, purchase: purchase.name }
-  add(state, made)
-  return transactionFacts(made)
-}
-
-function advance(state: State, { seconds = 0 }: Action): Facts {
-  state.nowMs += seconds * 1000
-  for (const purchase of state.onHold) {
-    if (purchase.holdExpiresAtMs !== null && purchase.holdExpiresAtMs <= state.nowMs) release(state, purchase)
-  }
-  return { type: 'clock', advancedSeconds: seconds }
-}
-
-function onCard(state: State, { subject, party }: Action, rule: (card: ModelCard) => Facts): Facts {
-  const card = state.cards.get(subject ?? '')
-  // A resource of another party answers like one that does not exist.
-  return card === undefined || card.party !== party ? refused('not_found', 404) : rule(card)
-}
-
-function onTransaction(state: State, { subject, party }: Action, rule: (found: ModelTransaction) => Facts): Facts {
-  const found = state.transactions.get(subject ?? '')
-  return found === undefined || found.party !== party ? refused('not_found', 404) : rule(found)
-}
-
-function endHold({ onHold }: State, purchase: ModelTransaction): void {
-  onHold.delete(purchase)
-  purchase.held = 0
-  purchase.holdExpiresAtMs = null
-}
-
-function cardFacts(state: State, card: ModelCard): CardFacts {
-  const { name, party, merchant, maximum, minutes, used, expiresAtMs } = card
-  const status = used ? 'used' : state.nowMs >= expiresAtMs ? 'expired' : 'active'
-  return { type: 'agentCard', name, status, merchant, maximum, currency: 'USD', minutes, wallet: walletName(party) }
-}
-
-function transactionFacts({ party, holdExpiresAtMs, ...rest }: ModelTransaction): TransactionFacts {
-  const hours = holdExpiresAtMs === null ? null : holdHours
-  return { type: 'cardTransaction', ...rest, currency: 'USD', holdHours: hours, wallet: walletName(party) }
-}
-
-function walletFacts({ wallets, ordered }: State, party: PartyName): WalletFacts {
-  return { type: 'wallet', name: walletName(party), ...(ordered ? wallets[party] : {}), sound: true }
-}
-
-export function walletName(party: PartyName): string {
-  return `${party}-wallet`
-}
-
-function madeBy({ makes, tool }: Action): string {
-  if (makes === undefined) throw new Error(`Bug: ${tool} has no name for what it makes.`)
-  return makes
-}
-
-function refused(code: string, status: number, pointer: string | null = null): Facts {
-  return { type: 'error', code, status, pointer }
-}
-
-const notAllowed = refused('card_purchase_simulation_not_allowed', 409)
-const refusedAmount = refused('invalid_value', 422, '/data/attributes/amount')

@@ -1,6 +1,10 @@
-import { parseTimestamp } from '../../core/system.ts'
 import type { Action } from '../action.ts'
-import { clockStepSeconds, type Facts } from '../facts.ts'
+import { handleName, isInvited } from '../action.ts'
+import type { Facts } from '../facts.ts'
+import { readCards } from './cards.ts'
+import { readMoney } from './money.ts'
+import { type Names, newNames, type Wire } from './names.ts'
+import { readSubscriptions } from './subscriptions.ts'
 
 /** What a tool call answered. */
 export interface ToolAnswer {
@@ -21,57 +25,66 @@ export interface Reader {
   knows(id: string): boolean
 }
 
-/** Answers without `meta`, resources and errors alike; every field may be missing in what a faulty service sends. */
-interface Wire {
-  type?: string
-  id?: string
-  // biome-ignore lint/suspicious/noExplicitAny: the service's answer is what is being judged; nothing is known of it.
-  attributes?: any
-  relationships?: Record<string, { data?: { id?: string } | null } | undefined>
-}
-
-interface Names {
-  ids: Map<string, string>
-  names: Map<string, string>
-  /** Each card's expiry, by the card's id: its details must show the same. */
-  expiryMs: Map<string, number>
-  cardNumber: string | undefined
-  clockMs: number
-  ordered: boolean
-}
-
 /** @param clockMs the service's time when the run begins */
 export function createReader(clockMs: number, ordered: boolean): Reader {
-  const state: Names = {
-    ids: new Map(),
-    names: new Map(),
-    expiryMs: new Map(),
-    cardNumber: undefined,
-    clockMs,
-    ordered,
-  }
+  const state = newNames(clockMs, ordered)
+  const { ids, names } = state
   const nameId = (name: string, id: string) => {
-    state.ids.set(name, id)
-    state.names.set(id, name)
+    ids.set(name, id)
+    names.set(id, name)
+  }
+  const learn = (name: string, id: string | undefined) => {
+    if (id !== undefined && !names.has(id)) nameId(name, id)
   }
   const readResource = (resource: unknown) => factsOf(state, (resource ?? {}) as Wire)
   return {
     nameId,
-    knows: (id) => state.names.has(id),
+    knows: (id) => names.has(id),
     readResource,
     idOf: (name) => {
-      const id = state.ids.get(name)
+      const id = ids.get(name)
       if (id === undefined) throw new Error(`Bug: ${name} has no id yet.`)
       return id
     },
     read: (action, answer) => {
       if (answer.isError) return errorFacts(answer.content)
-      const data = (answer.content as { data?: unknown } | undefined)?.data
-      if (Array.isArray(data)) return { type: 'page', items: data.map(readResource).sort(byName) }
-      const id = (data as Wire | undefined)?.id
-      if (action.makes !== undefined && id !== undefined && !state.names.has(id)) nameId(action.makes, id)
-      return readResource(data)
+      const content = (answer.content ?? {}) as Content
+      const records = (Array.isArray(content.data) ? content.data : [content.data]) as (Wire | undefined)[]
+      learnNames(state, learn, action, { records, meta: content.meta })
+      const facts = records.map(readResource)
+      if (Array.isArray(content.data)) return { type: 'page', items: facts.sort(byName) }
+      return facts[0] as Facts
     },
+  }
+}
+
+interface Content {
+  data?: unknown
+  meta?: { customer?: { partyId?: string; handle?: string } }
+}
+
+/** Names what the answer tells for the first time. */
+function learnNames(
+  { names }: Names,
+  learn: (name: string, id: string | undefined) => void,
+  { tool, makes, invites, payee, party }: Action,
+  { records, meta }: { records: readonly (Wire | undefined)[]; meta: Content['meta'] },
+): void {
+  const [first] = records
+  if (makes !== undefined) learn(makes, first?.id)
+  if (tool === 'simulate_customer_invitation' && invites !== undefined) {
+    learn(invites, meta?.customer?.partyId)
+    learn(handleName(invites), meta?.customer?.handle)
+  }
+  if (tool === 'list_wallets' && isInvited(party)) learn(`${party}-wallet`, first?.id)
+  if (tool === 'simulate_payment_claim' && payee !== undefined) {
+    learn(payee, first?.relationships?.recipient?.data?.id)
+  }
+  if (tool !== 'list_approvals') return
+  // The run made the payment that is approved; the approval came into being by itself.
+  for (const record of records) {
+    const payment = names.get(record?.attributes?.target?.id)
+    if (payment !== undefined) learn(payment.replace('payment', 'approval'), record?.id)
   }
 }
 
@@ -82,96 +95,15 @@ function factsOf(state: Names, wire: Wire): Facts {
 }
 
 const readers: Record<string, (state: Names, wire: Wire) => Facts> = {
-  agentCard: (state, wire) => {
-    const { status, merchant, maximumAmount, currency, createdAt, expiresAt } = wire.attributes ?? {}
-    state.expiryMs.set(wire.id ?? '', parseTimestamp(expiresAt))
-    return {
-      type: 'agentCard',
-      name: nameOf(state, wire.id),
-      status,
-      merchant: merchant?.name,
-      maximum: maximumAmount,
-      currency,
-      minutes: spanMs(createdAt, expiresAt) / 60_000,
-      wallet: related(state, wire, 'wallet') ?? 'none',
-    }
-  },
-  agentCardDetails: (state, wire) => {
-    const { number, cvv, expirationMonth, expirationYear } = wire.attributes ?? {}
-    state.cardNumber ??= number
-    const expiry = parseTimestamp(`${expirationYear}-${String(expirationMonth).padStart(2, '0')}-01T00:00:00Z`)
-    const ownMs = state.expiryMs.get(wire.id ?? '') ?? Number.NaN
-    // The month that holds the card's expiry begins at most 31 days before it.
-    const ownExpiration = ownMs >= expiry && ownMs - expiry < 31 * 24 * 60 * 60 * 1000
-    return {
-      type: 'agentCardDetails',
-      name: nameOf(state, wire.id),
-      validNumber: number === state.cardNumber && isCardNumber(String(number)),
-      validCvv: /^\d{3,4}$/.test(String(cvv)),
-      ownExpiration,
-    }
-  },
-  cardTransaction: (state, wire) => {
-    const { kind, status, amount, currency, merchant, held, captured, refunded, decline, holdExpiresAt, createdAt } =
-      wire.attributes ?? {}
-    return {
-      type: 'cardTransaction',
-      name: nameOf(state, wire.id),
-      kind,
-      status,
-      amount,
-      currency,
-      merchant: merchant?.name,
-      held,
-      captured,
-      refunded,
-      decline: decline?.code ?? null,
-      holdHours: holdExpiresAt === null ? null : spanMs(createdAt, holdExpiresAt) / 3_600_000,
-      card: related(state, wire, 'agentCard') ?? 'none',
-      purchase: related(state, wire, 'purchase'),
-      wallet: related(state, wire, 'wallet') ?? 'none',
-    }
-  },
-  wallet: (state, wire) => {
-    const { available, total } = wire.attributes?.balance ?? {}
-    const balance = state.ordered ? { available, total } : {}
-    return { type: 'wallet', name: nameOf(state, wire.id), ...balance, sound: 0 <= available && available <= total }
-  },
-  clock: (state, wire) => {
-    const nowMs = parseTimestamp(wire.attributes?.now)
-    const steps = Math.floor((nowMs - state.clockMs) / 1000 / clockStepSeconds)
-    state.clockMs = nowMs
-    return { type: 'clock', advancedSeconds: steps * clockStepSeconds }
-  },
+  ...readCards,
+  ...readMoney,
+  ...readSubscriptions,
 }
 
 function errorFacts(content: unknown): Facts {
   const error = (content as { error?: { code?: string; status?: number; source?: { pointer?: string } } })?.error
   const { code = 'an error without a code', status = 0, source } = error ?? {}
   return { type: 'error', code, status, pointer: source?.pointer ?? null }
-}
-
-function nameOf({ names }: Names, id: string | undefined): string {
-  return (id === undefined ? undefined : names.get(id)) ?? 'an unknown one'
-}
-
-function related(state: Names, wire: Wire, name: string): string | null {
-  const data = wire.relationships?.[name]?.data
-  return data === null || data === undefined ? null : nameOf(state, data.id)
-}
-
-function spanMs(from: string, to: string): number {
-  return parseTimestamp(to) - parseTimestamp(from)
-}
-
-/** ISO/IEC 7812-1, annex B: the Luhn check digit. */
-function isCardNumber(text: string): boolean {
-  if (!/^\d{12,19}$/.test(text)) return false
-  const sum = [...text].reverse().reduce((total, digit, place) => {
-    const value = Number(digit) * (place % 2 === 0 ? 1 : 2)
-    return total + (value > 9 ? value - 9 : value)
-  }, 0)
-  return sum % 10 === 0
 }
 
 function byName(one: Facts, other: Facts): number {

@@ -1,0 +1,82 @@
+import type { Action, Tool } from '../action.ts'
+import { type Choice, type Context, type NamedKind, seededParty } from './agent.ts'
+import { amountFor, authorize, wrongMove } from './cards.ts'
+
+/** An action besides what is in hand; undefined where there is nothing to act on. */
+export function lookAside(context: Context): Choice | undefined {
+  const { random, agent, model, neighbours, options } = context
+  const what = random.weighted({ repeat: 45, conflict: 10, wallets: 20, old: 15, stranger: 10 })
+  if (what === 'wallets') return { tool: 'list_wallets', party: seededParty(context, 25) }
+  if (what === 'repeat' || what === 'conflict') {
+    const keyed = random.pick(neighbours).keyed
+    if (keyed.length === 0) return undefined
+    const { step: _, agent: __, ...earlier } = random.pick(keyed)
+    return what === 'repeat' ? repeated(context, earlier) : altered(context, earlier)
+  }
+  const names = what === 'old' ? agent.closed : [...agent.closed, ...agent.open.map(({ card }) => card)]
+  if (names.length === 0) return undefined
+  const name = random.pick(names)
+  const transaction = model.transaction(name)
+  if (what === 'old') {
+    if (transaction !== undefined) return wrongMove(context, transaction)
+    const card = model.card(name)
+    return card === undefined ? undefined : authorize(context, card, amountFor(context, card), true)
+  }
+  const tool = transaction === undefined ? 'get_agent_card' : 'get_card_transaction'
+  const party = (transaction ?? model.card(name))?.party === 'own' ? 'customer' : 'own'
+  return options.start.customer === undefined ? undefined : { tool, party, subject: name }
+}
+
+/**
+ * The same call with the same key. Where the record of the first is gone by now this is a new call, so what it makes
+ * needs a new name.
+ */
+function repeated({ names }: Context, earlier: Choice): Choice {
+  if (earlier.makes === undefined) return earlier
+  return { ...earlier, makes: names(earlier.makes.replace(/-\d+$/, '') as NamedKind) }
+}
+
+/** What else can be done with the same record, under the same key. */
+const others: Partial<Record<Tool, Tool>> = {
+  simulate_card_reversal: 'simulate_card_expiration',
+  simulate_card_expiration: 'simulate_card_reversal',
+  freeze_agent_card: 'unfreeze_agent_card',
+  unfreeze_agent_card: 'freeze_agent_card',
+  simulate_customer_approval: 'simulate_customer_denial',
+  simulate_customer_denial: 'simulate_customer_approval',
+  cancel_subscription: 'resume_subscription',
+  resume_subscription: 'cancel_subscription',
+  simulate_invitation_acceptance: 'simulate_invitation_decline',
+  simulate_invitation_decline: 'simulate_invitation_acceptance',
+}
+
+/** Another request with the same key, or, on the other party, a request of its own; undefined where there is none. */
+function altered(context: Context, earlier: Choice): Choice | undefined {
+  const { random, options } = context
+  const again = repeated(context, earlier)
+  const { party, maximum, amount, total, number, card, tool } = again
+  const seeded = party === 'own' || party === 'customer'
+  if (namesParty(tool) && seeded && options.start.customer !== undefined && options.ordered && random.chance(20)) {
+    return { ...again, party: party === 'own' ? 'customer' : 'own' }
+  }
+  const more: Partial<Action> | undefined =
+    maximum !== undefined
+      ? { maximum: maximum + 1 }
+      : amount !== undefined
+        ? { amount: amount + 1 }
+        : total !== undefined
+          ? { total: total + 1 }
+          : number !== undefined
+            ? { number: number + 1 }
+            : card !== undefined
+              ? { card: card === 'approves' ? 'declines' : 'approves' }
+              : undefined
+  if (more !== undefined) return { ...again, ...more }
+  const other = others[tool]
+  return other === undefined ? undefined : { ...again, tool: other }
+}
+
+/** Whether the tool takes a `customerPartyId`. */
+function namesParty(tool: Tool): boolean {
+  return /card|payment|subscription/.test(tool) && tool !== 'simulate_payment_claim'
+}

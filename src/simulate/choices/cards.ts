@@ -1,0 +1,189 @@
+import { type PartyName, type Tool, unresolvedMerchant } from '../action.ts'
+import type { Model } from '../model/model.ts'
+import type { ModelCard, ModelTransaction } from '../model/state.ts'
+import { type AgentState, balanceOf, type Choice, type Context, maybeKey, seededParty } from './agent.ts'
+
+type Open = AgentState['open'][number]
+/** Whose cards there are: the wallets that are there from the start. */
+type Payer = 'own' | 'customer'
+
+const merchants = ['Books', 'Groceries', 'Train tickets', 'Garden & Home', 'Café Zürich'] as const
+/**
+ * The second card is left unresolved, and then one in so many: each costs the second that the MCP server waits before
+ * it repeats.
+ */
+const unresolvedEvery = 250
+/** After this many calls a card is left alone, whatever became of it. */
+const mostStepsPerCard = 14
+
+export function issue(context: Context): Choice {
+  const { agent, random, names, budget, options } = context
+  agent.issued++
+  const party = seededParty(context, 20)
+  const card = names('card')
+  const unresolved = Number(card.replace('card-', '')) % unresolvedEvery === 2
+  agent.open.push({ card, purchase: undefined, unresolved, steps: 0 })
+  // More than all the money there ever is: an authorization of it can only be declined for want of funds.
+  const huge = random.chance(8)
+  const maximum = huge ? balanceOf(options, party) * 2 + random.int(1, 1000) : random.int(1, budget[party])
+  const lives = options.clockJumps && options.ordered ? [5, 30, 60, 61, 90, 1439, 1440] : [60, 90, 1440]
+  const minutes = random.chance(50) ? { minutes: random.pick(lives) } : {}
+  const merchant = random.pick(merchants)
+  return { tool: 'issue_agent_card', party, merchant, maximum, ...minutes, ...maybeKey(context), makes: card }
+}
+
+export function proceed(context: Context, open: Open): Choice {
+  const { model, agent } = context
+  const card = cardOf(model, open)
+  const purchase = open.purchase === undefined ? undefined : model.transaction(open.purchase)
+  open.steps++
+  const choice = purchase === undefined ? buy(context, open, card) : settle(context, open, card, purchase)
+  if (open.steps >= mostStepsPerCard) close(agent, open)
+  return choice
+}
+
+/** The card has not made its purchase yet, as far as the agent knows. */
+function buy(context: Context, open: Open, card: ModelCard): Choice {
+  const { random, agent, model } = context
+  const { name, party } = card
+  if (model.cardFacts(card).status === 'frozen') return thaw(context, card)
+  const what = random.weighted({ details: 15, read: 5, authorize: 71, mistake: 5, freeze: 4 })
+  if (what === 'details') return { tool: 'get_agent_card_details', party, subject: name }
+  if (what === 'read') return { tool: 'get_agent_card', party, subject: name }
+  if (what === 'freeze') return { tool: 'freeze_agent_card', party, subject: name, ...maybeKey(context) }
+  if (what === 'mistake') return authorize(context, card, random.pick([0, -1]), false)
+  const amount = amountFor(context, card)
+  const choice = authorize(context, card, amount, true)
+  if (open.unresolved) choice.merchant = unresolvedMerchant
+  open.unresolved = false
+  const approved = !card.used && model.nowMs() < card.expiresAtMs && amount <= card.maximum
+  // A declined attempt is tried again until the agent gives up.
+  if (approved && amount <= model.balance(party).available) open.purchase = choice.makes
+  else if (random.chance(model.nowMs() < card.expiresAtMs ? 30 : 80)) close(agent, open)
+  return choice
+}
+
+export function amountFor({ random, model, budget, options }: Context, card: ModelCard): number {
+  const { maximum } = card
+  const party = payerOf(card)
+  if (maximum > balanceOf(options, party)) {
+    const beyond = options.ordered ? model.balance(party).available + 1 : balanceOf(options, party) + 1
+    const all = options.ordered && model.balance(party).available > 0 && random.chance(15)
+    if (all) return model.balance(party).available
+    return random.chance(60) ? random.int(beyond, maximum) : random.int(1, budget[party])
+  }
+  const what = random.weighted({ part: 60, whole: 20, over: 15, farOver: 5 })
+  if (what === 'part') return random.int(1, maximum)
+  if (what === 'whole') return maximum
+  return what === 'over' ? maximum + 1 : random.int(maximum + 1, maximum * 3 + 10)
+}
+
+export function authorize(context: Context, card: ModelCard, amount: number, keyed: boolean): Choice {
+  const { names } = context
+  const { name, party, merchant } = card
+  const key = keyed ? maybeKey(context) : {}
+  return {
+    tool: 'simulate_card_authorization',
+    party,
+    subject: name,
+    amount,
+    merchant,
+    ...key,
+    makes: names('purchase'),
+  }
+}
+
+/** The purchase is approved. */
+function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTransaction): Choice {
+  const { random, agent } = context
+  const { name: subject, party, amount } = purchase
+  if (random.chance(12)) return look(context, card, subject)
+  if (random.chance(6)) return authorize(context, card, amountFor(context, card), true)
+  const left = purchase.captured - purchase.refunded
+  if (purchase.status === 'authorized') {
+    // A purchase that takes nearly all the money is not kept: the other agents could buy nothing any more.
+    const large = amount > context.budget[payerOf(purchase)] * 2
+    const what = random.weighted({
+      all: large ? 0 : 30,
+      part: 25,
+      tooMuch: 8,
+      reverse: large ? 40 : 14,
+      expire: 8,
+      refund: 5,
+      wait: 6,
+    })
+    if (what === 'all') return settlement(context, 'simulate_card_capture', purchase, amount)
+    if (what === 'part') {
+      const most = large ? context.budget[payerOf(purchase)] : amount - 1
+      return settlement(context, 'simulate_card_capture', purchase, random.int(1, Math.max(1, most)))
+    }
+    if (what === 'tooMuch') return settlement(context, 'simulate_card_capture', purchase, amount + random.int(1, 500))
+    if (what === 'refund') return settlement(context, 'simulate_card_refund', purchase, random.int(1, amount))
+    if (what === 'wait') {
+      // The hold stays until the clock lets it lapse.
+      close(agent, open)
+      return { tool: 'get_card_transaction', party, subject }
+    }
+    return settlement(context, what === 'reverse' ? 'simulate_card_reversal' : 'simulate_card_expiration', purchase)
+  }
+  if (purchase.status === 'reversed' || left === 0 || random.chance(25)) {
+    close(agent, open)
+    return wrongMove(context, purchase)
+  }
+  const what = random.weighted({ part: 50, rest: 20, tooMuch: 15, wrong: 15 })
+  if (what === 'wrong') return wrongMove(context, purchase)
+  const refund = what === 'part' ? random.int(1, left) : what === 'rest' ? left : left + random.int(1, 500)
+  return settlement(context, 'simulate_card_refund', purchase, refund)
+}
+
+function settlement(context: Context, tool: Tool, purchase: ModelTransaction, amount?: number): Choice {
+  const { party, name: subject } = purchase
+  const { names } = context
+  const makes = tool === 'simulate_card_refund' ? { makes: names('refund') } : {}
+  return { tool, party, subject, ...(amount === undefined ? {} : { amount }), ...maybeKey(context), ...makes }
+}
+
+const moves = [
+  'simulate_card_capture',
+  'simulate_card_reversal',
+  'simulate_card_expiration',
+  'simulate_card_refund',
+] as const
+
+/** One of the four simulations, whatever the card's state: most of them are refused. */
+export function wrongMove(context: Context, transaction: ModelTransaction): Choice {
+  const { random } = context
+  const tool = random.pick(moves)
+  const takesAmount = tool === 'simulate_card_capture' || tool === 'simulate_card_refund'
+  return settlement(context, tool, transaction, takesAmount ? random.int(1, transaction.amount) : undefined)
+}
+
+function look({ random }: Context, card: ModelCard, transaction: string): Choice {
+  const tool = random.pick(['get_card_transaction', 'get_agent_card', 'list_card_transactions'] as const)
+  return { tool, party: card.party, subject: tool === 'get_card_transaction' ? transaction : card.name }
+}
+
+/** A frozen card refuses its purchase until it is unfrozen. */
+function thaw(context: Context, card: ModelCard): Choice {
+  const { name: subject, party } = card
+  const what = context.random.weighted({ unfreeze: 65, freeze: 10, authorize: 15, read: 10 })
+  if (what === 'authorize') return authorize(context, card, amountFor(context, card), true)
+  if (what === 'read') return { tool: 'get_agent_card', party, subject }
+  const tool = what === 'freeze' ? 'freeze_agent_card' : 'unfreeze_agent_card'
+  return { tool, party, subject, ...maybeKey(context) }
+}
+
+function payerOf({ party }: { party: PartyName }): Payer {
+  return party === 'customer' ? 'customer' : 'own'
+}
+
+function close(agent: AgentState, open: Open): void {
+  agent.open = agent.open.filter((other) => other !== open)
+  agent.closed.push(open.card, ...(open.purchase === undefined ? [] : [open.purchase]))
+}
+
+function cardOf(model: Model, { card }: Open): ModelCard {
+  const found = model.card(card)
+  if (found === undefined) throw new Error(`Bug: ${card} was never issued.`)
+  return found
+}
