@@ -7,6 +7,8 @@ import { simulate as runSimulation } from '../simulate/simulate.ts'
 import { configured, type Flags } from './configured.ts'
 import { orExplain } from './explain.ts'
 import { openWorldFile } from './given-file.ts'
+import { integerOption } from './integer-option.ts'
+import { interruptible } from './interruption.ts'
 import { placeOf } from './simulate-target.ts'
 
 type SimulateFlags = Flags & {
@@ -28,9 +30,9 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
     if (config.environment === 'production') {
       throw new ConfigError('PAYMENTS_ENVIRONMENT (--environment) got production; simulate accepts sandbox.')
     }
-    const agents = integer('--agents', flags.agents, 64)
+    const agents = integerOption('--agents', flags.agents, 64)
     const concurrency = concurrencyOf(flags, agents)
-    const purchases = integer('--purchases', flags.purchases, 100_000)
+    const purchases = integerOption('--purchases', flags.purchases, 100_000)
     await openWorldFile(config)
     const { target, where } = placeOf(config, flags.processes === true)
     const logFile = flags.log === undefined ? undefined : await openLog(flags.log)
@@ -91,17 +93,11 @@ function codeOf(error: unknown): string {
  * that whoever asks for jumps has them take turns.
  */
 function concurrencyOf({ turns, clockJumps, concurrency: given }: SimulateFlags, agents: number): number {
-  const concurrency = given === undefined ? undefined : integer('--concurrency', given, 64)
+  const concurrency = given === undefined ? undefined : integerOption('--concurrency', given, 64)
   const orderly = turns === true ? '--turns' : clockJumps === true ? '--clock-jumps' : undefined
   if (orderly === undefined) return Math.min(agents, concurrency ?? agents)
   if (concurrency === undefined || concurrency === 1) return 1
   throw new ConfigError(`--concurrency got ${concurrency}; with ${orderly} it accepts 1.`)
-}
-
-function integer(flag: string, text: string, most: number): number {
-  const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= 1 && value <= most) return value
-  throw new ConfigError(`${flag} got ${show(text)}; it accepts an integer from 1 to ${most}.`)
 }
 
 /** On a terminal only. */
@@ -114,22 +110,4 @@ async function progressBar(): Promise<SingleBar | undefined> {
     clearOnComplete: true,
     hideCursor: true,
   })
-}
-
-const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-/** The first Ctrl+C ends the run in order, a second one at once. So does a terminal or a reader that went away. */
-function interruptible() {
-  const controller = new AbortController()
-  const stop = () => {
-    if (controller.signal.aborted) process.exit(130)
-    controller.abort()
-  }
-  for (const signal of endings) process.on(signal, stop)
-  // Each write to what is gone fails; the report, which nobody reads then, may be one of them.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => controller.abort())
-  const end = () => {
-    for (const signal of endings) process.off(signal, stop)
-  }
-  return { signal: controller.signal, end }
 }

@@ -1,0 +1,9 @@
+import { ConfigError } from '../config/load.ts'
+import { show } from '../core/errors.ts'
+
+/** The integer from 1 on that an option says. @throws ConfigError */
+export function integerOption(flag: string, text: string, most: number): number {
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= 1 && value <= most) return value
+  throw new ConfigError(`${flag} got ${show(text)}; it accepts an integer from 1 to ${most}.`)
+}
