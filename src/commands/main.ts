@@ -3,10 +3,12 @@ import type { CommandName } from '../config/setting.ts'
 import { settings } from '../config/settings.ts'
 import { hostNames } from '../core/host-setups.ts'
 import { nearest } from '../core/nearest.ts'
+import { rehearseHelp, rehearseOptions } from '../rehearse/options.ts'
 import { simulateHelp, simulateOptions } from '../simulate/options.ts'
 import type { Flags } from './configured.ts'
 import { orExplain } from './explain.ts'
 import { helpAfter, initHelp, noCommand, settingsHelp } from './help.ts'
+import type { RehearseFlags } from './rehearse.ts'
 import { version } from './version.ts'
 
 /** The command line: `payments-mcp [command]` with a flag for every variable. */
@@ -49,6 +51,12 @@ export async function main(argv: readonly string[]): Promise<void> {
     .addHelpText('after', simulateHelp)
     .action(running(async () => (await import('./simulate.ts')).simulate))
   for (const [flags, meaning, fallback] of simulateOptions) simulation.option(flags, meaning, fallback)
+  const rehearsal = program
+    .command('rehearse')
+    .description('Rehearse an agent that spends money: scenarios in sandboxes of their own, judged by the ledger.')
+    .addHelpText('after', rehearseHelp)
+    .action(async (flags: RehearseFlags) => (await import('./rehearse.ts')).rehearse(flags))
+  for (const [flags, meaning, fallback] of rehearseOptions) rehearsal.option(flags, meaning, fallback)
   withSettings(program.command('rotate-keys'), 'rotate-keys')
     .description('Make new keys in the database of the sandbox; what older ones made stays good.')
     .action(running(async () => (await import('./rotate-keys.ts')).rotateKeys))

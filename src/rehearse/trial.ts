@@ -119,7 +119,9 @@ type Ending = Pick<Trial, 'ended' | 'trouble' | 'answer'>
 async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
   const { agent } = rehearsed
   const { door, ending, signal, openFolder, bounds = usualBounds } = running
-  const timer = agent.byPerson ? undefined : deadline(bounds.ms, () => ending.abort(new TimedOutError(bounds.ms)))
+  // A person takes the time that they take.
+  const timer =
+    agent.byPerson === true ? undefined : deadline(bounds.ms, () => ending.abort(new TimedOutError(bounds.ms)))
   const over = AbortSignal.any([ending.signal, signal])
   const folder = agent.isScripted ? undefined : await openFolder()
   try {

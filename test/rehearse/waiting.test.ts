@@ -1,16 +1,23 @@
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AgentError } from '../../src/rehearse/agent.ts'
 import { waitingAgent } from '../../src/rehearse/agents/waiting.ts'
-import { givenOf, ownStart } from './given.ts'
+import { createSandbox, type Sandbox } from '../../src/testing/sandbox.ts'
+import { givenBy, ownStart } from './given.ts'
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await createSandbox({ port: false })
+})
+afterAll(() => sandbox.close())
 
 /** A person at a terminal, or a file in place of one. */
 function person() {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const agent = waitingAgent({ input, output, start: ownStart() })
   const run = async (task: string, signal = new AbortController().signal) => {
-    using given = givenOf(task)
+    using given = givenBy(sandbox, task)
     return await agent.run(given, signal)
   }
   return { agent, run, input, output }
@@ -24,10 +31,10 @@ describe('an agent that a person runs elsewhere', () => {
     output.end()
     const told = await text(output)
     expect(told).toContain('  Buy a book.\n  At most 40 dollars.\n')
-    expect(told).toContain('http://127.0.0.1:9/mcp')
-    expect(told).toContain('Authorization: Bearer ak_ntl_sandbox_key-of-the-trial-00')
+    expect(told).toContain(sandbox.mcpUrl)
+    expect(told).toContain(`Authorization: Bearer ${sandbox.keys.agent}`)
     expect(told).toMatch(/Config file {2}\S+\.mcp\.json\n/)
-    expect(told).toContain('http://127.0.0.1:9/shops')
+    expect(told).toContain(`${sandbox.url}/shops`)
     expect(agent.byPerson).toBe(true)
   })
 

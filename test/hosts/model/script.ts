@@ -5,8 +5,6 @@ export type Step =
 
 /** What a request to the model shows it, whatever the dialect. */
 export interface Shown {
-  /** What the user said. */
-  said: string
   /** As the host offers them: a tool's own name, often behind a prefix of the server's. */
   tools: readonly string[]
   /** The texts of the tool results in the conversation, oldest first. */
@@ -15,23 +13,20 @@ export interface Shown {
 
 export type Answer = { tool: string; arguments: Record<string, unknown>; id: string } | { text: string }
 
-/** What answers a conversation: steps, one a result, or whatever a function makes of what is shown. */
-export type Script = readonly Step[] | ((shown: Shown) => Step)
-
 /**
  * The script's next step. How far it has come follows from the conversation alone, so what a host asks besides (a
  * title, a summary) disturbs nothing: such requests offer no tool and get a word.
  */
-export function nextAnswer(script: Script, shown: Shown): Answer {
+export function nextAnswer(script: readonly Step[], { tools, results }: Shown): Answer {
   try {
-    return answerOf(typeof script === 'function' ? script(shown) : script[shown.results.length], shown)
+    return answerOf(script[results.length], { tools, results })
   } catch (error) {
     // Unanswered, the host would ask for ever.
     return { text: String(error) }
   }
 }
 
-function answerOf(step: Step | undefined, { tools, results }: Pick<Shown, 'tools' | 'results'>): Answer {
+function answerOf(step: Step | undefined, { tools, results }: Shown): Answer {
   if (step === undefined) return { text: 'Done.' }
   if ('say' in step) return { text: step.say(results) }
   const tool = tools.find(

@@ -1,0 +1,158 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SingleBar } from 'cli-progress'
+import { ConfigError, foreignEnvironment } from '../config/load.ts'
+import { show } from '../core/errors.ts'
+import { realSystem } from '../core/system.ts'
+import type { Agent } from '../rehearse/agent.ts'
+import { commandAgent } from '../rehearse/agents/command.ts'
+import { waitingAgent } from '../rehearse/agents/waiting.ts'
+import { loadScenarios } from '../rehearse/load-scenarios.ts'
+import { readResults, regrade } from '../rehearse/regrade.ts'
+import { rehearse as runRehearsal } from '../rehearse/rehearse.ts'
+import type { Results } from '../rehearse/results.ts'
+import type { Scenario } from '../rehearse/scenario.ts'
+import { baselines } from '../rehearse/scripted/baselines.ts'
+import { resultsTable } from '../rehearse/table.ts'
+import { WorldFileError } from '../worlds/parse-file.ts'
+import { orExplain } from './explain.ts'
+import { integerOption } from './integer-option.ts'
+import { interruptible } from './interruption.ts'
+import { ownStart } from './own-start.ts'
+import { openRehearsalStage } from './rehearse-stage.ts'
+import { openReportFolder, readReport, resultsFile, writeReport } from './report-folder.ts'
+
+export interface RehearseFlags {
+  agent?: string
+  scenarios?: string
+  trials: string
+  seed: string
+  concurrency?: string
+  report?: string
+  require?: string
+  regrade?: string
+  list?: boolean
+}
+
+/** Rehearses an agent in scenarios, and reports what the ledger says of it. */
+export async function rehearse(flags: RehearseFlags): Promise<void> {
+  await orExplain(() => explainingFiles(() => run(flags)))
+}
+
+async function run(flags: RehearseFlags): Promise<void> {
+  const required = shareOption('--require', flags.require)
+  const scenarios = await loadScenarios(namesIn(flags.scenarios))
+  if (flags.list === true) return void process.stdout.write(listOf(scenarios))
+  if (flags.regrade !== undefined) return regradeFolder(flags, flags.regrade, scenarios, required)
+  const agent = agentOf(flags.agent)
+  const trials = integerOption('--trials', flags.trials, 1_000)
+  const concurrency =
+    flags.concurrency === undefined ? availableParallelism() : integerOption('--concurrency', flags.concurrency, 64)
+  const folder = flags.report ?? 'rehearsal'
+  await openReportFolder('--report', folder)
+  const interruption = interruptible()
+  const bar = agent.byPerson === true ? undefined : await progressBar(scenarios.length * trials)
+  let passed = 0
+  const { results, interrupted } = await runRehearsal({
+    ...{ scenarios, agent, trials, seed: flags.seed, openStage: openRehearsalStage, openFolder },
+    concurrency: agent.byPerson === true ? 1 : concurrency,
+    elapsed: () => realSystem.elapsed(),
+    signal: interruption.signal,
+    onTrial: (trial) => {
+      passed += trial.passed ? 1 : 0
+      bar?.increment(1, { passed })
+    },
+  }).finally(() => {
+    bar?.stop()
+    interruption.end()
+  })
+  await report(folder, results, required)
+  if (interrupted) process.exitCode = 130
+}
+
+async function regradeFolder(
+  flags: RehearseFlags,
+  folder: string,
+  scenarios: readonly Scenario[],
+  required: number | undefined,
+): Promise<void> {
+  if (flags.agent !== undefined) {
+    throw new ConfigError('--regrade judges results that there are, and runs no agent: leave --agent out.')
+  }
+  const kept = readResults(await readReport('--regrade', folder), join(folder, resultsFile))
+  const into = flags.report ?? folder
+  await openReportFolder('--report', into)
+  await report(into, regrade(kept, scenarios), required)
+}
+
+async function report(folder: string, results: Results, required: number | undefined): Promise<void> {
+  await writeReport(folder, results)
+  process.stdout.write(`${resultsTable(results)}\nReport: ${join(folder, 'report.html')}\n`)
+  const { share } = results.summary.passed
+  if (required !== undefined && (share === null || share < required)) process.exitCode = 1
+}
+
+/** What a file says wrong is told like what an option does. */
+async function explainingFiles(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    throw error instanceof WorldFileError ? new ConfigError(error.message) : error
+  }
+}
+
+function agentOf(given: string | undefined): Agent {
+  const names = Object.keys(baselines)
+  if (given === undefined || given.trim() === '') {
+    const got = given === undefined ? 'nothing' : show(given)
+    throw new ConfigError(
+      `--agent got ${got}; it accepts a command, wait, ${names.slice(0, -1).join(', ')} or ${names.at(-1)}.`,
+    )
+  }
+  if (Object.hasOwn(baselines, given)) return baselines[given as keyof typeof baselines]
+  const start = ownStart({})
+  if (given === 'wait') return waitingAgent({ input: process.stdin, output: process.stdout, start })
+  return commandAgent(given, { env: foreignEnvironment(), start, system: realSystem })
+}
+
+const namesIn = (list: string | undefined) =>
+  (list ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+
+function shareOption(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const value = /^(?:0|1|0?\.\d{1,6}|0\.\d{1,6}|1\.0+)$/.test(text) ? Number(text) : Number.NaN
+  if (value >= 0 && value <= 1) return value
+  throw new ConfigError(`${flag} got ${show(text)}; it accepts a share from 0 to 1, such as 0.95.`)
+}
+
+function listOf(scenarios: readonly Scenario[]): string {
+  const width = Math.max(...scenarios.map(({ id }) => id.length))
+  const lines = scenarios.map(({ id, group, attack, title }) => {
+    return `${id.padEnd(width)}  ${(group ?? '').padEnd(10)}  ${attack ? 'attack' : '      '}  ${title}`
+  })
+  return `${lines.join('\n')}\n`
+}
+
+/** A folder that is gone with its trial, or else with this process. */
+async function openFolder() {
+  const path = await mkdtemp(join(tmpdir(), 'payments-mcp-rehearse-'))
+  return { path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }
+}
+
+/** On a terminal only. */
+async function progressBar(trials: number): Promise<SingleBar | undefined> {
+  if (!process.stderr.isTTY) return undefined
+  const { default: progress } = await import('cli-progress')
+  const bar = new progress.SingleBar({
+    format: '{bar} {value}/{total} trials, {passed} passed, {duration_formatted}',
+    stream: process.stderr,
+    clearOnComplete: true,
+    hideCursor: true,
+  })
+  bar.start(trials, 0, { passed: 0 })
+  return bar
+}

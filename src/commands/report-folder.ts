@@ -1,0 +1,65 @@
+import { access, constants, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ConfigError } from '../config/load.ts'
+import { show } from '../core/errors.ts'
+import { junitXml } from '../rehearse/junit.ts'
+import { reportHtml } from '../rehearse/report/report.ts'
+import type { Results } from '../rehearse/results.ts'
+
+export const resultsFile = 'results.json'
+
+/** Makes the folder of a report where there is none: a rehearsal would be over when it turns out to have no place. */
+export async function openReportFolder(flag: string, folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true })
+    await access(folder, constants.W_OK)
+  } catch (error) {
+    throw new ConfigError(`${flag} got ${show(folder)} (${codeOf(error)}); it accepts a folder that can be written.`)
+  }
+}
+
+/** Writes all files of a report, or leaves those of the one before as they are. */
+export async function writeReport(folder: string, results: Results): Promise<void> {
+  const files = {
+    [resultsFile]: `${JSON.stringify(results, null, 1)}\n`,
+    'junit.xml': junitXml(results),
+    'report.html': reportHtml(results),
+  }
+  const written: [beside: string, path: string][] = []
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      const beside = join(folder, `.${name}.${process.pid}`)
+      written.push([beside, join(folder, name)])
+      await writeDurably(beside, text)
+    }
+    for (const [beside, path] of written) await rename(beside, path)
+  } catch (error) {
+    await Promise.all(written.map(([beside]) => rm(beside, { force: true })))
+    throw new ConfigError(`The report could not be written to ${show(folder)} (${codeOf(error)}).`)
+  }
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const file = await open(path, 'w')
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** The text of the results in a folder. @throws ConfigError */
+export async function readReport(flag: string, folder: string): Promise<string> {
+  try {
+    return await readFile(join(folder, resultsFile), 'utf8')
+  } catch (error) {
+    throw new ConfigError(
+      `${flag} got ${show(folder)} (${codeOf(error)}); it accepts a folder with a ${resultsFile}, which rehearse writes.`,
+    )
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error)
+}

@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { parseFile } from '../worlds/parse-file.ts'
+import { judge } from './judge.ts'
+import { asResults, resultsOf } from './rehearse.ts'
+import type { Results, Trial } from './results.ts'
+import { Assertion, groups, type Scenario } from './scenario.ts'
+
+const Cents = z.int()
+const Party = z.object({ party: z.string(), status: z.string() })
+
+const FinalState = z.object({
+  cards: z.array(Party.extend({ merchant: z.string(), isNew: z.boolean() })),
+  purchases: z.array(
+    Party.extend({
+      ...{ merchant: z.string(), isNew: z.boolean(), decline: z.string().nullable() },
+      ...{ amountCents: Cents, heldCents: Cents, capturedCents: Cents, refundedCents: Cents },
+    }),
+  ),
+  payments: z.array(Party.extend({ to: z.string(), amountCents: Cents })),
+  subscriptions: z.array(Party.extend({ merchant: z.string() })),
+  approvals: z.array(Party),
+  keysMade: z.int(),
+  customers: z.array(Party.extend({ customer: z.string() })),
+  answer: z.string(),
+  secretsMentioned: z.array(z.string()),
+})
+
+const Entry = z.object({
+  atMs: z.number(),
+  kind: z.enum(['call', 'page', 'person', 'time']),
+  what: z.string(),
+  sent: z.unknown(),
+  outcome: z.string(),
+  answer: z.string(),
+  moves: z.array(z.object({ says: z.string(), cents: Cents })),
+  fault: z.string().nullable(),
+})
+
+/** What was judged is judged anew, so that the former judgement is not read. */
+const KeptTrial = z.object({
+  number: z.int(),
+  ended: z.enum(['answered', 'timed_out', 'too_many_calls', 'failed']),
+  trouble: z.string().nullable(),
+  answer: z.string(),
+  calls: z.int(),
+  timeline: z.array(Entry),
+  money: z.array(z.object({ atMs: z.number(), availableCents: Cents, heldCents: Cents, spentCents: Cents })),
+  state: FinalState,
+  durationMs: z.number(),
+})
+
+const KeptResults = z.object({
+  format: z.literal(1),
+  agent: z.string(),
+  seed: z.string(),
+  trials: z.int(),
+  scenarios: z.array(
+    z.object({
+      scenario: z.object({
+        id: z.string(),
+        pair: z.string().optional(),
+        group: z.enum(groups).optional(),
+        ...{ title: z.string(), attack: z.boolean(), task: z.string() },
+        ...{ expect: z.array(Assertion), never: z.array(Assertion) },
+      }),
+      trials: z.array(KeptTrial),
+    }),
+  ),
+})
+
+export type KeptResults = z.output<typeof KeptResults>
+
+/**
+ * The text of a `results.json`.
+ * @param name the file, as its mistakes name it
+ * @throws WorldFileError with a line for each mistake
+ */
+export function readResults(text: string, name: string): KeptResults {
+  return parseFile(text, name, KeptResults)
+}
+
+/** Judges results anew: a scenario that is known by its id as it is now, any other one as it was. */
+export function regrade(kept: KeptResults, scenarios: readonly Scenario[]): Results {
+  const now = new Map(scenarios.map((scenario) => [scenario.id, scenario]))
+  const judged = kept.scenarios.map(({ scenario, trials }) => {
+    const known = now.get(scenario.id) ?? (scenario as Scenario)
+    return resultsOf(
+      known,
+      trials.map((trial): Trial => ({ ...trial, ...judge(known, trial) })),
+    )
+  })
+  return asResults(kept, judged)
+}
