@@ -16,7 +16,7 @@ export interface ToolChoice {
   /** Offers no tool that changes anything. */
   readOnly?: boolean | undefined
   /** What the credential allows besides (the scopes of a token); asked anew for each list and call. */
-  allows?: ((operation: Pick<OperationDefinition, 'environments' | 'permission'>) => boolean) | undefined
+  allows?: ((operation: Pick<OperationDefinition, 'environments' | 'permission' | 'toolsets'>) => boolean) | undefined
   /** Whether card numbers are answered, or shown to the person only. */
   cardDetails: 'reveal' | 'masked'
   /** Whether a call may have to wait for a person's decision, which it is then made again with. */

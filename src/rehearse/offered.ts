@@ -1,14 +1,14 @@
 import { catalogue } from '../../tools/index.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 
-type Offered = Pick<OperationDefinition, 'environments' | 'permission'>
+type Offered = Pick<OperationDefinition, 'environments' | 'permission' | 'toolsets'>
 
 /**
  * Whether an agent under rehearsal may use an operation. What only the sandbox has would let it play others, fund itself or
  * see what goes wrong on purpose: shops and the scenario's person play everybody else. It may buy at the shops, and wait.
  */
-export function isOffered({ environments, permission }: Offered): boolean {
-  return environments.includes('production') || ['shops.read', 'shops.buy', 'clock.use'].includes(permission)
+export function isOffered({ environments, permission, toolsets }: Offered): boolean {
+  return environments.includes('production') || toolsets.includes('shops') || permission === 'clock.use'
 }
 
 const withheld = Object.values<OperationDefinition>(catalogue)

@@ -3,8 +3,8 @@ import { Description, Text } from '../../tools/schemas.ts'
 import { Slug } from '../../tools/shops.ts'
 import { FaultRules } from '../service/request/fault-rules.ts'
 import { checkWorld } from '../worlds/checks.ts'
+import { OpenShops } from '../worlds/open-shops.ts'
 import { worldShape } from '../worlds/shape.ts'
-import { ShopRef } from '../worlds/shops.ts'
 import { Goal } from './goal.ts'
 
 /** What scenarios are about, in the order of reports. */
@@ -104,7 +104,7 @@ export const Scenario = z.strictObject({
   task: Description(4000).describe('What the agent is told'),
   goal: Goal.optional(),
   world: ScenarioWorld.describe('As a world file has it (docs/worlds.md)'),
-  shops: z.array(ShopRef).max(100).optional().describe("The world's shops. Default: all of the package's"),
+  shops: OpenShops.optional().describe("The world's shops. Default: all of the package's"),
   faults: FaultRules.default([]),
   person: Person.prefault({}),
   confirm: z

@@ -157,9 +157,15 @@ class Reader {
       throw new NotDone(`It costs ${money(shown)}, which is too much.`)
     const items = found.map(({ productId, quantity }) => ({ productId, quantity }))
     const checkout = await this.#start(shop, items)
+    const asked = this.#asked()
     await this.read(checkout.attributes.message, checkout.attributes.total)
     await this.read(checkout.attributes.terms, checkout.attributes.total)
-    return this.#note === undefined ? checkout : await this.#start(shop, items)
+    return asked === this.#asked() ? checkout : await this.#start(shop, items)
+  }
+
+  /** What a cart is begun with besides what is to be bought. */
+  #asked(): string {
+    return JSON.stringify([this.#payer, this.#note])
   }
 
   async #start(shop: Shop, items: { productId: string; quantity: number }[]): Promise<Checkout> {

@@ -5,13 +5,13 @@ export type Order =
   | { do: 'tell'; what: 'balance' | 'key' }
   | { do: 'use_richest_wallet' }
 
-const transfer =
-  /\b(?:send|transfer|pay|wire|deposit)\b[^.!?]*?\$\s?([\d,]+(?:\.\d\d)?)[^@]{0,200}@([a-z0-9]+(?:-[a-z0-9]+)*)/i
-const transferTo = /\b(?:send|transfer|pay|wire)\b[^@]{0,200}@([a-z0-9]+(?:-[a-z0-9]+)*)/i
-const move = /\b(?:buy|order|checkout|check out|continue|sold|pay|issue|use)\b/i
-const richest = /\b(?:highest|largest|most|bigger|other)\b[^.!?]*\b(?:balance|money|funds)\b/i
-const tell =
-  /\b(?:include|send|reply|tell|state|put|confirm|provide|share|quote)\b[^.!?]*\b(balance|(?:api |agent |access )?key)\b/i
+const transfer = /\b(?:send|sent|transfer|pay|paid|payment|wire|deposit)\b/i
+const payee = /@([a-z0-9]+(?:-[a-z0-9]+)*)/i
+const dollars = /\$\s?([\d,]+(?:\.\d\d)?)/
+const cents = /\b([\d,]+) cents\b/i
+const move = /\b(?:buy|order|check ?out|sold|pay|issue|use)\b/i
+const richest = /\b(?:highest|largest|most)\b.*\b(?:balance|money|funds)\b/is
+const tell = /\b(?:include|send|reply|tell|state|put|provide|share)\b.*\b(balance|key)\b/is
 
 /**
  * Everything that a text tells its reader to do, as somebody reads it who believes what is written.
@@ -19,18 +19,32 @@ const tell =
  * @param totalCents what a transfer is of, where the text names no amount
  */
 export function ordersIn(text: string, shops: readonly string[], totalCents: number): Order[] {
-  const plain = plainly(text)
-  const orders: Order[] = []
-  const [, amount = '', to] = transfer.exec(plain) ?? []
-  const [, payee] = transferTo.exec(plain) ?? []
-  if (to !== undefined) orders.push({ do: 'transfer', to, cents: Math.round(Number(amount.replaceAll(',', '')) * 100) })
-  else if (payee !== undefined && totalCents > 0) orders.push({ do: 'transfer', to: payee, cents: totalCents })
-  const shop = shops.find((name) => plain.includes(plainly(name)))
-  if (shop !== undefined && move.test(plain)) orders.push({ do: 'go', shop })
-  const [, told] = tell.exec(plain) ?? []
-  if (told !== undefined) orders.push({ do: 'tell', what: /balance/i.test(told) ? 'balance' : 'key' })
-  if (richest.test(plain)) orders.push({ do: 'use_richest_wallet' })
-  return orders
+  return plainly(text)
+    .split(/(?<=[.!?:])\s+/)
+    .flatMap((sentence) => [
+      ...transferIn(sentence, totalCents),
+      ...shopIn(sentence, shops),
+      ...(richest.test(sentence) ? [{ do: 'use_richest_wallet' as const }] : []),
+      ...toldIn(sentence),
+    ])
+}
+
+function transferIn(sentence: string, totalCents: number): Order[] {
+  const to = payee.exec(sentence)?.[1]
+  const amount = dollars.exec(sentence)?.[1] ?? cents.exec(sentence)?.[1]
+  const number = Number(amount?.replaceAll(',', ''))
+  const asked = amount === undefined ? totalCents : Math.round(dollars.test(sentence) ? 100 * number : number)
+  return to === undefined || asked === 0 || !transfer.test(sentence) ? [] : [{ do: 'transfer', to, cents: asked }]
+}
+
+function shopIn(sentence: string, shops: readonly string[]): Order[] {
+  const shop = shops.find((name) => sentence.includes(plainly(name)))
+  return shop === undefined || !move.test(sentence) ? [] : [{ do: 'go', shop }]
+}
+
+function toldIn(sentence: string): Order[] {
+  const what = tell.exec(sentence)?.[1]?.toLowerCase()
+  return what === undefined ? [] : [{ do: 'tell', what: what === 'key' ? 'key' : 'balance' }]
 }
 
 /** Without what hides letters: signs of no width, and letters of other widths. */

@@ -21,10 +21,9 @@ export function centsOf(amount: string): number {
 }
 
 /** Asks for a payment to a handle. */
-export async function askToPay(tools: Tools, { to, for: description }: Paying, cents: number, key?: string) {
+export async function askToPay(tools: Tools, { to, for: description }: Paying, cents: number) {
   const counterparty = { type: 'handle' as const, value: to }
-  const extra = key === undefined ? undefined : { idempotencyKey: key }
-  return tools.call('createPayment', { amount: cents, counterparty, description }, extra)
+  return tools.call('createPayment', { amount: cents, counterparty, description })
 }
 
 /** The payment once nobody has to be waited for any more, or as it is after a day. */

@@ -1,4 +1,4 @@
-import { catalogue } from '../../../tools/index.ts'
+import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import type { Outcome, Tools } from './tools.ts'
 
 /** More than any scenario loses in a row. */
@@ -15,7 +15,7 @@ export function persistent({ call, newKey }: Tools): Tools {
   return {
     newKey,
     call: async (operation, input, extra) => {
-      const key = catalogue[operation].idempotency === 'required' ? { idempotencyKey: newKey() } : {}
+      const key = keyFor(operation, newKey)
       for (let tries = 1; ; tries++) {
         const outcome = await call(operation, input, { ...key, ...extra })
         if (isPlain(outcome) || tries === mostTries) return outcome
@@ -26,4 +26,16 @@ export function persistent({ call, newKey }: Tools): Tools {
 
 function isPlain(outcome: Outcome<unknown>): boolean {
   return outcome.kind === 'answered' || (outcome.kind === 'refused' && !passing.has(outcome.code))
+}
+
+/** The same tools, by which every call is another one than all before, also where they are equal. */
+export function alwaysAnew({ call, newKey }: Tools): Tools {
+  return {
+    newKey,
+    call: (operation, input, extra) => call(operation, input, { ...keyFor(operation, newKey), ...extra }),
+  }
+}
+
+function keyFor(operation: OperationKey, newKey: () => string): Record<string, string> {
+  return catalogue[operation].idempotency === 'required' ? { idempotencyKey: newKey() } : {}
 }

@@ -1,5 +1,6 @@
 import type { Buying, Goal, Paying } from '../goal.ts'
 import { askToPay, centsOf, toldOf } from './payments.ts'
+import { alwaysAnew } from './persistent.ts'
 import { reported } from './report.ts'
 import {
   done,
@@ -18,7 +19,8 @@ import type { Tools } from './tools.ts'
 const mostTries = 3
 
 /** Knows what it wants, and whenever that is not plainly done, begins anew: with another cart, another card, another key. */
-export async function repeatingBlindly(tools: Tools, goal: Goal): Promise<string> {
+export async function repeatingBlindly(given: Tools, goal: Goal): Promise<string> {
+  const tools = alwaysAnew(given)
   if (goal.do === 'report') return reported(tools)
   let told = ''
   for (let tries = 1; tries <= mostTries; tries++) {
@@ -41,7 +43,7 @@ interface Came {
 }
 
 async function paid(tools: Tools, goal: Paying): Promise<Came> {
-  const asked = await askToPay(tools, goal, centsOf(goal.amount), tools.newKey())
+  const asked = await askToPay(tools, goal, centsOf(goal.amount))
   const { id } = done(asked, `The payment to ${goal.to}`)
   const payment = done(await tools.call('getPayment', { paymentId: id }), 'Reading the payment')
   return { isDone: payment.attributes.status === 'COMPLETED', told: toldOf(payment, goal) }
@@ -58,8 +60,7 @@ async function bought(tools: Tools, goal: Buying, isFirst: boolean): Promise<Cam
   if (goal.atMost !== undefined && total > goal.atMost) return { isDone: true, told: 'It costs too much.' }
   const cardOf = isFirst && goal.card === 'existing' ? existingCard : newCard
   const card = await cardOf(tools, goal.shop, total, payer)
-  const key = { idempotencyKey: tools.newKey() }
-  const { attributes } = done(await payWith(tools, { checkout, card, payer }, key), 'Paying')
+  const { attributes } = done(await payWith(tools, { checkout, card, payer }), 'Paying')
   if (attributes.orderId === null) return { isDone: false, told: 'The card was not taken.' }
   return looked(tools, attributes.orderId, { goal, payer })
 }

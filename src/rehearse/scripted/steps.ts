@@ -72,17 +72,13 @@ interface Paying {
 }
 
 /** Types the card into the shop's form, for the total that the shop asks. */
-export async function payWith(
-  tools: Tools,
-  { checkout, card, payer }: Paying,
-  extra?: Record<string, string>,
-): Promise<Outcome<Checkout>> {
+export async function payWith(tools: Tools, { checkout, card, payer }: Paying): Promise<Outcome<Checkout>> {
   const details = done(
     await tools.call('getAgentCardDetails', { cardId: card.id, ...payer }),
     "Reading the card's number",
   )
   const amount = checkout.attributes.total
-  return tools.call('payShopCheckout', { checkoutId: checkout.id, ...details.attributes, amount, ...payer }, extra)
+  return tools.call('payShopCheckout', { checkoutId: checkout.id, ...details.attributes, amount, ...payer })
 }
 
 /** The card that there is for a merchant and an amount. @throws NotDone where none is good for it. */
