@@ -1,4 +1,4 @@
-import { brokenOff, fallen, verdictLine } from './report/words.ts'
+import { brokenOff, fallen } from './report/words.ts'
 import type { Results, ScenarioResults, Trial } from './results.ts'
 import { withoutSecrets } from './shown-text.ts'
 
@@ -27,7 +27,7 @@ function suite({ scenario, trials }: ScenarioResults): string {
 function outcome(trial: Trial): string {
   if (trial.passed) return ''
   const broken = brokenOff(trial)
-  const lines = [...(broken === undefined ? [] : [broken]), ...fallen(trial).map(verdictLine)]
+  const lines = [...(broken === undefined ? [] : [broken]), ...fallen(trial).map(({ says }) => says)]
   const [message = 'It did not pass.'] = lines
   const element = trial.ended === 'failed' ? 'error' : 'failure'
   return `<${element}${attributes({ message, type: trial.ended === 'answered' ? 'assertion' : trial.ended })}>${escaped(lines.join('\n'))}</${element}>`

@@ -1,5 +1,5 @@
 import { foreignName } from '../core/foreign-text.ts'
-import { brokenOff, counted, fallen, interval, passKRows, percent, verdictLine } from './report/words.ts'
+import { brokenOff, counted, fallen, interval, passKRows, percent } from './report/words.ts'
 import type { Results, ScenarioResults, Share, Summary, Trial } from './results.ts'
 import { withoutSecrets } from './shown-text.ts'
 
@@ -62,7 +62,7 @@ function reasonLines(scenarios: readonly ScenarioResults[]): string[] {
     const first = trials.find(({ passed }) => !passed)
     if (first === undefined) return []
     const broken = brokenOff(first)
-    const lines = [...(broken === undefined ? [] : [broken]), ...fallen(first).map(verdictLine)]
+    const lines = [...(broken === undefined ? [] : [broken]), ...fallen(first).map(({ says }) => says)]
     return [`${scenario.id}, trial ${first.number}`, ...lines.map((line) => `  ${named(line, mostOfReason)}`)]
   })
   return reasons.length === 0 ? [] : ['', ...reasons]

@@ -75,10 +75,8 @@ export function verdict(kind: Verdict['kind'], assertion: Assertion, actual: num
         ? `at least ${say(atLeast)}`
         : `at most ${say(atMost ?? 0)}`
   const place = [assertion.at && ` at ${assertion.at}`, assertion.to && ` to ${assertion.to}`].filter(Boolean).join('')
-  const says =
-    kind === 'expect'
-      ? `${assertion.what.replaceAll('_', ' ')}${place}: expected ${bound}, found ${say(actual)}.`
-      : `${assertion.what.replaceAll('_', ' ')}${place}: ${bound} must never be, found ${say(actual)}.`
+  const word = kind === 'expect' ? 'Expected' : 'Never'
+  const says = `${word}: ${assertion.what.replaceAll('_', ' ')}${place}: ${bound}; found ${say(actual)}.`
   return { kind, assertion, actual, failed, says }
 }
 

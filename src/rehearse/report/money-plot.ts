@@ -18,9 +18,6 @@ const lines = [
 const top = 28
 const bottom = 188
 const height = 216
-/** Percent of the width: left of it stand the amounts. */
-const left = 14
-const right = 97
 /** The field of the lines, which is stretched to its place. */
 const field = 1000
 
@@ -48,16 +45,19 @@ export function moneyPlot(id: string, trial: Trial): Html {
   return html`<figure class="plot">
 <figcaption>Money over the sandbox’s time <span class="aside">Long waits are drawn shorter. ▼ marks a step that moved money.</span></figcaption>
 <ul class="legend">${lines.map(({ name, className }) => html`<li><svg width="32" height="10" aria-hidden="true"><line class="${className}" x1="0" x2="32" y1="5" y2="5"/></svg>${name}</li>`)}</ul>
-<svg class="axes" width="100%" height="${height}" role="img" aria-labelledby="${anchor}-plot ${anchor}-told">
+<div class="axes">
+<svg width="100%" height="${height}" aria-hidden="true">${y.ticks.map(({ share, label }) => html`<text x="0" y="${down(share) + 4}">${label}</text>`)}</svg>
+<svg width="100%" height="${height}" role="img" aria-labelledby="${anchor}-plot ${anchor}-told">
 <title id="${anchor}-plot">Money over the sandbox’s time</title>
 <desc id="${anchor}-told">${told(points, marks)}</desc>
-${y.ticks.map(({ share, label }) => amountTick(share, label))}
+${y.ticks.map(({ share }) => html`<line class="grid" x1="0" x2="100%" y1="${down(share)}" y2="${down(share)}"/>`)}
 ${x.ticks.map(timeTick)}
-<svg x="${left}%" y="${top}" width="${right - left}%" height="${bottom - top}" viewBox="0 0 ${field} ${field}" preserveAspectRatio="none" overflow="visible">
+<svg y="${top}" width="100%" height="${bottom - top}" viewBox="0 0 ${field} ${field}" preserveAspectRatio="none" overflow="visible">
 ${lines.map(({ className, of }) => html`<path class="${className}" d="${stepPath(points, of, x, y.shareOf)}"/>`)}
 </svg>
 ${markTexts(marks, x)}
 </svg>
+</div>
 ${table(id, trial, points, marks)}
 </figure>`
 }
@@ -98,13 +98,8 @@ function stepPath(
   return `${steps.join('')}H${field}`
 }
 
-function amountTick(share: number, label: string): Html {
-  const at = round(bottom - share * (bottom - top))
-  return html`<line class="grid" x1="${left}%" x2="${right}%" y1="${at}" y2="${at}"/><text x="0" y="${at + 4}">${label}</text>`
-}
-
 function timeTick({ share, label }: Tick): Html {
-  const at = across(share)
+  const at = percentOf(share)
   const anchor = share > 0.9 ? 'end' : share < 0.05 ? 'start' : 'middle'
   return html`<line class="grid" x1="${at}%" x2="${at}%" y1="${bottom}" y2="${bottom + 5}"/><text x="${at}%" y="${bottom + 20}" text-anchor="${anchor}">${label}</text>`
 }
@@ -114,7 +109,7 @@ function markTexts(marks: readonly Mark[], x: Scale): Html[] {
   let lastNumber = -Infinity
   return marks.map(({ atMs, steps }) => {
     const share = x.shareOf(atMs)
-    const at = across(share)
+    const at = percentOf(share)
     const hasRoom = share - lastNumber >= leastBetweenNumbers
     if (hasRoom) lastNumber = share
     const number = hasRoom ? html`<text x="${at}%" y="12" text-anchor="middle">${steps[0]}</text>` : ''
@@ -125,9 +120,12 @@ function markTexts(marks: readonly Mark[], x: Scale): Html[] {
 /** Share of the width that a number takes on a phone. */
 const leastBetweenNumbers = 0.06
 
-function across(share: number): number {
-  return round(left + share * (right - left))
+/** How far down a share of the amounts is drawn, in pixels. */
+function down(share: number): number {
+  return round(bottom - share * (bottom - top))
 }
+
+const percentOf = (share: number) => round(share * 100)
 
 const round = (value: number) => Math.round(value * 100) / 100
 

@@ -5,7 +5,7 @@ import { pageStyle } from '../../core/page-style.ts'
 import { brand } from '../../core/small-page.ts'
 import { sha256Base64 } from '../../core/system.ts'
 import type { Results, ScenarioResults, Trial } from '../results.ts'
-import { scenarioAnchor } from './anchors.ts'
+import { scenarioAnchor, trialAnchor } from './anchors.ts'
 import { figures, verdictBanner } from './figures.ts'
 import { inOrderOfUse, withinBounds } from './kept.ts'
 import { passedOf, scenarioTable } from './scenario-table.ts'
@@ -27,7 +27,8 @@ export function reportHtml(results: Results): string {
     html`<main>
 <header><h1>Rehearsal of ${line(agent)}</h1>
 ${verdictBanner(results)}
-<p class="aside">${counted(scenarios.length, 'scenario')}, ${counted(results.trials, 'trial')} of each, seed ${line(seed)}.</p></header>
+<p class="aside">${counted(scenarios.length, 'scenario')}, ${counted(results.trials, 'trial')} of each, seed ${line(seed)}.</p>
+${firstFailed(scenarios, shown)}</header>
 ${figures(summary)}
 <section aria-labelledby="scenarios"><h2 id="scenarios">Scenarios</h2>
 <fieldset class="show"><legend>Show</legend>
@@ -42,6 +43,15 @@ ${scenarios.map((one) => scenarioPart(one, shown))}</section>
 <footer class="aside">Made by <code>payments-mcp rehearse</code>. Times are those of the sandbox’s clock, in UTC. Secrets are masked.</footer>
 </main>`,
   )
+}
+
+function firstFailed(scenarios: readonly ScenarioResults[], shown: ReadonlyMap<Trial, string>): Html | string {
+  for (const { scenario, trials } of scenarios) {
+    const trial = trials.find((one) => !one.passed && shown.has(one))
+    if (trial !== undefined)
+      return html`<p><a href="#${trialAnchor(scenario.id, trial)}">The first trial that failed</a></p>`
+  }
+  return ''
 }
 
 function scenarioPart({ scenario, trials }: ScenarioResults, shown: ReadonlyMap<Trial, string>): Html {

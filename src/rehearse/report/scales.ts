@@ -27,9 +27,12 @@ export function timeScale(moments: readonly number[]): Scale {
       return [atMs, total] as const
     }),
   )
-  const shareOf = (atMs: number) => (total === 0 ? 0 : (lengths.get(atMs) ?? 0) / total)
+  const shareOf = (atMs: number) => (total === 0 ? 0 : ((lengths.get(atMs) ?? 0) / total) * lastShare)
   return { shareOf, ticks: apart(times.map((atMs) => ({ share: shareOf(atMs), label: elapsed(atMs - began) }))) }
 }
+
+/** What came of the last change is seen right of it. */
+const lastShare = 0.95
 
 /** The first tick, the last one, and those between that have room for their labels. */
 function apart(ticks: readonly Tick[]): Tick[] {
@@ -44,7 +47,7 @@ function apart(ticks: readonly Tick[]): Tick[] {
 }
 
 /** Share of the width that a label takes on a phone. */
-const leastBetween = 0.2
+const leastBetween = 0.17
 
 /** Amounts from 0 (or less) to at least the largest, with some round ones between. */
 export function valueTicks(cents: readonly number[]): Scale {

@@ -15,23 +15,32 @@ export function lineText(text: string, most?: number): string {
   return foreignName(withoutSecrets(text), 'without a name', most)
 }
 
-/**
- * A foreign text with its lines, made safe; a long one is folded behind its beginning, and one that is longer than a
- * person reads is cut.
- */
+/** A foreign text with its lines; a long one is folded behind its beginning. */
 export function block(text: string, name: string, { label = false } = {}): Html {
   const whole = blockText(text)
   if (whole === '') return html``
-  const shown = shortened(whole, mostShown)
-  const missing = [...whole].length - [...shown].length
-  const rest =
-    missing === 0 ? '' : html`<p class="aside">${counted(missing, 'more character')}: results.json has them.</p>`
-  const lines = html`<div class="block" dir="auto">${shown}</div>${rest}`
+  const { shown, length, lines } = cut(whole)
   if (shown.length <= mostUnfolded && shown.split('\n').length <= mostLinesUnfolded) {
     return html`<div class="block" dir="auto">${label ? html`<span class="label" dir="ltr">${name}</span>` : ''}${shown}</div>`
   }
-  const length = counted([...whole].length, 'character')
-  return html`<details class="fold"><summary><span class="aside">${name}, ${length}:</span> ${line(shown, mostOfSummary)}</summary>${lines}</details>`
+  const summary = html`<span class="aside">${name}, ${counted(length, 'character')}:</span> ${line(shown, mostOfSummary)}`
+  return html`<details class="fold"><summary>${summary}</summary>${lines}</details>`
+}
+
+/** A text that few readers need, folded behind its name. */
+export function folded(text: string, name: string): Html {
+  return html`<details class="fold"><summary>${name}</summary>${cut(blockText(text)).lines}</details>`
+}
+
+/** As much of a text as a person reads, in whole characters. */
+function cut(whole: string): { shown: string; length: number; lines: Html } {
+  const { length } = [...whole]
+  // The last character that is shown says that some are missing.
+  const missing = length <= mostShown ? 0 : length - mostShown + 1
+  const rest =
+    missing === 0 ? '' : html`<p class="aside">${counted(missing, 'more character')}: results.json has them.</p>`
+  const shown = shortened(whole, mostShown)
+  return { shown, length, lines: html`<div class="block" dir="auto">${shown}</div>${rest}` }
 }
 
 /** What was sent, as a program writes it; a plain text as it is. */

@@ -4,9 +4,15 @@ import type { Entry, Trial } from '../results.ts'
 import { stepAnchor } from './anchors.ts'
 import { dayAndTime } from './moments.ts'
 import { block, type Html, line, sentText } from './shown.ts'
-import { brokenOff, counted, fallen, verdictWord } from './words.ts'
+import { brokenOff, counted, fallen } from './words.ts'
 
-const kinds = { call: 'Call', page: 'Page', person: 'Person', time: 'Time' } as const
+/** Each kind of step, and what its answer is called. */
+const kinds = {
+  call: { name: 'Call', answer: 'Answer' },
+  page: { name: 'Page', answer: 'Answer' },
+  person: { name: 'Person', answer: 'Said' },
+  time: { name: 'Time', answer: 'What happened' },
+} as const
 
 /** What happened on the sandbox's clock, a step each, and at its end what it was judged to be. */
 export function timeline(id: string, trial: Trial): Html {
@@ -33,17 +39,16 @@ function item(anchor: string, entry: Entry, number: number, before: Entry | unde
   const { day, time } = dayAndTime(atMs)
   const isNewDay = before === undefined || dayAndTime(before.atMs).day !== day
   const isGood = outcome === 'ok' || /^[23]\d\d$/.test(outcome)
+  const isRequest = kind === 'call' || kind === 'page'
   const outcomeShown =
-    kind === 'call' || kind === 'page' || !isGood
-      ? html` <span class="${isGood ? 'outcome' : 'outcome bad'}">${line(outcome)}</span>`
-      : ''
+    isRequest || !isGood ? html` <span class="${isGood ? 'outcome' : 'outcome bad'}">${line(outcome)}</span>` : ''
   const befell = fault === null ? '' : html`<p class="fault"><strong>Fault:</strong> ${line(fault, 200)}</p>`
   const moved = moves.map(({ says, cents }) => html`<li><strong>${money(cents)}</strong> ${line(says, 160)}</li>`)
   const ledger = moves.length === 0 ? '' : html`<ul class="moves" aria-label="What the ledger did">${moved}</ul>`
   return html`<li id="${anchor}" class="step ${kind}">
 <p class="when"><span class="number">${number}</span> <time datetime="${day}T${time}Z">${isNewDay ? `${day} ` : ''}${time}</time></p>
-<div><p class="what"><span class="kind">${kinds[kind]}</span> <code>${line(what, 120)}</code>${outcomeShown}</p>
-${block(sentText(sent), 'Sent', { label: true })}${block(answer, kind === 'time' || kind === 'person' ? 'What it did' : 'Answer', { label: true })}${ledger}${befell}</div></li>
+<div><p class="what"><span class="kind">${kinds[kind].name}</span> ${isRequest ? html`<code>${line(what, 120)}</code>` : line(what, 120)}${outcomeShown}</p>
+${block(sentText(sent), 'Sent', { label: true })}${block(answer, kinds[kind].answer, { label: true })}${ledger}${befell}</div></li>
 `
 }
 
@@ -52,10 +57,7 @@ function end(trial: Trial): Html {
   const broken = brokenOff(trial)
   const lines = [
     ...(broken === undefined ? [] : [html`<p class="what"><span class="kind">Ended</span> ${line(broken, 300)}</p>`]),
-    ...fallen(trial).map(
-      (verdict) =>
-        html`<p class="what"><span class="kind">✗ ${verdictWord(verdict)}</span> ${line(verdict.says, 300)}</p>`,
-    ),
+    ...fallen(trial).map(({ says }) => html`<p class="what"><span class="kind">✗ Failed</span> ${line(says, 300)}</p>`),
   ]
   const words =
     lines.length === 0 ? html`<p class="what"><span class="kind">✓ Passed</span> All is as it must be.</p>` : lines

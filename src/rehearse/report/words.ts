@@ -12,20 +12,10 @@ const endings = {
   failed: 'The agent could not be run, or ended badly.',
 } as const
 
-/** The verdicts that count against a trial. */
+/** The verdicts that count against a trial; what must never happen is graver than what did not. */
 export function fallen({ verdicts }: Trial): Verdict[] {
-  return verdicts.filter(({ failed }) => failed)
-}
-
-/** A verdict as one line. */
-export function verdictLine(verdict: Verdict): string {
-  return `${verdictWord(verdict)}: ${verdict.says}`
-}
-
-/** How an assertion came out, in a word or two. */
-export function verdictWord({ kind, failed }: Verdict): string {
-  if (kind === 'never') return failed ? 'Must never happen, and did' : 'Did not happen'
-  return failed ? 'Not as expected' : 'As expected'
+  const failed = verdicts.filter((verdict) => verdict.failed)
+  return failed.toSorted((one, other) => Number(other.kind === 'never') - Number(one.kind === 'never'))
 }
 
 /** A share as a person reads it, such as `96.7 %`. What is not quite all, or hardly anything, does not read as all or none. */

@@ -1,0 +1,23 @@
+import type { Results } from '../../src/rehearse/results.ts'
+import { entry, move, point, resultsOf, scenarioOf, verdict } from './sample-results.ts'
+
+/** Results with one text in each place that an agent, a shop or a scenario can write to. */
+export function everywhere(text: string): Results {
+  const failed = { ...verdict('expect', { what: 'mentioned', text, exactly: 1 }, 0, true), says: text }
+  const steps = (['call', 'page', 'person', 'time'] as const).map((kind, at) =>
+    entry(at, text, {
+      kind,
+      sent: at === 0 ? text : { [text]: [text] },
+      outcome: text,
+      answer: text,
+      moves: [move(text, 4250)],
+      fault: text,
+    }),
+  )
+  const trial = { answer: text, trouble: text, ended: 'failed', verdicts: [failed], timeline: steps } as const
+  const told = { ...trial, verdicts: [failed], timeline: steps, money: [point(0, 100, 0, 0), point(2, 50, 50, 0)] }
+  const scenarios = [
+    scenarioOf({ id: 'a', title: text, task: text, attack: true }, [{ ...told, passed: false }, { answer: text }]),
+  ]
+  return { ...resultsOf(scenarios, text), seed: text }
+}

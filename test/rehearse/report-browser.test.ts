@@ -1,0 +1,278 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { junitXml } from '../../src/rehearse/junit.ts'
+import { reportHtml } from '../../src/rehearse/report/report.ts'
+import type { Results } from '../../src/rehearse/results.ts'
+import { openTab, shoot, startBrowser, type TestBrowser } from '../pages/browser.ts'
+import { expectContrast } from '../pages/contrast.ts'
+import { everywhere } from './foreign-results.ts'
+import { resultsOf, sampleResults, scenarioOf } from './sample-results.ts'
+
+let browser: TestBrowser
+let folder: string
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  folder = await mkdtemp(join(tmpdir(), 'report-'))
+})
+afterAll(async () => {
+  await browser.close()
+  await rm(folder, { recursive: true })
+})
+
+/** Opens the report of the results as somebody does whom its file was sent. */
+async function open(results: Results, options: BrowserContextOptions = {}, fragment = '') {
+  const file = join(folder, 'report.html')
+  await writeFile(file, reportHtml(results))
+  const address = pathToFileURL(file).href
+  const context = await browser.newContext(options)
+  const tab = await openTab(context, address + fragment)
+  return { ...tab, address, close: () => context.close() }
+}
+
+const trial = (page: Page, id: string) => page.locator(`details.trial:has(> [id="${id}"])`)
+const summaries = (page: Page) => page.locator('details.trial > summary:visible')
+const isOpen = (page: Page, id: string) =>
+  expect.poll(() => trial(page, id).getAttribute('open'), { message: id }).not.toBeNull()
+const fits = (page: Page) =>
+  expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+
+/** The page with each of its parts open. */
+const openAll = (page: Page) => page.evaluate("for (const it of document.querySelectorAll('details')) it.open = true")
+
+test('it asks for nothing, and the browser complains of nothing', async () => {
+  const { page, sent, complaints, address, close } = await open(sampleResults())
+  await openAll(page)
+  await page.waitForLoadState('networkidle')
+  expect(sent.map(({ url }) => url).filter((url) => !url.startsWith('data:'))).toEqual([address])
+  expect(complaints).toEqual([])
+  // The policy would not let it either, whatever got into it.
+  await page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=\"https://elsewhere.example/i.png\">')")
+  await expect
+    .poll(() => complaints.filter((text) => text.includes('Content Security Policy')).length)
+    .toBeGreaterThan(0)
+  await close()
+})
+
+describe.each([true, false])('with a script: %s', (javaScriptEnabled) => {
+  test('only what failed is shown when that is asked for, by keyboard', async () => {
+    const { page, close } = await open(sampleResults(), { javaScriptEnabled })
+    await expect.poll(() => summaries(page).count()).toBe(17)
+    await page.getByRole('radio', { name: 'All trials (27)' }).focus()
+    await page.keyboard.press('ArrowRight')
+    await expect.poll(() => summaries(page).count()).toBe(8)
+    await expect.poll(() => summaries(page).filter({ hasText: 'Passed' }).count()).toBe(0)
+    const row = (name: string) => page.getByRole('row', { name })
+    // A pair stays together for whoever compares a trap with its twin.
+    await expect.poll(() => row('The answer comes').isVisible()).toBe(true)
+    await page.keyboard.press('ArrowLeft')
+    await expect.poll(() => summaries(page).count()).toBe(17)
+    await close()
+  })
+
+  test('the address of a trial, and of a step in it, opens it', async () => {
+    const { page, close } = await open(sampleResults(), { javaScriptEnabled }, '#lost-answer-3-step-5')
+    await isOpen(page, 'lost-answer-3')
+    await expect.poll(() => page.locator('[id="lost-answer-3-step-5"]').isVisible()).toBe(true)
+    await page
+      .getByRole('row', { name: 'A product description' })
+      .getByRole('link', { name: 'Trial 1 failed' })
+      .press('Enter')
+    await isOpen(page, 'words-in-a-product-1')
+    await close()
+  })
+
+  test('a trial opens and closes by keyboard, and the focus is seen', async () => {
+    const { page, close } = await open(sampleResults(), { javaScriptEnabled })
+    await page.getByRole('link', { name: 'The first trial that failed' }).focus()
+    await page.keyboard.press('Enter')
+    await isOpen(page, 'tax-at-the-end-3')
+    const summary = trial(page, 'tax-at-the-end-3').locator('> summary')
+    await summary.press('Enter')
+    await expect.poll(() => trial(page, 'tax-at-the-end-3').getAttribute('open')).toBeNull()
+    const focused =
+      "[document.activeElement.matches('summary:focus-visible'), getComputedStyle(document.activeElement).outlineStyle]"
+    const outline = () => page.evaluate(focused)
+    await expect.poll(outline).toEqual([true, 'solid'])
+    await close()
+  })
+})
+
+test('its buttons open what failed and close all; without a script there are none', async () => {
+  const { page, close } = await open(sampleResults())
+  const opened = () => page.locator('details.trial[open]').count()
+  await page.getByRole('button', { name: 'Open all that failed' }).press('Enter')
+  await expect.poll(opened).toBe(8)
+  await page.getByRole('button', { name: 'Close all' }).press('Enter')
+  await expect.poll(opened).toBe(0)
+  await close()
+  const without = await open(sampleResults(), { javaScriptEnabled: false })
+  await expect.poll(() => without.page.getByRole('button').count()).toBe(0)
+  await without.close()
+})
+
+test('on paper is what failed, in full', async () => {
+  const { page, close } = await open(sampleResults())
+  await page.evaluate("dispatchEvent(new Event('beforeprint'))")
+  await expect.poll(() => page.locator('details.trial[open]').count()).toBe(8)
+  await page.emulateMedia({ media: 'print' })
+  await expect.poll(() => page.getByRole('radio').count()).toBe(0)
+  await shoot(page, 'report-print')
+  await page.evaluate("dispatchEvent(new Event('afterprint'))")
+  await expect.poll(() => page.locator('details.trial[open]').count()).toBe(0)
+  await close()
+})
+
+test.each(['light', 'dark'] as const)('everything stands out in %s mode', async (colorScheme) => {
+  const { page, close } = await open(sampleResults(), { colorScheme, viewport: { width: 1100, height: 900 } })
+  await openAll(page)
+  await expectContrast(page)
+  await shoot(page, `report-${colorScheme}`)
+  const strokes = () => trial(page, 'lost-answer-1').evaluate(lineContrasts)
+  await expect.poll(async () => Math.min(...(await strokes()))).toBeGreaterThanOrEqual(3)
+  await close()
+})
+
+/** Runs in the browser: how far each line of the plot stands out from what is behind it (WCAG 2.2, 1.4.11). */
+const lineContrasts = new Function(
+  'trial',
+  `const luminance = (color) => {
+    const parts = color.match(/[\\d.]+/g).slice(0, 3).map((value) => value / 255)
+    const [red, green, blue] = parts.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const behind = luminance(getComputedStyle(document.querySelector('main')).backgroundColor)
+  return [...trial.querySelectorAll('.axes path')].map((path) => {
+    const [low, high] = [luminance(getComputedStyle(path).stroke), behind].sort((a, b) => a - b)
+    return (high + 0.05) / (low + 0.05)
+  })`,
+) as (trial: unknown) => number[]
+
+test('on a phone nothing moves sideways, whatever was written', async () => {
+  for (const results of [sampleResults(), everywhere('W'.repeat(10_000)), everywhere('اشتراك شهري‮ '.repeat(100))]) {
+    const { page, close } = await open(results, { viewport: { width: 360, height: 780 } })
+    await fits(page)
+    await openAll(page)
+    await fits(page)
+    await shoot(page, `report-phone-${results.agent.slice(0, 1)}`)
+    await close()
+  }
+})
+
+test('a screen reader finds its way, and hears what the pictures show', async () => {
+  const { page, close } = await open(sampleResults(), {}, '#lost-answer-1')
+  await expect.poll(() => page.locator('html').getAttribute('lang')).toBe('en')
+  await expect.poll(() => page.getByRole('main').count()).toBe(1)
+  const headings = page.getByRole('heading', { level: 2 })
+  await expect.poll(() => headings.allTextContents()).toEqual(['Figures', 'Scenarios', 'Trials'])
+  await page.getByRole('table', { name: 'Scenarios by group' }).waitFor()
+  await page.getByRole('group', { name: 'Show' }).waitFor()
+  await page.getByRole('region', { name: 'The answer to the payment is lost' }).waitFor()
+  const plot = trial(page, 'lost-answer-1').getByRole('img', { name: 'Money over the sandbox’s time' })
+  const name =
+    'Available: from $100.00 to $15.00. Held: at most $85.00, in the end $0.00. Spent in the end: $85.00. 4 moments at which money moved'
+  await expect.poll(() => plot.locator('desc').textContent()).toContain(name)
+  await trial(page, 'lost-answer-1').getByText('The same in numbers').press('Enter')
+  const rows = trial(page, 'lost-answer-1').locator('table tbody').getByRole('row')
+  await expect.poll(() => rows.last().textContent()).toContain('$15.00$0.00$85.0010')
+  // The names of all that one can act on tell them apart.
+  const nameless =
+    "[...document.querySelectorAll('a, button, summary')].filter((it) => (it.ariaLabel ?? it.textContent).trim() === '').length"
+  await expect.poll(() => page.evaluate(nameless)).toBe(0)
+  const repeatedIds =
+    "[...document.querySelectorAll('[id]')].filter((it, at, all) => all.findIndex((other) => other.id === it.id) !== at).length"
+  await expect.poll(() => page.evaluate(repeatedIds)).toBe(0)
+  const deadLinks =
+    "[...document.querySelectorAll('a')].filter((it) => document.getElementById(it.hash.slice(1)) === null).length"
+  await expect.poll(() => page.evaluate(deadLinks)).toBe(0)
+  await close()
+})
+
+test('in forced colors and without colors a trial that failed is told by its words', async () => {
+  const { page, close } = await open(sampleResults(), { forcedColors: 'active' })
+  const mark = page.getByRole('link', { name: 'Trial 3 failed' }).first()
+  await expect.poll(() => mark.textContent()).toBe('✗')
+  await expect.poll(() => trial(page, 'lost-answer-1').locator('> summary').textContent()).toContain('✗ Failed')
+  await close()
+})
+
+describe('JUnit as an XML parser reads it', () => {
+  /** What the browser's parser makes of the text: the trials, or its error. */
+  async function parsed(results: Results) {
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    const found = await page.evaluate(parseJunit, junitXml(results))
+    await context.close()
+    return found
+  }
+
+  test('has a suite for each scenario and a case for each trial, with what it failed at', async () => {
+    const results = sampleResults()
+    const { error, root, suites } = await parsed(results)
+    expect(error).toBeUndefined()
+    const counts = { tests: '27', failures: '7', errors: '1', skipped: '0', time: '33.318' }
+    expect(root).toEqual({ name: `rehearsal of ${results.agent}, seed 1`, ...counts })
+    expect(suites.map(({ name }) => name)).toEqual(results.scenarios.map(({ scenario }) => scenario.id))
+    const cases = (id: string) => suites.find(({ name }) => name === id)?.cases
+    expect(cases('lost-answer')?.map(({ failure }) => failure)).toEqual([
+      'Never: captured at Plain Goods: at least $42.51; found $85.00.\nExpected: captured at Plain Goods: exactly $42.50; found $85.00.',
+      null,
+      expect.stringContaining('found $85.00.'),
+    ])
+    expect(cases('look-alike-alone')?.[1]).toEqual({
+      about: { classname: 'look-alike-alone', name: 'Only the shop named (trial 2)', time: '1.234' },
+      failure: 'The agent gave no answer in time. It had 300 seconds.',
+      error: null,
+      said: null,
+    })
+    expect(cases('one-of-its-own')?.[0]).toMatchObject({
+      failure: null,
+      error: 'The agent could not be run, or ended badly. sh: 1: my-agent: not found',
+    })
+  })
+
+  test.each([
+    ['markup', '</failure>]]><!-- & "quotes" \'too\' <![CDATA[ &lt; <?x?> <!DOCTYPE x>'],
+    ['control characters', 'a\u0000b\u0008c\u001bd\u007fe\ud800f\uffffg\ufffeh'],
+    ['lines', 'one\ntwo\r\nthree\tfour\rfive'],
+    ['direction', 'a\u202etxet\u2066b\u200fc'],
+    ['other scripts', '東京 🎉 café e\u0301'],
+  ])('is XML, and says the same, whatever was written: %s', async (_, text) => {
+    const { error, suites } = await parsed(everywhere(text))
+    expect(error).toBeUndefined()
+    const [first] = suites[0]?.cases ?? []
+    const shown = text.replace(/[\p{Bidi_Control}\ud800\ufffe\uffff]|[^\P{Cc}\t\n\r\u007f]/gu, '\ufffd')
+    expect(first?.said).toBe(shown)
+    expect(first?.about.name).toBe(`${shown} (trial 1)`)
+    expect(first?.error).toContain(shown)
+  })
+
+  test('tells no card number', () => {
+    const xml = junitXml(resultsOf([scenarioOf({ id: 'a' }, [{ answer: 'I used 4242 4242 4242 4242.' }])]))
+    expect(xml).toContain('I used [masked number].')
+  })
+})
+
+interface ParsedCase {
+  about: Record<string, string>
+  failure: string | null
+  error: string | null
+  said: string | null
+}
+
+/** Runs in the browser. */
+const parseJunit = new Function(
+  'xml',
+  `const parsed = new DOMParser().parseFromString(xml, 'application/xml')
+  const broken = parsed.querySelector('parsererror')
+  if (broken !== null) return { error: broken.textContent, root: {}, suites: [] }
+  const attributes = (element) => Object.fromEntries([...element.attributes].map(({ name, value }) => [name, value]))
+  const textOf = (element, name) => element.querySelector(':scope > ' + name)?.textContent ?? null
+  const caseOf = (it) => ({ about: attributes(it), failure: textOf(it, 'failure'), error: textOf(it, 'error'), said: textOf(it, 'system-out') })
+  const suiteOf = (it) => ({ name: it.getAttribute('name'), cases: [...it.children].map(caseOf) })
+  return { root: attributes(parsed.documentElement), suites: [...parsed.documentElement.children].map(suiteOf) }`,
+) as (xml: string) => { error?: string; root: Record<string, string>; suites: { name: string; cases: ParsedCase[] }[] }

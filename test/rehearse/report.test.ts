@@ -1,0 +1,209 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { sha256Base64 } from '../../src/core/system.ts'
+import { reportHtml } from '../../src/rehearse/report/report.ts'
+import type { Results, ScenarioResults } from '../../src/rehearse/results.ts'
+import { tries } from '../support/depth.ts'
+import { everywhere } from './foreign-results.ts'
+import { entry, point, resultsOf, sampleResults, scenarioOf, verdict } from './sample-results.ts'
+
+const expected = { what: 'purchases', exactly: 1 } as const
+const failed = [verdict('expect', expected, 0, true)]
+const passed = [verdict('expect', expected, 1, false)]
+
+/** The trials that are told in full. */
+const toldTrials = (html: string) => [...html.matchAll(/<div class="inside" id="([^"]+)"/g)].map(([, id]) => id)
+/** What a person can read of it. */
+const textOf = (html: string) =>
+  html
+    .slice(html.indexOf('<body>'))
+    .replace(/<script>[\s\S]*|<[^>]*>/g, '')
+    .normalize('NFKC')
+const countOf = (html: string, part: string) => html.split(part).length - 1
+
+test('the same results make the same bytes, however long the trials took', () => {
+  const results = sampleResults()
+  const slower = structuredClone(results)
+  for (const { trials } of slower.scenarios) for (const trial of trials) trial.durationMs *= 7
+  expect(reportHtml(slower)).toBe(reportHtml(results))
+})
+
+test('the page says by its policy that it loads nothing, and runs only what it brings', () => {
+  const html = reportHtml(sampleResults())
+  const [, style = ''] = /<style>([\s\S]*?)<\/style>/.exec(html) ?? []
+  const [, script = ''] = /<script>([\s\S]*?)<\/script>/.exec(html) ?? []
+  const [, policy] = /<meta http-equiv="Content-Security-Policy" content="([^"]+)">/.exec(html) ?? []
+  expect(policy?.split('; ')).toEqual([
+    "default-src 'none'",
+    `style-src 'sha256-${sha256Base64(style)}'`,
+    `script-src 'sha256-${sha256Base64(script)}'`,
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+  ])
+  // A policy stands before all that it is for.
+  expect(html.indexOf('http-equiv')).toBeLessThan(html.indexOf('<link'))
+  expect(html).not.toMatch(/ style="| on\w+="|(src|href)="(?!#|data:)/)
+})
+
+describe('the verdict', () => {
+  const said = (results: Results) => /<strong>(.*?)<\/strong>/s.exec(reportHtml(results))?.[1]
+
+  test('says in a sentence what failed, and what is graver', () => {
+    expect(said(sampleResults())).toBe(
+      'Failed: 8 of 27 trials did not pass; an attack succeeded in 2 of 6 trials under attack, and 2 purchases were made once too often.',
+    )
+    expect(said(resultsOf([scenarioOf({ id: 'one' }, [{ verdicts: failed }])]))).toBe(
+      'Failed: 1 of 1 trial did not pass.',
+    )
+  })
+
+  test('says that all passed, and how little so few trials tell', () => {
+    const results = resultsOf([scenarioOf({ id: 'one' }, Array(4).fill({ verdicts: passed }))])
+    expect(said(results)).toBe(
+      'Passed: in all 4 trials of 1 scenario the agent did what was asked, and nothing that must never happen.',
+    )
+    expect(reportHtml(results)).toContain('lies between 51.0 % and 100 %')
+  })
+
+  test('says that nothing was rehearsed', () => {
+    expect(reportHtml(resultsOf([]))).toContain('Nothing was rehearsed.')
+  })
+})
+
+describe('of many trials', () => {
+  const longText = 'The shop says that the lamp is the last one. '.repeat(60)
+  const many = (scenarios: number, trials: number, isFailed: (trial: number) => boolean): ScenarioResults[] =>
+    Array.from({ length: scenarios }, (_, at) =>
+      scenarioOf(
+        { id: `scenario-${at}`, group: 'money', pair: `pair-${at >> 1}`, expect: [expected] },
+        Array.from({ length: trials }, (_, trial) => ({
+          verdicts: isFailed(trial) ? failed : passed,
+          answer: longText,
+          timeline: Array.from({ length: 20 }, (_, step) => entry(step, 'get_wallet', { answer: longText })),
+          money: Array.from({ length: 10 }, (_, step) => point(step, 10_000 - step, step, 0)),
+        })),
+      ),
+    )
+
+  test('it tells those that failed and the first that passed of each scenario', () => {
+    const told = toldTrials(reportHtml(resultsOf(many(2, 5, (trial) => trial % 2 === 1))))
+    expect(told).toEqual([
+      'scenario-0-1',
+      'scenario-0-2',
+      'scenario-0-4',
+      'scenario-1-1',
+      'scenario-1-2',
+      'scenario-1-4',
+    ])
+  })
+
+  test('it stays a page that a browser opens, and says what it leaves out', () => {
+    const html = reportHtml(resultsOf(many(30, 100, (trial) => trial % 2 === 1)))
+    expect(html.length).toBeLessThan(8_000_000)
+    // Each scenario has the first that failed and the first that passed before any has another.
+    const told = toldTrials(html)
+    for (let at = 0; at < 30; at++) {
+      expect(told).toContain(`scenario-${at}-1`)
+      expect(told).toContain(`scenario-${at}-2`)
+    }
+    expect(html).toContain(`Told in full are ${told.length} of 3,000 trials`)
+    const leftOut = [...html.matchAll(/Not told here: (\d+) that failed and (\d+) that passed/g)]
+    const sum = leftOut.reduce((total, [, one, other]) => total + Number(one) + Number(other), 0)
+    expect(sum + told.length).toBe(3000)
+    // All of them have a sign, which is a link where there is something to see.
+    expect(countOf(html, 'class="mark ')).toBe(3000 + countOf(html, '<line class="mark"'))
+    expect(countOf(html, '<a class="mark ')).toBe(told.length)
+  })
+
+  test('a trial of many steps and a scenario of many trials are cut too', () => {
+    const timeline = Array.from({ length: 1000 }, (_, step) => entry(step, `call_${step + 1}`))
+    const html = reportHtml(
+      resultsOf([scenarioOf({ id: 'long' }, [{ timeline }, ...(many(1, 999, () => false)[0]?.trials ?? [])])]),
+    )
+    expect(html).toContain('760 steps left out')
+    expect(html).toContain('call_120')
+    expect(html).not.toContain('call_121<')
+    expect(html).not.toContain('call_880<')
+    expect(html).toContain('call_881')
+    expect(countOf(html, '<a class="mark ') + countOf(html, '<span class="mark ')).toBe(100)
+    expect(html).toContain('and 900 more')
+  })
+})
+
+describe('whatever somebody else wrote', () => {
+  test('is text, and changes nothing around it', () => {
+    const markup = '"><script>alert(1)</script><img src=x onerror=alert(2)>\'</style></script>-->{{x}}'
+    const html = reportHtml(everywhere(markup))
+    expect(countOf(html, '<script')).toBe(1)
+    expect(countOf(html, '<img')).toBe(0)
+    expect(html).toContain('&lt;script&gt;alert(1)')
+    // The same elements as a harmless text makes.
+    const shape = (text: string) => reportHtml(everywhere(text)).match(/<\/?[a-z]+/g)
+    expect(shape(markup)).toEqual(shape('x'.repeat(markup.length)))
+  })
+
+  test('does not steer the direction, hide, or climb over its line', () => {
+    const html = reportHtml(
+      everywhere('safe \u202etxet\u202c\u2066 \u200bhidden\u0000\u001b[31m z\u0300\u0301\u0302\u0303\u0304'),
+    )
+    expect(html).not.toMatch(/[\p{Bidi_Control}\u200b]|[^\P{Cc}\n]|\p{M}{4}/u)
+  })
+
+  test('is folded where it is long, and cut where nobody would read it', () => {
+    const html = reportHtml(everywhere('word '.repeat(2000).trim()))
+    expect(countOf(html, 'Answer, 9,999 characters:')).toBeGreaterThan(1)
+    expect(countOf(html, '7,000 more characters: results.json has them.')).toBeGreaterThan(1)
+    expect(html.length).toBeLessThan(200_000)
+  })
+
+  test('never shows a card number or a key, also not one whose digits stand apart', () => {
+    const numbers = [
+      '4242424242424242',
+      '4242 4242 4242 4242',
+      '4242-4242-4242-4242',
+      '4242.4242.4242.4242',
+      '4242\u200b4242\u200b4242\u200b4242',
+      '4242  4242\n4242 4242',
+      'card4242424242424242',
+      '12/30 4242424242424242',
+      '4 2 4 2 4 2 4 2 4 2 4 2 4 2 4 2',
+      '４２４２４２４２４２４２４２４２',
+      '378282246310005',
+      '٤٢٤٢٤٢٤٢٤٢٤٢٤٢٤٢',
+    ]
+    for (const number of numbers) {
+      const shown = textOf(reportHtml(everywhere(`Card ${number}!`))).replace(/[^\p{L}\p{Nd}]/gu, '')
+      const digits = number.normalize('NFKC').replace(/[^\p{Nd}]/gu, '')
+      expect([number, shown.includes(digits.slice(-16))]).toEqual([number, false])
+    }
+    expect(reportHtml(everywhere('sk_ntl_sandbox_abcdef0123456789'))).not.toContain('abcdef0123456789')
+    // What has as many digits and is no card's number stays.
+    const id = 'txn_0190000000001234567890123456789a'
+    expect(reportHtml(everywhere(id))).toContain(id)
+  })
+
+  test('makes a page, whatever it is', () => {
+    const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.constant(''))
+    fc.assert(
+      fc.property(text, (any) => {
+        const html = reportHtml(everywhere(any))
+        expect(html.startsWith('<!doctype html>')).toBe(true)
+        expect(countOf(html, '<details')).toBe(countOf(html, '</details>'))
+        expect(html).not.toContain('undefined')
+        expect(html.isWellFormed()).toBe(true)
+      }),
+      { numRuns: tries(100) },
+    )
+  })
+})
+
+test('money is drawn as it was, also where it was owed or nothing happened', () => {
+  const money = [point(0, 0, 0, 0), point(60, -2500, 12_345_678, 100)]
+  const html = reportHtml(
+    resultsOf([scenarioOf({ id: 'owed' }, [{ money }, { money: [point(0, 5, 0, 0)], verdicts: failed }])]),
+  )
+  expect(html).toContain('Available: from $0.00 to -$25.00. Held: at most $123,456.78, in the end $123,456.78.')
+  expect(html).not.toContain('NaN')
+  expect(html).not.toContain('Infinity')
+})
