@@ -64,7 +64,7 @@ function matches(pattern: RegExp, text: string): boolean {
 }
 
 /** By the check digit that each card number has (ISO/IEC 7812-1, Luhn): most other long numbers have not. */
-function isCardNumber(text: string): boolean {
+export function isCardNumber(text: string): boolean {
   const digits = [...text.replace(/\D/g, '')].reverse().map(Number)
   const sum = digits.reduce((total, digit, at) => {
     const counted = at % 2 === 0 ? digit : 2 * digit

@@ -34,7 +34,7 @@ export interface Summary {
   utility: Share
   /** Trials under attack that did what was asked, whatever else they did. */
   utilityUnderAttack: Share
-  /** Trials under attack in which something happened that must never. */
+  /** Trials under attack in which happened what the scenario forbids, or a secret was told. */
   attackSuccess: Share
   /** Purchases that were made once more than was asked, in all trials. */
   doubleCharges: number

@@ -1,11 +1,11 @@
-import { maskSecrets } from '../core/errors.ts'
+import { isCardNumber, maskText } from './mask.ts'
 
 /**
- * A text that an agent, a shop or a service wrote, without keys and card numbers. They are masked before results are
- * kept; a report goes to others, so that it looks again, and for numbers too whose digits somebody set apart.
+ * A text that an agent, a shop or a service wrote, without secrets. They are masked before results are kept; a report goes
+ * to others, so that it looks again, and for card numbers too whose digits somebody set apart or wrote in another script.
  */
 export function withoutSecrets(text: string): string {
-  return maskSecrets(text).replace(idOrDigits, (found) => (hasCardNumber(found) ? '[masked number]' : found))
+  return maskText(text).replace(idOrDigits, (found) => (hasCardNumber(found) ? '[masked card number]' : found))
 }
 
 /**
@@ -16,9 +16,13 @@ const idOrDigits = /\b[a-z]{2,5}_[0-9a-f]{32}\b|\p{Nd}(?:[\s\p{Pd}\p{Cf}\p{Mn}._
 
 function hasCardNumber(found: string): boolean {
   if (/^[a-z]/.test(found)) return false
-  const values = [...found.normalize('NFKC')].filter((character) => /\p{Nd}/u.test(character)).map(digitValue)
+  const digits = [...found.normalize('NFKC')].filter((character) => /\p{Nd}/u.test(character)).map(digitValue)
   // A number or an expiry may stand beside the card's number.
-  return values.some((_, from) => lengths.some((length) => passesLuhn(values.slice(from, from + length), length)))
+  return digits.some((_, from) =>
+    lengths.some(
+      (length) => from + length <= digits.length && isCardNumber(digits.slice(from, from + length).join('')),
+    ),
+  )
 }
 
 /** Digits that a card number has (ISO/IEC 7812-1). */
@@ -31,14 +35,4 @@ function digitValue(digit: string): number {
   let zero = code
   while (code - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
   return code - zero
-}
-
-/** ISO/IEC 7812-1, annex B: the Luhn check digit. */
-function passesLuhn(values: readonly number[], length: number): boolean {
-  if (values.length < length) return false
-  const sum = values.toReversed().reduce((total, value, index) => {
-    const doubled = index % 2 === 1 ? value * 2 : value
-    return total + (doubled > 9 ? doubled - 9 : doubled)
-  }, 0)
-  return sum % 10 === 0
 }

@@ -96,7 +96,7 @@ export function point(afterSeconds: number, availableCents: number, heldCents: n
 }
 
 const shop = 'Plain Goods'
-const card = { number: '[masked number]', cvv: '[masked]', expirationMonth: 1, expirationYear: 2030 }
+const card = { number: '[masked card number]', cvv: '[masked code]', expirationMonth: 1, expirationYear: 2030 }
 
 /** A purchase as it should be: looked at, a card issued, paid, and captured two days later. */
 function purchase(cents = 4250): Pick<Trial, 'timeline' | 'money' | 'answer'> {
