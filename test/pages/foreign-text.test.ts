@@ -92,7 +92,10 @@ const pages: Record<string, (text: string) => Html | string> = {
     const forms = { action: '/here', payKey: 'key', cartKey: 'key' }
     return shopCheckoutPage(cartWords({ ...cart(text), decline: declined }), forms, { problem: null, fields: {} })
   },
-  'shop order': (text) => orderPage(orderWords(order(text)), { form: shopForm, nextCheckout: null, problem: null }),
+  'shop order': (text) => {
+    const shown = { orderId: 'sor_1', form: shopForm, nextCheckout: null, problem: null }
+    return orderPage(orderWords(order(text)), shown)
+  },
   'not yours': (text) => notYoursPage('There is nothing for you here.', user(text), '/here'),
 }
 

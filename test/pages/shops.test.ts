@@ -92,6 +92,7 @@ onEachDatabase('the pages of shops', (database) => {
     const order = await site.follow(led)
     expect(order.status).toBe(200)
     expect(order.text).toContain('Shipped')
+    expect(order.text).toMatch(/Order <code>sor_[0-9a-f]{32}<\/code>/)
     // A second tab that still shows the form pays nothing more.
     expect(await site.send(checkout, 'Pay $', card)).toMatchObject({ status: 303 })
     const again = { ...card, key: `idk_${'a'.repeat(32)}` }

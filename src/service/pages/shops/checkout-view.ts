@@ -106,11 +106,12 @@ ${rest.map(field)}
 }
 
 function cardField(name: CardField, problem: string | undefined, isFirst: boolean): Html {
-  const state = problem === undefined ? '' : html`aria-invalid="true" ${isFirst ? 'autofocus' : ''}`
+  const hint = hints[name] === undefined ? '' : html` placeholder="${hints[name]}"`
+  const state = html` aria-invalid="true" aria-describedby="${name}-problem"${isFirst ? ' autofocus' : ''}`
   return html`<div class="field">
 <label for="${name}">${labels[name]}</label>
-<input id="${name}" name="${name}" inputmode="numeric" autocomplete="${purposes[name]}" placeholder="${hints[name] ?? ''}" maxlength="40" spellcheck="false" required aria-describedby="${name}-problem" ${state}>
-<p class="problem" id="${name}-problem">${problem ?? ''}</p>
+<input id="${name}" name="${name}" inputmode="numeric" autocomplete="${purposes[name]}" maxlength="40" spellcheck="false" required${hint}${problem === undefined ? '' : state}>
+${problem === undefined ? '' : html`<p class="problem" id="${name}-problem">${problem}</p>`}
 </div>`
 }
 

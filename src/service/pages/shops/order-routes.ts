@@ -37,11 +37,11 @@ export const takeReturn: Take = async (c, pages, { sent, key }) => {
 function showOpened(
   c: Context,
   pages: ShopsDependencies,
-  { attributes, mayReturn, nextCheckout }: OpenedOrder,
+  { id: orderId, attributes, mayReturn, nextCheckout }: OpenedOrder,
   { problem = null, status }: { problem?: string | null; status?: PageStatus } = {},
 ) {
   const form = mayReturn ? { action: c.req.path, key: newKey(pages) } : null
-  return showPage(c, orderPage(orderWords(attributes), { form, nextCheckout, problem }), status)
+  return showPage(c, orderPage(orderWords(attributes), { orderId, form, nextCheckout, problem }), status)
 }
 
 function noOrder(c: Context) {

@@ -14,6 +14,7 @@ interface ReturnForm {
 }
 
 interface OrderShown {
+  orderId: string
   /** Null: the order cannot be returned. */
   form: ReturnForm | null
   /** The page of a checkout of what is still to be paid. */
@@ -22,7 +23,7 @@ interface OrderShown {
 }
 
 /** The receipt, and what became of the order. */
-export function orderPage(words: OrderWords, { form, nextCheckout, problem }: OrderShown): Html {
+export function orderPage(words: OrderWords, { orderId, form, nextCheckout, problem }: OrderShown): Html {
   const { merchant, status, receipt, message, subscription, next } = words
   const main = html`<h1>Your order at <bdi>${merchant}</bdi></h1>
 ${problemOf(problem)}
@@ -31,6 +32,7 @@ ${quoteOf('Receipt', receipt)}
 ${quoteOf('The shop’s latest words', message)}
 <section aria-labelledby="bought">
 <h2 id="bought">What you bought</h2>
+<p class="aside">Order <code>${orderId}</code></p>
 ${linesOf(words.lines)}
 ${sumsOf(words.sums)}
 ${subscription === null ? '' : html`<p class="warning"><bdi>${subscription}</bdi></p>`}

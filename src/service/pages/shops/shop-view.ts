@@ -54,11 +54,11 @@ ${form === null ? '' : quantityField(id, form)}`
 
 function quantityField(id: string, { quantities, wrong }: ShopForm): Html {
   const isWrong = wrong.includes(id)
-  const state = isWrong ? html`aria-invalid="true" ${wrong[0] === id ? 'autofocus' : ''}` : ''
+  const state = html` aria-invalid="true"${wrong[0] === id ? ' autofocus' : ''}`
   return html`<div class="field quantity">
 <label for="quantity-${id}">Quantity</label>
-<input id="quantity-${id}" name="${quantityPrefix}${id}" type="number" min="0" max="${mostOfProduct}" step="1" value="${isWrong ? '' : (quantities.get(id) ?? '0')}" aria-describedby="name-${id} wrong-${id}" ${state}>
-<p class="problem" id="wrong-${id}">${isWrong ? `Type a whole number from 0 to ${mostOfProduct}.` : ''}</p>
+<input id="quantity-${id}" name="${quantityPrefix}${id}" type="number" min="0" max="${mostOfProduct}" step="1" value="${isWrong ? '' : (quantities.get(id) ?? '0')}" aria-describedby="name-${id}${isWrong ? ` wrong-${id}` : ''}"${isWrong ? state : ''}>
+${isWrong ? html`<p class="problem" id="wrong-${id}">Type a whole number from 0 to ${mostOfProduct}.</p>` : ''}
 </div>`
 }
 
