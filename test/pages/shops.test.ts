@@ -15,9 +15,10 @@ function shopOf(name: string) {
 }
 
 /** A card for a merchant, and what its holder types. */
-async function cardFor(merchant: string, maximumAmount = 50_000): Promise<Record<string, string>> {
-  const cardId = await site.world.issueCard({ merchant: { name: merchant }, maximumAmount })
-  const { json } = await site.world.get(`/agent-cards/${cardId}/details`)
+async function cardFor(merchant: string, customerPartyId?: string): Promise<Record<string, string>> {
+  const customer = customerPartyId === undefined ? {} : { customerPartyId }
+  const cardId = await site.world.issueCard({ merchant: { name: merchant }, maximumAmount: 50_000, ...customer })
+  const { json } = await site.world.get(`/agent-cards/${cardId}/details?${new URLSearchParams(customer)}`)
   const { number, cvv, expirationMonth, expirationYear } = json.data.attributes
   return { number, cvv, expirationMonth: String(expirationMonth), expirationYear: String(expirationYear) }
 }
@@ -34,10 +35,11 @@ async function cartAt(name: string, quantities: Record<string, number> = {}): Pr
 }
 
 /** A checkout that the agent starts by the API, and its page. */
-async function startedByAgent(name: string): Promise<Shown & { path: string; id: string }> {
+async function startedByAgent(name: string, customer: object = {}): Promise<Shown & { path: string; id: string }> {
   const { id, product } = shopOf(name)
   const { json, text } = await site.world.post(`/simulations/shops/${id}/checkouts`, {
     items: [{ productId: product.id }],
+    ...customer,
   })
   if (json.data === undefined) throw new Error(text)
   const path = new URL(json.data.attributes.url).pathname
@@ -122,9 +124,25 @@ onEachDatabase('the pages of shops', (database) => {
       keyId: checkout.id,
       instanceId: 'run 1',
     })
-    const { json } = await site.world.get('/activity?limit=1')
-    const orderId = json.data[0].attributes.resourceIds
-    expect(orderId).toContain(checkout.id)
+  })
+
+  test('pay with the card of the customer that the agent started the checkout for', async () => {
+    const customerPartyId = await site.world.customerPartyId()
+    const checkout = await startedByAgent('plain-goods', { customerPartyId })
+    const { name } = shopOf('plain-goods')
+    await cardFor(name)
+    const paid = await site.send(checkout, 'Pay $', await cardFor(name, customerPartyId))
+    expect((await site.follow(await site.follow(paid))).text).toContain('Shipped')
+    const { json } = await site.world.get(`/card-transactions?customerPartyId=${customerPartyId}`)
+    expect(json.data[0].attributes).toMatchObject({ amount: 1800, merchant: { name } })
+  })
+
+  test('a form that is sent twice starts one checkout', async () => {
+    const { path, product } = shopOf('plain-goods')
+    const shop = await site.open(path)
+    const wanted = { [`quantity.${product.id}`]: '1', note: 'Leave it at the door' }
+    const [first, second] = [await site.send(shop, 'Go', wanted), await site.send(shop, 'Go', wanted)]
+    expect(second.location).toBe(first.location)
   })
 
   test('without a browser: who says nothing of where a form comes from is let in, another site is not', async () => {
