@@ -1,9 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import type { SingleBar } from 'cli-progress'
 import { ConfigError } from '../config/load.ts'
 import { show } from '../core/errors.ts'
 import { realSystem } from '../core/system.ts'
-import { simulate as runSimulation } from '../simulate/simulate.ts'
+import { simulate as runSimulation, type SimulationResult } from '../simulate/simulate.ts'
+import type { Stage } from '../simulate/world.ts'
 import { configured, type Flags } from './configured.ts'
 import { orExplain } from './explain.ts'
 import { openWorldFile } from './given-file.ts'
@@ -21,6 +21,7 @@ type SimulateFlags = Flags & {
   clockJumps?: boolean
   log?: string
   verbose?: boolean
+  json?: boolean
 }
 
 /** Simulated agents buy with cards through real MCP connections; every answer is checked. */
@@ -48,21 +49,32 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
       clockJumps: flags.clockJumps ?? target.isolated,
       concurrency,
       signal: interruption.signal,
-      onPlan: (actions) => bar?.start(actions, 0),
-      onStep: (done) => bar?.update(done),
-      onShrink: () => {
-        bar?.stop()
-        process.stderr.write('Something was not as predicted; looking for the shortest history that shows it …\n')
+      onStage: (stage, steps) => {
+        bar?.end()
+        if (stage === 'shortening') process.stderr.write(looking)
+        bar?.stage(stage, steps)
       },
+      onStep: (done) => bar?.step(done),
     }).finally(() => {
-      bar?.stop()
+      bar?.end()
       interruption.end()
     })
     const log = result.log.map((line) => `${line}\n`).join('')
-    process.stdout.write(`${flags.verbose === true ? `${log}\n` : ''}${result.report}`)
+    process.stdout.write(flags.json === true ? asJson(result, flags) : asText(result, flags, log))
     process.exitCode = result.exitCode
     if (logFile !== undefined) await writeLog(logFile, log)
   })
+}
+
+const looking = 'Something was not as predicted; looking for the shortest history that shows it …\n'
+
+function asText({ report }: SimulationResult, { verbose }: SimulateFlags, log: string): string {
+  return `${verbose === true ? `${log}\n` : ''}${report}`
+}
+
+/** One document, with the log in it where that is wanted. */
+function asJson({ summary, exitCode, log }: SimulationResult, { verbose }: SimulateFlags): string {
+  return `${JSON.stringify({ exitCode, ...summary, ...(verbose === true ? { log } : {}) }, null, 2)}\n`
 }
 
 /** Before the run, which would otherwise be over when its log turns out to have no place. */
@@ -101,13 +113,18 @@ function concurrencyOf({ turns, clockJumps, concurrency: given }: SimulateFlags,
 }
 
 /** On a terminal only. */
-async function progressBar(): Promise<SingleBar | undefined> {
+async function progressBar() {
   if (!process.stderr.isTTY) return undefined
   const { default: progress } = await import('cli-progress')
-  return new progress.SingleBar({
-    format: '{bar} {value}/{total} actions, {duration_formatted}',
+  const bar = new progress.SingleBar({
+    format: '{stage} {bar} {value}/{total}, {duration_formatted}',
     stream: process.stderr,
     clearOnComplete: true,
     hideCursor: true,
   })
+  return {
+    stage: (stage: Stage, steps: number) => bar.start(steps, 0, { stage: stage.padEnd('final check'.length) }),
+    step: (done: number) => bar.update(done),
+    end: () => bar.stop(),
+  }
 }

@@ -10,6 +10,7 @@ export const simulateOptions = [
   ['--no-clock-jumps', 'Leave the sandbox clock alone', undefined],
   ['--log <file>', 'Write the log of all actions to a file', undefined],
   ['--verbose', 'Print the log of all actions', undefined],
+  ['--json', 'Print the report as one JSON document', undefined],
 ] as const
 
 export const simulateHelp = `

@@ -20,29 +20,95 @@ export interface Shrunk {
   again: 'yes' | 'no' | 'untried' | 'impossible'
 }
 
-/** The result of a run. The lines about speed differ between two runs; all others are the same for the same seed. */
-export function reportText(result: RunResult, options: ReportOptions): string {
-  const { agents, purchases, seed, concurrency, where, logSha256 } = options
-  const { elapsedMs } = result
-  const calls = result.latenciesMs.length
+/** All that is told of a run. What it says of time differs between two runs; all else is the same for the same seed. */
+export interface Summary {
+  result: 'as predicted' | 'failed' | 'interrupted'
+  agents: number
+  purchases: number
+  seed: string
+  /** How many agents called at the same time; 1: they took turns. */
+  concurrency: number
+  where: string
+  /** How many actions were carried out. */
+  actions: number
+  logSha256: string
+  /** How often each tool had each outcome. */
+  outcomes: Record<string, Record<string, number>>
+  seconds: { start: number; calls: number; finalCheck: number; total: number }
+  calls: { count: number; perSecond: number; latencyMs: { p50: number; p95: number; p99: number } }
+  /** Where the service and the model disagreed. */
+  failure: Failure | null
+}
+
+export interface Failure {
+  /** What is wrong, where the next two do not show it. */
+  what: string
+  expected: string
+  actual: string
+  again: Shrunk['again']
+  tries: number
+  /** Whether it was found when everything was read once more, after the last action. */
+  atTheEnd: boolean
+  history: readonly Action[]
+}
+
+export function summaryOf(result: RunResult, { logSha256, ...options }: ReportOptions): Summary {
+  const { agents, purchases, seed, concurrency, where } = options
+  const { startMs, callsMs, finalCheckMs } = result.durations
+  const count = result.latenciesMs.length
   const sorted = result.latenciesMs.toSorted((one, other) => one - other)
+  return {
+    result: result.mismatch !== undefined ? 'failed' : result.interrupted ? 'interrupted' : 'as predicted',
+    ...{ agents, purchases, seed, concurrency, where },
+    actions: result.done.length,
+    logSha256,
+    outcomes: Object.fromEntries(
+      [...result.outcomes].sort(byFirst).map(([tool, counts]) => [tool, Object.fromEntries([...counts].sort(byFirst))]),
+    ),
+    seconds: {
+      start: seconds(startMs),
+      calls: seconds(callsMs),
+      finalCheck: seconds(finalCheckMs),
+      total: seconds(startMs + callsMs + finalCheckMs),
+    },
+    calls: {
+      count,
+      perSecond: callsMs > 0 ? Math.round(count / (callsMs / 1000)) : 0,
+      latencyMs: { p50: percentile(sorted, 50), p95: percentile(sorted, 95), p99: percentile(sorted, 99) },
+    },
+    failure: null,
+  }
+}
+
+export function failureOf({ history, mismatch, tries, again }: Shrunk): Failure {
+  const { action, what, expected, actual } = mismatch
+  return { what, expected, actual, again, tries, atTheEnd: action === undefined && history.length > 0, history }
+}
+
+/** For a person to read, with the shortest failing history to repeat. */
+export function reportText(summary: Summary): string {
+  const { agents, purchases, seed, concurrency, where, seconds: took, calls, actions, failure } = summary
   const at = concurrency === 1 ? 'in turns' : `up to ${concurrency} at a time`
+  const part = (name: string, part: number) =>
+    `${name} ${part.toFixed(1)} s (${took.total > 0 ? Math.round((part / took.total) * 100) : 0} %)`
+  const parts = [part('start', took.start), part('calls', took.calls), part('final check', took.finalCheck)]
+  const latencies = Object.entries(calls.latencyMs).map(([name, ms]) => `${name} ${ms.toFixed(1)} ms`)
   return [
     `${agents} agents x ${purchases} purchases, seed ${JSON.stringify(seed)}, ${at}, on ${where}`,
     '',
-    ...outcomeLines(result.outcomes),
+    ...outcomeLines(summary.outcomes),
     '',
-    `log      sha256 ${logSha256} (${result.done.length} actions)`,
-    `speed    ${calls} calls in ${(elapsedMs / 1000).toFixed(1)} s, ${perSecond(calls, elapsedMs)} calls/s`,
-    `latency  ${[50, 95, 99].map((percent) => `p${percent} ${percentile(sorted, percent)} ms`).join(', ')}`,
-    `result   ${verdict(result)}`,
+    `log      sha256 ${summary.logSha256} (${actions} actions)`,
+    `time     ${took.total.toFixed(1)} s: ${parts.join(', ')}`,
+    `speed    ${calls.count} calls in ${took.calls.toFixed(1)} s, ${calls.perSecond} calls/s`,
+    `latency  ${latencies.join(', ')}`,
+    `result   ${verdict(summary)}`,
     '',
+    ...(failure === null ? [] : failureLines(failure)),
   ].join('\n')
 }
 
-/** The shortest failing history, for a person to read and to repeat. */
-export function failureText({ history, mismatch, tries, again }: Shrunk): string {
-  const { action, what, expected, actual } = mismatch
+function failureLines({ what, expected, actual, again, tries, atTheEnd, history }: Failure): string[] {
   const steps = history.map(
     (step, index) => `  ${String(index + 1).padStart(2)}. ${describeAction(step)}${madeName(step)}`,
   )
@@ -57,15 +123,14 @@ export function failureText({ history, mismatch, tries, again }: Shrunk): string
   return [
     'The service and the model disagree.',
     '',
-    heading,
-    ...shown,
-    ...(action === undefined ? ['  then everything is read once more'] : []),
+    ...(history.length === 0 ? ['It failed before the first action.'] : [heading, ...shown]),
+    ...(atTheEnd ? ['  then everything is read once more'] : []),
     '',
     ...(what === '' ? [] : [what]),
     `expected  ${expected}`,
     `actual    ${actual}`,
     '',
-  ].join('\n')
+  ]
 }
 
 const mostShown = 60
@@ -74,16 +139,16 @@ function madeName({ makes }: Action): string {
   return makes === undefined ? '' : ` (${makes})`
 }
 
-function verdict({ mismatch, interrupted, done }: RunResult): string {
-  if (mismatch !== undefined) return `FAILED after ${done.length} actions`
-  if (interrupted) return `interrupted after ${done.length} actions, which were all as predicted`
+function verdict({ result, actions }: Summary): string {
+  if (result === 'failed') return `FAILED after ${actions} actions`
+  if (result === 'interrupted') return `interrupted after ${actions} actions, which were all as predicted`
   return 'every answer was as predicted; money is conserved'
 }
 
-function outcomeLines(outcomes: RunResult['outcomes']): string[] {
-  const rows = [...outcomes]
-    .sort(byFirst)
-    .flatMap(([tool, counts]) => [...counts].sort(byFirst).map((entry) => [tool, ...entry] as const))
+function outcomeLines(outcomes: Summary['outcomes']): string[] {
+  const rows = Object.entries(outcomes).flatMap(([tool, counts]) =>
+    Object.entries(counts).map((entry) => [tool, ...entry] as const),
+  )
   return rows.map(([tool, outcome, count], index) => {
     const shown = rows[index - 1]?.[0] === tool ? '' : tool
     return `${shown.padEnd(28)} ${outcome.padEnd(42)} ${String(count).padStart(7)}`
@@ -94,11 +159,13 @@ function byFirst(one: readonly [string, unknown], other: readonly [string, unkno
   return one[0] < other[0] ? -1 : 1
 }
 
-function perSecond(count: number, ms: number): string {
-  return ms > 0 ? (count / (ms / 1000)).toFixed(0) : '0'
+/** To the millisecond. */
+function seconds(ms: number): number {
+  return Math.round(ms) / 1000
 }
 
-function percentile(sorted: readonly number[], percent: number): string {
+/** To a tenth of a millisecond. */
+function percentile(sorted: readonly number[], percent: number): number {
   const value = sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? 0
-  return value.toFixed(1)
+  return Math.round(value * 10) / 10
 }

@@ -16,9 +16,18 @@ export interface RunResult {
   outcomes: Map<string, Map<string, number>>
   /** Milliseconds of each call. */
   latenciesMs: number[]
-  /** Milliseconds from the first call to the last answer. */
-  elapsedMs: number
+  durations: Durations
   interrupted: boolean
+}
+
+/** How long each part of a run took, in milliseconds. */
+export interface Durations {
+  /** Until all agents are connected and the history is planned. */
+  startMs: number
+  /** From the first call of the history to the last answer. */
+  callsMs: number
+  /** Reading everything once more. */
+  finalCheckMs: number
 }
 
 /** What a run is planned on: a history may depend on the money there is. */
@@ -26,16 +35,22 @@ export type Plan = (situation: Situation) => readonly Action[]
 
 /** Carries out a history on a world; compares every answer, and in the end every record, with the model. */
 export async function runHistory(plan: Plan, agents: readonly number[], options: RunOptions): Promise<RunResult> {
+  const startedAtMs = options.system.elapsed()
+  options.onStage?.('start', agents.length)
   const world = await options.target.open()
   const callers = new Map<number, Caller>()
+  const patience = leaveWhenInterrupted(callers, options)
   try {
-    return await connectAndCarryOut(world, callers, plan, agents, options)
+    return await connectAndCarryOut(world, callers, plan, agents, { ...options, startedAtMs })
   } catch (error) {
-    if (await isInterrupted(options)) return { ...nothingDone(), interrupted: true }
+    const startMs = options.system.elapsed() - startedAtMs
+    if (await isInterrupted(options)) return { ...nothingDone(), interrupted: true, durations: { ...noTime, startMs } }
     throw error
   } finally {
-    await Promise.allSettled([...callers.values()].map((caller) => caller.close()))
-    await world.close()
+    patience.end()
+    await closeAll(callers)
+    // What was found is told, whatever becomes of the world.
+    await Promise.allSettled([world.close()])
   }
 }
 
@@ -44,15 +59,42 @@ async function connectAndCarryOut(
   callers: Map<number, Caller>,
   plan: Plan,
   agents: readonly number[],
-  options: RunOptions,
+  options: RunOptions & { startedAtMs: number },
 ): Promise<RunResult> {
   // The first connection makes the schema and the seeded world; the others find them.
   for (const agent of agents.slice(0, 1)) callers.set(agent, await world.connect(agent))
-  await connectAll(world, agents.slice(1), callers)
+  options.onStep?.(callers.size)
+  await connectAll(world, agents.slice(1), callers, options)
   const [first] = callers.values()
   if (first === undefined) throw new Error('Bug: a run without agents.')
   const situation = await inspect(first, options.concurrency === 1)
-  return await carryOut(plan(situation), { callers, first, situation, options })
+  const history = plan(situation)
+  const startMs = options.system.elapsed() - options.startedAtMs
+  return await carryOut(history, { callers, first, situation, options, startMs })
+}
+
+async function closeAll(callers: Map<number, Caller>): Promise<void> {
+  await Promise.allSettled([...callers.values()].map((caller) => caller.close()))
+}
+
+/** How long an interrupted run waits for the answers that are under way. */
+const graceMs = 1_000
+
+/** A server that answers no more is not waited for: closing its connection ends the call. */
+function leaveWhenInterrupted(callers: Map<number, Caller>, { system, signal }: RunOptions) {
+  const over = new AbortController()
+  const leave = () => {
+    system.sleep(graceMs, over.signal).then(
+      () => closeAll(callers),
+      () => {},
+    )
+  }
+  signal?.addEventListener('abort', leave, { once: true })
+  const end = () => {
+    signal?.removeEventListener('abort', leave)
+    over.abort()
+  }
+  return { end }
 }
 
 /**
@@ -64,14 +106,17 @@ async function isInterrupted({ system, signal }: RunOptions): Promise<boolean> {
   return signal?.aborted === true
 }
 
-function nothingDone(): RunResult {
+const noTime: Durations = { startMs: 0, callsMs: 0, finalCheckMs: 0 }
+
+/** The result of a run that found what is wrong, if anything, before its first action. */
+export function nothingDone(mismatch?: Mismatch): RunResult {
   return {
-    mismatch: undefined,
+    mismatch,
     done: [],
     log: [],
     outcomes: new Map(),
     latenciesMs: [],
-    elapsedMs: 0,
+    durations: noTime,
     interrupted: false,
   }
 }
@@ -79,13 +124,20 @@ function nothingDone(): RunResult {
 /** Processes start in parallel, but not all at once: the machine may have few cores. */
 const connectedAtOnce = 4
 
-async function connectAll(world: World, agents: readonly number[], callers: Map<number, Caller>): Promise<void> {
+async function connectAll(
+  world: World,
+  agents: readonly number[],
+  callers: Map<number, Caller>,
+  options: RunOptions,
+): Promise<void> {
   for (let from = 0; from < agents.length; from += connectedAtOnce) {
     const some = agents.slice(from, from + connectedAtOnce)
     const settled = await Promise.allSettled(
       some.map(async (agent) => void callers.set(agent, await world.connect(agent))),
     )
     for (const result of settled) if (result.status === 'rejected') throw result.reason
+    options.onStep?.(callers.size)
+    if (options.signal?.aborted === true) throw new Error('interrupted')
   }
 }
 
@@ -95,6 +147,7 @@ interface Connected {
   first: Caller
   situation: Situation
   options: RunOptions
+  startMs: number
 }
 
 interface Progress extends RunResult {
@@ -106,15 +159,15 @@ interface Progress extends RunResult {
 }
 
 async function carryOut(history: readonly Action[], run: Connected): Promise<RunResult> {
-  const { options, situation, first } = run
+  const { options, situation, first, startMs } = run
   const { system, concurrency, signal } = options
+  options.onStage?.('calls', history.length)
   const progress: Progress = {
     model: createModel(situation.start, concurrency === 1),
     keyPrefix: `simulate-${system.randomBytes(6).toString('hex')}-`,
     answers: new Map(),
     lines: new Map(),
-    ...nothingDone(),
-    mismatch: options.target.isolated ? otherStart(situation.start) : undefined,
+    ...nothingDone(options.target.isolated ? otherStart(situation.start) : undefined),
   }
   const startedAt = system.elapsed()
   const queues = concurrency === 1 ? [history] : perAgent(history)
@@ -123,13 +176,15 @@ async function carryOut(history: readonly Action[], run: Connected): Promise<Run
     for (let queue = waiting.shift(); queue !== undefined; queue = waiting.shift()) {
       for (const action of queue) {
         if (progress.mismatch !== undefined || signal?.aborted === true) return
-        await step(action, progress, run)
+        await step(action, progress, run).catch((error: unknown) => brokeOff(progress, action, error))
       }
     }
   }
   await Promise.all(Array.from({ length: Math.min(concurrency, queues.length) }, worker))
-  progress.elapsedMs = system.elapsed() - startedAt
+  const callsMs = system.elapsed() - startedAt
+  options.onStage?.('final check', 1)
   if (signal?.aborted !== true) progress.mismatch ??= await checkEnd(first, progress.model, situation, options)
+  progress.durations = { startMs, callsMs, finalCheckMs: system.elapsed() - startedAt - callsMs }
   progress.interrupted = signal?.aborted === true
   progress.done.sort((one, other) => one.step - other.step)
   progress.log = progress.done.map(({ step: number }) => progress.lines.get(number) ?? '')
@@ -173,6 +228,13 @@ async function step(action: Action, progress: Progress, run: Connected): Promise
   options.onStep?.(progress.done.length)
 }
 
+/** An answer that nothing could be made of, such as one without attributes, is a finding too. */
+function brokeOff(progress: Progress, action: Action, error: unknown): void {
+  progress.done.push(action)
+  const what = 'The answer could not be compared.'
+  progress.mismatch ??= { ...unanswered(error), action, what, actual: String(error) }
+}
+
 async function checkEnd(...[caller, model, situation, options]: Parameters<typeof compareEnd>) {
   try {
     return await compareEnd(caller, model, situation, options)
@@ -181,7 +243,8 @@ async function checkEnd(...[caller, model, situation, options]: Parameters<typeo
   }
 }
 
-function unanswered(error: unknown): Mismatch {
+/** What there is to say where no answer came. */
+export function unanswered(error: unknown): Mismatch {
   const actual = `no answer: ${error instanceof Error ? error.message : String(error)}`
   return { action: undefined, what: '', expected: 'an answer', actual, about: [] }
 }

@@ -3,10 +3,10 @@ import { type System, sha256 } from '../core/system.ts'
 import type { Action } from './action.ts'
 import type { Mismatch } from './facts.ts'
 import { planHistory } from './plan.ts'
-import { failureText, reportText, type Shrunk } from './report.ts'
-import { type Plan, type RunResult, runHistory } from './run.ts'
+import { failureOf, reportText, type Shrunk, type Summary, summaryOf } from './report.ts'
+import { nothingDone, type Plan, type RunResult, runHistory, unanswered } from './run.ts'
 import { type Attempt, shrink } from './shrink.ts'
-import type { Situation, Target } from './world.ts'
+import type { RunOptions, Situation, Target } from './world.ts'
 
 export interface SimulationOptions {
   target: Target
@@ -20,15 +20,15 @@ export interface SimulationOptions {
   clockJumps: boolean
   concurrency: number
   signal?: AbortSignal | undefined
-  onPlan?: ((actions: number) => void) | undefined
-  onStep?: ((done: number) => void) | undefined
-  /** Called when a mismatch is found, before its history is shortened. */
-  onShrink?: (() => void) | undefined
+  onStage?: RunOptions['onStage']
+  onStep?: RunOptions['onStep']
 }
 
 export interface SimulationResult {
   /** 0: all was as predicted; 1: something was not; 130: interrupted (128 and SIGINT, as shells count). */
   exitCode: 0 | 1 | 130
+  summary: Summary
+  /** The summary, for people. */
   report: string
   log: readonly string[]
   mismatch: Mismatch | undefined
@@ -44,20 +44,27 @@ const longestShrinkMs = 60_000
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const { system, target, concurrency, signal } = options
   const agents = Array.from({ length: options.agents }, (_, index) => index + 1)
-  const runOptions = { target, system, concurrency, signal }
-  const plan = (situation: Situation) => {
-    const history = planFor(options, situation)
-    options.onPlan?.(history.length)
-    return history
-  }
-  const result = await runHistory(plan, agents, { ...runOptions, onStep: options.onStep })
-  const report = reportText(result, { ...options, logSha256: sha256(result.log.join('\n')) })
+  const { onStage, onStep } = options
+  const runOptions = { target, system, concurrency, signal, onStage, onStep }
+  const plan = (situation: Situation) => planFor(options, situation)
+  const result = await runHistory(plan, agents, runOptions).catch(notBegun)
   const { log, mismatch, interrupted } = result
-  if (mismatch === undefined) return { exitCode: interrupted ? 130 : 0, report, log, mismatch, history: [] }
-  options.onShrink?.()
+  const summary = summaryOf(result, { ...options, logSha256: sha256(log.join('\n')) })
+  if (mismatch === undefined) {
+    const report = reportText(summary)
+    return { exitCode: interrupted ? 130 : 0, summary, report, log, mismatch, history: [] }
+  }
+  onStage?.('shortening', mostTries)
   const shrunk = await shortenIfPossible(options, result, mismatch)
-  const text = `${report}\n${failureText(shrunk)}`
-  return { exitCode: 1, report: text, log, mismatch: shrunk.mismatch, history: shrunk.history }
+  const failed = { ...summary, failure: failureOf(shrunk) }
+  const report = reportText(failed)
+  return { exitCode: 1, summary: failed, report, log, mismatch: shrunk.mismatch, history: shrunk.history }
+}
+
+/** A server that could not be started or reached is a finding; what the settings are to blame for is told by itself. */
+function notBegun(error: unknown): RunResult {
+  if (error instanceof ConfigError) throw error
+  return nothingDone({ ...unanswered(error), what: 'The agents could not be connected.' })
 }
 
 function planFor(
@@ -93,7 +100,9 @@ async function shorten(options: SimulationOptions, { done }: RunResult, mismatch
   if (!target.isolated) return { history: done, mismatch, tries: 0, again: 'untried' }
   let again: Shrunk['again'] = 'no'
   const startedAt = system.elapsed()
+  let begun = 0
   const run = async (history: readonly Action[]): Promise<Attempt<Mismatch> | undefined> => {
+    options.onStep?.(++begun)
     const plan: Plan = () => history
     const agents = [...new Set(history.map(({ agent }) => agent))].sort((one, other) => one - other)
     const repeat = await runHistory(plan, agents, { target, system, concurrency, signal })

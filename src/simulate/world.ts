@@ -31,9 +31,13 @@ export interface RunOptions {
   /** How many agents may have a call outstanding. From 2 on, the history must have been planned for any order. */
   concurrency: number
   signal?: AbortSignal | undefined
-  /** Called after each action. */
+  /** Called when a stage begins that consists of so many steps, and after steps of it. */
+  onStage?: ((stage: Stage, steps: number) => void) | undefined
   onStep?: ((done: number) => void) | undefined
 }
+
+/** What takes its time, in this order: connecting the agents, their calls, reading everything once more. */
+export type Stage = 'start' | 'calls' | 'final check' | 'shortening'
 
 /** The state that a run finds before its first action. */
 export interface Situation {
