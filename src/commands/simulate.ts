@@ -37,7 +37,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
     await openWorldFile(config)
     const { target, where } = placeOf(config, flags.processes === true)
     const logFile = flags.log === undefined ? undefined : await openLog(flags.log)
-    const interruption = interruptible()
+    const { signal } = interruptible()
     const bar = await progressBar()
     const result = await runSimulation({
       target,
@@ -48,17 +48,14 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
       seed: flags.seed,
       clockJumps: flags.clockJumps ?? target.isolated,
       concurrency,
-      signal: interruption.signal,
+      signal,
       onStage: (stage, steps) => {
         bar?.end()
         if (stage === 'shortening') process.stderr.write(looking)
         bar?.stage(stage, steps)
       },
       onStep: (done) => bar?.step(done),
-    }).finally(() => {
-      bar?.end()
-      interruption.end()
-    })
+    }).finally(() => bar?.end())
     const log = result.log.map((line) => `${line}\n`).join('')
     process.stdout.write(flags.json === true ? asJson(result, flags) : asText(result, flags, log))
     process.exitCode = result.exitCode

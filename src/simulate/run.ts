@@ -161,7 +161,6 @@ interface Progress extends RunResult {
 async function carryOut(history: readonly Action[], run: Connected): Promise<RunResult> {
   const { options, situation, first, startMs } = run
   const { system, concurrency, signal } = options
-  options.onStage?.('calls', history.length)
   const progress: Progress = {
     model: createModel(situation.start, concurrency === 1),
     keyPrefix: `simulate-${system.randomBytes(6).toString('hex')}-`,
@@ -170,6 +169,7 @@ async function carryOut(history: readonly Action[], run: Connected): Promise<Run
     ...nothingDone(options.target.isolated ? otherStart(situation.start) : undefined),
   }
   const startedAt = system.elapsed()
+  options.onStage?.('calls', history.length)
   const queues = concurrency === 1 ? [history] : perAgent(history)
   const waiting = [...queues]
   const worker = async () => {

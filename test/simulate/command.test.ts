@@ -77,6 +77,19 @@ describe('in one process and in many', () => {
 describe('whatever fails', () => {
   const small = ['--agents', '2', '--purchases', '3']
 
+  it.runIf(existsSync('/proc/self/task'))('prints the report when a server dies', async () => {
+    const { child, ended } = run([...long, '--processes', '--turns', '--json'])
+    const servers = async () =>
+      (await readFile(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')).trim().split(' ').filter(Boolean)
+    await expect.poll(servers, { message: 'there are no servers' }).toHaveLength(2)
+    process.kill(Number((await servers())[1]), 'SIGKILL')
+    const { code, stdout, stderr } = await ended
+    expect(JSON.parse(stdout)).toMatchObject({ exitCode: 1, result: 'failed', failure: { expected: 'an answer' } })
+    expect(stderr).toMatch(/^Something was not as predicted; .*\n$/)
+    expect(code).toBe(1)
+    expect(await databaseFolders()).toEqual([])
+  })
+
   it('refuses a log that has no place before it begins', async () => {
     const { code, stdout, stderr } = await run([...small, '--log', join(folder, 'none', 'run.log')]).ended
     expect(stderr).toMatch(/^payments-mcp: --log got ".*" \(ENOENT\); it accepts a file that can be written\.\n$/)

@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest'
+import { openHere } from '../../src/commands/simulate-here.ts'
+import { realSystem } from '../../src/core/system.ts'
+
+const settings = {
+  PAYMENTS_DATABASE_URL: 'sqlite::memory:',
+  PAYMENTS_TOOLSETS: 'default,sandbox',
+  PAYMENTS_LOG_LEVEL: 'error',
+  PAYMENTS_REPEAT_WINDOW: '0',
+}
+
+/** How much further than real time the sandbox's clock went while purchases were resolved that have to be repeated. */
+async function movedByRepeats({ isolated, purchases }: { isolated: boolean; purchases: number }): Promise<number> {
+  const world = await openHere(settings, { isolated })
+  const caller = await world.connect(1)
+  const asked = async (tool: string, input = {}) => {
+    const { isError, content } = await caller.call(tool, input)
+    expect({ tool, isError }).toEqual({ tool, isError: false })
+    return (content as { data: { id: string; attributes: { now?: string; status?: string } } }).data
+  }
+  const clock = async () => Date.parse((await asked('get_sandbox_clock')).attributes.now ?? '')
+  try {
+    const [beganAtMs, clockAtMs] = [realSystem.now(), await clock()]
+    for (let number = 0; number < purchases; number++) {
+      const money = { currency: 'USD', merchant: { name: 'Sandbox Unresolved' } }
+      const card = await asked('issue_agent_card', { ...money, maximumAmount: 500 })
+      const purchase = await asked('simulate_card_authorization', { ...money, cardId: card.id, amount: 400 })
+      expect(purchase.attributes.status).toBe('authorized')
+    }
+    return (await clock()) - clockAtMs - (realSystem.now() - beganAtMs)
+  } finally {
+    await caller.close()
+    await world.close()
+  }
+}
+
+it('waits for repeats on the clock of a sandbox of its own, and not in real time', async () => {
+  // Each is repeated after the second that the answer asks for; what the machine takes is less by far.
+  expect(await movedByRepeats({ isolated: true, purchases: 6 })).toBeGreaterThan(3_000)
+})
+
+it('waits in real time on a sandbox that others may use', async () => {
+  expect(await movedByRepeats({ isolated: false, purchases: 1 })).toBeLessThan(500)
+})
+
+it('serves agents of both eras on the same sandbox, with a run each', async () => {
+  const world = await openHere(settings, { isolated: true })
+  const [first, second] = [await world.connect(1), await world.connect(2)]
+  try {
+    const input = { merchant: { name: 'Books' }, currency: 'USD', maximumAmount: 500 }
+    const issued = await first.call('issue_agent_card', input)
+    const { data } = issued.content as { data: { id: string } }
+    const read = await second.call('get_agent_card', { cardId: data.id })
+    expect(read.isError).toBe(false)
+    await first.close()
+    expect((await second.call('get_agent_card', { cardId: data.id })).isError).toBe(false)
+  } finally {
+    await second.close()
+    await world.close()
+  }
+})

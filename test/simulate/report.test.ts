@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest'
+import type { Caller, Target } from '../../src/simulate/world.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { type Fault, inProcess, simulateInProcess } from './in-process.ts'
+
+const small = { agents: 2, purchases: 2 }
+
+/** The target with every call made by `call`. */
+function calling(call: (caller: Caller, ...asked: Parameters<Caller['call']>) => ReturnType<Caller['call']>): Target {
+  const { isolated, open } = inProcess()
+  const opened = async () => {
+    const world = await open()
+    const connect = async (agent: number) => {
+      const caller = await world.connect(agent)
+      return { ...caller, call: (...asked: Parameters<Caller['call']>) => call(caller, ...asked) }
+    }
+    return { ...world, connect }
+  }
+  return { isolated, open: opened }
+}
+
+describe('what a report tells', () => {
+  it('tells start, calls and final check apart, in seconds and shares', async () => {
+    const system = fakeSystem()
+    const spent = { start: 2_000, calls: 5_000, 'final check': 3_000, shortening: 0 }
+    const onStage = (stage: keyof typeof spent) => system.pass(spent[stage])
+    const { report, summary } = await simulateInProcess({ ...small, system, onStage })
+    expect(report).toContain('\ntime     10.0 s: start 2.0 s (20 %), calls 5.0 s (50 %), final check 3.0 s (30 %)\n')
+    expect(summary.seconds).toEqual({ start: 2, calls: 5, finalCheck: 3, total: 10 })
+  })
+
+  it('has all of it as data', async () => {
+    const { report, summary, log } = await simulateInProcess(small)
+    expect(summary).toMatchObject({
+      ...small,
+      result: 'as predicted',
+      actions: log.length,
+      concurrency: 1,
+      failure: null,
+    })
+    expect(report).toContain(summary.logSha256)
+    const counts = Object.values(summary.outcomes).flatMap((byOutcome) => Object.values(byOutcome))
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(log.length)
+  })
+})
+
+describe('the report is there whatever happens:', () => {
+  /** A capture that is told wrongly. */
+  const wrong: Fault = (fetch) => async (request) => {
+    const response = await fetch(request)
+    if (!request.url.endsWith('/capture')) return response
+    return new Response((await response.text()).replace(/"captured":(\d+)/, '"captured":1$1'), response)
+  }
+  const many = { agents: 3, purchases: 15 }
+
+  it('an interruption while the failing history is shortened', async () => {
+    const controller = new AbortController()
+    const tries: number[] = []
+    let stage = ''
+    const { exitCode, report, summary } = await simulateInProcess({
+      ...many,
+      target: inProcess(wrong),
+      signal: controller.signal,
+      onStage: (begun) => {
+        stage = begun
+      },
+      onStep: (done) => {
+        if (stage === 'shortening') tries.push(done)
+        if (tries.length === 2) controller.abort()
+      },
+    })
+    expect(tries).toEqual([1, 2])
+    expect(exitCode).toBe(1)
+    expect(report).toMatch(/FAILED after[\s\S]*\n {2} 1\. agent-[\s\S]*\nexpected .*\nactual /)
+    expect(summary.failure).toMatchObject({ again: 'yes' })
+  })
+
+  it('an interruption while a server answers nothing', async () => {
+    const controller = new AbortController()
+    let calls = 0
+    let cut = () => {}
+    const target = calling((caller, ...asked) => {
+      if (++calls < 12) return caller.call(...asked)
+      const { promise, reject } = Promise.withResolvers<never>()
+      cut = () => reject(new Error('Connection closed'))
+      controller.abort()
+      return promise
+    })
+    const closing: Target = {
+      ...target,
+      open: async () => {
+        const world = await target.open()
+        const connect = async (agent: number) => {
+          const caller = await world.connect(agent)
+          const close = async () => {
+            cut()
+            await caller.close()
+          }
+          return { ...caller, close }
+        }
+        return { ...world, connect }
+      },
+    }
+    const { exitCode, report } = await simulateInProcess({ target: closing, signal: controller.signal })
+    expect(report).toMatch(/interrupted after \d actions, which were all as predicted/)
+    expect(exitCode).toBe(130)
+  })
+
+  it('a server that cannot be started', async () => {
+    const open = async () => ({
+      connect: () => Promise.reject(new Error('Connection closed')),
+      close: () => Promise.reject(new Error('it is gone')),
+    })
+    const { exitCode, report } = await simulateInProcess({ target: { isolated: true, open } })
+    expect(report).toMatch(
+      /FAILED after 0 actions\n[\s\S]*It failed before the first action\.\n\nThe agents could not be connected\.\n.*\nactual {4}no answer: Connection closed/,
+    )
+    expect(report).not.toContain('everything is read once more')
+    expect(exitCode).toBe(1)
+  })
+
+  it('a server that ends', async () => {
+    const target = calling(async (caller, tool, input) => {
+      if (tool === 'issue_agent_card') await caller.close()
+      return caller.call(tool, input)
+    })
+    const { exitCode, report } = await simulateInProcess({ target, ...small })
+    expect(report).toMatch(/FAILED after 1 actions[\s\S]* 1\. agent-1 issue_agent_card[\s\S]*\nactual {4}no answer: /)
+    expect(exitCode).toBe(1)
+  })
+
+  it('an answer that cannot be read', async () => {
+    const unreadable = {
+      get data() {
+        throw new RangeError('no such data')
+      },
+    }
+    const target = calling(async (caller, tool, input) => {
+      const answer = await caller.call(tool, input)
+      return tool === 'issue_agent_card' ? { isError: false, content: unreadable } : answer
+    })
+    const { exitCode, report } = await simulateInProcess({ target, ...small })
+    expect(report).toMatch(
+      /FAILED after 1 actions[\s\S]*issue_agent_card[\s\S]*The answer could not be compared\.\n.*\nactual +RangeError: no such data/,
+    )
+    expect(exitCode).toBe(1)
+  })
+})
