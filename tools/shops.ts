@@ -231,7 +231,7 @@ export const shops = {
       cvv: z.string().max(10).describe('Its code'),
       expirationMonth: z.int().min(1).max(12).describe('1 to 12'),
       expirationYear: z.int().min(2000).max(9999).describe('Four digits'),
-      amount: RequestedCents.describe('Cents that you agree to pay: the total'),
+      amount: RequestedCents.describe('The total, which you agree to, in cents: 5000 is $50.00'),
       customerPartyId: CustomerPartyId,
     }),
     output: ShopCheckout,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { nearest } from '../core/nearest.ts'
-import { ownShops } from './own-shops.ts'
+import { ownShop, ownShops } from './own-shops.ts'
 import { type ShopDefinition, ShopRef } from './shops.ts'
 
 type Tell = (path: readonly PropertyKey[], message: string) => void
@@ -13,7 +13,7 @@ export const OpenShops = z
     const seen = new Set<string>()
     for (const [at, ref] of refs.entries()) {
       const tell: Tell = (path, message) => context.addIssue({ code: 'custom', path: [at, ...path], message })
-      const shop = typeof ref === 'string' ? ownShops[ref] : ref
+      const shop = typeof ref === 'string' ? ownShop(ref) : ref
       if (shop === undefined) {
         tell([], notKnown(String(ref)))
         continue
@@ -33,7 +33,7 @@ export type OpenShops = z.output<typeof OpenShops>
 
 function notKnown(name: string): string {
   const names = Object.keys(ownShops)
-  const meant = nearest(name, names)
+  const meant = nearest(name, [...names, ...Object.values(ownShops).map(({ id }) => id)])
   return `names no shop of the package${meant === undefined ? `: there is ${names.join(', ')}` : ` (did you mean ${meant}?)`}`
 }
 

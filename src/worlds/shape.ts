@@ -52,7 +52,7 @@ export const worldShape = z.strictObject({
     .describe("What the sandbox's clock shows when the world begins, such as 2026-01-31T09:00:00Z. Default: real time"),
   rehearsal: z.boolean().default(false).describe('An agent is rehearsed: agents do not manage the sandbox'),
   shops: OpenShops.optional().describe(
-    "The shops that are open: one of the package's by its name, or one of your own. Default: all of the package's",
+    "The shops that are open: one of the package's by its name or id, or one of your own. Default: all of the package's",
   ),
   parties: listOf(partyShape)
     .refine((parties) => parties.length > 0, 'must have a party')

@@ -105,5 +105,5 @@ export function defineShop(shop: z.input<typeof ShopDefinition>): ShopDefinition
   return ShopDefinition.parse(shop)
 }
 
-/** A shop of the package by its name in src/worlds/own-shops.ts, or one of the file's own. */
+/** A shop of the package (src/worlds/own-shops.ts), or one of the file's own. */
 export const ShopRef = z.union([Slug, ShopDefinition])

@@ -19,8 +19,9 @@ export interface Attacker {
 
 const ruleOf = ({ permission }: OperationDefinition) => permissions[permission]
 
-/** Whether the request names what is somebody's: one without ids is about the caller's own party. */
-const namesSomething = ({ params }: OperationDefinition) => params !== undefined
+/** Whether the request names what is somebody's: one without ids is about the caller's own party, and shops are everybody's. */
+const namesSomething = ({ params, permission }: OperationDefinition) =>
+  params !== undefined && permission !== 'shops.read'
 
 const strangers: Attacker['refusedWith'] = (operation, sample) =>
   namesSomething(operation) || sample.reach === 'connected' ? [403, 404] : undefined

@@ -163,7 +163,7 @@ describe('what a host asks for by path and header', () => {
     [
       '/x/all',
       {},
-      { toolsets: ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox'], readOnly: false },
+      { toolsets: ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox', 'shops'], readOnly: false },
     ],
     ['/readonly', {}, { toolsets: 'none', readOnly: true }],
     ['', { 'X-MCP-Toolsets': 'customers, default' }, { toolsets: ['default', 'customers'], readOnly: false }],

@@ -76,7 +76,8 @@ const leftOut: Readonly<Record<string, (value: unknown, record: object) => boole
   clientSecret: () => true,
 }
 
-const amounts = /^(amount|\w+Amount|available|total|held|captured|refunded|per(Transaction|Day|Month))$/
+const amounts =
+  /^(amount|\w+Amount|available|\w*[tT]otal|tax|shipping|otherOrder|price|held|captured|refunded|per(Transaction|Day|Month))$/
 const inDollars = (cents: number) =>
   `$${Math.floor(cents / 100).toLocaleString('en-US')}.${String(cents % 100).padStart(2, '0')}`
 

@@ -31,6 +31,7 @@ const classes = {
     'remove_customer',
     'remove_customer_agent',
     'resume_subscription',
+    'return_shop_order',
     'revoke_agent_invitation',
     'revoke_agent_key',
     'revoke_api_key',
@@ -49,6 +50,8 @@ const classes = {
     'create_customer_invitation',
     'create_invitation_link',
   ],
+  // A cart costs nothing, and one that is paid refuses to be paid again.
+  'does no harm a second time': ['pay_shop_checkout', 'start_shop_checkout'],
   // It makes a link that opens once; answered again, it would be one that is used up.
   'makes a link that is good for one look': ['create_agent_card_details_page'],
 } as const

@@ -1,8 +1,8 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { show } from '../../core/errors.ts'
 
-/** Every list of today fits in one page. */
-const longestPage = 100
+/** Every list of today fits in one page: not every host asks for the next one. */
+const longestPage = 200
 
 /**
  * A page of a list whose order is stable. The cursor names the last item of the page before: what is added or removed

@@ -1,5 +1,5 @@
 import type { OpenShops } from '../../worlds/open-shops.ts'
-import { ownShops } from '../../worlds/own-shops.ts'
+import { ownShop, ownShops } from '../../worlds/own-shops.ts'
 import type { ShopDefinition } from '../../worlds/shops.ts'
 import type { Transaction } from './engine/store.ts'
 import { findWorld } from './world.ts'
@@ -10,7 +10,7 @@ export async function openShops(tx: Transaction): Promise<ShopDefinition[]> {
   if (shops === null) return Object.values(ownShops)
   const refs = JSON.parse(shops) as OpenShops
   return refs.map((ref) => {
-    const shop = typeof ref === 'string' ? ownShops[ref] : ref
+    const shop = typeof ref === 'string' ? ownShop(ref) : ref
     if (shop === undefined) throw new Error(`Bug: the world has the shop ${ref}, which nobody knows.`)
     return shop
   })
