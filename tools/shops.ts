@@ -133,6 +133,44 @@ export const ShopOrder = resource(
   },
 )
 
+const mug = { productId: 'stoneware-mug', name: 'Stoneware mug', price: 1_800 } as const
+
+const cart = {
+  shopId: 'plain-goods',
+  merchant: { name: 'Plain Goods' },
+  status: 'open',
+  items: [{ ...mug, quantity: 2 }],
+  extras: [],
+  subtotal: 3_600,
+  total: 3_600,
+  terms: null,
+  message: null,
+  orderId: null,
+  url: 'http://127.0.0.1:4010/shops/checkouts/sco_0198a1b2c3d4',
+} as const
+
+const order = {
+  shopId: 'plain-goods',
+  merchant: { name: 'Plain Goods' },
+  status: 'shipped',
+  items: [{ ...mug, quantity: 2, shipped: 2 }],
+  total: 3_600,
+  captured: 3_600,
+  receipt: 'Thank you for your order.',
+  message: 'Your order is on its way.',
+  subscription: null,
+  nextCheckoutId: null,
+  nextTotal: null,
+  nextEventAt: null,
+} as const
+
+const shop = {
+  name: 'Plain Goods',
+  about: 'Everyday things for home and desk.',
+  url: 'http://127.0.0.1:4010/shops/plain-goods',
+  products: [{ ...mug, description: 'Glazed by hand.' }],
+} as const
+
 const shared = {
   environments: ['sandbox'],
   toolsets: ['shops'],
@@ -173,6 +211,7 @@ export const shops = {
     output: Shop,
     result: 'several',
     errors: [],
+    example: { attributes: shop },
   }),
 
   getShop: defineOperation({
@@ -185,6 +224,7 @@ export const shops = {
     output: Shop,
     result: 'one',
     errors: ['not_found'],
+    example: { attributes: shop },
   }),
 
   startShopCheckout: defineOperation({
@@ -216,6 +256,7 @@ export const shops = {
     }),
     output: ShopCheckout,
     errors: ['not_found'],
+    example: { attributes: cart, relationships: { shopOrder: { data: null } } },
   }),
 
   payShopCheckout: defineOperation({
@@ -236,6 +277,7 @@ export const shops = {
     }),
     output: ShopCheckout,
     errors: ['not_found', 'conflict', 'service_unavailable'],
+    example: { attributes: { ...cart, status: 'paid', orderId: 'sor_0198a1b2c3d40123456789abcdef0123' } },
   }),
 
   getShopOrder: defineOperation({
@@ -251,6 +293,7 @@ export const shops = {
     output: ShopOrder,
     result: 'one',
     errors: ['not_found'],
+    example: { attributes: order },
   }),
 
   returnShopOrder: defineOperation({
@@ -268,5 +311,6 @@ export const shops = {
     setsState: true,
     output: ShopOrder,
     errors: ['not_found', 'conflict'],
+    example: { attributes: { ...order, status: 'returning', nextEventAt: '2026-01-03T03:04:05.678Z' } },
   }),
 } as const

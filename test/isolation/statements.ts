@@ -32,7 +32,10 @@ export function partiesUnsaid(text: string): string[] {
 /** What is asked of all parties' rows at once, each time by an index, with the reason. */
 const ofAllParties: readonly (readonly [beginning: RegExp, reason: string])[] = [
   [/^select "offsetMs"/, 'the clock, and what is due next, are common to all'],
-  [/^select "partyId" from \(select \* from \(\(select "partyId", "(holdExpiresAtMs|nextEventAtMs)"/, 'to whom something is due'],
+  [
+    /^select "partyId" from \(select \* from \(\(select "partyId", "(holdExpiresAtMs|nextEventAtMs)"/,
+    'to whom something is due',
+  ],
   [/^select "credentials"\.\*.* where "(secretHash|credentials"\."id)" = \?$/, 'a credential says whose it is'],
   [/^select "oauthGrants"\.\*.* where "oauthGrants"\."(id|userId)" = \?/, 'a token says which grant it is of'],
   [
