@@ -17,6 +17,7 @@ import {
   toOne,
   WaitSeconds,
 } from './schemas.ts'
+import { exampleCart, exampleOrder, exampleShop } from './shop-examples.ts'
 
 /** The id of a shop, of a product or of an extra: words between hyphens, as they stand in addresses. */
 export const Slug = z
@@ -133,44 +134,6 @@ export const ShopOrder = resource(
   },
 )
 
-const mug = { productId: 'stoneware-mug', name: 'Stoneware mug', price: 1_800 } as const
-
-const cart = {
-  shopId: 'plain-goods',
-  merchant: { name: 'Plain Goods' },
-  status: 'open',
-  items: [{ ...mug, quantity: 2 }],
-  extras: [],
-  subtotal: 3_600,
-  total: 3_600,
-  terms: null,
-  message: null,
-  orderId: null,
-  url: 'http://127.0.0.1:4010/shops/checkouts/sco_0198a1b2c3d4',
-} as const
-
-const order = {
-  shopId: 'plain-goods',
-  merchant: { name: 'Plain Goods' },
-  status: 'shipped',
-  items: [{ ...mug, quantity: 2, shipped: 2 }],
-  total: 3_600,
-  captured: 3_600,
-  receipt: 'Thank you for your order.',
-  message: 'Your order is on its way.',
-  subscription: null,
-  nextCheckoutId: null,
-  nextTotal: null,
-  nextEventAt: null,
-} as const
-
-const shop = {
-  name: 'Plain Goods',
-  about: 'Everyday things for home and desk.',
-  url: 'http://127.0.0.1:4010/shops/plain-goods',
-  products: [{ ...mug, description: 'Glazed by hand.' }],
-} as const
-
 const shared = {
   environments: ['sandbox'],
   toolsets: ['shops'],
@@ -211,7 +174,7 @@ export const shops = {
     output: Shop,
     result: 'several',
     errors: [],
-    example: { attributes: shop },
+    example: { attributes: exampleShop },
   }),
 
   getShop: defineOperation({
@@ -224,7 +187,7 @@ export const shops = {
     output: Shop,
     result: 'one',
     errors: ['not_found'],
-    example: { attributes: shop },
+    example: { attributes: exampleShop },
   }),
 
   startShopCheckout: defineOperation({
@@ -256,7 +219,7 @@ export const shops = {
     }),
     output: ShopCheckout,
     errors: ['not_found'],
-    example: { attributes: cart, relationships: { shopOrder: { data: null } } },
+    example: { attributes: exampleCart, relationships: { shopOrder: { data: null } } },
   }),
 
   payShopCheckout: defineOperation({
@@ -270,14 +233,14 @@ export const shops = {
     attributes: z.strictObject({
       number: z.string().max(40).describe('Of get_agent_card_details'),
       cvv: z.string().max(10).describe('Its code'),
-      expirationMonth: z.int().min(1).max(12).describe('1 to 12'),
-      expirationYear: z.int().min(2000).max(9999).describe('Four digits'),
+      expirationMonth: z.int().min(1).max(12).describe('As on the card'),
+      expirationYear: z.int().min(2000).max(9999).describe('As on the card'),
       amount: RequestedCents.describe('The total, which you agree to, in cents: 5000 is $50.00'),
       customerPartyId: CustomerPartyId,
     }),
     output: ShopCheckout,
     errors: ['not_found', 'conflict', 'service_unavailable'],
-    example: { attributes: { ...cart, status: 'paid', orderId: 'sor_0198a1b2c3d40123456789abcdef0123' } },
+    example: { attributes: { ...exampleCart, status: 'paid', orderId: 'sor_0198a1b2c3d40123456789abcdef0123' } },
   }),
 
   getShopOrder: defineOperation({
@@ -293,7 +256,7 @@ export const shops = {
     output: ShopOrder,
     result: 'one',
     errors: ['not_found'],
-    example: { attributes: order },
+    example: { attributes: exampleOrder },
   }),
 
   returnShopOrder: defineOperation({
@@ -311,6 +274,6 @@ export const shops = {
     setsState: true,
     output: ShopOrder,
     errors: ['not_found', 'conflict'],
-    example: { attributes: { ...order, status: 'returning', nextEventAt: '2026-01-03T03:04:05.678Z' } },
+    example: { attributes: { ...exampleOrder, status: 'returning', nextEventAt: '2026-01-03T03:04:05.678Z' } },
   }),
 } as const
