@@ -17,7 +17,6 @@ import {
   toOne,
   WaitSeconds,
 } from './schemas.ts'
-import { exampleCart, exampleOrder, exampleShop } from './shop-examples.ts'
 
 /** The id of a shop, of a product or of an extra: words between hyphens, as they stand in addresses. */
 export const Slug = z
@@ -134,6 +133,9 @@ export const ShopOrder = resource(
   },
 )
 
+const cart = { status: 'open', otherOrder: 0, total: 3_600, subtotal: 3_600, terms: null, message: null } as const
+const order = { status: 'shipped', subscription: null, nextCheckoutId: null, nextTotal: null, total: 3_600 } as const
+
 const shared = {
   environments: ['sandbox'],
   toolsets: ['shops'],
@@ -174,7 +176,6 @@ export const shops = {
     output: Shop,
     result: 'several',
     errors: [],
-    example: { attributes: exampleShop },
   }),
 
   getShop: defineOperation({
@@ -187,7 +188,6 @@ export const shops = {
     output: Shop,
     result: 'one',
     errors: ['not_found'],
-    example: { attributes: exampleShop },
   }),
 
   startShopCheckout: defineOperation({
@@ -219,7 +219,7 @@ export const shops = {
     }),
     output: ShopCheckout,
     errors: ['not_found'],
-    example: { attributes: exampleCart, relationships: { shopOrder: { data: null } } },
+    example: { attributes: { ...cart, orderId: null }, relationships: { shopOrder: { data: null } } },
   }),
 
   payShopCheckout: defineOperation({
@@ -240,7 +240,7 @@ export const shops = {
     }),
     output: ShopCheckout,
     errors: ['not_found', 'conflict', 'service_unavailable'],
-    example: { attributes: { ...exampleCart, status: 'paid', orderId: 'sor_0198a1b2c3d40123456789abcdef0123' } },
+    example: { attributes: { ...cart, status: 'paid' } },
   }),
 
   getShopOrder: defineOperation({
@@ -256,7 +256,7 @@ export const shops = {
     output: ShopOrder,
     result: 'one',
     errors: ['not_found'],
-    example: { attributes: exampleOrder },
+    example: { attributes: { ...order, nextEventAt: null } },
   }),
 
   returnShopOrder: defineOperation({
@@ -274,6 +274,6 @@ export const shops = {
     setsState: true,
     output: ShopOrder,
     errors: ['not_found', 'conflict'],
-    example: { attributes: { ...exampleOrder, status: 'returning', nextEventAt: '2026-01-03T03:04:05.678Z' } },
+    example: { attributes: { ...order, status: 'returning' } },
   }),
 } as const
