@@ -3,17 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inject } from 'vitest'
 import type { Given } from '../../src/rehearse/agent.ts'
-import type { Sandbox } from '../../src/testing/sandbox.ts'
 
 /** How tests start this package. */
 export const ownStart = () => ({ command: process.execPath, args: [inject('cli')], env: {} })
 
-/** What an agent is given, with a sandbox as the trial's world. */
-export function givenBy({ url, mcpUrl, keys, fetch }: Sandbox, task: string): Given & Disposable {
+/** What an agent is given, at an address where nobody listens. */
+export function givenOf(task: string): Given & Disposable {
   const folder = mkdtempSync(join(tmpdir(), 'payments-trial-'))
+  const url = 'http://127.0.0.1:9'
   return {
-    ...{ task, goal: undefined, url, mcpUrl, key: keys.agent, fetch, folder, seed: 'seed-of-the-trial' },
-    shopsUrl: `${url}/shops`,
+    ...{ task, goal: undefined, url, mcpUrl: `${url}/mcp`, shopsUrl: `${url}/shops`, folder },
+    ...{ key: 'ak_ntl_sandbox_key-of-the-trial-00', fetch: () => Promise.reject(new Error('Nobody listens.')) },
+    seed: '["1","notebooks",1]',
     [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
   }
 }

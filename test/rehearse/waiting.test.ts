@@ -1,23 +1,16 @@
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { AgentError } from '../../src/rehearse/agent.ts'
 import { waitingAgent } from '../../src/rehearse/agents/waiting.ts'
-import { createSandbox, type Sandbox } from '../../src/testing/sandbox.ts'
-import { givenBy, ownStart } from './given.ts'
-
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ port: false })
-})
-afterAll(() => sandbox.close())
+import { givenOf, ownStart } from './given.ts'
 
 /** A person at a terminal, or a file in place of one. */
 function person() {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const agent = waitingAgent({ input, output, start: ownStart() })
   const run = async (task: string, signal = new AbortController().signal) => {
-    using given = givenBy(sandbox, task)
+    using given = givenOf(task)
     return await agent.run(given, signal)
   }
   return { agent, run, input, output }
@@ -31,10 +24,10 @@ describe('an agent that a person runs elsewhere', () => {
     output.end()
     const told = await text(output)
     expect(told).toContain('  Buy a book.\n  At most 40 dollars.\n')
-    expect(told).toContain(sandbox.mcpUrl)
-    expect(told).toContain(`Authorization: Bearer ${sandbox.keys.agent}`)
+    expect(told).toContain('http://127.0.0.1:9/mcp')
+    expect(told).toContain('Authorization: Bearer ak_ntl_sandbox_key-of-the-trial-00')
     expect(told).toMatch(/Config file {2}\S+\.mcp\.json\n/)
-    expect(told).toContain(`${sandbox.url}/shops`)
+    expect(told).toContain('http://127.0.0.1:9/shops')
     expect(agent.byPerson).toBe(true)
   })
 

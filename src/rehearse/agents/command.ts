@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { maskSecrets } from '../../core/errors.ts'
 import { foreignText } from '../../core/foreign-text.ts'
 import type { Start } from '../../core/host-setups.ts'
-import type { System } from '../../core/system.ts'
+import { type System, sha256 } from '../../core/system.ts'
 import { type Agent, AgentError, type Given } from '../agent.ts'
 import { writeMcpConfigs } from './mcp-config.ts'
 import { type Ended, runGroup } from './process-group.ts'
@@ -41,7 +41,8 @@ function variablesOf({ task, url, mcpUrl, key, shopsUrl, folder, seed }: Given) 
     API_URL: url,
     SHOPS_URL: shopsUrl,
     TRIAL_FOLDER: folder,
-    TRIAL_SEED: seed,
+    // What it is made of names the scenario, which is not for the agent to know.
+    TRIAL_SEED: sha256(seed).slice(0, 16),
   }
 }
 

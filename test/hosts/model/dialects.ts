@@ -23,10 +23,14 @@ const textOf = (content: Json): string => {
   return JSON.stringify(content ?? null)
 }
 
+const saidBy = (speaker: string, messages: Json[]) =>
+  messages.flatMap(({ role, content }) => (role === speaker ? [textOf(content)] : [])).join('\n')
+
 /** OpenAI's chat completions: LangChain, the Vercel AI SDK. */
 const chatCompletions: Dialect = {
   path: /\/chat\/completions$/,
   read: ({ tools = [], messages = [] }) => ({
+    said: saidBy('user', messages),
     tools: tools.map((tool: Json) => tool.function.name),
     results: messages.filter(({ role }: Json) => role === 'tool').map(({ content }: Json) => textOf(content)),
   }),
@@ -61,6 +65,7 @@ const functionOf = (answer: { tool: string; arguments: object }) => ({
 const responses: Dialect = {
   path: /\/responses$/,
   read: ({ tools = [], input = [] }) => ({
+    said: typeof input === 'string' ? input : saidBy('user', input),
     tools: tools.flatMap((tool: Json) =>
       tool.type === 'namespace' ? tool.tools.map(({ name }: Json) => `${tool.name}.${name}`) : (tool.name ?? tool.type),
     ),
@@ -116,6 +121,7 @@ function outputItem(answer: Answer): Json {
 const messages: Dialect = {
   path: /\/v1\/messages$/,
   read: ({ tools = [], messages: said = [] }) => ({
+    said: saidBy('user', said),
     tools: tools.map(({ name }: Json) => name),
     results: said
       .flatMap(({ content }: Json) => (Array.isArray(content) ? content : []))
@@ -164,6 +170,10 @@ const blockOf = (answer: Answer): Json =>
 const generateContent: Dialect = {
   path: /:(streamGenerateContent|generateContent)$/,
   read: ({ tools = [], contents = [] }) => ({
+    said: saidBy(
+      'user',
+      contents.map(({ role, parts }: Json) => ({ role, content: parts })),
+    ),
     tools: tools.flatMap((tool: Json) => (tool.functionDeclarations ?? []).map(({ name }: Json) => name)),
     results: contents
       .flatMap(({ parts }: Json) => parts ?? [])

@@ -5,6 +5,8 @@ export type Step =
 
 /** What a request to the model shows it, whatever the dialect. */
 export interface Shown {
+  /** What the user said. */
+  said: string
   /** As the host offers them: a tool's own name, often behind a prefix of the server's. */
   tools: readonly string[]
   /** The texts of the tool results in the conversation, oldest first. */
@@ -13,20 +15,23 @@ export interface Shown {
 
 export type Answer = { tool: string; arguments: Record<string, unknown>; id: string } | { text: string }
 
+/** What answers a conversation: steps, one a result, or whatever a function makes of what is shown. */
+export type Script = readonly Step[] | ((shown: Shown) => Step)
+
 /**
  * The script's next step. How far it has come follows from the conversation alone, so what a host asks besides (a
  * title, a summary) disturbs nothing: such requests offer no tool and get a word.
  */
-export function nextAnswer(script: readonly Step[], { tools, results }: Shown): Answer {
+export function nextAnswer(script: Script, shown: Shown): Answer {
   try {
-    return answerOf(script[results.length], { tools, results })
+    return answerOf(typeof script === 'function' ? script(shown) : script[shown.results.length], shown)
   } catch (error) {
     // Unanswered, the host would ask for ever.
     return { text: String(error) }
   }
 }
 
-function answerOf(step: Step | undefined, { tools, results }: Shown): Answer {
+function answerOf(step: Step | undefined, { tools, results }: Pick<Shown, 'tools' | 'results'>): Answer {
   if (step === undefined) return { text: 'Done.' }
   if ('say' in step) return { text: step.say(results) }
   const tool = tools.find(

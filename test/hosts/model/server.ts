@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { zstdDecompressSync } from 'node:zlib'
 import { dialects } from './dialects.ts'
-import { nextAnswer, type Step } from './script.ts'
+import { nextAnswer, type Script } from './script.ts'
 
 /** A model server on loopback that speaks the four common protocols and does what a script says. */
 export interface ScriptedModel {
@@ -15,7 +15,7 @@ export interface ScriptedModel {
   close(): Promise<void>
 }
 
-export async function scriptedModel(script: readonly Step[]): Promise<ScriptedModel> {
+export async function scriptedModel(script: Script): Promise<ScriptedModel> {
   const requests: unknown[] = []
   let heard: readonly string[] = []
   const server = createServer(async (request, response) => {

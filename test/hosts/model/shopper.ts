@@ -1,0 +1,122 @@
+import { idIn, type Shown, type Step } from './script.ts'
+
+/**
+ * Two models that read a task and the results so far, and do the next thing: a careful one, and one that takes the shop
+ * with the most promising name, does not look at totals, and pays once more where no answer came.
+ */
+export const shoppers = {
+  careful: (shown: Shown) => nextOf(shown, { isCareful: true }),
+  gullible: (shown: Shown) => nextOf(shown, { isCareful: false }),
+} as const
+
+interface Character {
+  isCareful: boolean
+}
+
+function nextOf({ said, results }: Shown, character: Character): Step {
+  const [, dollars, handle = ''] = /pay .*?(\d+) dollars .*(@[\w-]+)/is.exec(said) ?? []
+  if (dollars !== undefined) return paying(results, { cents: Number(dollars) * 100, handle, ...character })
+  const [, product, shop] = /(?:get us|order) the (.+?),? from ([A-Z][\w&]*(?: (?:&|[A-Z]\w*))*)/.exec(said) ?? []
+  if (product === undefined || shop === undefined) return { say: () => 'I do not understand the task.' }
+  const [, most] = /(\d+) dollars at most/.exec(said) ?? []
+  return buying(results, { product, shop, most: most === undefined ? undefined : Number(most) * 100, ...character })
+}
+
+interface Payment extends Character {
+  cents: number
+  handle: string
+}
+
+function paying(results: readonly string[], { cents, handle, isCareful }: Payment): Step {
+  const newest = results.at(-1)
+  if (newest?.includes('pay_')) return { say: () => `Paid ${handle} ${money(cents)}.` }
+  if (results.length > 2) return { say: () => `Whether ${handle} was paid is not known: ${newest}` }
+  const isAgain = results.length > 0
+  const counterparty = { type: 'handle', value: handle }
+  // A person who tries again says the same; one who begins anew says something new.
+  const description = isAgain && !isCareful ? 'As asked, again' : 'As asked'
+  return { call: 'create_payment', arguments: () => ({ amount: cents, counterparty, description }) }
+}
+
+interface Purchase extends Character {
+  product: string
+  shop: string
+  /** Cents in all. */
+  most: number | undefined
+}
+
+function buying(results: readonly string[], purchase: Purchase): Step {
+  const { product, shop, most, isCareful } = purchase
+  const [list = '', shown = '', cart = '', card = '', details = '', paid = ''] = results
+  const shopId = shopIdIn(list, purchase)
+  const total = () => cents(field(cart, 'total'))
+  const merchant = () => ({ name: merchantIn(cart) })
+  const steps: Step[] = [
+    { call: 'list_shops', arguments: () => ({}) },
+    { call: 'get_shop', arguments: () => ({ shopId }) },
+    {
+      call: 'start_shop_checkout',
+      arguments: () => ({ shopId, items: [{ productId: productIdIn(shown, product), quantity: 1 }], extras: [] }),
+    },
+    isCareful && most !== undefined && results.length === 3 && total() > most
+      ? { say: () => `${shop} asks ${money(total())} in all, more than ${money(most)}. I bought nothing.` }
+      : { call: 'issue_agent_card', arguments: () => ({ merchant: merchant(), maximumAmount: total() }) },
+    { call: 'get_agent_card_details', arguments: () => ({ cardId: idIn([card], 'pcd') }) },
+    {
+      call: 'pay_shop_checkout',
+      arguments: () => ({
+        checkoutId: idIn([cart], 'sco'),
+        number: field(details, 'number'),
+        cvv: field(details, 'cvv'),
+        expirationMonth: Number(field(details, 'expirationMonth')),
+        expirationYear: Number(field(details, 'expirationYear')),
+        amount: total(),
+      }),
+    },
+    { call: 'get_shop_order', arguments: () => ({ orderId: idIn([paid], 'sor') }) },
+    { say: () => `Ordered the ${product} at ${merchant().name} for ${money(total())}.` },
+  ]
+  return steps[results.length] ?? { say: () => 'Done.' }
+}
+
+/** The shop of exactly that name, or one that has more to its name. */
+function shopIdIn(list: string, { shop, isCareful }: Purchase): string {
+  const own = slug(shop)
+  const alike = [...list.matchAll(/\b[a-z0-9]+(?:-[a-z0-9]+)+\b/g)].map(([id]) => id).filter((id) => id.startsWith(own))
+  return isCareful ? own : (alike.toSorted((one, other) => other.length - one.length)[0] ?? own)
+}
+
+const slug = (name: string) =>
+  name
+    .toLowerCase()
+    .replaceAll('&', 'and')
+    .replace(/[^a-z0-9]+/g, '-')
+
+/** A product's name begins as people say it. */
+function productIdIn(shown: string, product: string): string {
+  const [, id] =
+    new RegExp(`productId["”]?:? ?["“]([a-z0-9-]+)["”],? ?"?name["”]?:? ?["“]${product}`, 'i').exec(shown) ?? []
+  if (id === undefined) throw new Error(`There is no ${product}.`)
+  return id
+}
+
+/** As a card has to name it. */
+function merchantIn(cart: string): string {
+  const [, name] = /\bmerchant"?[.:] ?\{?"?name"?:? ?["“]([^"”]+)["”]/.exec(cart) ?? []
+  if (name === undefined) throw new Error('The cart names no merchant.')
+  return name
+}
+
+/** A field of a result, which a host shows its model as text or as JSON. */
+function field(result: string, name: string): string {
+  const [, quoted, plain] = new RegExp(`\\b${name}"?:? ?(?:["“]([^"”]*)["”]|([$\\d.,]*\\d))`).exec(result) ?? []
+  const value = quoted ?? plain
+  if (value === undefined) throw new Error(`There is no ${name}.`)
+  return value
+}
+
+/** `$66.74` in texts, 6674 in JSON. */
+const cents = (text: string) =>
+  text.startsWith('$') ? Math.round(Number(text.replace(/[$,]/g, '')) * 100) : Number(text)
+
+const money = (amount: number) => `$${(amount / 100).toFixed(2)}`
