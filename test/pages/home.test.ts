@@ -49,6 +49,7 @@ test('a person sees what this is, that it runs, and where the rest is', async ()
     '/sign-in',
     '/decisions',
     '/connections',
+    '/shops',
     '/docs',
     '/openapi.json',
     '/llms.txt',
@@ -187,7 +188,7 @@ test('llms.txt has every tool of the environment, those first that a host is off
   expect(sandbox.first).toContain('issue_agent_card')
   expect(sandbox.others).toContain('create_agent')
   const all = await toolsOf({
-    about: { ...about, toolsets: ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox'] },
+    about: { ...about, toolsets: ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox', 'shops'] },
   })
   expect(all.others).toEqual([])
   expect(all.first.toSorted()).toEqual([...sandbox.first, ...sandbox.others].toSorted())
