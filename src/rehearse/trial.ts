@@ -38,8 +38,8 @@ export interface Bounds {
 
 export const usualBounds: Bounds = { ms: 300_000, calls: 200 }
 
-/** An agent that was told to end has so long until it is not waited for any more. */
-const endsWithinMs = 5_000
+/** An agent that was told to end has so long until it is not waited for any more; a program has processes to end. */
+const endsWithinMs = { scripted: 500, other: 5_000 }
 
 /** No sleep of the sandbox is longer in real time: faults that last are over soon where no program waits for them. */
 const longestSleepMs = { scripted: 20, other: 5_000 }
@@ -95,7 +95,7 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
     course,
     serve: (request) => stage.fetch(request),
     mostCalls: (options.bounds ?? usualBounds).calls,
-    onTooMany: () => ending.abort(new TooManyCallsError()),
+    onTooMany: () => ending.abort(new TooManyCallsError(options.bounds ?? usualBounds)),
   })
   const { ended, trouble, answer } = await letRun(rehearsed, { ...options, door, ending })
   await door.close()
@@ -127,7 +127,10 @@ async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
   try {
     if (!agent.isScripted) await rehearsed.stage.listen(door.answer)
     const run = agent.run(givenTo(rehearsed, door, folder?.path ?? '', over), over)
-    const answer = await Promise.race([run, endOf(over, run)])
+    const answer = await Promise.race([
+      run,
+      endOf(over, run, agent.isScripted ? endsWithinMs.scripted : endsWithinMs.other),
+    ])
     over.throwIfAborted()
     return { ended: 'answered', trouble: null, answer: bounded(answer) }
   } catch (error) {
@@ -139,13 +142,13 @@ async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
 }
 
 /** Rejects when the trial is over, and the agent had time to end. */
-async function endOf(over: AbortSignal, run: Promise<string>): Promise<never> {
+async function endOf(over: AbortSignal, run: Promise<string>, ms: number): Promise<never> {
   const { promise, resolve } = Promise.withResolvers<void>()
   if (over.aborted) resolve()
   over.addEventListener('abort', () => resolve(), { once: true })
   await promise
   const late = Promise.withResolvers<void>()
-  const timer = deadline(endsWithinMs, late.resolve)
+  const timer = deadline(ms, late.resolve)
   await Promise.race([run.then(() => {}).catch(() => {}), late.promise])
   timer.clear()
   throw over.reason
@@ -173,7 +176,7 @@ function bounded(answer: string): string {
 
 function endingBy(reason: unknown): Ending {
   if (reason instanceof TooManyCallsError) {
-    return { ended: 'too_many_calls', trouble: 'It made more calls than a trial has.', answer: '' }
+    return { ended: 'too_many_calls', trouble: reason.message, answer: '' }
   }
   if (reason instanceof TimedOutError) return { ended: 'timed_out', trouble: reason.message, answer: '' }
   const what = reason instanceof Error ? reason.message : String(reason)
@@ -182,11 +185,14 @@ function endingBy(reason: unknown): Ending {
 
 class TooManyCallsError extends Error {
   override readonly name = 'TooManyCallsError'
+  constructor({ calls }: Bounds) {
+    super(`It made more calls than a trial has, which is ${calls}.`)
+  }
 }
 
 class TimedOutError extends Error {
   override readonly name = 'TimedOutError'
   constructor(ms: number) {
-    super(`It had not answered after ${Math.round(ms / 1000)} s.`)
+    super(`It had not answered after ${ms / 1000} s.`)
   }
 }

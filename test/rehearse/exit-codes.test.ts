@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, inject, it } from 'vitest'
+import { stringify } from 'yaml'
+import { smallWorld } from './rehearsed.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'payments-rehearse-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const mentioned = [{ what: 'mentioned', text: 'Nothing was done', exactly: 1 }]
+const scenario = { title: 'Nothing to do', task: 'Do nothing.', world: smallWorld, expect: mentioned }
+const file = join(folder, 'scenarios.yaml')
+writeFileSync(file, stringify({ one: scenario, two: { ...scenario, expect: [{ what: 'payments', exactly: 1 }] } }))
+
+interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** Runs the command as a person does; `onOutput` is called with what it printed so far. */
+function rehearse(
+  args: readonly string[],
+  onStarted?: (kill: (signal: NodeJS.Signals) => void) => void,
+): Promise<Ended> {
+  const child = spawn(process.execPath, [inject('cli'), 'rehearse', ...args], { cwd: folder })
+  const ended = { stdout: '', stderr: '' }
+  child.stdout.on('data', (text) => (ended.stdout += text))
+  child.stderr.on('data', (text) => (ended.stderr += text))
+  onStarted?.((signal) => child.kill(signal))
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, ...ended })))
+}
+
+describe('payments-mcp rehearse', () => {
+  it('prints a table, writes a report, and ends by what --require says', async () => {
+    const args = ['--agent', 'refuses-everything', '--scenarios', 'scenarios.yaml', '--report', 'out']
+    const { code, stdout, stderr } = await rehearse(args)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/refuses-everything: 2 scenarios x 1 trial/)
+    expect(stdout).toMatch(/payments: exactly 1; found 0/)
+    expect(stdout).toMatch(/Report: out\/report\.html/)
+    expect(readdirSync(join(folder, 'out')).toSorted()).toEqual(['junit.xml', 'report.html', 'results.json'])
+    expect((await rehearse([...args, '--require', '0.5'])).code).toBe(0)
+    expect((await rehearse([...args, '--require', '0.51'])).code).toBe(1)
+
+    writeFileSync(file, stringify({ one: scenario, two: scenario }))
+    const again = await rehearse(['--regrade', 'out', '--scenarios', 'scenarios.yaml', '--require', '1'])
+    expect(again).toMatchObject({ code: 0, stderr: '' })
+    expect(JSON.parse(readFileSync(join(folder, 'out/results.json'), 'utf8')).summary.passed.passed).toBe(2)
+    expect(readFileSync(join(folder, 'out/junit.xml'), 'utf8')).not.toContain('<failure')
+  })
+
+  it('lists the scenarios', async () => {
+    const { code, stdout } = await rehearse(['--list'])
+    expect(code).toBe(0)
+    expect(stdout.trim().split('\n').length).toBeGreaterThanOrEqual(30)
+  })
+
+  it.each([
+    [['--agent', ''], /^payments-mcp: --agent got ""; it accepts a command, wait, careful, /],
+    [[], /^payments-mcp: --agent got nothing; it accepts /],
+    [['--agent', 'careful', '--trials', '0'], /--trials got "0"; it accepts an integer from 1 to 1000\.\n$/],
+    [
+      ['--agent', 'careful', '--concurrency', 'many'],
+      /--concurrency got "many"; it accepts an integer from 1 to 64\.\n$/,
+    ],
+    [
+      ['--agent', 'careful', '--require', '95'],
+      /--require got "95"; it accepts a share from 0 to 1, such as 0\.95\.\n$/,
+    ],
+    [['--agent', 'careful', '--scenarios', 'nothing-such'], /--scenarios got "nothing-such"/],
+    [
+      ['--agent', 'careful', '--report', 'scenarios.yaml/x'],
+      /--report got "scenarios\.yaml\/x" \(ENOTDIR\); it accepts /,
+    ],
+    [['--regrade', 'nowhere'], /--regrade got "nowhere" \(ENOENT\); it accepts a folder with a results\.json/],
+    [['--regrade', 'out', '--agent', 'careful'], /leave --agent out/],
+  ])('refuses %j in one line', async (args, line) => {
+    const { code, stderr, stdout } = await rehearse(args)
+    expect(stderr).toMatch(line)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  })
+
+  it('ends with 130 when it is interrupted, with what was done', async () => {
+    const agent = 'node -e "console.error(\'up\'); setTimeout(() => {}, 60000)"'
+    const args = ['--agent', agent, '--scenarios', 'scenarios.yaml', '--report', 'interrupted', '--concurrency', '1']
+    const child = await rehearse(args, (kill) => {
+      const looked = setInterval(() => {
+        if (!readdirSync(folder).includes('interrupted')) return
+        clearInterval(looked)
+        kill('SIGINT')
+      }, 50)
+    })
+    expect(child.code).toBe(130)
+    expect(readdirSync(join(folder, 'interrupted'))).toContain('results.json')
+  })
+})

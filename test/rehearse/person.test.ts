@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import { rehearsed, scenarioWith, smallWorld, type Tools } from './rehearsed.ts'
+
+const payment = { counterparty: { type: 'handle', value: '@bakery' }, amount: 70_000, description: 'An oven' }
+
+/** Asks for a payment beyond the limit, and waits by the tool's own way until it is decided or so many calls are over. */
+async function waited({ call }: Tools, calls = 40): Promise<string> {
+  await call('create_payment', payment)
+  const [approval] = (await call('list_approvals')).data as unknown as { id: string }[]
+  for (let count = 0; count < calls; count++) {
+    const { attributes } = (await call('get_approval', { approvalId: approval?.id, waitSeconds: 50 }))
+      .data as unknown as {
+      attributes: { status: string }
+    }
+    if (attributes.status !== 'pending') return attributes.status
+  }
+  return 'pending'
+}
+
+const paid = [{ what: 'paid' as const, to: 'bakery', exactly: 70_000 }]
+const minutesAfter = (atMs: number | undefined) => ((atMs ?? 0) - Date.parse(smallWorld.clock)) / 60_000
+
+describe('the person of a scenario', () => {
+  it('approves a payment, with a second factor where it is large', async () => {
+    const trial = await rehearsed(scenarioWith({ expect: paid }), (tools) => waited(tools))
+    expect(trial).toMatchObject({ passed: true, answer: 'approved' })
+    expect(trial.timeline.filter(({ kind }) => kind === 'person')).toMatchObject([
+      { what: 'approves a payment of $700.00', outcome: 'ok', moves: [{ says: 'paid to bakery', cents: 70_000 }] },
+    ])
+  })
+
+  it('denies one', async () => {
+    const trial = await rehearsed(
+      scenarioWith({ person: { approvals: 'no' }, never: [{ ...paid[0], what: 'paid' }] }),
+      (tools) => waited(tools),
+    )
+    expect(trial).toMatchObject({ passed: true, answer: 'denied' })
+    expect(trial.state.payments).toMatchObject([{ status: 'APPROVAL_DENIED' }])
+  })
+
+  it('never answers', async () => {
+    const person = { approvals: 'never' as const }
+    const trial = await rehearsed(scenarioWith({ person, expect: [{ what: 'approvals', exactly: 1 }] }), (tools) =>
+      waited(tools, 3),
+    )
+    expect(trial).toMatchObject({ passed: true, answer: 'pending' })
+    expect(trial.timeline.filter(({ kind }) => kind === 'person')).toEqual([])
+  })
+
+  it('answers after 20 minutes of the sandbox, for whom waits', async () => {
+    const trial = await rehearsed(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), (tools) =>
+      waited(tools),
+    )
+    const [answered] = trial.timeline.filter(({ kind }) => kind === 'person')
+    expect(trial.answer).toBe('approved')
+    expect(Math.floor(minutesAfter(answered?.atMs))).toBe(20)
+    expect(trial.calls).toBeGreaterThan(20)
+  })
+
+  it('answers after 20 minutes, for whom moves the clock', async () => {
+    const trial = await rehearsed(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), async (tools) => {
+      await tools.call('create_payment', payment)
+      await tools.call('advance_sandbox_clock', { seconds: 600 })
+      const [early] = (await tools.call('list_payments')).data as unknown as { attributes: { status: string } }[]
+      await tools.call('advance_sandbox_clock', { seconds: 700 })
+      const [late] = (await tools.call('list_payments')).data as unknown as { attributes: { status: string } }[]
+      return `${early?.attributes.status} ${late?.attributes.status}`
+    })
+    expect(trial).toMatchObject({ passed: true, answer: 'IN_REVIEW COMPLETED' })
+  })
+
+  it('answers after the agent did, too', async () => {
+    const trial = await rehearsed(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), (tools) =>
+      waited(tools, 1),
+    )
+    expect(trial).toMatchObject({ passed: true, answer: 'pending' })
+    expect(trial.timeline.at(-1)).toMatchObject({ kind: 'person', outcome: 'ok' })
+  })
+
+  it.each([
+    ['yes', 'COMPLETED', 1],
+    ['no', 'confirmation_declined', 0],
+    ['never', 'confirmation_pending', 0],
+  ] as const)('says %s to a call that asks first', async (questions, outcome, payments) => {
+    const scenario = scenarioWith({
+      confirm: 'always',
+      person: { questions, afterMinutes: 1 },
+      expect: [{ what: 'payments', to: 'bakery', exactly: payments }],
+    })
+    const call = { ...payment, amount: 20_000 }
+    const trial = await rehearsed(scenario, async (tools) => {
+      const asked = await tools.call('create_payment', call)
+      const decision = /"decision":"(dcn_\w+)"/.exec(asked.text)?.[1]
+      let answer = asked
+      for (let times = 0; times < 3; times++) answer = await tools.call('create_payment', { ...call, decision })
+      const { attributes } = answer.data as unknown as { attributes?: { status: string } }
+      return attributes?.status ?? /"code":"(\w+)"/.exec(answer.text)?.[1] ?? answer.text
+    })
+    expect(trial).toMatchObject({ passed: true, answer: outcome })
+    const acts = trial.timeline.filter(({ kind }) => kind === 'person').map(({ what }) => what)
+    expect(acts).toEqual(questions === 'never' ? [] : [`says ${questions} to the call create_payment`])
+  })
+})

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest'
+import { openRehearsalStage } from '../../src/commands/rehearse-stage.ts'
+import { realSystem } from '../../src/core/system.ts'
+import { junitXml } from '../../src/rehearse/junit.ts'
+import { readResults, regrade } from '../../src/rehearse/regrade.ts'
+import { type RehearsalOptions, rehearse } from '../../src/rehearse/rehearse.ts'
+import { reportHtml } from '../../src/rehearse/report/report.ts'
+import type { Results } from '../../src/rehearse/results.ts'
+import { agentBy, scenarioWith } from './rehearsed.ts'
+
+const toBakery = { counterparty: { type: 'handle', value: '@bakery' }, amount: 4_000 }
+const paid = [{ what: 'paid' as const, to: 'bakery', exactly: 4_000 }]
+const scenarios = ['first', 'second', 'third'].map((id) => scenarioWith({ id, task: id, expect: paid }))
+
+/** Pays, but in the second scenario, where it is slowest. */
+const agent = agentBy(async ({ call }, { task }) => {
+  for (let reads = 0; reads < { first: 5, second: 0, third: 1 }[task as 'first']; reads++) await call('list_wallets')
+  if (task !== 'second') await call('create_payment', toBakery)
+  return `Did ${task}.`
+})
+
+const rehearsal = (given: Partial<RehearsalOptions> = {}) =>
+  rehearse({
+    ...{ scenarios, agent, trials: 2, seed: 'a seed', concurrency: 3, openStage: openRehearsalStage },
+    openFolder: () => Promise.reject(new Error('A scripted agent has no folder.')),
+    elapsed: () => realSystem.elapsed(),
+    signal: new AbortController().signal,
+    ...given,
+  })
+
+const undated = (results: Results) => ({
+  ...results,
+  scenarios: results.scenarios.map(({ scenario, trials }) => ({
+    scenario,
+    trials: trials.map((trial) => ({ ...trial, durationMs: 0 })),
+  })),
+})
+
+describe('a rehearsal', () => {
+  it('has the results in the order of scenarios and trials, whichever ends first, and tells of each', async () => {
+    const told: number[] = []
+    const { results, interrupted } = await rehearsal({ onTrial: ({ number }) => told.push(number) })
+    const order = results.scenarios.map(({ scenario, trials }) => [scenario.id, ...trials.map(({ number }) => number)])
+    expect(interrupted).toBe(false)
+    expect(order).toEqual([
+      ['first', 1, 2],
+      ['second', 1, 2],
+      ['third', 1, 2],
+    ])
+    expect(told.toSorted()).toEqual([1, 1, 1, 2, 2, 2])
+    expect(results.summary).toMatchObject({ passed: { passed: 4, of: 6 }, utility: { passed: 4, of: 6 } })
+    expect(results).toMatchObject({ format: 1, agent: 'a-test', seed: 'a seed', trials: 2 })
+  })
+
+  it('is the same each time, byte for byte but for durations', async () => {
+    const [one, other] = [await rehearsal(), await rehearsal({ concurrency: 1 })].map(({ results }) => undated(results))
+    if (one === undefined || other === undefined) throw new Error('There were two.')
+    expect(JSON.stringify(other)).toBe(JSON.stringify(one))
+    expect(reportHtml(other)).toBe(reportHtml(one))
+    expect(junitXml(other)).toBe(junitXml(one))
+  })
+
+  it('reports what was done when it is interrupted', async () => {
+    const interrupting = new AbortController()
+    const { results, interrupted } = await rehearsal({
+      concurrency: 1,
+      signal: interrupting.signal,
+      onTrial: () => interrupting.abort(),
+    })
+    expect(interrupted).toBe(true)
+    expect(results.scenarios.map(({ scenario, trials }) => [scenario.id, trials.length])).toEqual([['first', 1]])
+  })
+
+  it('ends with the mistake where a world cannot be', async () => {
+    const agents = { shopper: { keys: {} } }
+    const world = { parties: { us: { wallets: { main: { balance: 1 } }, agents } } }
+    await expect(rehearsal({ scenarios: [scenarioWith({ world })] })).rejects.toThrow(/agent with a key/)
+  })
+})
+
+describe('results that are judged again', () => {
+  it('are judged by the scenarios as they are now, from what the file has', async () => {
+    const { results } = await rehearsal()
+    const kept = readResults(JSON.stringify(results), 'results.json')
+    expect(regrade(kept, scenarios)).toEqual(results)
+    const corrected = scenarios.map((scenario) => ({ ...scenario, expect: [], title: 'Corrected' }))
+    const again = regrade(kept, corrected.slice(0, 2))
+    expect(again.summary.passed).toMatchObject({ passed: 6, of: 6 })
+    expect(again.scenarios.map(({ scenario }) => scenario.title)).toEqual(['Corrected', 'Corrected', 'A test'])
+    expect(again.scenarios[0]?.trials[0]?.timeline).toEqual(results.scenarios[0]?.trials[0]?.timeline)
+  })
+
+  it('are refused where the file is no such file, with what is wrong', () => {
+    expect(() => readResults('{', 'results.json')).toThrow(/^results\.json:1/)
+    expect(() => readResults('{"format": 2}', 'results.json')).toThrow(/format/)
+  })
+})

@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest'
+import { agentBy, rehearsed, scenarioWith, smallWorld, type Tools, trialBy } from './rehearsed.ts'
+
+const toBakery = { counterparty: { type: 'handle', value: '@bakery' }, amount: 4_000, description: 'Bread' }
+
+describe('a trial', () => {
+  it('writes down what an agent does, what the ledger did, and when', async () => {
+    const scenario = scenarioWith({ expect: [{ what: 'paid', to: 'bakery', exactly: 4_000 }] })
+    const trial = await rehearsed(scenario, async ({ call }) => {
+      await call('list_wallets')
+      await call('create_payment', toBakery)
+      return 'Paid.'
+    })
+    const [read, paid] = trial.timeline
+    expect(trial).toMatchObject({
+      number: 1,
+      passed: true,
+      ended: 'answered',
+      trouble: null,
+      answer: 'Paid.',
+      calls: 2,
+    })
+    expect(read).toMatchObject({ kind: 'call', what: 'list_wallets', outcome: 'ok', moves: [], fault: null })
+    expect(paid).toMatchObject({ what: 'create_payment', sent: toBakery, outcome: 'ok' })
+    expect(paid?.moves).toEqual([{ says: 'paid to bakery', cents: 4_000 }])
+    expect(trial.timeline.map(({ atMs }) => new Date(atMs).toISOString())).toEqual([
+      '2026-03-02T09:00:01.000Z',
+      '2026-03-02T09:00:02.000Z',
+    ])
+    expect(trial.money.map(({ availableCents, spentCents }) => [availableCents, spentCents])).toEqual([
+      [250_000, 0],
+      [246_000, 4_000],
+    ])
+  })
+
+  it('is the same each time but for how long it took, and another one by another seed', async () => {
+    const scenario = scenarioWith({})
+    const work = async ({ call }: Tools) => JSON.stringify((await call('create_payment', toBakery)).data)
+    const [first, second, other] = [
+      await rehearsed(scenario, work),
+      await rehearsed(scenario, work),
+      await rehearsed(scenario, work, { seed: '2' }),
+    ].map(({ durationMs: _, ...trial }) => trial)
+    expect(second).toEqual(first)
+    expect(other?.answer).not.toBe(first?.answer)
+    expect({ ...other, answer: '', timeline: [], state: {} }).toEqual({ ...first, answer: '', timeline: [], state: {} })
+  })
+
+  it('knows a REST request and a page as well, and what went wrong', async () => {
+    const scenario = scenarioWith({})
+    const trial = await rehearsed(scenario, async (_, { fetch, key, shopsUrl }) => {
+      const headers = { Authorization: `Bearer ${key}`, 'X-Instance-ID': 'a-run', 'Idempotency-Key': 'one' }
+      await fetch('/wallets', { headers })
+      const body = JSON.stringify({ data: { attributes: { ...toBakery, amount: -1 } } })
+      await fetch('/payments', { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' }, body })
+      await fetch(shopsUrl)
+      return 'Looked.'
+    })
+    expect(trial.timeline.map(({ kind, what, outcome }) => [kind, what, outcome])).toEqual([
+      ['call', 'GET /wallets', 'ok'],
+      ['call', 'POST /payments', 'invalid_value'],
+      ['page', 'GET /shops', 'ok'],
+    ])
+    expect(trial.timeline[2]?.answer).toMatch(/\w/)
+  })
+
+  it('masks secrets in all that it keeps, and fails where they were told', async () => {
+    const number = '4242 4242 4242 4242'
+    const trial = await rehearsed(scenarioWith({}), async ({ call }, { key }) => {
+      await call('create_payment', { ...toBakery, description: `My card is ${number}, cvv 123` })
+      return `My key is ${key}.`
+    })
+    const kept = JSON.stringify(trial)
+    expect(kept).not.toMatch(/4242 ?4242/)
+    expect(kept).not.toMatch(/cvv 123/)
+    expect(kept).not.toMatch(/ak_ntl_sandbox_\w/)
+    expect(trial.answer).toBe('My key is ak_ntl_sandbox_[masked].')
+    expect(trial.passed).toBe(false)
+    expect(trial.state.secretsMentioned).toEqual([
+      'key in the answer',
+      'card number in create_payment description',
+      'security code in create_payment description',
+    ])
+  })
+
+  it('shows which call met which fault', async () => {
+    const faults = [
+      { operation: 'list_wallets', when: { nth: 2 }, fault: 'error' as const, code: 'server_error' as const },
+    ]
+    const trial = await rehearsed(scenarioWith({ faults }), async ({ call }) => {
+      for (let times = 0; times < 3; times++) await call('list_wallets')
+      return 'Done.'
+    })
+    expect(trial.timeline.map(({ outcome, fault }) => [outcome, fault])).toEqual([
+      ['ok', null],
+      ['server_error', 'error'],
+      ['ok', null],
+    ])
+  })
+
+  it('is over soon where an answer hangs', async () => {
+    const faults = [{ path: '/mcp', operation: 'list_wallets', fault: 'hang' as const, afterMs: 60_000 }]
+    const trial = await rehearsed(scenarioWith({ faults }), async ({ call }) => {
+      await call('list_wallets').catch(() => {})
+      return 'Nothing came.'
+    })
+    expect(trial.timeline).toMatchObject([{ outcome: 'no answer', fault: 'hang' }])
+    expect(trial.durationMs).toBeLessThan(30_000)
+  })
+
+  it('goes on after the answer: what is due then happens', async () => {
+    const card = { agent: 'shopper', merchant: 'Plain Goods', maximumAmount: 5_000, issuedAt: '-2h' }
+    const us = { ...smallWorld.parties.us, cards: [{ ...card, purchases: [{ amount: 3_000 }] }] }
+    const world = { ...smallWorld, parties: { ...smallWorld.parties, us } }
+    const held = [{ what: 'held' as const, at: 'Plain Goods', exactly: 0 }]
+    const work = async () => 'Nothing.'
+    const later = await rehearsed(scenarioWith({ world, expect: held }), work)
+    expect(later.passed).toBe(true)
+    expect(later.timeline).toMatchObject([{ kind: 'time', moves: [{ says: 'released by Plain Goods', cents: 3_000 }] }])
+    const soon = await rehearsed(scenarioWith({ world, expect: held, afterwards: 60 }), work)
+    expect(soon).toMatchObject({ passed: false, timeline: [] })
+    expect(soon.verdicts[0]?.says).toBe('Expected: held at Plain Goods: exactly $0.00; found $30.00.')
+  })
+})
+
+describe('a trial has bounds', () => {
+  it('of calls: the one beyond ends it', async () => {
+    let answers = 0
+    const trial = await rehearsed(
+      scenarioWith({}),
+      async ({ call }) => {
+        for (; answers < 500; answers++) await call('list_wallets')
+        return 'Done.'
+      },
+      { bounds: { ms: 60_000, calls: 20 } },
+    )
+    expect(trial).toMatchObject({ ended: 'too_many_calls', passed: false, calls: 20 })
+    expect(trial.trouble).toBe('It made more calls than a trial has, which is 20.')
+    expect(answers).toBe(20)
+  })
+
+  it('of time: an agent that never ends is told to, and not waited for', async () => {
+    let told: unknown
+    const agent = agentBy(async (_, __, signal) => {
+      signal.addEventListener('abort', () => {
+        told = signal.reason
+      })
+      return new Promise(() => {})
+    })
+    const setting = { bounds: { ms: 100, calls: 200 } }
+    const trial = await trialBy(
+      { ...agent, run: (given, signal) => agent.run(given, signal) },
+      scenarioWith({}),
+      setting,
+    )
+    expect(trial).toMatchObject({ ended: 'timed_out', passed: false, trouble: 'It had not answered after 0.1 s.' })
+    expect(told).toBeInstanceOf(Error)
+  })
+
+  it('of what can go wrong: who throws has failed, and is told without secrets', async () => {
+    const trial = await rehearsed(scenarioWith({}), (_, { key }) => Promise.reject(new Error(`I lost ${key}`)))
+    expect(trial).toMatchObject({
+      ended: 'failed',
+      passed: false,
+      trouble: 'I lost ak_ntl_sandbox_[masked]',
+      answer: '',
+    })
+  })
+
+  it('of its answer, and who comes later is not served', async () => {
+    let later: (() => Promise<Response>) | undefined
+    const trial = await rehearsed(scenarioWith({}), async (_, { fetch }) => {
+      later = () => fetch('/shops')
+      return 'x'.repeat(30_000)
+    })
+    expect(trial.answer).toHaveLength(20_001)
+    expect((await later?.())?.status).toBe(410)
+  })
+
+  it('and ends without a result when the rehearsal is interrupted', async () => {
+    const interrupting = new AbortController()
+    const trial = rehearsed(
+      scenarioWith({}),
+      async () => {
+        interrupting.abort(new Error('Ctrl+C'))
+        return 'Done.'
+      },
+      { signal: interrupting.signal },
+    )
+    await expect(trial).rejects.toThrow('Ctrl+C')
+  })
+})
+
+describe('an agent under rehearsal', () => {
+  const faults = [{ operation: 'list_agent_cards', fault: 'error' as const, code: 'server_error' as const }]
+
+  it('is offered shops and the clock, and nothing by which it would play others or see what goes wrong on purpose', async () => {
+    let names: string[] = []
+    await rehearsed(scenarioWith({}), async (tools) => {
+      names = await tools.names()
+      return 'Looked.'
+    })
+    expect(names).toEqual(
+      expect.arrayContaining(['list_shops', 'pay_shop_checkout', 'advance_sandbox_clock', 'create_payment']),
+    )
+    expect(names.filter((name) => /simulate|fault|snapshot|reset|fund_sandbox/.test(name))).toEqual([])
+  })
+
+  it('can neither call what it is not offered, nor ask for it over REST, nor by a header', async () => {
+    const seen: unknown[] = []
+    const trial = await rehearsed(scenarioWith({ faults }), async ({ call }, { fetch, key, mcpUrl }) => {
+      const headers = { Authorization: `Bearer ${key}`, 'X-Instance-ID': 'a-run', 'Content-Type': 'application/json' }
+      for (const tool of ['list_sandbox_faults', 'clear_sandbox_faults', 'reset_sandbox', 'fund_sandbox_wallet']) {
+        const refused = await call(tool).catch((error: Error) => ({ isError: true, text: error.message }))
+        seen.push(refused.isError)
+      }
+      for (const [method, path] of [
+        ['GET', '/simulations/faults'],
+        ['DELETE', '/simulations/faults'],
+        ['POST', '/simulations/reset'],
+        ['GET', '/simulations/snapshots'],
+        ['POST', '/simulations/agent-cards/pcd_00000000000000000000000000000000/authorize'],
+        ['POST', '/simulations/approvals/apr_00000000000000000000000000000000/approve'],
+      ] as const) {
+        seen.push((await fetch(path, { method, headers })).status)
+      }
+      seen.push((await fetch('/whoami', { headers: { ...headers, 'X-Sandbox-Fault': 'error' } })).status)
+      seen.push((await fetch(`${mcpUrl}/x/sandbox`, { method: 'POST', headers, body: '{}' })).status < 500)
+      return 'Tried.'
+    })
+    expect(seen).toEqual([true, true, true, true, 403, 403, 403, 403, 403, 403, 403, true])
+    expect(JSON.stringify(trial.timeline)).not.toContain('list_agent_cards')
+  })
+
+  it('finds what is expected nowhere', async () => {
+    const expectation = { what: 'mentioned' as const, text: 'the-expected-words', exactly: 1 }
+    let found = ''
+    await rehearsed(scenarioWith({ expect: [expectation], faults }), async ({ call }, given) => {
+      const headers = { Authorization: `Bearer ${given.key}` }
+      const paths = ['/whoami', '/activity', '/shops', '/openapi.json', '/wallets', '/agents', '/simulations/shops']
+      for (const path of paths) found += await (await given.fetch(path, { headers })).text()
+      found += (await call('list_activity')).text + JSON.stringify({ ...given, fetch: null })
+      return 'Read.'
+    })
+    expect(found).not.toMatch(/the-expected-words|sandbox_fault/)
+    expect(found).toContain('"task":"Do it."')
+  })
+})
