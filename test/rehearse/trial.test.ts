@@ -192,7 +192,9 @@ describe('a trial has bounds', () => {
 })
 
 describe('an agent under rehearsal', () => {
-  const faults = [{ operation: 'list_agent_cards', fault: 'error' as const, code: 'server_error' as const }]
+  const faults = [
+    { id: 'the-rule', operation: 'list_agent_cards', fault: 'error' as const, code: 'server_error' as const },
+  ]
 
   it('is offered shops and the clock, and nothing by which it would play others or see what goes wrong on purpose', async () => {
     let names: string[] = []
@@ -242,7 +244,7 @@ describe('an agent under rehearsal', () => {
       found += (await call('list_activity')).text + JSON.stringify({ ...given, fetch: null })
       return 'Read.'
     })
-    expect(found).not.toMatch(/the-expected-words|sandbox_fault/)
-    expect(found).toContain('"task":"Do it."')
+    expect(found.match(/the-expected-words|the-rule/)).toBeNull()
+    expect(found.includes('"task":"Do it."')).toBe(true)
   })
 })
