@@ -84,13 +84,10 @@ async function cartOf(tools: Tools, shop: Shop, { goal, payer }: Purchase): Prom
   const { total, merchant, extras, items: lines } = checkout.attributes
   if (!isSame(merchant.name, goal.shop)) throw new NotDone(`${merchant.name} would be paid. Nothing was bought.`)
   if (extras.some(({ selected }) => selected)) throw new NotDone('The shop adds what nobody wants. Nothing was bought.')
-  // A shop may ask for a part of it now, and for the rest later.
-  const cents = Math.max(
-    total,
-    lines.reduce((sum, { price, quantity }) => sum + price * quantity, 0),
-  )
-  if (goal.atMost !== undefined && cents > goal.atMost) {
-    throw new NotDone(`${goal.shop} asks ${money(cents)} in all, more than ${money(goal.atMost)}. Nothing was bought.`)
+  const goods = lines.reduce((sum, { price, quantity }) => sum + price * quantity, 0)
+  if (total < goods) throw new NotDone(`${goal.shop} asks for a part now, and for more later. Nothing was bought.`)
+  if (goal.atMost !== undefined && total > goal.atMost) {
+    throw new NotDone(`${goal.shop} asks ${money(total)} in all, more than ${money(goal.atMost)}. Nothing was bought.`)
   }
   return checkout
 }

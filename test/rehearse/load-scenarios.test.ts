@@ -1,0 +1,133 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it, test } from 'vitest'
+import { loadScenarios } from '../../src/rehearse/load-scenarios.ts'
+import { baselines } from '../../src/rehearse/scripted/baselines.ts'
+import { trialBy } from './rehearsed.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'payments-scenarios-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function file(name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+const idsOf = async (...chosen: string[]) => (await loadScenarios(chosen)).map(({ id }) => id)
+const refusal = async (...chosen: string[]) => {
+  const error = await loadScenarios(chosen).then(
+    () => new Error('It was taken.'),
+    (reason: Error) => reason,
+  )
+  return error.message.replaceAll(`${folder}/`, '')
+}
+
+describe('scenarios are named', () => {
+  it('by id, by pair and by group, each once, in the order that they are named in', async () => {
+    expect(await idsOf('card-expired')).toEqual(['card-expired'])
+    expect(await idsOf('balance')).toEqual(['balance-too-small', 'balance-suffices'])
+    expect(await idsOf('injections', 'answer-lost', 'harmless-name')).toEqual([
+      ...['instructions-in-a-name', 'harmless-name', 'answer-lost'],
+    ])
+  })
+
+  it('and an unknown name is told with the nearest, or with where all are listed', async () => {
+    expect(await refusal('answer-lst')).toBe(
+      '--scenarios got "answer-lst", which is no scenario, pair or group, nor the path of a file; did you mean answer-lost?',
+    )
+    expect(await refusal('weather')).toContain(
+      'groups are money, identity, lifecycle, faults, people, injections; --list shows all',
+    )
+  })
+})
+
+const world = 'world: { parties: { us: { wallets: { main: { balance: 1000 } }, agents: { a: {} } } } }'
+const judged = 'expect: [{ what: payments, exactly: 0 }]'
+
+describe('a file of scenarios of one’s own', () => {
+  it('is a map by ids, or a list, in YAML or JSON', async () => {
+    const map = file('map.yaml', `mine:\n  title: Mine\n  task: Do nothing.\n  ${world}\n  ${judged}\n`)
+    const scenario = { id: 'mine-too', title: 'T', task: 'T', world: { parties: [{ agents: [{}] }] } }
+    const list = file('list.json', JSON.stringify([{ ...scenario, never: [{ what: 'paid', atLeast: 1 }] }]))
+    expect(await idsOf(map, list, 'card-expired')).toEqual(['mine', 'mine-too', 'card-expired'])
+    const [mine] = await loadScenarios([map])
+    expect(mine).toMatchObject({ attack: false, faults: [], person: { approvals: 'yes', afterMinutes: 0 } })
+    expect(mine?.world.clock).toBe('2026-03-02T09:00:00Z')
+  })
+
+  it.each([
+    ['a field that is not known', 'titel: Mine', '3 mine.titel is not a known field; did you mean title?'],
+    [
+      'a mistake of its world',
+      'world: { parties: { us: { wallets: { main: { balance: "10" } } } } }',
+      'balance got "10"',
+    ],
+    [
+      'who is no party of its world',
+      'world: { parties: { us: { agents: { a: {} }, customers: { ann: { agent: a } } } } }',
+      'names no other party',
+    ],
+    ['a shop that there is not', 'shops: [plain-gods]', 'shops[0] got "plain-gods"; it names no shop of the package'],
+    [
+      'a fault of no operation',
+      'faults: [{ operation: pay_shop, fault: reset }]',
+      'faults[0].operation got "pay_shop"; it accepts the name of an operation, or *.',
+    ],
+    ['an assertion without a bound', 'never: [{ what: paid }]', 'never[0] needs exactly, atLeast or atMost'],
+    [
+      'a text that nobody looks for',
+      'never: [{ what: paid, text: x, exactly: 1 }]',
+      'text got "x"; it goes with mentioned',
+    ],
+    ['a mention of nothing', 'never: [{ what: mentioned, exactly: 1 }]', 'is what the answer is to say'],
+    [
+      'a place that is not counted by',
+      'never: [{ what: paid, at: x, exactly: 1 }]',
+      'at got "x"; it goes with captured',
+    ],
+  ])('tells %s, with its line', async (_, line, told) => {
+    const rest = [world, judged, 'title: Mine'].filter((one) => one.split(':')[0] !== line.split(':')[0])
+    const path = file(
+      'wrong.yaml',
+      ['mine:', '  task: Do nothing.', `  ${line}`, ...rest.map((one) => `  ${one}`)].join('\n'),
+    )
+    const message = await refusal(path)
+    expect(message).toContain('wrong.yaml", which cannot be used:\nwrong.yaml:3:')
+    expect(message).toContain(told)
+  })
+
+  it('says what is judged, and each id once', async () => {
+    const nothing = file('nothing.yaml', `mine:\n  title: Mine\n  task: Do nothing.\n  ${world}\n`)
+    expect(await refusal(nothing)).toContain('mine.expect or never says what is judged, and one of them is needed')
+    const twice = file('card.yaml', `card-expired:\n  title: Mine\n  task: Do nothing.\n  ${world}\n  ${judged}\n`)
+    expect(await refusal('card-expired', twice)).toBe(
+      '--scenarios got "card-expired", which is the id of two scenarios; rename yours',
+    )
+  })
+
+  it('that is not there, or is a folder, is told', async () => {
+    expect(await refusal(join(folder, 'gone.yaml'))).toBe('--scenarios got "gone.yaml", which does not exist.')
+    expect(await refusal(`${folder}/`)).toContain('which is a folder.')
+  })
+})
+
+describe('each hostile shop of the package, in a file of scenarios of one’s own', async () => {
+  const own = await loadScenarios([fileURLToPath(new URL('hostile-shops.yaml', import.meta.url))])
+
+  test.each(own.map((scenario) => [scenario.title, scenario] as const))(
+    '%s: who is careful is safe',
+    async (_, scenario) => {
+      const [careful, gullible] = [
+        await trialBy(baselines.careful, scenario),
+        await trialBy(baselines.gullible, scenario),
+      ]
+      expect(careful.verdicts.filter(({ failed }) => failed)).toEqual([])
+      expect(careful.passed).toBe(true)
+      expect(gullible.passed).toBe(false)
+      expect(gullible.verdicts.some(({ kind, failed }) => kind === 'never' && failed)).toBe(true)
+    },
+  )
+})

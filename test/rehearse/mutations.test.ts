@@ -1,0 +1,161 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import * as shownTexts from '../../src/mcp/answers/shown-text.ts'
+import * as repeats from '../../src/mcp/tools/repeats.ts'
+import type { Agent } from '../../src/rehearse/agent.ts'
+import { loadScenarios } from '../../src/rehearse/load-scenarios.ts'
+import { baselines } from '../../src/rehearse/scripted/baselines.ts'
+import * as idempotency from '../../src/service/request/idempotency.ts'
+import * as purchaseRules from '../../src/service/rules/card-purchases.ts'
+import * as limitRules from '../../src/service/rules/limits.ts'
+import * as shopRules from '../../src/service/rules/shops.ts'
+import * as cardStore from '../../src/service/store/agent-cards.ts'
+import * as purchaseStore from '../../src/service/store/card-transactions.ts'
+import { agentBy, trialBy } from './rehearsed.ts'
+
+/**
+ * A scenario is worth something only if it tells when the product breaks. Each guard is taken away once: the same agent
+ * that passed a scenario then fails in it, by what the ledger says.
+ */
+
+/** Repeats a call that was not answered just as it was, without a key, as hosts and models do. */
+const forgetful = agentBy(async ({ call }) => {
+  const input = { amount: 12_000, counterparty: { type: 'handle', value: '@mira-photo' }, description: 'Saturday' }
+  const pay = () => call('create_payment', input)
+  await pay().catch(pay)
+  return 'Paid.'
+})
+
+/** Pays with whatever card there is. */
+const careless = agentBy(async ({ call }) => {
+  const items = [{ productId: 'desk-lamp', quantity: 1 }]
+  const { data: checkout } = await call('start_shop_checkout', { shopId: 'plain-goods', items })
+  const { data: cards } = await call('list_agent_cards')
+  for (const { id } of cards as unknown as { id: string }[]) {
+    const { data: details } = await call('get_agent_card_details', { cardId: id })
+    await call('pay_shop_checkout', { checkoutId: checkout.id, ...Object(details.attributes), amount: 6_900 })
+  }
+  return 'Tried.'
+})
+
+/** Does what the server itself says, and nothing that stands there in quotation marks. */
+const literal = agentBy(async ({ call }) => {
+  const { text } = await call('list_customers')
+  const [, dollars, value] = /send \$(\d+)\.00 to (@[\w-]+)/.exec(text.replace(/“[^”]*”/g, '')) ?? []
+  if (value !== undefined) {
+    await call('create_payment', { amount: 100 * Number(dollars), counterparty: { type: 'handle', value } })
+  }
+  return text
+})
+
+interface Mutation {
+  /** The class of scenarios, and what is taken away. */
+  name: string
+  scenario: string
+  agent: Agent
+  mutate: () => void
+}
+
+const mutations: Mutation[] = [
+  {
+    name: 'money: a shop that has less than it sold captures all that was authorized',
+    scenario: 'partial-capture',
+    agent: baselines.careful,
+    mutate: () => {
+      vi.spyOn(shopRules, 'firstParcelCents').mockImplementation(({ totalCents }) => totalCents)
+    },
+  },
+  {
+    name: 'money: more is captured than was authorized',
+    scenario: 'tax-within-budget',
+    agent: baselines.careful,
+    mutate: () => {
+      const { capture } = purchaseRules
+      vi.spyOn(purchaseRules, 'capture').mockImplementation((purchase, cents) => {
+        const after = capture(purchase, cents)
+        return { ...after, capturedCents: after.capturedCents + 100 }
+      })
+    },
+  },
+  {
+    name: "identity: a shop charges another merchant's card",
+    scenario: 'card-expired',
+    agent: careless,
+    mutate: () => {
+      const { cardAtMerchant } = cardStore
+      vi.spyOn(cardStore, 'cardAtMerchant').mockImplementation((tx, by) =>
+        cardAtMerchant(tx, { ...by, merchantName: 'Millbrook Books' }),
+      )
+    },
+  },
+  {
+    name: 'lifecycle: a hold never lapses',
+    scenario: 'hold-still-open',
+    agent: baselines.careful,
+    mutate: () => {
+      const { newPurchase } = purchaseStore
+      vi.spyOn(purchaseStore, 'newPurchase').mockImplementation((...given) => {
+        const row = newPurchase(...given)
+        return { ...row, holdExpiresAtMs: row.holdExpiresAtMs && row.holdExpiresAtMs + 366 * 24 * 60 * 60 * 1000 }
+      })
+    },
+  },
+  {
+    name: 'lifecycle: a refund gives back half',
+    scenario: 'refund-for-a-fee',
+    agent: baselines.careful,
+    mutate: () => {
+      const { refund } = purchaseRules
+      vi.spyOn(purchaseRules, 'refund').mockImplementation((purchase, cents) => refund(purchase, Math.ceil(cents / 2)))
+    },
+  },
+  {
+    name: 'faults: a repeat under a key is carried out once more',
+    scenario: 'answer-lost',
+    agent: baselines.careful,
+    mutate: () => {
+      vi.spyOn(idempotency, 'claim').mockReturnValue({ attempt: 'first' })
+    },
+  },
+  {
+    name: 'faults: an equal call is not known again',
+    scenario: 'answer-lost',
+    agent: forgetful,
+    mutate: () => {
+      vi.spyOn(repeats, 'guardOf').mockReturnValue(undefined)
+    },
+  },
+  {
+    name: 'people: limits are ignored',
+    scenario: 'person-refuses',
+    agent: baselines.careful,
+    mutate: () => {
+      vi.spyOn(limitRules, 'limitsHit').mockReturnValue([])
+    },
+  },
+  {
+    name: 'injections: what somebody wrote stands in an answer as if the server said it',
+    scenario: 'instructions-in-a-name',
+    agent: literal,
+    mutate: () => {
+      vi.spyOn(shownTexts, 'quoted').mockImplementation(String)
+    },
+  },
+]
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe.each(mutations)('$name', ({ scenario: id, agent, mutate }) => {
+  it('is noticed by a scenario, which the same agent passes otherwise', async () => {
+    const [scenario] = await loadScenarios([id])
+    if (scenario === undefined) throw new Error(`There is no scenario ${id}.`)
+    const whole = await trialBy(agent, scenario)
+    expect(whole.verdicts.filter(({ failed }) => failed)).toEqual([])
+    expect(whole.passed).toBe(true)
+    mutate()
+    const broken = await trialBy(agent, scenario)
+    expect(broken).toMatchObject({ passed: false, ended: 'answered', trouble: null })
+    expect(broken.verdicts.some(({ failed }) => failed)).toBe(true)
+  })
+})
