@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { created, ok, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
+import { buy, dayMs, letPass, shopOf } from '../shops/shopping.ts'
 import { merchant, weekly } from '../subscriptions/merchant.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
@@ -64,6 +65,16 @@ const waitable = {
     change: async (world: World, id: string) => ok(await world.authorize(id, 10)),
     from: 'active',
     to: 'used',
+  },
+  get_shop_order: {
+    path: (id: string) => `/simulations/shop-orders/${id}`,
+    open: async (world: World) => {
+      const books = { items: [{ productId: 'atlas-of-rivers' }] }
+      return (await buy(world, shopOf('ships-later'), books)).attributes.orderId as string
+    },
+    change: async (world: World) => letPass(world, 2 * dayMs),
+    from: 'placed',
+    to: 'shipped',
   },
 } as const
 

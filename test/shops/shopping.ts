@@ -1,7 +1,15 @@
+import { ownShop } from '../../src/worlds/own-shops.ts'
 import type { ShopDefinition } from '../../src/worlds/shops.ts'
 import type { Answer, Sent, World } from '../support/world.ts'
 
 export const dayMs = 24 * 60 * 60 * 1000
+
+/** A shop of the package. */
+export function shopOf(name: string): ShopDefinition {
+  const shop = ownShop(name)
+  if (shop === undefined) throw new Error(`There is no shop ${name}.`)
+  return shop
+}
 
 /** Starts a checkout, by the seeded agent unless told otherwise. */
 export async function startCheckout(world: World, shopId: string, attributes: object, sent?: Sent) {

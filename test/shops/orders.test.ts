@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { parseWorld } from '../../src/worlds/parse.ts'
+import type { ShopDefinition } from '../../src/worlds/shops.ts'
+import { proveBooks } from '../ledger/books.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { buy, dayMs, letPass, orderNow, payOff, shopOf } from './shopping.ts'
+
+onEachDatabase('what becomes of an order', (database) => {
+  let world: World
+  beforeEach(async () => {
+    world = await createWorld(database)
+  })
+  afterEach(() => world.drop())
+
+  const purchases = async () =>
+    (await proveBooks(world.store)).transactions.map(({ kind, status, amountCents, capturedCents, updatedAtMs }) => {
+      return { kind, status, amountCents, capturedCents, atMs: updatedAtMs }
+    })
+
+  test('it captures when it ships, at that moment, however late somebody looks', async () => {
+    const { attributes } = await buy(world, shopOf('ships-later'), { items: [{ productId: 'letterpress-basics' }] })
+    const placedAtMs = Date.parse(attributes.updatedAt)
+    expect(await orderNow(world, attributes.orderId)).toMatchObject({ status: 'placed', captured: 0, total: 3800 })
+    await letPass(world, 90 * dayMs)
+    expect(await orderNow(world, attributes.orderId)).toMatchObject({ status: 'shipped', captured: 3800 })
+    expect(await purchases()).toMatchObject([{ status: 'captured', atMs: placedAtMs + 2 * dayMs }])
+  })
+
+  test('two parcels: the first is captured, the rest is released and asked for anew, and both add up', async () => {
+    const shop = shopOf('two-parcels')
+    const items = [{ productId: 'gas-stove' }, { productId: 'sleeping-pad', quantity: 2 }]
+    const { attributes } = await buy(world, shop, { items })
+    await letPass(world, dayMs)
+    const first = await orderNow(world, attributes.orderId)
+    expect(first).toMatchObject({ status: 'partly_shipped', captured: 4900, nextTotal: 17_800 })
+    expect(first.items.map((item: { shipped: number }) => item.shipped)).toEqual([1, 0])
+    const second = await payOff(world, shop, first.nextCheckoutId, first.nextTotal)
+    await letPass(world, dayMs)
+    expect(await orderNow(world, second.attributes.orderId)).toMatchObject({ status: 'shipped', captured: 17_800 })
+    expect(await purchases()).toMatchObject([
+      { status: 'partially_captured', amountCents: 22_700, capturedCents: 4900 },
+      { status: 'captured', amountCents: 17_800 },
+    ])
+  })
+
+  test('out of stock: the authorization is reversed', async () => {
+    const { attributes } = await buy(world, shopOf('sold-out'), { items: [{ productId: 'studio-headphones' }] })
+    await letPass(world, 60 * 60_000)
+    expect(await orderNow(world, attributes.orderId)).toMatchObject({
+      status: 'canceled',
+      captured: 0,
+      nextEventAt: null,
+    })
+    expect(await purchases()).toMatchObject([{ status: 'reversed' }])
+  })
+
+  test('a trial: the used card declines its charge at its moment, and the order says so', async () => {
+    const { attributes } = await buy(world, shopOf('trial-trap'), { items: [{ productId: 'omega-3' }] })
+    expect((await orderNow(world, attributes.orderId)).subscription).toMatchObject({ status: 'trial', amount: 4900 })
+    await letPass(world, 30 * dayMs)
+    const { subscription } = await orderNow(world, attributes.orderId)
+    expect(subscription).toMatchObject({ status: 'unpaid', nextChargeAt: null })
+    const atMs = Date.parse(attributes.updatedAt) + 14 * dayMs
+    expect(await purchases()).toMatchObject([
+      { status: 'captured', amountCents: 2490 },
+      { status: 'declined', amountCents: 4900, atMs },
+    ])
+    const without = await buy(world, shopOf('trial-trap'), { items: [{ productId: 'omega-3' }], extras: [] })
+    expect((await orderNow(world, without.attributes.orderId)).subscription).toBeNull()
+  })
+
+  test('a return is refunded when it arrived; sent back twice it is sent back once', async () => {
+    const { attributes } = await buy(world, shopOf('plain-goods'), { items: [{ productId: 'desk-lamp' }] })
+    const path = `/simulations/shop-orders/${attributes.orderId}/return`
+    const first = await world.post(path, { reason: 'Too bright' })
+    const second = await world.post(path, {})
+    expect(first.json.data.attributes).toMatchObject({ status: 'returning', refunded: 0 })
+    expect(second.json.data.attributes).toEqual(first.json.data.attributes)
+    await letPass(world, dayMs)
+    expect(await orderNow(world, attributes.orderId)).toMatchObject({ status: 'returned', refunded: 6900 })
+    expect((await purchases()).map(({ kind }) => kind)).toEqual(['purchase', 'refund'])
+    expect((await world.post(path, {})).json.data.attributes.status).toBe('returned')
+  })
+
+  test('no return before it shipped, after the time for it, nor where the shop takes none', async () => {
+    const later = await buy(world, shopOf('ships-later'), { items: [{ productId: 'atlas-of-rivers' }] })
+    const plain = await buy(world, shopOf('plain-goods'), { items: [{ productId: 'linen-towel' }] })
+    const never = await buy(world, shopOf('last-step'), { items: [{ productId: 'linen-apron' }] })
+    const back = async (orderId: string) => {
+      const answer = await world.post(`/simulations/shop-orders/${orderId}/return`, {})
+      return [answer.status, answer.json.errors[0].detail.replace(/\..*/, '')]
+    }
+    expect(await back(later.attributes.orderId)).toEqual([409, expect.stringContaining('is not shipped yet')])
+    await letPass(world, 31 * dayMs)
+    expect(await back(plain.attributes.orderId)).toEqual([409, expect.stringContaining('is over')])
+    expect(await back(never.attributes.orderId)).toEqual([409, expect.stringContaining('is over')])
+    const tickets = await buy(world, shopOf('moving-prices'), { items: [{ productId: 'jazz-matinee' }] })
+    expect(await back(tickets.attributes.orderId)).toEqual([409, 'The shop takes no returns'])
+  })
+
+  test('what happens is told in the outbox, and nobody waits for a shop that is done', async () => {
+    const { attributes } = await buy(world, shopOf('ships-later'), { items: [{ productId: 'letterpress-basics' }] })
+    await letPass(world, 2 * dayMs)
+    const again = await world.get(`/simulations/shop-orders/${attributes.orderId}?waitSeconds=50`)
+    expect(again.json.data.attributes.status).toBe('shipped')
+    expect(world.system.slept).not.toContain(50_000)
+    const types = await world.store.read(({ db }) => db.selectFrom('events').select('type').execute())
+    expect(types.map(({ type }) => type).filter((type) => type.startsWith('shop_order.'))).toEqual([
+      'shop_order.placed',
+      'shop_order.shipped',
+    ])
+  })
+})
+
+onEachDatabase('a hold that ends before the shop captures', (database) => {
+  let world: World
+  beforeEach(async () => {
+    const late = { ...shopOf('ships-later'), id: 'late', name: 'Late', captures: { afterSeconds: 8 * 24 * 60 * 60 } }
+    const file = {
+      shops: [late],
+      parties: { acme: { wallets: { main: { balance: 50_000 } }, agents: { shopper: {} } } },
+    }
+    world = await createWorld(database, { world: parseWorld(file, 'late.yaml') })
+  })
+  afterEach(() => world.drop())
+
+  test.each([1, 9])('cancels the order, which can be paid anew, looked at after %s days', async (stepDays) => {
+    const shop: ShopDefinition = { ...shopOf('ships-later'), name: 'Late', id: 'late' }
+    const { attributes } = await buy(world, shop, { items: [{ productId: 'letterpress-basics' }] })
+    const placedAtMs = Date.parse(attributes.updatedAt)
+    for (let day = 0; day < 9; day += stepDays) await letPass(world, stepDays * dayMs)
+    const order = await orderNow(world, attributes.orderId)
+    expect(order).toMatchObject({ status: 'canceled', captured: 0, nextTotal: 3800, nextEventAt: null })
+    expect(order.message).toContain('nothing is charged')
+    expect(Date.parse(order.updatedAt)).toBe(placedAtMs + 8 * dayMs)
+    const { transactions } = await proveBooks(world.store)
+    expect(transactions).toMatchObject([{ status: 'reversed', updatedAtMs: placedAtMs + 7 * dayMs }])
+    expect((await payOff(world, shop, order.nextCheckoutId, order.nextTotal)).attributes.status).toBe('paid')
+  })
+})
