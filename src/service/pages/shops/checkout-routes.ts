@@ -60,8 +60,11 @@ async function pay(c: Context, pages: ShopsDependencies, { opened, sent, key }: 
     return showOpened(c, pages, opened, { refused: { problem, fields: {} }, status: 422 })
   }
   const reply = await pages.shops.pay(opened, { ...card, amount }, key)
-  // The order and a declined card are told by the page itself, which a reload asks for without paying again.
-  if (reply.status === 200) return leadTo(c, c.req.path)
+  // The order, or the card that was declined, is told by a page that is asked for anew: a reload does not pay again.
+  if (reply.status === 200) {
+    const { orderId } = answered<CheckoutAttributes>(reply)
+    return leadTo(c, orderId === null ? c.req.path : orderPathOf(c))
+  }
   // Whether it was paid is not known then: the same form, sent again, is the same payment.
   return refusedWith(c, pages, opened, { reply, ...(reply.status === 503 ? { payKey: key } : {}) })
 }
@@ -92,12 +95,16 @@ function showOpened(
   { attributes, mayChange }: OpenedCheckout,
   shown: Shown = {},
 ) {
-  if (attributes.status === 'paid') return leadTo(c, `/shops/orders/${tokenOf(c)}`)
+  if (attributes.status === 'paid') return leadTo(c, orderPathOf(c))
   const words = checkoutWords(attributes)
   if (attributes.status === 'expired') return showPage(c, expiredPage(words, attributes.shopId), 410)
   const { refused = { problem: null, fields: {} }, status = 200, payKey = newKey(pages) } = shown
   const forms = { action: c.req.path, payKey, cartKey: mayChange ? newKey(pages) : null }
   return showPage(c, checkoutPage(words, forms, refused), status)
+}
+
+function orderPathOf(c: Context): string {
+  return `/shops/orders/${tokenOf(c)}`
 }
 
 function noCheckout(c: Context) {
