@@ -112,7 +112,6 @@ const subjectArguments: Partial<Record<Tool, string>> = {
   revoke_agent_invitation: 'invitationId',
   get_customer: 'customerId',
   simulate_agent_revocation: 'customerId',
-  simulate_customer_disconnection: 'customerId',
 }
 
 /** The names of what a run finds besides records: ids that arguments need. */

@@ -32,7 +32,13 @@ export function inProcess(fault: Fault = (fetch) => fetch, database = databases[
       const [toServer, toHost] = [new PassThrough(), new PassThrough()]
       const server = serveOverStdio({
         createServer: () =>
-          createMcpServer({ client: async () => client, ...defaultSettings('sandbox'), version: '1.2.3', log: quiet }),
+          createMcpServer({
+            client: async () => client,
+            ...defaultSettings('sandbox'),
+            actor: 'agent',
+            version: '1.2.3',
+            log: quiet,
+          }),
         onClose: () => {},
         log: quiet,
         system,

@@ -91,15 +91,14 @@ function inviteAgain({ names, random }: Context, { name }: ModelCustomer, errand
 function act(context: Context, { name: party }: ModelCustomer, errand: Errand): Choice {
   const { random, model } = context
   const poor = model.balance(party).available < mostPayment
-  const what = random.weighted({ fund: poor ? 60 : 3, pay: 38, subscribe: 10, look: 16, end: 6, disconnect: 2 })
+  const what = random.weighted({ fund: poor ? 60 : 3, pay: 38, subscribe: 10, look: 16, end: 8 })
   if (what === 'fund') {
     return { tool: 'fund_sandbox_wallet', party: 'own', subject: party, amount: funds, ...maybeKey(context) }
   }
   if (what === 'pay') return payFrom(context, party, mostPayment)
   if (what === 'subscribe') return subscribeFor(context, party)
   if (what === 'look') return lookAt(context, party, errand)
-  const tool = what === 'end' ? 'simulate_agent_revocation' : 'simulate_customer_disconnection'
-  return { tool, party: 'own', subject: party, ...maybeKey(context) }
+  return { tool: 'simulate_agent_revocation', party: 'own', subject: party, ...maybeKey(context) }
 }
 
 function lookAt({ random }: Context, party: ModelCustomer['name'], errand: Errand): Choice {

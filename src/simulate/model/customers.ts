@@ -54,8 +54,6 @@ export const customerRules: Readonly<Record<string, Rule>> = {
       if (customer.grant !== undefined) customer.grant.active = false
       return customerFacts(customer)
     }),
-  // An agent may act for customers, but never ends their connection (docs/service.md#agent-policy).
-  simulate_customer_disconnection: () => refused('forbidden', 403),
 }
 
 /** The permission that each tool needs of a customer's grant (docs/service.md#acting-for-a-customer). */
