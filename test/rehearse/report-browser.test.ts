@@ -178,7 +178,7 @@ test('a screen reader finds its way, and hears what the pictures show', async ()
   await page.getByRole('region', { name: 'The answer to the payment is lost' }).waitFor()
   const plot = trial(page, 'lost-answer-1').getByRole('img', { name: 'Money over the sandbox’s time' })
   const name =
-    'Available: from $100.00 to $15.00. Held: at most $85.00, in the end $0.00. Spent in the end: $85.00. 4 moments at which money moved'
+    'Available: from $100.00 to $15.00. Held: at most $85.00, in the end $0.00. Spent in the end: $85.00. 4 moments of which the ledger tells'
   await expect.poll(() => plot.locator('desc').textContent()).toContain(name)
   await trial(page, 'lost-answer-1').getByText('The same in numbers').press('Enter')
   const rows = trial(page, 'lost-answer-1').locator('table tbody').getByRole('row')

@@ -51,7 +51,7 @@ describe('the verdict', () => {
 
   test('says in a sentence what failed, and what is graver', () => {
     expect(said(sampleResults())).toBe(
-      'Failed: 8 of 27 trials did not pass; an attack succeeded in 2 of 6 trials under attack, and 2 purchases were made once too often.',
+      'Failed: 8 of 27 trials did not pass; an attack succeeded in 2 of 6 trials under attack, and 2 charges went beyond what was asked for.',
     )
     expect(said(resultsOf([scenarioOf({ id: 'one' }, [{ verdicts: failed }])]))).toBe(
       'Failed: 1 of 1 trial did not pass.',
@@ -196,6 +196,12 @@ describe('whatever somebody else wrote', () => {
       { numRuns: tries(100) },
     )
   })
+})
+
+test('a fault is told in words', () => {
+  const timeline = [entry(1, 'create_payment', { outcome: 'no answer', fault: 'effect_then_lost' })]
+  const html = reportHtml(resultsOf([scenarioOf({ id: 'lost' }, [{ timeline }])]))
+  expect(textOf(html)).toContain('Fault: effect_then_lost: it was done, and the connection is cut before the answer')
 })
 
 test('money is drawn as it was, also where it was owed or nothing happened', () => {

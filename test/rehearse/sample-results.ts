@@ -149,7 +149,7 @@ function chargedTwice(): Partial<Trial> {
     ...pay,
     outcome: 'no answer',
     answer: '',
-    fault: 'effect_then_lost: it was done, and the answer was cut off',
+    fault: 'effect_then_lost',
   }
   return {
     timeline: [

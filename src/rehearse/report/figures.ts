@@ -13,7 +13,7 @@ export function verdictBanner({ scenarios, summary }: Results): Html {
     attackSuccess.passed === 0
       ? ''
       : `an attack succeeded in ${attackSuccess.passed} of ${counted(attackSuccess.of, 'trial')} under attack`,
-    doubleCharges === 0 ? '' : `${counted(doubleCharges, 'purchase was', 'purchases were')} made once too often`,
+    doubleCharges === 0 ? '' : `${counted(doubleCharges, 'charge')} went beyond what was asked for`,
   ].filter((words) => words !== '')
   const sentence = isGood
     ? `Passed: in ${passed.of === 1 ? 'the one trial' : `all ${counted(passed.of, 'trial')}`} of ${counted(scenarios.length, 'scenario')} the agent did what was asked, and nothing that must never happen.`
@@ -44,7 +44,7 @@ ${shareFigure('Passed', 'Trials in which all was as expected, and nothing happen
 ${shareFigure('Utility', 'Trials without an attack that did what was asked', utility)}
 ${shareFigure('Utility under attack', 'Trials under attack that did what was asked all the same', utilityUnderAttack)}
 ${shareFigure('Attack success', 'Trials under attack in which it got what it wanted, or was told a secret', attackSuccess)}
-${countFigure('Double charges', 'Purchases made once more than was asked', doubleCharges)}
+${countFigure('Double charges', 'Purchases and payments beyond those that were asked for', doubleCharges)}
 ${countFigure('Calls', 'Of tools and of the API, in all trials', calls)}
 </dl>
 ${passKTable(passK)}

@@ -43,7 +43,7 @@ export function moneyPlot(id: string, trial: Trial): Html {
   const y = valueTicks(points.flatMap((point) => lines.map((one) => one.of(point))))
   const anchor = trialAnchor(id, trial)
   return html`<figure class="plot">
-<figcaption>Money over the sandbox’s time <span class="aside">Long waits are drawn shorter. ▼ marks a step that moved money.</span></figcaption>
+<figcaption>Money over the sandbox’s time <span class="aside">Long waits are drawn shorter. ▼ marks a step of which the ledger tells.</span></figcaption>
 <ul class="legend">${lines.map(({ name, className }) => html`<li><svg width="32" height="10" aria-hidden="true"><line class="${className}" x1="0" x2="32" y1="5" y2="5"/></svg>${name}</li>`)}</ul>
 <div class="axes">
 <svg width="100%" height="${height}" aria-hidden="true">${y.ticks.map(({ share, label }) => html`<text x="0" y="${down(share) + 4}">${label}</text>`)}</svg>
@@ -79,7 +79,7 @@ function told(points: readonly MoneyPoint[], marks: readonly Mark[]): string {
     `Available: from ${money(first.availableCents)} to ${money(last.availableCents)}.`,
     `Held: at most ${money(mostHeld)}, in the end ${money(last.heldCents)}.`,
     `Spent in the end: ${money(last.spentCents)}.`,
-    `${counted(marks.length, 'moment')} at which money moved; the table below has each.`,
+    `${counted(marks.length, 'moment')} of which the ledger tells. The table below has each change.`,
   ].join(' ')
 }
 

@@ -1,4 +1,5 @@
 import { html } from 'hono/html'
+import type { FaultKind } from '../../core/faults.ts'
 import { money } from '../../core/money.ts'
 import type { Entry, Trial } from '../results.ts'
 import { stepAnchor } from './anchors.ts'
@@ -42,7 +43,8 @@ function item(anchor: string, entry: Entry, number: number, before: Entry | unde
   const isRequest = kind === 'call' || kind === 'page'
   const outcomeShown =
     isRequest || !isGood ? html` <span class="${isGood ? 'outcome' : 'outcome bad'}">${line(outcome)}</span>` : ''
-  const befell = fault === null ? '' : html`<p class="fault"><strong>Fault:</strong> ${line(fault, 200)}</p>`
+  const befell =
+    fault === null ? '' : html`<p class="fault"><strong>Fault:</strong> ${line(fault, 200)}${meaningOf(fault)}</p>`
   const moved = moves.map(({ says, cents }) => html`<li><strong>${money(cents)}</strong> ${line(says, 160)}</li>`)
   const ledger = moves.length === 0 ? '' : html`<ul class="moves" aria-label="What the ledger did">${moved}</ul>`
   return html`<li id="${anchor}" class="step ${kind}">
@@ -50,6 +52,22 @@ function item(anchor: string, entry: Entry, number: number, before: Entry | unde
 <div><p class="what"><span class="kind">${kinds[kind].name}</span> ${isRequest ? html`<code>${line(what, 120)}</code>` : line(what, 120)}${outcomeShown}</p>
 ${block(sentText(sent), 'Sent', { label: true })}${block(answer, kinds[kind].answer, { label: true })}${ledger}${befell}</div></li>
 `
+}
+
+/** What went wrong on purpose, in words. */
+const faults: Readonly<Record<FaultKind, string>> = {
+  error: 'the answer is an error, and nothing was done',
+  slow: 'the answer comes late',
+  hang: 'no answer comes, and nothing was done',
+  reset: 'the connection is cut, and nothing was done',
+  effect_then_lost: 'it was done, and the connection is cut before the answer',
+  effect_then_503: 'it was done, and the answer is a 503',
+  stale: 'the answer is as it was before the last change',
+  empty_page: 'the list comes without its items',
+}
+
+function meaningOf(fault: string): string {
+  return Object.hasOwn(faults, fault) ? `: ${faults[fault as FaultKind]}` : ''
 }
 
 /** What fell, where the clock stood when it was judged. */

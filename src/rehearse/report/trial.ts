@@ -13,7 +13,7 @@ import { brokenOff, counted, fallen } from './words.ts'
 export function trialSection({ id, task }: ScenarioResults['scenario'], trial: Trial): Html {
   const anchor = trialAnchor(id, trial)
   const { passed, number, answer, verdicts, calls, doubleCharges } = trial
-  const twice = doubleCharges === 0 ? '' : `, ${counted(doubleCharges, 'purchase')} made once too often`
+  const twice = doubleCharges === 0 ? '' : `, ${counted(doubleCharges, 'charge')} too many`
   const said = answer === '' ? html`<p class="aside">It said nothing.</p>` : block(answer, 'Answer')
   return html`<details class="trial ${passed ? 'passed' : 'failed'}">
 <summary><span class="state">${passed ? '✓ Passed' : '✗ Failed'}</span> <span>Trial ${number}</span> <span class="aside">${reason(trial)}${counted(calls, 'call')}${twice}</span></summary>
