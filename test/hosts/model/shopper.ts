@@ -82,7 +82,11 @@ function buying(results: readonly string[], purchase: Purchase): Step {
 /** The shop of exactly that name, or one that has more to its name. */
 function shopIdIn(list: string, { shop, isCareful }: Purchase): string {
   const own = slug(shop)
-  const alike = [...list.matchAll(/\b[a-z0-9]+(?:-[a-z0-9]+)+\b/g)].map(([id]) => id).filter((id) => id.startsWith(own))
+  // A line's end is two signs where the host shows its model JSON.
+  const words = list.replaceAll('\\n', ' ')
+  const alike = [...words.matchAll(/\b[a-z0-9]+(?:-[a-z0-9]+)+\b/g)]
+    .map(([id]) => id)
+    .filter((id) => id.startsWith(own))
   return isCareful ? own : (alike.toSorted((one, other) => other.length - one.length)[0] ?? own)
 }
 
