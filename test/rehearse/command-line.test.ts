@@ -1,0 +1,69 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest'
+import type { Results } from '../../src/rehearse/results.ts'
+
+/** Commands and people, rehearsed from the command line, in the directory where they are. */
+let here: string
+beforeEach(() => {
+  here = mkdtempSync(join(tmpdir(), 'payments-rehearse-'))
+})
+afterEach(() => rmSync(here, { recursive: true }))
+
+function start(args: readonly string[], env: Record<string, string> = {}): ChildProcessWithoutNullStreams {
+  const own = { PATH: process.env.PATH, HOME: here, ...env }
+  return spawn(process.execPath, [inject('cli'), 'rehearse', ...args], { cwd: here, env: own })
+}
+
+async function ended(child: ChildProcessWithoutNullStreams) {
+  const [stdout, stderr, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  return { stdout, stderr, exitCode }
+}
+
+const results = (): Results => JSON.parse(readFileSync(join(here, 'rehearsal/results.json'), 'utf8'))
+
+test('a command runs where rehearse was started, with its environment but for what is set for this package', async () => {
+  writeFileSync(join(here, 'agent.sh'), 'env > seen; echo "Done."')
+  const env = {
+    MODEL_KEY: 'of the host',
+    PAYMENTS_KEY: 'ak_ntl_sandbox_of-somebody-else-0000',
+    PAYMENTS_TOOLSETS: 'all',
+  }
+  const { exitCode, stderr } = await ended(start(['--agent', 'sh agent.sh', '--scenarios', 'amount-in-dollars'], env))
+  expect([exitCode, stderr]).toEqual([0, ''])
+  const seen = readFileSync(join(here, 'seen'), 'utf8')
+  expect(seen).toMatch(/^TASK=Please pay Ben 40 dollars/m)
+  expect(seen).toMatch(/^MODEL_KEY=of the host$/m)
+  expect(seen).not.toMatch(/^PAYMENTS_/m)
+  // What it is not to know stands nowhere: not which scenario this is, nor that it is one.
+  expect(seen).not.toMatch(/amount-in|scenario/)
+  expect(results().scenarios[0]?.trials[0]).toMatchObject({ ended: 'answered', answer: 'Done.', passed: false })
+})
+
+test('Ctrl+C ends the agents that run, and what was done until then is reported', async () => {
+  writeFileSync(join(here, 'agent.sh'), 'case "$TASK" in *dollars*) echo "Done.";; *) echo $$ > pid; sleep 300;; esac')
+  const child = start(['--agent', 'sh agent.sh', '--scenarios', 'amount-in-words', '--concurrency', '1'])
+  const ending = ended(child)
+  const pid = join(here, 'pid')
+  await vi.waitUntil(() => existsSync(pid) && readFileSync(pid, 'utf8').endsWith('\n'), { timeout: 30_000 })
+  child.kill('SIGINT')
+  expect(await ending).toMatchObject({ exitCode: 130, stdout: expect.stringContaining('amount-in-dollars') })
+  expect(() => process.kill(-Number(readFileSync(pid, 'utf8')), 0)).toThrow('ESRCH')
+  expect(results().scenarios.map(({ scenario }) => scenario.id)).toEqual(['amount-in-dollars'])
+})
+
+test('a person, or a file in their place, answers one trial after the other', async () => {
+  const child = start(['--agent', 'wait', '--scenarios', 'amount-in-words', '--require', '0.5'])
+  child.stdin.end('I paid him.\n\nI did not.\n\n')
+  const { stdout, exitCode } = await ended(child)
+  expect(stdout).toMatch(/Please pay Ben 40 dollars.*Please pay Ben 4000 cents/s)
+  expect(results().scenarios.flatMap(({ trials }) => trials.map(({ answer }) => answer))).toEqual([
+    'I paid him.',
+    'I did not.',
+  ])
+  expect(exitCode).toBe(1)
+})
