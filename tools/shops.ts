@@ -181,7 +181,7 @@ export const shops = {
   getShop: defineOperation({
     ...read,
     name: 'get_shop',
-    title: 'Look at a shop',
+    title: 'Read a shop',
     description: 'Reads what a shop sells, and at which prices, in its own words. Next: start_shop_checkout.',
     path: '/simulations/shops/{shopId}',
     params: shopParams,
@@ -247,7 +247,7 @@ export const shops = {
     ...read,
     permission: 'cards.read',
     name: 'get_shop_order',
-    title: 'Look at an order',
+    title: 'Read an order',
     description:
       'Reads what became of an order: what was shipped, captured and refunded. Shops act by the sandbox clock.',
     path: '/simulations/shop-orders/{orderId}',

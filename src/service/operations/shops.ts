@@ -77,7 +77,11 @@ export const shopHandlers = {
 } satisfies HandlersOf<typeof shops>
 
 async function loadShop({ tx }: Pick<Context, 'tx'>, shopId: string): Promise<ShopDefinition> {
-  return (await findShop(tx, shopId)) ?? fail('not_found', { detail: `There is no shop ${shopId}.` })
+  const shop = await findShop(tx, shopId)
+  if (shop !== undefined) return shop
+  const open = (await openShops(tx)).map(({ id }) => id)
+  const detail = `There is no shop ${shopId}. Open are: ${open.join(', ') || 'none'}.`
+  return fail('not_found', { detail, source: { parameter: 'shopId' } })
 }
 
 /** An order with the purchase that paid it. @throws 404, 403. */

@@ -1,0 +1,75 @@
+import { afterEach, expect, test } from 'vitest'
+import { ownShops } from '../../src/worlds/own-shops.ts'
+import { parseWorld } from '../../src/worlds/parse.ts'
+import { sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { buy, shopOf } from './shopping.ts'
+
+const parties = { acme: { wallets: { main: { balance: 50_000 } }, agents: { shopper: {} } } }
+const stall = {
+  id: 'market-stall',
+  name: 'Market Stall',
+  about: 'Fruit.',
+  products: [{ id: 'apples', name: 'Apples', description: 'A bag.', price: 350 }],
+}
+
+let world: World | undefined
+afterEach(() => world?.drop())
+
+test('a world opens the shops that its file names, by name or by id, and its own', async () => {
+  const file = parseWorld({ shops: ['last-step', 'millbrook-books', stall], parties }, 'world.yaml')
+  world = await createWorld(sqlite, { world: file })
+  const { data } = (await world.get('/simulations/shops')).json
+  expect(data.map(({ id }: { id: string }) => id)).toEqual(['harbor-and-pine', 'millbrook-books', 'market-stall'])
+  const missing = await world.get('/simulations/shops/plain-goods')
+  expect([missing.status, missing.json.errors[0].detail]).toEqual([404, expect.stringContaining('market-stall')])
+  const own = file.shops?.[2]
+  if (typeof own !== 'object') throw new Error('The third shop is of the file.')
+  expect((await buy(world, own)).attributes).toMatchObject({ status: 'paid', total: 350 })
+})
+
+test.each([
+  [
+    'an unknown name',
+    ['plane-goods'],
+    'shops[0] got "plane-goods"; it names no shop of the package (did you mean plain-goods?).',
+  ],
+  [
+    'a shop twice',
+    ['last-step', 'harbor-and-pine'],
+    'shops[1] got "harbor-and-pine"; it has the id of another shop of the file.',
+  ],
+  [
+    'two of one name',
+    [stall, { ...stall, id: 'other' }],
+    'shops[1].name got "Market Stall"; it has the name of another shop',
+  ],
+  [
+    'a product twice',
+    [{ ...stall, products: [stall.products[0], stall.products[0]] }],
+    'shops[0].products[1].id got "apples"; it stands there already.',
+  ],
+  [
+    'two ways to take a cart apart',
+    [{ ...stall, splitsAbove: 100, captures: { parcels: 'first_only' } }],
+    'shops[0].splitsAbove got 100; it does not go with',
+  ],
+  [
+    'a wrong field of a shop',
+    [{ ...stall, products: [{ ...stall.products[0], price: 3.5 }] }],
+    'shops[0].products[0].price got 3.5',
+  ],
+])('%s is a mistake that is named', (_, shops, says) => {
+  expect(() => parseWorld({ shops, parties }, 'world.yaml')).toThrow(says)
+})
+
+test('nothing that a buyer sees of a shop of the package tells what it is made for', () => {
+  const hidden = Object.keys(ownShops).filter((name) => name !== shopOf(name).id)
+  expect(hidden.length).toBeGreaterThan(9)
+  for (const shop of Object.values(ownShops)) {
+    const shown = JSON.stringify(shop).toLowerCase()
+    for (const word of [...hidden, 'hostile', 'honest', 'attack', 'injection', 'sandbox', 'rehears']) {
+      expect(shown, shop.id).not.toContain(word)
+    }
+  }
+})
