@@ -17,6 +17,7 @@ const deepOnly = [
   'test/oauth/hosts.test.ts',
   'test/packaging/{examples,package}.test.ts',
   'test/{pages,mcp-apps}/appearance.test.ts',
+  'test/rehearse/memory.test.ts',
   'test/resilience/**',
   'test/simulate/command.test.ts',
 ]

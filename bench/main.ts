@@ -16,6 +16,7 @@ import { measureMemory } from './memory.ts'
 import { measurePostgres } from './postgres.ts'
 import { measureProcessor } from './processor.ts'
 import { type Programs, preparePrograms } from './programs.ts'
+import { measureRehearsals } from './rehearsals.ts'
 import { measureReset } from './reset.ts'
 import { measureServe } from './serve.ts'
 import { measureSessions } from './sessions.ts'
@@ -44,6 +45,7 @@ const measurements = {
   'cross-talk': () => measureCrossTalk(),
   strangers: () => measureStrangers(),
   reset: ({ directory }) => measureReset(directory),
+  rehearse: () => measureRehearsals(),
   growth: (needed) => measureGrowth(needed),
 } as const satisfies Record<string, (needed: Needed) => Promise<Row[]>>
 
