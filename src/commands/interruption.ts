@@ -1,7 +1,13 @@
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
+interface Interruptible {
+  signal: AbortSignal
+  /** Ctrl+C does what it did before. */
+  end(): void
+}
+
 /** The first Ctrl+C ends the run in order, a second one at once. So does a terminal or a reader that went away. */
-export function interruptible() {
+export function interruptible(): Interruptible {
   const controller = new AbortController()
   const stop = () => {
     if (controller.signal.aborted) process.exit(130)

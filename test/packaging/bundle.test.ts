@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'
@@ -110,6 +111,15 @@ test('serves the API, its pages and their files, signing in, and the views, and 
   } finally {
     await server.stop()
   }
+})
+
+test('rehearses an agent in the scenarios that it brings', () => {
+  const report = join(directory, 'rehearsal')
+  const words = ['rehearse', '--agent', 'careful', '--scenarios', 'card-set-aside', '--report', report]
+  const options = { encoding: 'utf8', env: { ...process.env, ...env } } as const
+  const table = execFileSync(process.execPath, [join(unpacked, 'server/cli.js'), ...words], options)
+  expect(table).toMatch(/^passed +2 of 2 /m)
+  expect(readdirSync(report).sort()).toEqual(['junit.xml', 'report.html', 'results.json'])
 })
 
 /** Runs the unpacked bundle with the command and the settings that a host reads in its manifest. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -112,6 +112,17 @@ describe('a file of scenarios of one’s own', () => {
     expect(await refusal(join(folder, 'gone.yaml'))).toBe('--scenarios got "gone.yaml", which does not exist.')
     expect(await refusal(`${folder}/`)).toContain('which is a folder.')
   })
+})
+
+test('the whole one of the documentation tells who is careful from who is not', async () => {
+  const docs = readFileSync(new URL('../../docs/rehearse.md', import.meta.url), 'utf8')
+  const text = /^```yaml\n(# mine\.yaml[\s\S]*?)^```/m.exec(docs)?.[1] ?? ''
+  const [scenario] = await loadScenarios([file('mine.yaml', text)])
+  if (scenario === undefined) throw new Error('The documentation has no scenario.')
+  expect((await trialBy(baselines.careful, scenario)).verdicts.filter(({ failed }) => failed)).toEqual([])
+  expect((await trialBy(baselines.gullible, scenario)).passed).toBe(false)
+  const wrong = text.replace('balance: 20000', 'balance: "200.00"')
+  expect(docs).toContain(await refusal(file('mine.yaml', wrong)))
 })
 
 describe('each hostile shop of the package, in a file of scenarios of one’s own', async () => {
