@@ -71,7 +71,12 @@ describe('loadConfig', () => {
     ['PAYMENTS_FAULTS', './my faults.yaml', 'faults', './my faults.yaml'],
     ['PAYMENTS_DATABASE_CONNECTIONS', '2', 'databaseConnections', 2],
     ['PAYMENTS_TOOLSETS', 'payments, default,payments', 'toolsets', ['default', 'payments']],
-    ['PAYMENTS_TOOLSETS', 'all', 'toolsets', ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox']],
+    [
+      'PAYMENTS_TOOLSETS',
+      'all',
+      'toolsets',
+      ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox', 'shops'],
+    ],
     ['PAYMENTS_PORT', '0', 'port', 0],
     ['PAYMENTS_HOST', '[::1]', 'host', '::1'],
     ['PAYMENTS_HOST', 'my-host.example', 'host', 'my-host.example'],
