@@ -44,9 +44,12 @@ test('the packed file holds what was compiled, the files beside it, and nothing 
       .filter((path) => path.endsWith(end) && !path.includes('assets/') && !path.includes('views/'))
       .map((path) => `${folder}/${path}`)
   const compiled = ['src', 'tools'].flatMap((folder) => sources(folder, '.ts')).map((path) => path.replace(/\.ts$/, ''))
-  const readByCode = ['src/service/pages/frame/assets', 'src/mcp/ui/views'].flatMap((folder) =>
-    readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
-  )
+  const readByCode = [
+    'src/service/pages/frame/assets',
+    'src/mcp/ui/views',
+    'src/rehearse/report/page',
+    'src/rehearse/scenarios',
+  ].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
   const viewer = [...viewerFiles, 'swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE']
   const documents = readdirSync(root).filter((name) => name.endsWith('.md'))
   const atTheTop = [...documents, 'LICENSE', 'manifest.json', 'package.json', 'server.json']
