@@ -17,13 +17,18 @@ afterEach(async () => {
   await world.drop()
 })
 
+interface Told {
+  id: string
+  // biome-ignore lint/suspicious/noExplicitAny: the answer's parts are read by name.
+  attributes: any
+}
+
 async function call(name: string, input: object) {
   const result = await mcp.host.callTool(name, { ...input })
-  // biome-ignore lint/suspicious/noExplicitAny: the answer's parts are read by name.
   return {
     text: result.content[0]?.text ?? '',
     isError: result.isError === true,
-    data: (result as any).structuredContent?.data,
+    data: (result as { structuredContent?: { data: Told } }).structuredContent?.data as Told,
   }
 }
 
