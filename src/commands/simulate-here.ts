@@ -18,7 +18,7 @@ export async function openHere(env: Record<string, string>, { isolated = false }
   const system = isolated ? clockMovedByWaits(realSystem) : realSystem
   const { clientOf, close } = await openApi(config, system, log)
   const connect = async (agent: number) => {
-    const instanceId = `run_${newSecret(realSystem, 16)}`
+    const instanceId = isolated ? instanceIdOf(agent) : `run_${newSecret(realSystem, 16)}`
     const client = clientOf(instanceId)
     const api = { get: async () => client, close: () => client.close() }
     const [stdin, stdout] = [new PassThrough(), new PassThrough()]
@@ -30,8 +30,11 @@ export async function openHere(env: Record<string, string>, { isolated = false }
     }
     return { ...caller, close }
   }
-  return { connect, close }
+  return { connect, close, ...(isolated ? { instanceIdOf } : {}) }
 }
+
+/** In a world of its own a run is known by its agent, so that what fails on purpose fails for the same one each time. */
+export const instanceIdOf = (agent: number) => `simulated-agent-${agent}`
 
 interface Api {
   clientOf(instanceId: string): OpenClient

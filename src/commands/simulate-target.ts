@@ -1,12 +1,13 @@
 import { rmSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError, dataDirectory } from '../config/load.ts'
 import { type Config, names } from '../config/settings.ts'
 import { connectOverStdio } from '../simulate/mcp-caller.ts'
 import type { Target } from '../simulate/world.ts'
-import { openHere } from './simulate-here.ts'
+import { ownWorld } from '../worlds/own-world.ts'
+import { instanceIdOf, openHere } from './simulate-here.ts'
 
 /** What is simulated on, and what the report calls it. */
 export interface Place {
@@ -21,7 +22,7 @@ export function placeOf(config: Config, processes: boolean): Place {
   const { baseUrl, databaseUrl } = config
   const on = (env: Record<string, string>): Target => {
     const settings = { ...serverSettings(config), ...env }
-    return { isolated: false, open: processes ? () => openProcesses(settings) : () => openHere(settings) }
+    return { isolated: false, open: processes ? async () => openProcesses(settings) : () => openHere(settings) }
   }
   if (baseUrl !== undefined) return { target: on({ PAYMENTS_BASE_URL: baseUrl }), where: baseUrl }
   if (databaseUrl === memoryUrl && processes) {
@@ -40,31 +41,61 @@ export function placeOf(config: Config, processes: boolean): Place {
 
 /** Nothing of it outlives the run, so nothing waits for a disk. */
 function ownMemory(config: Config): Target {
-  const settings = { ...serverSettings(config), PAYMENTS_DATABASE_URL: memoryUrl }
-  return { isolated: true, open: () => openHere(settings, { isolated: true }) }
+  const open = async () => {
+    const { directory, remove } = await ownDirectory()
+    try {
+      const settings = { ...serverSettings(config), ...(await ownWorldIn(directory, config)) }
+      return await openHere({ ...settings, PAYMENTS_DATABASE_URL: memoryUrl }, { isolated: true })
+    } finally {
+      await remove()
+    }
+  }
+  return { isolated: true, open }
 }
 
 /** A file that several processes open. */
 function ownFile(config: Config): Target {
   const open = async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-simulate-'))
-    // Whatever ends the process, its money was play money.
-    const removeNow = () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
-    process.once('exit', removeNow)
+    const { directory, remove } = await ownDirectory()
     const url = `sqlite:${join(directory, 'sandbox.sqlite')}`
-    const { connect } = await openProcesses({ ...serverSettings(config), PAYMENTS_DATABASE_URL: url })
-    const close = async () => {
-      await rm(directory, { recursive: true, force: true, maxRetries: 5 })
-      process.off('exit', removeNow)
-    }
-    return { connect, close }
+    const own = { ...(await ownWorldIn(directory, config)), PAYMENTS_DATABASE_URL: url }
+    const settings = { ...serverSettings(config), ...own }
+    const { connect } = openProcesses(settings, (agent) => ({ PAYMENTS_INSTANCE_ID: instanceIdOf(agent) }))
+    return { connect, close: remove, instanceIdOf }
   }
   return { isolated: true, open }
 }
 
-async function openProcesses(env: Record<string, string>) {
-  const started = { command: process.execPath, args: [process.argv[1] ?? 'payments-mcp'], env }
-  return { connect: (agent: number) => connectOverStdio(started, agent), close: async () => {} }
+async function ownDirectory() {
+  const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-simulate-'))
+  // Whatever ends the process, its money was play money.
+  const removeNow = () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
+  process.once('exit', removeNow)
+  const remove = async () => {
+    await rm(directory, { recursive: true, force: true, maxRetries: 5 })
+    process.off('exit', removeNow)
+  }
+  return { directory, remove }
+}
+
+/**
+ * The same day each time, so that what falls due does so at the same step of the same seed: in the morning, for no run
+ * lasts until midnight, and so late in January that months are met which lack the day.
+ */
+const clock = '2026-01-29T09:00:00.000Z'
+
+/** The package's own world, on that day; a world of the user's begins when it says. */
+async function ownWorldIn(directory: string, { world }: Config): Promise<Record<string, string>> {
+  if (world !== undefined) return {}
+  const file = join(directory, 'world.json')
+  await writeFile(file, JSON.stringify({ ...ownWorld, clock }))
+  return { PAYMENTS_WORLD: file }
+}
+
+function openProcesses(env: Record<string, string>, envOf: (agent: number) => Record<string, string> = () => ({})) {
+  const started = { command: process.execPath, args: [process.argv[1] ?? 'payments-mcp'] }
+  const connect = (agent: number) => connectOverStdio({ ...started, env: { ...env, ...envOf(agent) } }, agent)
+  return { connect, close: async () => {} }
 }
 
 /** What every server gets, in this process or its own. There by variable: other users can read a process's arguments. */

@@ -19,6 +19,7 @@ type SimulateFlags = Flags & {
   turns?: boolean
   processes?: boolean
   clockJumps?: boolean
+  withoutFaults?: boolean
   log?: string
   verbose?: boolean
   json?: boolean
@@ -47,6 +48,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
       purchases,
       seed: flags.seed,
       clockJumps: flags.clockJumps ?? target.isolated,
+      faults: flags.withoutFaults !== true,
       concurrency,
       signal,
       onStage: (stage, steps) => {

@@ -40,7 +40,7 @@ export async function connectCaller(transport: Transport, agent: number): Promis
     call: async (name, input) => {
       const { isError, structuredContent, content } = await client.callTool({ name, arguments: input })
       return isError === true
-        ? { isError: true, content: errorContent(content) }
+        ? { isError: true, ...errorContent(content) }
         : { isError: false, content: withoutNotes(structuredContent) }
     },
     close: () => client.close(),
@@ -54,14 +54,14 @@ function withoutNotes(content: unknown): unknown {
 }
 
 /** The service's refusal without the server's advice, which says of a refused repeat something else than of the first. */
-function errorContent(content: readonly { type: string; text?: unknown }[]): ToolAnswer['content'] {
+function errorContent(content: readonly { type: string; text?: unknown }[]): Pick<ToolAnswer, 'content' | 'repeatKey'> {
   const text = String(content[0]?.text)
   try {
     // The fields stand on the last line, after a sentence.
     const { error } = JSON.parse(text.slice(text.lastIndexOf('\n') + 1))
-    const { next: _, idempotencyKey: __, ...refused } = error
-    return { error: refused }
+    const { next: _, idempotencyKey: repeatKey, ...refused } = error
+    return { content: { error: refused }, repeatKey }
   } catch {
-    return { error: { code: `an error without fields: ${text.slice(0, 200)}` } }
+    return { content: { error: { code: `an error without fields: ${text.slice(0, 200)}` } } }
   }
 }

@@ -8,6 +8,7 @@ export const simulateOptions = [
   ['--processes', 'An MCP server process for each agent (default: all in this process)', undefined],
   ['--clock-jumps', 'Move the sandbox clock, in turns (default: with --turns on a database of its own)', undefined],
   ['--no-clock-jumps', 'Leave the sandbox clock alone', undefined],
+  ['--without-faults', 'Let nothing fail on purpose, as on a database that is not its own', undefined],
   ['--log <file>', 'Write the log of all actions to a file', undefined],
   ['--verbose', 'Print the log of all actions', undefined],
   ['--json', 'Print the report as one JSON document', undefined],

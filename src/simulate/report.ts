@@ -32,6 +32,8 @@ export interface Summary {
   /** How many actions were carried out. */
   actions: number
   logSha256: string
+  /** How many requests and calls failed on purpose; null where none were to. */
+  faults: number | null
   /** How often each tool had each outcome. */
   outcomes: Record<string, Record<string, number>>
   seconds: { start: number; calls: number; finalCheck: number; total: number }
@@ -62,6 +64,7 @@ export function summaryOf(result: RunResult, { logSha256, ...options }: ReportOp
     ...{ agents, purchases, seed, concurrency, where },
     actions: result.done.length,
     logSha256,
+    faults: result.faults ?? null,
     outcomes: Object.fromEntries(
       [...result.outcomes].sort(byFirst).map(([tool, counts]) => [tool, Object.fromEntries([...counts].sort(byFirst))]),
     ),
@@ -99,6 +102,7 @@ export function reportText(summary: Summary): string {
     ...outcomeLines(summary.outcomes),
     '',
     `log      sha256 ${summary.logSha256} (${actions} actions)`,
+    ...(summary.faults === null ? [] : [`faults   ${summary.faults} requests and calls failed on purpose`]),
     `time     ${took.total.toFixed(1)} s: ${parts.join(', ')}`,
     `speed    ${calls.count} calls in ${took.calls.toFixed(1)} s, ${calls.perSecond} calls/s`,
     `latency  ${latencies.join(', ')}`,

@@ -1,5 +1,6 @@
 import { type Action, argumentsOf, describeAction } from './action.ts'
 import { describeFacts, equalFacts, type Facts, type Mismatch, outcomeOf } from './facts.ts'
+import { countHits, faultRules, persistent, setFaults } from './faults.ts'
 import { compareEnd } from './final-check.ts'
 import { createModel, type Model, type Prediction } from './model/model.ts'
 import type { Start } from './model/state.ts'
@@ -18,6 +19,8 @@ export interface RunResult {
   latenciesMs: number[]
   durations: Durations
   interrupted: boolean
+  /** How many requests and calls failed on purpose; undefined where none were to. */
+  faults: number | undefined
 }
 
 /** How long each part of a run took, in milliseconds. */
@@ -69,8 +72,15 @@ async function connectAndCarryOut(
   if (first === undefined) throw new Error('Bug: a run without agents.')
   const situation = await inspect(first, options.concurrency === 1)
   const history = plan(situation)
-  const startMs = options.system.elapsed() - options.startedAtMs
-  return await carryOut(history, { callers, first, situation, options, startMs })
+  const startMs = () => options.system.elapsed() - options.startedAtMs
+  if (options.faults === undefined || world.instanceIdOf === undefined) {
+    return await carryOut(history, { callers, first, situation, options, startMs: startMs() })
+  }
+  await setFaults(first, faultRules(agents, options.faults, world.instanceIdOf))
+  for (const [agent, caller] of callers) callers.set(agent, persistent(caller))
+  const run = { callers, first: persistent(first), situation, options, startMs: startMs() }
+  const result = await carryOut(history, run)
+  return { ...result, faults: await countHits(first).catch(() => undefined) }
 }
 
 async function closeAll(callers: Map<number, Caller>): Promise<void> {
@@ -118,6 +128,7 @@ export function nothingDone(mismatch?: Mismatch): RunResult {
     latenciesMs: [],
     durations: noTime,
     interrupted: false,
+    faults: undefined,
   }
 }
 

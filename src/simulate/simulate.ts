@@ -18,6 +18,8 @@ export interface SimulationOptions {
   purchases: number
   seed: string
   clockJumps: boolean
+  /** Requests and calls fail on purpose, where the world is the run's own. */
+  faults: boolean
   concurrency: number
   signal?: AbortSignal | undefined
   onStage?: RunOptions['onStage']
@@ -45,7 +47,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const { system, target, concurrency, signal } = options
   const agents = Array.from({ length: options.agents }, (_, index) => index + 1)
   const { onStage, onStep } = options
-  const runOptions = { target, system, concurrency, signal, onStage, onStep }
+  const runOptions = { target, system, concurrency, faults: faultSeed(options), signal, onStage, onStep }
   const plan = (situation: Situation) => planFor(options, situation)
   const result = await runHistory(plan, agents, runOptions).catch(notBegun)
   const { log, mismatch, interrupted } = result
@@ -65,6 +67,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 function notBegun(error: unknown): RunResult {
   if (error instanceof ConfigError) throw error
   return nothingDone({ ...unanswered(error), what: 'The agents could not be connected.' })
+}
+
+function faultSeed({ faults, target, seed }: SimulationOptions): string | undefined {
+  return faults && target.isolated ? seed : undefined
 }
 
 function planFor(
@@ -105,7 +111,7 @@ async function shorten(options: SimulationOptions, { done }: RunResult, mismatch
     options.onStep?.(++begun)
     const plan: Plan = () => history
     const agents = [...new Set(history.map(({ agent }) => agent))].sort((one, other) => one - other)
-    const repeat = await runHistory(plan, agents, { target, system, concurrency, signal })
+    const repeat = await runHistory(plan, agents, { target, system, concurrency, faults: faultSeed(options), signal })
     if (repeat.mismatch === undefined) return undefined
     again = 'yes'
     return { history: repeat.done, failure: repeat.mismatch }

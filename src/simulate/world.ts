@@ -15,6 +15,8 @@ export interface Caller {
 export interface World {
   /** @param agent from 1 */
   connect(agent: number): Promise<Caller>
+  /** The run that the agent's requests name, by which faults befall them alone; absent where no faults can be set. */
+  instanceIdOf?(agent: number): string
   /** Closes the world, after every caller was closed. */
   close(): Promise<void>
 }
@@ -30,6 +32,8 @@ export interface RunOptions {
   system: System
   /** How many agents may have a call outstanding. From 2 on, the history must have been planned for any order. */
   concurrency: number
+  /** The seed of what fails on purpose; undefined: nothing does. */
+  faults: string | undefined
   signal?: AbortSignal | undefined
   /** Called when a stage begins that consists of so many steps, and after steps of it. */
   onStage?: ((stage: Stage, steps: number) => void) | undefined

@@ -21,24 +21,33 @@ const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}
 export function inProcess(fault: Fault = (fetch) => fetch, database = databases[0]): Target {
   const open = async () => {
     if (database === undefined) throw new Error('no database')
-    const system = fakeSystem()
+    // The next month lacks the day.
+    const system = fakeSystem({ now: Date.UTC(2026, 0, 29, 9) })
     const { store, drop } = await database.create(system)
     const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000_000_000, log: quiet })
     const fetch = fault(service.fetch)
     const credential = await service.localAgentKey()
+    const actor = await service.identify(credential)
+    const headers = new Headers()
     const connect = async (agent: number) => {
       const baseUrl = 'http://sandbox.test'
-      const client = createClient({ baseUrl, fetch, credential: () => credential, instanceId: `run-${agent}`, system })
+      const client = createClient({
+        baseUrl,
+        fetch,
+        credential: () => credential,
+        instanceId: instanceIdOf(agent),
+        system,
+      })
       const [toServer, toHost] = [new PassThrough(), new PassThrough()]
       const server = serveOverStdio({
-        createServer: () =>
-          createMcpServer({
-            client: async () => client,
-            ...defaultSettings('sandbox'),
-            actor: 'agent',
-            version: '1.2.3',
-            log: quiet,
-          }),
+        createServer: (cut) => {
+          const plan = async (operation: string) =>
+            actor === undefined
+              ? undefined
+              : service.faults.plan({ path: '/mcp', operation, headers, actor, instanceId: instanceIdOf(agent) })
+          const settings = { ...defaultSettings('sandbox'), actor: 'agent', faults: { plan, cut } } as const
+          return createMcpServer({ client: async () => client, ...settings, version: '1.2.3', log: quiet })
+        },
         onClose: () => {},
         log: quiet,
         system,
@@ -52,10 +61,12 @@ export function inProcess(fault: Fault = (fetch) => fetch, database = databases[
       }
       return { ...caller, close }
     }
-    return { connect, close: drop }
+    return { connect, close: drop, instanceIdOf }
   }
   return { isolated: true, open }
 }
+
+const instanceIdOf = (agent: number) => `run-${agent}`
 
 /** A small run in this process. */
 export function simulateInProcess(options: Partial<SimulationOptions> = {}) {
@@ -67,7 +78,36 @@ export function simulateInProcess(options: Partial<SimulationOptions> = {}) {
     purchases: 25,
     seed: 'payments',
     clockJumps: true,
+    faults: true,
     concurrency: 1,
     ...options,
   })
+}
+
+export const matching = (request: Request, method: string, path: RegExp) =>
+  request.method === method && path.test(new URL(request.url).pathname)
+
+/** Changes the answers of the requests that match. */
+export const altering =
+  (method: string, path: RegExp, change: (text: string) => string): Fault =>
+  (fetch) =>
+  async (request) => {
+    const response = await fetch(request)
+    if (!matching(request, method, path) || response.status !== 200) return response
+    return new Response(change(await response.text()), response)
+  }
+
+/** Sends the requests that match a second time, as purchases of their own. */
+export const doubling =
+  (path: RegExp): Fault =>
+  (fetch: Fetch) =>
+  async (request) => {
+    if (matching(request, 'POST', path)) await fetch(otherKey(request.clone()))
+    return fetch(request)
+  }
+
+export function otherKey(request: Request): Request {
+  const again = new Request(request)
+  again.headers.set('Idempotency-Key', `${request.headers.get('Idempotency-Key')} again`)
+  return again
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { SimulationResult } from '../../src/simulate/simulate.ts'
 import { databases } from '../support/databases.ts'
 import { isDeep, sampleOf, tries } from '../support/depth.ts'
-import { type Fault, type Fetch, inProcess, simulateInProcess } from './in-process.ts'
+import { altering, doubling, type Fault, inProcess, matching, simulateInProcess } from './in-process.ts'
 
 const sha256Of = ({ report }: SimulationResult) => /sha256 ([0-9a-f]{64})/.exec(report)?.[1]
 
@@ -12,6 +12,10 @@ describe('on the real service', () => {
     expect(result.report).toContain('every answer was as predicted; money is conserved')
     expect(result.exitCode).toBe(0)
     for (const outcome of [
+      'IN_REVIEW',
+      'PENDING_CLAIM',
+      'ACCEPTED',
+      'forbidden',
       'authorized',
       'captured',
       'partially_captured',
@@ -29,6 +33,7 @@ describe('on the real service', () => {
     ]) {
       expect(result.report).toMatch(new RegExp(`\\s${outcome}\\s+\\d+`))
     }
+    expect(result.report).toMatch(/\nfaults {3}\d{2,} requests and calls failed on purpose\n/)
     expect(result.log).toContainEqual(expect.stringMatching(/Sandbox Unresolved.* -> cardTransaction/))
     expect(result.log.filter((line) => /\d{13}|(pcd|cit|pty|wal)_/.test(line))).toEqual([])
   })
@@ -75,34 +80,6 @@ describe('on the real service', () => {
     expect(result.log).toHaveLength(5)
   })
 })
-
-const matching = (request: Request, method: string, path: RegExp) =>
-  request.method === method && path.test(new URL(request.url).pathname)
-
-/** Changes the answers of the requests that match. */
-const altering =
-  (method: string, path: RegExp, change: (text: string) => string): Fault =>
-  (fetch) =>
-  async (request) => {
-    const response = await fetch(request)
-    if (!matching(request, method, path) || response.status !== 200) return response
-    return new Response(change(await response.text()), response)
-  }
-
-/** Sends the requests that match a second time, as purchases of their own. */
-const doubling =
-  (path: RegExp): Fault =>
-  (fetch: Fetch) =>
-  async (request) => {
-    if (matching(request, 'POST', path)) await fetch(otherKey(request.clone()))
-    return fetch(request)
-  }
-
-function otherKey(request: Request): Request {
-  const again = new Request(request)
-  again.headers.set('Idempotency-Key', `${request.headers.get('Idempotency-Key')} again`)
-  return again
-}
 
 const capture = /\/capture$/
 const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [

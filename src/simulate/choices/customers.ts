@@ -4,7 +4,7 @@ import { payFrom } from './payments.ts'
 import { subscribeFor } from './subscriptions.ts'
 
 /** After so many calls a customer is left alone. */
-const mostSteps = 22
+const mostSteps = 18
 /** What a customer has once its wallet was funded, in cents, and what it allows a transaction to be. */
 const funds = 20_000
 const limits = [500, 2_000, 5_000] as const

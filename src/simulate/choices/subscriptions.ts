@@ -4,7 +4,7 @@ import type { ModelSubscription } from '../model/state.ts'
 import { type Choice, type Context, type Errand, endErrand, mayActFor, maybeKey, seededParty } from './agent.ts'
 
 /** After so many calls a subscription is left alone, and billed on. */
-const mostSteps = 24
+const mostSteps = 18
 /** Declined cards that a checkout takes without any waiting. */
 const mostDeclines = 8
 

@@ -11,6 +11,8 @@ export interface ToolAnswer {
   isError: boolean
   /** The structured content, or the JSON in the text of an error. */
   content: unknown
+  /** The key under which a refused call can be repeated. */
+  repeatKey?: string | undefined
 }
 
 export interface Reader {

@@ -1,0 +1,122 @@
+import { ConfigError } from '../config/load.ts'
+import type { Tool } from './action.ts'
+import { type Random, randomFrom } from './random.ts'
+import type { ToolAnswer } from './reader/reader.ts'
+import type { Caller } from './world.ts'
+
+/** A rule as `set_sandbox_fault` takes it (docs/sandbox.md#faults). */
+interface Rule {
+  id: string
+  path: string
+  operation?: Tool
+  when: { every: number; instanceId: string }
+  fault: string
+  code?: string
+  afterMs?: number
+}
+
+/**
+ * The requests that meet faults: reads, and changes that take a key, for a client repeats no others. No two fit one
+ * request, so that a rule, which hits every second one at the most, never hits a request and its repeat.
+ */
+const paths = [
+  '/agent-cards**',
+  '/card-transactions**',
+  '/payments**',
+  '/approvals**',
+  '/subscriptions**',
+  '/agents/**',
+  '/simulations/agent-cards/**',
+  '/simulations/card-transactions/**',
+  '/simulations/subscriptions/**',
+  '/simulations/approvals/**',
+  '/simulations/customer-invitations/**',
+] as const
+
+const faults: readonly Pick<Rule, 'fault' | 'code' | 'afterMs'>[] = [
+  { fault: 'effect_then_lost' },
+  { fault: 'effect_then_503' },
+  { fault: 'reset' },
+  { fault: 'error', code: 'service_unavailable' },
+  { fault: 'error', code: 'rate_limited' },
+  { fault: 'slow', afterMs: 1 },
+]
+
+/** Calls of tools that meet faults before the MCP server's own repeats: the simulated agent has to repeat them. */
+const tools = [
+  'issue_agent_card',
+  'create_payment',
+  'create_subscription',
+  'simulate_card_authorization',
+  'simulate_card_capture',
+  'simulate_subscription_checkout',
+  'simulate_invitation_acceptance',
+  'simulate_customer_approval',
+] as const
+const callFaults = [{ fault: 'effect_then_503' }, { fault: 'error', code: 'service_unavailable' }] as const
+
+/** Each request looks at all of them, so that more would take longer than what is simulated. */
+const mostRules = 24
+
+/** Rules for each agent's own requests, so that the same seed hits the same ones, whoever else calls. */
+export function faultRules(agents: readonly number[], seed: string, instanceIdOf: (agent: number) => string): Rule[] {
+  const each = Math.max(1, Math.floor(mostRules / agents.length))
+  return agents.slice(0, mostRules).flatMap((agent) => {
+    const random = randomFrom(`${seed} faults ${agent}`)
+    const when = () => ({ every: random.pick([2, 5, 8, 13, 21, 34]), instanceId: instanceIdOf(agent) })
+    const ofCalls = each > 1 ? [{ path: '/mcp', operation: random.pick(tools), ...random.pick(callFaults) }] : []
+    const ofRequests = some(paths, each - ofCalls.length, random).map((path) => ({ path, ...random.pick(faults) }))
+    return [...ofRequests, ...ofCalls].map((rule, index) => ({
+      id: `agent-${agent}-${index + 1}`,
+      ...rule,
+      when: when(),
+    }))
+  })
+}
+
+function some<T>(all: readonly T[], count: number, random: Random): T[] {
+  const left = [...all]
+  while (left.length > count) left.splice(random.int(0, left.length - 1), 1)
+  return left
+}
+
+/** @throws ConfigError where the agent does not manage the sandbox */
+export async function setFaults(caller: Caller, rules: readonly Rule[]): Promise<void> {
+  for (const rule of rules) {
+    const { isError, content } = await caller.call('set_sandbox_fault', { ...rule })
+    if (!isError) continue
+    throw new ConfigError(
+      `The sandbox takes no faults: ${JSON.stringify(content)}. With --without-faults simulate sets none.`,
+    )
+  }
+}
+
+/** How many requests and calls failed on purpose. */
+export async function countHits(caller: Caller): Promise<number> {
+  const { content } = await caller.call('list_sandbox_faults', {})
+  const { data = [] } = content as { data?: { attributes?: { hits?: number | null } }[] }
+  return data.reduce((sum, { attributes }) => sum + (attributes?.hits ?? 0), 0)
+}
+
+/** Repeats of one call: more than a rule can hit. */
+const mostRepeats = 3
+/** What a call is refused with by a fault, and by nothing that is simulated. */
+const passing: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited'])
+
+/** As an agent that repeats a call whose answer did not come, under the same key. */
+export function persistent({ call, ...caller }: Caller): Caller {
+  const untilAnswered: Caller['call'] = async (tool, input) => {
+    let [answer, given] = [await call(tool, input), input]
+    for (let repeats = 0; repeats < mostRepeats && isPassing(answer); repeats++) {
+      if (answer.repeatKey !== undefined) given = { ...given, idempotencyKey: answer.repeatKey }
+      answer = await call(tool, given)
+    }
+    return answer
+  }
+  return { ...caller, call: untilAnswered }
+}
+
+function isPassing({ isError, content }: ToolAnswer): boolean {
+  const { error } = (content ?? {}) as { error?: { code?: string } }
+  return isError && passing.has(error?.code ?? '')
+}
