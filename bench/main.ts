@@ -20,6 +20,7 @@ import { measureRehearsals } from './rehearsals.ts'
 import { measureReset } from './reset.ts'
 import { measureServe } from './serve.ts'
 import { measureSessions } from './sessions.ts'
+import { measureSimulate } from './simulate.ts'
 import { measureStart } from './start.ts'
 import { measureStrangers } from './strangers.ts'
 import { measureSubscriptions } from './subscriptions.ts'
@@ -46,6 +47,10 @@ const measurements = {
   strangers: () => measureStrangers(),
   reset: ({ directory }) => measureReset(directory),
   rehearse: () => measureRehearsals(),
+  simulate: ({ directory }) => {
+    requireBundle()
+    return measureSimulate(directory)
+  },
   growth: (needed) => measureGrowth(needed),
 } as const satisfies Record<string, (needed: Needed) => Promise<Row[]>>
 

@@ -52,8 +52,14 @@ const readsOne = ({ effect, result, reveals }: OperationDefinition) =>
 
 const answeredPrefix = ({ output }: OperationDefinition) => prefixOf(output.shape.id)
 
+/** The prefixes of schemas that were asked for: those of the catalogue, again after each refusal. */
+const prefixes = new WeakMap<z.ZodType, { prefix: string | undefined }>()
+
 function prefixOf(schema: unknown): string | undefined {
-  return schema instanceof z.ZodType
-    ? idPrefixOf((z.toJSONSchema(schema, { io: 'input' }) as { pattern?: string }).pattern)
-    : undefined
+  if (!(schema instanceof z.ZodType)) return undefined
+  const known = prefixes.get(schema)
+  if (known !== undefined) return known.prefix
+  const prefix = idPrefixOf((z.toJSONSchema(schema, { io: 'input' }) as { pattern?: string }).pattern)
+  prefixes.set(schema, { prefix })
+  return prefix
 }
