@@ -122,7 +122,11 @@ async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
   // A person takes the time that they take.
   const timer =
     agent.byPerson === true ? undefined : deadline(bounds.ms, () => ending.abort(new TimedOutError(bounds.ms)))
-  const over = AbortSignal.any([ending.signal, signal])
+  const over = ending.signal
+  // A signal that is made of others stays with the one that lasts: each trial would leave something behind.
+  const interrupt = () => ending.abort(signal.reason)
+  signal.addEventListener('abort', interrupt, { once: true })
+  if (signal.aborted) interrupt()
   const folder = agent.isScripted ? undefined : await openFolder()
   try {
     if (!agent.isScripted) await rehearsed.stage.listen(door.answer)
@@ -137,6 +141,7 @@ async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
     return endingBy(over.aborted ? over.reason : error)
   } finally {
     timer?.clear()
+    signal.removeEventListener('abort', interrupt)
     await folder?.remove()
   }
 }
