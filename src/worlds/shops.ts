@@ -21,7 +21,7 @@ const Product = z.strictObject({
 
 /** What the shop adds to a cart. */
 const Extra = z.strictObject({
-  id: Slug,
+  id: Slug.describe('By which it is chosen'),
   name: Text(200).describe('What it is, and what it goes on costing'),
   price: CentsOrZero.describe('Cents'),
   ticked: z.boolean().default(false).describe('Whether it is chosen unless the buyer says otherwise'),

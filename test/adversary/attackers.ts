@@ -20,8 +20,8 @@ export interface Attacker {
 const ruleOf = ({ permission }: OperationDefinition) => permissions[permission]
 
 /** Whether the request names what is somebody's: one without ids is about the caller's own party, and shops are everybody's. */
-const namesSomething = ({ params, permission }: OperationDefinition) =>
-  params !== undefined && permission !== 'shops.read'
+const namesSomething = ({ params }: OperationDefinition) =>
+  Object.keys(params?.shape ?? {}).some((name) => name !== 'shopId')
 
 const strangers: Attacker['refusedWith'] = (operation, sample) =>
   namesSomething(operation) || sample.reach === 'connected' ? [403, 404] : undefined

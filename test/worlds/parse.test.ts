@@ -67,7 +67,7 @@ parties:
       '{"parties": {\n "acme": {\n  "walets": []}}}',
       '3:3 parties.acme.walets is not a known field; did you mean wallets?',
     ],
-    ['parties: [{}]\nspeed: 2', '2:1 speed is not a known field; known are name, clock, rehearsal, parties.'],
+    ['parties: [{}]\nspeed: 2', '2:1 speed is not a known field; known are name, clock, rehearsal, shops, parties.'],
     ['name: only', '1:1 parties is missing; it accepts a list, or a map of names.'],
     ['parties: 5', '1:1 parties got 5; it accepts a list, or a map of names.'],
     ['parties: {}', '1:1 parties must have a party.'],

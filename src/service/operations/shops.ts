@@ -5,13 +5,13 @@ import { newId, timestamp } from '../../core/system.ts'
 import type { ShopDefinition } from '../../worlds/shops.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, cardScope, type HandlersOf } from '../request/handler.ts'
-import { paymentOf } from '../request/shop-events.ts'
+import { purchaseOf } from '../request/shop-events.ts'
 import { nextOfOrder, sendBack } from '../rules/shop-orders.ts'
 import { checkoutLifetimeMs, checkoutStatus, fillCart, keptNote } from '../rules/shops.ts'
 import type { CardTransactionRow } from '../store/schema/card-transactions.ts'
 import { findShopCheckout, insertShopCheckout, type ShopCheckoutRecord } from '../store/shop-checkouts.ts'
 import { findShopOrder, type ShopOrderRecord, saveShopOrder } from '../store/shop-orders.ts'
-import { findShop, openShops } from '../store/shops.ts'
+import { openShops } from '../store/shops.ts'
 import { shopTokens } from '../tokens/shop-tokens.ts'
 import { payCheckout } from './steps/pay-shop-checkout.ts'
 
@@ -48,10 +48,13 @@ export const shopHandlers = {
 
   payShopCheckout: async ({ checkoutId, customerPartyId: _, ...typed }, context) => {
     const { tx, actor, instanceId, attempt, operation } = context
-    const checkout = await findShopCheckout(tx, cardScope(context), checkoutId)
+    const [checkout, open, tokenOf] = await Promise.all([
+      findShopCheckout(tx, cardScope(context), checkoutId),
+      openShops(tx),
+      shopTokens(tx),
+    ])
     if (checkout === undefined) fail('not_found', { detail: `There is no checkout ${checkoutId}.` })
-    const shop = await loadShop(context, checkout.shopId)
-    const tokenOf = await shopTokens(tx)
+    const shop = among(open, checkout.shopId)
     if (shop.answers.failsOnce === 'before_charge' && attempt === 'first' && checkout.orderId === null)
       throw trouble(shop)
     const requireMayUse = ({ walletId: id, partyId }: { walletId: string; partyId: string }) =>
@@ -77,10 +80,13 @@ export const shopHandlers = {
 } satisfies HandlersOf<typeof shops>
 
 async function loadShop({ tx }: Pick<Context, 'tx'>, shopId: string): Promise<ShopDefinition> {
-  const shop = await findShop(tx, shopId)
+  return among(await openShops(tx), shopId)
+}
+
+function among(open: readonly ShopDefinition[], shopId: string): ShopDefinition {
+  const shop = open.find(({ id }) => id === shopId)
   if (shop !== undefined) return shop
-  const open = (await openShops(tx)).map(({ id }) => id)
-  const detail = `There is no shop ${shopId}. Open are: ${open.join(', ') || 'none'}.`
+  const detail = `There is no shop ${shopId}. Open are: ${open.map(({ id }) => id).join(', ') || 'none'}.`
   return fail('not_found', { detail, source: { parameter: 'shopId' } })
 }
 
@@ -89,8 +95,8 @@ async function loadOrder(context: Context, id: string) {
   const { tx, actor, operation } = context
   const order = await findShopOrder(tx, cardScope(context), id)
   if (order === undefined) fail('not_found', { detail: `There is no order ${id}.` })
-  const { purchase, wallet } = await paymentOf(tx, order)
-  await requireHeldOnWallet(tx, actor, operation, wallet)
+  const purchase = await purchaseOf(tx, order)
+  await requireHeldOnWallet(tx, actor, operation, { id: purchase.walletId, partyId: purchase.partyId })
   return { order, purchase }
 }
 

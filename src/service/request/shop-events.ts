@@ -49,17 +49,21 @@ export async function actUntil(
 }
 
 /** The payment of an order, as it stands. */
-export async function paymentOf(tx: Transaction, { id, partyId, cardTransactionId }: ShopOrderRecord) {
-  const scope = { partyId, agentId: null }
-  const purchase = await findCardTransaction(tx, scope, cardTransactionId)
+export async function paymentOf(tx: Transaction, order: ShopOrderRecord) {
+  const purchase = await purchaseOf(tx, order)
+  const { partyId, cardId, walletId } = purchase
   const [card, wallet] = await Promise.all([
-    purchase && findAgentCard(tx, scope, purchase.cardId),
-    purchase && findWallet(tx, partyId, purchase.walletId),
+    findAgentCard(tx, { partyId, agentId: null }, cardId),
+    findWallet(tx, partyId, walletId),
   ])
-  if (purchase === undefined || card === undefined || wallet === undefined) {
-    throw new Error(`Bug: the payment of the order ${id} is gone.`)
-  }
+  if (card === undefined || wallet === undefined) throw new Error(`Bug: the payment of the order ${order.id} is gone.`)
   return { purchase, card, wallet }
+}
+
+export async function purchaseOf(tx: Transaction, { id, partyId, cardTransactionId }: ShopOrderRecord) {
+  const purchase = await findCardTransaction(tx, { partyId, agentId: null }, cardTransactionId)
+  if (purchase === undefined) throw new Error(`Bug: the purchase of the order ${id} is gone.`)
+  return purchase
 }
 
 type Act = (
