@@ -56,7 +56,7 @@ const tools = [
 const callFaults = [{ fault: 'effect_then_503' }, { fault: 'error', code: 'service_unavailable' }] as const
 
 /** Each request looks at all of them, so that more would take longer than what is simulated. */
-const mostRules = 24
+const mostRules = 12
 
 /** Rules for each agent's own requests, so that the same seed hits the same ones, whoever else calls. */
 export function faultRules(agents: readonly number[], seed: string, instanceIdOf: (agent: number) => string): Rule[] {

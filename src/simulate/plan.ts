@@ -89,7 +89,7 @@ function newAgent(number: number, { purchases }: PlanOptions): AgentState {
 /** What an agent does besides so many purchases. */
 function errandsBeside(purchases: number): AgentState['left'] {
   const of = (share: number) => Math.ceil(purchases / share)
-  return { payment: of(8), subscription: of(20), customer: of(20) }
+  return { payment: of(12), subscription: of(50), customer: of(50) }
 }
 
 /** How many calls are kept to be repeated later, recent ones and old ones alike. */
