@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
-import { sha256 } from '../../src/core/system.ts'
+import { monthAndYear, sha256 } from '../../src/core/system.ts'
 import type { ActivityRow } from '../../src/service/store/schema/activity.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { doorGrounds, type Grounds } from '../adversary/doors.ts'
@@ -11,6 +11,7 @@ import { send } from '../isolation/prober.ts'
 import { samples } from '../isolation/samples.ts'
 import { connect, createApplication } from '../oauth/application.ts'
 import { openBrowser } from '../oauth/browser.ts'
+import { cardFor, pay, startCheckout } from '../shops/shopping.ts'
 import { sqlite } from '../support/databases.ts'
 import type { World } from '../support/world.ts'
 
@@ -266,10 +267,68 @@ const changes: Record<string, Record<string, Change>> = {
       return { act: refresh, listed: [['end_connection', `agent ${agentId}`]] }
     },
   },
+  'POST /shops/checkouts/:token': {
+    'whoever has the address pays': async (on) => {
+      const { month, year } = monthAndYear(on.site.world.system.now() + 60 * 60_000)
+      const typed = { number: '4242424242424242', cvv: '123', expirationMonth: `${month}`, expirationYear: `${year}` }
+      const fields = { action: 'pay', key: formKey(1), amount: '1800', ...typed }
+      const { agentId } = await on.site.world.whoami()
+      const { path } = await shopCart(on)
+      return {
+        act: () => ownForm(on.site.world, path, fields),
+        listed: [['pay_shop_checkout', `agent ${agentId}`]],
+      }
+    },
+  },
+  'POST /shops/orders/:token': {
+    'whoever has the address sends it back': async (on) => {
+      const { world } = on.site
+      const { agentId } = await world.whoami()
+      const { id, path } = await shopCart(on)
+      const { typed } = await cardFor(world, 'Plain Goods')
+      expect((await pay(world, id, typed, 1800)).status).toBe(200)
+      return {
+        act: () => ownForm(world, path.replace('checkouts', 'orders'), { key: formKey(2), reason: 'Too small' }),
+        listed: [['return_shop_order', `agent ${agentId}`]],
+      }
+    },
+  },
+  'POST /shops/:shopId': {
+    'somebody at this machine starts a checkout of the only party that has agents': async ({ site: { world } }) => {
+      const { partyId } = await world.whoami()
+      await world.store.transaction(({ db }) =>
+        db.updateTable('agents').set({ status: 'REVOKED' }).where('partyId', '<>', partyId).execute(),
+      )
+      const fields = { key: formKey(3), 'quantity.stoneware-mug': '1' }
+      return {
+        act: () => ownForm(world, '/shops/plain-goods', fields),
+        listed: [['start_shop_checkout', `party ${partyId}`]],
+      }
+    },
+  },
 }
 
 const form = ({ service }: World, path: string, fields: Record<string, string>) =>
   service.fetch(new Request(`http://127.0.0.1:4010${path}`, { method: 'POST', body: new URLSearchParams(fields) }))
+
+const formKey = (number: number) => `idk_${String(number).repeat(32)}`
+
+/** A form of a page of this site, as a browser sends it. */
+const ownForm = ({ service }: World, path: string, fields: Record<string, string>) =>
+  service.fetch(
+    new Request(`http://127.0.0.1:4010${path}`, {
+      method: 'POST',
+      headers: { Origin: 'http://127.0.0.1:4010', 'Sec-Fetch-Site': 'same-origin' },
+      body: new URLSearchParams(fields),
+    }),
+  )
+
+/** A cart that the agent filled, with the path of its page and a card to pay it with. */
+async function shopCart({ site: { world } }: Grounds): Promise<{ id: string; path: string }> {
+  const { id, attributes } = await startCheckout(world, 'plain-goods', { items: [{ productId: 'stoneware-mug' }] })
+  await cardFor(world, 'Plain Goods')
+  return { id, path: new URL(attributes.url).pathname }
+}
 
 /** The other doors, by which nothing of a party's is changed. */
 const harmless: Record<string, string> = {
