@@ -1,9 +1,10 @@
 import { afterEach, expect, test } from 'vitest'
 import { ownShops } from '../../src/worlds/own-shops.ts'
 import { parseWorld } from '../../src/worlds/parse.ts'
+import { proveBooks } from '../ledger/books.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { buy, shopOf } from './shopping.ts'
+import { buy, cardFor, pay, shopOf, startCheckout } from './shopping.ts'
 
 const parties = { acme: { wallets: { main: { balance: 50_000 } }, agents: { shopper: {} } } }
 const stall = {
@@ -26,6 +27,18 @@ test('a world opens the shops that its file names, by name or by id, and its own
   const own = file.shops?.[2]
   if (typeof own !== 'object') throw new Error('The third shop is of the file.')
   expect((await buy(world, own)).attributes).toMatchObject({ status: 'paid', total: 350 })
+})
+
+test('a shop that fails before it charges has charged nothing, and does once the request is repeated', async () => {
+  const shaky = { ...stall, answers: { failsOnce: 'before_charge' } }
+  const file = parseWorld({ shops: [shaky], parties }, 'world.yaml')
+  world = await createWorld(sqlite, { world: file })
+  const { id, attributes } = await startCheckout(world, 'market-stall', { items: [{ productId: 'apples' }] })
+  const { typed } = await cardFor(world, 'Market Stall')
+  const sent = { idempotencyKey: 'once' }
+  expect((await pay(world, id, typed, attributes.total, sent)).status).toBe(503)
+  expect((await proveBooks(world.store)).transactions).toEqual([])
+  expect((await pay(world, id, typed, attributes.total, sent)).json.data.attributes.status).toBe('paid')
 })
 
 test.each([
