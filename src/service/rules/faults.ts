@@ -48,9 +48,11 @@ function fits({ rule, partyId }: CountedRule, request: Faulted): boolean {
   if (!canBefall(fault, request.operation, request.door)) return false
   if (path === undefined && request.door !== 'api') return false
   if (operation !== undefined && operation !== '*' && operation !== request.operation?.name) return false
-  if (path !== undefined && !matchesGlob(path, request.path)) return false
-  if (when?.instanceId === undefined) return true
-  return when.instanceId === request.instanceId && partyId === request.partyId
+  if (when?.instanceId !== undefined && (when.instanceId !== request.instanceId || partyId !== request.partyId)) {
+    return false
+  }
+  // Last, for it takes the longest.
+  return path === undefined || matchesGlob(path, request.path)
 }
 
 /** Whether the conditions hold for the next request that fits. */

@@ -3,7 +3,7 @@ import type { FaultRule } from '../../../tools/sandbox-faults.ts'
 import type { CountedRule } from '../rules/faults.ts'
 import { setFaultCounts } from './clock.ts'
 import { dropEarlierStates } from './earlier-states.ts'
-import { writing } from './engine/prepared.ts'
+import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { FaultRow } from './schema/faults.ts'
 
@@ -21,9 +21,12 @@ export async function lockFaults(tx: Transaction): Promise<StoredRule[]> {
   return allFaults(tx)
 }
 
+/** Asked by each request while there are rules. */
+const selectAll = prepared((db) => db.selectFrom('faults').selectAll().orderBy('place'))
+
 /** All rules in the order in which they are asked. */
 export async function allFaults(tx: Transaction): Promise<StoredRule[]> {
-  const rows = await tx.db.selectFrom('faults').selectAll().orderBy('place').execute()
+  const { rows } = await selectAll(tx, {})
   return rows.map(({ rule, ...row }) => ({ ...row, rule: JSON.parse(rule) as FaultRule }))
 }
 
