@@ -35,7 +35,7 @@ export function planHistory(options: PlanOptions): Action[] {
 
 /** What one purchase or payment may cost on average, so that the money lasts for all of them. */
 function budgets({ agents, purchases, ordered, start }: PlanOptions): Surroundings['budget'] {
-  const spendings = agents * (purchases + errandsBeside(purchases).payment)
+  const spendings = agents * (purchases + errandsBeside(purchases, ordered).payment)
   // Captures are partly refunded and some purchases reversed: where agents take turns, the money lasts for three times
   // as much.
   const share = (available: number) => Math.floor((available * (ordered ? 3 : 1)) / spendings)
@@ -81,15 +81,15 @@ function jumpSeconds(random: Random): number {
   return Number(random.weighted(jumpSteps as unknown as Record<string, number>)) * clockStepSeconds
 }
 
-function newAgent(number: number, { purchases }: PlanOptions): AgentState {
-  const left = errandsBeside(purchases)
+function newAgent(number: number, { purchases, ordered }: PlanOptions): AgentState {
+  const left = errandsBeside(purchases, ordered)
   return { number, issued: 0, open: [], errands: [], left, customers: [], strangers: [], closed: [], keyed: [] }
 }
 
-/** What an agent does besides so many purchases. */
-function errandsBeside(purchases: number): AgentState['left'] {
+/** What an agent does besides so many purchases; only where the clock may jump is a subscription ever billed again. */
+function errandsBeside(purchases: number, ordered: boolean): AgentState['left'] {
   const of = (share: number) => Math.ceil(purchases / share)
-  return { payment: of(12), subscription: of(50), customer: of(50) }
+  return { payment: of(12), subscription: of(ordered ? 8 : 50), customer: of(ordered ? 16 : 50) }
 }
 
 /** How many calls are kept to be repeated later, recent ones and old ones alike. */

@@ -89,6 +89,17 @@ export function balanceOf({ start }: PlanOptions, party: 'own' | 'customer'): nu
   return Math.max(1, start[party]?.total ?? 0)
 }
 
+/** Cents below what a request may name, by which nobody could be paid on any history of a run. */
+const farTooMuch = 80_000_000
+
+/**
+ * More than a wallet that is there from the start has, whatever comes in: in any order of calls an amount of it is
+ * refused. Undefined where the wallet is so full that no amount is sure to be.
+ */
+export function neverThere(options: PlanOptions, party: 'own' | 'customer'): number | undefined {
+  return balanceOf(options, party) < farTooMuch / 2 ? farTooMuch : undefined
+}
+
 /** The party whose wallet is there from the start: mostly the agent's own. */
 export function seededParty({ options, random }: Context, percentCustomer: number): 'own' | 'customer' {
   return options.start.customer !== undefined && random.chance(percentCustomer) ? 'customer' : 'own'

@@ -1,7 +1,7 @@
 import { type PartyName, type Tool, unresolvedMerchant } from '../action.ts'
 import type { Model } from '../model/model.ts'
 import type { ModelCard, ModelTransaction } from '../model/state.ts'
-import { type AgentState, balanceOf, type Choice, type Context, maybeKey, seededParty } from './agent.ts'
+import { type AgentState, balanceOf, type Choice, type Context, maybeKey, neverThere, seededParty } from './agent.ts'
 
 type Open = AgentState['open'][number]
 /** Whose cards there are: the wallets that are there from the start. */
@@ -23,9 +23,10 @@ export function issue(context: Context): Choice {
   const card = names('card')
   const unresolved = Number(card.replace('card-', '')) % unresolvedEvery === 2
   agent.open.push({ card, purchase: undefined, unresolved, steps: 0 })
-  // More than all the money there ever is: an authorization of it can only be declined for want of funds.
-  const huge = random.chance(8)
-  const maximum = huge ? balanceOf(options, party) * 2 + random.int(1, 1000) : random.int(1, budget[party])
+  // More than there is, or can be: an authorization of it is declined for want of funds.
+  const much = options.ordered ? balanceOf(options, party) * 2 : neverThere(options, party)
+  const huge = random.chance(8) && much !== undefined
+  const maximum = huge ? much + random.int(1, 1000) : random.int(1, budget[party])
   const lives = options.clockJumps && options.ordered ? [5, 30, 60, 61, 90, 1439, 1440] : [60, 90, 1440]
   const minutes = random.chance(50) ? { minutes: random.pick(lives) } : {}
   const merchant = random.pick(merchants)
@@ -67,7 +68,7 @@ export function amountFor({ random, model, budget, options }: Context, card: Mod
   const { maximum } = card
   const party = payerOf(card)
   if (maximum > balanceOf(options, party)) {
-    const beyond = options.ordered ? model.balance(party).available + 1 : balanceOf(options, party) + 1
+    const beyond = options.ordered ? model.balance(party).available + 1 : (neverThere(options, party) ?? maximum)
     const all = options.ordered && model.balance(party).available > 0 && random.chance(15)
     if (all) return model.balance(party).available
     return random.chance(60) ? random.int(beyond, maximum) : random.int(1, budget[party])

@@ -56,7 +56,7 @@ const moves = {
 
 function answer(context: Context, errand: Errand): Choice {
   const { random, agent, model } = context
-  const what = random.weighted({ move: 85, act: 8, read: 5, wait: 2 })
+  const what = random.weighted({ move: 80, act: 8, read: 5, wait: 7 })
   const customer = model.invitation(errand.name)?.customer ?? 'own'
   if (what === 'act') return tryToAct(context, { name: customer })
   if (what === 'move') return move(context, errand)

@@ -1,20 +1,18 @@
 import type { PartyName } from '../action.ts'
 import type { ModelPayment } from '../model/state.ts'
 import {
-  balanceOf,
   type Choice,
   type Context,
   type Errand,
   endErrand,
   mayActFor,
   maybeKey,
+  neverThere,
   seededParty,
 } from './agent.ts'
 
 /** After so many calls a payment is left alone, whatever became of it. */
 const mostSteps = 10
-/** More than anybody has, and still an amount that a request may name. */
-const farTooMuch = 90_000_000
 
 /** Somebody is paid from one of the wallets that are there from the start. */
 export function pay(context: Context): Choice {
@@ -34,7 +32,8 @@ export function payFrom(context: Context, party: PartyName, most: number): Choic
   if (what === 'nothing') return { ...unkeyed, amount: random.pick([0, -1]) }
   const paid = { ...unkeyed, ...maybeKey(context) }
   const limit = model.customer(party)?.grant?.limit
-  if (what === 'tooMuch') return { ...paid, amount: beyond(context, party) }
+  const tooMuch = what === 'tooMuch' ? beyond(context, party) : undefined
+  if (tooMuch !== undefined) return { ...paid, amount: tooMuch }
   const inReview = typeof limit === 'number' && limit < most && random.chance(55)
   const amount = inReview ? random.int(limit + 1, most) : random.int(1, Math.min(most, limit ?? most))
   if (mayActFor(context, party)) agent.errands.push({ kind: 'payment', name: makes, steps: 0 })
@@ -42,10 +41,10 @@ export function payFrom(context: Context, party: PartyName, most: number): Choic
 }
 
 /** More than there is; where the order of calls is open, more than there can ever be. */
-function beyond({ model, options, random }: Context, party: PartyName): number {
-  const isKnown = options.ordered || (party !== 'own' && party !== 'customer')
-  const there = isKnown ? model.balance(party).available : balanceOf(options, party)
-  return isKnown ? there + random.int(1, 500) : farTooMuch + random.int(0, 1000)
+function beyond({ model, options, random }: Context, party: PartyName): number | undefined {
+  const isOpen = !options.ordered && (party === 'own' || party === 'customer')
+  const there = isOpen ? neverThere(options, party) : model.balance(party).available
+  return there === undefined ? undefined : there + random.int(1, 500)
 }
 
 function oneself({ random }: Context, party: PartyName): Choice {

@@ -17,8 +17,8 @@ export function subscribeFor(context: Context, party: PartyName): Choice {
   const makes = names('subscription')
   const asked = { tool: 'create_subscription', party, ...maybeKey(context), makes } as const
   const every = random.chance(50)
-    ? ({ unit: 'week', count: random.pick([1, 1, 2, 4, 25]) } as const)
-    : ({ unit: 'month', count: random.pick([1, 1, 2, 5]) } as const)
+    ? ({ unit: 'week', count: random.pick([1, 1, 1, 2, 25]) } as const)
+    : ({ unit: 'month', count: random.pick([1, 1, 1, 5]) } as const)
   if (random.chance(12)) return { ...asked, ...wrongTerms(context) }
   if (mayActFor(context, party)) agent.errands.push({ kind: 'subscription', name: makes, steps: 0 })
   const tax = random.pick([0, 0, 7, 50])
@@ -47,7 +47,7 @@ export function proceedWithSubscription(context: Context, errand: Errand): Choic
   if (++errand.steps >= mostSteps || given) endErrand(agent, errand)
   if (found === undefined) return { tool: 'list_wallets', party: seededParty(context, 25) }
   if (hasEnded(found) && random.chance(60)) endErrand(agent, errand)
-  if (given || random.chance(25)) return look(context, found)
+  if (given || random.chance(18)) return look(context, found)
   if (found.status === 'pending') return atCheckout(context, errand, found)
   return manage(context, found)
 }
@@ -63,10 +63,10 @@ function look({ random }: Context, { name: subject, party }: ModelSubscription):
 }
 
 const cards: Readonly<Record<CardBehavior, number>> = {
-  approves: 34,
+  approves: 20,
   declines_once: 18,
-  declines: 18,
-  processor_error: 10,
+  declines: 26,
+  processor_error: 16,
   blocked: 5,
   needs_update: 5,
   removed: 5,
@@ -76,7 +76,7 @@ const cards: Readonly<Record<CardBehavior, number>> = {
 function atCheckout(context: Context, errand: Errand, found: ModelSubscription): Choice {
   const { random, agent } = context
   const { name: subject, party, declined } = found
-  const what = random.weighted({ pay: 76, wait: 6, cancel: 6, wrong: 12 })
+  const what = random.weighted({ pay: 80, wait: 5, cancel: 4, wrong: 11 })
   if (what === 'wait') {
     // The checkout stays open until the clock ends it.
     endErrand(agent, errand)
@@ -84,7 +84,7 @@ function atCheckout(context: Context, errand: Errand, found: ModelSubscription):
   }
   if (what !== 'pay')
     return what === 'wrong' ? tooEarly(context, found) : command(context, found, 'cancel_subscription')
-  const card = declined >= mostDeclines ? 'approves' : random.weighted(cards)
+  const card = declined >= mostDeclines || random.chance(40) ? 'approves' : random.weighted(cards)
   return { ...command(context, found, 'simulate_subscription_checkout'), card }
 }
 
@@ -100,15 +100,21 @@ function tooEarly(context: Context, found: ModelSubscription): Choice {
   return what === 'mark' ? markPaid(context, found) : changeCard(context, found)
 }
 
+/** How far it is to a try, to the next ones, or to the next payment, in seconds. */
+const waits = [1, 3, 5, 7, 14, 31].map((days) => days * 24 * 60 * 60)
+
 function manage(context: Context, found: ModelSubscription): Choice {
+  const { ordered, clockJumps } = context.options
   const needsAttention = found.status === 'needs_attention'
   const what = context.random.weighted({
-    card: 34,
-    mark: 22,
-    resume: needsAttention ? 40 : 8,
-    cancel: 5,
-    checkout: 5,
+    card: 22,
+    mark: found.missed.length > 0 ? 18 : 8,
+    resume: needsAttention ? 30 : 4,
+    cancel: 2,
+    checkout: 3,
+    wait: ordered && clockJumps ? 40 : 0,
   })
+  if (what === 'wait') return { tool: 'advance_sandbox_clock', party: 'own', seconds: context.random.pick(waits) }
   if (what === 'card') return changeCard(context, found)
   if (what === 'mark') return markPaid(context, found)
   if (what === 'checkout') return { ...command(context, found, 'simulate_subscription_checkout'), card: 'approves' }
