@@ -181,6 +181,14 @@ describe('a list is a table', () => {
 
   const readable = ['list_agent_cards', 'list_payments', 'list_wallets', 'list_transfers', 'list_agents']
 
+  test('shops are told by their names, which is whom a card is issued for', async () => {
+    const operation = catalogue.listShops
+    const body = tenOf(operation)
+    for (const [at, { attributes }] of body.data.entries()) attributes.name = `Shop ${at}`
+    const text = await textOf(operation, body)
+    for (const { attributes } of body.data) expect(text).toContain(`“${attributes.name}”`)
+  })
+
   test.each(readable)('%s names the tool that tells the rest of one', async (name) => {
     const operation = operations.find((candidate) => candidate.name === name) as OperationDefinition
     const body = tenOf(operation)

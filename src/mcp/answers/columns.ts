@@ -21,6 +21,7 @@ export const columns: Readonly<Record<string, readonly string[]>> = {
   customerInvitation: ['status', 'email', 'party', 'recipient', 'url', 'agentInvitations'],
   invitationLink: ['status', 'name', 'url', 'proposedAgents', 'expiresAt'],
   payment: ['status', 'amount', 'description', 'recipient', 'recipientAgent', 'claimLink', 'createdAt'],
+  shop: ['name'],
   subscription: [
     ...['status', 'terms.description', 'terms.amount', 'terms.totalAmount', 'terms.every.unit', 'terms.every.count'],
     ...['terms.paymentCount', 'nextPayment.dueDate', 'nextPayment.amount', 'missedPayments', 'attention.reason'],
