@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { SingleBar } from 'cli-progress'
 import { ConfigError, foreignEnvironment } from '../config/load.ts'
 import { show } from '../core/errors.ts'
+import { nearest } from '../core/nearest.ts'
 import { realSystem } from '../core/system.ts'
 import type { Agent } from '../rehearse/agent.ts'
 import { commandAgent } from '../rehearse/agents/command.ts'
@@ -113,6 +114,11 @@ function agentOf(given: string | undefined): Agent {
   if (Object.hasOwn(baselines, given)) return baselines[given as keyof typeof baselines]
   const start = ownStart({})
   if (given === 'wait') return waitingAgent({ input: process.stdin, output: process.stdout, start })
+  const meant = nearest(given, [...names, 'wait'])
+  // A slip of the pen would otherwise fail every trial, one by one, as a command that is not there.
+  if (meant !== undefined) {
+    throw new ConfigError(`--agent got ${show(given)}; did you mean ${meant}? A command of that name needs its path.`)
+  }
   return commandAgent(given, { env: foreignEnvironment(), start, system: realSystem })
 }
 

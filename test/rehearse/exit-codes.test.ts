@@ -60,6 +60,10 @@ describe('payments-mcp rehearse', () => {
 
   it.each([
     [['--agent', ''], /^payments-mcp: --agent got ""; it accepts a command, wait, careful, /],
+    [
+      ['--agent', 'carefull'],
+      /--agent got "carefull"; did you mean careful\? A command of that name needs its path\.\n$/,
+    ],
     [[], /^payments-mcp: --agent got nothing; it accepts /],
     [['--agent', 'careful', '--trials', '0'], /--trials got "0"; it accepts an integer from 1 to 1000\.\n$/],
     [
