@@ -44,9 +44,6 @@ const endsWithinMs = { scripted: 500, other: 5_000 }
 /** No sleep of the sandbox is longer in real time: faults that last are over soon where no program waits for them. */
 const longestSleepMs = { scripted: 20, other: 5_000 }
 
-/** What the sandbox's clock shows first where the scenario does not say. */
-const usualStartMs = parseTimestamp('2026-01-05T09:00:00Z')
-
 /** Carries one trial of a scenario out, in a world of its own, and judges it. */
 export async function runTrial(scenario: Scenario, agent: Agent, options: TrialOptions): Promise<Trial> {
   const beganAtMs = options.elapsed()
@@ -54,7 +51,7 @@ export async function runTrial(scenario: Scenario, agent: Agent, options: TrialO
   const world = worldOf(scenario)
   const system = trialSystem({
     seed,
-    startsAtMs: world.value.clock === undefined ? usualStartMs : parseTimestamp(world.value.clock),
+    startsAtMs: parseTimestamp(scenario.world.clock),
     longestSleepMs: agent.isScripted ? longestSleepMs.scripted : longestSleepMs.other,
   })
   const stage = await options.openStage({ world, confirm: scenario.confirm, system })
