@@ -116,17 +116,17 @@ type Ending = Pick<Trial, 'ended' | 'trouble' | 'answer'>
 async function letRun(rehearsed: Rehearsed, running: Running): Promise<Ending> {
   const { agent } = rehearsed
   const { door, ending, signal, openFolder, bounds = usualBounds } = running
-  // A person takes the time that they take.
-  const timer =
-    agent.byPerson === true ? undefined : deadline(bounds.ms, () => ending.abort(new TimedOutError(bounds.ms)))
   const over = ending.signal
   // A signal that is made of others stays with the one that lasts: each trial would leave something behind.
   const interrupt = () => ending.abort(signal.reason)
   signal.addEventListener('abort', interrupt, { once: true })
   if (signal.aborted) interrupt()
   const folder = agent.isScripted ? undefined : await openFolder()
+  let timer: ReturnType<typeof deadline> | undefined
   try {
     if (!agent.isScripted) await rehearsed.stage.listen(door.answer)
+    // A person takes the time that they take.
+    if (agent.byPerson !== true) timer = deadline(bounds.ms, () => ending.abort(new TimedOutError(bounds.ms)))
     const run = agent.run(givenTo(rehearsed, door, folder?.path ?? '', over), over)
     const answer = await Promise.race([
       run,

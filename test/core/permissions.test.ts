@@ -6,11 +6,12 @@ const allowed = (authority: Authority) =>
 const key: Authority = { actorType: 'party', scopes: [], grant: null }
 
 test('a key may what its scopes are for, and what every key may', () => {
-  expect(allowed(key)).toEqual(['identity.read', 'clock.use', 'sandbox.manage'])
+  expect(allowed(key)).toEqual(['identity.read', 'clock.use', 'shops.read', 'sandbox.manage'])
   expect(allowed({ ...key, scopes: ['wallets.transfer'] })).toEqual([
     'identity.read',
     'wallets.transfer',
     'clock.use',
+    'shops.read',
     'sandbox.manage',
   ])
   // Where the scopes are not known, only what no key may ever do is refused.
@@ -34,6 +35,8 @@ test('an application may no more than it was granted, whomever it acts as', () =
     'cards.freeze',
     'cards.simulate',
     'clock.use',
+    'shops.read',
+    'shops.buy',
     'sandbox.manage',
   ])
   expect(refusalOf({ actorType: 'user', scopes: [], grant }, 'wallets.read')).toBe('grant')
