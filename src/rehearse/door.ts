@@ -41,7 +41,10 @@ export class Door {
   readonly answer = async (request: Request): Promise<Response> => {
     if (this.#isClosed) return refused(410, 'conflict', 'The trial is over.')
     const asked = await readAsked(request)
-    if (asked.deeds.length === 0) return this.#options.serve(asked.request)
+    if (asked.deeds.length === 0) {
+      const withheld = await notOffered(asked.request)
+      return withheld?.response ?? this.#options.serve(asked.request)
+    }
     const turn = this.#turn.then(() => this.#inTurn(asked))
     this.#turn = turn.catch(() => {})
     return turn

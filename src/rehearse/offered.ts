@@ -11,11 +11,34 @@ export function isOffered({ environments, permission, toolsets }: Offered): bool
   return environments.includes('production') || toolsets.includes('shops') || permission === 'clock.use'
 }
 
-const withheld = Object.values<OperationDefinition>(catalogue)
-  .filter((operation) => !isOffered(operation))
-  .map(({ method, path }) => ({ method, path: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}/?$`) }))
+const operations = Object.values<OperationDefinition>(catalogue).map(({ method, path, ...operation }) => {
+  const pattern = new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}/?$`)
+  return { method, path: pattern, isOffered: isOffered(operation) }
+})
 
-/** The same of a request to the REST API. */
+/**
+ * Pages for whoever reads or buys. All others are for people: at this machine the sandbox lets anybody be its owner, a
+ * customer or whoever a link was sent to, and an agent that signed in there would approve its own payments.
+ */
+const openPages =
+  /^\/(?:$|shops(?:\/|$)|mcp(?:\/|$)|\.well-known\/|styles\/|scripts\/|docs(?:\/|$)|favicon\.|openapi\.json$|llms\.txt$|healthz$|readyz$)/
+
+/** The same of a request to the sandbox's address, however its path is written. */
 export function isWithheld(method: string, pathname: string): boolean {
-  return withheld.some((one) => one.method === method && one.path.test(pathname))
+  const path = asRouted(pathname)
+  if (path === undefined) return true
+  // What a browser asks before it asks, and what only looks whether something is there.
+  if (method === 'OPTIONS') return false
+  const asking = method === 'HEAD' ? 'GET' : method
+  const asked = operations.filter((one) => one.method === asking && one.path.test(path))
+  return asked.length > 0 ? asked.some((one) => !one.isOffered) : !openPages.test(path)
+}
+
+/** A path as the router reads it, which decodes it; undefined: it cannot be read. */
+function asRouted(pathname: string): string | undefined {
+  try {
+    return decodeURIComponent(pathname)
+  } catch {
+    return undefined
+  }
 }

@@ -5,7 +5,7 @@ import { realSystem } from '../../src/core/system.ts'
 import type { Agent, Given } from '../../src/rehearse/agent.ts'
 import type { Trial } from '../../src/rehearse/results.ts'
 import { Scenario } from '../../src/rehearse/scenario.ts'
-import { type Bounds, runTrial } from '../../src/rehearse/trial.ts'
+import { type Bounds, runTrial, type TrialOptions } from '../../src/rehearse/trial.ts'
 
 /** A world with an agent, a user, somebody to pay, and 2,500 dollars; beyond 600 at once a payment is reviewed. */
 export const smallWorld = {
@@ -68,6 +68,7 @@ interface Setting {
   number?: number
   bounds?: Bounds
   signal?: AbortSignal
+  openFolder?: TrialOptions['openFolder']
 }
 
 export function trialBy(agent: Agent, scenario: Scenario, setting: Setting = {}): Promise<Trial> {
