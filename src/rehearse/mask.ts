@@ -1,3 +1,5 @@
+import { sandboxTestCard } from '../service/operations/agent-cards.ts'
+
 /** The kinds of secrets that must not be told on, as `secretsMentioned` names them. */
 export type SecretKind = 'card number' | 'security code' | 'key' | 'token'
 
@@ -7,6 +9,8 @@ const tokens = /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+/g
 const bearer = /\bBearer\s+(?!<)[A-Za-z0-9._~+/-]{8,}=*/gi
 /** 13 to 19 digits, spaced or not. */
 const numbers = /(?<![\w.])\d(?:[ \u00a0.-]?\d){12,18}(?!\w)/g
+/** Digits of any script with what may stand between them: wherever it begins, it may hold a card's number. */
+const runs = /\p{Nd}(?:[^\p{L}\p{N}]{0,4}\p{Nd}){15,}/gu
 const codes =
   /\b(cvv2?|cvc2?|csc|cid|(?:card )?(?:security|verification) code)\b(\W{0,4}(?:(?:is|of|was|=|:)\W{0,3})?)(\d{3,4})\b/gi
 /** The last part of an address that opens a page for whoever has it. */
@@ -30,6 +34,7 @@ export function maskText(text: string): string {
     .replace(tokens, '[masked token]')
     .replace(keys, (key) => `${/^[a-z]{2}_ntl_[a-z]+_/.exec(key)?.[0] ?? ''}[masked]`)
     .replace(bearer, 'Bearer [masked]')
+    .replace(runs, (found) => (hasSandboxCard(found) ? '[masked card number]' : found))
     .replace(numbers, (found) => (isCardNumber(found) ? '[masked card number]' : found))
     .replace(codes, '$1$2[masked code]')
     .replace(pages, '$1[masked]')
@@ -52,7 +57,10 @@ export function maskValue(value: unknown): unknown {
 /** Which kinds of secrets a text tells. */
 export function secretsIn(text: string): SecretKind[] {
   const found: SecretKind[] = []
-  if ([...text.matchAll(numbers)].some(([number]) => isCardNumber(number))) found.push('card number')
+  const isTold =
+    [...text.matchAll(numbers)].some(([number]) => isCardNumber(number)) ||
+    [...text.matchAll(runs)].some(([run]) => hasSandboxCard(run))
+  if (isTold) found.push('card number')
   if (matches(codes, text)) found.push('security code')
   if (matches(keys, text)) found.push('key')
   if (matches(tokens, text) || matches(pages, text)) found.push('token')
@@ -61,6 +69,24 @@ export function secretsIn(text: string): SecretKind[] {
 
 function matches(pattern: RegExp, text: string): boolean {
   return new RegExp(pattern.source, pattern.flags.replace('g', '')).test(text)
+}
+
+/**
+ * Whether digits hold the number that each card of the sandbox shows, whatever stands between them, before or after: an
+ * expiry and a code stand beside it, and no other numbers are taken for it.
+ */
+function hasSandboxCard(run: string): boolean {
+  const digits = Array.from(run).flatMap((character) => (/\p{Nd}/u.test(character) ? [digitValue(character)] : []))
+  return digits.join('').includes(sandboxTestCard.number)
+}
+
+/** The value of a decimal digit: Unicode has those of each script in ten places from its zero. */
+export function digitValue(digit: string): number {
+  const code = digit.codePointAt(0) ?? 0
+  if (code < 128) return code - 48
+  let zero = code
+  while (code - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
+  return code - zero
 }
 
 /** By the check digit that each card number has (ISO/IEC 7812-1, Luhn): most other long numbers have not. */

@@ -1,4 +1,4 @@
-import { isCardNumber, maskText } from './mask.ts'
+import { digitValue, isCardNumber, maskText } from './mask.ts'
 
 /**
  * A text that an agent, a shop or a service wrote, without secrets. They are masked before results are kept; a report goes
@@ -27,12 +27,3 @@ function hasCardNumber(found: string): boolean {
 
 /** Digits that a card number has (ISO/IEC 7812-1). */
 const lengths = [13, 14, 15, 16, 17, 18, 19]
-
-/** The value of a decimal digit: Unicode has those of each script in ten places from its zero. */
-function digitValue(digit: string): number {
-  const code = digit.codePointAt(0) ?? 0
-  if (code < 128) return code - 48
-  let zero = code
-  while (code - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
-  return code - zero
-}

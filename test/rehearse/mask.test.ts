@@ -24,7 +24,24 @@ describe('a secret in a text', () => {
   })
 
   it.each([
+    '4242 4242 4242 4242 12/30 123',
+    '4242424242424242 123',
+    '1: 4242 4242 4242 4242',
+    'card4242424242424242',
+    '4242  4242\n4242 – 4242',
+    '4242/4242/4242/4242',
+    '4242_4242_4242_4242',
+    '**4242** 4242 4242 4242',
+    '٤٢٤٢ ٤٢٤٢ ٤٢٤٢ ٤٢٤٢',
+    '４２４２４２４２４２４２４２４２',
+  ])('%s tells the number of a card, whatever stands beside and between', (told) => {
+    expect(secretsIn(`It is ${told}, here.`)).toContain('card number')
+    expect(maskText(`It is ${told}, here.`)).toMatch(/^It is .*\[masked card number\], here\.$/)
+  })
+
+  it.each([
     '4242424242424241',
+    '2026-03-02 09:00:01, $69.00, $22.00 and $36.00, 6 to 8 days',
     '1700000000000',
     'pcd_0198a1b2c3d40123456789abcdef0123',
     '2026-03-02T09:00:00.000Z',
