@@ -180,7 +180,8 @@ onEachDatabase('paying at a shop', (database) => {
 
   test('secrets in what is said to a shop are stored nowhere', async () => {
     const key = `ak_ntl_sandbox_${'k'.repeat(32)}`
-    const note = `My key is ${key}, card 4242 4242 4242 4242 cvv 987, code at the back: CVC: 987`
+    const spellings = 'card4242424242424242, 4242/4242/4242/4242, 4242  4242 4242 – 4242, ٤٢٤٢ ٤٢٤٢ ٤٢٤٢ ٤٢٤٢'
+    const note = `My key is ${key}, card 4242 4242 4242 4242 cvv 987, code at the back: CVC: 987. ${spellings}`
     const { id, attributes } = await startCheckout(world, 'plain-goods', { ...mug, note })
     const { typed } = await cardFor(world, 'Plain Goods')
     const { orderId } = (await pay(world, id, typed, total)).json.data.attributes
@@ -193,7 +194,17 @@ onEachDatabase('paying at a shop', (database) => {
     ])
     const kept = JSON.stringify(rows) + world.logged.join('\n')
     expect(kept).toContain('My key is ak_ntl_sandbox_[masked]')
-    for (const secret of [key, '4242 4242', '42424242', 'cvv 987', 'CVC: 987', attributes.url]) {
+    for (const secret of [
+      key,
+      '4242 4242',
+      '42424242',
+      '4242/4242',
+      '4242  4242',
+      '٤٢٤٢',
+      'cvv 987',
+      'CVC: 987',
+      attributes.url,
+    ]) {
       expect(kept).not.toContain(secret)
     }
   })

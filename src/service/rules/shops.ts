@@ -155,9 +155,13 @@ export function requireTotal({ totalCents }: Pick<ShopCart, 'totalCents'>, amoun
 
 /** What somebody tells a shop, as it is kept: keys, card numbers and the codes beside them are not. */
 export function keptNote(text: string): string {
-  return maskSecrets(text)
-    .replace(/\b(cv[vc]2?|security code|card code)\b([^\d\n]{0,12})\d{3,4}\b/gi, '$1$2[masked]')
-    .replace(/(\[masked number\]\D{1,3})\d{3,4}\b(?!\/)/g, '$1[masked]')
+  return (
+    maskSecrets(text)
+      // Whatever stands between its digits, and in whatever script they are: a note that loses another number loses little.
+      .replace(/\p{Nd}(?:[^\p{L}\p{N}]{0,4}\p{Nd}){12,}/gu, '[masked number]')
+      .replace(/\b(cv[vc]2?|security code|card code)\b([^\d\n]{0,12})\d{3,4}\b/gi, '$1$2[masked]')
+      .replace(/(\[masked number\]\D{1,3})\d{3,4}\b(?!\/)/g, '$1[masked]')
+  )
 }
 
 /** What pays, as it was typed into the shop's form. */
