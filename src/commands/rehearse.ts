@@ -68,8 +68,20 @@ async function run(flags: RehearseFlags): Promise<void> {
     bar?.stop()
     interruption.end()
   })
+  const trouble = interrupted ? undefined : troubleOfAll(results)
+  if (trouble !== undefined) {
+    await writeReport(folder, results)
+    throw new ConfigError(`--agent got ${show(agent.name)}, which did nothing in any trial. ${trouble}`)
+  }
   await report(folder, results, required)
   if (interrupted) process.exitCode = 130
+}
+
+/** Why no trial tells anything of the agent: it failed in each of them before its first call. */
+function troubleOfAll({ scenarios }: Results): string | undefined {
+  const trials = scenarios.flatMap((of) => of.trials)
+  if (trials.some(({ ended, calls }) => ended !== 'failed' || calls > 0)) return undefined
+  return trials[0]?.trouble ?? undefined
 }
 
 async function regradeFolder(

@@ -81,6 +81,10 @@ describe('payments-mcp rehearse', () => {
     ],
     [['--regrade', 'nowhere'], /--regrade got "nowhere" \(ENOENT\); it accepts a folder with a results\.json/],
     [['--regrade', 'out', '--agent', 'careful'], /leave --agent out/],
+    [
+      ['--agent', './nothing-such.sh', '--scenarios', 'scenarios.yaml'],
+      /--agent got "\.\/nothing-such\.sh", which did nothing in any trial\. The command was not found: run it /,
+    ],
   ])('refuses %j in one line', async (args, line) => {
     const { code, stderr, stdout } = await rehearse(args)
     expect(stderr).toMatch(line)

@@ -70,7 +70,8 @@ function answerOf({ exitCode, signal, stdout, stderr }: Ended): string {
 /** What went wrong, and what to do, by the exit codes of shells (POSIX.1-2024, Shell Command Language, 2.8.2). */
 function failure(exitCode: number | null, signal: NodeJS.Signals | null): string {
   if (signal !== null) return `The command was ended by ${signal}.`
-  if (exitCode === 127) return 'The command was not found: run it in this terminal first, where it has to be in PATH.'
+  if (exitCode === 127)
+    return 'The command was not found: run it in this terminal first, where it has to be in PATH, or named with its path.'
   if (exitCode === 126) return 'The command is there and cannot be run: make it executable, or name what runs it.'
   return `The command ended with exit code ${exitCode}; 0 is expected, and the answer on stdout.`
 }
