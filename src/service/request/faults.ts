@@ -4,11 +4,11 @@ import { Failure } from '../../core/errors.ts'
 import { ConnectionCutError, type Fault, faultRefusal, usualFaultMs } from '../../core/faults.ts'
 import type { Environment, OperationDefinition } from '../../core/operation.ts'
 import { type System, sha256 } from '../../core/system.ts'
-import { type Draw, type Faulted, outcomeOf } from '../rules/faults.ts'
+import { type Draw, type Faulted, isCounted, outcomeOf } from '../rules/faults.ts'
 import { faultEntry } from '../store/activity.ts'
 import { lastFaultCounts } from '../store/clock.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
-import { countRequest, lockFaults, type StoredRule } from '../store/faults.ts'
+import { allFaults, countRequest, lockFaults, type StoredRule } from '../store/faults.ts'
 import { findWorld } from '../store/world.ts'
 import { recordAct } from './activity.ts'
 import type { Actor } from './actor.ts'
@@ -52,7 +52,7 @@ export interface Plan {
 
 /**
  * Ends a request that may meet a fault until that is known (docs/sandbox.md#faults). It costs no query where there is no
- * rule and no header: how many rules there are was read with the time.
+ * rule and no header: how many rules there are was read with the time. Where there are rules, it costs one.
  * @throws UnplannedError for `whenPlanned`; 400 and 403 for a header that is wrong or not for the caller.
  */
 export async function requirePlanned(
@@ -73,6 +73,8 @@ export async function requirePlanned(
   const header = headers.get(faultHeader)
   const isManaging = request.operation.permission === 'sandbox.manage'
   if (header === null && (faults.faultRules === 0 || isManaging)) return
+  // What no rule is about goes on as it is: to be planned takes a transaction of its own, and to begin anew.
+  if (header === null && !(await isAskedOf(tx, { ...request, partyId: actor.partyId }))) return
   if (header !== null) await requireManager(tx, actor)
   const wanted = header === null ? undefined : faultInHeader(header, request.operation, faults)
   throw new UnplannedError({ ...request, actor, wanted })
@@ -121,14 +123,24 @@ async function hitBy(
   rules: readonly StoredRule[],
   asked: Asked,
 ): Promise<{ id: string; fault: Fault | undefined }> {
-  // A rule of a file is the world's: of its first party.
-  const firstPartyId = (await findWorld(tx))?.firstPartyId ?? null
-  const owned = rules.map((rule) => ({ ...rule, partyId: rule.partyId ?? firstPartyId }))
+  const owned = await withOwners(tx, rules)
   const { matched, hit } = outcomeOf(owned, { ...asked, partyId: asked.actor.partyId }, draw)
   await countRequest(tx, matched, hit?.id)
   if (hit === undefined) return { id: '', fault: undefined }
   const { fault: kind, code, afterMs } = hit.rule
   return { id: hit.id, fault: { kind, code, afterMs } }
+}
+
+/** Whether any rule that there is now is about the request. */
+async function isAskedOf(tx: Transaction, request: Faulted): Promise<boolean> {
+  return isCounted(await withOwners(tx, await allFaults(tx)), request)
+}
+
+/** The rules with whose they are: one of a file is the world's, that is, of its first party. */
+async function withOwners(tx: Transaction, rules: readonly StoredRule[]): Promise<readonly StoredRule[]> {
+  if (rules.every(({ partyId }) => partyId !== null)) return rules
+  const firstPartyId = (await findWorld(tx))?.firstPartyId ?? null
+  return rules.map((rule) => ({ ...rule, partyId: rule.partyId ?? firstPartyId }))
 }
 
 const draw: Draw = (...parts) => Number.parseInt(sha256(JSON.stringify(parts)).slice(0, 13), 16) / 2 ** 52
@@ -210,5 +222,7 @@ export async function planAtDoor(
     return planFault(dependencies, { ...asked, wanted: faultInHeader(header, operation, undefined) })
   }
   // The credential was looked up with the time, which told how many rules there are.
-  return lastFaultCounts(store).faultRules === 0 ? undefined : planFault(dependencies, { ...asked, wanted: undefined })
+  if (lastFaultCounts(store).faultRules === 0) return undefined
+  const isAsked = await store.read((tx) => isAskedOf(tx, { ...asked, partyId: actor.partyId }))
+  return isAsked ? planFault(dependencies, { ...asked, wanted: undefined }) : undefined
 }

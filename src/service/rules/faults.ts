@@ -42,6 +42,11 @@ export function outcomeOf(rules: readonly CountedRule[], request: Faulted, draw:
   return { matched: fitting.map(({ id }) => id), hit: fitting.find((one) => holds(one, draw)) }
 }
 
+/** Whether any rule is about such a request, and so counts it. */
+export function isCounted(rules: readonly CountedRule[], request: Faulted): boolean {
+  return rules.some((one) => fits(one, request))
+}
+
 /** Whether the rule is about such a request, whenever it comes. */
 function fits({ rule, partyId }: CountedRule, request: Faulted): boolean {
   const { operation, path, when, fault } = rule
