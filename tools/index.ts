@@ -5,14 +5,21 @@ import { agentKeys } from './agent-keys.ts'
 import { agents } from './agents.ts'
 import { apiKeys } from './api-keys.ts'
 import { approvals } from './approvals.ts'
+import { bankTransfers } from './bank-transfers.ts'
 import { cardTransactions } from './card-transactions.ts'
 import { credentials } from './credentials.ts'
 import { customerInvitations } from './customer-invitations.ts'
 import { customers } from './customers.ts'
+import { events } from './events.ts'
+import { externalAccounts } from './external-accounts.ts'
 import { invitationLinks } from './invitation-links.ts'
+import { parties } from './parties.ts'
+import { partyInvitations } from './party-invitations.ts'
+import { paymentRequests } from './payment-requests.ts'
 import { payments } from './payments.ts'
 import { sandboxClock } from './sandbox-clock.ts'
 import { sandboxFaults } from './sandbox-faults.ts'
+import { sandboxMessages } from './sandbox-messages.ts'
 import { sandboxSnapshots } from './sandbox-snapshots.ts'
 import { shops } from './shops.ts'
 import { subscriptions } from './subscriptions.ts'
@@ -20,6 +27,7 @@ import { transactions } from './transactions.ts'
 import { transfers } from './transfers.ts'
 import { walletAgents } from './wallet-agents.ts'
 import { wallets } from './wallets.ts'
+import { webhooks } from './webhooks.ts'
 
 /** The routes with literal segments come before those with {customerId}. */
 const { listCustomers, ...customersById } = customers
@@ -30,6 +38,10 @@ export const catalogue = {
   ...wallets,
   ...walletAgents,
   ...payments,
+  ...paymentRequests,
+  ...externalAccounts,
+  // The routes with literal segments come before those with {transferId}.
+  ...bankTransfers,
   ...transfers,
   ...transactions,
   ...approvals,
@@ -45,10 +57,15 @@ export const catalogue = {
   ...agents,
   ...apiKeys,
   ...agentKeys,
+  ...parties,
+  ...partyInvitations,
+  ...events,
+  ...webhooks,
   ...activity,
   ...sandboxClock,
   ...sandboxFaults,
   ...sandboxSnapshots,
+  ...sandboxMessages,
   ...shops,
 } as const
 

@@ -24,6 +24,12 @@ const openPrefixes = [
   'snp',
   'sco',
   'sor',
+  'evt',
+  'inv',
+  'cmp',
+  'whk',
+  'whd',
+  'msg',
 ] as const
 
 export type IdPrefix = (typeof fixedPrefixes)[number] | (typeof openPrefixes)[number]

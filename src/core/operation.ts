@@ -10,7 +10,17 @@ export const environmentSegments = { sandbox: 'sandbox', production: 'prod' } as
   string
 >
 
-export const toolsets = ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox', 'shops'] as const
+export const toolsets = [
+  'default',
+  'payments',
+  'accounts',
+  'customers',
+  'agents',
+  'credentials',
+  'events',
+  'sandbox',
+  'shops',
+] as const
 
 export type Toolset = (typeof toolsets)[number]
 
@@ -21,7 +31,7 @@ export interface OperationDefinition {
   title: string
   /** Tells a model what the operation does, when to use it and what to do next. */
   description: string
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** The path below the base address, with `{parameter}` segments named in `params`. */
   path: string
   params?: z.ZodObject
@@ -36,6 +46,10 @@ export interface OperationDefinition {
   unlisted?: readonly string[]
   /** The resource that is answered, or that a list is answered of. */
   output: z.ZodObject
+  /** Whether there may be no resource, which is no error: `data` is null. */
+  mayBeNone?: true
+  /** The status of a success: 200 unless the service answers 201 to what makes something. */
+  answers?: 201
   /** Whether one resource is answered, a page of a list, or as many resources as the request made. */
   result: 'one' | 'page' | 'several'
   /** What the answer's `meta` tells besides the pagination of a page. */

@@ -88,6 +88,52 @@ export const permissions = {
     oauthScope: 'payments:write',
   },
   'payments.simulate': { apiKeyScope: 'payments.create', agent: true, agentHolds: null, oauthScope: 'payments:write' },
+  'deposits.create': {
+    apiKeyScope: 'wallets.deposit',
+    agent: true,
+    agentHolds: 'wallets.deposit',
+    oauthScope: 'payments:write',
+  },
+  'withdrawals.create': {
+    apiKeyScope: 'wallets.withdraw',
+    agent: true,
+    agentHolds: 'wallets.withdraw',
+    oauthScope: 'payments:write',
+  },
+  'external_accounts.read': {
+    apiKeyScope: 'wallets.read',
+    agent: true,
+    agentHolds: 'wallets.read',
+    oauthScope: 'payments:read',
+  },
+  // Whoever links an account says where money may go: an agent does so only where a person allowed its application that.
+  'external_accounts.create': {
+    apiKeyScope: 'external_accounts.create',
+    agent: true,
+    agentHolds: 'external_accounts.create',
+    oauthScope: 'external-accounts:link',
+  },
+  'external_accounts.delete': {
+    apiKeyScope: 'external_accounts.create',
+    agent: false,
+    agentHolds: null,
+    oauthScope: null,
+  },
+  // What banks and reviewers do, played in the sandbox.
+  'banks.simulate': { apiKeyScope: 'payments.create', agent: true, agentHolds: null, oauthScope: 'payments:write' },
+  'party.read': { apiKeyScope: 'party.read', agent: true, agentHolds: 'party.read', oauthScope: 'payments:read' },
+  // Its profile and its limits are a person's: an agent must not widen what it may spend.
+  'party.update': { apiKeyScope: 'party.update', agent: false, agentHolds: null, oauthScope: null },
+  'members.read': { apiKeyScope: 'membership.read', agent: false, agentHolds: null, oauthScope: 'account:read' },
+  'members.remove': { apiKeyScope: 'membership.delete', agent: false, agentHolds: null, oauthScope: null },
+  'party_invitations.read': { apiKeyScope: 'invite.read', agent: false, agentHolds: null, oauthScope: 'account:read' },
+  'party_invitations.create': { apiKeyScope: 'invite.create', agent: false, agentHolds: null, oauthScope: null },
+  'party_invitations.revoke': { apiKeyScope: 'invite.delete', agent: false, agentHolds: null, oauthScope: null },
+  // Which of them a credential is told depends on what it may read (src/service/operations/events.ts).
+  'events.read': { apiKeyScope: 'any', agent: true, agentHolds: null, oauthScope: 'payments:read' },
+  // A webhook tells another machine all that happens to the party.
+  'webhooks.read': { apiKeyScope: 'party.read', agent: false, agentHolds: null, oauthScope: 'account:read' },
+  'webhooks.manage': { apiKeyScope: 'party.update', agent: false, agentHolds: null, oauthScope: null },
   'wallets.fund': { apiKeyScope: 'wallets.fund', agent: true, agentHolds: null, oauthScope: 'payments:write' },
   'subscriptions.read': {
     apiKeyScope: 'payments.read',
@@ -194,6 +240,7 @@ export const oauthScopes = {
     includes: ['payments:read'],
   },
   'cards:agent': { words: 'Issue cards for single purchases, and use them', includes: [] },
+  'external-accounts:link': { words: 'Link bank accounts that money is drawn from and paid to', includes: [] },
   'customers:read': { words: 'See your customers and invitations', includes: [] },
   'customers:write': { words: 'Invite customers and end their connections', includes: ['customers:read'] },
   // An agent's policy never allows what it opens, so a connection that acts as an agent is not given it.

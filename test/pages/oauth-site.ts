@@ -10,7 +10,7 @@ import { mountAssets } from '../../src/service/pages/frame/assets.ts'
 import { mountSignIn } from '../../src/service/pages/sign-in/routes.ts'
 import { insertSession } from '../../src/service/store/browser-sessions.ts'
 import type { UserRow } from '../../src/service/store/schema/users.ts'
-import { createUser } from '../../src/service/store/users.ts'
+import { createUser, newUser } from '../../src/service/store/users.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -66,7 +66,7 @@ export async function createOAuthSite(database: TestDatabase): Promise<OAuthSite
         name: 'Max Member',
         email: `${id}@example.com`,
       } as const
-      const row = { ...user, mfaVerifiedAtMs: null, createdAtMs: nowMs, ...change }
+      const row = { ...newUser, ...user, createdAtMs: nowMs, ...change }
       await store.transaction((tx) => createUser(tx, row))
       return row
     },

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { scopes } from '../../src/core/permissions.ts'
 import { newId, sha256 } from '../../src/core/system.ts'
 import type { PartyRow } from '../../src/service/store/schema/parties.ts'
+import { newUser } from '../../src/service/store/users.ts'
 import { type Answer, addKey, type Sent, type World } from '../support/world.ts'
 
 /** A caller of the payments' operations, with what tests look at afterwards. */
@@ -74,7 +75,7 @@ async function addUserToken({ store, system }: World, partyId: string) {
     } as const
     await db
       .insertInto('users')
-      .values({ ...user, mfaVerifiedAtMs: null })
+      .values({ ...newUser, ...user })
       .execute()
     await db
       .insertInto('credentials')

@@ -34,7 +34,13 @@ export const times = <T>(count: number, make: (index: number) => Promise<T>) =>
 
 /** Rows of parties to lock, which have nothing but an id. */
 export async function addParties(store: Store, ids: readonly string[]): Promise<void> {
-  const row = { partyType: 'ORG', displayName: 'Party', issuedCardsEnabled: 1 } as const
+  const row = {
+    partyType: 'ORG',
+    displayName: 'Party',
+    issuedCardsEnabled: 1,
+    status: 'ACTIVE',
+    profile: '{}',
+  } as const
   const values = ids.map((id) => ({ ...row, id, createdAtMs: 0 }))
   await store.transaction(async ({ db }) => void (await db.insertInto('parties').values(values).execute()))
 }

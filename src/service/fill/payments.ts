@@ -8,7 +8,7 @@ import { funded, type Posting, paid, released, reserved, returned, transferred, 
 import type { LimitReason } from '../rules/limits.ts'
 import type { PaymentStatus } from '../rules/payments.ts'
 import { findApprovalOf, insertApproval, resolveApproval } from '../store/approvals.ts'
-import { findPayment, insertPayment, replacePayment } from '../store/payments.ts'
+import { findPayment, insertPayment, replacePayment, withoutBank } from '../store/payments.ts'
 import type { ApprovalRow } from '../store/schema/approvals.ts'
 import type { PaymentRow } from '../store/schema/payments.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
@@ -106,6 +106,7 @@ function draft(filling: Filling, index: number, told: Told, { kind, wallet, path
     actorType: agent === undefined ? (told.actor ?? 'api') : 'agent',
     agentId: agent?.id ?? null,
     instanceId: told.instanceId ?? null,
+    ...withoutBank,
     currency: 'USD',
     status: 'CREATED',
     description: told.description ?? null,

@@ -6,14 +6,21 @@ import { agentKeyHandlers } from './agent-keys.ts'
 import { agentHandlers } from './agents.ts'
 import { apiKeyHandlers } from './api-keys.ts'
 import { approvalHandlers } from './approvals.ts'
+import { bankTransferHandlers } from './bank-transfers.ts'
 import { cardTransactionHandlers } from './card-transactions.ts'
 import { credentialHandlers } from './credentials.ts'
 import { customerInvitationHandlers } from './customer-invitations.ts'
 import { customerHandlers } from './customers.ts'
+import { eventHandlers } from './events.ts'
+import { externalAccountHandlers } from './external-accounts.ts'
 import { invitationLinkHandlers } from './invitation-links.ts'
+import { partyHandlers } from './parties.ts'
+import { partyInvitationHandlers } from './party-invitations.ts'
+import { paymentRequestHandlers } from './payment-requests.ts'
 import { paymentHandlers } from './payments.ts'
 import { sandboxClockHandlers } from './sandbox-clock.ts'
 import { sandboxFaultHandlers } from './sandbox-faults.ts'
+import { sandboxMessageHandlers } from './sandbox-messages.ts'
 import { sandboxSnapshotHandlers } from './sandbox-snapshots.ts'
 import { shopHandlers } from './shops.ts'
 import { subscriptionHandlers } from './subscriptions.ts'
@@ -21,6 +28,7 @@ import { transactionHandlers } from './transactions.ts'
 import { transferHandlers } from './transfers.ts'
 import { walletAgentHandlers } from './wallet-agents.ts'
 import { walletHandlers } from './wallets.ts'
+import { webhookHandlers } from './webhooks.ts'
 
 export const handlers: Handlers = {
   ...credentialHandlers,
@@ -45,4 +53,12 @@ export const handlers: Handlers = {
   ...sandboxFaultHandlers,
   ...sandboxSnapshotHandlers,
   ...shopHandlers,
+  ...webhookHandlers,
+  ...sandboxMessageHandlers,
+  ...paymentRequestHandlers,
+  ...partyInvitationHandlers,
+  ...partyHandlers,
+  ...externalAccountHandlers,
+  ...eventHandlers,
+  ...bankTransferHandlers,
 }

@@ -8,7 +8,7 @@ import { page, pageRequest } from '../request/pagination.ts'
 import { funded } from '../rules/ledger.ts'
 import { isConnected } from '../store/delegations.ts'
 import { post } from '../store/ledger.ts'
-import { findPayment, insertPayment, listTransfers } from '../store/payments.ts'
+import { findPayment, insertPayment, listTransfers, withoutBank } from '../store/payments.ts'
 import type { PaymentRow } from '../store/schema/payments.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
@@ -82,6 +82,7 @@ export const transferHandlers = {
     }
     if (wallet.status !== 'active') fail('conflict', { detail: `The wallet ${wallet.id} is ${wallet.status}.` })
     const deposit: PaymentRow = {
+      ...withoutBank,
       id: newId('tfr', system, nowMs),
       kind: 'deposit',
       partyId,

@@ -49,7 +49,9 @@ type Data<D extends OperationDefinition> = D['result'] extends 'page'
   ? Page<Resource<D>>
   : D['result'] extends 'several'
     ? Resource<D>[]
-    : Resource<D>
+    : D extends { mayBeNone: true }
+      ? Resource<D> | null
+      : Resource<D>
 
 type Result<D extends OperationDefinition> = D extends { meta: z.ZodObject } ? WithMeta<Data<D>, Meta<D>> : Data<D>
 

@@ -29,10 +29,11 @@ export function success(operation: OperationDefinition, result: unknown): Reply 
     meta === undefined ? { data: result, meta: undefined } : (result as WithMeta<unknown, unknown>)
   const body: object = operation.result === 'page' ? pageBody(output, data) : { data: dataOf(operation, data) }
   const answered = meta === undefined ? body : { ...body, meta: meta.parse(told) }
-  return { status: 200, body: JSON.stringify(answered), headers: {} }
+  return { status: operation.answers ?? 200, body: JSON.stringify(answered), headers: {} }
 }
 
-function dataOf({ output, result }: OperationDefinition, data: unknown): unknown {
+function dataOf({ output, result, mayBeNone }: OperationDefinition, data: unknown): unknown {
+  if (mayBeNone === true && data === null) return null
   return result === 'several' ? (data as unknown[]).map((item) => output.parse(item)) : output.parse(data)
 }
 

@@ -28,6 +28,7 @@ const moneyWords = {
   payment: 'payment',
   deposit: 'deposit',
   wire: 'withdrawal',
+  withdrawal: 'withdrawal',
   internal: 'transfer',
 } as const
 

@@ -70,7 +70,19 @@ export async function partyOfRecipient(tx: Transaction, { type, value }: Recipie
   return type === 'party_id' ? findParty(tx, value) : findPartyByAddress(tx, type, value)
 }
 
-export type NewParty = New<PartyRow, 'handle' | 'phone' | 'limits'> & { walletId?: string | undefined }
+/** What a party begins as unless more is said of it. */
+const newParty = {
+  handle: null,
+  phone: null,
+  limits: null,
+  status: 'ACTIVE',
+  profile: '{}',
+  createdBy: null,
+  updatedAtMs: null,
+  limitsUpdatedAtMs: null,
+} as const satisfies Partial<PartyRow>
+
+export type NewParty = New<PartyRow, keyof typeof newParty> & { walletId?: string | undefined }
 
 /** A party with its default wallet, which is funded from outside. */
 export async function createParty(
@@ -94,6 +106,6 @@ export async function createParty(
 export async function insertParty(tx: Transaction, party: NewParty): Promise<void> {
   await tx.db
     .insertInto('parties')
-    .values({ handle: null, phone: null, limits: null, ...party })
+    .values({ ...newParty, ...party })
     .execute()
 }

@@ -10,6 +10,18 @@ import type { PaymentRow } from './schema/payments.ts'
 import { addSpending } from './spending.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
+/** What no bank has to do with, and no request asked for. */
+export const withoutBank = {
+  externalAccountId: null,
+  method: null,
+  paymentRequestId: null,
+  bankDueAtMs: null,
+  submittedAtMs: null,
+  settledAtMs: null,
+  failure: null,
+  returned: null,
+} as const satisfies Partial<PaymentRow>
+
 /** A payment or transfer that a party made. */
 export async function findPayment(tx: Transaction, partyId: string, id: string): Promise<PaymentRow | undefined> {
   return (await paymentOfParty(tx, { partyId, id })).rows[0]

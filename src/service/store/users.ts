@@ -23,9 +23,16 @@ export async function markVerified(tx: Transaction, userId: string, atMs: number
   await tx.db.updateTable('users').set({ mfaVerifiedAtMs: atMs }).where('id', '=', userId).execute()
 }
 
-export async function createUser(tx: Transaction, user: New<UserRow, 'mfaVerifiedAtMs'>): Promise<void> {
+/** What a user begins as unless more is said of them. */
+export const newUser = {
+  mfaVerifiedAtMs: null,
+  status: 'ACTIVE',
+  updatedAtMs: null,
+} as const satisfies Partial<UserRow>
+
+export async function createUser(tx: Transaction, user: New<UserRow, keyof typeof newUser>): Promise<void> {
   await tx.db
     .insertInto('users')
-    .values({ mfaVerifiedAtMs: null, ...user })
+    .values({ ...newUser, ...user })
     .execute()
 }

@@ -7,7 +7,7 @@ import { paid, reserved, transferred, wired } from '../../rules/ledger.ts'
 import { nextPaymentStatus, requireFunds } from '../../rules/payments.ts'
 import { insertApproval } from '../../store/approvals.ts'
 import { post, postBetween } from '../../store/ledger.ts'
-import { insertPayment } from '../../store/payments.ts'
+import { insertPayment, withoutBank } from '../../store/payments.ts'
 import type { ApprovalRow } from '../../store/schema/approvals.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
@@ -169,6 +169,7 @@ function created(context: Context, wallet: WalletRow, draft: Draft): PaymentRow 
     actorType: actor.actorType === 'party' ? 'api' : actor.actorType,
     agentId: actor.agentId,
     instanceId,
+    ...withoutBank,
     status: 'CREATED',
     recipientPartyId: null,
     recipientAgentId: null,

@@ -34,6 +34,12 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   subscriptionPayments: 'world',
   shopCheckouts: 'world',
   shopOrders: 'world',
+  paymentRequests: 'world',
+  externalAccounts: 'world',
+  partyInvitations: 'world',
+  complianceCases: 'world',
+  releasedHandles: 'world',
+  sandboxMessages: 'world',
   activity: 'world',
   activityHeads: 'world',
   activityKeys: 'world',
@@ -58,6 +64,9 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   mcpSessions: 'kept',
   mcpEvents: 'kept',
   mcpMail: 'kept',
+  // They are of whoever listens, as sessions are.
+  webhooks: 'kept',
+  webhookDeliveries: 'kept',
   // The service's own. The clock and the faults are set besides.
   clock: 'kept',
   faults: 'kept',

@@ -23,6 +23,10 @@ export const events = table({
     $keyOnly: true,
     $indexes: ['recordedAtMs'],
   },
+  '0035_whole_api': {
+    /** The record's row as it was then, as JSON without its secrets; null: the event is older than this column. */
+    state: nullable(text),
+  },
 })
 
 export type EventRow = RowOf<typeof events>

@@ -1,4 +1,4 @@
-import { bigint, type Column, flag, nullable, type RowOf, table, text } from './table.ts'
+import { bigint, type Column, filled, flag, nullable, type RowOf, table, text } from './table.ts'
 
 export const parties = table({
   '0001_first_schema': {
@@ -23,6 +23,14 @@ export const parties = table({
   '0005_invitations': {
     $indexes: ['phone'],
     $namedIndexes: { email: '(lower("email"))' },
+  },
+  '0035_whole_api': {
+    status: filled(text as Column<'ACTIVE' | 'SUSPENDED' | 'PROVISIONAL' | 'INACTIVE'>, 'ACTIVE'),
+    /** JSON object of what else is known of it: legalName, firstName, lastName, avatarUrl, persona and its address. */
+    profile: filled(text, '{}'),
+    createdBy: nullable(text),
+    updatedAtMs: nullable(bigint),
+    limitsUpdatedAtMs: nullable(bigint),
   },
 })
 

@@ -6,7 +6,7 @@ export const payments = table({
   '0003_payments': {
     id: text,
     /** `payment` is a payment on the wire; the others are transfers, `internal` between two wallets of the party. */
-    kind: text as Column<'payment' | 'wire' | 'deposit' | 'internal'>,
+    kind: text as Column<'payment' | 'wire' | 'deposit' | 'withdrawal' | 'internal'>,
     /** Whose wallet it is: the sender's, of a deposit the receiver's. */
     partyId: text,
     walletId: text,
@@ -52,6 +52,26 @@ export const payments = table({
   '0024_tenants': {
     $tenantKey: ['partyId', 'id'],
     $postgresIndexes: ['id'],
+  },
+  '0035_whole_api': {
+    /** The bank account that a deposit comes from, or a withdrawal goes to. */
+    externalAccountId: nullable(text),
+    /** How a transfer from or to a bank goes: `standard`, `instant` or `wire`. */
+    method: nullable(text as Column<'standard' | 'instant' | 'wire'>),
+    /** The request that a payment fulfills. */
+    paymentRequestId: nullable(text),
+    /** When the bank does its part next; null: it has none. */
+    bankDueAtMs: nullable(bigint),
+    submittedAtMs: nullable(bigint),
+    settledAtMs: nullable(bigint),
+    /** JSON of `{code, reason}`: why the bank refused it. */
+    failure: nullable(text),
+    /** JSON of `{code, reason, returnedAtMs}`: why the bank sent it back. */
+    returned: nullable(text),
+    $namedIndexes: {
+      bank_due: '("bankDueAtMs") where "bankDueAtMs" is not null',
+      party_bank_due: '("partyId", "bankDueAtMs", "id") where "bankDueAtMs" is not null',
+    },
   },
 })
 

@@ -7,11 +7,13 @@ import { knownBrowsers, signInSessions } from './browser-sessions.ts'
 import { cardPages } from './card-pages.ts'
 import { cardTransactions } from './card-transactions.ts'
 import { clock } from './clock.ts'
+import { complianceCases } from './compliance-cases.ts'
 import { credentials } from './credentials.ts'
 import { customerInvitations } from './customer-invitations.ts'
 import { delegations } from './delegations.ts'
 import { earlierStates } from './earlier-states.ts'
 import { eventHeads, events } from './events.ts'
+import { externalAccounts } from './external-accounts.ts'
 import { faults } from './faults.ts'
 import { idempotencyRecords } from './idempotency-records.ts'
 import { invitationLinks } from './invitation-links.ts'
@@ -21,11 +23,15 @@ import { mcpEvents, mcpMail, mcpSessions } from './mcp-sessions.ts'
 import { oauthGrants } from './oauth-grants.ts'
 import { oauthRecords } from './oauth-records.ts'
 import { parties } from './parties.ts'
+import { partyInvitations } from './party-invitations.ts'
 import { passwords, refusedPasswords } from './passwords.ts'
+import { paymentRequests } from './payment-requests.ts'
 import { payments } from './payments.ts'
 import { pendingDecisions } from './pending-decisions.ts'
 import { rateLimits } from './rate-limits.ts'
+import { releasedHandles } from './released-handles.ts'
 import { rootKeys } from './root-keys.ts'
+import { sandboxMessages } from './sandbox-messages.ts'
 import { secondFactors } from './second-factors.ts'
 import { sentCalls } from './sent-calls.ts'
 import { shopCheckouts } from './shop-checkouts.ts'
@@ -41,6 +47,7 @@ import { users } from './users.ts'
 import { walletAgents } from './wallet-agents.ts'
 import { walletPermissions } from './wallet-permissions.ts'
 import { wallets } from './wallets.ts'
+import { webhookDeliveries, webhooks } from './webhooks.ts'
 import { world } from './world.ts'
 
 /**
@@ -100,6 +107,14 @@ export const tables = {
   earlierStates,
   snapshots,
   snapshotRows,
+  paymentRequests,
+  externalAccounts,
+  partyInvitations,
+  complianceCases,
+  releasedHandles,
+  sandboxMessages,
+  webhooks,
+  webhookDeliveries,
 }
 
 export type Tables = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]> }

@@ -1,4 +1,4 @@
-import { bigint, type Column, nullable, type RowOf, table, text } from './table.ts'
+import { bigint, type Column, filled, nullable, type RowOf, table, text } from './table.ts'
 
 export const users = table({
   '0001_first_schema': {
@@ -19,6 +19,10 @@ export const users = table({
   '0024_tenants': {
     $tenantKey: ['partyId', 'id'],
     $postgresIndexes: ['id'],
+  },
+  '0035_whole_api': {
+    status: filled(text as Column<'ACTIVE' | 'REVOKED' | 'DELETED'>, 'ACTIVE'),
+    updatedAtMs: nullable(bigint),
   },
 })
 

@@ -1,0 +1,22 @@
+import { bigint, type Column, nullable, type RowOf, table, text } from './table.ts'
+
+/** Mails and text messages that the service would have sent, of which the sandbox sends none. */
+export const sandboxMessages = table({
+  '0035_whole_api': {
+    id: text,
+    /** Whose record it is about: the party that is shown it. */
+    partyId: text,
+    agentId: nullable(text),
+    kind: text,
+    channel: text as Column<'email' | 'sms'>,
+    recipient: text,
+    subject: text,
+    text: text,
+    resourceId: nullable(text),
+    createdAtMs: bigint,
+    $tenantKey: ['partyId', 'id'],
+    $indexes: ['partyId recipient id'],
+  },
+})
+
+export type SandboxMessageRow = RowOf<typeof sandboxMessages>

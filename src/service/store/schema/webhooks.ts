@@ -1,0 +1,59 @@
+import type { deliveryStatuses, webhookStatuses } from '../../../../tools/webhooks.ts'
+import { bigint, type Column, flag, integer, nullable, type RowOf, table, text } from './table.ts'
+
+/** Addresses that are told of a party's events (docs/webhooks.md). Times of sending are real ones. */
+export const webhooks = table({
+  '0035_whole_api': {
+    id: text,
+    partyId: text,
+    url: text,
+    description: nullable(text),
+    status: text as Column<(typeof webhookStatuses)[number]>,
+    /** JSON array. */
+    enabledEvents: text,
+    /** JSON object of texts. */
+    tags: text,
+    /** The number of its secret, which is derived from it and not stored. */
+    secretNumber: integer,
+    /** Until when deliveries carry the signature of the secret before, in real time. */
+    previousSecretUntilMs: nullable(bigint),
+    /** The number of the last event of the party for which it was seen to. */
+    toldUpTo: bigint,
+    /** Since when nothing arrived there, in real time; null: the last delivery did. */
+    failingSinceMs: nullable(bigint),
+    version: integer,
+    createdAtMs: bigint,
+    updatedAtMs: bigint,
+    $tenantKey: ['partyId', 'id'],
+    $postgresIndexes: ['id'],
+    $indexes: ['status partyId'],
+  },
+})
+
+export type WebhookRow = RowOf<typeof webhooks>
+
+/** What is on its way to a webhook, and what became of it. All times are real. */
+export const webhookDeliveries = table({
+  '0035_whole_api': {
+    id: text,
+    partyId: text,
+    webhookId: text,
+    eventSequence: bigint,
+    eventType: text,
+    status: text as Column<(typeof deliveryStatuses)[number]>,
+    /** It was asked for (a test, a resend): what the webhook is enabled for does not matter. */
+    asked: flag,
+    attempts: integer,
+    lastResponseStatus: nullable(integer),
+    lastError: nullable(text),
+    /** When it is tried next; null: it is not. */
+    dueAtMs: nullable(bigint),
+    createdAtMs: bigint,
+    updatedAtMs: bigint,
+    $tenantKey: ['partyId', 'id'],
+    $indexes: ['partyId webhookId id'],
+    $namedIndexes: { due: '("dueAtMs") where "dueAtMs" is not null' },
+  },
+})
+
+export type WebhookDeliveryRow = RowOf<typeof webhookDeliveries>

@@ -1,0 +1,140 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/core/operation.ts'
+import { actingParty } from './payments.ts'
+import { ArgumentId, Cents, Description, RequestedCents, RequestedCurrency, Tags, Text } from './schemas.ts'
+import { Transfer } from './transfers.ts'
+
+export const withdrawalMethods = ['standard', 'instant', 'wire'] as const
+
+const command = {
+  method: 'POST',
+  output: Transfer,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  idempotency: 'required',
+  adds: true,
+  instanceId: 'agents',
+  toolsets: ['payments', 'accounts'],
+  errors: ['not_found', 'conflict'],
+} as const
+
+const details = {
+  currency: RequestedCurrency.default('USD'),
+  walletId: ArgumentId('wal', 'Else the default').optional(),
+  description: Description(80).describe('What it is for').optional(),
+  tags: Tags.optional(),
+  ...actingParty,
+}
+
+/** What the bank does with a deposit or withdrawal, played in the sandbox. */
+const simulation = {
+  method: 'POST',
+  params: z.strictObject({ transferId: ArgumentId('tfr') }),
+  output: Transfer,
+  result: 'one',
+  environments: ['sandbox'],
+  permission: 'banks.simulate',
+  idempotency: 'required',
+  instanceId: 'agents',
+  effect: 'write',
+  setsState: true,
+  toolsets: ['accounts'],
+  errors: ['not_found', 'conflict'],
+  extension: true,
+} as const
+
+const why = z.strictObject({
+  code: Text(20).describe("The bank's code, such as R01").optional(),
+  reason: Text(100).describe("The bank's words").optional(),
+})
+
+const deposit = { type: 'deposit', method: 'standard', rail: 'ach' } as const
+const outside = {
+  relationships: { destWallet: { data: null }, transaction: { data: null } },
+} as const
+
+export const bankTransfers = {
+  createDeposit: defineOperation({
+    ...command,
+    name: 'create_deposit',
+    title: 'Deposit from a bank account',
+    description:
+      'Draws money from a linked bank account into a wallet: PROCESSING until expectedAvailableAt, and it may still be returned later.',
+    path: '/transfers/deposit',
+    attributes: z.strictObject({
+      amount: Cents.min(100).max(99_999_999).describe('Cents, at least 100'),
+      externalAccountId: ArgumentId('eac', 'eac_… of list_external_accounts'),
+      ...details,
+    }),
+    unlisted: ['tags'],
+    permission: 'deposits.create',
+    effect: 'destructive',
+    example: {
+      attributes: { ...deposit, status: 'PROCESSING', failure: null, return: null, settledAt: null },
+      ...outside,
+    },
+  }),
+
+  createWithdrawal: defineOperation({
+    ...command,
+    name: 'create_withdrawal',
+    title: 'Withdraw to a bank account',
+    description:
+      'Pays money out of a wallet to a linked bank account. PROCESSING: the wallet holds it until the bank has it. IN_REVIEW: list_approvals.',
+    path: '/transfers/withdraw',
+    attributes: z.strictObject({
+      amount: RequestedCents,
+      externalAccountId: ArgumentId('eac', 'eac_… of list_external_accounts'),
+      method: z.enum(withdrawalMethods).default('standard').describe('instant and wire are sooner'),
+      ...details,
+    }),
+    unlisted: ['tags'],
+    permission: 'withdrawals.create',
+    effect: 'destructive',
+    example: {
+      attributes: {
+        type: 'withdrawal',
+        method: 'standard',
+        rail: 'ach',
+        status: 'PROCESSING',
+        failure: null,
+        return: null,
+        settledAt: null,
+      },
+      ...outside,
+    },
+  }),
+
+  simulateTransferSettlement: defineOperation({
+    ...simulation,
+    name: 'simulate_transfer_settlement',
+    title: 'Let a bank settle',
+    description: 'Plays the bank that settles a PROCESSING deposit or withdrawal at once.',
+    path: '/simulations/transfers/{transferId}/settle',
+    example: { attributes: { ...deposit, status: 'COMPLETED', failure: null, return: null } },
+  }),
+
+  simulateTransferFailure: defineOperation({
+    ...simulation,
+    name: 'simulate_transfer_failure',
+    title: 'Let a bank refuse',
+    description:
+      'Plays the bank that refuses a PROCESSING deposit or withdrawal: FAILED, and held money is available again.',
+    path: '/simulations/transfers/{transferId}/fail',
+    attributes: why,
+    bodyOptional: true,
+    example: { attributes: { ...deposit, status: 'FAILED', return: null, settledAt: null }, ...outside },
+  }),
+
+  simulateTransferReturn: defineOperation({
+    ...simulation,
+    name: 'simulate_transfer_return',
+    title: 'Let a bank return',
+    description:
+      'Plays the bank that takes back a COMPLETED deposit, after which the wallet may be below zero, or sends a withdrawal back.',
+    path: '/simulations/transfers/{transferId}/return',
+    attributes: why,
+    bodyOptional: true,
+    example: { attributes: { ...deposit, status: 'RETURNED', failure: null } },
+  }),
+} as const

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/core/operation.ts'
+import { actingParty } from './payments.ts'
+import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
+
+/** What happened to a record, as it was then. */
+export const Event = resource(
+  'event',
+  Id('evt'),
+  {
+    eventType: z.string(),
+    resourceId: z.string().nullable(),
+    resourceType: z.string().nullable(),
+    payload: z.object({ object: z.looseObject({}).nullable() }),
+    createdAt: Timestamp,
+  },
+  { party: toOne('party', 'pty') },
+)
+
+const EventType = z.string().max(100)
+
+const shared = {
+  output: Event,
+  environments: ['sandbox', 'production'],
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  toolsets: ['events'],
+} as const
+
+const params = z.strictObject({ eventId: ArgumentId('evt') })
+
+export const events = {
+  listEvents: defineOperation({
+    ...shared,
+    name: 'list_events',
+    title: 'List events',
+    description: 'Lists what happened to your records, newest first. To wait for one record, read it with waitSeconds.',
+    method: 'GET',
+    path: '/events',
+    query: listQuery({
+      ...actingParty,
+      eventType: EventType.describe('Such as payment.completed; required for a customer').optional(),
+      createdAfter: Timestamp.describe('Only later ones').optional(),
+      createdBefore: Timestamp.describe('Only earlier ones').optional(),
+    }),
+    result: 'page',
+    permission: 'events.read',
+    effect: 'read',
+    errors: [],
+  }),
+
+  getEvent: defineOperation({
+    ...shared,
+    name: 'get_event',
+    title: 'Read an event',
+    description: 'Reads one event, with the record as it was then.',
+    method: 'GET',
+    path: '/events/{eventId}',
+    params,
+    query: z.strictObject(actingParty),
+    result: 'one',
+    permission: 'events.read',
+    effect: 'read',
+    errors: ['not_found'],
+  }),
+
+  resendEvent: defineOperation({
+    ...shared,
+    name: 'resend_event',
+    title: 'Send an event again',
+    description: 'Delivers an event once more to every webhook that wants it.',
+    method: 'POST',
+    path: '/events/{eventId}/resend',
+    params,
+    result: 'one',
+    permission: 'webhooks.manage',
+    effect: 'write',
+    errors: ['not_found'],
+    extension: true,
+  }),
+} as const

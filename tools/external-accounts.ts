@@ -1,0 +1,172 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/core/operation.ts'
+import { actingParty } from './payments.ts'
+import { ArgumentId, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
+
+export const externalAccountStatuses = ['pending', 'new', 'active', 'disabled', 'deleted', 'unknown'] as const
+export const connectionStatuses = ['active', 'login_required', 'disconnected'] as const
+
+/** Why an account at the bank was not linked, as the service's published description names it. */
+export const accountRejections = [
+  'profile_identity_missing',
+  'bank_identity_unavailable',
+  'bank_account_name_mismatch',
+  'bank_account_address_mismatch',
+  'bank_account_ownership_mismatch',
+  'bank_account_verification_failed',
+] as const
+
+/** An account at a bank, from which a party deposits and to which it withdraws. */
+export const ExternalAccount = resource(
+  'externalAccount',
+  Id('eac'),
+  {
+    lastFour: z.string(),
+    status: z.enum(externalAccountStatuses),
+    connectionStatus: z.enum(connectionStatuses),
+    bankName: z.string(),
+    accountName: z.string(),
+    accountType: z.enum(['checking', 'savings', 'unknown']).nullable(),
+    createdAt: Timestamp,
+  },
+  { party: toOne('party', 'pty') },
+)
+
+const Rejections = z.array(
+  z.object({
+    accountId: z.string(),
+    accountName: z.string(),
+    accountMask: z.string().nullable(),
+    reason: z.enum(accountRejections),
+  }),
+)
+
+const shared = {
+  output: ExternalAccount,
+  environments: ['sandbox', 'production'],
+  instanceId: 'optional',
+  toolsets: ['accounts'],
+} as const
+
+const params = z.strictObject({ externalAccountId: ArgumentId('eac') })
+
+const linking = {
+  ...shared,
+  method: 'POST',
+  result: 'several',
+  permission: 'external_accounts.create',
+  idempotency: 'required',
+  adds: true,
+  effect: 'write',
+} as const
+
+export const externalAccounts = {
+  listExternalAccounts: defineOperation({
+    ...shared,
+    name: 'list_external_accounts',
+    title: 'List bank accounts',
+    description: 'Lists the linked bank accounts, for create_deposit and create_withdrawal.',
+    method: 'GET',
+    path: '/external-accounts',
+    query: listQuery(actingParty),
+    result: 'page',
+    permission: 'external_accounts.read',
+    idempotency: 'ignored',
+    effect: 'read',
+    errors: [],
+  }),
+
+  linkExternalAccounts: defineOperation({
+    ...linking,
+    name: 'link_external_accounts',
+    title: 'Link bank accounts',
+    description:
+      'Links the bank accounts behind a processor token; meta.rejectedAccounts says which were not, and why. In the sandbox: simulate_bank_account_link.',
+    path: '/external-accounts/processor-token',
+    attributes: z.strictObject({
+      processorToken: z.string().min(1).max(256).describe('From the bank link that a person went through'),
+      institutionName: Text(100).describe("The bank's name").optional(),
+      ...actingParty,
+    }),
+    meta: z.object({ rejectedAccounts: Rejections }),
+    answers: 201,
+    errors: ['not_found'],
+  }),
+
+  getExternalAccount: defineOperation({
+    ...shared,
+    name: 'get_external_account',
+    title: 'Read a bank account',
+    description: 'Reads one linked bank account. login_required or disconnected: it has to be linked again.',
+    method: 'GET',
+    path: '/external-accounts/{externalAccountId}',
+    params,
+    query: z.strictObject(actingParty),
+    result: 'one',
+    permission: 'external_accounts.read',
+    idempotency: 'ignored',
+    effect: 'read',
+    errors: ['not_found'],
+  }),
+
+  deleteExternalAccount: defineOperation({
+    ...shared,
+    name: 'delete_external_account',
+    title: 'Unlink a bank account',
+    description: 'Unlinks a bank account. What its bank is already on goes on.',
+    method: 'DELETE',
+    path: '/external-accounts/{externalAccountId}',
+    params,
+    result: 'one',
+    meta: z.object({ deleted: z.literal(true) }),
+    permission: 'external_accounts.delete',
+    idempotency: 'ignored',
+    effect: 'destructive',
+    errors: ['not_found'],
+    example: { attributes: { status: 'deleted', connectionStatus: 'disconnected' } },
+  }),
+
+  simulateBankAccountLink: defineOperation({
+    ...linking,
+    name: 'simulate_bank_account_link',
+    title: 'Link a test bank account',
+    description: 'Links a test bank account to your party, as a person does who signs in at their bank.',
+    path: '/simulations/external-accounts/link',
+    meta: z.object({
+      pagination: z.object({ hasMore: z.boolean(), nextCursor: z.string().nullable() }),
+      rejectedAccounts: Rejections,
+    }),
+    environments: ['sandbox'],
+    permission: 'banks.simulate',
+    instanceId: 'agents',
+    errors: [],
+  }),
+
+  simulateBankAccountDisconnection: defineOperation({
+    ...shared,
+    name: 'simulate_bank_account_disconnection',
+    title: 'Let a bank end its connection',
+    description:
+      'Plays the bank that ends the connection, or asks for a new login: deposits are then refused until it is linked again.',
+    method: 'POST',
+    path: '/simulations/external-accounts/{externalAccountId}/disconnect',
+    params,
+    attributes: z.strictObject({
+      connectionStatus: z
+        .enum(['login_required', 'disconnected'])
+        .default('disconnected')
+        .describe('login_required: the bank asks for a new login'),
+    }),
+    bodyOptional: true,
+    result: 'one',
+    environments: ['sandbox'],
+    permission: 'banks.simulate',
+    idempotency: 'required',
+    instanceId: 'agents',
+    effect: 'write',
+    setsState: true,
+    errors: ['not_found', 'conflict'],
+    extension: true,
+    example: { attributes: { connectionStatus: 'disconnected' } },
+  }),
+} as const

@@ -1,0 +1,236 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/core/operation.ts'
+import { amountInCents } from '../src/core/schema-fields.ts'
+import { ArgumentId, Formed, Id, listQuery, RequestedCurrency, resource, Text, Timestamp, toOne } from './schemas.ts'
+
+export const partyStatuses = ['ACTIVE', 'SUSPENDED', 'PROVISIONAL', 'INACTIVE'] as const
+
+const nullableText = z.string().nullable()
+
+/** A person or an organization that has wallets, agents and members. */
+export const Party = resource('party', Id('pty'), {
+  partyType: z.enum(['PERSON', 'ORG']),
+  status: z.enum(partyStatuses),
+  legalName: nullableText,
+  firstName: nullableText,
+  lastName: nullableText,
+  displayName: nullableText,
+  handle: nullableText,
+  avatarUrl: nullableText,
+  persona: z.enum(['INDIVIDUAL', 'DEVELOPER']).nullable(),
+  email: nullableText,
+  primaryPhone: nullableText,
+  addressLine1: nullableText,
+  addressCity: nullableText,
+  addressState: nullableText,
+  addressPostalCode: nullableText,
+  addressCountry: nullableText,
+  createdBy: nullableText,
+  createdAt: Timestamp,
+  updatedAt: Timestamp.nullable(),
+})
+
+const LimitCents = amountInCents(z.int().nonnegative().max(99_999_999_999))
+
+/** What leaves a party's wallets without an approval at most, in cents; null: no limit. Days and months are UTC. */
+export const PartyLimits = resource(
+  'partyLimitPolicy',
+  Id('pty'),
+  {
+    limits: z
+      .object({
+        perTransaction: LimitCents.nullable(),
+        perDay: LimitCents.nullable(),
+        perMonth: LimitCents.nullable(),
+      })
+      .nullable(),
+    currency: z.enum(['USD']).nullable(),
+    updatedAt: Timestamp.nullable(),
+  },
+  { party: toOne('party', 'pty') },
+)
+
+/** A person who belongs to a party. */
+export const Member = resource(
+  'user',
+  Id('usr'),
+  {
+    partyId: Id('pty'),
+    role: z.enum(['OWNER', 'ADMIN', 'MEMBER']),
+    status: z.enum(['ACTIVE', 'REVOKED', 'DELETED']),
+    firstName: nullableText,
+    lastName: nullableText,
+    email: nullableText,
+    createdAt: Timestamp,
+    updatedAt: Timestamp.nullable(),
+  },
+  { party: toOne('party', 'pty') },
+)
+
+/** What a removal answers: who is gone. */
+const RemovedMember = z.object({ type: z.literal('user'), id: Id('usr') })
+
+/** Whether the service knows enough of a party; null while nobody asked. */
+export const ComplianceCase = resource('compliance_case', Id('cmp'), {
+  partyId: Id('pty'),
+  status: z.enum(['preparingSubmission', 'submitted', 'actionRequired', 'approved', 'rejected']),
+  version: z.int(),
+})
+
+const shared = {
+  output: Party,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'party.read',
+  idempotency: 'ignored',
+  instanceId: 'optional',
+  toolsets: ['agents'],
+  errors: [],
+} as const
+
+const change = { ...shared, permission: 'party.update', effect: 'write' } as const
+const Limit = LimitCents.nullable().optional()
+
+export const parties = {
+  getParty: defineOperation({
+    ...shared,
+    name: 'get_party',
+    title: 'Read your party',
+    description: 'Reads the party that you act for: its name, handle and status. Which agent you are: whoami.',
+    method: 'GET',
+    path: '/parties/me',
+    effect: 'read',
+  }),
+
+  updateParty: defineOperation({
+    ...change,
+    name: 'update_party',
+    title: 'Rename your party',
+    description: 'Changes the display name of your party, which others read. Its handle: set_party_handle.',
+    method: 'PATCH',
+    path: '/parties/me',
+    attributes: z.strictObject({
+      displayName: Text(100).nullable().optional().describe('Null: the legal name is shown'),
+    }),
+    bodyOptional: true,
+  }),
+
+  setPartyHandle: defineOperation({
+    ...change,
+    name: 'set_party_handle',
+    title: 'Set the handle',
+    description:
+      "Sets the @handle of your party, with which its agents' handles begin. The one before stays reserved for 14 days.",
+    method: 'PUT',
+    path: '/parties/me/handle',
+    attributes: z.strictObject({
+      handle: Formed(/^[a-z0-9](?:[a-z0-9_]{1,28}[a-z0-9])$/, '3 to 30 of a-z, 0-9 and _, without @'),
+    }),
+    errors: ['conflict'],
+  }),
+
+  getPartyLimits: defineOperation({
+    ...shared,
+    name: 'get_party_limits',
+    title: 'Read the limits of your party',
+    description: "Reads what may leave your party's wallets without an approval. An agent's own limits: get_agent.",
+    method: 'GET',
+    path: '/parties/me/limits',
+    output: PartyLimits,
+    effect: 'read',
+  }),
+
+  setPartyLimits: defineOperation({
+    ...change,
+    name: 'set_party_limits',
+    title: 'Set the limits of your party',
+    description: 'Sets what may leave the wallets of your party without an approval; what is left out has no limit.',
+    method: 'PUT',
+    path: '/parties/me/limits',
+    attributes: z.strictObject({
+      perTransaction: Limit.describe('Cents'),
+      perDay: Limit.describe('Cents, UTC'),
+      perMonth: Limit.describe('Cents, UTC'),
+      currency: RequestedCurrency.optional(),
+    }),
+    output: PartyLimits,
+  }),
+
+  clearPartyLimits: defineOperation({
+    ...change,
+    name: 'clear_party_limits',
+    title: 'Clear the limits of your party',
+    description: 'Clears all limits of your party; those of its agents stay.',
+    method: 'DELETE',
+    path: '/parties/me/limits',
+    output: PartyLimits,
+    effect: 'destructive',
+    example: { attributes: { limits: null, currency: null } },
+  }),
+
+  listPartyMembers: defineOperation({
+    ...shared,
+    name: 'list_party_members',
+    title: 'List members',
+    description: 'Lists the people of your party and their roles. Who was asked to join: list_party_invitations.',
+    method: 'GET',
+    path: '/parties/me/members',
+    query: listQuery({}),
+    output: Member,
+    result: 'page',
+    permission: 'members.read',
+    effect: 'read',
+  }),
+
+  removePartyMember: defineOperation({
+    ...shared,
+    name: 'remove_party_member',
+    title: 'Remove a member',
+    description: 'Removes a person from your party; they are signed out everywhere. The last owner stays.',
+    method: 'DELETE',
+    path: '/parties/me/members/{userId}',
+    params: z.strictObject({ userId: ArgumentId('usr') }),
+    output: RemovedMember,
+    meta: z.object({ deleted: z.literal(true) }),
+    permission: 'members.remove',
+    idempotency: 'required',
+    effect: 'destructive',
+    errors: ['not_found', 'conflict'],
+  }),
+
+  getPartyCompliance: defineOperation({
+    ...shared,
+    name: 'get_party_compliance',
+    title: 'Read the compliance case',
+    description: 'Reads how far the service is with knowing a party; null: nothing was submitted.',
+    method: 'GET',
+    path: '/parties/{partyId}/compliance',
+    params: z.strictObject({ partyId: ArgumentId('pty', "Your partyId of whoami, or a customer's") }),
+    output: ComplianceCase,
+    mayBeNone: true,
+    effect: 'read',
+    errors: ['not_found'],
+  }),
+
+  simulateComplianceDecision: defineOperation({
+    ...shared,
+    name: 'simulate_compliance_decision',
+    title: 'Decide on compliance',
+    description: 'Plays the reviewer of a compliance case.',
+    method: 'POST',
+    path: '/simulations/parties/{partyId}/compliance',
+    params: z.strictObject({ partyId: ArgumentId('pty', "Your partyId of whoami, or a customer's") }),
+    attributes: z.strictObject({
+      status: ComplianceCase.shape.attributes.shape.status.describe('What the case becomes'),
+    }),
+    output: ComplianceCase,
+    environments: ['sandbox'],
+    permission: 'banks.simulate',
+    idempotency: 'required',
+    instanceId: 'agents',
+    effect: 'write',
+    setsState: true,
+    errors: ['not_found', 'conflict'],
+    extension: true,
+  }),
+} as const

@@ -1,0 +1,200 @@
+import { z } from 'zod'
+import { defineOperation } from '../src/core/operation.ts'
+import { secret } from '../src/core/secret-fields.ts'
+import { Event } from './events.ts'
+import { ArgumentId, Id, listQuery, resource, TagChanges, Tags, Text, Timestamp, toOne } from './schemas.ts'
+
+export const webhookStatuses = ['ENABLED', 'DISABLED'] as const
+
+const attributes = {
+  url: z.string(),
+  description: z.string().nullable(),
+  status: z.enum(webhookStatuses),
+  enabledEvents: z.array(z.string()),
+  tags: z.record(z.string(), z.string()),
+  createdAt: Timestamp,
+  updatedAt: Timestamp.nullable(),
+}
+
+const relationships = { party: toOne('party', 'pty') }
+
+/** An address that is told of a party's events as Standard Webhooks say. */
+export const Webhook = resource('webhook', Id('whk'), attributes, relationships)
+
+/** With the secret that its deliveries are signed with. */
+const CreatedWebhook = resource(
+  'webhook',
+  Id('whk'),
+  { ...attributes, signingSecret: secret(z.string()).describe('Shown once') },
+  relationships,
+)
+
+const RotatedWebhook = resource(
+  'webhook',
+  Id('whk'),
+  {
+    ...attributes,
+    signingSecret: secret(z.string()).describe('Shown once'),
+    previousSecretExpiresAt: Timestamp.nullable(),
+  },
+  relationships,
+)
+
+export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const
+
+/** An event on its way to a webhook: what was tried, and when it is tried again. Times are real, not of the sandbox's clock. */
+export const WebhookDelivery = resource(
+  'webhookDelivery',
+  Id('whd'),
+  {
+    eventId: Id('evt'),
+    eventType: z.string(),
+    status: z.enum(deliveryStatuses),
+    attempts: z.int(),
+    lastResponseStatus: z.int().nullable(),
+    lastError: z.string().nullable(),
+    nextAttemptAt: Timestamp.nullable(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { webhook: z.object({ data: z.object({ type: z.literal('webhook'), id: Id('whk') }) }) },
+)
+
+const WebhookUrl = z.url().max(2048).describe('https; in the sandbox also http to this machine')
+const EnabledEvents = z
+  .array(z.string().min(1).max(100))
+  .min(1)
+  .max(100)
+  .describe('* for all, or types such as payment.completed')
+const Words = Text(100).describe('What it is for')
+
+const shared = {
+  output: Webhook,
+  result: 'one',
+  environments: ['sandbox', 'production'],
+  permission: 'webhooks.manage',
+  instanceId: 'optional',
+  toolsets: ['events'],
+} as const
+
+const write = { ...shared, method: 'POST', idempotency: 'required', effect: 'write' } as const
+const read = { ...shared, method: 'GET', permission: 'webhooks.read', idempotency: 'ignored', effect: 'read' } as const
+const params = z.strictObject({ webhookId: ArgumentId('whk') })
+
+export const webhooks = {
+  createWebhook: defineOperation({
+    ...write,
+    name: 'create_webhook',
+    title: 'Create a webhook',
+    description:
+      'Tells an address of your events from now on. Its signingSecret, shown once, proves that they are ours.',
+    path: '/webhooks',
+    attributes: z.strictObject({
+      url: WebhookUrl,
+      description: Words.optional(),
+      enabledEvents: EnabledEvents,
+      tags: Tags.optional(),
+    }),
+    output: CreatedWebhook,
+    answers: 201,
+    adds: true,
+    errors: ['conflict'],
+  }),
+
+  listWebhooks: defineOperation({
+    ...read,
+    name: 'list_webhooks',
+    title: 'List webhooks',
+    description: 'Lists the webhooks of your party. What became of their deliveries: list_webhook_deliveries.',
+    path: '/webhooks',
+    query: listQuery({ status: z.enum(webhookStatuses).describe('Only these').optional() }),
+    result: 'page',
+    errors: [],
+  }),
+
+  getWebhook: defineOperation({
+    ...read,
+    name: 'get_webhook',
+    title: 'Read a webhook',
+    description:
+      'Reads one webhook. DISABLED: it was switched off, or failed for two days; enable it by update_webhook.',
+    path: '/webhooks/{webhookId}',
+    params,
+    errors: ['not_found'],
+  }),
+
+  updateWebhook: defineOperation({
+    ...write,
+    name: 'update_webhook',
+    title: 'Change a webhook',
+    description: 'Changes address, events, description, tags or status of a webhook, only what is given.',
+    method: 'PATCH',
+    path: '/webhooks/{webhookId}',
+    params,
+    attributes: z.strictObject({
+      url: WebhookUrl.optional(),
+      description: Words.nullable().optional(),
+      enabledEvents: EnabledEvents.optional(),
+      tags: TagChanges.optional(),
+      status: z.enum(webhookStatuses).describe('DISABLED: it is told nothing').optional(),
+    }),
+    errors: ['not_found'],
+  }),
+
+  deleteWebhook: defineOperation({
+    ...write,
+    name: 'delete_webhook',
+    title: 'Delete a webhook',
+    description: 'Deletes a webhook, and what it was not told yet. To pause one: update_webhook.',
+    method: 'DELETE',
+    path: '/webhooks/{webhookId}',
+    params,
+    meta: z.object({ deleted: z.literal(true) }),
+    effect: 'destructive',
+    errors: ['not_found'],
+  }),
+
+  rotateWebhookSecret: defineOperation({
+    ...write,
+    name: 'rotate_webhook_secret',
+    title: "Rotate a webhook's secret",
+    description: 'Makes a new signing secret, shown once. Deliveries carry both signatures until the old one expires.',
+    path: '/webhooks/{webhookId}/rotate-secret',
+    params,
+    attributes: z.strictObject({
+      expiresInSeconds: z.int().min(0).max(86_400).describe('How long the old one stays; 0: not at all'),
+    }),
+    output: RotatedWebhook,
+    adds: true,
+    effect: 'destructive',
+    errors: ['not_found'],
+  }),
+
+  listWebhookDeliveries: defineOperation({
+    ...read,
+    name: 'list_webhook_deliveries',
+    title: 'List deliveries of a webhook',
+    description:
+      'Lists what a webhook was told, newest first: whether it arrived, what it answered, and when it is tried again.',
+    path: '/webhooks/{webhookId}/deliveries',
+    params,
+    query: listQuery({ status: z.enum(deliveryStatuses).describe('Only these').optional() }),
+    output: WebhookDelivery,
+    result: 'page',
+    errors: ['not_found'],
+    extension: true,
+  }),
+
+  sendTestEvent: defineOperation({
+    ...write,
+    name: 'send_test_event',
+    title: 'Send a test event',
+    description: 'Delivers an event of the type webhook.test to a webhook, whatever it is enabled for.',
+    path: '/webhooks/{webhookId}/test',
+    params,
+    output: Event,
+    idempotency: 'ignored',
+    errors: ['not_found'],
+    extension: true,
+  }),
+} as const
