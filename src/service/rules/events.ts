@@ -1,21 +1,19 @@
+import type { paymentRequestStatuses } from '../../../tools/payment-requests.ts'
 import type { ApprovalStatus } from './approvals.ts'
 import type { PurchaseStatus } from './card-purchases.ts'
 import type { InvitationStatus } from './customer-invitations.ts'
+import { type EventType, isEventType } from './event-types.ts'
 import type { PaymentStatus } from './payments.ts'
 import type { ShopOrderStatus } from './shop-orders.ts'
 import type { SubscriptionStatus } from './subscriptions.ts'
 
-/**
- * What a change is called in the outbox (docs/service.md#events): the one table of it. What the service publishes has its
- * published name; cards, their transactions, subscriptions and transfers between wallets of a party are extensions, and so
- * are the steps that end in ¹ here.
- */
+/** What a change is called in the outbox, by the table of types in event-types.ts. */
 const paymentSteps = {
   // Whoever waits for somebody's review or for the bank is told by the approval, or at the end.
   CREATED: null,
   IN_REVIEW: null,
   PROCESSING: null,
-  // ¹ It is approved, and waits for its recipient.
+  // It is approved, and waits for its recipient.
   PENDING_CLAIM: 'pending_claim',
   COMPLETED: 'completed',
   FAILED: 'failed',
@@ -33,18 +31,18 @@ const moneyWords = {
 } as const
 
 type Moved = { kind: keyof typeof moneyWords; status: PaymentStatus }
-type MoneyWord = (typeof moneyWords)[keyof typeof moneyWords]
-type PaymentStep = NonNullable<(typeof paymentSteps)[PaymentStatus]>
-type MoneyEvent = `${MoneyWord}.${'created' | PaymentStep}`
 
 /** What becomes of a payment or transfer; `before` is undefined for a new one. */
-export function paymentEvents(before: Moved | undefined, { kind, status }: Moved): MoneyEvent[] {
-  const word = moneyWords[kind]
+export function paymentEvents(before: Moved | undefined, { kind, status }: Moved): EventType[] {
   const step = before?.status === status ? null : paymentSteps[status]
-  return [
-    ...(before === undefined ? ([`${word}.created`] as const) : []),
-    ...(step === null ? [] : ([`${word}.${step}`] as const)),
-  ]
+  const steps = [...(before === undefined ? ['created'] : []), ...(step === null ? [] : [step])]
+  return steps.map((one) => typeOf(`${moneyWords[kind]}.${one}`))
+}
+
+/** Only some kinds of money movement are claimed, or returned. */
+function typeOf(type: string): EventType {
+  if (!isEventType(type)) throw new Error(`Bug: ${type} is no type of event`)
+  return type
 }
 
 const approvalSteps = {
@@ -65,7 +63,6 @@ const invitationSteps = {
   ACCEPTED: 'agent_delegation_invitation.accepted',
   DECLINED: 'agent_delegation_invitation.declined',
   CANCELED: 'agent_delegation_invitation.canceled',
-  // ¹
   EXPIRED: 'agent_delegation_invitation.expired',
 } as const satisfies Record<InvitationStatus, string>
 
@@ -99,12 +96,6 @@ export function billingEvents(
   return charges > 0 ? charged : ['subscription.updated']
 }
 
-/** The customer is told of what it granted, the developer of what its agent lost: how it came is told by the invitation. */
-type DelegationEvent = 'delegation.activated' | 'delegation.revoked' | 'agent_delegation.revoked'
-/** What a person decided about a call that waited for them. */
-type DecisionEvent = 'decision.agreed' | 'decision.refused'
-type CardEvent = `agent_card.${'created' | 'used' | 'frozen' | 'unfrozen' | 'expired'}`
-
 type ShopOrderEvent = `shop_order.${ShopOrderStatus | 'updated'}`
 
 /** What becomes of an order at a shop of the sandbox. */
@@ -112,15 +103,25 @@ export function shopOrderEvent(before: ShopOrderStatus | undefined, status: Shop
   return before === status ? 'shop_order.updated' : `shop_order.${status}`
 }
 
-/** Every type of event that is written here. */
-export type EventType =
-  | MoneyEvent
-  | ApprovalEvent
-  | InvitationEvent
-  | PurchaseEvent
-  | SubscriptionEvent
-  | DelegationEvent
-  | CardEvent
-  | ShopOrderEvent
-  | DecisionEvent
-  | 'wallet.created'
+const requestSteps = {
+  // Only one that was being paid comes back to this.
+  OPEN: 'payment_request.reopened',
+  PROCESSING: 'payment_request.processing',
+  COMPLETED: 'payment_request.completed',
+  FAILED: 'payment_request.failed',
+  RETURNED: 'payment_request.returned',
+  CANCELED: 'payment_request.canceled',
+  DECLINED: 'payment_request.declined',
+  EXPIRED: 'payment_request.expired',
+} as const satisfies Record<(typeof paymentRequestStatuses)[number], EventType>
+
+type RequestEvent = 'payment_request.created' | (typeof requestSteps)[keyof typeof requestSteps]
+
+/** What becomes of a payment request; undefined: only something else of it changed. Its payer hears `incoming` besides. */
+export function paymentRequestEvent(
+  before: keyof typeof requestSteps | undefined,
+  status: keyof typeof requestSteps,
+): RequestEvent | undefined {
+  if (before === undefined) return 'payment_request.created'
+  return before === status ? undefined : requestSteps[status]
+}

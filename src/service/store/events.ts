@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { EventType } from '../rules/events.ts'
+import type { EventType } from '../rules/event-types.ts'
 import { deletingOldest } from './engine/deleting.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'

@@ -1,4 +1,4 @@
-import type { EventType } from '../../rules/events.ts'
+import type { EventType } from '../../rules/event-types.ts'
 import { bigint, type Column, nullable, type RowOf, table, text } from './table.ts'
 
 /**

@@ -1,0 +1,238 @@
+import type { Permission } from '../../core/permissions.ts'
+
+/** The types of one kind of record: what became of it, and when that is told. */
+interface EventKind {
+  /** The type of the resource that the event names and shows. */
+  resource: string
+  /** Who may read that resource may read the event (docs/events.md#who-sees-what). */
+  permission: Permission
+  /** The service's published description has them. */
+  published: Readonly<Record<string, string>>
+  /** They are told besides. */
+  extensions: Readonly<Record<string, string>>
+}
+
+const movedByBank = {
+  created: 'It was asked for; a limit may still stand before it',
+  completed: 'The money arrived',
+  failed: 'The bank did not carry it out',
+  returned: 'The bank gave it back after it was completed',
+  canceled: 'It was ended before money moved',
+  approval_denied: 'A person denied it',
+} as const
+
+/**
+ * Every type of event, by the word it begins with: the one table of it, from which the types, docs/events.md and who may
+ * read an event follow. What a type means never changes; new ones may be added.
+ */
+export const eventKinds = {
+  party: {
+    resource: 'party',
+    permission: 'party.read',
+    published: { updated: 'Its profile, handle, limits, members or status changed' },
+    extensions: {},
+  },
+  compliance_case: {
+    resource: 'compliance_case',
+    permission: 'party.read',
+    published: { updated: 'The review of the party began, needs something, or was decided' },
+    extensions: {},
+  },
+  wallet: {
+    resource: 'wallet',
+    permission: 'wallets.read',
+    published: { created: 'There is a new wallet' },
+    extensions: {},
+  },
+  external_account: {
+    resource: 'externalAccount',
+    permission: 'external_accounts.read',
+    published: { connected: 'A bank account was linked, or linked again' },
+    extensions: {
+      disconnected: 'The bank wants its customer to sign in again: relink it',
+      deleted: 'It was unlinked',
+    },
+  },
+  agent_delegation_invitation: {
+    resource: 'agentDelegationInvitation',
+    permission: 'customers.read',
+    published: {
+      created: 'Somebody was invited to become a customer',
+      accepted: 'They accepted',
+      declined: 'They declined',
+      canceled: 'It was withdrawn, or ended with its agent or party',
+    },
+    extensions: { expired: 'Nobody answered in time' },
+  },
+  agent_delegation: {
+    resource: 'delegation',
+    permission: 'customers.read',
+    published: { revoked: 'A customer of yours is none any more' },
+    extensions: {},
+  },
+  delegation: {
+    resource: 'delegation',
+    permission: 'customers.read',
+    published: {
+      activated: 'You let an agent act for you',
+      revoked: 'An agent may not act for you any more',
+    },
+    extensions: {},
+  },
+  deposit: { resource: 'transfer', permission: 'payments.read', published: movedByBank, extensions: {} },
+  withdrawal: { resource: 'transfer', permission: 'payments.read', published: movedByBank, extensions: {} },
+  transfer: {
+    resource: 'transfer',
+    permission: 'payments.read',
+    published: {},
+    extensions: {
+      created: 'Money is moved between wallets of the party',
+      completed: 'It was moved',
+      failed: 'It was not moved',
+      canceled: 'It was ended before money moved',
+      approval_denied: 'A person denied it',
+    },
+  },
+  payment: {
+    resource: 'payment',
+    permission: 'payments.read',
+    published: {
+      created: 'You paid somebody; a limit or the recipient may still be waited for',
+      completed: 'The money arrived; the recipient is told too',
+      failed: 'The bank did not carry it out',
+      returned: 'It came back after it was completed',
+      canceled: 'It was ended before the money arrived',
+      approval_denied: 'A person denied it',
+    },
+    extensions: { pending_claim: 'It waits for its recipient to claim it' },
+  },
+  approval: {
+    resource: 'approval',
+    permission: 'payments.read',
+    published: {
+      required: 'A payment or transfer waits for a person to decide',
+      approved: 'A person approved it',
+      denied: 'A person denied it',
+      canceled: 'What it was about ended',
+    },
+    extensions: {},
+  },
+  payment_request: {
+    resource: 'paymentRequest',
+    permission: 'payments.read',
+    published: {
+      created: 'You asked somebody for money',
+      completed: 'It was paid',
+      canceled: 'It was withdrawn',
+      declined: 'The payer declined',
+      incoming: 'Somebody asks you for money',
+    },
+    extensions: {
+      processing: 'Its payment is under way, at the bank or in review',
+      reopened: 'Its payment was denied or canceled: it can be paid again',
+      failed: 'Its payment failed at the bank',
+      returned: 'Its payment came back after it was paid',
+      expired: 'Nobody paid it in time',
+    },
+  },
+  party_invitation: {
+    resource: 'partyInvitation',
+    permission: 'party_invitations.read',
+    published: {},
+    extensions: {
+      created: 'Somebody was asked to join the party',
+      accepted: 'They joined',
+      declined: 'They declined',
+      revoked: 'It was withdrawn',
+    },
+  },
+  decision: {
+    resource: 'decision',
+    permission: 'payments.read',
+    published: {},
+    extensions: {
+      agreed: 'A person agreed to a call that waited for them',
+      refused: 'A person refused a call that waited for them',
+    },
+  },
+  agent_card: {
+    resource: 'agentCard',
+    permission: 'cards.read',
+    published: {},
+    extensions: {
+      created: 'A card was issued',
+      used: 'Its one purchase was made',
+      frozen: 'It was frozen',
+      unfrozen: 'It can be used again',
+      expired: 'It was ended with its agent, wallet or grant',
+    },
+  },
+  card_transaction: {
+    resource: 'cardTransaction',
+    permission: 'cards.read',
+    published: {},
+    extensions: {
+      authorized: 'The amount is held for the merchant',
+      declined: 'The purchase was declined',
+      captured: 'The merchant took the amount',
+      partially_captured: 'The merchant took a part of it',
+      reversed: 'The hold ended, and nothing was taken',
+      refunded: 'The merchant gave money back: a transaction of its own',
+      updated: 'Something else of it changed, such as what was refunded',
+    },
+  },
+  subscription: {
+    resource: 'subscription',
+    permission: 'subscriptions.read',
+    published: {},
+    extensions: {
+      created: 'It was offered to a payer',
+      charged: 'A payment was taken',
+      active: 'It collects',
+      past_due: 'A payment is late and is tried again',
+      needs_attention: 'It stopped collecting',
+      canceled: 'It ended early',
+      completed: 'All of it was paid',
+      updated: 'Something else of it changed',
+    },
+  },
+  shop_order: {
+    resource: 'shopOrder',
+    permission: 'cards.read',
+    published: {},
+    extensions: {
+      placed: 'A shop of the sandbox took an order',
+      shipped: 'All of it was shipped',
+      partly_shipped: 'A part of it was shipped',
+      canceled: 'The shop canceled it',
+      returning: 'It is on its way back',
+      returned: 'It came back and was refunded',
+      updated: 'Something else of it changed',
+    },
+  },
+  webhook: {
+    resource: 'webhook',
+    permission: 'webhooks.read',
+    published: {},
+    extensions: {
+      disabled: 'Nothing arrived there for two days, or it answered 410: enable it by update_webhook',
+      test: 'You asked for it by send_test_event',
+    },
+  },
+} as const satisfies Record<string, EventKind>
+
+type Kinds = typeof eventKinds
+export type EventWord = keyof Kinds
+
+/** Every type of event, such as `payment.completed`. */
+export type EventType = {
+  [Word in EventWord]: `${Word}.${(keyof Kinds[Word]['published'] | keyof Kinds[Word]['extensions']) & string}`
+}[EventWord]
+
+export const eventTypes: ReadonlySet<string> = new Set(
+  Object.entries(eventKinds).flatMap(([word, { published, extensions }]) =>
+    Object.keys({ ...published, ...extensions }).map((step) => `${word}.${step}`),
+  ),
+)
+
+export const isEventType = (type: string): type is EventType => eventTypes.has(type)
