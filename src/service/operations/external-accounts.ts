@@ -1,14 +1,133 @@
-import type { externalAccounts } from '../../../tools/external-accounts.ts'
-import { fail } from '../../core/errors.ts'
-import type { HandlersOf } from '../request/handler.ts'
+import type { z } from 'zod'
+import type { ExternalAccount, externalAccounts } from '../../../tools/external-accounts.ts'
+import { fail, failAttribute } from '../../core/errors.ts'
+import { newId, timestamp } from '../../core/system.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import {
+  processorTokens,
+  type TestAccount,
+  type TestAccountId,
+  testAccounts,
+  testBankName,
+  usualAccounts,
+} from '../rules/test-bank.ts'
+import {
+  findAccountAtBank,
+  findExternalAccount,
+  insertExternalAccount,
+  listExternalAccounts,
+  updateExternalAccount,
+} from '../store/external-accounts.ts'
+import type { ExternalAccountRow } from '../store/schema/external-accounts.ts'
 
-const absent = async () => fail('not_implemented')
+type AccountResource = z.output<typeof ExternalAccount>
 
-export const externalAccountHandlers: HandlersOf<typeof externalAccounts> = {
-  listExternalAccounts: absent,
-  linkExternalAccounts: absent,
-  getExternalAccount: absent,
-  deleteExternalAccount: absent,
-  simulateBankAccountLink: absent,
-  simulateBankAccountDisconnection: absent,
+export const externalAccountHandlers = {
+  listExternalAccounts: async (input, { tx, partyId }) => {
+    const list = { list: 'externalAccounts', partyId }
+    return page(await listExternalAccounts(tx, partyId, pageRequest(input, list)), list, externalAccountView)
+  },
+
+  linkExternalAccounts: async ({ processorToken, institutionName }, context) => {
+    // No bank is behind the test accounts: in production a deposit from one would make money.
+    if (context.environment !== 'sandbox') {
+      fail('not_implemented', {
+        detail: 'This service is connected to no bank: accounts are linked in its sandbox only.',
+      })
+    }
+    const chosen = processorTokens.get(processorToken)
+    if (chosen === undefined) {
+      const known = [...processorTokens.keys()].join(', ')
+      failAttribute(
+        'processorToken',
+        `processorToken must be one of the sandbox's, for no bank is behind it: ${known}.`,
+      )
+    }
+    const { data, rejectedAccounts } = await link(context, chosen, institutionName ?? testBankName)
+    return { data, meta: { rejectedAccounts } }
+  },
+
+  getExternalAccount: async ({ externalAccountId }, context) =>
+    externalAccountView(await loadExternalAccount(context, externalAccountId)),
+
+  /** An account that is unlinked already is answered as it is. */
+  deleteExternalAccount: async ({ externalAccountId }, context) => {
+    const { tx, partyId, nowMs } = context
+    // A request with an idempotency key has the party's lock already; this one may carry none.
+    await tx.lockParty(partyId)
+    const before = await loadExternalAccount(context, externalAccountId)
+    const change = { status: 'deleted', connectionStatus: 'disconnected', updatedAtMs: nowMs } as const
+    const after = before.status === 'deleted' ? before : await updateExternalAccount(tx, before, change)
+    return { data: externalAccountView(after), meta: { deleted: true } }
+  },
+
+  simulateBankAccountLink: async (_input, context) => {
+    const { data, rejectedAccounts } = await link(context, usualAccounts, testBankName)
+    return { data, meta: { pagination: { hasMore: false, nextCursor: null }, rejectedAccounts } }
+  },
+
+  simulateBankAccountDisconnection: async ({ externalAccountId, connectionStatus = 'disconnected' }, context) => {
+    const { tx, nowMs } = context
+    const before = await loadExternalAccount(context, externalAccountId)
+    if (before.status === 'deleted') {
+      fail('conflict', { detail: `The bank account ${externalAccountId} is unlinked: it has no connection to end.` })
+    }
+    if (before.connectionStatus === connectionStatus) return externalAccountView(before)
+    return externalAccountView(await updateExternalAccount(tx, before, { connectionStatus, updatedAtMs: nowMs }))
+  },
+} satisfies HandlersOf<typeof externalAccounts>
+
+/** Links what the bank vouches for. What was linked before keeps its id, and its connection works again. */
+async function link(context: Context, chosen: readonly TestAccountId[], bankName: string) {
+  const data: AccountResource[] = []
+  const rejectedAccounts = []
+  for (const accountId of chosen) {
+    const account: TestAccount = testAccounts[accountId]
+    const { accountName, lastFour: accountMask, rejected: reason } = account
+    if (reason === null) data.push(externalAccountView(await linkOne(context, accountId, { ...account, bankName })))
+    else rejectedAccounts.push({ accountId, accountName, accountMask, reason })
+  }
+  return { data, rejectedAccounts }
+}
+
+async function linkOne(
+  { tx, system, partyId, nowMs, causeAgentId, instanceId }: Context,
+  bankAccountId: TestAccountId,
+  { accountName, accountType, lastFour, bankName }: TestAccount & { bankName: string },
+): Promise<ExternalAccountRow> {
+  const linked = { status: 'active', connectionStatus: 'active', bankName, updatedAtMs: nowMs } as const
+  const by = { agentId: causeAgentId, instanceId }
+  const before = await findAccountAtBank(tx, { partyId, bankAccountId })
+  if (before !== undefined) return updateExternalAccount(tx, before, { ...linked, ...by })
+  const id = newId('eac', system, nowMs)
+  const known = { accountName, accountType, lastFour, bankAccountId }
+  const row: ExternalAccountRow = { id, partyId, ...known, ...linked, ...by, version: 1, createdAtMs: nowMs }
+  await insertExternalAccount(tx, row)
+  return row
+}
+
+/** A bank account of the party acted on, an unlinked one too. @throws 404 for any other. */
+async function loadExternalAccount({ tx, partyId }: Context, id: string): Promise<ExternalAccountRow> {
+  const account = await findExternalAccount(tx, partyId, id)
+  if (account === undefined) fail('not_found', { detail: `There is no bank account ${id}.` })
+  return account
+}
+
+export function externalAccountView(row: ExternalAccountRow): AccountResource {
+  const { id, partyId, lastFour, status, connectionStatus, bankName, accountName, accountType } = row
+  return {
+    type: 'externalAccount',
+    id,
+    attributes: {
+      lastFour,
+      status,
+      connectionStatus,
+      bankName,
+      accountName,
+      accountType,
+      createdAt: timestamp(row.createdAtMs),
+    },
+    relationships: { party: { data: { type: 'party', id: partyId } } },
+  }
 }

@@ -1,3 +1,4 @@
+import type { connectionStatuses, externalAccountStatuses } from '../../../tools/external-accounts.ts'
 import type { paymentRequestStatuses } from '../../../tools/payment-requests.ts'
 import type { ApprovalStatus } from './approvals.ts'
 import type { PurchaseStatus } from './card-purchases.ts'
@@ -56,6 +57,22 @@ type ApprovalEvent = (typeof approvalSteps)[ApprovalStatus]
 
 export function approvalEvent(status: ApprovalStatus): ApprovalEvent {
   return approvalSteps[status]
+}
+
+interface AccountState {
+  status: (typeof externalAccountStatuses)[number]
+  connectionStatus: (typeof connectionStatuses)[number]
+}
+
+/** What becomes of a linked bank account; `before` is undefined for a new one. */
+export function externalAccountEvents(before: AccountState | undefined, after: AccountState): EventType[] {
+  const [was, is] = [before === undefined ? null : stepOf(before), stepOf(after)]
+  return was === is ? [] : [is]
+}
+
+function stepOf({ status, connectionStatus }: AccountState): EventType {
+  if (status === 'deleted') return 'external_account.deleted'
+  return connectionStatus === 'active' ? 'external_account.connected' : 'external_account.disconnected'
 }
 
 const invitationSteps = {

@@ -1,0 +1,98 @@
+import type { accountRejections } from '../../../tools/external-accounts.ts'
+
+/** Why a bank refuses money or sends it back, as banks code it (R01 and its siblings). */
+export interface BankReason {
+  code: string
+  reason: string
+}
+
+/** What a bank does with money that is drawn from one of its accounts, or paid to it. */
+export type BankAnswer =
+  | { does: 'settles' }
+  | ({ does: 'fails' } & BankReason)
+  /** It settles first, and is sent back at the banking day that is so many after it settled. */
+  | ({ does: 'returns'; afterBankingDays: number } & BankReason)
+
+/** An account that a person has at the test bank. */
+export interface TestAccount {
+  accountName: string
+  accountType: 'checking' | 'savings'
+  lastFour: string
+  deposit: BankAnswer
+  withdrawal: BankAnswer
+  /** Why it cannot be linked. */
+  rejected: (typeof accountRejections)[number] | null
+}
+
+const settles = { does: 'settles' } as const
+const ordinary = { accountType: 'checking', deposit: settles, withdrawal: settles, rejected: null } as const
+
+function rejected(accountName: string, lastFour: string, reason: (typeof accountRejections)[number]): TestAccount {
+  return { ...ordinary, accountName, lastFour, rejected: reason }
+}
+
+export const testBankName = 'Test Bank'
+
+/** The accounts of the test bank, by the id that the bank knows each by (docs/sandbox.md#bank-accounts). */
+export const testAccounts = {
+  checking: { ...ordinary, accountName: 'Test Checking', lastFour: '0000' },
+  savings: { ...ordinary, accountName: 'Test Savings', accountType: 'savings', lastFour: '1111' },
+  deposits_fail: {
+    ...ordinary,
+    accountName: 'Test Empty Checking',
+    lastFour: '0001',
+    deposit: { does: 'fails', code: 'R01', reason: 'Insufficient funds' },
+  },
+  deposits_return: {
+    ...ordinary,
+    accountName: 'Test Disputed Checking',
+    lastFour: '0010',
+    deposit: { does: 'returns', afterBankingDays: 2, code: 'R10', reason: 'Customer advises not authorized' },
+  },
+  withdrawals_fail: {
+    ...ordinary,
+    accountName: 'Test Closed Checking',
+    lastFour: '0002',
+    withdrawal: { does: 'fails', code: 'R02', reason: 'Account closed' },
+  },
+  withdrawals_return: {
+    ...ordinary,
+    accountName: 'Test Refusing Checking',
+    lastFour: '0023',
+    withdrawal: { does: 'returns', afterBankingDays: 2, code: 'R23', reason: 'Credit entry refused by receiver' },
+  },
+  profile_identity_missing: rejected('Test No Profile', '2001', 'profile_identity_missing'),
+  bank_identity_unavailable: rejected('Test No Identity', '2002', 'bank_identity_unavailable'),
+  bank_account_name_mismatch: rejected('Test Other Name', '2003', 'bank_account_name_mismatch'),
+  bank_account_address_mismatch: rejected('Test Other Address', '2004', 'bank_account_address_mismatch'),
+  bank_account_ownership_mismatch: rejected('Test Other Owner', '2005', 'bank_account_ownership_mismatch'),
+  bank_account_verification_failed: rejected('Test Unverified', '2006', 'bank_account_verification_failed'),
+} as const satisfies Record<string, TestAccount>
+
+export type TestAccountId = keyof typeof testAccounts
+
+/** What the processor tokens of the sandbox stand for: the accounts that a person chose at the test bank. */
+export const processorTokens: ReadonlyMap<string, readonly TestAccountId[]> = new Map([
+  ['processor-sandbox-accounts', ['checking', 'savings']],
+  ['processor-sandbox-deposits-fail', ['deposits_fail']],
+  ['processor-sandbox-deposits-return', ['deposits_return']],
+  ['processor-sandbox-withdrawals-fail', ['withdrawals_fail']],
+  ['processor-sandbox-withdrawals-return', ['withdrawals_return']],
+  ['processor-sandbox-some-rejected', ['checking', 'bank_account_name_mismatch']],
+  ['processor-sandbox-profile-identity-missing', ['profile_identity_missing']],
+  ['processor-sandbox-bank-identity-unavailable', ['bank_identity_unavailable']],
+  ['processor-sandbox-bank-account-name-mismatch', ['bank_account_name_mismatch']],
+  ['processor-sandbox-bank-account-address-mismatch', ['bank_account_address_mismatch']],
+  ['processor-sandbox-bank-account-ownership-mismatch', ['bank_account_ownership_mismatch']],
+  ['processor-sandbox-bank-account-verification-failed', ['bank_account_verification_failed']],
+])
+
+/** The account that a person has who is asked for nothing but to link one. */
+export const usualAccounts: readonly TestAccountId[] = ['checking']
+
+/** What the test bank does with money that is drawn from an account that is linked there, or paid to it. */
+export function bankAnswer(bankAccountId: string, direction: 'deposit' | 'withdrawal'): BankAnswer {
+  const account = (testAccounts as Readonly<Record<string, TestAccount>>)[bankAccountId]
+  if (account === undefined) throw new Error(`Bug: the test bank has no account ${bankAccountId}.`)
+  return account[direction]
+}

@@ -1,0 +1,95 @@
+import { externalAccountStatuses } from '../../../tools/external-accounts.ts'
+import { externalAccountEvents } from '../rules/events.ts'
+import { inserting } from './engine/insert.ts'
+import type { PageOf, PageRequest } from './engine/page.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { combinations, walking } from './engine/walk.ts'
+import { tell } from './events.ts'
+import type { ExternalAccountRow } from './schema/external-accounts.ts'
+
+/** An account of the party's, an unlinked one too. */
+export async function findExternalAccount(
+  tx: Transaction,
+  partyId: string,
+  id: string,
+): Promise<ExternalAccountRow | undefined> {
+  return (await accountById(tx, { id, partyId })).rows[0]
+}
+
+const accountById = prepared((db, by: { id: string; partyId: string }) =>
+  db.selectFrom('externalAccounts').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
+)
+
+/** The party's account that its bank knows by that id, an unlinked one too. */
+export async function findAccountAtBank(
+  tx: Transaction,
+  by: { partyId: string; bankAccountId: string },
+): Promise<ExternalAccountRow | undefined> {
+  return (await accountAtBank(tx, by)).rows[0]
+}
+
+const accountAtBank = prepared((db, by: { partyId: string; bankAccountId: string }) =>
+  db
+    .selectFrom('externalAccounts')
+    .selectAll()
+    .where('partyId', '=', by.partyId)
+    .where('bankAccountId', '=', by.bankAccountId),
+)
+
+const linked = externalAccountStatuses.filter((status) => status !== 'deleted')
+
+/** The accounts that the party has linked, and not unlinked since. */
+export function listExternalAccounts(
+  tx: Transaction,
+  partyId: string,
+  page: PageRequest,
+): Promise<PageOf<ExternalAccountRow>> {
+  return walk(tx, combinations({ partyId: [partyId], status: linked }), page, partyId)
+}
+
+const walk = walking('externalAccounts', (db) => db.selectFrom('externalAccounts').selectAll())
+
+/** Keeps an account that was linked, and tells its party. */
+export async function insertExternalAccount(tx: Transaction, row: ExternalAccountRow): Promise<void> {
+  await insert(tx, row)
+  tell(tx, row, externalAccountEvents(undefined, row), row.createdAtMs)
+}
+
+const insert = inserting('externalAccounts')
+
+type Change = Pick<
+  ExternalAccountRow,
+  'status' | 'connectionStatus' | 'bankName' | 'agentId' | 'instanceId' | 'updatedAtMs'
+>
+
+/** Writes what became of an account, and tells its party. */
+export async function updateExternalAccount(
+  tx: Transaction,
+  before: ExternalAccountRow,
+  change: Partial<Change> & Pick<Change, 'updatedAtMs'>,
+): Promise<ExternalAccountRow> {
+  const after = { ...before, ...change, version: before.version + 1 }
+  const { partyId, id, version } = before
+  const { status, connectionStatus, bankName, agentId, instanceId, updatedAtMs } = after
+  await update(tx, {
+    ...{ partyId, id, version, next: after.version },
+    ...{ status, connectionStatus, bankName, agentId, instanceId, updatedAtMs },
+  })
+  tell(tx, after, externalAccountEvents(before, after), updatedAtMs)
+  return after
+}
+
+const update = changingOne(
+  (
+    db,
+    { partyId, id, version, next, ...change }: Change & { partyId: string; id: string; version: number; next: number },
+  ) =>
+    db
+      .updateTable('externalAccounts')
+      .set({ ...change, version: next })
+      .where('partyId', '=', partyId)
+      .where('id', '=', id)
+      .where('version', '=', version),
+  ({ id }) => `external account ${id}`,
+)
