@@ -56,7 +56,7 @@ const linking = {
   result: 'several',
   permission: 'external_accounts.create',
   idempotency: 'required',
-  adds: true,
+  setsState: true,
   effect: 'write',
 } as const
 

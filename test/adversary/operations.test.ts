@@ -22,9 +22,9 @@ const tables = [
 /** A gate's refusal is written down nowhere; one that looks for the resource first, in the caller's own party. */
 const writesFor = ({ partyId }: Attacker, expected: readonly number[]) => (expected.includes(404) ? partyId : undefined)
 
-/** An agent reads its party's wallets and customers, whichever are its own (docs/service.md#agent-policy). */
+/** An agent reads its party's wallets, bank accounts and customers, whichever are its own (docs/service.md#agent-policy). */
 const readByAllAgents = ({ permission }: OperationDefinition) =>
-  permission === 'wallets.read' || permission === 'customers.read'
+  permission === 'wallets.read' || permission === 'external_accounts.read' || permission === 'customers.read'
 
 describe.each(tables)('every operation against every attacker on $database.name', ({ database, of }) => {
   let on: Grounds

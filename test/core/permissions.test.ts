@@ -6,10 +6,11 @@ const allowed = (authority: Authority) =>
 const key: Authority = { actorType: 'party', scopes: [], grant: null }
 
 test('a key may what its scopes are for, and what every key may', () => {
-  expect(allowed(key)).toEqual(['identity.read', 'clock.use', 'shops.read', 'sandbox.manage'])
+  expect(allowed(key)).toEqual(['identity.read', 'events.read', 'clock.use', 'shops.read', 'sandbox.manage'])
   expect(allowed({ ...key, scopes: ['wallets.transfer'] })).toEqual([
     'identity.read',
     'wallets.transfer',
+    'events.read',
     'clock.use',
     'shops.read',
     'sandbox.manage',

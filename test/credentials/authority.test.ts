@@ -15,6 +15,10 @@ const agentKeyScopes: readonly Scope[] = [
   'wallets.read',
   'wallets.fund',
   'wallets.transfer',
+  'wallets.deposit',
+  'wallets.withdraw',
+  'external_accounts.create',
+  'party.read',
   'cards.read',
   'delegations.read',
   'delegations.create',
@@ -26,6 +30,10 @@ const holdings: readonly Scope[] = [
   'payments.create',
   'wallets.read',
   'wallets.transfer',
+  'wallets.deposit',
+  'wallets.withdraw',
+  'external_accounts.create',
+  'party.read',
   'cards.read',
 ]
 

@@ -18,7 +18,7 @@ const merchant = { name: 'Books' }
 // biome-ignore lint/suspicious/noExplicitAny: the answer's parts are read by name.
 async function made({ world }: Grounds, path: string, attributes: object, key: string): Promise<any> {
   const answer = await world.post(path, attributes, { key })
-  if (answer.status !== 200) throw new Error(`${path}: ${answer.text}`)
+  if (answer.status >= 300) throw new Error(`${path}: ${answer.text}`)
   return answer.json.data
 }
 
@@ -126,6 +126,13 @@ export const cardAndPurchase: Maker = async (on, place) => {
 }
 
 export const payment: Maker = async (on, place) => ({ paymentId: (await payShop(on, place)).id })
+/** One of two bank accounts of the place's party. */
+export const externalAccount: Maker = async (on, { apiKey }) => {
+  const processorToken = 'processor-sandbox-accounts'
+  const [{ id }] = await made(on, '/external-accounts/processor-token', { processorToken }, apiKey)
+  return { externalAccountId: id }
+}
+
 export const unclaimed: Maker = async (on, place) => ({
   paymentId: (await pay(on, place, 10, { type: 'email', value: somebody() })).id,
 })
@@ -187,7 +194,7 @@ export const agentKey: Maker = async (on, { agentId, apiKey: key }) => {
   const relationships = { agent: { data: { type: 'agent', id: agentId } } }
   const body = JSON.stringify({ data: { attributes: {}, relationships } })
   const answer = await on.world.send('POST', '/agent-keys', { key, body })
-  if (answer.status !== 200) throw new Error(answer.text)
+  if (answer.status >= 300) throw new Error(answer.text)
   return { keyId: answer.json.data.id }
 }
 

@@ -6,7 +6,7 @@ import type { Cell } from './cells.ts'
 import { type Ids, missing } from './makers.ts'
 import { type Grounds, grounds, type Place, type PlaceName } from './places.ts'
 import type { Target } from './rules.ts'
-import { type Sample, samples } from './samples.ts'
+import { permittedStatus, type Sample, samples } from './samples.ts'
 
 /** Sends the requests of the table and says, in words, what is not as it should be. */
 export interface Prober {
@@ -134,14 +134,15 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     const same: Sample = attributes === undefined ? sample : { ...sample, attributes: () => attributes }
     const key = sample.who === 'agents' ? stranger.agentKey : stranger.apiKey
     const theirs = await ask(operation, same, { key, ids, idempotencyKey })
-    if (theirs.status !== (sample.permitted ?? 200)) return [`${describe(of)}: the stranger itself got ${theirs.text}`]
+    if (theirs.status !== permittedStatus(operation, sample))
+      return [`${describe(of)}: the stranger itself got ${theirs.text}`]
     const answer = await ask(operation, same, { key: credentials[credential], ids, idempotencyKey })
     const wrong = answer.status === expected ? [] : [`expected ${expected}, got ${answer.status} ${answer.text}`]
     if (answer.headers.get('x-idempotency-replayed') !== null) wrong.push('was answered as a replay')
     if (target === 'stranger' && expected >= 400) {
       const toNothing = await ask(operation, sample, { key: credentials[credential], ids: missing(on, ids) })
       if (masked(answer) !== masked(toNothing)) wrong.push(`${answer.text} is not as for a missing one`)
-    } else if (answer.status === 200 && [answer.json.data].flat()[0].id === [theirs.json.data].flat()[0].id) {
+    } else if (answer.status < 300 && [answer.json.data].flat()[0].id === [theirs.json.data].flat()[0].id) {
       wrong.push("shows the stranger's")
     }
     return wrong.map((what) => `${describe(of)}, with the stranger's key: ${what}`)

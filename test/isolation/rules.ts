@@ -1,7 +1,7 @@
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { type OAuthScope, oauthScopes, permissions } from '../../src/core/permissions.ts'
 import { type CredentialKind, scopesOfGrant } from './places.ts'
-import type { Sample } from './samples.ts'
+import { permittedStatus, type Sample } from './samples.ts'
 
 /**
  * What a request is about. `own` to `stranger`: a resource of the party's, of its customers', of nobody's it knows;
@@ -35,7 +35,7 @@ export function expectedStatus(
   if (sample.who === 'owners' && isAgent) return 403
   if (sample.who === 'agents' && !isAgent) return 403
   if (sample.who !== 'anyone' && credential === 'party key without scopes') return 403
-  const permitted = sample.permitted ?? 200
+  const permitted = permittedStatus(operation, sample)
   if (sample.reach === 'connected') return ofCustomer(sample, target, permitted)
   if (target === 'own') return lacks(scopesOfGrant(credential), sample.gives) ? 403 : permitted
   if (sample.reach === 'party') return isAgent ? (sample.otherAgent ?? 404) : 404

@@ -1,3 +1,4 @@
+import type { OperationDefinition } from '../../src/core/operation.ts'
 import type { Delegable, OAuthScope } from '../../src/core/permissions.ts'
 import type { OperationKey } from '../../tools/index.ts'
 import type { Ids, Maker } from './makers.ts'
@@ -27,13 +28,16 @@ export interface Sample {
   filters?: readonly string[]
   /** What the own list shows of what was made; all of it unless this says otherwise. */
   shown?: readonly string[]
-  /** What a permitted request answers, where that is not 200. */
+  /** What a permitted request answers, where that is not what the operation declares. */
   permitted?: number
   /** What a customer request about the caller's own party answers, where that is not 404. */
   ownParty?: number
   /** What an agent is told of another agent that it names, where that is not 404: it may speak for itself only. */
   otherAgent?: number
 }
+
+/** What the request is answered by whoever may send it. */
+export const permittedStatus = ({ answers }: OperationDefinition, { permitted }: Sample) => permitted ?? answers ?? 200
 
 const usd = { currency: 'USD' }
 const purchased = { amount: 10, ...usd }
@@ -108,6 +112,14 @@ export const samples = {
     filters: ['walletId'],
     shown: ['transactionId'],
   }),
+  listExternalAccounts: acting('wallets.read', make.externalAccount),
+  getExternalAccount: acting('wallets.read', make.externalAccount),
+  linkExternalAccounts: acting('external_accounts.create', make.nothing, {
+    attributes: () => ({ processorToken: 'processor-sandbox-accounts' }),
+  }),
+  deleteExternalAccount: owners(make.externalAccount),
+  simulateBankAccountLink: self('scoped'),
+  simulateBankAccountDisconnection: ofParty(make.externalAccount),
   getTransaction: acting('payments.read', make.transaction),
   listApprovals: acting('payments.read', make.approval),
   getApproval: acting('payments.read', make.approval),

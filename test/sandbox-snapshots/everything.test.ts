@@ -3,7 +3,7 @@ import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { type Grounds, grounds } from '../isolation/places.ts'
 import { send } from '../isolation/prober.ts'
-import { samples } from '../isolation/samples.ts'
+import { permittedStatus, samples } from '../isolation/samples.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { databases, sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
@@ -47,7 +47,7 @@ describe.each(databases)('on $name a restore undoes', (database) => {
     expect((await on.world.post('/simulations/snapshots', { name: 'before' })).status).toBe(200)
     const rowsBefore = await worldRows(on.world.store)
     const asked = { key: on.world[sample.who === 'owners' ? 'apiKey' : 'agentKey'], ids }
-    expect((await send(on, operation, sample, asked)).status).toBe(sample.permitted ?? 200)
+    expect((await send(on, operation, sample, asked)).status).toBe(permittedStatus(operation, sample))
     expect((await on.world.send('POST', '/simulations/snapshots/before/restore')).status).toBe(200)
     expect(await worldRows(on.world.store)).toEqual(rowsBefore)
     expect(await answers()).toEqual(answersBefore)

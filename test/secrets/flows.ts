@@ -7,7 +7,7 @@ import { type Listener, listen } from '../../src/service/listen.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { type Grounds, grounds } from '../isolation/places.ts'
 import { send } from '../isolation/prober.ts'
-import { type Sample, samples } from '../isolation/samples.ts'
+import { permittedStatus, type Sample, samples } from '../isolation/samples.ts'
 import { hosts, type Person } from '../mcp/hosts.ts'
 import { transportTo } from '../mcp-http/hosting.ts'
 import type { TestDatabase } from '../support/databases.ts'
@@ -55,8 +55,7 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
       const idempotencyKey = `canary-${key}-${'x'.repeat(20)}`
       for (const time of ['first', 'again']) {
         const { status, text, json } = await send(on, operation, sample, { key: credential, ids, idempotencyKey })
-        if (time === 'first' && status !== (sample.permitted ?? 200) && status !== 201)
-          throw new Error(`${key}: ${text}`)
+        if (time === 'first' && status !== permittedStatus(operation, sample)) throw new Error(`${key}: ${text}`)
         if (status >= 400) say('errors over REST', text)
         else canaries.takeFrom(operation, json.data)
       }

@@ -5,6 +5,7 @@ import { catalogue } from '../../tools/index.ts'
 import { cellsOf } from '../isolation/cells.ts'
 import { type Grounds, grounds } from '../isolation/places.ts'
 import { send } from '../isolation/prober.ts'
+import { permittedStatus } from '../isolation/samples.ts'
 import { postgres } from '../support/databases.ts'
 
 /** How often one request may wait for the database. A read is one to know who asks and when, and what it then reads. */
@@ -61,7 +62,7 @@ test.each(operations)('$name waits for the database only so often', async (opera
 async function waitsOf(operation: OperationDefinition): Promise<number> {
   const cell = cellsOf(operation).find(
     ({ expected, sample, target, filter }) =>
-      expected === (sample.permitted ?? 200) && filter === undefined && ['own', 'granted'].includes(target),
+      expected === permittedStatus(operation, sample) && filter === undefined && ['own', 'granted'].includes(target),
   )
   if (cell === undefined) throw new Error(`Nobody may ${operation.name}.`)
   const { sample, credential, target } = cell

@@ -4,7 +4,7 @@ import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { type Grounds, grounds } from '../isolation/places.ts'
 import { send } from '../isolation/prober.ts'
-import { samples } from '../isolation/samples.ts'
+import { permittedStatus, samples } from '../isolation/samples.ts'
 import { allTables } from '../ledger/books.ts'
 import { sqlite } from '../support/databases.ts'
 
@@ -45,7 +45,7 @@ describe('the hint that a tool is idempotent is true', () => {
     const asked = { key: on.places.own[sample.who === 'owners' ? 'apiKey' : 'agentKey'], ids }
     const same = { ...sample, attributes: () => attributes ?? {} }
     const first = await send(on, operation, same, asked)
-    expect(first.status, first.text).toBe(sample.permitted ?? 200)
+    expect(first.status, first.text).toBe(permittedStatus(operation, sample))
     const between = await state()
     const second = await send(on, operation, same, asked)
     const changed = (await state()).filter((row) => !between.includes(row))

@@ -99,7 +99,10 @@ async function linkOne(
   const linked = { status: 'active', connectionStatus: 'active', bankName, updatedAtMs: nowMs } as const
   const by = { agentId: causeAgentId, instanceId }
   const before = await findAccountAtBank(tx, { partyId, bankAccountId })
-  if (before !== undefined) return updateExternalAccount(tx, before, { ...linked, ...by })
+  if (before !== undefined) {
+    const isLinked = before.status === 'active' && before.connectionStatus === 'active' && before.bankName === bankName
+    return isLinked ? before : updateExternalAccount(tx, before, { ...linked, ...by })
+  }
   const id = newId('eac', system, nowMs)
   const known = { accountName, accountType, lastFour, bankAccountId }
   const row: ExternalAccountRow = { id, partyId, ...known, ...linked, ...by, version: 1, createdAtMs: nowMs }
