@@ -31,18 +31,22 @@ const moneyWords = {
   internal: 'transfer',
 } as const
 
+type MoneyWord = (typeof moneyWords)[keyof typeof moneyWords]
+type MoneyEvent = Extract<EventType, `${MoneyWord}.${string}`>
 type Moved = { kind: keyof typeof moneyWords; status: PaymentStatus }
 
+const isMoneyEvent = (type: `${MoneyWord}.${string}`): type is MoneyEvent => isEventType(type)
+
 /** What becomes of a payment or transfer; `before` is undefined for a new one. */
-export function paymentEvents(before: Moved | undefined, { kind, status }: Moved): EventType[] {
+export function paymentEvents(before: Moved | undefined, { kind, status }: Moved): MoneyEvent[] {
   const step = before?.status === status ? null : paymentSteps[status]
   const steps = [...(before === undefined ? ['created'] : []), ...(step === null ? [] : [step])]
   return steps.map((one) => typeOf(`${moneyWords[kind]}.${one}`))
 }
 
 /** Only some kinds of money movement are claimed, or returned. */
-function typeOf(type: string): EventType {
-  if (!isEventType(type)) throw new Error(`Bug: ${type} is no type of event`)
+function typeOf(type: `${MoneyWord}.${string}`): MoneyEvent {
+  if (!isMoneyEvent(type)) throw new Error(`Bug: ${type} is no type of event`)
   return type
 }
 

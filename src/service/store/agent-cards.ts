@@ -66,7 +66,7 @@ export async function expireUnusedCards(
   if (of.wallet !== undefined)
     query = query.where('partyId', '=', of.wallet.partyId).where('walletId', '=', of.wallet.id)
   if (of.partyIds !== undefined) query = query.where('partyId', 'in', of.partyIds)
-  const ended = await query.returning(['id', 'partyId', 'agentId']).execute()
+  const ended = await query.returningAll().execute()
   for (const card of ended) tell(tx, card, ['agent_card.expired'], nowMs)
 }
 
@@ -74,7 +74,7 @@ export async function expireUnusedCards(
 export async function markAgentCardUsed(tx: Transaction, card: AgentCardRow, nowMs: number): Promise<void> {
   const { id, partyId, version } = card
   await markUsed(tx, { id, partyId, version, nowMs, nextVersion: version + 1 })
-  tell(tx, card, ['agent_card.used'], nowMs)
+  tell(tx, { ...card, usedAtMs: nowMs, updatedAtMs: nowMs }, ['agent_card.used'], nowMs)
 }
 
 type CardVersion = Pick<AgentCardRow, 'id' | 'partyId' | 'version'> & { nextVersion: number }
@@ -93,13 +93,13 @@ const markUsed = changingOne(
 /** Writes whether the card is frozen. */
 export async function saveAgentCardFreeze(
   tx: Transaction,
-  { id, partyId, version, agentId }: AgentCardRow,
+  { id, partyId, version }: AgentCardRow,
   after: AgentCardRow,
 ): Promise<AgentCardRow> {
   const { frozenAtMs, updatedAtMs } = after
   await saveFreeze(tx, { id, partyId, version, nextVersion: version + 1, frozenAtMs, updatedAtMs })
   const type = frozenAtMs === null ? 'agent_card.unfrozen' : 'agent_card.frozen'
-  tell(tx, { partyId, id, agentId }, [type], updatedAtMs)
+  tell(tx, after, [type], updatedAtMs)
   return { ...after, version: version + 1 }
 }
 

@@ -90,8 +90,9 @@ export async function resolveApproval(
   const change = { status, denialReason, updatedAtMs: nowMs, resolvedAtMs: nowMs }
   const { partyId, id, version } = before
   await update(tx, { ...change, partyId, id, version, next: version + 1 })
-  tell(tx, { partyId, id, agentId }, [approvalEvent(status)], nowMs)
-  return { ...before, ...change, version: version + 1 }
+  const after = { ...before, ...change, version: version + 1 }
+  tell(tx, { ...after, agentId }, [approvalEvent(status)], nowMs)
+  return after
 }
 
 type Resolved = 'status' | 'denialReason' | 'updatedAtMs' | 'resolvedAtMs'

@@ -112,7 +112,7 @@ export async function replaceCardTransaction(
   after: CardTransactionRow,
 ): Promise<CardTransactionRow> {
   await replace(tx, { ...after, version: before.version, nextVersion: before.version + 1 })
-  tell(tx, before, [purchaseEvent(before, after)], after.updatedAtMs)
+  tell(tx, after, [purchaseEvent(before, after)], after.updatedAtMs)
   const cents = countedOfPurchase(after) - countedOfPurchase(before)
   await addCardSpending(tx, before, { cents, atMs: before.createdAtMs, nowMs: after.updatedAtMs })
   return { ...after, version: before.version + 1 }

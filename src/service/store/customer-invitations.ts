@@ -105,8 +105,9 @@ export async function changeInvitation<Row extends CustomerInvitationRow>(
     canceledInstanceId: canceled?.instanceId ?? null,
   }
   await update(tx, { ...rest, partyId, id, version, nextVersion: version + 1 })
-  tell(tx, before, [invitationEvent(state.status)], nowMs)
-  return { ...before, ...rest, version: version + 1 }
+  const after = { ...before, ...rest, version: version + 1 }
+  tell(tx, after, [invitationEvent(state.status)], nowMs)
+  return after
 }
 
 type Update = InvitationState &

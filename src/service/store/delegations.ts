@@ -29,19 +29,18 @@ export async function grant(
     .where('customerPartyId', '=', before.customerPartyId)
     .where('id', '=', before.id)
     .execute()
-  if (before.status !== 'ACTIVE') tellCustomer(tx, before, 'delegation.activated', nowMs)
+  const after = { ...before, permissions, limits, status: 'ACTIVE', revokedAtMs: null } as const
+  if (before.status !== 'ACTIVE') tellCustomer(tx, after, 'delegation.activated', nowMs)
 }
 
 function tellCustomer(
   tx: Transaction,
-  { id, customerPartyId: partyId, agentId }: Grant,
+  grant: DelegationRow,
   type: 'delegation.activated' | 'delegation.revoked',
   nowMs: number,
 ): void {
-  tell(tx, { partyId, id, agentId }, [type], nowMs)
+  tell(tx, { ...grant, partyId: grant.customerPartyId }, [type], nowMs)
 }
-
-type Grant = Pick<DelegationRow, 'id' | 'customerPartyId' | 'agentPartyId' | 'agentId'>
 
 /**
  * Ends what was granted by a customer, to an agent, or both, and the cards that were issued by it; what has ended before
@@ -65,7 +64,7 @@ export async function revokeDelegations(
     .updateTable('delegations')
     .set({ status: 'REVOKED', revokedAtMs: nowMs })
     .where('id', 'in', ending.select('id'))
-    .returning(['id', 'customerPartyId', 'agentPartyId', 'agentId'])
+    .returningAll()
     .execute()
   for (const grant of ended) {
     tellCustomer(tx, grant, 'delegation.revoked', nowMs)

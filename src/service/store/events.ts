@@ -3,11 +3,14 @@ import type { EventType } from '../rules/event-types.ts'
 import { deletingOldest } from './engine/deleting.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
+import { type StateTold, stateText, wordOf } from './event-states.ts'
 import { feedOf } from './feed.ts'
 import type { EventRow } from './schema/events.ts'
 import type { Tables } from './schema/tables.ts'
 
-interface Row extends Pick<EventRow, 'partyId' | 'type' | 'resourceId' | 'createdAtMs' | 'recordedAtMs'> {
+type Given = 'partyId' | 'type' | 'resourceId' | 'state' | 'createdAtMs' | 'recordedAtMs'
+
+interface Row extends Pick<EventRow, Given> {
   /** What tells whose it is: the agent, or a card. */
   of: string | null
   /** How many events of the same party come behind it. */
@@ -20,8 +23,16 @@ interface Told {
   insert: (tx: Transaction, row: Row) => Promise<void>
 }
 
-/** A record that something happened to. */
+/** A record that something happened to, as it is now. */
 type Changed<Of extends string> = { partyId: string; id: string } & Readonly<Record<Of, string | null>>
+
+/** Tells the party of a record what happened to it. */
+type Tell<Of extends string> = <Type extends EventType>(
+  tx: Transaction,
+  changed: Changed<Of> & StateTold<Type>,
+  types: readonly Type[],
+  atMs: number,
+) => void
 
 /**
  * What tells a record's party what happened to it, for those who write the record. It is written with the transaction's
@@ -32,13 +43,16 @@ type Changed<Of extends string> = { partyId: string; id: string } & Readonly<Rec
 export function telling<Of extends string>(
   of: Of,
   agentOf: (db: Kysely<Tables>, row: Row) => RawBuilder<string | null>,
-): (tx: Transaction, changed: Changed<Of>, types: readonly EventType[], atMs: number) => void {
+): Tell<Of> {
   const insert = writing((db, row: Row) => inserted(db, row, agentOf(db, row)))
   return (tx, changed, types, createdAtMs) => {
     const { partyId, id: resourceId } = changed
-    if (types.length > 0) toldParties.get(tx)?.add(partyId)
+    const [first] = types
+    if (first === undefined) return
+    toldParties.get(tx)?.add(partyId)
+    const state = stateText(wordOf(first), changed)
     for (const type of types) {
-      const event = { partyId, type, resourceId, createdAtMs, of: changed[of] }
+      const event = { partyId, type, resourceId, state, createdAtMs, of: changed[of] }
       tx.atEnd(writeAll, { event, insert })
     }
   }
@@ -74,7 +88,7 @@ const moveHead = writing((db, { partyId, count }: { partyId: string; count: numb
 function inserted(db: Kysely<Tables>, event: Row, agentId: RawBuilder<string | null>) {
   return db
     .insertInto('events')
-    .columns(['partyId', 'sequence', 'type', 'resourceId', 'agentId', 'createdAtMs', 'recordedAtMs'])
+    .columns(['partyId', 'sequence', 'type', 'resourceId', 'agentId', 'state', 'createdAtMs', 'recordedAtMs'])
     .expression(
       db
         .selectFrom('eventHeads')
@@ -85,6 +99,7 @@ function inserted(db: Kysely<Tables>, event: Row, agentId: RawBuilder<string | n
           text(event.type).as('type'),
           text(event.resourceId).as('resourceId'),
           agentId.as('agentId'),
+          text(event.state).as('state'),
           whole(event.createdAtMs).as('createdAtMs'),
           whole(event.recordedAtMs).as('recordedAtMs'),
         ]),

@@ -78,12 +78,12 @@ const insert = inserting('payments')
 
 /** The recipient hears of it when it has arrived: of what may not come, the sender alone. */
 function tellBoth(tx: Transaction, before: PaymentRow | undefined, after: PaymentRow): void {
-  const { id, recipientPartyId, recipientAgentId, status, updatedAtMs } = after
+  const { recipientPartyId, recipientAgentId, status, updatedAtMs } = after
   const types = paymentEvents(before, after)
   tell(tx, after, types, updatedAtMs)
   if (status !== 'COMPLETED' || before?.status === status) return
   if (recipientPartyId === null || recipientPartyId === after.partyId) return
-  tell(tx, { partyId: recipientPartyId, id, agentId: recipientAgentId }, types.slice(-1), updatedAtMs)
+  tell(tx, { ...after, partyId: recipientPartyId, agentId: recipientAgentId }, types.slice(-1), updatedAtMs)
 }
 
 type PaymentChange = Pick<

@@ -70,7 +70,7 @@ export async function saveShopOrder(
   const after = { ...before, status, state, nextEventAtMs, updatedAtMs: atMs, version: version + 1 }
   const row = { partyId, id, version, status, state: JSON.stringify(state), nextEventAtMs, updatedAtMs: atMs }
   await update(tx, { ...row, nextVersion: version + 1 })
-  tell(tx, before, [shopOrderEvent(before.status, status)], atMs)
+  tell(tx, after, [shopOrderEvent(before.status, status)], atMs)
   return after
 }
 

@@ -159,7 +159,8 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
     updatedAtMs: billing.updatedAtMs,
   }
   await update(tx, { ...row, partyId, id, version, nextVersion: version + 1 })
-  tell(tx, before, billingEvents(before.status, billing.status, charges.length), billing.updatedAtMs)
+  const after = { ...before, ...row, billing, version: version + 1 }
+  tell(tx, after, billingEvents(before.status, billing.status, charges.length), billing.updatedAtMs)
   for (const { paymentNumber, amount, taxAmount, atMs } of charges) {
     await insertCharge(tx, {
       partyId,
@@ -186,7 +187,7 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
       createdAtMs: atMs,
     })
   }
-  return { ...before, ...row, billing, version: version + 1 }
+  return after
 }
 
 type Update = Pick<

@@ -24,7 +24,7 @@ export const events = table({
     $indexes: ['recordedAtMs'],
   },
   '0035_whole_api': {
-    /** The record's row as it was then, as JSON without its secrets; null: the event is older than this column. */
+    /** What changes of the record, as it was then, as JSON; null: the event is older than this column. */
     state: nullable(text),
   },
 })
