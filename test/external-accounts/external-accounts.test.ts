@@ -1,30 +1,61 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { processorTokens, testAccounts } from '../../src/service/rules/test-bank.ts'
+import { accountRejections } from '../../tools/external-accounts.ts'
+import { toldTo } from '../events/told.ts'
 import { ok } from '../payments/payer.ts'
-import { onEachDatabase } from '../support/databases.ts'
-import { createWorld, type Sent, type World } from '../support/world.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
+import {
+  type Answer,
+  addDelegation,
+  addKey,
+  addParty,
+  createWorld,
+  type OtherParty,
+  type Sent,
+  type World,
+} from '../support/world.ts'
+
+const usual = { processorToken: 'processor-sandbox-accounts' }
+
+/** The answer, when it made something. */
+function made(answer: Answer): Answer['json'] {
+  expect(answer.status, answer.text).toBe(201)
+  return answer.json
+}
 
 onEachDatabase('bank accounts', (database) => {
   let world: World
-  let partyId: string
+  /** Each test is another party's, which has no account yet. */
+  let party: OtherParty
+  let told: ReturnType<typeof toldTo>
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     world = await createWorld(database)
-    partyId = (await world.whoami()).partyId
   })
-  afterEach(() => world.drop())
+  afterAll(() => world.drop())
+  beforeEach(async () => {
+    party = await addParty(world)
+    told = toldTo(world, () => ({ [party.partyId]: 'party' }))
+    await told.since()
+  })
 
-  const owner = (): Sent => ({ key: world.apiKey })
-  const link = (attributes: object = { processorToken: 'processor-sandbox-accounts' }, sent: Sent = {}) =>
+  const owner = (): Sent => ({ key: party.apiKey })
+  const link = (attributes: object = usual, sent: Sent = {}) =>
     world.post('/external-accounts/processor-token', attributes, { ...owner(), ...sent })
-  const read = (id: string) => world.get(`/external-accounts/${id}`, owner())
+  const simulateLink = (sent: Sent = {}) =>
+    world.send('POST', '/simulations/external-accounts/link', { ...owner(), ...sent })
+  const disconnect = (id: string, attributes?: object) =>
+    world.send('POST', `/simulations/external-accounts/${id}/disconnect`, { ...owner(), attributes })
+  const unlink = (id: string, sent: Sent = {}) =>
+    world.send('DELETE', `/external-accounts/${id}`, { ...owner(), ...sent })
+  const read = async (id: string) => ok(await world.get(`/external-accounts/${id}`, owner())).json.data
   const listed = async () => ok(await world.get('/external-accounts', owner())).json.data
 
   describe('linking', () => {
     test('a checking and a savings account, of which only the last four digits are known', async () => {
-      const answer = await link()
-      expect(answer.status).toBe(201)
-      const { data, meta } = answer.json
-      const party = { data: { type: 'party', id: partyId } }
+      const { data, meta } = made(await link())
       const account = (accountName: string, accountType: string, lastFour: string) => ({
         type: 'externalAccount',
         id: expect.stringMatching(/^eac_[0-9a-f]{32}$/),
@@ -37,15 +68,154 @@ onEachDatabase('bank accounts', (database) => {
           accountType,
           createdAt: '2026-01-15T12:00:00.000Z',
         },
-        relationships: { party },
+        relationships: { party: { data: { type: 'party', id: party.partyId } } },
       })
       expect(data).toStrictEqual([
         account('Test Checking', 'checking', '0000'),
         account('Test Savings', 'savings', '1111'),
       ])
       expect(meta).toStrictEqual({ rejectedAccounts: [] })
-      expect(await listed()).toStrictEqual([...data].sort((a, b) => (a.id < b.id ? 1 : -1)))
-      expect(ok(await read(data[0].id)).json.data).toStrictEqual(data[0])
+      const newestFirst = [...data].sort((a, b) => (a.id < b.id ? 1 : -1))
+      expect(await listed()).toStrictEqual(newestFirst)
+      expect(await read(data[0].id)).toStrictEqual(data[0])
+      expect(await told.since()).toEqual(Array(2).fill('party external_account.connected eac'))
+    })
+
+    test('takes the name of the bank, and links with the same key once', async () => {
+      const sent = { idempotencyKey: 'link once' }
+      const named = { ...usual, institutionName: 'First Example Bank' }
+      const first = made(await link(named, sent))
+      expect(first.data[0].attributes.bankName).toBe('First Example Bank')
+      expect(made(await link(named, sent))).toStrictEqual(first)
+      expect(await told.since()).toHaveLength(2)
+    })
+
+    test.each(accountRejections)('is refused for %s', async (reason) => {
+      const { accountName, lastFour: accountMask } = testAccounts[reason]
+      const processorToken = `processor-sandbox-${reason.replaceAll('_', '-')}`
+      const rejectedAccounts = [{ accountId: reason, accountName, accountMask, reason }]
+      expect(made(await link({ processorToken }))).toStrictEqual({ data: [], meta: { rejectedAccounts } })
+      expect(await listed()).toEqual([])
+      expect(await told.since()).toEqual([])
+    })
+
+    test('links those of several that the bank vouches for', async () => {
+      const { data, meta } = made(await link({ processorToken: 'processor-sandbox-some-rejected' }))
+      expect(data.map(({ attributes }: Account) => attributes.accountName)).toEqual(['Test Checking'])
+      expect(meta.rejectedAccounts.map(({ reason }: { reason: string }) => reason)).toEqual([
+        'bank_account_name_mismatch',
+      ])
+    })
+
+    test('takes the sandbox’s tokens only, and names them', async () => {
+      const answer = await link({ processorToken: 'processor-production-4711' })
+      expectRefusal(answer, 'invalid_value', {
+        status: 422,
+        source: { pointer: '/data/attributes/processorToken' },
+      })
+      for (const token of processorTokens.keys()) expect(answer.json.errors[0].detail).toContain(token)
+      expect(answer.text).not.toContain('4711')
+      expect(world.logged.join()).not.toContain('4711')
+    })
+
+    test('is for keys with the scope, for agents, and for agents of customers that granted it', async () => {
+      const key = await addKey(world, { partyId: party.partyId, agentId: null, scopes: ['wallets.read'] })
+      expectRefusal(await link(usual, { key }), 'forbidden')
+      made(await link(usual, { key: party.agentKey }))
+      expect(await listed()).toHaveLength(2)
+      const { partyId: customerPartyId } = await addParty(world)
+      const { partyId: agentPartyId, agentId } = party
+      const grant = { customerPartyId, agentPartyId, agentId, permissions: '["external_accounts.create"]' }
+      await addDelegation(world, grant)
+      const [account] = made(await link({ ...usual, partyId: customerPartyId }, { key: party.agentKey })).data
+      expect(account.relationships.party.data.id).toBe(customerPartyId)
+      expect(await listed()).toHaveLength(2)
     })
   })
+
+  describe('linking again', () => {
+    test('changes nothing where the connection works', async () => {
+      const first = ok(await simulateLink()).json
+      expect(first.meta).toStrictEqual({ pagination: { hasMore: false, nextCursor: null }, rejectedAccounts: [] })
+      expect(first.data.map(({ attributes }: Account) => attributes.accountName)).toEqual(['Test Checking'])
+      await told.since()
+      expect(ok(await simulateLink()).json.data).toStrictEqual(first.data)
+      expect(await told.since()).toEqual([])
+    })
+
+    test.each(['login_required', 'disconnected'])('mends a connection that is %s', async (connectionStatus) => {
+      const [account] = ok(await simulateLink()).json.data
+      await told.since()
+      const ended = ok(await disconnect(account.id, { connectionStatus })).json.data
+      expect(ended).toStrictEqual({ ...account, attributes: { ...account.attributes, connectionStatus } })
+      ok(await disconnect(account.id, { connectionStatus }))
+      expect(await told.since()).toEqual(['party external_account.disconnected eac'])
+      expect(made(await link()).data[0]).toStrictEqual(account)
+      expect((await told.since()).sort()).toEqual(Array(2).fill('party external_account.connected eac'))
+      expect(await read(account.id)).toStrictEqual(account)
+    })
+
+    test('without saying how, the connection is disconnected', async () => {
+      const [account] = ok(await simulateLink()).json.data
+      expect(ok(await disconnect(account.id)).json.data.attributes.connectionStatus).toBe('disconnected')
+    })
+  })
+
+  describe('unlinking', () => {
+    test('ends the connection, and shows the account to whoever names it', async () => {
+      const [checking, savings] = made(await link()).data
+      await told.since()
+      const { data, meta } = ok(await unlink(checking.id)).json
+      expect(meta).toStrictEqual({ deleted: true })
+      const attributes = { ...checking.attributes, status: 'deleted', connectionStatus: 'disconnected' }
+      expect(data).toStrictEqual({ ...checking, attributes })
+      expect(ok(await unlink(checking.id)).json.data).toStrictEqual(data)
+      expect(await told.since()).toEqual(['party external_account.deleted eac'])
+      expect(await listed()).toStrictEqual([savings])
+      expect(await read(checking.id)).toStrictEqual(data)
+      expectRefusal(await disconnect(checking.id), 'conflict')
+      // A person links it again: it is the account that it was.
+      expect(ok(await simulateLink()).json.data).toStrictEqual([checking])
+      expect(await listed()).toHaveLength(2)
+    })
+
+    test('is not for agents, nor for keys that may not link', async () => {
+      const [{ id }] = ok(await simulateLink()).json.data
+      expectRefusal(await unlink(id, { key: party.agentKey }), 'forbidden')
+      const key = await addKey(world, { partyId: party.partyId, agentId: null, scopes: ['wallets.read'] })
+      expectRefusal(await unlink(id, { key }), 'forbidden')
+      expect((await read(id)).attributes.status).toBe('active')
+    })
+
+    test('of others’ accounts finds none', async () => {
+      const [{ id }] = ok(await simulateLink()).json.data
+      expectRefusal(await unlink(id, { key: world.apiKey }), 'not_found')
+    })
+  })
+})
+
+interface Account {
+  attributes: { accountName: string }
+}
+
+test('in production there is no bank, so no test account makes money', async () => {
+  const world = await createWorld(sqlite, { environment: 'production' })
+  const answer = await world.post('/external-accounts/processor-token', usual, { key: world.apiKey })
+  expectRefusal(answer, 'not_implemented')
+  expect(answer.json.errors[0].detail).toContain('no bank')
+  await world.drop()
+})
+
+test('the documents list the tokens, and what each links', () => {
+  const text = readFileSync('docs/sandbox.md', 'utf8')
+  const rows = [...text.matchAll(/^\| `(processor-sandbox-[a-z-]+)` \|/gm)].map(([, token]) => token)
+  expect(rows).toEqual([...processorTokens.keys()])
+  for (const [token, accounts] of processorTokens) {
+    const row = text.split('\n').find((line) => line.startsWith(`| \`${token}\` |`))
+    for (const id of accounts) {
+      const { accountName, lastFour, rejected, deposit, withdrawal } = testAccounts[id]
+      expect(row).toContain(rejected === null ? `${accountName} ••••${lastFour}` : `\`${rejected}\``)
+      for (const answer of [deposit, withdrawal]) if (answer.does !== 'settles') expect(row).toContain(answer.code)
+    }
+  }
 })

@@ -99,6 +99,7 @@ test('removals and revocations say what they end, and do nothing on a no', async
   const name = (await world.get(`/customers/${customerId}`)).json.data.attributes.name
   const apiKey = (await world.get('/api-keys', { key: world.apiKey })).json.data[0]
   const agentKey = (await world.get('/agent-keys', { key: world.apiKey })).json.data[0]
+  const account = (await world.send('POST', '/simulations/external-accounts/link', { key: world.apiKey })).json.data[0]
   const cases = [
     ['remove_customer', { customerId }, `Remove the customer “${name}” (${customerId})`],
     [
@@ -125,6 +126,11 @@ test('removals and revocations say what they end, and do nothing on a no', async
       'rotate_agent_key',
       { keyId: agentKey.id, expiresInSeconds: 60 },
       `Replace an agent key: ${agentKey.attributes.agentKeyPrefix}…, ${agentKey.id}`,
+    ],
+    [
+      'delete_external_account',
+      { externalAccountId: account.id },
+      `Unlink the bank account “Test Checking” ••••0000 at “Test Bank” (${account.id})`,
     ],
     ['delete_agent', { agentId }, `Delete the agent “Sandbox shopper” (${agentId})`],
   ] as const

@@ -17,8 +17,9 @@ const operations = Object.values<OperationDefinition>(catalogue)
 const setting = ['update_wallet', 'set_default_wallet', 'freeze_wallet', 'unfreeze_wallet', 'attach_wallet_agent']
 setting.push('set_agent_default_wallet', 'freeze_agent_card', 'unfreeze_agent_card', 'update_agent')
 setting.push('resume_subscription', 'mark_subscription_payment_paid')
+setting.push('link_external_accounts')
 const verbs =
-  /^(list|get|issue|create|update|delete|remove|cancel|revoke|invite|rotate|approve|deny|resume|mark|fund|simulate|advance|set|reset|save|restore|freeze|unfreeze|attach|detach|clear|start|pay|return)(_[a-z]+)+$/
+  /^(list|get|issue|create|update|delete|remove|cancel|revoke|invite|link|rotate|approve|deny|resume|mark|fund|simulate|advance|set|reset|save|restore|freeze|unfreeze|attach|detach|clear|start|pay|return)(_[a-z]+)+$/
 
 describe.each(environments)('the tools of %s', (environment) => {
   test('cost a model at most 135 tokens on average', () => {

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { type Approval, approvals } from '../../../tools/approvals.ts'
 import { customers } from '../../../tools/customers.ts'
+import { externalAccounts } from '../../../tools/external-accounts.ts'
 import { payments } from '../../../tools/payments.ts'
 import { type Subscription, subscriptions } from '../../../tools/subscriptions.ts'
 import { money, quoted, quotedWhole, word } from '../answers/shown-text.ts'
@@ -26,6 +27,7 @@ export const questions: Readonly<Record<string, QuestionRule>> = {
   revoke_agent_key: { ask: (input, read) => endingAgentKey(input, read, 'Revoke an agent key') },
   rotate_agent_key: { ask: (input, read) => endingAgentKey(input, read, 'Replace an agent key') },
   delete_agent: { ask: deletingAgent },
+  delete_external_account: { ask: unlinking },
   update_agent: { ask: changingLimits },
   create_api_key: { ask: makingApiKey },
   create_agent_key: { ask: makingAgentKey },
@@ -106,6 +108,18 @@ async function removing({ customerId, agentId }: Arguments, read: Read): Promise
     facts: [agentId === undefined ? `Remove ${customer}` : `Remove the agent ${word(agentId)} from ${customer}`],
     effect: `What they granted ${agentId === undefined ? 'to all of your agents' : 'to this agent'} ends at once. Only a new invitation connects them again.`,
     tick: 'Yes, remove',
+  }
+}
+
+async function unlinking({ externalAccountId }: Arguments, read: Read): Promise<Question> {
+  const { data } = await read(externalAccounts.getExternalAccount, { externalAccountId })
+  const { accountName, lastFour, bankName } = data.attributes
+  return {
+    facts: [
+      `Unlink the bank account ${quoted(accountName)} ••••${word(lastFour)} at ${quoted(bankName)} (${word(externalAccountId)})`,
+    ],
+    effect: 'What waits for a review is canceled. Only whoever signs in at the bank links it again.',
+    tick: 'Yes, unlink the account',
   }
 }
 
