@@ -1,11 +1,112 @@
-import type { partyInvitations } from '../../../tools/party-invitations.ts'
-import { fail } from '../../core/errors.ts'
-import type { HandlersOf } from '../request/handler.ts'
+import type { z } from 'zod'
+import type { PartyInvitation, partyInvitations } from '../../../tools/party-invitations.ts'
+import { fail, failAttribute } from '../../core/errors.ts'
+import { newId, timestamp } from '../../core/system.ts'
+import { given, mayGive, requireMayGive } from '../request/authority.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import { answeredPartyInvitation } from '../rules/party-invitations.ts'
+import {
+  answerPartyInvitation,
+  findPartyInvitation,
+  insertPartyInvitation,
+  listPartyInvitations,
+  pendingPartyInvitation,
+} from '../store/party-invitations.ts'
+import type { PartyInvitationRow } from '../store/schema/party-invitations.ts'
+import { findUserByEmail } from '../store/users.ts'
+import { partyInvitationToken, partyInvitationUrls } from './steps/answer-party-invitations.ts'
+import { requireManager } from './steps/require-manager.ts'
 
-const absent = async () => fail('not_implemented')
+type InvitationResource = z.output<typeof PartyInvitation>
+type Asked = Pick<PartyInvitationRow, 'email' | 'role'>
 
-export const partyInvitationHandlers: HandlersOf<typeof partyInvitations> = {
-  listPartyInvitations: absent,
-  createPartyInvitations: absent,
-  revokePartyInvitation: absent,
+export const partyInvitationHandlers = {
+  listPartyInvitations: async (input, context) => {
+    const { tx, partyId } = context
+    const scope = { partyId, email: input.email?.toLowerCase(), status: input.status }
+    const list = { list: 'partyInvitations', ...scope }
+    return page(await listPartyInvitations(tx, scope, pageRequest(input, list)), list, await viewsOf(context))
+  },
+
+  createPartyInvitations: async ({ invitations }, context) => {
+    const { tx, actor, partyId } = context
+    await requireManager(context)
+    // Whoever opens the address that is answered becomes a user of the party, who can do all that users can.
+    requireMayGive(actor, given.membership())
+    // Two requests at once ask one person once.
+    await tx.lockParty(partyId)
+    const asked = invitations.map(({ email, role }) => ({ email: email.toLowerCase(), role }))
+    requireDifferent(asked)
+    const rows: PartyInvitationRow[] = []
+    for (const [index, one] of asked.entries()) rows.push(await invite(context, one, index))
+    return rows.map(await viewsOf(context))
+  },
+
+  /** An invitation that is revoked already is answered as it is. */
+  revokePartyInvitation: async ({ invitationId }, context) => {
+    const { tx, partyId, nowMs } = context
+    await requireManager(context)
+    const before = await findPartyInvitation(tx, partyId, invitationId)
+    if (before === undefined) fail('not_found', { detail: `There is no invitation ${invitationId} to this party.` })
+    const view = await viewsOf(context)
+    const meta = { deleted: true } as const
+    if (before.status === 'REVOKED') return { data: view(before), meta }
+    const status = answeredPartyInvitation(before.status, 'revoke')
+    return { data: view(await answerPartyInvitation(tx, before, { status, userId: null, updatedAtMs: nowMs })), meta }
+  },
+} satisfies HandlersOf<typeof partyInvitations>
+
+/** @throws 422 naming the second of two invitations to one address. */
+function requireDifferent(asked: readonly Asked[]): void {
+  const second = asked.findIndex(({ email }, index) => asked.findIndex((one) => one.email === email) < index)
+  if (second === -1) return
+  failAttribute(
+    `invitations/${second}/email`,
+    `invitations.${second}.email is invited twice in this request. Name each address once.`,
+  )
+}
+
+/** Who is asked already, for the same role, is not asked again. @throws 409 for who belongs to the party, or is asked otherwise. */
+async function invite(
+  { tx, system, partyId, nowMs }: Context,
+  { email, role }: Asked,
+  index: number,
+): Promise<PartyInvitationRow> {
+  const source = { pointer: `/data/attributes/invitations/${index}/email` }
+  if ((await findUserByEmail(tx, email))?.partyId === partyId) {
+    fail('conflict', { detail: `${email} is a member of the party already: list_party_members.`, source })
+  }
+  const pending = await pendingPartyInvitation(tx, { partyId, email })
+  if (pending?.role === role) return pending
+  if (pending !== undefined) {
+    const detail = `${email} is invited as ${pending.role} already. Revoke ${pending.id} to invite them as ${role}.`
+    fail('conflict', { detail, source })
+  }
+  const id = newId('inv', system, nowMs)
+  const { tokenHash } = await partyInvitationToken(tx, id)
+  const at = { createdAtMs: nowMs, updatedAtMs: nowMs }
+  const row: PartyInvitationRow = {
+    ...{ id, partyId, email, role, tokenHash, ...at },
+    ...{ status: 'PENDING', userId: null, version: 1 },
+  }
+  await insertPartyInvitation(tx, row)
+  return row
+}
+
+/** What shows invitations. Only who may give a membership is told where one is to be had. */
+async function viewsOf({ tx, actor, publicUrl }: Context): Promise<(row: PartyInvitationRow) => InvitationResource> {
+  const urlOf = await partyInvitationUrls(tx, publicUrl)
+  const isTold = mayGive(actor, given.membership())
+  return (row) => partyInvitationView(row, isTold && row.status === 'PENDING' ? urlOf(row) : null)
+}
+
+export function partyInvitationView(row: PartyInvitationRow, url: string | null): InvitationResource {
+  const { id, partyId, email, role, status, createdAtMs, updatedAtMs } = row
+  return {
+    type: 'partyInvitation',
+    id,
+    attributes: { email, role, status, url, createdAt: timestamp(createdAtMs), updatedAt: timestamp(updatedAtMs) },
+    relationships: { party: { data: { type: 'party', id: partyId } } },
+  }
 }

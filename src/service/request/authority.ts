@@ -18,18 +18,27 @@ const agentPolicy: readonly Scope[] = scopes.filter((scope) =>
 /** What the limits of an agent cap: who raises them gives more of it. */
 const limited: readonly Scope[] = ['payments.create', 'cards.read']
 
+/** What a member of a party can do with it, as scopes: all that a user can. */
+const membership: readonly Scope[] = scopes.filter((scope) => rules.some(({ apiKeyScope }) => apiKeyScope === scope))
+
 /** What each door gives away. Every operation that makes or widens authority asks for it here. */
 export const given = {
   scopesOf: (asked: readonly string[]) => asked,
   agentKey: () => agentPolicy,
   holdings: (asked: readonly string[]) => asked.filter((permission) => usableByAgents.has(permission)),
   higherLimits: () => limited,
+  membership: () => membership,
 } as const
 
 /** Whether who asks has what a scope opens. A user has all that the party has; an application what it was allowed. */
 export function has({ actorType, grant, scopes: own }: Actor, scope: string): boolean {
   if (actorType === 'party') return own.includes(scope)
   return grant === null || (Object.hasOwn(permissions, scope) && scopesAllow(grant.scopes, scope as Permission))
+}
+
+/** Whether who asks has all of it, and so may be told what gives it. */
+export function mayGive(actor: Actor, giving: readonly string[]): boolean {
+  return giving.every((scope) => has(actor, scope))
 }
 
 /**

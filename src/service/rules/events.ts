@@ -4,6 +4,7 @@ import type { ApprovalStatus } from './approvals.ts'
 import type { PurchaseStatus } from './card-purchases.ts'
 import type { InvitationStatus } from './customer-invitations.ts'
 import { type EventType, isEventType } from './event-types.ts'
+import type { PartyInvitationStatus } from './party-invitations.ts'
 import type { PaymentStatus } from './payments.ts'
 import type { ShopOrderStatus } from './shop-orders.ts'
 import type { SubscriptionStatus } from './subscriptions.ts'
@@ -145,4 +146,18 @@ export function paymentRequestEvent(
 ): RequestEvent | undefined {
   if (before === undefined) return 'payment_request.created'
   return before === status ? undefined : requestSteps[status]
+}
+
+const partyInvitationSteps = {
+  PENDING: 'party_invitation.created',
+  ACCEPTED: 'party_invitation.accepted',
+  DECLINED: 'party_invitation.declined',
+  REVOKED: 'party_invitation.revoked',
+} as const satisfies Record<PartyInvitationStatus, EventType>
+
+/** What becomes of an invitation to join a party. */
+export function partyInvitationEvent(
+  status: PartyInvitationStatus,
+): (typeof partyInvitationSteps)[PartyInvitationStatus] {
+  return partyInvitationSteps[status]
 }

@@ -1,6 +1,8 @@
 import type { New } from './engine/insert.ts'
+import type { PageOf, PageRequest } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
+import { combinations, walking } from './engine/walk.ts'
 import type { UserRow } from './schema/users.ts'
 
 export async function findUser(tx: Transaction, id: string): Promise<UserRow | undefined> {
@@ -9,13 +11,67 @@ export async function findUser(tx: Transaction, id: string): Promise<UserRow | u
 
 const userById = prepared((db, by: { id: string }) => db.selectFrom('users').selectAll().where('id', '=', by.id))
 
+/** Who signs in with that address (lower case): a member of a party, and not one who was removed. */
 export async function findUserByEmail(tx: Transaction, email: string): Promise<UserRow | undefined> {
-  return tx.db.selectFrom('users').selectAll().where('email', '=', email).executeTakeFirst()
+  return tx.db
+    .selectFrom('users')
+    .selectAll()
+    .where('email', '=', email)
+    .where('status', '=', 'ACTIVE')
+    .executeTakeFirst()
 }
 
 /** The user who was there first: in the sandbox, its seeded owner. */
 export async function firstOwner(tx: Transaction): Promise<UserRow | undefined> {
-  return tx.db.selectFrom('users').selectAll().where('role', '=', 'OWNER').orderBy('id').executeTakeFirst()
+  return tx.db
+    .selectFrom('users')
+    .selectAll()
+    .where('role', '=', 'OWNER')
+    .where('status', '=', 'ACTIVE')
+    .orderBy('id')
+    .executeTakeFirst()
+}
+
+/** A person of the party's, whatever became of them. */
+export async function findMember(tx: Transaction, partyId: string, id: string): Promise<UserRow | undefined> {
+  return (await memberById(tx, { partyId, id })).rows[0]
+}
+
+const memberById = prepared((db, by: { partyId: string; id: string }) =>
+  db.selectFrom('users').selectAll().where('partyId', '=', by.partyId).where('id', '=', by.id),
+)
+
+/** The people of a party, newest first, with those who were removed. */
+export function listMembers(tx: Transaction, partyId: string, page: PageRequest): Promise<PageOf<UserRow>> {
+  return walk(tx, combinations({ partyId: [partyId] }), page, partyId)
+}
+
+const walk = walking('users', (db) => db.selectFrom('users').selectAll())
+
+/** Whether anybody else than that user is an owner of the party. */
+export async function hasOtherOwner(tx: Transaction, { partyId, id }: UserRow): Promise<boolean> {
+  return (await otherOwners(tx, { partyId, id })).rows.length > 0
+}
+
+const otherOwners = prepared((db, by: { partyId: string; id: string }) =>
+  db
+    .selectFrom('users')
+    .select('id')
+    .where('partyId', '=', by.partyId)
+    .where('role', '=', 'OWNER')
+    .where('status', '=', 'ACTIVE')
+    .where('id', '!=', by.id)
+    .limit(1),
+)
+
+/** Takes a person out of their party for good. */
+export async function revokeUser(tx: Transaction, { partyId, id }: UserRow, atMs: number): Promise<void> {
+  await tx.db
+    .updateTable('users')
+    .set({ status: 'REVOKED', updatedAtMs: atMs })
+    .where('partyId', '=', partyId)
+    .where('id', '=', id)
+    .execute()
 }
 
 /** @param atMs The service's time. */

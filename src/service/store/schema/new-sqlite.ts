@@ -189,6 +189,7 @@ CREATE INDEX "pendingDecisions_by_partyId_principalId_status" on "pendingDecisio
 CREATE UNIQUE INDEX "snapshots_by_name" on "snapshots" ("name");
 CREATE INDEX "shopOrders_by_partyId_nextEventAtMs_id" on "shopOrders" ("partyId", "nextEventAtMs", "id");
 CREATE INDEX "shopOrders_by_due" on "shopOrders" ("nextEventAtMs") where "nextEventAtMs" is not null;
+CREATE INDEX "users_by_partyId_id" on "users" ("partyId", "id");
 CREATE INDEX "payments_by_bank_due" on "payments" ("bankDueAtMs") where "bankDueAtMs" is not null;
 CREATE INDEX "payments_by_party_bank_due" on "payments" ("partyId", "bankDueAtMs", "id") where "bankDueAtMs" is not null;
 CREATE INDEX "paymentRequests_by_partyId_status_id" on "paymentRequests" ("partyId", "status", "id");

@@ -23,6 +23,7 @@ export const users = table({
   '0035_whole_api': {
     status: filled(text as Column<'ACTIVE' | 'REVOKED' | 'DELETED'>, 'ACTIVE'),
     updatedAtMs: nullable(bigint),
+    $indexes: ['partyId id'],
   },
 })
 

@@ -1,0 +1,127 @@
+import { partyInvitationStatuses } from '../../../tools/party-invitations.ts'
+import { partyInvitationEvent } from '../rules/events.ts'
+import type { PartyInvitationStatus } from '../rules/party-invitations.ts'
+import { inserting } from './engine/insert.ts'
+import type { PageOf, PageRequest } from './engine/page.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { combinations, walking } from './engine/walk.ts'
+import { tell } from './events.ts'
+import type { PartyInvitationRow } from './schema/party-invitations.ts'
+
+/** An invitation with the name of the party that invites. */
+export interface PartyInvitationRecord extends PartyInvitationRow {
+  partyName: string
+}
+
+/** Keeps an invitation, and tells the party that invites. */
+export async function insertPartyInvitation(tx: Transaction, row: PartyInvitationRow): Promise<void> {
+  await insert(tx, row)
+  tell(tx, { ...row, agentId: null }, [partyInvitationEvent(row.status)], row.createdAtMs)
+}
+
+const insert = inserting('partyInvitations')
+
+export async function findPartyInvitation(
+  tx: Transaction,
+  partyId: string,
+  id: string,
+): Promise<PartyInvitationRow | undefined> {
+  return (await invitationById(tx, { id, partyId })).rows[0]
+}
+
+const invitationById = prepared((db, by: { id: string; partyId: string }) =>
+  db.selectFrom('partyInvitations').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
+)
+
+/** The invitation whose page is at the address with that token, whoever's it is: whoever has the token was invited. */
+export async function findPartyInvitationByToken(
+  tx: Transaction,
+  tokenHash: string,
+): Promise<PartyInvitationRecord | undefined> {
+  return (await invitationByToken(tx, { tokenHash })).rows[0]
+}
+
+const invitationByToken = prepared((db, by: { tokenHash: string }) =>
+  db
+    .selectFrom('partyInvitations')
+    .innerJoin('parties', 'parties.id', 'partyInvitations.partyId')
+    .selectAll('partyInvitations')
+    .select('parties.displayName as partyName')
+    .where('tokenHash', '=', by.tokenHash),
+)
+
+/** Which of a party's invitations are meant; undefined: all. */
+export interface PartyInvitationScope {
+  partyId: string
+  /** Lower case. */
+  email: string | undefined
+  status: PartyInvitationStatus | undefined
+}
+
+/** The invitations of a party, newest first. */
+export function listPartyInvitations(
+  tx: Transaction,
+  { partyId, email, status }: PartyInvitationScope,
+  page: PageRequest,
+): Promise<PageOf<PartyInvitationRow>> {
+  if (email !== undefined) {
+    // One address is seldom invited twice, so that all of its invitations are looked at.
+    const ofStatus = status === undefined ? {} : { status }
+    return walk(tx, [{ partyId, email, ...ofStatus }], page, partyId)
+  }
+  const statuses = status === undefined ? partyInvitationStatuses : [status]
+  return walk(tx, combinations({ partyId: [partyId], status: statuses }), page, partyId)
+}
+
+const walk = walking('partyInvitations', (db) => db.selectFrom('partyInvitations').selectAll())
+
+/** What waits for an answer at that address; at most one does. */
+export async function pendingPartyInvitation(
+  tx: Transaction,
+  by: { partyId: string; email: string },
+): Promise<PartyInvitationRow | undefined> {
+  return (await pendingByEmail(tx, by)).rows[0]
+}
+
+const pendingByEmail = prepared((db, by: { partyId: string; email: string }) =>
+  db
+    .selectFrom('partyInvitations')
+    .selectAll()
+    .where('partyId', '=', by.partyId)
+    .where('email', '=', by.email)
+    .where('status', '=', 'PENDING'),
+)
+
+type Answer = Pick<PartyInvitationRow, 'status' | 'userId' | 'updatedAtMs'>
+
+/** Writes what became of an invitation, and tells the party that invited. */
+export async function answerPartyInvitation<Row extends PartyInvitationRow>(
+  tx: Transaction,
+  before: Row,
+  answer: Answer,
+): Promise<Row> {
+  const { partyId, id, version } = before
+  const after = { ...before, ...answer, version: version + 1 }
+  await update(tx, { ...answer, partyId, id, version, next: after.version })
+  tell(tx, { ...after, agentId: null }, [partyInvitationEvent(after.status)], after.updatedAtMs)
+  return after
+}
+
+const update = changingOne(
+  (db, { partyId, id, version, next, ...answer }: Answer & Identified) =>
+    db
+      .updateTable('partyInvitations')
+      .set({ ...answer, version: next })
+      .where('partyId', '=', partyId)
+      .where('id', '=', id)
+      .where('version', '=', version),
+  ({ id }) => `party invitation ${id}`,
+)
+
+interface Identified {
+  partyId: string
+  id: string
+  version: number
+  next: number
+}
