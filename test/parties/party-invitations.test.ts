@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { scopes } from '../../src/core/permissions.ts'
+import { sha256 } from '../../src/core/system.ts'
+import {
+  acceptPartyInvitation,
+  declinePartyInvitation,
+} from '../../src/service/operations/steps/answer-party-invitations.ts'
+import { partyInvitationTransitions } from '../../src/service/rules/party-invitations.ts'
+import type { Transaction } from '../../src/service/store/engine/store.ts'
+import { findPartyInvitationByToken, type PartyInvitationRecord } from '../../src/service/store/party-invitations.ts'
+import { ok } from '../payments/payer.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { type Answer, addKey, addParty, addUserToken, createWorld, type World } from '../support/world.ts'
+
+onEachDatabase('invitations to a party', (database) => {
+  let world: World
+  let partyId: string
+
+  beforeEach(async () => {
+    world = await createWorld(database, { publicUrl: () => 'http://sandbox.test' })
+    partyId = (await world.whoami()).partyId
+  })
+  afterEach(() => world.drop())
+
+  type Asked = { email: string; role: string }
+  const invite = (invitations: readonly Asked[], key = world.apiKey) =>
+    world.post('/party-invitations', { invitations }, { key, idempotencyKey: null })
+  const ada = { email: 'Ada@Example.com', role: 'ADMIN' }
+  const bob = { email: 'bob@example.com', role: 'MEMBER' }
+  const invited = async (asked: Asked = ada): Promise<{ id: string; url: string }> => {
+    const { id, attributes } = ok(await invite([asked])).json.data[0]
+    return { id, url: attributes.url }
+  }
+  const list = async (query = '', key = world.apiKey) => {
+    const { data } = ok(await world.get(`/party-invitations${query}`, { key })).json
+    return data as { id: string; attributes: Record<string, unknown> }[]
+  }
+  const revoke = (id: string) => world.send('DELETE', `/party-invitations/${id}`, { key: world.apiKey })
+  const answering = <T>(url: string, work: (tx: Transaction, found: PartyInvitationRecord) => Promise<T>) =>
+    world.store.transaction(async (tx) => {
+      const found = await findPartyInvitationByToken(tx, sha256(url.split('/').at(-1) ?? ''))
+      if (found === undefined) throw new Error('No invitation has this address.')
+      return work(tx, found)
+    })
+  const context = (tx: Transaction) => ({ tx, system: world.system, nowMs: world.system.now() })
+  const accept = (url: string) =>
+    answering(url, (tx, found) => acceptPartyInvitation(context(tx), found, { name: 'Ada', passwordHash: 'x' }))
+  const decline = (url: string) => answering(url, (tx, found) => declinePartyInvitation(context(tx), found))
+  const statusOf = async (id: string) => (await list()).find((one) => one.id === id)?.attributes.status
+
+  test('several people are asked at once, each at an address of their own', async () => {
+    const answer = ok(await invite([ada, bob]))
+    expect(answer.status).toBe(201)
+    const at = '2026-01-15T12:00:00.000Z'
+    const shape = (email: string, role: string) => ({
+      type: 'partyInvitation',
+      id: expect.stringMatching(/^inv_[0-9a-f]{32}$/),
+      attributes: {
+        ...{ email, role, status: 'PENDING', createdAt: at, updatedAt: at },
+        url: expect.stringMatching(/^http:\/\/sandbox\.test\/join\/[0-9a-f]{64}$/),
+      },
+      relationships: { party: { data: { type: 'party', id: partyId } } },
+    })
+    expect(answer.json.data).toStrictEqual([shape('ada@example.com', 'ADMIN'), shape('bob@example.com', 'MEMBER')])
+    const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? 1 : -1)
+    expect(await list()).toStrictEqual(answer.json.data.toSorted(byId))
+  })
+
+  test('are listed by address, whatever its case, and by status', async () => {
+    const [first, second] = [await invited(ada), await invited(bob)]
+    ok(await revoke(first.id))
+    expect((await list('?email=ADA%40example.com')).map(({ id }) => id)).toEqual([first.id])
+    expect((await list('?email=ada%40example.com&status=PENDING')).map(({ id }) => id)).toEqual([])
+    expect((await list('?status=REVOKED')).map(({ id }) => id)).toEqual([first.id])
+    expect((await list(`?status=PENDING&partyId=${partyId}`)).map(({ id }) => id)).toEqual([second.id])
+  })
+
+  test('asked again in the same way, nobody is asked twice; in another way, it is refused', async () => {
+    const first = await invited(ada)
+    const again = ok(await invite([ada, bob])).json.data
+    expect(again[0].id).toBe(first.id)
+    expect(await list()).toHaveLength(2)
+    const source = { pointer: '/data/attributes/invitations/0/email' }
+    expectRefusal(await invite([{ ...ada, role: 'MEMBER' }]), 'conflict', { source })
+    expectRefusal(await invite([bob, { ...bob, email: 'BOB@example.com' }]), 'invalid_value', {
+      status: 422,
+      source: { pointer: '/data/attributes/invitations/1/email' },
+    })
+  })
+
+  test('who accepts is a member with the role, and the address works no longer', async () => {
+    const { id, url } = await invited(ada)
+    const user = await accept(url)
+    const members = ok(await world.get('/parties/me/members', { key: world.apiKey })).json.data
+    expect(members.find((one: { id: string }) => one.id === user.id).attributes).toMatchObject({
+      ...{ email: 'ada@example.com', role: 'ADMIN', status: 'ACTIVE', firstName: 'Ada', partyId },
+    })
+    expect((await list())[0]).toMatchObject({ id, attributes: { status: 'ACCEPTED', url: null } })
+    await expect(accept(url)).rejects.toThrow('Only a pending invitation can change, and this one is ACCEPTED.')
+    const source = { pointer: '/data/attributes/invitations/0/email' }
+    expectRefusal(await invite([ada]), 'conflict', { source })
+  })
+
+  test('an address that signs in for another party joins no second one', async () => {
+    const other = await addParty(world)
+    const { url } = await invited(ada)
+    const theirs = ok(await invite([ada], other.apiKey)).json.data[0]
+    await accept(theirs.attributes.url)
+    await expect(accept(url)).rejects.toThrow('ada@example.com signs in for an account already.')
+    expect((await list())[0]?.attributes.status).toBe('PENDING')
+  })
+
+  test.each(Object.entries(partyInvitationTransitions))('the table: what leads out of %s', async (before, leads) => {
+    const { id, url } = await invited(ada)
+    const reach = { PENDING: undefined, ACCEPTED: accept, DECLINED: decline, REVOKED: () => revoke(id).then(ok) }
+    await reach[before as keyof typeof reach]?.(url)
+    expect(await statusOf(id)).toBe(before)
+    const events = Object.keys(partyInvitationTransitions.PENDING)
+    for (const event of before === 'PENDING' ? [] : events) {
+      if (event === 'revoke' && before === 'REVOKED') continue
+      if (event === 'revoke') expectRefusal(await revoke(id), 'conflict')
+      else await expect(event === 'accept' ? accept(url) : decline(url)).rejects.toThrow(`this one is ${before}`)
+    }
+    expect(Object.keys(leads)).toHaveLength(before === 'PENDING' ? 3 : 0)
+    expect(await statusOf(id)).toBe(before)
+  })
+
+  test('revoking tells that it is deleted, once and again', async () => {
+    const { id } = await invited(ada)
+    const answers: Answer[] = [ok(await revoke(id)), ok(await revoke(id))]
+    for (const { json } of answers) {
+      expect(json).toMatchObject({ data: { attributes: { status: 'REVOKED', url: null } }, meta: { deleted: true } })
+    }
+    expectRefusal(await revoke('inv_missing'), 'not_found')
+  })
+
+  test('only who has all that a member has invites one, or is told where to join', async () => {
+    const lesser = scopes.filter((scope) => scope !== 'payments.create')
+    const key = await addKey(world, { partyId, agentId: null, scopes: lesser })
+    const refused = await invite([ada], key)
+    expectRefusal(refused, 'forbidden')
+    expect(refused.json.errors[0].detail).toContain('lacks payments.create')
+    const { url } = await invited(ada)
+    expect((await list('', key))[0]?.attributes).toMatchObject({ status: 'PENDING', url: null })
+    expect((await list())[0]?.attributes.url).toBe(url)
+  })
+
+  test('a user who is a member only invites nobody', async () => {
+    const { userId, token } = await addUserToken(world, partyId)
+    ok(await invite([ada], token))
+    await world.store.transaction(async (tx) => {
+      await tx.db.updateTable('users').set({ role: 'MEMBER' }).where('id', '=', userId).execute()
+    })
+    expectRefusal(await invite([bob], token), 'forbidden')
+  })
+})
