@@ -66,7 +66,7 @@ onEachDatabase('bank accounts', (database) => {
           bankName: 'Test Bank',
           accountName,
           accountType,
-          createdAt: '2026-01-15T12:00:00.000Z',
+          createdAt: new Date(world.system.now()).toISOString(),
         },
         relationships: { party: { data: { type: 'party', id: party.partyId } } },
       })
@@ -139,8 +139,12 @@ onEachDatabase('bank accounts', (database) => {
       expect(first.meta).toStrictEqual({ pagination: { hasMore: false, nextCursor: null }, rejectedAccounts: [] })
       expect(first.data.map(({ attributes }: Account) => attributes.accountName)).toEqual(['Test Checking'])
       await told.since()
+      const rows = () => world.store.read(({ db }) => db.selectFrom('externalAccounts').selectAll().execute())
+      const before = await rows()
+      world.system.pass(1_000)
       expect(ok(await simulateLink()).json.data).toStrictEqual(first.data)
       expect(await told.since()).toEqual([])
+      expect(await rows()).toEqual(before)
     })
 
     test.each(['login_required', 'disconnected'])('mends a connection that is %s', async (connectionStatus) => {
