@@ -62,7 +62,7 @@ export const bankTransfers = {
       'Draws money from a linked bank account into a wallet: PROCESSING until expectedAvailableAt, and it may still be returned later.',
     path: '/transfers/deposit',
     attributes: z.strictObject({
-      amount: Cents.min(100).max(99_999_999).describe('Cents, at least 100'),
+      amount: Cents.min(100).max(99_999_999).describe('Cents: 5000 is $50.00; at least 100'),
       externalAccountId: ArgumentId('eac', 'eac_… of list_external_accounts'),
       ...details,
     }),

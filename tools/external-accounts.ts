@@ -81,7 +81,7 @@ export const externalAccounts = {
     name: 'link_external_accounts',
     title: 'Link bank accounts',
     description:
-      'Links the bank accounts behind a processor token; meta.rejectedAccounts says which were not, and why. In the sandbox: simulate_bank_account_link.',
+      'Links the bank accounts behind a processor token; meta.rejectedAccounts says which were not, and why.',
     path: '/external-accounts/processor-token',
     attributes: z.strictObject({
       processorToken: z.string().min(1).max(256).describe('From the bank link that a person went through'),

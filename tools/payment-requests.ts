@@ -167,7 +167,8 @@ export const paymentRequests = {
     ...read,
     name: 'list_incoming_payment_requests',
     title: 'List payment requests you got',
-    description: 'Lists what others ask you to pay, newest first. Pay one with fulfill_payment_request, or decline it.',
+    description:
+      'Lists requests that wait for your money. Each is paid by fulfill_payment_request or refused by decline_payment_request.',
     path: '/payment-requests/incoming',
     query: listQuery(actingParty),
     result: 'page',
@@ -251,7 +252,7 @@ export const paymentRequests = {
     ...simulation,
     name: 'simulate_payment_request_fulfillment',
     title: 'Let a payer pay',
-    description: 'Plays the payer of a payment request that you sent, who pays it.',
+    description: 'Plays the payer of a payment request that you sent: the money arrives, COMPLETED.',
     path: '/simulations/payment-requests/{paymentRequestId}/fulfill',
     output: Payment,
     example: {
@@ -264,7 +265,7 @@ export const paymentRequests = {
     ...simulation,
     name: 'simulate_payment_request_decline',
     title: 'Let a payer decline',
-    description: 'Plays the payer of a payment request that you sent, who declines it.',
+    description: 'Answers no for whoever was asked to pay you: your request becomes DECLINED.',
     path: '/simulations/payment-requests/{paymentRequestId}/decline',
     output: PaymentRequest,
     example: ended('DECLINED'),

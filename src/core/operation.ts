@@ -89,6 +89,11 @@ export function defineOperation<const D extends OperationDefinition>(definition:
   return Object.freeze(definition)
 }
 
+/** The status with which the service answers that it was done. */
+export function successStatus({ answers }: Pick<OperationDefinition, 'answers'>): 200 | 201 {
+  return answers ?? 200
+}
+
 /** Whether each call moves money or makes something anew, so that two equal ones are two. */
 export function happensAgain({
   effect,

@@ -7,6 +7,7 @@ import {
   environmentSegments,
   type OperationDefinition,
   relationshipOf,
+  successStatus,
 } from '../core/operation.ts'
 import { errorSchema, headerParameters, type JsonSchema, paginationSchema, responseHeaders } from './components.ts'
 import { requestExample, responseExample } from './examples.ts'
@@ -99,8 +100,8 @@ function describeOperation(operation: OperationDefinition, components: Component
     parameters: parametersOf(operation),
     ...(attributes === undefined ? {} : { requestBody: requestBody(operation, attributes) }),
     responses: {
-      '200': {
-        description: answers[result],
+      [String(successStatus(operation))]: {
+        description: operation.mayBeNone === true ? 'The resource, or null.' : answers[result],
         headers: headersOf(['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'], required),
         content: { 'application/json': { schema: envelope(components.resource(operation), operation), example } },
       },
@@ -161,8 +162,9 @@ function exactly(properties: Record<string, JsonSchema>): JsonSchema {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
 }
 
-function envelope(resource: JsonSchema, { result, meta }: OperationDefinition): JsonSchema {
-  const data = result === 'one' ? resource : { type: 'array', items: resource }
+function envelope(resource: JsonSchema, { result, meta, mayBeNone }: OperationDefinition): JsonSchema {
+  const one = mayBeNone === true ? { anyOf: [resource, { type: 'null' }] } : resource
+  const data = result === 'one' ? one : { type: 'array', items: resource }
   const told: JsonSchema = meta === undefined ? { type: 'object' } : toSchema(meta, 'output')
   if (result !== 'page') {
     return {

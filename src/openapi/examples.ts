@@ -137,6 +137,7 @@ const values: Readonly<Record<string, unknown>> = {
   failure: null,
   line1: '1 Main Street',
   method: 'wire',
+  paymentLinkUrl: 'http://127.0.0.1:4010/request/Xk3v9-xM',
   owner: { partyId: 'pty_0198a1b2c3d40123456789abcdef0123', name: 'Example Organization' },
   paymentRequest: { data: null },
   postalCode: '62701',
@@ -167,7 +168,8 @@ function example(schema: JsonSchema, { field, skip }: Place): unknown {
   if (schema.const !== undefined) return schema.const
   if (schema.enum !== undefined) return schema.enum[0]
   if (field in values && fits(schema, values[field])) return values[field]
-  if (schema.anyOf !== undefined) return example(schema.anyOf[0] ?? {}, { field, skip })
+  const [first] = schema.anyOf ?? schema.oneOf ?? []
+  if (first !== undefined) return example(first, { field, skip })
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
   if (type === 'object') {
     const fields = Object.entries(schema.properties ?? {}).filter(([name]) => !skip.has(name))

@@ -4,7 +4,7 @@ import { toolsets } from '../../src/core/operation.ts'
 import { catalogue } from '../../tools/index.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { contentOf, type Response as Described, documentOf, follow, operationIn } from '../surface/document.ts'
+import { contentOf, documentOf, follow, operationIn, successOf } from '../surface/document.ts'
 import { type Connected, connected } from './connected.ts'
 import { hosts } from './hosts.ts'
 
@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 const exampleOf = (operation: OperationDefinition): Body => {
-  const { example, examples = {} } = contentOf(operationIn(document, operation).responses['200'] as Described)
+  const { example, examples = {} } = contentOf(successOf(operationIn(document, operation))[1])
   return structuredClone(example ?? Object.values(examples)[0]?.value) as Body
 }
 

@@ -74,10 +74,19 @@ export function bodyOf({ requestBody }: Described): Schema | undefined {
   return requestBody && contentOf(requestBody).schema.properties?.data
 }
 
+const isSuccess = (status: string) => status.startsWith('2')
+
+/** What the operation answers where it succeeds, and with which status. */
+export function successOf({ responses }: Described): [status: string, Response] {
+  const found = Object.entries(responses).find(([status]) => isSuccess(status))
+  if (found === undefined) throw new Error('Bug: an operation that never succeeds')
+  return found
+}
+
 /** `status code` of each error, in ascending order. */
 export function errorsOf({ responses }: Described, document: Document): string[] {
   return Object.entries(responses)
-    .filter(([status]) => status !== '200')
+    .filter(([status]) => !isSuccess(status))
     .flatMap(([status, response]) =>
       Object.keys(contentOf(follow(response, document)).examples ?? {}).map((code) => `${status} ${code}`),
     )

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
 import { errorTable } from '../../src/core/errors.ts'
-import { camelCase, type OperationDefinition } from '../../src/core/operation.ts'
+import { camelCase, type OperationDefinition, successStatus } from '../../src/core/operation.ts'
 import { errorsByStatus } from '../../src/openapi/document.ts'
 import { catalogue } from '../../tools/index.ts'
 import { bodyOf, contentOf, documentOf, follow, operationIn, type Response, serverUrl } from './document.ts'
@@ -100,10 +100,13 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(operation.attributes?.safeParse(attributes)).toMatchObject({ success: true })
   })
 
-  it('answers 200 with its resource, and the example is one', () => {
-    const ok = responseOf('200')
+  const answered = String(successStatus(operation))
+
+  it('answers with its resource, and the example is one', () => {
+    const ok = responseOf(answered)
     const { example } = contentOf(ok)
-    expectValid(`${pointer}/responses/200`, example)
+    expectValid(`${pointer}/responses/${answered}`, example)
+    if (operation.mayBeNone === true) expectValid(`${pointer}/responses/${answered}`, { data: null })
     const { data } = example as { data: unknown }
     for (const resource of operation.result !== 'one' ? (data as unknown[]) : [data])
       expect(operation.output.safeParse(resource)).toMatchObject({ success: true })
@@ -114,7 +117,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
 
   it('has every error it can answer, with an example of each', () => {
     const expected = errorsByStatus(operation)
-    const statuses = Object.keys(described.responses).filter((status) => status !== '200')
+    const statuses = Object.keys(described.responses).filter((status) => status !== answered)
     expect(statuses.map(Number)).toEqual([...expected.keys()])
     for (const code of operation.errors) expect(expected.get(errorTable[code].status)).toContain(code)
     for (const status of statuses) {

@@ -52,7 +52,7 @@ async function textsByFile(): Promise<Map<string, string[]>> {
       const tool = tools.get(operation.name)
       if (tool === undefined) throw new Error(`Bug: ${operation.name} is no tool`)
       const text = operationText(operation, { tool, document, usual })
-      const answer = /→ (?:\w+ of )?(\w+)/.exec(text)?.[1] ?? ''
+      const answer = /→ (?:201 )?(?:\w+ of )?(\w+)/.exec(text)?.[1] ?? ''
       const resource = resources.get(answer)
       // It stands once, in the first file that answers it.
       resources.delete(answer)

@@ -10,7 +10,7 @@ import {
   errorsOf,
   follow,
   operationIn,
-  type Response,
+  successOf,
 } from './document.ts'
 import { type Field, fieldLine, fieldsOf, type Schema } from './fields.ts'
 
@@ -88,19 +88,23 @@ function together(title: string, fields: readonly Field[]): string[] {
   return fields.length === 0 ? [] : [`${title}: ${fields.map(fieldLine).join(', ')}`]
 }
 
-function answerOf({ responses }: Described): string {
-  const { data, meta, ...more } = contentOf(responses['200'] as Response).schema.properties ?? {}
-  const { pagination, ...told } = meta?.properties ?? {}
+function answerOf(described: Described): string {
+  const [status, response] = successOf(described)
+  const { data: told, meta, ...more } = contentOf(response).schema.properties ?? {}
+  const [data = told, none] = told?.anyOf ?? []
+  const { pagination, ...besides } = meta?.properties ?? {}
   const resource = String((data?.items ?? data)?.$ref)
     .split('/')
     .at(-1)
   const some = pagination === undefined ? 'list of' : 'page of'
   const beside = [
-    ...fieldsOf({ properties: told, required: meta?.required ?? [] }).map((field) => ({
+    ...fieldsOf({ properties: besides, required: meta?.required ?? [] }).map((field) => ({
       ...field,
       path: `meta.${field.path}`,
     })),
     ...fieldsOf({ properties: more }),
   ].filter(({ kind }) => kind !== '')
-  return [data?.items === undefined ? resource : `${some} ${resource}`, ...beside.map(fieldLine)].join(', ')
+  const answer = data?.items === undefined ? resource : `${some} ${resource}`
+  const words = [status === '200' ? '' : status, answer, none === undefined ? '' : 'or null']
+  return [words.filter((word) => word !== '').join(' '), ...beside.map(fieldLine)].join(', ')
 }

@@ -17,10 +17,21 @@ export const columns: Readonly<Record<string, readonly string[]>> = {
     ...['agentCard', 'purchase', 'createdAt'],
   ],
   clock: ['now'],
+  compliance_case: ['status', 'partyId'],
   customer: ['status', 'name', 'email', 'delegation.status'],
   customerInvitation: ['status', 'email', 'party', 'recipient', 'url', 'agentInvitations'],
+  event: ['createdAt', 'eventType', 'resourceType', 'resourceId'],
+  externalAccount: ['status', 'connectionStatus', 'bankName', 'accountName', 'accountType', 'lastFour'],
   invitationLink: ['status', 'name', 'url', 'proposedAgents', 'expiresAt'],
+  party: ['status', 'partyType', 'displayName', 'handle', 'legalName'],
+  partyInvitation: ['status', 'email', 'role', 'url'],
+  partyLimitPolicy: ['limits'],
   payment: ['status', 'amount', 'description', 'recipient', 'recipientAgent', 'claimLink', 'createdAt'],
+  paymentRequest: [
+    ...['status', 'amount', 'description', 'requesterName', 'payerIdentifier', 'payerName', 'paymentLinkUrl'],
+    ...['payment', 'createdAt'],
+  ],
+  sandboxMessage: ['createdAt', 'kind', 'channel', 'to', 'subject', 'text'],
   shop: ['name'],
   subscription: [
     ...['status', 'terms.description', 'terms.amount', 'terms.totalAmount', 'terms.every.unit', 'terms.every.count'],
@@ -32,7 +43,10 @@ export const columns: Readonly<Record<string, readonly string[]>> = {
     ...['payment', 'transfer', 'subscription', 'createdAt'],
   ],
   transfer: ['status', 'type', 'amount', 'description', 'wallet', 'destWallet', 'failure', 'return', 'createdAt'],
+  user: ['status', 'role', 'firstName', 'lastName', 'email'],
   wallet: ['status', 'displayName', 'isDefault', 'balance', 'claims'],
+  webhook: ['status', 'url', 'enabledEvents', 'description', 'signingSecret'],
+  webhookDelivery: ['status', 'eventType', 'eventId', 'attempts', 'lastResponseStatus', 'lastError', 'nextAttemptAt'],
   whoami: ['actorType', 'partyId', 'agentId', 'userId'],
 }
 

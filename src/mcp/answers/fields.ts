@@ -119,7 +119,7 @@ const idForm = /^[a-z]{3}_[\w-]{1,140}$/
 const time = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):\d\d(?:\.\d+)?Z$/
 
 /** Texts that the service chooses, though their schemas have no list of them: what a deployed service sends may be new. */
-const chosenByService = ['status', 'operation', 'permissions', 'scopes', 'code']
+const chosenByService = ['status', 'operation', 'permissions', 'scopes', 'code', 'eventType', 'enabledEvents']
 
 const nothingKnown: Kinds = { amounts: new Set(), own: new Set(), secrets: new Set(), free: new Set() }
 

@@ -16,7 +16,7 @@ export interface Telling {
 export function textOf({ data, meta = {} }: { data: unknown; meta?: object | undefined }, telling: Telling): string {
   const { operation, withHashes } = telling
   const { pagination, ...told } = meta as { pagination?: { nextCursor?: unknown } }
-  const lines = Array.isArray(data) ? linesOfList(data.map(asRecord), telling) : linesOfRecord(asRecord(data), telling)
+  const lines = linesOf(data, telling)
   const meant = pairs(metaFields(operation, told))
   const { nextCursor } = pagination ?? {}
   return [
@@ -25,6 +25,11 @@ export function textOf({ data, meta = {} }: { data: unknown; meta?: object | und
     ...(leavesOut(operation) && !withHashes ? [`Left out: ${hashes.join(', ')}; detail "full" has them.`] : []),
     ...(typeof nextCursor === 'string' ? [`There are more: the same call with cursor ${idInWords(nextCursor)}`] : []),
   ].join('\n')
+}
+
+function linesOf(data: unknown, telling: Telling): string[] {
+  if (Array.isArray(data)) return linesOfList(data.map(asRecord), telling)
+  return data === null ? ['There is none.'] : linesOfRecord(asRecord(data), telling)
 }
 
 /** Whether the text of an answer leaves out what `detail` asks for. */

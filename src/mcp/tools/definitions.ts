@@ -90,7 +90,8 @@ type Json = Record<string, unknown>
  */
 function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputSchema']> {
   const resource = lenient(z.toJSONSchema(shownSchema(operation.output)) as Json)
-  const data = { ...resource, required: ['type', 'id'] }
+  const one = { ...resource, required: ['type', 'id'] }
+  const data = operation.mayBeNone === true ? { ...one, type: ['object', 'null'] } : one
   return {
     type: 'object',
     properties: {

@@ -17,7 +17,7 @@ import type { UserRow } from '../store/schema/users.ts'
 import type { ChangeContext } from './due.ts'
 import type { Context } from './handler.ts'
 import type { Parsed } from './incoming.ts'
-import type { Reply } from './reply.ts'
+import { isSuccess, type Reply } from './reply.ts'
 
 /** What the first row of a chain names as the hash before it. */
 const noHash = '0'.repeat(64)
@@ -165,8 +165,8 @@ function resourceIds(operation: OperationDefinition, parsed: Parsed, reply: Repl
     Object.keys(part?.shape ?? {}),
   )
   const named = places.filter((name) => name.endsWith('Id')).map((name) => input[name])
-  const { data } = JSON.parse(reply.body) as { data?: { id: string } | { id: string }[] }
-  const answered = reply.status === 200 && data !== undefined ? [data].flat().map(({ id }) => id) : []
+  const { data } = JSON.parse(reply.body) as { data?: { id: string } | { id: string }[] | null }
+  const answered = isSuccess(reply) && data !== undefined && data !== null ? [data].flat().map(({ id }) => id) : []
   const ids = [...named, ...answered].filter((id) => typeof id === 'string' && /^[a-z]{3}_[\w-]{1,100}$/.test(id))
   return [...new Set(ids as string[])].slice(0, mostIds)
 }

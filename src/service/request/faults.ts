@@ -15,7 +15,7 @@ import type { Actor } from './actor.ts'
 import { type Moment, readMoment } from './due.ts'
 import { faultHeader, faultInHeader } from './fault-header.ts'
 import { requireManager } from './manager.ts'
-import type { Reply } from './reply.ts'
+import { isSuccess, type Reply } from './reply.ts'
 
 export interface FaultDependencies {
   store: Store
@@ -186,7 +186,7 @@ async function befallen(
 }
 
 function emptied(reply: Reply): Reply {
-  if (reply.status !== 200) return reply
+  if (!isSuccess(reply)) return reply
   const { meta } = JSON.parse(reply.body) as { meta: object }
   const body = JSON.stringify({ data: [], meta: { ...meta, pagination: { hasMore: false, nextCursor: null } } })
   return { ...reply, body }

@@ -31,7 +31,7 @@ import type { LastUses } from './last-use.ts'
 import { logAnswer } from './log-answer.ts'
 import { requireManager } from './manager.ts'
 import type { RateLimit } from './rate-limit.ts'
-import { type Reply, refusal, requestId } from './reply.ts'
+import { isSuccess, type Reply, refusal, requestId } from './reply.ts'
 import type { RequestContext } from './request-context.ts'
 import type { Waits } from './waits.ts'
 
@@ -216,7 +216,7 @@ async function answeredOtherwise(
 ): Promise<Reply> {
   const over = gone === undefined ? ending : AbortSignal.any([ending, gone])
   if (afterMs > 0) await system.sleep(afterMs, over).catch(() => {})
-  return instead === undefined || reply.status !== 200 ? reply : refusal(instead, supportId)
+  return instead === undefined || !isSuccess(reply) ? reply : refusal(instead, supportId)
 }
 
 /** What does not happen now, for the database is busy, happens before whoever looks at it next, or with the upkeep. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { type ErrorSource, Failure, maskSecrets } from '../../core/errors.ts'
-import type { OperationDefinition, Pagination } from '../../core/operation.ts'
+import { type OperationDefinition, type Pagination, successStatus } from '../../core/operation.ts'
 import { StoreBusyError } from '../store/engine/store.ts'
 
 /** An answer, its body already text: it is recorded, and replayed byte for byte. */
@@ -16,6 +16,11 @@ export interface WithMeta<Data, Meta> {
   meta: Meta
 }
 
+/** Whether it was done, and the answer tells what. */
+export function isSuccess({ status }: Pick<Reply, 'status'>): boolean {
+  return status < 300
+}
+
 /** One page of a list, as a handler gives it. */
 export interface Page<Resource> {
   items: Resource[]
@@ -29,7 +34,7 @@ export function success(operation: OperationDefinition, result: unknown): Reply 
     meta === undefined ? { data: result, meta: undefined } : (result as WithMeta<unknown, unknown>)
   const body: object = operation.result === 'page' ? pageBody(output, data) : { data: dataOf(operation, data) }
   const answered = meta === undefined ? body : { ...body, meta: meta.parse(told) }
-  return { status: operation.answers ?? 200, body: JSON.stringify(answered), headers: {} }
+  return { status: successStatus(operation), body: JSON.stringify(answered), headers: {} }
 }
 
 function dataOf({ output, result, mayBeNone }: OperationDefinition, data: unknown): unknown {

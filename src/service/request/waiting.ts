@@ -6,7 +6,7 @@ import { isFinal } from '../rules/final-states.ts'
 import { readTimes } from '../store/clock.ts'
 import type { Incoming, Unread } from './incoming.ts'
 import { type Answered, answer, type Dependencies } from './pipeline.ts'
-import { type Reply, refusal } from './reply.ts'
+import { isSuccess, type Reply, refusal } from './reply.ts'
 import type { Wait } from './waits.ts'
 
 /** A resource as an answer tells it. */
@@ -30,7 +30,7 @@ export async function answerInTime(
 ): Promise<Reply> {
   const first = await answer(dependencies, key, incoming, { gone })
   const ms = 1000 * secondsOf(key, incoming)
-  if (ms === 0 || first.status !== 200 || first.by === undefined) return first
+  if (ms === 0 || !isSuccess(first) || first.by === undefined) return first
   const told = toldBy(first)
   if (isFinal(told)) return first
   const { waits, system } = dependencies
@@ -68,7 +68,7 @@ async function untilOther(dependencies: Dependencies, round: Round): Promise<Rep
     const reply = { ...now, headers: { ...first.headers, ...now.headers } }
     const leftMs = untilMs - system.elapsed()
     const isOver = leftMs <= 0 || waits.ended || gone.aborted
-    if (isOver || now.status !== 200 || toldBy(now).attributes.status !== status) return reply
+    if (isOver || !isSuccess(now) || toldBy(now).attributes.status !== status) return reply
     const sleepMs = Math.min(leftMs, await untilItEnds(dependencies, toldBy(now)))
     const over = new AbortController()
     // Who left is not waited for.
