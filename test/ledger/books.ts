@@ -78,7 +78,7 @@ async function proveTotals(store: Store, { payments, transactions, spending }: B
   const agentOf = new Map(cards.map(({ id, agentId }) => [id, agentId]))
   const spent = [
     ...payments
-      .filter(({ kind }) => kind === 'payment' || kind === 'wire')
+      .filter(({ kind, method }) => (kind === 'payment' && method !== 'card') || kind === 'wire')
       .filter(({ status }) => !['FAILED', 'CANCELED', 'APPROVAL_DENIED', 'IN_REVIEW'].includes(status))
       .map((row) => ({ ...row, agentId: row.agentId ?? '', cents: row.amountCents })),
     ...transactions

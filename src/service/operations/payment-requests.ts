@@ -1,17 +1,189 @@
-import type { paymentRequests } from '../../../tools/payment-requests.ts'
-import { fail } from '../../core/errors.ts'
-import type { HandlersOf } from '../request/handler.ts'
+import type { z } from 'zod'
+import type { PaymentRequest, paymentRequests } from '../../../tools/payment-requests.ts'
+import { fail, failAttribute } from '../../core/errors.ts'
+import { newId } from '../../core/system.ts'
+import { requireHeldOnWallet, requireHeldSomewhere } from '../request/actor.ts'
+import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import { asOf, requestOpenMs } from '../rules/payment-requests.ts'
+import { hasKeys } from '../store/credentials.ts'
+import { isConnected } from '../store/delegations.ts'
+import type { PageOf } from '../store/engine/page.ts'
+import {
+  changePaymentRequest,
+  findPaymentRequest,
+  findPaymentRequestOfAnyParty,
+  insertPaymentRequest,
+  listReceivedRequests,
+  listSentRequests,
+} from '../store/payment-requests.ts'
+import type { PaymentRequestRow } from '../store/schema/payment-requests.ts'
+import { hasUsers } from '../store/users.ts'
+import { walletsHeld } from '../store/wallet-permissions.ts'
+import { paymentView } from './payments.ts'
+import { payingWallet } from './steps/move-money.ts'
+import { declineRequest, payRequest, payRequestByCard } from './steps/pay-request.ts'
+import { normalized, resolveCounterparty } from './steps/resolve-counterparty.ts'
+import { requestTokenHash, requestViews } from './steps/show-request.ts'
 
-const absent = async () => fail('not_implemented')
+export const paymentRequestHandlers = {
+  createPaymentRequest: async (input, context) => {
+    const { tx, system, partyId, actor, instanceId, nowMs } = context
+    const wallet = await payingWallet(context, input.walletId)
+    if (wallet.status !== 'active') {
+      fail('conflict', { detail: `The wallet ${wallet.id} is ${wallet.status}: nothing can be paid into it.` })
+    }
+    const payer = await resolveCounterparty(tx, input.payer, ['payer', 'be asked to pay'])
+    if (payer.recipientPartyId === partyId) {
+      failAttribute('payer/value', 'payer.value is the account that asks: it cannot pay itself.')
+    }
+    const id = newId('prq', system, nowMs)
+    const row: PaymentRequestRow = {
+      id,
+      partyId,
+      walletId: wallet.id,
+      agentId: actor.agentId,
+      instanceId,
+      status: 'OPEN',
+      amountCents: input.amount,
+      currency: input.currency,
+      description: input.description ?? null,
+      tags: JSON.stringify(input.tags ?? {}),
+      payerType: input.payer.type,
+      payerValue: normalized(input.payer),
+      payerName: input.payerName ?? null,
+      payerPartyId: payer.recipientPartyId,
+      payerAgentId: payer.recipientAgentId,
+      tokenHash: await requestTokenHash(tx, id),
+      paymentId: null,
+      transactionId: null,
+      version: 1,
+      expiresAtMs: nowMs + requestOpenMs,
+      openUntilMs: nowMs + requestOpenMs,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    }
+    await insertPaymentRequest(tx, row)
+    return view(context, row)
+  },
 
-export const paymentRequestHandlers: HandlersOf<typeof paymentRequests> = {
-  createPaymentRequest: absent,
-  listPaymentRequests: absent,
-  listIncomingPaymentRequests: absent,
-  getPaymentRequest: absent,
-  fulfillPaymentRequest: absent,
-  declinePaymentRequest: absent,
-  cancelPaymentRequest: absent,
-  simulatePaymentRequestFulfillment: absent,
-  simulatePaymentRequestDecline: absent,
+  listPaymentRequests: async (input, context) => {
+    const scope = walletListScope(context)
+    const statuses = [
+      ...awaited,
+      ...(input.includeCompleted === 'true' ? paid : []),
+      ...(input.includeCanceled === 'true' ? unpaid : []),
+    ]
+    const list = { list: 'paymentRequests', ...scope, statuses: statuses.join() }
+    const rows = await listSentRequests(context.tx, scope, statuses, pageRequest(input, list))
+    return viewPage(context, rows, list)
+  },
+
+  listIncomingPaymentRequests: async (input, context) => {
+    const { tx, nowMs, partyId } = context
+    const scope = walletListScope(context)
+    const list = { list: 'incomingPaymentRequests', ...scope }
+    const asked = pageRequest(input, list)
+    // An agent that may read payments on no wallet is not told what others want of its party.
+    const mayRead = (await walletsHeld(tx, scope))?.length !== 0
+    const none: PageOf<PaymentRequestRow> = { rows: [], lastId: null }
+    const { rows, lastId } = mayRead ? await listReceivedRequests(tx, partyId, awaited, asked) : none
+    // One that has just expired is written down when the party that sent it is next looked at.
+    return viewPage(context, { rows: rows.filter((row) => asOf(row, nowMs) === row), lastId }, list)
+  },
+
+  getPaymentRequest: async ({ paymentRequestId }, context) =>
+    view(context, await loadEither(context, paymentRequestId)),
+
+  fulfillPaymentRequest: async ({ paymentRequestId, paymentSource }, context) => {
+    const request = await loadReceived(context, paymentRequestId)
+    return paymentView(await payRequest(context, request, paymentSource), context.partyId)
+  },
+
+  declinePaymentRequest: async ({ paymentRequestId }, context) => {
+    const request = await loadReceived(context, paymentRequestId)
+    return view(context, await declineRequest(context, request))
+  },
+
+  cancelPaymentRequest: async ({ paymentRequestId }, context) => {
+    const { tx, nowMs } = context
+    const request = await loadSent(context, paymentRequestId)
+    return view(context, await changePaymentRequest(tx, request, 'cancel', nowMs))
+  },
+
+  simulatePaymentRequestFulfillment: async ({ paymentRequestId }, context) => {
+    const request = await loadPlayed(context, paymentRequestId)
+    return paymentView(await payRequestByCard(context, request), request.partyId)
+  },
+
+  simulatePaymentRequestDecline: async ({ paymentRequestId }, context) => {
+    const request = await loadPlayed(context, paymentRequestId)
+    const declined = await declineRequest(context, request)
+    return (await requestViews({ ...context, partyId: declined.partyId }))(declined)
+  },
+} satisfies HandlersOf<typeof paymentRequests>
+
+/** What still waits for its payer, what was paid in whatever way that ended, and what never was. */
+const awaited = ['OPEN', 'PROCESSING'] as const
+const paid = ['COMPLETED', 'FAILED', 'RETURNED'] as const
+const unpaid = ['CANCELED', 'DECLINED', 'EXPIRED'] as const
+
+type ListName = Parameters<typeof pageRequest>[1]
+type View = z.output<typeof PaymentRequest>
+
+async function view(context: Context, row: PaymentRequestRow): Promise<View> {
+  return (await requestViews(context))(row)
+}
+
+async function viewPage(context: Context, { rows, lastId }: PageOf<PaymentRequestRow>, list: ListName) {
+  const viewOf = await requestViews(context)
+  const views: View[] = []
+  for (const row of rows) views.push(await viewOf(row))
+  return page({ rows: views, lastId }, list, (one) => one)
+}
+
+/** A request that the party sent. @throws 404, 403. */
+async function loadSent(context: Context, id: string): Promise<PaymentRequestRow> {
+  const { tx, actor, operation, partyId } = context
+  const request = await findPaymentRequest(tx, partyId, id)
+  if (request === undefined) absent(id)
+  await requireHeldOnWallet(tx, actor, operation, { id: request.walletId, partyId })
+  return request
+}
+
+/** A request that the party is to pay. @throws 404, 403. */
+async function loadReceived(context: Context, id: string): Promise<PaymentRequestRow> {
+  const { tx, actor, operation, partyId } = context
+  const request = await findPaymentRequestOfAnyParty(tx, id)
+  if (request?.payerPartyId !== partyId) absent(id)
+  await requireHeldSomewhere(tx, actor, operation, partyId)
+  return request
+}
+
+async function loadEither(context: Context, id: string): Promise<PaymentRequestRow> {
+  const request = await findPaymentRequestOfAnyParty(context.tx, id)
+  return request?.payerPartyId === context.partyId ? loadReceived(context, id) : loadSent(context, id)
+}
+
+/**
+ * A request that the caller's party sent, or the calling agent for a customer, and whose payer the sandbox may play: somebody
+ * unknown, a customer of the caller's, or a party that nobody has a credential of. @throws 404, 409.
+ */
+async function loadPlayed({ tx, actor }: Context, id: string): Promise<PaymentRequestRow> {
+  const request = await findPaymentRequestOfAnyParty(tx, id)
+  const own = request?.partyId === actor.partyId || (actor.agentId !== null && request?.agentId === actor.agentId)
+  if (request === undefined || !own) absent(id)
+  const { payerPartyId } = request
+  const isPlayed =
+    payerPartyId === null ||
+    (await isConnected(tx, actor, payerPartyId)) ||
+    !((await hasKeys(tx, payerPartyId)) || (await hasUsers(tx, payerPartyId)))
+  if (isPlayed) return request
+  return fail('conflict', {
+    detail: `The payer ${payerPartyId} answers for itself: somebody has credentials of that party. Send fulfill_payment_request or decline_payment_request with one of them, or open paymentLinkUrl.`,
+  })
+}
+
+function absent(id: string): never {
+  fail('not_found', { detail: `There is no payment request ${id}.` })
 }

@@ -101,7 +101,9 @@ export function paymentView(row: PaymentRow, viewerPartyId: string): z.output<ty
       recipientAgent: agent(row.recipientAgentId),
       customerParty: party(sent && row.delegated === 1 ? row.partyId : null),
       transaction: { data: row.transactionId === null ? null : { type: 'transaction', id: row.transactionId } },
-      paymentRequest: { data: null },
+      paymentRequest: {
+        data: row.paymentRequestId === null ? null : { type: 'paymentRequest', id: row.paymentRequestId },
+      },
     },
   }
 }

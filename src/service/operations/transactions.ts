@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { Transaction, transactions } from '../../../tools/transactions.ts'
 import { fail } from '../../core/errors.ts'
 import { timestamp } from '../../core/system.ts'
-import { requireHeldOnWallet } from '../request/actor.ts'
+import { requireHeldOnWallet, requireHeldSomewhere } from '../request/actor.ts'
 import { type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import type { TransactionRow } from '../store/schema/transactions.ts'
@@ -22,11 +22,11 @@ export const transactionHandlers = {
   getTransaction: async ({ transactionId }, context) => {
     const { tx, actor, operation, partyId } = context
     const row = await findTransaction(tx, partyId, transactionId)
-    const walletId = row?.sourcePartyId === partyId ? row.sourceWalletId : row?.destinationWalletId
-    if (row === undefined || typeof walletId !== 'string') {
-      fail('not_found', { detail: `There is no transaction ${transactionId}.` })
-    }
-    await requireHeldOnWallet(tx, actor, operation, { id: walletId, partyId })
+    if (row === undefined) fail('not_found', { detail: `There is no transaction ${transactionId}.` })
+    const walletId = row.sourcePartyId === partyId ? row.sourceWalletId : row.destinationWalletId
+    // What the party's card or bank paid left none of its wallets.
+    if (walletId === null) await requireHeldSomewhere(tx, actor, operation, partyId)
+    else await requireHeldOnWallet(tx, actor, operation, { id: walletId, partyId })
     return transactionView(row, partyId)
   },
 } satisfies HandlersOf<typeof transactions>

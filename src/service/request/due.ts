@@ -18,6 +18,7 @@ import { keepingEarlier } from '../store/earlier-states.ts'
 import { prepared } from '../store/engine/prepared.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { postAll } from '../store/ledger.ts'
+import { changePaymentRequest, expiredRequests, requestExpiries } from '../store/payment-requests.ts'
 import { shopMoments } from '../store/shop-orders.ts'
 import { dueSubscriptions, saveBillings, subscriptionEvents } from '../store/subscriptions.ts'
 import { findWallet } from '../store/wallets.ts'
@@ -60,6 +61,7 @@ const timedEffects: readonly TimedEffect[] = [
   { moments: lapses, happen: lapseHolds },
   { moments: subscriptionEvents, happen: billSubscriptions },
   { moments: invitationExpiries, happen: expireInvitations },
+  { moments: requestExpiries, happen: expireRequests },
 ]
 
 const allMoments = timedEffects.map(({ moments }) => moments)
@@ -251,6 +253,16 @@ async function expireInvitations(tx: Transaction, _system: System, due: DueOf): 
   const expired = await expiredInvitations(tx, due)
   for (const invitation of expired) {
     await changeInvitation(tx, invitation, 'expire', invitation.pendingUntilMs ?? due.nowMs)
+  }
+  return expired.length
+}
+
+async function expireRequests(tx: Transaction, _system: System, due: DueOf): Promise<number> {
+  const expired = await expiredRequests(tx, due)
+  for (const request of expired) {
+    // One that was opened again after its time expires with that.
+    const atMs = Math.max(request.openUntilMs ?? due.nowMs, request.updatedAtMs)
+    await changePaymentRequest(tx, request, 'expire', atMs)
   }
   return expired.length
 }

@@ -18,6 +18,8 @@ const finals: Readonly<Record<string, (status: string) => boolean>> = {
   cardTransaction: noneLeadsOutOf(purchaseTransitions),
   agentCard: noneLeadsOutOf(cardTransitions),
   subscription: hasEnded,
+  // Nobody waits for a bank to send back what was paid.
+  paymentRequest: (status) => status !== 'OPEN' && status !== 'PROCESSING',
   // Whether it is sent back is up to who waits.
   shopOrder: noneLeadsOutOf(shopMoves),
 }

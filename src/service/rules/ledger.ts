@@ -23,6 +23,7 @@ export interface Posting {
     | 'wired'
     | 'returned'
     | 'transferred'
+    | 'paid_by_card'
   entries: readonly Entry[]
 }
 
@@ -61,6 +62,11 @@ export function refunded(walletId: string, amountCents: number): Posting {
 /** A payer's card pays the merchant. */
 export function subscriptionPaid(walletId: string, amountCents: number): Posting {
   return move('subscription_paid', outside('payer_cards'), available(walletId), amountCents)
+}
+
+/** A payer's card pays what a party asked for. */
+export function paidByCard(walletId: string, amountCents: number): Posting {
+  return move('paid_by_card', outside('payer_cards'), available(walletId), amountCents)
 }
 
 /** A wallet pays another. */

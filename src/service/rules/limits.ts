@@ -11,8 +11,17 @@ export interface Limits {
  * What a payment uses up of the limits, in cents: nothing where its money stays with the party, where it failed or was
  * taken back, and while it waits for a decision.
  */
-export function countedOfPayment(payment: { kind: string; status: PaymentStatus; amountCents: number }): number {
-  return leaving.has(payment.kind) && !uncounted.has(payment.status) ? payment.amountCents : 0
+export function countedOfPayment(payment: Counted): number {
+  const { kind, status, method } = payment
+  // What a card paid leaves no wallet, and whoever has a request's link may pay by one.
+  return leaving.has(kind) && method !== 'card' && !uncounted.has(status) ? payment.amountCents : 0
+}
+
+interface Counted {
+  kind: string
+  status: PaymentStatus
+  method: string | null
+  amountCents: number
 }
 
 const leaving: ReadonlySet<string> = new Set(['payment', 'wire'])

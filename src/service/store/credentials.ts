@@ -52,6 +52,15 @@ export async function listKeys(tx: Transaction, scope: KeyScope, page: PageReque
   return pageOf(rows.slice(0, more.limit), page.limit, (row) => row.id)
 }
 
+/** Whether a party has a key that works, or had one: somebody acts for it. */
+export async function hasKeys(tx: Transaction, partyId: string): Promise<boolean> {
+  return (await oneKeyOf(tx, { partyId })).rows.length > 0
+}
+
+const oneKeyOf = prepared((db, by: { partyId: string }) =>
+  db.selectFrom('credentials').select('id').where('partyId', '=', by.partyId).limit(1),
+)
+
 /** How a key ends: now, or by itself later. */
 type Ending = Pick<CredentialRow, 'revokedAtMs' | 'revokedBy' | 'expiresAtMs'>
 

@@ -5,6 +5,7 @@ import type { New } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { post } from './ledger.ts'
+import { askWhoJoined } from './payment-requests.ts'
 import type { PartyRow } from './schema/parties.ts'
 import type { WalletRow } from './schema/wallets.ts'
 import { insertWallet, newWallet } from './wallets.ts'
@@ -104,8 +105,7 @@ export async function createParty(
 
 /** Adds a party, which has no wallet yet. */
 export async function insertParty(tx: Transaction, party: NewParty): Promise<void> {
-  await tx.db
-    .insertInto('parties')
-    .values({ ...newParty, ...party })
-    .execute()
+  const row = { ...newParty, ...party }
+  await tx.db.insertInto('parties').values(row).execute()
+  await askWhoJoined(tx, row, row.createdAtMs)
 }

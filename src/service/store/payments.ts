@@ -6,6 +6,7 @@ import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { walking } from './engine/walk.ts'
 import { tell } from './events.ts'
+import { followPayment } from './payment-requests.ts'
 import type { PaymentRow } from './schema/payments.ts'
 import { addSpending } from './spending.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
@@ -71,6 +72,7 @@ async function list(walk: typeof walkPayments, tx: Transaction, scope: ListScope
 export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<void> {
   await insert(tx, row)
   tellBoth(tx, undefined, row)
+  await followPayment(tx, row)
   await addSpending(tx, row, { cents: countedOfPayment(row), atMs: row.createdAtMs, nowMs: row.createdAtMs })
 }
 
@@ -99,6 +101,7 @@ export async function replacePayment(tx: Transaction, before: PaymentRow, after:
   const version = before.version + 1
   await update(tx, { ...change, partyId, id, version: before.version, next: version })
   tellBoth(tx, before, after)
+  if (before.status !== after.status) await followPayment(tx, after)
   const cents = countedOfPayment(after) - countedOfPayment(before)
   await addSpending(tx, before, { cents, atMs: before.createdAtMs, nowMs: updatedAtMs })
   return { ...after, version }

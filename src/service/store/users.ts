@@ -21,6 +21,15 @@ export async function findUserByEmail(tx: Transaction, email: string): Promise<U
     .executeTakeFirst()
 }
 
+/** Whether anybody can sign in for a party. */
+export async function hasUsers(tx: Transaction, partyId: string): Promise<boolean> {
+  return (await oneUserOf(tx, { partyId })).rows.length > 0
+}
+
+const oneUserOf = prepared((db, by: { partyId: string }) =>
+  db.selectFrom('users').select('id').where('partyId', '=', by.partyId).limit(1),
+)
+
 /** The user who was there first: in the sandbox, its seeded owner. */
 export async function firstOwner(tx: Transaction): Promise<UserRow | undefined> {
   return tx.db

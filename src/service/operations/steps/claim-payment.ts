@@ -30,19 +30,27 @@ export async function claimPayment(context: ChangeContext, before: PaymentRow): 
   })
 }
 
-async function claimantsWallet({ tx, system, nowMs }: ChangeContext, payment: PaymentRow): Promise<WalletRow> {
+async function claimantsWallet(context: ChangeContext, payment: PaymentRow): Promise<WalletRow> {
   const { claimant } = payment
   if (claimant === null) throw new Error(`Bug: the payment ${payment.id} waits for nobody.`)
-  // Two payments to one address that are claimed at once make one party.
-  await tx.lock(`claimant ${claimant}`)
-  const type = claimant.includes('@') ? 'email' : 'phone'
-  const known = await findPartyByAddress(tx, type, claimant)
-  if (known === undefined) {
-    const address = type === 'email' ? { email: claimant } : { email: null, phone: claimant }
-    const party = { partyType: 'PERSON', displayName: claimant, issuedCardsEnabled: 1, createdAtMs: nowMs } as const
-    return createParty(tx, system, { ...party, ...address, id: newId('pty', system, nowMs) }, 0)
+  const wallet = await walletOfAddress(context, claimant)
+  if (wallet?.status !== 'active' || wallet.partyId === payment.partyId) {
+    fail('conflict', { detail: 'The recipient cannot be paid now.' })
   }
-  const wallet = known.id === payment.partyId ? undefined : await defaultWallet(tx, known.id)
-  if (wallet?.status !== 'active') fail('conflict', { detail: 'The recipient cannot be paid now.' })
   return wallet
+}
+
+/** The default wallet of whoever has an e-mail address or phone number: somebody unknown joins, with an empty one. */
+export async function walletOfAddress(
+  { tx, system, nowMs }: ChangeContext,
+  address: string,
+): Promise<WalletRow | undefined> {
+  // Two who act for one address at once make one party.
+  await tx.lock(`claimant ${address}`)
+  const type = address.includes('@') ? 'email' : 'phone'
+  const known = await findPartyByAddress(tx, type, address)
+  if (known !== undefined) return defaultWallet(tx, known.id)
+  const contact = type === 'email' ? { email: address } : { email: null, phone: address }
+  const party = { partyType: 'PERSON', displayName: address, issuedCardsEnabled: 1, createdAtMs: nowMs } as const
+  return createParty(tx, system, { ...party, ...contact, id: newId('pty', system, nowMs) }, 0)
 }

@@ -7,6 +7,7 @@ import { paid, reserved, transferred, wired } from '../../rules/ledger.ts'
 import { nextPaymentStatus, requireFunds } from '../../rules/payments.ts'
 import { insertApproval } from '../../store/approvals.ts'
 import { post, postBetween } from '../../store/ledger.ts'
+import { findPaymentRequest } from '../../store/payment-requests.ts'
 import { insertPayment, withoutBank } from '../../store/payments.ts'
 import type { ApprovalRow } from '../../store/schema/approvals.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
@@ -17,7 +18,12 @@ import { limitsPassed } from './check-spending-limits.ts'
 
 /** What a new payment or wire says of itself; the rest follows from who asks for it. */
 type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description' | 'tags'> &
-  Partial<Pick<PaymentRow, 'recipientPartyId' | 'recipientAgentId' | 'claimant' | 'claimTokenHash' | 'beneficiary'>>
+  Partial<
+    Pick<
+      PaymentRow,
+      'recipientPartyId' | 'recipientAgentId' | 'claimant' | 'claimTokenHash' | 'beneficiary' | 'paymentRequestId'
+    >
+  >
 
 /**
  * Sends money, or puts it in review where it goes beyond a limit. The funds are looked at in both cases: what could not
@@ -25,7 +31,8 @@ type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description
  */
 export async function send(context: Context, wallet: WalletRow, draft: Draft): Promise<PaymentRow> {
   const { tx, nowMs, system } = context
-  requireFunds(wallet, draft.amountCents, '/data/attributes/amount')
+  // Who pays a request does not say how much.
+  requireFunds(wallet, draft.amountCents, draft.paymentRequestId ? undefined : '/data/attributes/amount')
   const payment = created(context, wallet, draft)
   const spender = { partyId: payment.partyId, agentId: payment.agentId }
   const reasons = await limitsPassed(tx, spender, payment.amountCents, nowMs)
@@ -104,6 +111,8 @@ export async function arrived(
   to: WalletRow | null,
 ): Promise<string> {
   const id = newId('txn', system, nowMs)
+  // What a card or a bank paid left no wallet.
+  const isFromOutside = payment.kind === 'payment' && (payment.method === 'card' || payment.externalAccountId !== null)
   const deposit = payment.kind === 'deposit'
   await insertTransaction(tx, {
     id,
@@ -112,7 +121,7 @@ export async function arrived(
     paymentId: payment.id,
     subscriptionId: null,
     sourcePartyId: deposit ? null : payment.partyId,
-    sourceWalletId: deposit ? null : payment.walletId,
+    sourceWalletId: deposit || isFromOutside ? null : payment.walletId,
     destinationPartyId: to?.partyId ?? null,
     destinationWalletId: to?.id ?? null,
     delegated: payment.delegated,
@@ -124,8 +133,12 @@ export async function arrived(
   return id
 }
 
-/** The wallet to pay from: the one that is named, else the agent's own or the party's. @throws 404, 403. */
-export async function payingWallet(context: Context, walletId?: string): Promise<WalletRow> {
+/** The wallet to pay from, or to be paid into: the one that is named, else the agent's own or the party's. @throws 404, 403. */
+export async function payingWallet(
+  context: Context,
+  walletId?: string,
+  attribute: 'walletId' | 'paymentSource/walletId' = 'walletId',
+): Promise<WalletRow> {
   const { tx, actor, partyId, operation } = context
   const own = actor.agentId !== null && partyId === actor.partyId
   const wallet =
@@ -137,22 +150,33 @@ export async function payingWallet(context: Context, walletId?: string): Promise
   if (wallet === undefined && walletId !== undefined) {
     fail('not_found', {
       detail: `There is no wallet ${walletId}.`,
-      source: { pointer: '/data/attributes/walletId' },
+      source: { pointer: `/data/attributes/${attribute}` },
     })
   }
   if (wallet === undefined) {
-    fail('forbidden', { detail: 'There is no wallet to pay from. Ask the owner of the account to attach one.' })
+    fail('forbidden', { detail: 'There is no wallet for it. Ask the owner of the account to attach one.' })
   }
   await requireHeldOnWallet(tx, actor, operation, wallet)
   return wallet
 }
 
-/** Who is to be paid, as they are paid now: an agent into its own wallet, else into its party's. @throws 409. */
-async function receivingWallet(
-  { tx }: Context,
-  { recipientPartyId, recipientAgentId }: PaymentRow,
+/**
+ * Who is to be paid, as they are paid now: by a request into the wallet that it names, an agent into its own wallet, else
+ * into its party's. @throws 409.
+ */
+export async function receivingWallet(
+  { tx }: Pick<ChangeContext, 'tx'>,
+  { recipientPartyId, recipientAgentId, paymentRequestId }: PaymentRow,
 ): Promise<WalletRow> {
   const partyId = recipientPartyId ?? ''
+  if (paymentRequestId !== null) {
+    const request = await findPaymentRequest(tx, partyId, paymentRequestId)
+    const wallet = request === undefined ? undefined : await findWallet(tx, partyId, request.walletId)
+    if (wallet?.status !== 'active') {
+      fail('conflict', { detail: 'The wallet that the payment request is to be paid into takes no money now.' })
+    }
+    return wallet
+  }
   const ofAgent = recipientAgentId === null ? undefined : await agentDefaultWallet(tx, partyId, recipientAgentId)
   const wallet = ofAgent ?? (await defaultWallet(tx, partyId))
   if (wallet?.status !== 'active') fail('conflict', { detail: 'The recipient cannot be paid now.' })

@@ -15,22 +15,38 @@ export interface Counterparty {
   value: string
 }
 
-/** Finds who a counterparty is. @throws 422 with the pointer to its value for what has no meaning or nobody has. */
-export async function resolveCounterparty(tx: Transaction, { type, value }: Counterparty): Promise<Recipient> {
+/**
+ * Finds who a counterparty is.
+ * @param attribute Names it, and what it is to be able to.
+ * @throws 422 with the pointer to its value for what has no meaning or nobody has.
+ */
+export async function resolveCounterparty(
+  tx: Transaction,
+  { type, value }: Counterparty,
+  [attribute, ability]: readonly [string, string] = ['counterparty', 'be paid'],
+): Promise<Recipient> {
   const { pattern, form } = forms[type]
-  if (!pattern.test(value)) failValue(`must be ${form} where counterparty.type is ${type}, got ${show(value)}`)
-  return finders[type](tx, value)
+  const failValue = (what: string) => failAttribute(`${attribute}/value`, `${attribute}.value ${what}.`)
+  if (!pattern.test(value)) failValue(`must be ${form} where ${attribute}.type is ${type}, got ${show(value)}`)
+  return (await finders[type](tx, value)) ?? failValue(`names nobody who can ${ability}: ${show(value)}`)
 }
 
-/** A recipient who is not known by an address joins and claims the money; every other one must exist. */
-const finders: Record<Counterparty['type'], (tx: Transaction, value: string) => Promise<Recipient>> = {
+/** A value as it is kept and compared: letters of addresses and handles are small. */
+export function normalized({ type, value }: Counterparty): string {
+  return type === 'email' || type === 'handle' ? value.toLowerCase() : value
+}
+
+type Found = Recipient | undefined
+
+/** Whoever is not known by an address may join; every other one must exist. */
+const finders: Record<Counterparty['type'], (tx: Transaction, value: string) => Promise<Found>> = {
   email: (tx, value) => byAddress(tx, 'email', value.toLowerCase()),
   phone: (tx, value) => byAddress(tx, 'phone', value),
-  party_id: async (tx, value) => party((await findParty(tx, value))?.id) ?? nobody(value),
-  agent_id: (tx, value) => byAgent(tx, { id: value }, value),
+  party_id: async (tx, value) => party((await findParty(tx, value))?.id),
+  agent_id: (tx, value) => byAgent(tx, { id: value }),
   handle: async (tx, value) => {
     const handle = value.toLowerCase()
-    return party((await findPartyByHandle(tx, handle.slice(1)))?.id) ?? byAgent(tx, { handle }, value)
+    return party((await findPartyByHandle(tx, handle.slice(1)))?.id) ?? byAgent(tx, { handle })
   },
 }
 
@@ -47,20 +63,12 @@ async function byAddress(tx: Transaction, type: 'email' | 'phone', value: string
   return party(known?.id) ?? { recipientPartyId: null, recipientAgentId: null, claimant: value }
 }
 
-async function byAgent(tx: Transaction, by: { id: string } | { handle: string }, value: string): Promise<Recipient> {
+async function byAgent(tx: Transaction, by: { id: string } | { handle: string }): Promise<Found> {
   const agent = await findAgentOfAnyParty(tx, by)
-  if (agent?.status !== 'ACTIVE') return nobody(value)
+  if (agent?.status !== 'ACTIVE') return undefined
   return { recipientPartyId: agent.partyId, recipientAgentId: agent.id, claimant: null }
 }
 
 function party(id: string | undefined): Recipient | undefined {
   return id === undefined ? undefined : { recipientPartyId: id, recipientAgentId: null, claimant: null }
-}
-
-function nobody(value: string): never {
-  return failValue(`names nobody who can be paid: ${show(value)}`)
-}
-
-function failValue(what: string): never {
-  return failAttribute('counterparty/value', `counterparty.value ${what}.`)
 }

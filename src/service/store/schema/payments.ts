@@ -56,8 +56,8 @@ export const payments = table({
   '0035_whole_api': {
     /** The bank account that a deposit comes from, or a withdrawal goes to. */
     externalAccountId: nullable(text),
-    /** How a transfer from or to a bank goes: `standard`, `instant` or `wire`. */
-    method: nullable(text as Column<'standard' | 'instant' | 'wire'>),
+    /** How a transfer from or to a bank goes: `standard`, `instant` or `wire`; of a payment `card` where one paid it. */
+    method: nullable(text as Column<'standard' | 'instant' | 'wire' | 'card'>),
     /** The request that a payment fulfills. */
     paymentRequestId: nullable(text),
     /** When the bank does its part next; null: it has none. */

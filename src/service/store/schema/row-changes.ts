@@ -221,7 +221,8 @@ async function paymentsSpent(db: Kysely<Tables>, partyId: string, { createdAtMs,
     .orderBy('id')
     .limit(batch)
     .execute()
-  return rows.map((row) => ({ ...row, cents: countedOfPayment(row) }))
+  // No card had paid one by then.
+  return rows.map((row) => ({ ...row, cents: countedOfPayment({ ...row, method: null }) }))
 }
 
 async function purchasesSpent(db: Kysely<Tables>, partyId: string, { createdAtMs, id }: Place) {

@@ -1,0 +1,116 @@
+import type { z } from 'zod'
+import type { paymentRequests } from '../../../../tools/payment-requests.ts'
+import { fail } from '../../../core/errors.ts'
+import { newId } from '../../../core/system.ts'
+import type { ChangeContext } from '../../request/due.ts'
+import type { Context } from '../../request/handler.ts'
+import { paidByCard } from '../../rules/ledger.ts'
+import { asOf, nextRequestStatus } from '../../rules/payment-requests.ts'
+import { nextPaymentStatus } from '../../rules/payments.ts'
+import { post } from '../../store/ledger.ts'
+import { changePaymentRequest, findPaymentRequest } from '../../store/payment-requests.ts'
+import { insertPayment, withoutBank } from '../../store/payments.ts'
+import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
+import type { PaymentRow } from '../../store/schema/payments.ts'
+import type { WalletRow } from '../../store/schema/wallets.ts'
+import { defaultWallet } from '../../store/wallets.ts'
+import { walletOfAddress } from './claim-payment.ts'
+import { arrived, payingWallet, receivingWallet, send } from './move-money.ts'
+
+type Source = z.output<typeof paymentRequests.fulfillPaymentRequest.attributes>['paymentSource']
+
+/**
+ * Pays what was asked of the party acted on. What goes beyond a limit waits for an approval, and the request with it: it
+ * follows its payment (docs/service.md#payment-requests).
+ * @throws 409 `conflict` where it is not open, or the money cannot move now.
+ */
+export async function payRequest(context: Context, request: PaymentRequestRow, source: Source): Promise<PaymentRow> {
+  requirePayable(request, context.nowMs)
+  if (source.type === 'external_account') fail('not_implemented')
+  const wallet = await payingWallet(context, source.walletId, 'paymentSource/walletId')
+  return send(context, wallet, {
+    kind: 'payment',
+    amountCents: request.amountCents,
+    currency: request.currency,
+    description: request.description,
+    tags: '{}',
+    recipientPartyId: request.partyId,
+    paymentRequestId: request.id,
+  })
+}
+
+/**
+ * A payer pays by a card, which was charged: no wallet of theirs is touched and no limit looked at. Who is not known yet
+ * joins by paying.
+ * @throws 409 `conflict` where it is not open, or its wallet takes no money now: to be asked before the card is charged.
+ */
+export async function payRequestByCard(context: ChangeContext, request: PaymentRequestRow): Promise<PaymentRow> {
+  const { tx, system, nowMs } = context
+  requirePayable(request, nowMs)
+  const payer = await payersWallet(context, request)
+  const payment: PaymentRow = {
+    ...withoutBank,
+    id: newId('pay', system, nowMs),
+    kind: 'payment',
+    partyId: payer.partyId,
+    walletId: payer.id,
+    method: 'card',
+    paymentRequestId: request.id,
+    delegated: 0,
+    actorType: 'user',
+    agentId: null,
+    instanceId: null,
+    amountCents: request.amountCents,
+    currency: request.currency,
+    status: nextPaymentStatus('CREATED', 'pay'),
+    description: request.description,
+    tags: '{}',
+    recipientPartyId: request.partyId,
+    recipientAgentId: null,
+    claimant: null,
+    claimTokenHash: null,
+    heldCents: 0,
+    beneficiary: null,
+    transactionId: null,
+    version: 1,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  }
+  const to = await receivingWallet(context, payment)
+  // The payment is the payer's, the money another party's.
+  tx.apart()
+  await post(tx, system, to, paidByCard(to.id, payment.amountCents), { nowMs, sourceId: payment.id })
+  const paid = { ...payment, transactionId: await arrived(context, payment, to) }
+  await insertPayment(tx, paid)
+  return paid
+}
+
+/** Its payer will not pay. @throws 409 `conflict` where it is not open. */
+export function declineRequest({ tx, nowMs }: ChangeContext, request: PaymentRequestRow): Promise<PaymentRequestRow> {
+  return changePaymentRequest(tx, asOf(request, nowMs), 'decline', nowMs)
+}
+
+/** @throws 409 `conflict` where the request is not open any more, also by time. */
+function requirePayable(request: PaymentRequestRow, nowMs: number): void {
+  nextRequestStatus(asOf(request, nowMs).status, 'begin')
+}
+
+/** The default wallet of who pays, which says whose payment it is. */
+async function payersWallet(context: ChangeContext, request: PaymentRequestRow): Promise<WalletRow> {
+  const { payerPartyId, payerValue, partyId, id } = request
+  const wallet =
+    payerPartyId === null ? await walletOfAddress(context, payerValue) : await defaultWallet(context.tx, payerPartyId)
+  if (wallet === undefined) throw new Error(`Bug: the payer of ${id} has no wallet.`)
+  if (wallet.partyId === partyId) fail('conflict', { detail: 'The payment request is to the party that sent it.' })
+  return wallet
+}
+
+/** A request as it is now, for who changed something that it is about. */
+export async function reread(
+  { tx }: Pick<ChangeContext, 'tx'>,
+  { partyId, id }: Pick<PaymentRequestRow, 'partyId' | 'id'>,
+): Promise<PaymentRequestRow> {
+  const request = await findPaymentRequest(tx, partyId, id)
+  if (request === undefined) throw new Error(`Bug: the payment request ${id} is gone.`)
+  return request
+}

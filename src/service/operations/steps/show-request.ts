@@ -1,0 +1,141 @@
+import type { z } from 'zod'
+import type { PaymentRequest } from '../../../../tools/payment-requests.ts'
+import { sha256, timestamp } from '../../../core/system.ts'
+import { asOf } from '../../rules/payment-requests.ts'
+import { findAgentOfAnyParty } from '../../store/agents.ts'
+import type { Transaction } from '../../store/engine/store.ts'
+import { findParty } from '../../store/parties.ts'
+import { rootKeys } from '../../store/root-keys.ts'
+import type { AgentRow } from '../../store/schema/agents.ts'
+import type { PartyRow } from '../../store/schema/parties.ts'
+import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
+import { findWallet } from '../../store/wallets.ts'
+
+type RequestResource = z.output<typeof PaymentRequest>
+
+const tokenText = (requestId: string) => `payment request ${requestId}`
+
+/** The hash of the token in the address of a new request's page. The token is derived, not stored. */
+export async function requestTokenHash(tx: Transaction, requestId: string): Promise<string> {
+  return hashOfRequestToken((await tx.shared(rootKeys)).sign(tokenText(requestId)))
+}
+
+export function hashOfRequestToken(token: string): string {
+  return sha256(token)
+}
+
+/** Gives the address of a request's page, where its payer pays or declines. */
+export async function requestUrls(tx: Transaction, publicUrl: () => string) {
+  const keys = await tx.shared(rootKeys)
+  return ({ id, tokenHash }: Pick<PaymentRequestRow, 'id' | 'tokenHash'>) => {
+    // The hash tells which of the keys was the newest when it was made.
+    const token = keys.signatures(tokenText(id)).find((one) => hashOfRequestToken(one) === tokenHash)
+    if (token === undefined) throw new Error(`Bug: no key made the token of the payment request ${id}.`)
+    return `${publicUrl()}/request/${token}`
+  }
+}
+
+interface Viewing {
+  tx: Transaction
+  nowMs: number
+  publicUrl: () => string
+  /** Whoever looks: the party that asks, or its payer. */
+  partyId: string
+}
+
+/** What shows requests; whom several are about is looked up once. */
+export async function requestViews({ tx, nowMs, publicUrl, partyId: viewer }: Viewing) {
+  const urlOf = await requestUrls(tx, publicUrl)
+  const partyOf = once((id: string) => findParty(tx, id))
+  const agentOf = once((id: string) => findAgentOfAnyParty(tx, { id }))
+  const walletOf = once((id: string, partyId: string) => findWallet(tx, partyId, id))
+  return async (row: PaymentRequestRow): Promise<RequestResource> => {
+    const requester = await partyOf(row.partyId)
+    const agent = row.agentId === null ? undefined : await agentOf(row.agentId)
+    const isSender = viewer === row.partyId
+    const wallet = isSender ? await walletOf(row.walletId, row.partyId) : undefined
+    const people = {
+      requester,
+      agent,
+      initiator: agent === undefined ? requester : await partyOf(agent.partyId),
+      walletName: wallet?.displayName ?? null,
+    }
+    return viewOf(asOf(row, nowMs), { ...people, isSender, url: urlOf(row) })
+  }
+}
+
+/** Asks for each id once. */
+function once<Found>(find: (id: string, partyId: string) => Promise<Found>) {
+  const found = new Map<string, Promise<Found>>()
+  return (id: string, partyId = '') => {
+    const known = found.get(id) ?? find(id, partyId)
+    found.set(id, known)
+    return known
+  }
+}
+
+interface Around {
+  requester: PartyRow | undefined
+  initiator: PartyRow | undefined
+  agent: AgentRow | undefined
+  walletName: string | null
+  /** The payer is not told what the party that asks noted, in which run it was, or which wallet it is paid into. */
+  isSender: boolean
+  url: string
+}
+
+function viewOf(row: PaymentRequestRow, around: Around): RequestResource {
+  const { requester, initiator, agent, walletName, isSender, url } = around
+  const party = (id: string | null) => ({ data: id === null ? null : { type: 'party' as const, id } })
+  const asked = (type: PaymentRequestRow['payerType']) => (row.payerType === type ? row.payerValue : null)
+  return {
+    type: 'paymentRequest',
+    id: row.id,
+    attributes: {
+      amount: row.amountCents,
+      currency: row.currency,
+      status: row.status,
+      description: row.description,
+      tags: isSender ? (JSON.parse(row.tags) as Record<string, string>) : {},
+      requesterName: requester?.displayName ?? null,
+      requesterEmail: requester?.email ?? null,
+      requesterAvatarUrl: null,
+      requesterHandle: handleOf(requester),
+      walletName,
+      payerName: row.payerName,
+      payerEmail: asked('email'),
+      payerAvatarUrl: null,
+      payerHandle: asked('handle'),
+      payerPhone: asked('phone'),
+      payerPartyId: row.payerPartyId,
+      payerIdentifierType: row.payerType,
+      payerIdentifier: row.payerValue,
+      initiatorParty: {
+        id: initiator?.id ?? row.partyId,
+        name: initiator?.displayName ?? null,
+        handle: handleOf(initiator),
+      },
+      initiatorAgent: agent === undefined ? null : { id: agent.id, name: agent.name, handle: agent.handle },
+      paymentLinkUrl: url,
+      transactionId: row.transactionId,
+      agentId: isSender ? row.agentId : null,
+      instanceId: isSender ? row.instanceId : null,
+      expiresAt: timestamp(row.expiresAtMs),
+      createdAt: timestamp(row.createdAtMs),
+      updatedAt: timestamp(row.updatedAtMs),
+    },
+    relationships: {
+      party: party(row.partyId),
+      requesterParty: party(row.partyId),
+      wallet: { data: isSender ? { type: 'wallet', id: row.walletId } : null },
+      payerParty: party(row.payerPartyId),
+      payerAgent: { data: row.payerAgentId === null ? null : { type: 'agent', id: row.payerAgentId } },
+      payment: { data: row.paymentId === null ? null : { type: 'payment', id: row.paymentId } },
+    },
+  }
+}
+
+function handleOf(party: PartyRow | undefined): string | null {
+  const handle = party?.handle ?? null
+  return handle === null ? null : `@${handle}`
+}

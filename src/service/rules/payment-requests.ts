@@ -1,0 +1,81 @@
+import type { paymentRequestStatuses } from '../../../tools/payment-requests.ts'
+import { fail } from '../../core/errors.ts'
+import type { PaymentStatus } from './payments.ts'
+import { next, type Transitions } from './transitions.ts'
+
+export type PaymentRequestStatus = (typeof paymentRequestStatuses)[number]
+
+/**
+ * `begin`: a payment of it is under way, in review or at a bank. `reopen`: that payment came to nothing, and nobody
+ * was charged.
+ */
+export type PaymentRequestEvent = 'begin' | 'pay' | 'fail' | 'return' | 'reopen' | 'decline' | 'cancel' | 'expire'
+
+/** The flow of a payment request (docs/service.md#payment-requests). While somebody pays it, nobody can end it. */
+export const paymentRequestTransitions = {
+  OPEN: { begin: 'PROCESSING', pay: 'COMPLETED', decline: 'DECLINED', cancel: 'CANCELED', expire: 'EXPIRED' },
+  PROCESSING: { pay: 'COMPLETED', fail: 'FAILED', reopen: 'OPEN' },
+  COMPLETED: { return: 'RETURNED' },
+  FAILED: {},
+  RETURNED: {},
+  CANCELED: {},
+  DECLINED: {},
+  EXPIRED: {},
+} as const satisfies Transitions<PaymentRequestStatus, PaymentRequestEvent>
+
+/** The state that an event brings a payment request to. @throws 409 `conflict` where the table has none. */
+export function nextRequestStatus(status: PaymentRequestStatus, event: PaymentRequestEvent): PaymentRequestStatus {
+  const after = next<PaymentRequestStatus, PaymentRequestEvent>(paymentRequestTransitions, status, event)
+  return after ?? fail('conflict', { detail: `The payment request is ${status}: ${standings[status]}` })
+}
+
+/** Why nothing can be done with it, and what can be done instead. */
+const standings: Readonly<Record<PaymentRequestStatus, string>> = {
+  OPEN: 'nobody has begun to pay it.',
+  PROCESSING: 'a payment of it is under way. Look again when that payment is COMPLETED or came to nothing.',
+  COMPLETED: 'it was paid, which cannot be undone here.',
+  FAILED: 'the bank refused its payment. Whoever asked can ask again with create_payment_request.',
+  RETURNED: 'the bank sent its payment back. Whoever asked can ask again with create_payment_request.',
+  CANCELED: 'whoever asked took it back.',
+  DECLINED: 'its payer declined it.',
+  EXPIRED: 'it was open for 30 days. Whoever asked can ask again with create_payment_request.',
+}
+
+const eventsOfPayment: Readonly<Record<PaymentStatus, PaymentRequestEvent | null>> = {
+  CREATED: null,
+  IN_REVIEW: 'begin',
+  PROCESSING: 'begin',
+  // A payment of a request has a known recipient, so that nobody claims it.
+  PENDING_CLAIM: null,
+  COMPLETED: 'pay',
+  FAILED: 'fail',
+  RETURNED: 'return',
+  CANCELED: 'reopen',
+  APPROVAL_DENIED: 'reopen',
+}
+
+/** What the state of the payment that fulfills a request does to it; null: nothing. */
+export function eventOfPayment(status: PaymentRequestStatus, payment: PaymentStatus): PaymentRequestEvent | null {
+  const event = eventsOfPayment[payment]
+  // It was reviewed, and waits for the bank now.
+  return event === 'begin' && status === 'PROCESSING' ? null : event
+}
+
+/** How long somebody can pay it. */
+export const requestOpenMs = 30 * 24 * 60 * 60_000
+
+interface Expiring {
+  status: PaymentRequestStatus
+  openUntilMs: number | null
+  updatedAtMs: number
+}
+
+/**
+ * A request as it is at a moment: one whose time is over has expired, also where that was not written yet. What is due
+ * to the party that asks happens before it sees it; its payer may come first.
+ */
+export function asOf<Row extends Expiring>(row: Row, nowMs: number): Row {
+  const { openUntilMs } = row
+  if (openUntilMs === null || openUntilMs > nowMs) return row
+  return { ...row, status: nextRequestStatus(row.status, 'expire'), openUntilMs: null, updatedAtMs: openUntilMs }
+}

@@ -1,0 +1,203 @@
+import type { paymentRequestStatuses } from '../../../tools/payment-requests.ts'
+import { paymentRequestEvent } from '../rules/events.ts'
+import { eventOfPayment, nextRequestStatus, type PaymentRequestEvent } from '../rules/payment-requests.ts'
+import type { DueOf, Moments } from './clock.ts'
+import { inserting } from './engine/insert.ts'
+import type { PageOf, PageRequest } from './engine/page.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { combinations, walking } from './engine/walk.ts'
+import { tell } from './events.ts'
+import type { PaymentRequestRow } from './schema/payment-requests.ts'
+import type { PaymentRow } from './schema/payments.ts'
+import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+
+type Status = (typeof paymentRequestStatuses)[number]
+
+/** Adds a request; both hear of it. */
+export async function insertPaymentRequest(tx: Transaction, row: PaymentRequestRow): Promise<void> {
+  await insert(tx, row)
+  tellBoth(tx, undefined, row)
+}
+
+const insert = inserting('paymentRequests')
+
+/** A request that a party sent. */
+export async function findPaymentRequest(
+  tx: Transaction,
+  partyId: string,
+  id: string,
+): Promise<PaymentRequestRow | undefined> {
+  return (await requestOfParty(tx, { partyId, id })).rows[0]
+}
+
+const requestOfParty = prepared((db, by: { partyId: string; id: string }) =>
+  db.selectFrom('paymentRequests').selectAll().where('partyId', '=', by.partyId).where('id', '=', by.id),
+)
+
+/** A request by its id alone: who may see it is for the caller to decide. */
+export async function findPaymentRequestOfAnyParty(
+  tx: Transaction,
+  id: string,
+): Promise<PaymentRequestRow | undefined> {
+  return (await requestById(tx, { id })).rows[0]
+}
+
+const requestById = prepared((db, by: { id: string }) =>
+  db.selectFrom('paymentRequests').selectAll().where('id', '=', by.id),
+)
+
+/** The request whose page has a token of that hash. */
+export async function findPaymentRequestByToken(
+  tx: Transaction,
+  tokenHash: string,
+): Promise<PaymentRequestRow | undefined> {
+  return (await requestByToken(tx, { tokenHash })).rows[0]
+}
+
+const requestByToken = prepared((db, by: { tokenHash: string }) =>
+  db.selectFrom('paymentRequests').selectAll().where('tokenHash', '=', by.tokenHash),
+)
+
+const walk = walking('paymentRequests', (db) => db.selectFrom('paymentRequests').selectAll())
+
+/** The requests of these states that a party sent, newest first. */
+export async function listSentRequests(
+  tx: Transaction,
+  scope: ListScope,
+  statuses: readonly Status[],
+  page: PageRequest,
+): Promise<PageOf<PaymentRequestRow>> {
+  const walletId = await walletsHeld(tx, scope)
+  const of = { partyId: [scope.partyId], status: statuses }
+  return walk(tx, walletId === undefined ? combinations(of) : combinations({ ...of, walletId }), page, scope.partyId)
+}
+
+/** The requests of these states that a party is to pay, newest first. */
+export function listReceivedRequests(
+  tx: Transaction,
+  payerPartyId: string,
+  statuses: readonly Status[],
+  page: PageRequest,
+): Promise<PageOf<PaymentRequestRow>> {
+  return walk(tx, combinations({ payerPartyId: [payerPartyId], status: statuses }), page)
+}
+
+/** Both hear what becomes of a request; its payer hears of a new one that it is asked. */
+function tellBoth(tx: Transaction, before: PaymentRequestRow | undefined, after: PaymentRequestRow): void {
+  const { id, payerPartyId, payerAgentId, updatedAtMs } = after
+  const type = paymentRequestEvent(before?.status, after.status)
+  if (type !== undefined) tell(tx, after, [type], updatedAtMs)
+  if (payerPartyId === null) return
+  // What is another party's is written in a transaction that no other request shares.
+  tx.apart()
+  const isAsked = before === undefined || before.payerPartyId === null
+  const types = [...(isAsked ? (['payment_request.incoming'] as const) : []), ...(before && type ? [type] : [])]
+  tell(tx, { partyId: payerPartyId, id, agentId: payerAgentId }, types, updatedAtMs)
+}
+
+type Changes = Partial<Pick<PaymentRequestRow, 'payerPartyId' | 'paymentId' | 'transactionId'>>
+
+/** What an event makes of a request. @throws 409 `conflict` where its state does not allow it. */
+export function changePaymentRequest(
+  tx: Transaction,
+  before: PaymentRequestRow,
+  event: PaymentRequestEvent,
+  atMs: number,
+  changes: Changes = {},
+): Promise<PaymentRequestRow> {
+  const status = nextRequestStatus(before.status, event)
+  return write(tx, before, { ...before, ...changes, status, updatedAtMs: atMs })
+}
+
+/** Writes a request's new state. @throws StaleWriteError when it changed since it was read. */
+async function write(tx: Transaction, before: PaymentRequestRow, after: PaymentRequestRow): Promise<PaymentRequestRow> {
+  const { status, payerPartyId, paymentId, transactionId, expiresAtMs, updatedAtMs } = after
+  const openUntilMs = status === 'OPEN' ? expiresAtMs : null
+  const { partyId, id, version } = before
+  const change = { status, payerPartyId, paymentId, transactionId, openUntilMs, updatedAtMs }
+  await update(tx, { ...change, partyId, id, version, next: version + 1 })
+  const written = { ...after, openUntilMs, version: version + 1 }
+  tellBoth(tx, before, written)
+  return written
+}
+
+type Written = Pick<
+  PaymentRequestRow,
+  'partyId' | 'id' | 'version' | 'status' | 'openUntilMs' | 'updatedAtMs' | keyof Changes
+> & { next: number }
+
+const update = changingOne(
+  (db, { partyId, id, version, next, ...change }: Written) =>
+    db
+      .updateTable('paymentRequests')
+      .set({ ...change, version: next })
+      .where('partyId', '=', partyId)
+      .where('id', '=', id)
+      .where('version', '=', version),
+  ({ id }) => `payment request ${id}`,
+)
+
+/** A request follows the payment that fulfills it, whatever moves that: a person's decision, its payer, a bank. */
+export async function followPayment(tx: Transaction, payment: PaymentRow): Promise<void> {
+  const { paymentRequestId, recipientPartyId, updatedAtMs } = payment
+  if (paymentRequestId === null) return
+  const request = await findPaymentRequest(tx, recipientPartyId ?? '', paymentRequestId)
+  if (request === undefined) throw new Error(`Bug: the payment ${payment.id} fulfills no request.`)
+  const event = eventOfPayment(request.status, payment.status)
+  if (event === null) return
+  const changes =
+    event === 'reopen'
+      ? { paymentId: null, transactionId: null }
+      : { paymentId: payment.id, transactionId: payment.transactionId }
+  await changePaymentRequest(tx, request, event, updatedAtMs, changes)
+}
+
+/** Whoever joins with an e-mail address or phone number is the payer of what that address was asked. */
+export async function askWhoJoined(
+  tx: Transaction,
+  { id: payerPartyId, email, phone }: { id: string; email: string | null; phone: string | null },
+  atMs: number,
+): Promise<void> {
+  for (const address of [email?.toLowerCase(), phone]) {
+    if (typeof address !== 'string') continue
+    for (const before of (await openTo(tx, { address })).rows) {
+      await write(tx, before, { ...before, payerPartyId, updatedAtMs: Math.max(before.updatedAtMs, atMs) })
+    }
+  }
+}
+
+const openTo = prepared((db, { address }: { address: string }) =>
+  db
+    .selectFrom('paymentRequests')
+    .selectAll()
+    .where('payerValue', '=', address)
+    .where('status', '=', 'OPEN')
+    .where('payerPartyId', 'is', null)
+    .orderBy('id'),
+)
+
+/** When each open request expires. */
+export const requestExpiries: Moments = (db, partyId) => {
+  const all = db
+    .selectFrom('paymentRequests')
+    .select(['partyId', 'openUntilMs as atMs'])
+    .where('openUntilMs', 'is not', null)
+  return partyId === undefined ? all : all.where('partyId', '=', partyId)
+}
+
+/** Requests of a party that should have been answered by now, the longest overdue first. */
+export async function expiredRequests(tx: Transaction, due: DueOf): Promise<PaymentRequestRow[]> {
+  return (await expired(tx, due)).rows
+}
+
+const expired = prepared((db, by: DueOf) =>
+  db
+    .selectFrom('paymentRequests')
+    .selectAll()
+    .where('partyId', '=', by.partyId)
+    .where('openUntilMs', '<=', by.nowMs)
+    .orderBy('openUntilMs')
+    .orderBy('id')
+    .limit(by.limit),
+)
