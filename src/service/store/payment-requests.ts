@@ -85,7 +85,7 @@ export function listReceivedRequests(
 
 /** Both hear what becomes of a request; its payer hears of a new one that it is asked. */
 function tellBoth(tx: Transaction, before: PaymentRequestRow | undefined, after: PaymentRequestRow): void {
-  const { id, payerPartyId, payerAgentId, updatedAtMs } = after
+  const { payerPartyId, payerAgentId, updatedAtMs } = after
   const type = paymentRequestEvent(before?.status, after.status)
   if (type !== undefined) tell(tx, after, [type], updatedAtMs)
   if (payerPartyId === null) return
@@ -93,7 +93,7 @@ function tellBoth(tx: Transaction, before: PaymentRequestRow | undefined, after:
   tx.apart()
   const isAsked = before === undefined || before.payerPartyId === null
   const types = [...(isAsked ? (['payment_request.incoming'] as const) : []), ...(before && type ? [type] : [])]
-  tell(tx, { partyId: payerPartyId, id, agentId: payerAgentId }, types, updatedAtMs)
+  tell(tx, { ...after, partyId: payerPartyId, agentId: payerAgentId }, types, updatedAtMs)
 }
 
 type Changes = Partial<Pick<PaymentRequestRow, 'payerPartyId' | 'paymentId' | 'transactionId'>>
