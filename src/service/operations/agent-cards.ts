@@ -124,7 +124,7 @@ async function payingWallet({ tx, actor, partyId, operation }: Context): Promise
   return wallet
 }
 
-function cardView(row: AgentCardRow, nowMs: number): z.output<typeof AgentCard> {
+export function cardView(row: AgentCardRow, nowMs: number): z.output<typeof AgentCard> {
   return {
     type: 'agentCard',
     id: row.id,

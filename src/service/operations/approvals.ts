@@ -31,11 +31,11 @@ export const approvalHandlers = {
     const list = { list: 'approvals', ...scope, status }
     const rows = await listApprovals(context.tx, scope, status, pageRequest(input, list))
     const views: ApprovalResource[] = []
-    for (const row of rows.rows) views.push(await view(context.tx, row))
+    for (const row of rows.rows) views.push(await approvalView(context.tx, row))
     return page({ rows: views, lastId: rows.lastId }, list, (approval) => approval)
   },
 
-  getApproval: async ({ approvalId }, context) => view(context.tx, (await load(context, approvalId)).approval),
+  getApproval: async ({ approvalId }, context) => approvalView(context.tx, (await load(context, approvalId)).approval),
 
   approveApproval: async ({ approvalId }, context) => {
     const { tx, actor, nowMs } = context
@@ -71,14 +71,14 @@ interface Decided {
 async function approve(context: Context, { approval, payment, wallet }: Decided, status: ApprovalRow['status']) {
   const { tx, nowMs } = context
   await replacePayment(tx, payment, await move(context, payment, wallet))
-  return view(tx, await resolveApproval(tx, approval, payment, { status, denialReason: null, nowMs }))
+  return approvalView(tx, await resolveApproval(tx, approval, payment, { status, denialReason: null, nowMs }))
 }
 
 async function deny({ tx, nowMs }: Context, { approval, payment }: Decided, reason: string | undefined) {
   const status = nextApprovalStatus(approval.status, 'deny')
   const denied = { ...payment, status: nextPaymentStatus(payment.status, 'deny'), updatedAtMs: nowMs }
   await replacePayment(tx, payment, denied)
-  return view(tx, await resolveApproval(tx, approval, payment, { status, denialReason: reason ?? null, nowMs }))
+  return approvalView(tx, await resolveApproval(tx, approval, payment, { status, denialReason: reason ?? null, nowMs }))
 }
 
 /** What an agent of the caller's, to an agent it itself, asked to pay for a customer. @throws 404 for all else. */
@@ -113,7 +113,7 @@ async function paymentOf(tx: Transaction, approval: ApprovalRow): Promise<Paymen
   return payment
 }
 
-async function view(tx: Transaction, row: ApprovalRow): Promise<ApprovalResource> {
+export async function approvalView(tx: Transaction, row: ApprovalRow): Promise<ApprovalResource> {
   const payment = await paymentOf(tx, row)
   const { amountCents: amount, currency, beneficiary } = payment
   return {

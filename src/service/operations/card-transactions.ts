@@ -90,7 +90,7 @@ async function loadWallet({ tx, partyId }: Context, walletId: string): Promise<W
   return wallet
 }
 
-function transactionView(row: CardTransactionRow): z.output<typeof CardTransaction> {
+export function transactionView(row: CardTransactionRow): z.output<typeof CardTransaction> {
   const declineCode = row.declineCode as DeclineCode | null
   return {
     type: 'cardTransaction',

@@ -80,13 +80,14 @@ export async function invitationViews(context: Context, rows: readonly Invitatio
 /** What shows an invitation; the keys of the addresses are loaded once for all. */
 export async function viewsOf({ tx, publicUrl }: Context) {
   const urlOf = await invitationUrls(tx, publicUrl)
-  return (row: InvitationRecord) => viewOf(row, urlOf(row))
+  return (row: InvitationRecord) => viewAt(row, urlOf(row))
 }
 
 const iso = (ms: number | null) => (ms === null ? null : timestamp(ms))
 const parsed = (text: string) => JSON.parse(text)
 
-function viewOf(row: InvitationRecord, url: string): z.output<typeof AgentDelegationInvitation> {
+/** An invitation whose page is at that address. */
+export function viewAt(row: InvitationRecord, url: string): z.output<typeof AgentDelegationInvitation> {
   return {
     type: 'agentDelegationInvitation',
     id: row.id,

@@ -1,11 +1,48 @@
 import type { events } from '../../../tools/events.ts'
-import { fail } from '../../core/errors.ts'
-import type { HandlersOf } from '../request/handler.ts'
+import { fail, show } from '../../core/errors.ts'
+import { parseTimestamp } from '../../core/system.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import { type EventType, eventKinds, isEventType } from '../rules/event-types.ts'
+import { eventViews } from './steps/event-views.ts'
+import { readEvent, readEvents, requireTold, toldTypes } from './steps/read-events.ts'
 
-const absent = async () => fail('not_implemented')
+export const eventHandlers = {
+  listEvents: async (input, context) => {
+    const { tx, actor, partyId } = context
+    const { eventType, createdAfter, createdBefore } = input
+    const types = await wantedTypes(context, eventType)
+    const narrowed = { eventType, createdAfter, createdBefore }
+    const list = { list: 'events', partyId, agentId: actor.agentId, ...narrowed }
+    const createdAfterMs = createdAfter === undefined ? undefined : parseTimestamp(createdAfter)
+    const createdBeforeMs = createdBefore === undefined ? undefined : parseTimestamp(createdBefore)
+    const found = await readEvents(context, { types, createdAfterMs, createdBeforeMs }, pageRequest(input, list))
+    const rows = await eventViews(tx, found.rows)
+    return page({ rows, lastId: found.lastId }, list, (view) => view)
+  },
 
-export const eventHandlers: HandlersOf<typeof events> = {
-  listEvents: absent,
-  getEvent: absent,
-  resendEvent: absent,
+  getEvent: async ({ eventId }, context) => {
+    const found = await readEvent(context, eventId)
+    const [view] = await eventViews(context.tx, found === undefined ? [] : [found])
+    return view ?? fail('not_found', { detail: `There is no event ${eventId}.` })
+  },
+
+  resendEvent: async () => fail('not_implemented'),
+} satisfies HandlersOf<typeof events>
+
+/** @throws 400 for a type that is none, or that is missing for a customer; 403 for one that the caller is not told of. */
+async function wantedTypes(context: Context, eventType: string | undefined): Promise<readonly EventType[]> {
+  const source = { parameter: 'eventType' }
+  if (eventType === undefined) {
+    if (context.partyId === context.actor.partyId) return toldTypes(context)
+    const detail = 'eventType is missing: of another party, events of one type are listed, such as payment.completed.'
+    fail('invalid_value', { detail, source })
+  }
+  if (!isEventType(eventType)) {
+    const words = Object.keys(eventKinds).join(', ')
+    const detail = `eventType got ${show(eventType)}, which is no type of event. Types begin with: ${words}. docs/events.md lists all.`
+    fail('invalid_value', { detail, source })
+  }
+  await requireTold(context, eventType)
+  return [eventType]
 }

@@ -165,35 +165,44 @@ async function viewer(context: Context, records: readonly SubscriptionRecord[]) 
   for (const walletId of new Set(records.map((record) => record.walletId))) {
     if (await mayAskForPayments(context, walletId)) handedOut.add(walletId)
   }
-  return (whole: SubscriptionRecord): SubscriptionResource => {
-    const { id, terms, billing, ...record } = whole
-    const next = nextPayment(terms, billing)
-    const { attention, checkoutExpiresAtMs } = billing
-    const payable = billing.status === 'pending' && handedOut.has(record.walletId)
-    return {
-      type: 'subscription',
-      id,
-      attributes: {
-        status: billing.status,
-        terms: terms as SubscriptionResource['attributes']['terms'],
-        currency: record.currency,
-        nextPayment: next && {
-          paymentNumber: next.paymentNumber,
-          dueDate: next.dueMs === null ? null : dateOf(next.dueMs),
-          amount: next.amount,
-          taxAmount: next.taxAmount,
-        },
-        missedPayments: [...billing.missed],
-        attention: attention && { reason: attention.reason, since: timestamp(attention.sinceMs) },
-        mandateId: record.mandateId,
-        checkoutUrl: payable ? `${publicUrl()}/checkout/${id}/${pageToken(whole)}` : null,
-        clientSecret: payable ? clientSecret(whole) : null,
-        expiresAt: checkoutExpiresAtMs === null ? null : timestamp(checkoutExpiresAtMs),
-        createdAt: timestamp(record.createdAtMs),
-        updatedAt: timestamp(record.updatedAtMs),
+  return (record: SubscriptionRecord): SubscriptionResource => {
+    const payable = record.billing.status === 'pending' && handedOut.has(record.walletId)
+    return subscriptionView(record, {
+      checkoutUrl: payable ? `${publicUrl()}/checkout/${record.id}/${pageToken(record)}` : null,
+      clientSecret: payable ? clientSecret(record) : null,
+    })
+  }
+}
+
+type Checkout = Pick<SubscriptionResource['attributes'], 'checkoutUrl' | 'clientSecret'>
+
+export function subscriptionView(record: SubscriptionRecord, checkout: Checkout): SubscriptionResource {
+  const { id, terms, billing } = record
+  const next = nextPayment(terms, billing)
+  const { attention, checkoutExpiresAtMs } = billing
+  return {
+    type: 'subscription',
+    id,
+    attributes: {
+      status: billing.status,
+      terms: terms as SubscriptionResource['attributes']['terms'],
+      currency: record.currency,
+      nextPayment: next && {
+        paymentNumber: next.paymentNumber,
+        dueDate: next.dueMs === null ? null : dateOf(next.dueMs),
+        amount: next.amount,
+        taxAmount: next.taxAmount,
       },
-      relationships: { paymentIntent: { data: { type: 'paymentIntent', id: record.paymentIntentId } } },
-    }
+      missedPayments: [...billing.missed],
+      attention: attention && { reason: attention.reason, since: timestamp(attention.sinceMs) },
+      mandateId: record.mandateId,
+      checkoutUrl: checkout.checkoutUrl,
+      clientSecret: checkout.clientSecret,
+      expiresAt: checkoutExpiresAtMs === null ? null : timestamp(checkoutExpiresAtMs),
+      createdAt: timestamp(record.createdAtMs),
+      updatedAt: timestamp(record.updatedAtMs),
+    },
+    relationships: { paymentIntent: { data: { type: 'paymentIntent', id: record.paymentIntentId } } },
   }
 }
 

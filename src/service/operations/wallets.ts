@@ -101,7 +101,7 @@ async function claimsOf(tx: Transaction, partyId: string): Promise<Claims> {
 }
 
 /** Claims are the party's, and shown on its default wallet. */
-function walletView(row: WalletRow, claims: Claims): z.output<typeof Wallet> {
+export function walletView(row: WalletRow, claims: Claims): z.output<typeof Wallet> {
   const { availableCents, heldCents, currency } = row
   return {
     type: 'wallet',

@@ -4,8 +4,10 @@ import type { Permission } from '../../core/permissions.ts'
 interface EventKind {
   /** The type of the resource that the event names and shows. */
   resource: string
-  /** Who may read that resource may read the event (docs/events.md#who-sees-what). */
+  /** Who may read that resource may read the event (docs/events.md#who-is-told-what). */
   permission: Permission
+  /** What an agent is told of at its own party: what is its `own`, what is on wallets where it may read it, or `all`. */
+  agents: 'own' | 'wallets' | 'all'
   /** The service's published description has them. */
   published: Readonly<Record<string, string>>
   /** They are told besides. */
@@ -29,24 +31,28 @@ export const eventKinds = {
   party: {
     resource: 'party',
     permission: 'party.read',
+    agents: 'all',
     published: { updated: 'Its profile, handle, limits, members or status changed' },
     extensions: {},
   },
   compliance_case: {
     resource: 'compliance_case',
     permission: 'party.read',
+    agents: 'all',
     published: { updated: 'The review of the party began, needs something, or was decided' },
     extensions: {},
   },
   wallet: {
     resource: 'wallet',
     permission: 'wallets.read',
+    agents: 'all',
     published: { created: 'There is a new wallet' },
     extensions: {},
   },
   external_account: {
     resource: 'externalAccount',
     permission: 'external_accounts.read',
+    agents: 'all',
     published: { connected: 'A bank account was linked, or linked again' },
     extensions: {
       disconnected: 'The bank wants its customer to sign in again: relink it',
@@ -56,6 +62,7 @@ export const eventKinds = {
   agent_delegation_invitation: {
     resource: 'agentDelegationInvitation',
     permission: 'customers.read',
+    agents: 'own',
     published: {
       created: 'Somebody was invited to become a customer',
       accepted: 'They accepted',
@@ -67,23 +74,38 @@ export const eventKinds = {
   agent_delegation: {
     resource: 'delegation',
     permission: 'customers.read',
+    agents: 'own',
     published: { revoked: 'A customer of yours is none any more' },
     extensions: {},
   },
   delegation: {
     resource: 'delegation',
     permission: 'customers.read',
+    agents: 'own',
     published: {
       activated: 'You let an agent act for you',
       revoked: 'An agent may not act for you any more',
     },
     extensions: {},
   },
-  deposit: { resource: 'transfer', permission: 'payments.read', published: movedByBank, extensions: {} },
-  withdrawal: { resource: 'transfer', permission: 'payments.read', published: movedByBank, extensions: {} },
+  deposit: {
+    resource: 'transfer',
+    permission: 'payments.read',
+    agents: 'wallets',
+    published: movedByBank,
+    extensions: {},
+  },
+  withdrawal: {
+    resource: 'transfer',
+    permission: 'payments.read',
+    agents: 'wallets',
+    published: movedByBank,
+    extensions: {},
+  },
   transfer: {
     resource: 'transfer',
     permission: 'payments.read',
+    agents: 'wallets',
     published: {},
     extensions: {
       created: 'Money is moved between wallets of the party',
@@ -96,6 +118,7 @@ export const eventKinds = {
   payment: {
     resource: 'payment',
     permission: 'payments.read',
+    agents: 'wallets',
     published: {
       created: 'You paid somebody; a limit or the recipient may still be waited for',
       completed: 'The money arrived; the recipient is told too',
@@ -109,6 +132,7 @@ export const eventKinds = {
   approval: {
     resource: 'approval',
     permission: 'payments.read',
+    agents: 'wallets',
     published: {
       required: 'A payment or transfer waits for a person to decide',
       approved: 'A person approved it',
@@ -120,6 +144,7 @@ export const eventKinds = {
   payment_request: {
     resource: 'paymentRequest',
     permission: 'payments.read',
+    agents: 'wallets',
     published: {
       created: 'You asked somebody for money',
       completed: 'It was paid',
@@ -138,6 +163,7 @@ export const eventKinds = {
   party_invitation: {
     resource: 'partyInvitation',
     permission: 'party_invitations.read',
+    agents: 'own',
     published: {},
     extensions: {
       created: 'Somebody was asked to join the party',
@@ -149,6 +175,7 @@ export const eventKinds = {
   decision: {
     resource: 'decision',
     permission: 'payments.read',
+    agents: 'own',
     published: {},
     extensions: {
       agreed: 'A person agreed to a call that waited for them',
@@ -158,6 +185,7 @@ export const eventKinds = {
   agent_card: {
     resource: 'agentCard',
     permission: 'cards.read',
+    agents: 'own',
     published: {},
     extensions: {
       created: 'A card was issued',
@@ -170,6 +198,7 @@ export const eventKinds = {
   card_transaction: {
     resource: 'cardTransaction',
     permission: 'cards.read',
+    agents: 'own',
     published: {},
     extensions: {
       authorized: 'The amount is held for the merchant',
@@ -184,6 +213,7 @@ export const eventKinds = {
   subscription: {
     resource: 'subscription',
     permission: 'subscriptions.read',
+    agents: 'wallets',
     published: {},
     extensions: {
       created: 'It was offered to a payer',
@@ -199,6 +229,7 @@ export const eventKinds = {
   shop_order: {
     resource: 'shopOrder',
     permission: 'cards.read',
+    agents: 'own',
     published: {},
     extensions: {
       placed: 'A shop of the sandbox took an order',
@@ -213,6 +244,7 @@ export const eventKinds = {
   webhook: {
     resource: 'webhook',
     permission: 'webhooks.read',
+    agents: 'own',
     published: {},
     extensions: {
       disabled: 'Nothing arrived there for two days, or it answered 410: enable it by update_webhook',
@@ -229,10 +261,14 @@ export type EventType = {
   [Word in EventWord]: `${Word}.${(keyof Kinds[Word]['published'] | keyof Kinds[Word]['extensions']) & string}`
 }[EventWord]
 
-export const eventTypes: ReadonlySet<string> = new Set(
-  Object.entries(eventKinds).flatMap(([word, { published, extensions }]) =>
-    Object.keys({ ...published, ...extensions }).map((step) => `${word}.${step}`),
-  ),
+export const eventTypes: readonly EventType[] = Object.entries(eventKinds).flatMap(
+  ([word, { published, extensions }]) =>
+    Object.keys({ ...published, ...extensions }).map((step) => `${word}.${step}` as EventType),
 )
 
-export const isEventType = (type: string): type is EventType => eventTypes.has(type)
+const known: ReadonlySet<string> = new Set(eventTypes)
+
+export const isEventType = (type: string): type is EventType => known.has(type)
+
+/** The word that a type of event begins with. */
+export const wordOf = (type: EventType) => type.slice(0, type.indexOf('.')) as EventWord

@@ -54,6 +54,15 @@ const invitationOf = prepared((db, by: { id: string; partyId: string }) =>
   records(db).where('customerInvitations.id', '=', by.id).where('customerInvitations.partyId', '=', by.partyId),
 )
 
+/** Invitations of a party by their ids. */
+export function findInvitations(
+  { db }: Transaction,
+  { partyId, ids }: { partyId: string; ids: readonly string[] },
+): Promise<InvitationRecord[]> {
+  const all = records(db).where('customerInvitations.partyId', '=', partyId)
+  return all.where('customerInvitations.id', 'in', ids).execute()
+}
+
 /** The invitation whose page is at the address with that token, whoever's it is: whoever has the token was invited. */
 export async function findInvitationByToken(tx: Transaction, tokenHash: string): Promise<InvitationRecord | undefined> {
   return (await invitationOfToken(tx, { tokenHash })).rows[0]

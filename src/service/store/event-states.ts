@@ -1,4 +1,4 @@
-import type { EventType, EventWord } from '../rules/event-types.ts'
+import { type EventType, type EventWord, wordOf } from '../rules/event-types.ts'
 import type { ShopOrderState } from '../rules/shop-orders.ts'
 import type { Billing } from '../rules/subscriptions.ts'
 import type { AgentCardRow } from './schema/agent-cards.ts'
@@ -120,8 +120,6 @@ export type WordOf<Type extends EventType> = {
 
 /** What has to be known of a record to tell such an event of it. */
 export type StateTold<Type extends EventType> = { [Word in WordOf<Type>]: StateOf<Word> }[WordOf<Type>]
-
-export const wordOf = (type: EventType) => type.slice(0, type.indexOf('.')) as EventWord
 
 /** The state of a record for an event, as JSON; what is null is left out. */
 export function stateText(word: EventWord, record: object): string {

@@ -1,9 +1,9 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { EventType } from '../rules/event-types.ts'
+import { type EventType, wordOf } from '../rules/event-types.ts'
 import { deletingOldest } from './engine/deleting.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
-import { type StateTold, stateText, wordOf } from './event-states.ts'
+import { type StateTold, stateText } from './event-states.ts'
 import { feedOf } from './feed.ts'
 import type { EventRow } from './schema/events.ts'
 import type { Tables } from './schema/tables.ts'
@@ -151,6 +151,61 @@ const eventsAfter = prepared((db, by: { partyId: string; sequence: number; upTo:
     .orderBy('sequence')
     .limit(by.limit),
 )
+
+/** The first and the last number of a party's events; undefined where it has none. */
+export async function eventEnds(tx: Transaction, partyId: string) {
+  const [ends] = (await endsOfParty(tx, { partyId })).rows
+  return ends === undefined || ends.first === null ? undefined : { first: ends.first, last: ends.last }
+}
+
+const endsOfParty = prepared((db, by: { partyId: string }) =>
+  db
+    .selectFrom('eventHeads')
+    .where('partyId', '=', by.partyId)
+    .select([
+      'sequence as last',
+      db
+        .selectFrom('events')
+        .where('partyId', '=', by.partyId)
+        .select(sql<number | null>`min(${sql.ref('sequence')})`.as('first'))
+        .$asScalar()
+        .as('first'),
+    ]),
+)
+
+export async function findEvent(tx: Transaction, partyId: string, sequence: number): Promise<EventRow | undefined> {
+  return (await eventOf(tx, { partyId, sequence })).rows[0]
+}
+
+const eventOf = prepared((db, by: { partyId: string; sequence: number }) =>
+  db.selectFrom('events').selectAll().where('partyId', '=', by.partyId).where('sequence', '=', by.sequence),
+)
+
+/** Which events of a party are wanted: those from one number to before another, and what narrows them. */
+export interface EventFilter {
+  partyId: string
+  from: number
+  before: number
+  types: readonly EventType[]
+  createdAfterMs?: number | undefined
+  createdBeforeMs?: number | undefined
+  limit: number
+}
+
+/** The newest first. */
+export function listEvents({ db }: Transaction, filter: EventFilter): Promise<EventRow[]> {
+  const { partyId, from, before, types, createdAfterMs, createdBeforeMs, limit } = filter
+  let query = db
+    .selectFrom('events')
+    .selectAll()
+    .where('partyId', '=', partyId)
+    .where('sequence', '>=', from)
+    .where('sequence', '<', before)
+    .where('type', 'in', types)
+  if (createdAfterMs !== undefined) query = query.where('createdAtMs', '>', createdAfterMs)
+  if (createdBeforeMs !== undefined) query = query.where('createdAtMs', '<', createdBeforeMs)
+  return query.orderBy('sequence', 'desc').limit(limit).execute()
+}
 
 /** How long an event is kept, in real time (docs/service.md#events). */
 export const eventKeptMs = 30 * 24 * 60 * 60_000

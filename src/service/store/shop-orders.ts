@@ -26,6 +26,15 @@ const orderOf = prepared((db, by: { id: string; partyId: string }) =>
   db.selectFrom('shopOrders').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
 )
 
+/** Orders of a party by their ids. */
+export async function findShopOrders(
+  { db }: Transaction,
+  { partyId, ids }: { partyId: string; ids: readonly string[] },
+): Promise<ShopOrderRecord[]> {
+  const all = db.selectFrom('shopOrders').selectAll().where('partyId', '=', partyId)
+  return (await all.where('id', 'in', ids).execute()).map(parse)
+}
+
 export async function insertShopOrder(tx: Transaction, record: ShopOrderRecord): Promise<void> {
   await insert(tx, { ...record, state: JSON.stringify(record.state) })
   tell(tx, record, [shopOrderEvent(undefined, record.status)], record.createdAtMs)

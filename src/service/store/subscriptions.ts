@@ -38,6 +38,15 @@ const subscriptionOf = prepared((db, by: { id: string; partyId: string }) =>
   db.selectFrom('subscriptions').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
 )
 
+/** Subscriptions of a party by their ids. */
+export async function findSubscriptions(
+  { db }: Transaction,
+  { partyId, ids }: { partyId: string; ids: readonly string[] },
+): Promise<SubscriptionRecord[]> {
+  const all = db.selectFrom('subscriptions').selectAll().where('partyId', '=', partyId)
+  return (await all.where('id', 'in', ids).execute()).map(parse)
+}
+
 /**
  * A subscription whoever's it is: for the page at the unguessable address that the payer was sent, and by the intent of
  * payment 1 for the checkout, which has no credential.

@@ -1,0 +1,108 @@
+import { allows } from '../../../core/permissions.ts'
+import { isAllowedOn, requirePermission, resolveParty } from '../../request/actor.ts'
+import type { Context } from '../../request/handler.ts'
+import { type EventType, eventKinds, eventTypes, wordOf } from '../../rules/event-types.ts'
+import { findCardTransaction } from '../../store/card-transactions.ts'
+import type { PageOf, PageRequest } from '../../store/engine/page.ts'
+import { type EventFilter, eventEnds, findEvent, listEvents } from '../../store/events.ts'
+import type { EventRow } from '../../store/schema/events.ts'
+import type { PaymentRow } from '../../store/schema/payments.ts'
+import type { ShopOrderRow } from '../../store/schema/shop-orders.ts'
+import { findTransaction } from '../../store/transactions.ts'
+import { walletsHeld } from '../../store/wallet-permissions.ts'
+import { eventIds } from '../../tokens/event-ids.ts'
+import { type EventRecord, withRecords } from './event-views.ts'
+
+/** The types that the credential is told of at all (docs/events.md#who-is-told-what). */
+export function toldTypes({ actor }: Pick<Context, 'actor'>): EventType[] {
+  return eventTypes.filter((type) => allows(actor, eventKinds[wordOf(type)].permission))
+}
+
+/** @throws 403 `forbidden` where the credential, or the customer's grant, does not allow to read what it is about. */
+export async function requireTold({ tx, actor, partyId, operation }: Context, type: EventType): Promise<void> {
+  const { permission } = eventKinds[wordOf(type)]
+  const reading = { ...operation, name: `${operation.name} of ${type}`, permission }
+  requirePermission(actor, reading)
+  await resolveParty(tx, actor, reading, partyId)
+}
+
+/** A page is what was found within so many reads of so many numbers: then it is shorter, and goes on at its cursor. */
+const most = { reads: 5, numbers: 10_000, ofAgent: 200 }
+
+type Wanted = Pick<EventFilter, 'types' | 'createdAfterMs' | 'createdBeforeMs'>
+
+/** The newest events that the caller may read, each with what it is about. */
+export async function readEvents(context: Context, wanted: Wanted, page: PageRequest): Promise<PageOf<EventRecord>> {
+  const { tx, actor, partyId } = context
+  const { idOf, sequenceIn } = await eventIds(tx)
+  const ends = await eventEnds(tx, partyId)
+  const rows: EventRecord[] = []
+  if (ends === undefined) return { rows, lastId: null }
+  const asked = page.beforeId === null ? undefined : sequenceIn(partyId, page.beforeId)
+  let before = Math.min(asked ?? Number.POSITIVE_INFINITY, ends.last + 1)
+  const cursor = (sequence: number) => idOf({ partyId, sequence, recordedAtMs: 0 })
+  const limit = actor.agentId === null ? page.limit + 1 : most.ofAgent
+  for (let read = 0; read < most.reads && before > ends.first; read++) {
+    const from = Math.max(ends.first, before - most.numbers)
+    const found = await listEvents(tx, { partyId, from, before, ...wanted, limit })
+    for (const record of await readable(context, found)) {
+      const last = rows.at(-1)
+      if (rows.length === page.limit && last !== undefined) return { rows, lastId: cursor(last.event.sequence) }
+      rows.push(record)
+    }
+    before = found.length < limit ? from : (found.at(-1)?.sequence ?? from)
+  }
+  return { rows, lastId: before > ends.first ? cursor(before) : null }
+}
+
+/** An event of the party acted on that the caller may read. */
+export async function readEvent(context: Context, id: string): Promise<EventRecord | undefined> {
+  const { tx, partyId } = context
+  const { idOf, sequenceIn } = await eventIds(tx)
+  const sequence = sequenceIn(partyId, id)
+  const event = sequence === undefined ? undefined : await findEvent(tx, partyId, sequence)
+  if (event === undefined || idOf(event) !== id) return undefined
+  const [found] = await readable(context, [event])
+  return found
+}
+
+/** The events that the caller may read: who may read what an event is about may read the event. */
+async function readable(context: Context, events: readonly EventRow[]): Promise<EventRecord[]> {
+  const { tx, actor, partyId } = context
+  const answers = new Map<string, Promise<boolean>>()
+  const mayRead = async (record: EventRecord) => {
+    const { permission, agents } = eventKinds[wordOf(record.event.type)]
+    if (agents === 'own' && actor.agentId !== null && record.event.agentId !== actor.agentId) return false
+    const isOfWallet = agents !== 'all' && actor.agentId !== null
+    const walletId = isOfWallet ? await walletOf(context, record) : undefined
+    if (agents === 'wallets' && isOfWallet && walletId === undefined) return false
+    const key = `${permission} ${walletId}`
+    const isWhole = walletId === undefined && partyId === actor.partyId
+    if (isWhole) return allows(actor, permission)
+    const answer = answers.get(key) ?? isAllowedOn(tx, actor, permission, { id: walletId ?? '', partyId })
+    answers.set(key, answer)
+    return answer
+  }
+  const found: EventRecord[] = []
+  for (const record of await withRecords(tx, events)) if (await mayRead(record)) found.push(record)
+  return found
+}
+
+/** The wallet of the event's party that it is about; undefined where it is about none. */
+async function walletOf({ tx, actor }: Context, { event, record }: EventRecord): Promise<string | undefined> {
+  const { partyId } = event
+  const of = (record ?? {}) as Partial<Pick<PaymentRow, 'partyId' | 'walletId' | 'transactionId'>> &
+    Partial<Pick<ShopOrderRow, 'cardTransactionId'>>
+  if (of.cardTransactionId !== undefined)
+    return (await findCardTransaction(tx, { partyId, agentId: null }, of.cardTransactionId))?.walletId
+  if (of.partyId === partyId) return of.walletId
+  if (wordOf(event.type) === 'payment_request') {
+    // It may be paid from any: who may read payments on one is told of it.
+    const { agentId } = actor
+    return (await walletsHeld(tx, { partyId, agentId, mustHold: 'payments.read' }))?.[0]
+  }
+  // Another party's payment, which arrived here.
+  const transaction =
+    typeof of.transactionId === 'string' ? await findTransaction(tx, partyId, of.transactionId) : undefined
+  return transaction?.destinationWalletId ?? undefined
+}

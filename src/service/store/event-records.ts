@@ -1,0 +1,100 @@
+import type { EventWord } from '../rules/event-types.ts'
+import { findInvitations } from './customer-invitations.ts'
+import type { Transaction } from './engine/store.ts'
+import type { ComplianceCaseRow } from './schema/compliance-cases.ts'
+import type { DelegationRow } from './schema/delegations.ts'
+import type { PartyRow } from './schema/parties.ts'
+import type { Tables } from './schema/tables.ts'
+import type { WebhookRow } from './schema/webhooks.ts'
+import { findShopOrders } from './shop-orders.ts'
+import { findSubscriptions } from './subscriptions.ts'
+
+/** What events of a party are about. */
+interface Those {
+  partyId: string
+  ids: readonly string[]
+}
+
+type OfParties = {
+  [Name in keyof Tables]: Tables[Name] extends { id: string; partyId: string } ? Name : never
+}[keyof Tables]
+
+/** Rows of a table by their ids: all such tables have the columns that are asked for here. */
+function byIds<Name extends OfParties>({ db }: Transaction, table: Name, ids: readonly string[]) {
+  return db
+    .selectFrom(table as 'payments')
+    .selectAll()
+    .where('id', 'in', ids)
+}
+
+/** Records of a table that are the party's own. */
+function own<Name extends OfParties>(table: Name) {
+  return async (tx: Transaction, { partyId, ids }: Those) =>
+    (await byIds(tx, table, ids).where('partyId', '=', partyId).execute()) as unknown as Tables[Name][]
+}
+
+/** Also those that are another party's, which tells both of them. */
+function eithers<Name extends OfParties>(table: Name) {
+  return async (tx: Transaction, those: Those): Promise<Tables[Name][]> => {
+    const found = (await own(table)(tx, those)) as { id: string }[]
+    const known = new Set(found.map(({ id }) => id))
+    const others = those.ids.filter((id) => !known.has(id))
+    const rest = others.length === 0 ? [] : await byIds(tx, table, others).execute()
+    return [...found, ...rest] as unknown as Tables[Name][]
+  }
+}
+
+const payments = eithers('payments')
+
+const parties = (tx: Transaction, { ids }: Those): Promise<PartyRow[]> =>
+  tx.db.selectFrom('parties').selectAll().where('id', 'in', ids).execute()
+
+const cases = (tx: Transaction, { partyId, ids }: Those): Promise<ComplianceCaseRow[]> =>
+  tx.db.selectFrom('complianceCases').selectAll().where('partyId', '=', partyId).where('id', 'in', ids).execute()
+
+const delegations = (whose: 'customerPartyId' | 'agentPartyId') => {
+  return (tx: Transaction, { partyId, ids }: Those): Promise<DelegationRow[]> =>
+    tx.db.selectFrom('delegations').selectAll().where(whose, '=', partyId).where('id', 'in', ids).execute()
+}
+
+/** What is left of a webhook that was deleted: an event has the rest. */
+async function webhooks(_tx: Transaction, { partyId, ids }: Those): Promise<Pick<WebhookRow, 'id' | 'partyId'>[]> {
+  return ids.map((id) => ({ id, partyId }))
+}
+
+/** The records that events of a party are about, as they are now; what is gone is not among them. */
+const recordsOf = {
+  party: parties,
+  compliance_case: cases,
+  wallet: own('wallets'),
+  external_account: own('externalAccounts'),
+  agent_delegation_invitation: findInvitations,
+  agent_delegation: delegations('agentPartyId'),
+  delegation: delegations('customerPartyId'),
+  deposit: payments,
+  withdrawal: payments,
+  transfer: payments,
+  payment: payments,
+  approval: own('approvals'),
+  payment_request: eithers('paymentRequests'),
+  party_invitation: own('partyInvitations'),
+  decision: async (_tx: Transaction, { ids }: Those) => ids.map((id) => ({ id })),
+  agent_card: own('agentCards'),
+  card_transaction: own('cardTransactions'),
+  subscription: findSubscriptions,
+  shop_order: findShopOrders,
+  webhook: webhooks,
+} as const satisfies { [Word in EventWord]: (tx: Transaction, those: Those) => Promise<{ id: string }[]> }
+
+export type RecordOf<Word extends EventWord> = Awaited<ReturnType<(typeof recordsOf)[Word]>>[number]
+
+/** By id. */
+export async function findRecords(
+  tx: Transaction,
+  word: EventWord,
+  { partyId, ids }: Those,
+): Promise<ReadonlyMap<string, { id: string }>> {
+  const find: (tx: Transaction, those: Those) => Promise<{ id: string }[]> = recordsOf[word]
+  const records = await find(tx, { partyId, ids: [...new Set(ids)] })
+  return new Map(records.map((record) => [record.id, record]))
+}

@@ -1,0 +1,39 @@
+import { hmac } from '../../core/system.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import { rootKeys } from '../store/root-keys.ts'
+import type { EventRow } from '../store/schema/events.ts'
+
+type Of = Pick<EventRow, 'partyId' | 'sequence' | 'recordedAtMs'>
+
+/**
+ * The ids of events, which are computed and not stored. An id tells its number in the party's outbox to who has the root
+ * key, and nothing to anybody else. The real time of its writing is in it: a reset of the sandbox gives numbers again, and
+ * no id. What is put back keeps its ids.
+ */
+interface EventIds {
+  idOf(event: Of): string
+  /** The number that an id of the party's can be of: the event has to be read, and its id compared. */
+  sequenceIn(partyId: string, id: string): number | undefined
+}
+
+const [signDigits, numberDigits] = [20, 12]
+
+const pattern = new RegExp(`^evt_([0-9a-f]{${signDigits}})([0-9a-f]{${numberDigits}})$`)
+
+export async function eventIds(tx: Transaction): Promise<EventIds> {
+  // The first key for good: an id is the same whichever keys there are since.
+  const key = (await tx.shared(rootKeys)).derive(1, 'ids of events')
+  // What signs an event also hides its number.
+  const masked = (partyId: string, sign: string, number: bigint) =>
+    number ^ BigInt(`0x${hmac(key, `number ${partyId} ${sign}`).slice(0, numberDigits)}`)
+  return {
+    idOf: ({ partyId, sequence, recordedAtMs }) => {
+      const sign = hmac(key, `event ${partyId} ${sequence} ${recordedAtMs}`).slice(0, signDigits)
+      return `evt_${sign}${masked(partyId, sign, BigInt(sequence)).toString(16).padStart(numberDigits, '0')}`
+    },
+    sequenceIn: (partyId, id) => {
+      const [, sign = '', number = ''] = pattern.exec(id) ?? []
+      return sign === '' ? undefined : Number(masked(partyId, sign, BigInt(`0x${number}`)))
+    },
+  }
+}
