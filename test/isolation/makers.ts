@@ -144,6 +144,22 @@ export const transactionAndWallet: Maker = async (on, place) => ({
   walletId: place.walletId,
 })
 
+/** Asked of somebody unknown, whom the sandbox may play. */
+export const sentRequest: Maker = async (on, { apiKey }) => ({
+  paymentRequestId: await askFor(on, { type: 'email', value: somebody() }, apiKey),
+})
+export const receivedRequest: Maker = async (on, { partyId }) => ({
+  paymentRequestId: await askFor(on, { type: 'party_id', value: partyId }, on.shop.apiKey),
+})
+export const receivedRequestAndWallet: Maker = async (on, place) => ({
+  ...(await receivedRequest(on, place)),
+  walletId: place.walletId,
+})
+
+async function askFor(on: Grounds, payer: object, key: string): Promise<string> {
+  return (await made(on, '/payment-requests', { amount: 10, payer }, key)).id
+}
+
 /** An approval of what the party itself asked for, so that its agent may decide too. */
 export const approval: Maker = async (on, place) => {
   const { id } = await payShop(on, place, reviewedCents)

@@ -101,6 +101,23 @@ export const samples = {
   listPayments: acting('payments.read', make.payment),
   cancelPayment: acting('payments.create', make.unclaimed),
   simulatePaymentClaim: ofParty(make.unclaimed),
+  createPaymentRequest: acting('payments.create', make.wallet, {
+    attributes: ({ walletId }, { shop }) => ({
+      ...purchased,
+      walletId,
+      payer: { type: 'party_id', value: shop.partyId },
+    }),
+  }),
+  listPaymentRequests: acting('payments.read', make.sentRequest),
+  listIncomingPaymentRequests: acting('payments.read', make.receivedRequest),
+  getPaymentRequest: acting('payments.read', make.sentRequest),
+  fulfillPaymentRequest: acting('payments.create', make.receivedRequestAndWallet, {
+    attributes: ({ walletId }) => ({ paymentSource: { type: 'wallet', walletId } }),
+  }),
+  declinePaymentRequest: acting('payments.create', make.receivedRequest),
+  cancelPaymentRequest: acting('payments.create', make.sentRequest),
+  simulatePaymentRequestFulfillment: ofParty(make.sentRequest),
+  simulatePaymentRequestDecline: ofParty(make.sentRequest),
   createWire: acting('payments.create', make.nothing, { attributes: () => ({ ...purchased, beneficiary }) }),
   createInternalTransfer: acting('wallets.transfer', make.walletPair, {
     attributes: ({ sourceWalletId, destWalletId }) => ({ amount: 10, sourceWalletId, destWalletId }),
