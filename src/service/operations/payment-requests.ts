@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { PaymentRequest, paymentRequests } from '../../../tools/payment-requests.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { newId } from '../../core/system.ts'
-import { requireHeldOnWallet, requireHeldSomewhere } from '../request/actor.ts'
+import { isAllowedOn, requireHeldOnDefault, requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { asOf, requestOpenMs } from '../rules/payment-requests.ts'
@@ -19,7 +19,7 @@ import {
 } from '../store/payment-requests.ts'
 import type { PaymentRequestRow } from '../store/schema/payment-requests.ts'
 import { hasUsers } from '../store/users.ts'
-import { walletsHeld } from '../store/wallet-permissions.ts'
+import { defaultWallet } from '../store/wallets.ts'
 import { paymentView } from './payments.ts'
 import { payingWallet } from './steps/move-money.ts'
 import { declineRequest, payRequest, payRequestByCard } from './steps/pay-request.ts'
@@ -80,14 +80,11 @@ export const paymentRequestHandlers = {
   },
 
   listIncomingPaymentRequests: async (input, context) => {
-    const { tx, nowMs, partyId } = context
+    const { tx, nowMs } = context
     const scope = walletListScope(context)
     const list = { list: 'incomingPaymentRequests', ...scope }
     const asked = pageRequest(input, list)
-    // An agent that may read payments on no wallet is not told what others want of its party.
-    const mayRead = (await walletsHeld(tx, scope))?.length !== 0
-    const none: PageOf<PaymentRequestRow> = { rows: [], lastId: null }
-    const { rows, lastId } = mayRead ? await listReceivedRequests(tx, partyId, awaited, asked) : none
+    const { rows, lastId } = await listReceivedRequests(tx, await payerOf(context), awaited, asked)
     // One that has just expired is written down when the party that sent it is next looked at.
     return viewPage(context, { rows: rows.filter((row) => asOf(row, nowMs) === row), lastId }, list)
   },
@@ -156,8 +153,21 @@ async function loadReceived(context: Context, id: string): Promise<PaymentReques
   const { tx, actor, operation, partyId } = context
   const request = await findPaymentRequestOfAnyParty(tx, id)
   if (request?.payerPartyId !== partyId) absent(id)
-  await requireHeldSomewhere(tx, actor, operation, partyId)
+  const isToCaller = actor.agentId !== null && request.payerAgentId === actor.agentId
+  if (!isToCaller) await requireHeldOnDefault(tx, actor, operation, partyId)
   return request
+}
+
+/**
+ * Of whose received requests the caller is told: its party's; an agent that may not read the party's default wallet, of
+ * those to itself.
+ */
+async function payerOf({ tx, actor, operation, partyId }: Context) {
+  const { agentId } = actor
+  if (agentId === null || partyId !== actor.partyId) return { payerPartyId: partyId }
+  const wallet = await defaultWallet(tx, partyId)
+  const mayReadAll = wallet !== undefined && (await isAllowedOn(tx, actor, operation.permission, wallet))
+  return mayReadAll ? { payerPartyId: partyId } : { payerAgentId: agentId }
 }
 
 async function loadEither(context: Context, id: string): Promise<PaymentRequestRow> {

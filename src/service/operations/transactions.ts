@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { Transaction, transactions } from '../../../tools/transactions.ts'
 import { fail } from '../../core/errors.ts'
 import { timestamp } from '../../core/system.ts'
-import { requireHeldOnWallet, requireHeldSomewhere } from '../request/actor.ts'
+import { requireHeldOnDefault, requireHeldOnWallet } from '../request/actor.ts'
 import { type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import type { TransactionRow } from '../store/schema/transactions.ts'
@@ -25,7 +25,7 @@ export const transactionHandlers = {
     if (row === undefined) fail('not_found', { detail: `There is no transaction ${transactionId}.` })
     const walletId = row.sourcePartyId === partyId ? row.sourceWalletId : row.destinationWalletId
     // What the party's card or bank paid left none of its wallets.
-    if (walletId === null) await requireHeldSomewhere(tx, actor, operation, partyId)
+    if (walletId === null) await requireHeldOnDefault(tx, actor, operation, partyId)
     else await requireHeldOnWallet(tx, actor, operation, { id: walletId, partyId })
     return transactionView(row, partyId)
   },

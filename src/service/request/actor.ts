@@ -4,7 +4,8 @@ import { allows, type Permission, permissions, refusalOf } from '../../core/perm
 import { findAgent } from '../store/agents.ts'
 import { findDelegation } from '../store/delegations.ts'
 import type { Transaction } from '../store/engine/store.ts'
-import { agentHolds, walletsHeld } from '../store/wallet-permissions.ts'
+import { agentHolds } from '../store/wallet-permissions.ts'
+import { defaultWallet } from '../store/wallets.ts'
 
 /** Whom a credential acts as (docs/service.md#credential-modes). */
 export interface Actor {
@@ -110,18 +111,17 @@ export async function requireHeldOnWallet(
   fail('forbidden', { detail: `This agent does not hold ${needed} on the wallet ${wallet.id}.` })
 }
 
-/** The same where the operation is about no wallet: the agent holds the permission on one of its party's. */
-export async function requireHeldSomewhere(
+/** The same of what is the party's and no wallet's: the agent holds the permission on the default one. */
+export async function requireHeldOnDefault(
   tx: Transaction,
   actor: Actor,
   operation: OperationDefinition,
   partyId: string,
 ): Promise<void> {
-  const needed = permissions[operation.permission].agentHolds
-  if (needed === null || actor.agentId === null || partyId !== actor.partyId) return
-  const held = await walletsHeld(tx, { partyId, agentId: actor.agentId, mustHold: needed })
-  if (held?.length !== 0) return
-  fail('forbidden', { detail: `This agent does not hold ${needed} on any wallet of its party.` })
+  if (actor.agentId === null || partyId !== actor.partyId) return
+  const wallet = await defaultWallet(tx, partyId)
+  if (wallet === undefined) throw new Error(`Bug: the party ${partyId} has no default wallet.`)
+  await requireHeldOnWallet(tx, actor, operation, wallet)
 }
 
 /** Whether the caller may do, with the wallet, what a permission opens: what the refusals above ask one by one. */

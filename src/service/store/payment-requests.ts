@@ -73,14 +73,15 @@ export async function listSentRequests(
   return walk(tx, walletId === undefined ? combinations(of) : combinations({ ...of, walletId }), page, scope.partyId)
 }
 
-/** The requests of these states that a party is to pay, newest first. */
+/** The requests of these states that a party is to pay, or one of its agents, newest first. */
 export function listReceivedRequests(
   tx: Transaction,
-  payerPartyId: string,
+  payer: { payerPartyId: string } | { payerAgentId: string },
   statuses: readonly Status[],
   page: PageRequest,
 ): Promise<PageOf<PaymentRequestRow>> {
-  return walk(tx, combinations({ payerPartyId: [payerPartyId], status: statuses }), page)
+  const [[column, id] = []] = Object.entries(payer) as ['payerPartyId' | 'payerAgentId', string][]
+  return walk(tx, combinations({ [column ?? 'payerPartyId']: [id], status: statuses }), page)
 }
 
 /** Both hear what becomes of a request; its payer hears of a new one that it is asked. */

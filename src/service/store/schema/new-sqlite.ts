@@ -195,6 +195,7 @@ CREATE INDEX "payments_by_party_bank_due" on "payments" ("partyId", "bankDueAtMs
 CREATE INDEX "paymentRequests_by_partyId_status_id" on "paymentRequests" ("partyId", "status", "id");
 CREATE INDEX "paymentRequests_by_partyId_walletId_status_id" on "paymentRequests" ("partyId", "walletId", "status", "id");
 CREATE INDEX "paymentRequests_by_payerPartyId_status_id" on "paymentRequests" ("payerPartyId", "status", "id");
+CREATE INDEX "paymentRequests_by_payerAgentId_status_id" on "paymentRequests" ("payerAgentId", "status", "id");
 CREATE INDEX "paymentRequests_by_payerValue_status" on "paymentRequests" ("payerValue", "status");
 CREATE UNIQUE INDEX "paymentRequests_by_tokenHash" on "paymentRequests" ("tokenHash");
 CREATE INDEX "paymentRequests_by_open" on "paymentRequests" ("openUntilMs") where "openUntilMs" is not null;

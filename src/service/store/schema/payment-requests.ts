@@ -36,7 +36,13 @@ export const paymentRequests = table({
     updatedAtMs: bigint,
     $tenantKey: ['partyId', 'id'],
     $postgresIndexes: ['id'],
-    $indexes: ['partyId status id', 'partyId walletId status id', 'payerPartyId status id', 'payerValue status'],
+    $indexes: [
+      'partyId status id',
+      'partyId walletId status id',
+      'payerPartyId status id',
+      'payerAgentId status id',
+      'payerValue status',
+    ],
     $uniqueIndexes: ['tokenHash'],
     $namedIndexes: {
       open: '("openUntilMs") where "openUntilMs" is not null',
