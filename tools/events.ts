@@ -75,7 +75,7 @@ export const events = {
     result: 'one',
     permission: 'webhooks.manage',
     effect: 'write',
-    errors: ['not_found'],
+    errors: ['not_found', 'conflict'],
     extension: true,
   }),
 } as const

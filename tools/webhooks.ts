@@ -60,6 +60,9 @@ export const WebhookDelivery = resource(
   { webhook: z.object({ data: z.object({ type: z.literal('webhook'), id: Id('whk') }) }) },
 )
 
+/** A party that wants more lets one webhook be told more. */
+export const mostWebhooks = 100
+
 const WebhookUrl = z.url().max(2048).describe('https; in the sandbox also http to this machine')
 const EnabledEvents = z
   .array(z.string().min(1).max(100))
@@ -194,7 +197,7 @@ export const webhooks = {
     params,
     output: Event,
     idempotency: 'ignored',
-    errors: ['not_found'],
+    errors: ['not_found', 'conflict'],
     extension: true,
   }),
 } as const

@@ -3,6 +3,7 @@ import type { Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import type { System } from '../core/system.ts'
 import { createPublicFetch } from '../service/oauth/public-fetch.ts'
+import { createSender } from '../service/request/deliver/sender.ts'
 import { createService, type Service, type ServiceOptions } from '../service/service.ts'
 import { openStore } from '../service/store/engine/open.ts'
 import type { Store } from '../service/store/engine/store.ts'
@@ -43,6 +44,7 @@ export async function openEmbedded(
   const store = await openOrExplain(config, system)
   const { environment, rateLimit, clientMetadata } = config
   const publicFetch = createPublicFetch(outgoingProxy())
+  const send = createSender({ proxy: outgoingProxy() })
   const grounds = {
     store,
     system,
@@ -50,16 +52,20 @@ export async function openEmbedded(
     rateLimit,
     clientMetadata,
     publicFetch,
+    send,
     log,
     publicUrl,
     world: file?.value,
     ...more,
   }
   const created = createService(grounds)
-  if (keepsUp) created.upkeep.start()
+  if (keepsUp) {
+    created.upkeep.start()
+    created.deliveries.start()
+  }
   const close = async () => {
     await created.waits.close()
-    if (keepsUp) await created.upkeep.stop()
+    if (keepsUp) await Promise.all([created.upkeep.stop(), created.deliveries.stop()])
     await store.close()
   }
   /** Closes what was opened where the world cannot be had, so that the process ends, or opens it anew. */

@@ -21,7 +21,10 @@ export async function createSite(grounds: McpOverHttp & { metrics?: Metrics | un
     mcp.wake()
     signals?.tell(changesTopic)
   }
-  if (signals !== undefined) grounds.service.waits.connect(signals)
+  if (signals !== undefined) {
+    grounds.service.waits.connect(signals)
+    grounds.service.deliveries.connect(signals)
+  }
   const service = announcing(grounds.service, changed)
   const mcp = await mcpOverHttp({ ...grounds, service })
   metrics?.watch(store, () => mcp.load())

@@ -174,5 +174,6 @@ export function maskSecrets(text: string): string {
   return text
     .replace(/\b(?:\d[ -]?){12,18}\d\b/g, '[masked number]')
     .replace(/\b([a-z]{2}_ntl_[a-z]+_)[A-Za-z0-9_-]+/g, '$1[masked]')
+    .replace(/\bwhsec_[A-Za-z0-9+/=]+/g, 'whsec_[masked]')
     .replace(/\bBearer\s+(?!<)\S+/gi, 'Bearer [masked]')
 }

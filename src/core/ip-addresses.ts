@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js'
 import { builtin } from './builtin.ts'
 
 const net = builtin<typeof import('node:net')>('node:net')
@@ -14,6 +15,19 @@ export function canonicalAddress(text: string): string | undefined {
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)
   const [, high = '', low = ''] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical) ?? []
   return high === '' ? canonical : [...bytesOf(high), ...bytesOf(low)].join('.')
+}
+
+/** All that was given out to anybody so far (RFC 4291, section 2.4). */
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
+
+/**
+ * Whether an address is of the public internet: not of this machine, of a network of its own, or for a special purpose
+ * (IANA: IPv4 and IPv6 Special-Purpose Address Registries). An IPv4 address that is mapped into IPv6 is what it stands for.
+ */
+export function isPublicAddress(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false
+  const address = ipaddr.process(text)
+  return address.range() === 'unicast' && (address instanceof ipaddr.IPv4 || address.match(globalUnicast))
 }
 
 /**

@@ -99,6 +99,11 @@ export function hmac(key: string, text: string): string {
   return crypto().createHmac('sha256', key).update(text).digest('hex')
 }
 
+/** HMAC-SHA-256 in base64, by a key of bytes in base64. */
+export function hmacBase64(key: string, text: string): string {
+  return crypto().createHmac('sha256', Buffer.from(key, 'base64')).update(text).digest('base64')
+}
+
 /** The lengths in bytes of the nonce and the tag of AES-256-GCM (NIST SP 800-38D). */
 const cipher = { name: 'aes-256-gcm', nonceBytes: 12, tagBytes: 16 } as const
 

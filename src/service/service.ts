@@ -13,9 +13,12 @@ import { createApp, createCarrier } from './app.ts'
 import { createPublicFetch } from './oauth/public-fetch.ts'
 import { SignIn } from './oauth/sign-in.ts'
 import { handlers } from './operations/index.ts'
+import { eventBodies } from './operations/steps/told-events.ts'
 import type { Actor } from './request/actor.ts'
 import { actorNow } from './request/admission.ts'
 import type { Caller } from './request/client-address.ts'
+import { Deliveries } from './request/deliver/deliveries.ts'
+import { createSender, type Send } from './request/deliver/sender.ts'
 import { type DoorRequest, planAtDoor } from './request/faults.ts'
 import { asUser } from './request/in-process.ts'
 import type { counted } from './request/incoming.ts'
@@ -46,6 +49,8 @@ export interface ServiceOptions {
   publicUrl?: () => string
   /** Fetches the metadata documents of applications that sign in. */
   publicFetch?: typeof globalThis.fetch
+  /** Sends what webhooks are told. */
+  send?: Send
   clientMetadata?: Config['clientMetadata']
   /** Told of each request when it is answered. */
   observe?: Observe | undefined
@@ -85,6 +90,8 @@ export interface Service {
     load(rules: readonly FaultRule[]): Promise<void>
   }
   readonly upkeep: Upkeep
+  /** Tells webhooks of events, beside all requests. */
+  readonly deliveries: Pick<Deliveries, 'start' | 'connect' | 'once' | 'stop'>
   readonly readiness: Readiness
   readonly waits: Pick<Waits, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
   /** New keys to derive secrets and to sign tokens with take over; what older ones made stays good. */
@@ -126,13 +133,19 @@ export function createService({
   log,
   publicUrl = defaultUrl,
   publicFetch = createPublicFetch({ httpsProxy: undefined, noProxy: undefined }),
+  send = createSender(),
   clientMetadata = 'auto',
   observe,
   about = aboutItself,
   world,
 }: ServiceOptions): Service {
   const waits = new Waits({ store: opened, system, log })
-  const store = announcing(opened, (partyIds) => waits.happened(partyIds))
+  const store = announcing(opened, (partyIds) => {
+    waits.happened(partyIds)
+    deliveries.wake()
+  })
+  const mayStayHere = environment === 'sandbox'
+  const deliveries = new Deliveries({ store, system, log, send, mayStayHere, bodies: eventBodies })
   const ending = new AbortController()
   const localCredentials = new Map<string, string>()
   const accessTokens = createAccessTokens({ store, system, publicUrl })
@@ -181,20 +194,24 @@ export function createService({
       load: (rules) => loadFaults({ store }, rules),
     },
     upkeep: createUpkeep({ store, system, lastUses, log }),
+    deliveries,
     readiness,
     waits,
     rotateKeys: async () => (await import('./tokens/rotate-keys.ts')).rotateKeys(store, system),
     derivedSecret: async (purpose) => (await store.read(rootKeys)).derive(1, `derived ${purpose}`),
     derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(`derived ${purpose}`),
     seedPassword: (given) => signIn.seedPassword(given),
-    identify: async (credential) => {
-      try {
-        return await actorNow(admission, `Bearer ${credential}`)
-      } catch (error) {
-        if (error instanceof Failure && error.code === 'unauthenticated') return undefined
-        throw error
-      }
-    },
+    identify: (credential) => identified(admission, credential),
     actAs: (user, key, given) => asUser(dependencies, user, key, given),
+  }
+}
+
+/** Whom a credential acts as; undefined: nobody. */
+async function identified(admission: Parameters<typeof actorNow>[0], credential: string): Promise<Actor | undefined> {
+  try {
+    return await actorNow(admission, `Bearer ${credential}`)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'unauthenticated') return undefined
+    throw error
   }
 }

@@ -69,6 +69,8 @@ export interface WorldOptions {
   clientMetadata?: Config['clientMetadata']
   /** What the sandbox is filled with; the package's own world unless it is given. */
   world?: ServiceOptions['world']
+  /** Sends what webhooks are told; as the product does unless it is given. */
+  send?: ServiceOptions['send']
 }
 
 export const secrets = { apiKey: 'api-secret-0123456789abcdef', agentKey: 'agent-secret-0123456789abcdef' }
@@ -84,8 +86,8 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
     alarms.push(logged.at(-1) ?? '')
   }
   const log = { debug: line, info: line, warn: alarm, error: alarm }
-  const { publicUrl, clientMetadata } = options
-  const given = { ...(publicUrl && { publicUrl }), ...(clientMetadata && { clientMetadata }) }
+  const { publicUrl, clientMetadata, send } = options
+  const given = { ...(publicUrl && { publicUrl }), ...(clientMetadata && { clientMetadata }), ...(send && { send }) }
   const { world } = options
   const service = createService({ store, system, environment, rateLimit, log, world, ...given })
   const { apiKey, agentKey } = await service.seed(secrets)

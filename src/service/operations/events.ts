@@ -6,6 +6,7 @@ import { page, pageRequest } from '../request/pagination.ts'
 import { type EventType, eventKinds, isEventType } from '../rules/event-types.ts'
 import { eventViews } from './steps/event-views.ts'
 import { readEvent, readEvents, requireTold, toldTypes } from './steps/read-events.ts'
+import { sendAgain } from './steps/send-event.ts'
 
 export const eventHandlers = {
   listEvents: async (input, context) => {
@@ -27,7 +28,13 @@ export const eventHandlers = {
     return view ?? fail('not_found', { detail: `There is no event ${eventId}.` })
   },
 
-  resendEvent: async () => fail('not_implemented'),
+  resendEvent: async ({ eventId }, context) => {
+    const found = await readEvent(context, eventId)
+    if (found === undefined) fail('not_found', { detail: `There is no event ${eventId}.` })
+    await sendAgain(context, found.event)
+    const [view] = await eventViews(context.tx, [found])
+    return view ?? fail('not_found')
+  },
 } satisfies HandlersOf<typeof events>
 
 /** @throws 400 for a type that is none, or that is missing for a customer; 403 for one that the caller is not told of. */

@@ -22,6 +22,8 @@ import {
   saveSnapshot,
   snapshotTotals,
 } from '../store/snapshots.ts'
+import { failAll } from '../store/webhook-deliveries.ts'
+import { forgetOldWorld } from '../store/webhooks.ts'
 import { findWorld } from '../store/world.ts'
 
 export const sandboxSnapshotHandlers = {
@@ -76,7 +78,9 @@ export const sandboxSnapshotHandlers = {
 /** Another world begins, at its own time, in which nothing fails on purpose but by what the start gave. */
 async function begun({ tx, timeMoved }: Context, snapshot: string | null, startsAtMs: number | null) {
   await resetFaults(tx)
-  const { nowMs } = await beginEpoch(tx, startsAtMs)
+  const { nowMs, realNowMs } = await beginEpoch(tx, startsAtMs)
+  await failAll(tx, { nowMs: realNowMs, lastError: 'The sandbox went back to another state before it arrived.' })
+  await forgetOldWorld(tx)
   timeMoved()
   return { type: 'sandbox' as const, id: 'sandbox' as const, attributes: { now: timestamp(nowMs), snapshot } }
 }

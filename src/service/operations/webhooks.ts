@@ -1,16 +1,154 @@
-import type { webhooks } from '../../../tools/webhooks.ts'
+import type { z } from 'zod'
+import { mostWebhooks, type WebhookDelivery, type webhooks } from '../../../tools/webhooks.ts'
 import { fail } from '../../core/errors.ts'
-import type { HandlersOf } from '../request/handler.ts'
+import { newId, timestamp } from '../../core/system.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
+import { page, pageRequest } from '../request/pagination.ts'
+import { mergedTags } from '../rules/tags.ts'
+import { realNow } from '../store/clock.ts'
+import { lastEvent, tellAtOnce } from '../store/events.ts'
+import type { WebhookDeliveryRow, WebhookRow } from '../store/schema/webhooks.ts'
+import { listDeliveries } from '../store/webhook-deliveries.ts'
+import { changeWebhook, deleteWebhook, findWebhook, insertWebhook, listWebhooks } from '../store/webhooks.ts'
+import { webhookSecrets } from '../tokens/webhook-secrets.ts'
+import { eventViews } from './steps/event-views.ts'
+import { sendTo } from './steps/send-event.ts'
+import { enabledTypes, webhookUrl } from './steps/webhook-target.ts'
+import { webhookView } from './steps/webhook-view.ts'
 
-const absent = async () => fail('not_implemented')
+export const webhookHandlers = {
+  createWebhook: async (input, context) => {
+    const { tx, system, partyId, environment, nowMs } = context
+    const { description = null, tags = {} } = input
+    const url = webhookUrl(input.url, environment)
+    const enabledEvents = JSON.stringify(enabledTypes(input.enabledEvents))
+    await tx.lockParty(partyId)
+    const { lastId } = await listWebhooks(tx, { partyId }, { limit: mostWebhooks - 1, beforeId: null })
+    if (lastId !== null) {
+      const detail = `There are ${mostWebhooks} webhooks, which is the most there can be. Delete one by delete_webhook, or let one be told more by update_webhook.`
+      fail('conflict', { detail })
+    }
+    const secrets = await webhookSecrets(tx)
+    const row: WebhookRow = {
+      id: newId('whk', system, nowMs),
+      partyId,
+      url,
+      description,
+      status: 'ENABLED',
+      enabledEvents,
+      tags: JSON.stringify(tags),
+      secretNumber: 1,
+      secretKeyId: secrets.newestKeyId,
+      previousKeyId: null,
+      previousSecretUntilMs: null,
+      toldUpTo: await lastEvent(tx, partyId),
+      failingSinceMs: null,
+      nextDueAtMs: null,
+      version: 1,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    }
+    await insertWebhook(tx, row)
+    const { attributes, ...view } = webhookView(row)
+    return { ...view, attributes: { ...attributes, signingSecret: secrets.current(row) } }
+  },
 
-export const webhookHandlers: HandlersOf<typeof webhooks> = {
-  createWebhook: absent,
-  listWebhooks: absent,
-  getWebhook: absent,
-  updateWebhook: absent,
-  deleteWebhook: absent,
-  rotateWebhookSecret: absent,
-  listWebhookDeliveries: absent,
-  sendTestEvent: absent,
+  listWebhooks: async (input, { tx, partyId }) => {
+    const scope = { partyId, status: input.status }
+    const list = { list: 'webhooks', ...scope }
+    return page(await listWebhooks(tx, scope, pageRequest(input, list)), list, webhookView)
+  },
+
+  getWebhook: async ({ webhookId }, context) => webhookView(await loadWebhook(context, webhookId)),
+
+  /** One that is enabled again goes on with what waited; what happened meanwhile it is not told by itself. */
+  updateWebhook: async ({ webhookId, url, description, enabledEvents, tags, status }, context) => {
+    const { tx, environment, nowMs } = context
+    const before = await loadWebhook(context, webhookId)
+    const isEnabled = status === 'ENABLED' && before.status === 'DISABLED'
+    const begins = isEnabled && {
+      toldUpTo: await lastEvent(tx, before.partyId),
+      nextDueAtMs: await realNow(tx),
+      failingSinceMs: null,
+    }
+    const after = await changeWebhook(tx, before, {
+      ...(url !== undefined && { url: webhookUrl(url, environment) }),
+      ...(description !== undefined && { description }),
+      ...(enabledEvents !== undefined && { enabledEvents: JSON.stringify(enabledTypes(enabledEvents)) }),
+      ...(tags !== undefined && { tags: mergedTags(before.tags, tags) }),
+      ...(status !== undefined && { status }),
+      ...begins,
+      updatedAtMs: nowMs,
+    })
+    return webhookView(after)
+  },
+
+  deleteWebhook: async ({ webhookId }, context) => {
+    const webhook = await loadWebhook(context, webhookId)
+    await deleteWebhook(context.tx, webhook)
+    return { data: webhookView(webhook), meta: { deleted: true } as const }
+  },
+
+  /** There are two at most: one that was still good from an earlier rotation ends at once. */
+  rotateWebhookSecret: async ({ webhookId, expiresInSeconds }, context) => {
+    const { tx, nowMs } = context
+    const before = await loadWebhook(context, webhookId)
+    const [secrets, realNowMs] = await Promise.all([webhookSecrets(tx), realNow(tx)])
+    const previousSecretUntilMs = expiresInSeconds === 0 ? null : realNowMs + expiresInSeconds * 1000
+    const after = await changeWebhook(tx, before, {
+      secretNumber: before.secretNumber + 1,
+      secretKeyId: secrets.newestKeyId,
+      previousKeyId: previousSecretUntilMs === null ? null : before.secretKeyId,
+      previousSecretUntilMs,
+      updatedAtMs: nowMs,
+    })
+    const { attributes, ...view } = webhookView(after)
+    const previousSecretExpiresAt = previousSecretUntilMs === null ? null : timestamp(previousSecretUntilMs)
+    return { ...view, attributes: { ...attributes, signingSecret: secrets.current(after), previousSecretExpiresAt } }
+  },
+
+  listWebhookDeliveries: async (input, context) => {
+    const { tx, partyId } = context
+    const { id: webhookId } = await loadWebhook(context, input.webhookId)
+    const scope = { partyId, webhookId, status: input.status }
+    const list = { list: 'webhookDeliveries', ...scope }
+    return page(await listDeliveries(tx, scope, pageRequest(input, list)), list, deliveryView)
+  },
+
+  sendTestEvent: async ({ webhookId }, context) => {
+    const { tx, nowMs } = context
+    const webhook = await loadWebhook(context, webhookId)
+    if (webhook.status === 'DISABLED') {
+      fail('conflict', { detail: `The webhook ${webhook.id} is DISABLED. Enable it by update_webhook first.` })
+    }
+    const event = await tellAtOnce(tx, { ...webhook, agentId: null }, 'webhook.test', nowMs)
+    await sendTo(context, event, [webhook])
+    const [view] = await eventViews(tx, [{ event, record: webhook }])
+    if (view === undefined) throw new Error(`Bug: the event ${event.sequence} of ${event.partyId} has no view.`)
+    return view
+  },
+} satisfies HandlersOf<typeof webhooks>
+
+async function loadWebhook({ tx, partyId }: Context, id: string): Promise<WebhookRow> {
+  const webhook = await findWebhook(tx, { partyId, id })
+  return webhook ?? fail('not_found', { detail: `There is no webhook ${id}. list_webhooks tells which there are.` })
+}
+
+function deliveryView(row: WebhookDeliveryRow): z.output<typeof WebhookDelivery> {
+  return {
+    type: 'webhookDelivery',
+    id: row.id,
+    attributes: {
+      eventId: row.eventId,
+      eventType: row.eventType,
+      status: row.status,
+      attempts: row.attempts,
+      lastResponseStatus: row.lastResponseStatus,
+      lastError: row.lastError,
+      nextAttemptAt: row.dueAtMs === null ? null : timestamp(row.dueAtMs),
+      createdAt: timestamp(row.createdAtMs),
+      updatedAt: timestamp(row.updatedAtMs),
+    },
+    relationships: { webhook: { data: { type: 'webhook', id: row.webhookId } } },
+  }
 }

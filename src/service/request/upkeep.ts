@@ -10,6 +10,7 @@ import { deleteRecords, deleteUnusedClients, unusedClientKeptMs } from '../store
 import { deleteRefusedPasswords, refusalCountsMs } from '../store/passwords.ts'
 import { deletePendingDecisions, endedDecisionKeptMs } from '../store/pending-decisions.ts'
 import { deleteSentCalls, sentCallKeptMs } from '../store/sent-calls.ts'
+import { deleteDeliveries, deliveryKeptMs } from '../store/webhook-deliveries.ts'
 import { settleDue } from './due.ts'
 import { purgeAnswers } from './idempotency.ts'
 import type { LastUses } from './last-use.ts'
@@ -37,6 +38,7 @@ const forgettings: readonly ((tx: Transaction, times: Times, limit: number) => P
   purgeAnswers,
   (tx, { nowMs }, limit) => deleteCardPages(tx, { byMs: nowMs - expiredPageKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteEvents(tx, { byMs: realNowMs - eventKeptMs, limit }),
+  (tx, { realNowMs }, limit) => deleteDeliveries(tx, { byMs: realNowMs - deliveryKeptMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteAccessTokens(tx, { byMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteGrantTokens(tx, { byMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteSessions(tx, { byMs, limit }),

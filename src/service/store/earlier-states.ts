@@ -71,6 +71,7 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   rootKeys: null,
   signingKeys: null,
   locks: null,
+  leases: null,
   rateLimits: null,
 }
 

@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type EventType, wordOf } from '../rules/event-types.ts'
 import { deletingOldest } from './engine/deleting.ts'
+import { inserting } from './engine/insert.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
 import { type StateTold, stateText } from './event-states.ts'
@@ -211,3 +212,45 @@ export function listEvents({ db }: Transaction, filter: EventFilter): Promise<Ev
 export const eventKeptMs = 30 * 24 * 60 * 60_000
 
 export const deleteEvents = deletingOldest('events', ['partyId', 'sequence'], 'recordedAtMs')
+
+/** The events of a party behind a number, up to another one, in their order. */
+export async function nextEvents(
+  tx: Transaction,
+  by: { partyId: string; sequence: number; upTo: number; limit: number },
+): Promise<EventRow[]> {
+  return (await eventsAfter(tx, by)).rows
+}
+
+/** The number of a party's last event; 0 where it has none. */
+export async function lastEvent(tx: Transaction, partyId: string): Promise<number> {
+  return (await headOf(tx, { partyId })).rows[0]?.sequence ?? 0
+}
+
+const headOf = prepared((db, by: { partyId: string }) =>
+  db.selectFrom('eventHeads').select('sequence').where('partyId', '=', by.partyId),
+)
+
+/** Tells a party something whose number is known at once. Until the transaction ends, others wait to tell it something. */
+export async function tellAtOnce<Type extends EventType>(
+  tx: Transaction,
+  changed: Changed<'agentId'> & StateTold<Type>,
+  type: Type,
+  createdAtMs: number,
+): Promise<EventRow> {
+  const { partyId, id: resourceId, agentId } = changed
+  tx.apart()
+  toldParties.get(tx)?.add(partyId)
+  await moveHead(tx, { partyId, count: 1 })
+  const sequence = await lastEvent(tx, partyId)
+  const of = { partyId, sequence, type, resourceId, agentId, state: stateText(wordOf(type), changed) }
+  const event: EventRow = { ...of, createdAtMs, recordedAtMs: tx.clock.lastMs }
+  await insertWhole(tx, event)
+  return event
+}
+
+const insertWhole = inserting('events')
+
+/** The events of a party with these numbers, as far as they are kept. */
+export function eventsOfNumbers({ db }: Transaction, partyId: string, numbers: readonly number[]): Promise<EventRow[]> {
+  return db.selectFrom('events').selectAll().where('partyId', '=', partyId).where('sequence', 'in', numbers).execute()
+}

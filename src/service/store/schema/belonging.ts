@@ -77,6 +77,7 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   signingKeys: 'kept',
   rateLimits: 'kept',
   locks: 'kept',
+  leases: 'kept',
 }
 
 const named = (belonging: Belonging) =>

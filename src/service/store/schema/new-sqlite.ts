@@ -96,8 +96,9 @@ CREATE TABLE "partyInvitations" ("id" text not null, "partyId" text not null, "e
 CREATE TABLE "complianceCases" ("id" text not null, "partyId" text not null, "status" text not null, "version" integer not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "complianceCases_key" primary key ("partyId"));
 CREATE TABLE "releasedHandles" ("handle" text not null, "partyId" text not null, "untilMs" bigint not null, constraint "releasedHandles_key" primary key ("handle")) without rowid;
 CREATE TABLE "sandboxMessages" ("id" text not null, "partyId" text not null, "agentId" text, "kind" text not null, "channel" text not null, "recipient" text not null, "subject" text not null, "text" text not null, "resourceId" text, "createdAtMs" bigint not null, constraint "sandboxMessages_key" primary key ("id"));
-CREATE TABLE "webhooks" ("id" text not null, "partyId" text not null, "url" text not null, "description" text, "status" text not null, "enabledEvents" text not null, "tags" text not null, "secretNumber" integer not null, "previousSecretUntilMs" bigint, "toldUpTo" bigint not null, "failingSinceMs" bigint, "version" integer not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "webhooks_key" primary key ("id"));
-CREATE TABLE "webhookDeliveries" ("id" text not null, "partyId" text not null, "webhookId" text not null, "eventSequence" bigint not null, "eventType" text not null, "status" text not null, "asked" integer not null, "attempts" integer not null, "lastResponseStatus" integer, "lastError" text, "dueAtMs" bigint, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "webhookDeliveries_key" primary key ("id"));
+CREATE TABLE "webhooks" ("id" text not null, "partyId" text not null, "url" text not null, "description" text, "status" text not null, "enabledEvents" text not null, "tags" text not null, "secretNumber" integer not null, "secretKeyId" integer not null, "previousKeyId" integer, "previousSecretUntilMs" bigint, "toldUpTo" bigint not null, "failingSinceMs" bigint, "nextDueAtMs" bigint, "version" integer not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "webhooks_key" primary key ("id"));
+CREATE TABLE "webhookDeliveries" ("id" text not null, "partyId" text not null, "webhookId" text not null, "eventSequence" bigint not null, "eventId" text not null, "eventType" text not null, "status" text not null, "attempts" integer not null, "lastResponseStatus" integer, "lastError" text, "dueAtMs" bigint, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "webhookDeliveries_key" primary key ("id"));
+CREATE TABLE "leases" ("name" text not null, "holder" text not null, "untilMs" bigint not null, constraint "leases_key" primary key ("name")) without rowid;
 CREATE INDEX "wallets_by_partyId_id" on "wallets" ("partyId", "id");
 CREATE INDEX "walletAgents_by_agentId_walletId" on "walletAgents" ("agentId", "walletId");
 CREATE UNIQUE INDEX "credentials_by_secretHash" on "credentials" ("secretHash");
@@ -205,8 +206,10 @@ CREATE INDEX "partyInvitations_by_partyId_status_id" on "partyInvitations" ("par
 CREATE INDEX "partyInvitations_by_partyId_email_id" on "partyInvitations" ("partyId", "email", "id");
 CREATE UNIQUE INDEX "partyInvitations_by_tokenHash" on "partyInvitations" ("tokenHash");
 CREATE INDEX "sandboxMessages_by_partyId_recipient_id" on "sandboxMessages" ("partyId", "recipient", "id");
-CREATE INDEX "webhooks_by_status_partyId" on "webhooks" ("status", "partyId");
-CREATE INDEX "webhookDeliveries_by_partyId_webhookId_id" on "webhookDeliveries" ("partyId", "webhookId", "id");
-CREATE INDEX "webhookDeliveries_by_due" on "webhookDeliveries" ("dueAtMs") where "dueAtMs" is not null;
+CREATE INDEX "webhooks_by_status_partyId_id" on "webhooks" ("status", "partyId", "id");
+CREATE INDEX "webhooks_by_due" on "webhooks" ("nextDueAtMs") where "nextDueAtMs" is not null;
+CREATE INDEX "webhookDeliveries_by_partyId_webhookId_status_id" on "webhookDeliveries" ("partyId", "webhookId", "status", "id");
+CREATE INDEX "webhookDeliveries_by_createdAtMs" on "webhookDeliveries" ("createdAtMs");
+CREATE INDEX "webhookDeliveries_by_due" on "webhookDeliveries" ("partyId", "webhookId", "dueAtMs", "eventSequence") where "dueAtMs" is not null;
 `,
 }

@@ -17,6 +17,7 @@ import { externalAccounts } from './external-accounts.ts'
 import { faults } from './faults.ts'
 import { idempotencyRecords } from './idempotency-records.ts'
 import { invitationLinks } from './invitation-links.ts'
+import { leases } from './leases.ts'
 import { ledgerEntries } from './ledger.ts'
 import { locks } from './locks.ts'
 import { mcpEvents, mcpMail, mcpSessions } from './mcp-sessions.ts'
@@ -115,6 +116,7 @@ export const tables = {
   sandboxMessages,
   webhooks,
   webhookDeliveries,
+  leases,
 }
 
 export type Tables = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]> }

@@ -1,5 +1,5 @@
 import type { deliveryStatuses, webhookStatuses } from '../../../../tools/webhooks.ts'
-import { bigint, type Column, flag, integer, nullable, type RowOf, table, text } from './table.ts'
+import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
 /** Addresses that are told of a party's events (docs/webhooks.md). Times of sending are real ones. */
 export const webhooks = table({
@@ -13,20 +13,25 @@ export const webhooks = table({
     enabledEvents: text,
     /** JSON object of texts. */
     tags: text,
-    /** The number of its secret, which is derived from it and not stored. */
+    /** The number of its secret, which is derived from it and from the root key of that id, and is not stored. */
     secretNumber: integer,
+    secretKeyId: integer,
+    /** The root key of the secret before. */
+    previousKeyId: nullable(integer),
     /** Until when deliveries carry the signature of the secret before, in real time. */
     previousSecretUntilMs: nullable(bigint),
     /** The number of the last event of the party for which it was seen to. */
     toldUpTo: bigint,
     /** Since when nothing arrived there, in real time; null: the last delivery did. */
     failingSinceMs: nullable(bigint),
+    /** When there is something to send, in real time; null: there is nothing. */
+    nextDueAtMs: nullable(bigint),
     version: integer,
     createdAtMs: bigint,
     updatedAtMs: bigint,
     $tenantKey: ['partyId', 'id'],
-    $postgresIndexes: ['id'],
-    $indexes: ['status partyId'],
+    $indexes: ['status partyId id'],
+    $namedIndexes: { due: '("nextDueAtMs") where "nextDueAtMs" is not null' },
   },
 })
 
@@ -39,10 +44,10 @@ export const webhookDeliveries = table({
     partyId: text,
     webhookId: text,
     eventSequence: bigint,
+    /** It stays, where a reset of the sandbox gives the number again. */
+    eventId: text,
     eventType: text,
     status: text as Column<(typeof deliveryStatuses)[number]>,
-    /** It was asked for (a test, a resend): what the webhook is enabled for does not matter. */
-    asked: flag,
     attempts: integer,
     lastResponseStatus: nullable(integer),
     lastError: nullable(text),
@@ -51,8 +56,8 @@ export const webhookDeliveries = table({
     createdAtMs: bigint,
     updatedAtMs: bigint,
     $tenantKey: ['partyId', 'id'],
-    $indexes: ['partyId webhookId id'],
-    $namedIndexes: { due: '("dueAtMs") where "dueAtMs" is not null' },
+    $indexes: ['partyId webhookId status id', 'createdAtMs'],
+    $namedIndexes: { due: '("partyId", "webhookId", "dueAtMs", "eventSequence") where "dueAtMs" is not null' },
   },
 })
 

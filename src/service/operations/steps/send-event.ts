@@ -1,0 +1,39 @@
+import { mostWebhooks } from '../../../../tools/webhooks.ts'
+import { fail } from '../../../core/errors.ts'
+import type { Context } from '../../request/handler.ts'
+import { wants } from '../../rules/webhooks.ts'
+import { realNow } from '../../store/clock.ts'
+import type { EventRow } from '../../store/schema/events.ts'
+import type { WebhookRow } from '../../store/schema/webhooks.ts'
+import { insertDeliveries, newDelivery } from '../../store/webhook-deliveries.ts'
+import { listWebhooks, makeDue } from '../../store/webhooks.ts'
+import { eventIds } from '../../tokens/event-ids.ts'
+
+type Sending = Pick<Context, 'tx' | 'system'>
+
+/** Sends an event to webhooks, whatever they were told of it before. */
+export async function sendTo({ tx, system }: Sending, event: EventRow, to: readonly WebhookRow[]): Promise<void> {
+  const [ids, nowMs] = await Promise.all([eventIds(tx), realNow(tx)])
+  const eventId = ids.idOf(event)
+  await insertDeliveries(
+    tx,
+    to.map((webhook) => newDelivery(system, webhook, { event, eventId, nowMs })),
+  )
+  for (const { partyId, id } of to) await makeDue(tx, { partyId, id, nowMs })
+}
+
+/** Sends an event once more to every webhook that wants it. @throws 409 where none does. */
+export async function sendAgain(sending: Sending, event: EventRow): Promise<void> {
+  const scope = { partyId: event.partyId, status: 'ENABLED' } as const
+  const { rows } = await listWebhooks(sending.tx, scope, { limit: mostWebhooks, beforeId: null })
+  const wanting = rows.filter(({ id, enabledEvents }) => {
+    return event.type === 'webhook.test'
+      ? id === event.resourceId
+      : wants(JSON.parse(enabledEvents) as string[], event.type)
+  })
+  if (wanting.length === 0) {
+    const detail = `No webhook that is ENABLED wants ${event.type}. Create one by create_webhook, or change one by update_webhook.`
+    fail('conflict', { detail })
+  }
+  await sendTo(sending, event, wanting)
+}

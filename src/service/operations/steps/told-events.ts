@@ -1,0 +1,21 @@
+import type { Transaction } from '../../store/engine/store.ts'
+import { eventsOfNumbers } from '../../store/events.ts'
+import { eventViews, withRecords } from './event-views.ts'
+
+/** What webhooks are sent of a party's events, by their numbers; what is not kept any more is missing. */
+export async function eventBodies(
+  tx: Transaction,
+  partyId: string,
+  numbers: readonly number[],
+): Promise<Map<number, string>> {
+  if (numbers.length === 0) return new Map()
+  const events = await eventsOfNumbers(tx, partyId, numbers)
+  const views = await eventViews(tx, await withRecords(tx, events))
+  return new Map(
+    views.map(({ id, attributes }, at) => {
+      const { eventType: type, resourceId, resourceType, createdAt, payload: data } = attributes
+      const told = { id, object: 'event', type, resourceId, resourceType, createdAt, data }
+      return [events[at]?.sequence ?? 0, JSON.stringify(told)]
+    }),
+  )
+}

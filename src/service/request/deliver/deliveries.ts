@@ -1,0 +1,181 @@
+import type { Logger } from '../../../config/log.ts'
+import { deadline, newSecret } from '../../../core/system.ts'
+import { realNow } from '../../store/clock.ts'
+import { changesTopic, type Signals } from '../../store/engine/signals.ts'
+import { StoreBusyError } from '../../store/engine/store.ts'
+import { endLease, takeLease } from '../../store/leases.ts'
+import { type DueWebhook, dueWebhooks, untoldWebhooks, type WebhookKey } from '../../store/webhooks.ts'
+import { fanOut } from './fan-out.ts'
+import { type TurnDependencies, takeTurn } from './turn.ts'
+
+/** Events are looked for as often, where nobody says that there are some. */
+const lookEveryMs = 500
+/** What happens within so short a time is looked at together. */
+const gatherMs = 50
+/** A process that is killed is followed by another one after so long. */
+const leaseMs = 3_000
+const renewEveryMs = 1_000
+/** At one time: bounds sockets and memory. */
+const mostTurns = 200
+/** A receiver that does not answer takes its turn for many seconds: so they have no more than half of them. */
+const mostFailing = 100
+const mostUntold = 100
+/** A bug or a broken disk at one webhook is not met again and again. */
+const restAfterFailureMs = 5_000
+/** A send that is under way when the process ends may take so much longer. */
+const graceMs = 3_000
+
+interface Dependencies extends TurnDependencies {
+  log: Logger
+}
+
+/**
+ * Delivers events to webhooks (docs/webhooks.md), beside all requests and in one process of several: the one that has the
+ * lease. Each webhook has its turn, in which its deliveries go one after another, so that none waits for another's receiver.
+ */
+export class Deliveries {
+  readonly #dependencies: Dependencies
+  readonly #holder: string
+  /** Webhooks whose turn it is, or that rest after a failure of our own. */
+  readonly #busy = new Map<string, { isFailing: boolean; done: Promise<void> }>()
+  readonly #ending = new AbortController()
+  #woken = Promise.withResolvers<void>()
+  #running: Promise<void> = Promise.resolve()
+  #isStopped = false
+  #isHolder = false
+  #renewAtMs = Number.NEGATIVE_INFINITY
+  #deaf: () => void = () => {}
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
+    this.#holder = newSecret(dependencies.system, 12)
+  }
+
+  /** Goes on delivering until it is stopped. */
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  /** Without it, what other processes write is seen when this one looks by itself. */
+  connect(signals: Signals): void {
+    this.#deaf = signals.hear(changesTopic, () => this.wake())
+  }
+
+  /** Something happened: somebody may want to be told. */
+  wake(): void {
+    this.#woken.resolve()
+  }
+
+  /** Delivers all that is due now, and what comes of that. */
+  async once(): Promise<void> {
+    while (await this.#look()) await this.#allTurns()
+  }
+
+  /** Ends it. What is being sent is waited for a moment; what was not answered by then is sent again by who goes on. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#deaf()
+    this.wake()
+    const late = deadline(graceMs, () => this.#ending.abort())
+    await this.#running
+    await this.#allTurns()
+    late.clear()
+    if (this.#isHolder) await this.#unlessBusy(() => this.#endLease())
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      this.#woken = Promise.withResolvers()
+      await this.#unlessBusy(() => this.#look())
+      const timer = deadline(lookEveryMs, this.#woken.resolve)
+      await this.#woken.promise
+      timer.clear()
+      if (!this.#isStopped) await within(gatherMs)
+    }
+  }
+
+  /** Looks once for what there is to do, and begins it. Gives whether there was anything. */
+  async #look(): Promise<boolean> {
+    const { store } = this.#dependencies
+    const nowMs = await store.read(realNow)
+    const limit = mostTurns + this.#busy.size
+    const find = () => store.read((tx) => dueWebhooks(tx, { nowMs: Math.max(nowMs, store.clock.lastMs), limit }))
+    const [untold, due] = await Promise.all([store.read((tx) => untoldWebhooks(tx, mostUntold)), find()])
+    const isIdle = untold.length === 0 && due.length === 0 && this.#busy.size === 0
+    if (isIdle || !(await this.#holdsLease())) return false
+    for (const webhook of untold) await this.#tell(webhook)
+    const begun = (untold.length === 0 ? due : await find()).filter((webhook) => this.#begin(webhook))
+    return untold.length + begun.length > 0
+  }
+
+  /** Whether it is this process that delivers. Of an idle one nothing is written. */
+  async #holdsLease(): Promise<boolean> {
+    const { store, system } = this.#dependencies
+    if (this.#isHolder && system.elapsed() < this.#renewAtMs) return true
+    this.#isHolder = await store.transaction(async (tx) => {
+      const nowMs = await realNow(tx)
+      return takeLease(tx, { name: leaseName, holder: this.#holder, nowMs, untilMs: nowMs + leaseMs })
+    })
+    this.#renewAtMs = system.elapsed() + renewEveryMs
+    return this.#isHolder
+  }
+
+  #endLease(): Promise<void> {
+    const { store } = this.#dependencies
+    return store.transaction((tx) => endLease(tx, { name: leaseName, holder: this.#holder }))
+  }
+
+  /** Makes deliveries of the events that a webhook was not told yet. */
+  async #tell(webhook: WebhookKey): Promise<void> {
+    const { store, system, log } = this.#dependencies
+    try {
+      while (!this.#isStopped && (await store.transaction((tx) => fanOut(tx, system, webhook))));
+    } catch (error) {
+      if (error instanceof StoreBusyError) throw error
+      log.error({ err: error, webhookId: webhook.id }, 'events could not be told to a webhook')
+    }
+  }
+
+  /** Begins a webhook's turn; false where it has one, or where there are too many. */
+  #begin({ failingSinceMs, ...webhook }: DueWebhook): boolean {
+    const isFailing = failingSinceMs !== null
+    const failing = isFailing ? [...this.#busy.values()].filter((one) => one.isFailing).length : 0
+    if (this.#busy.has(webhook.id) || this.#busy.size >= mostTurns || failing >= mostFailing) return false
+    this.#busy.set(webhook.id, { isFailing, done: this.#turn(webhook) })
+    return true
+  }
+
+  async #turn(webhook: WebhookKey): Promise<void> {
+    try {
+      await takeTurn(this.#dependencies, webhook, this.#ending.signal)
+      this.#busy.delete(webhook.id)
+    } catch (error) {
+      if (error instanceof StoreBusyError) this.#dependencies.log.debug({ err: error }, waiting)
+      else this.#dependencies.log.error({ err: error, webhookId: webhook.id }, 'the deliveries to a webhook failed')
+      deadline(restAfterFailureMs, () => this.#busy.delete(webhook.id))
+    }
+    this.wake()
+  }
+
+  async #allTurns(): Promise<void> {
+    await Promise.all([...this.#busy.values()].map(({ done }) => done))
+  }
+
+  /** A database that is busy now is asked again soon. */
+  async #unlessBusy(work: () => Promise<unknown>): Promise<void> {
+    const { log } = this.#dependencies
+    try {
+      await work()
+    } catch (error) {
+      if (error instanceof StoreBusyError) log.debug({ err: error }, waiting)
+      else log.error({ err: error }, 'the deliveries failed')
+    }
+  }
+}
+
+const leaseName = 'webhook deliveries'
+const waiting = 'the deliveries wait for the database'
+
+function within(ms: number): Promise<void> {
+  return new Promise((resolve) => deadline(ms, resolve))
+}

@@ -1,0 +1,119 @@
+import { lookup as lookUp } from 'node:dns'
+import { isPublicAddress } from '../../../core/ip-addresses.ts'
+import { isLoopback, isLoopbackHost } from '../../../core/loopback.ts'
+import { deadline } from '../../../core/system.ts'
+import type { Answer } from '../../rules/webhooks.ts'
+import { checkedLookup, type LookUp, type OutgoingProxy, PrivateAddressError } from '../outgoing.ts'
+
+/** What is sent where. */
+export interface Outgoing {
+  url: string
+  headers: Record<string, string>
+  body: string
+  /** Whether it may go to this machine. */
+  mayStayHere: boolean
+}
+
+/** Sends one message. @throws the signal's reason when it aborts, and nothing else. */
+export type Send = (outgoing: Outgoing, signal: AbortSignal) => Promise<Answer>
+
+export interface SenderOptions {
+  proxy?: OutgoingProxy
+  /** How long an answer may take, from looking the name up on. */
+  timeoutMs?: number
+  /** Looks names up; the machine's own way unless it is given. */
+  lookup?: LookUp
+}
+
+/** What a receiver says is not kept; so much of it is read that the connection can be used again. */
+const mostAnswerBytes = 4096
+
+/**
+ * What sends webhooks to addresses that customers name. A name is looked up, each address it has is checked, and the
+ * connection goes to one of those: so nothing is sent into the service's own network, whatever a name stands for a moment
+ * later. Redirects are not followed. Through a proxy it is the proxy that looks names up.
+ */
+export function createSender({ proxy, timeoutMs = 15_000, lookup = lookUp }: SenderOptions = {}): Send {
+  let loading: ReturnType<typeof load> | undefined
+  const load = async () => {
+    // In the bundle only the default export of a package in CommonJS has its names.
+    const { default: undici } = await import('undici')
+    const { httpsProxy = '', noProxy = '' } = proxy ?? {}
+    const outside = { lookup: checkedLookup(lookup, isPublicAddress) }
+    const here = { lookup: checkedLookup(lookup, (address) => isLoopbackHost(inUrl(address))) }
+    return {
+      fetch: undici.fetch,
+      outside: new undici.EnvHttpProxyAgent({ httpProxy: '', httpsProxy, noProxy, connect: outside }),
+      here: new undici.Agent({ connect: here }),
+    }
+  }
+  return async ({ url, headers, body, mayStayHere }, signal) => {
+    const stop = new AbortController()
+    const late = deadline(timeoutMs, () => stop.abort(new LateError()))
+    try {
+      loading ??= load()
+      const { fetch, outside, here } = await loading
+      const staysHere = isLoopback(url)
+      refuseAddress(url, staysHere && mayStayHere)
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'User-Agent': 'payments-mcp-webhooks', ...headers },
+        body,
+        redirect: 'manual',
+        dispatcher: staysHere ? here : outside,
+        signal: AbortSignal.any([signal, stop.signal]),
+      })
+      await readSome(response.body)
+      return { status: response.status, error: faultOf(response.status) }
+    } catch (error) {
+      signal.throwIfAborted()
+      return { status: null, error: why(error, timeoutMs) }
+    } finally {
+      late.clear()
+    }
+  }
+}
+
+class LateError extends Error {
+  override readonly name = 'LateError'
+}
+
+const inUrl = (address: string) => (address.includes(':') ? `[${address}]` : address)
+
+/** A host that is an address is never looked up; a webhook that was made elsewhere may be of another environment. */
+function refuseAddress(url: string, mayGoThere: boolean): void {
+  const { protocol, hostname } = new URL(url)
+  const address = hostname.replace(/^\[|\]$/g, '')
+  const isAddress = /^[\d.]+$|:/.test(address)
+  if (mayGoThere) return
+  if (protocol !== 'https:' || (isAddress && !isPublicAddress(address))) throw new PrivateAddressError(notPublic)
+}
+
+const notPublic = 'It is not an https address of the public internet.'
+
+async function readSome(body: AsyncIterable<Uint8Array> | null): Promise<void> {
+  let read = 0
+  // Leaving the loop gives up the rest.
+  for await (const part of body ?? []) {
+    read += part.length
+    if (read > mostAnswerBytes) return
+  }
+}
+
+function faultOf(status: number): string | null {
+  if (status >= 200 && status < 300) return null
+  if (status >= 300 && status < 400) return `It answered ${status}. Redirects are not followed: give the final address.`
+  return `It answered ${status}; a status from 200 to 299 says that it arrived.`
+}
+
+/** In words that tell nothing but what the receiver's owner can find out themselves. */
+function why(error: unknown, timeoutMs: number): string {
+  const causes: { name?: string; code?: string }[] = []
+  for (let cause = error; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause)
+  if (causes.some(({ name }) => name === 'LateError')) return `It did not answer within ${timeoutMs / 1000} s.`
+  if (causes.some(({ name }) => name === 'PrivateAddressError')) return notPublic
+  const code = causes.find((cause) => typeof cause.code === 'string')?.code
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `Its name was not found (${code}).`
+  if (code === 'ECONNREFUSED') return 'Nothing listens there (ECONNREFUSED).'
+  return code === undefined ? 'It could not be reached.' : `It could not be reached (${code}).`
+}

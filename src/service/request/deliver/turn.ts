@@ -1,0 +1,115 @@
+import type { Logger } from '../../../config/log.ts'
+import { signedHeaders } from '../../../core/standard-webhooks.ts'
+import { type System, timestamp } from '../../../core/system.ts'
+import { type Answer, afterAttempt, healthAfter, restUntilMs, type WebhookHealth } from '../../rules/webhooks.ts'
+import { readTimes, realNow } from '../../store/clock.ts'
+import type { Store, Transaction } from '../../store/engine/store.ts'
+import { tell } from '../../store/events.ts'
+import type { WebhookDeliveryRow, WebhookRow } from '../../store/schema/webhooks.ts'
+import { dueDeliveries, saveAttempt } from '../../store/webhook-deliveries.ts'
+import { changeWebhook, endTurn, findWebhook, type WebhookKey } from '../../store/webhooks.ts'
+import { webhookSecrets } from '../../tokens/webhook-secrets.ts'
+import type { Send } from './sender.ts'
+
+/** Makes what is told of events: the body of each, by its number; undefined: the event is gone. */
+export type Bodies = (tx: Transaction, partyId: string, sequences: readonly number[]) => Promise<Map<number, string>>
+
+export interface TurnDependencies {
+  store: Store
+  system: System
+  log: Pick<Logger, 'warn'>
+  send: Send
+  bodies: Bodies
+  /** Whether webhooks may be at this machine. */
+  mayStayHere: boolean
+}
+
+/** A turn is over after so many deliveries, after so long, or with the first that fails: then it is another's. */
+const mostOfTurn = 50
+const turnMs = 1_000
+
+interface Loaded {
+  webhook: WebhookRow
+  deliveries: WebhookDeliveryRow[]
+  bodies: Map<number, string>
+  secrets: string[]
+}
+
+/** What one attempt came to. */
+interface Attempt {
+  delivery: WebhookDeliveryRow
+  answer: Answer
+}
+
+/** Sends what is due to one webhook, one after another in the order of the events, and keeps what became of it. */
+export async function takeTurn(dependencies: TurnDependencies, key: WebhookKey, ending: AbortSignal): Promise<void> {
+  const loaded = await dependencies.store.transaction((tx) => load(dependencies, tx, key))
+  if (loaded === undefined) return
+  const attempts: Attempt[] = []
+  const startedAtMs = dependencies.system.elapsed()
+  for (const delivery of loaded.deliveries) {
+    if (ending.aborted) break
+    const answer = await attempt(dependencies, loaded, delivery, ending)
+    // Whether it arrived is not known: it is sent again after the next start.
+    if (answer === undefined) break
+    attempts.push({ delivery, answer })
+    if (answer.error !== null || dependencies.system.elapsed() - startedAtMs >= turnMs) break
+  }
+  await dependencies.store.transaction((tx) => keep(dependencies, tx, key, attempts))
+}
+
+async function load({ bodies }: TurnDependencies, tx: Transaction, key: WebhookKey): Promise<Loaded | undefined> {
+  const { partyId, id: webhookId } = key
+  const nowMs = await realNow(tx)
+  const [webhook, deliveries, secrets] = await Promise.all([
+    findWebhook(tx, key),
+    dueDeliveries(tx, { partyId, webhookId, nowMs, limit: mostOfTurn }),
+    webhookSecrets(tx),
+  ])
+  if (webhook === undefined || webhook.status === 'DISABLED') return undefined
+  const sequences = [...new Set(deliveries.map(({ eventSequence }) => eventSequence))]
+  const of = await bodies(tx, partyId, sequences)
+  return { webhook, deliveries, bodies: of, secrets: secrets.signing(webhook, nowMs) }
+}
+
+async function attempt(
+  { send, store, mayStayHere }: TurnDependencies,
+  { webhook, bodies, secrets }: Loaded,
+  { eventSequence, eventId: id }: WebhookDeliveryRow,
+  ending: AbortSignal,
+): Promise<Answer | undefined> {
+  const body = bodies.get(eventSequence)
+  if (body === undefined) return { status: null, error: 'The event is not kept any more.' }
+  const headers = signedHeaders({ id, body }, secrets, store.clock.lastMs)
+  try {
+    return await send({ url: webhook.url, headers, body, mayStayHere }, ending)
+  } catch {
+    return undefined
+  }
+}
+
+async function keep(
+  { log }: Pick<TurnDependencies, 'log'>,
+  tx: Transaction,
+  key: WebhookKey,
+  attempts: readonly Attempt[],
+): Promise<void> {
+  const { realNowMs, nowMs } = await readTimes(tx)
+  const webhook = await findWebhook(tx, key)
+  if (webhook === undefined) return
+  let health: WebhookHealth = { failingSinceMs: webhook.failingSinceMs, isGivenUp: false }
+  for (const { delivery, answer } of attempts) {
+    const after = afterAttempt(delivery.attempts, answer, realNowMs)
+    const { partyId, id } = delivery
+    const { status: lastResponseStatus, error: lastError } = answer
+    await saveAttempt(tx, { partyId, id, ...after, lastResponseStatus, lastError, updatedAtMs: realNowMs })
+    health = healthAfter(health, answer, after, realNowMs)
+  }
+  const { failingSinceMs, isGivenUp } = health
+  await endTurn(tx, { ...key, failingSinceMs, restUntilMs: restUntilMs(failingSinceMs, realNowMs) })
+  if (!isGivenUp || webhook.status === 'DISABLED') return
+  const disabled = await changeWebhook(tx, webhook, { status: 'DISABLED', nextDueAtMs: null, updatedAtMs: nowMs })
+  tell(tx, { ...disabled, agentId: null }, ['webhook.disabled'], nowMs)
+  const failingSince = timestamp(failingSinceMs ?? realNowMs)
+  log.warn({ webhookId: webhook.id, partyId: webhook.partyId, failingSince }, 'a webhook was disabled')
+}

@@ -1,0 +1,33 @@
+import type { lookup as lookUp } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+
+/** The proxy that requests to the internet go through; undefined: none. */
+export interface OutgoingProxy {
+  httpsProxy: string | undefined
+  /** Comma list of hosts that are reached without it. */
+  noProxy: string | undefined
+}
+
+/** A host that strangers named and that is not to be asked: it is of this machine, or of its network. */
+export class PrivateAddressError extends Error {
+  override readonly name = 'PrivateAddressError'
+}
+
+export type LookUp = typeof lookUp
+
+/**
+ * Looks a name up for a connection, which then goes to an address that was found; refused where one of them is not allowed.
+ * So nothing is sent there, not even the beginning of a connection, whatever the name stands for a moment later.
+ */
+export function checkedLookup(lookup: LookUp, isAllowed: (address: string) => boolean): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      const isRefused = error === null && !found.every(({ address }) => isAllowed(address))
+      const failure = isRefused ? new PrivateAddressError('It is at a private address.') : error
+      const [first] = failure === null ? found : []
+      if (first === undefined) callback(failure, [])
+      else if (options.all === true) callback(null, found)
+      else callback(null, first.address, first.family)
+    })
+  }
+}

@@ -1,0 +1,112 @@
+import { deliveryStatuses } from '../../../tools/webhooks.ts'
+import { newId, type System } from '../../core/system.ts'
+import { deletingOldest } from './engine/deleting.ts'
+import { insertingSeveral } from './engine/insert.ts'
+import type { PageOf, PageRequest } from './engine/page.ts'
+import { prepared, writing } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { combinations, walking } from './engine/walk.ts'
+import type { EventRow } from './schema/events.ts'
+import type { WebhookDeliveryRow, WebhookRow } from './schema/webhooks.ts'
+
+interface Told {
+  event: Pick<EventRow, 'sequence' | 'type'>
+  eventId: string
+  /** Real time. */
+  nowMs: number
+}
+
+/** An event that is to be sent to a webhook at once. */
+export function newDelivery(
+  system: Pick<System, 'randomBytes'>,
+  { partyId, id: webhookId }: Pick<WebhookRow, 'partyId' | 'id'>,
+  { event, eventId, nowMs }: Told,
+): WebhookDeliveryRow {
+  return {
+    id: newId('whd', system, nowMs),
+    partyId,
+    webhookId,
+    eventSequence: event.sequence,
+    eventId,
+    eventType: event.type,
+    status: 'pending',
+    attempts: 0,
+    lastResponseStatus: null,
+    lastError: null,
+    dueAtMs: nowMs,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  }
+}
+
+export const insertDeliveries = insertingSeveral('webhookDeliveries')
+
+/** What became of the deliveries to a webhook, newest first. */
+export function listDeliveries(
+  tx: Transaction,
+  {
+    partyId,
+    webhookId,
+    status,
+  }: Pick<WebhookDeliveryRow, 'partyId' | 'webhookId'> & {
+    status?: WebhookDeliveryRow['status'] | undefined
+  },
+  page: PageRequest,
+): Promise<PageOf<WebhookDeliveryRow>> {
+  const statuses = status === undefined ? deliveryStatuses : [status]
+  return walk(tx, combinations({ partyId: [partyId], webhookId: [webhookId], status: statuses }), page, partyId)
+}
+
+const walk = walking('webhookDeliveries', (db) => db.selectFrom('webhookDeliveries').selectAll())
+
+interface DueDeliveries {
+  partyId: string
+  webhookId: string
+  nowMs: number
+  limit: number
+}
+
+/** What is to be sent to a webhook now: the longest due first, and at one time in the order of the events. */
+export async function dueDeliveries(tx: Transaction, by: DueDeliveries): Promise<WebhookDeliveryRow[]> {
+  return (await due(tx, by)).rows
+}
+
+const due = prepared((db, { partyId, webhookId, nowMs, limit }: DueDeliveries) =>
+  db
+    .selectFrom('webhookDeliveries')
+    .selectAll()
+    .where('partyId', '=', partyId)
+    .where('webhookId', '=', webhookId)
+    .where('dueAtMs', '<=', nowMs)
+    .orderBy('dueAtMs')
+    .orderBy('eventSequence')
+    .limit(limit),
+)
+
+type Attempt = Pick<
+  WebhookDeliveryRow,
+  Exclude<keyof WebhookDeliveryRow, 'webhookId' | 'createdAtMs' | `event${string}`>
+>
+
+/** Keeps what an attempt came to, where the delivery still waits. */
+export const saveAttempt = writing((db, { partyId, id, ...attempt }: Attempt) =>
+  db
+    .updateTable('webhookDeliveries')
+    .set(attempt)
+    .where('partyId', '=', partyId)
+    .where('id', '=', id)
+    .where('status', '=', 'pending'),
+)
+
+/** What waits can never be sent: the world that it tells of is gone. */
+export const failAll = writing((db, { lastError, nowMs }: { lastError: string; nowMs: number }) =>
+  db
+    .updateTable('webhookDeliveries')
+    .set({ status: 'failed', dueAtMs: null, lastError, updatedAtMs: nowMs })
+    .where('dueAtMs', 'is not', null),
+)
+
+/** How long it is known what became of a delivery, in real time; as long as its event is. */
+export const deliveryKeptMs = 30 * 24 * 60 * 60_000
+
+export const deleteDeliveries = deletingOldest('webhookDeliveries', ['partyId', 'id'], 'createdAtMs')

@@ -1,0 +1,130 @@
+import { sql } from 'kysely'
+import { webhookStatuses } from '../../../tools/webhooks.ts'
+import { inserting } from './engine/insert.ts'
+import type { PageOf, PageRequest } from './engine/page.ts'
+import { changingOne, prepared, writing } from './engine/prepared.ts'
+import { mustChangeOne, type Transaction } from './engine/store.ts'
+import { combinations, walking } from './engine/walk.ts'
+import type { WebhookRow } from './schema/webhooks.ts'
+
+export type WebhookKey = Pick<WebhookRow, 'partyId' | 'id'>
+
+export const insertWebhook = inserting('webhooks')
+
+export async function findWebhook(tx: Transaction, key: WebhookKey): Promise<WebhookRow | undefined> {
+  return (await webhookById(tx, { partyId: key.partyId, id: key.id })).rows[0]
+}
+
+const webhookById = prepared((db, { partyId, id }: WebhookKey) =>
+  db.selectFrom('webhooks').selectAll().where('partyId', '=', partyId).where('id', '=', id),
+)
+
+/** The webhooks of a party, newest first. */
+export function listWebhooks(
+  tx: Transaction,
+  { partyId, status }: { partyId: string; status?: WebhookRow['status'] | undefined },
+  page: PageRequest,
+): Promise<PageOf<WebhookRow>> {
+  const statuses = status === undefined ? webhookStatuses : [status]
+  return walk(tx, combinations({ partyId: [partyId], status: statuses }), page, partyId)
+}
+
+const walk = walking('webhooks', (db) => db.selectFrom('webhooks').selectAll())
+
+/** @throws StaleWriteError when the webhook was changed since it was read. */
+export async function changeWebhook(
+  tx: Transaction,
+  before: WebhookRow,
+  changed: Partial<WebhookRow>,
+): Promise<WebhookRow> {
+  const change = { ...changed, version: before.version + 1 }
+  const result = await tx.db
+    .updateTable('webhooks')
+    .set(change)
+    .where('partyId', '=', before.partyId)
+    .where('id', '=', before.id)
+    .where('version', '=', before.version)
+    .executeTakeFirstOrThrow()
+  mustChangeOne(result, `webhook ${before.id}`)
+  return { ...before, ...change }
+}
+
+/** What was not told yet is not told: nobody finds it any more. */
+export const deleteWebhook = writing((db, { partyId, id }: WebhookKey) =>
+  db.deleteFrom('webhooks').where('partyId', '=', partyId).where('id', '=', id),
+)
+
+/** Webhooks whose party has events that were not looked at yet for them. */
+export async function untoldWebhooks(tx: Transaction, limit: number): Promise<WebhookKey[]> {
+  return (await untold(tx, { limit })).rows
+}
+
+const untold = prepared((db, { limit }: { limit: number }) =>
+  db
+    .selectFrom('webhooks')
+    .innerJoin('eventHeads', 'eventHeads.partyId', 'webhooks.partyId')
+    .select(['webhooks.partyId', 'webhooks.id'])
+    .where('webhooks.status', '=', 'ENABLED')
+    .where('eventHeads.sequence', '>', sql.ref<number>('webhooks.toldUpTo'))
+    .limit(limit),
+)
+
+/** A webhook to which something is to be sent. */
+export type DueWebhook = WebhookKey & Pick<WebhookRow, 'failingSinceMs'>
+
+/** Where things arrive comes before where nothing does, so that the dead keep nobody waiting. */
+export async function dueWebhooks(tx: Transaction, by: { nowMs: number; limit: number }): Promise<DueWebhook[]> {
+  return (await due(tx, by)).rows
+}
+
+const due = prepared((db, { nowMs, limit }: { nowMs: number; limit: number }) =>
+  db
+    .selectFrom('webhooks')
+    .select(['partyId', 'id', 'failingSinceMs'])
+    .where('status', '=', 'ENABLED')
+    .where('nextDueAtMs', '<=', nowMs)
+    .orderBy(sql`case when ${sql.ref('failingSinceMs')} is null then 0 else 1 end`)
+    .orderBy('nextDueAtMs')
+    .limit(limit),
+)
+
+/** The party's events up to a number were looked at. @throws StaleWriteError where another process did so. */
+export const markTold = changingOne(
+  (db, told: WebhookKey & { before: number; upTo: number; nextDueAtMs: number | null }) =>
+    db
+      .updateTable('webhooks')
+      .set({ toldUpTo: told.upTo, nextDueAtMs: told.nextDueAtMs })
+      .where('partyId', '=', told.partyId)
+      .where('id', '=', told.id)
+      .where('toldUpTo', '=', told.before),
+  ({ id }) => `webhook ${id}`,
+)
+
+/** What a turn of sending found of a webhook, and when its next one is. */
+export const endTurn = writing((db, turn: WebhookKey & Pick<WebhookRow, 'failingSinceMs'> & { restUntilMs: number }) =>
+  db
+    .updateTable('webhooks')
+    .set({
+      failingSinceMs: turn.failingSinceMs,
+      nextDueAtMs: sql<number>`(select case when min(d."dueAtMs") < cast(${turn.restUntilMs} as bigint)
+          then cast(${turn.restUntilMs} as bigint) else min(d."dueAtMs") end from "webhookDeliveries" d
+          where d."partyId" = "webhooks"."partyId" and d."webhookId" = "webhooks"."id" and d."dueAtMs" is not null)`,
+    })
+    .where('partyId', '=', turn.partyId)
+    .where('id', '=', turn.id),
+)
+
+/** There is something to send to it now. */
+export const makeDue = writing((db, { partyId, id, nowMs }: WebhookKey & { nowMs: number }) =>
+  db.updateTable('webhooks').set({ nextDueAtMs: nowMs }).where('partyId', '=', partyId).where('id', '=', id),
+)
+
+/** Another world began, with other events: what it begins with is told to nobody. */
+export const forgetOldWorld = (tx: Transaction) => skipToHeads(tx, {})
+
+const skipToHeads = writing((db, _none: object) =>
+  db.updateTable('webhooks').set({
+    toldUpTo: sql<number>`coalesce((select "sequence" from "eventHeads" where "eventHeads"."partyId" = "webhooks"."partyId"), 0)`,
+    nextDueAtMs: null,
+  }),
+)

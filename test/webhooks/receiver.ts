@@ -1,0 +1,60 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+
+/** What a receiver was sent. */
+export interface Received {
+  path: string
+  headers: IncomingHttpHeaders
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what was told by name and compare it whole.
+  json: any
+}
+
+/** A receiver of webhooks on this machine. */
+export interface Receiver {
+  url: string
+  readonly received: Received[]
+  /** How it answers from now on: a status, with headers, or never. */
+  answer(how: number | 'never' | ((received: Received) => number | 'never'), headers?: Record<string, string>): void
+  /** How many connections were ever made to it. */
+  connections(): number
+  close(): Promise<void>
+}
+
+export async function openReceiver(port = 0): Promise<Receiver> {
+  const received: Received[] = []
+  const sockets = new Set<Socket>()
+  let how: (received: Received) => number | 'never' = () => 200
+  let headers: Record<string, string> = {}
+  let connections = 0
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      const text = Buffer.concat(parts).toString()
+      const got = { path: request.url ?? '', headers: request.headers, text, json: JSON.parse(text) }
+      received.push(got)
+      const status = how(got)
+      if (status !== 'never') response.writeHead(status, headers).end('thank you')
+    })
+  })
+  server.on('connection', (socket) => {
+    connections += 1
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    received,
+    answer: (given, with_ = {}) => {
+      how = typeof given === 'function' ? given : () => given
+      headers = with_
+    },
+    connections: () => connections,
+    close: async () => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
