@@ -153,6 +153,7 @@ const most: Readonly<Record<string, number>> = {
   list_invitation_links: 560,
   list_transactions: 550,
   list_wallet_agents: 550,
+  list_webhook_deliveries: 570,
   create_customer_invitation: 620,
   simulate_customer_invitation: 620,
   list_agent_invitations: 620,

@@ -39,12 +39,17 @@ function* within(schema: Schema, path = ''): Generator<[string, Schema]> {
 }
 
 describe('a host that drops bounds, forms and defaults', () => {
+  const forms: Readonly<Record<string, RegExp>> = {
+    'date-time': /RFC 3339, as 2026-01-31T12:00:00Z/,
+    email: /\bas ada@example\.com\b/,
+    uri: /\bas https:\/\/example\.com\b/,
+  }
   /** By the name of the keyword: how its value is said. */
   const said: Readonly<Record<string, (value: unknown) => RegExp>> = {
     minimum: (value) => new RegExp(`\\b(at least ${value}|${value} to \\d+)\\b`),
     maximum: (value) => new RegExp(`\\b(at most|\\d+ to) ${value}\\b`),
     maxLength: (value) => new RegExp(`\\b(at most|\\d+ to) ${value} characters\\b`),
-    format: () => /RFC 3339, as 2026-01-31T12:00:00Z/,
+    format: (value) => forms[String(value)] ?? /never/,
     default: (value) => new RegExp(`\\bdefault ${value}\\b`),
   }
   const dropped = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'format', 'pattern']

@@ -19,7 +19,7 @@ setting.push('set_agent_default_wallet', 'freeze_agent_card', 'unfreeze_agent_ca
 setting.push('resume_subscription', 'mark_subscription_payment_paid')
 setting.push('link_external_accounts')
 const verbs =
-  /^(list|get|issue|create|update|delete|remove|cancel|revoke|invite|link|rotate|approve|deny|resume|mark|fund|simulate|advance|set|reset|save|restore|freeze|unfreeze|attach|detach|clear|start|pay|return)(_[a-z]+)+$/
+  /^(list|get|issue|create|update|delete|remove|cancel|revoke|invite|link|rotate|approve|deny|resume|mark|fund|simulate|advance|set|reset|save|restore|freeze|unfreeze|attach|detach|clear|start|pay|return|fulfill|decline|resend|send)(_[a-z]+)+$/
 
 describe.each(environments)('the tools of %s', (environment) => {
   test('cost a model at most 135 tokens on average', () => {
@@ -60,7 +60,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     const names = inputParts.flatMap((part) => Object.keys(operation[part]?.shape ?? {}))
     expect(new Set(names).size).toBe(names.length)
     expect(names).not.toContain('idempotencyKey')
-    const clears = ['update_agent', 'update_wallet', 'create_subscription'].includes(name)
+    const clears = ['update_agent', 'update_wallet', 'update_party', 'update_webhook', 'create_subscription'].includes(name)
     const clear = clears ? ['clear'] : []
     const key = operation.idempotency === 'required' || operation.adds ? ['idempotencyKey'] : []
     const detail = name === 'list_activity' ? ['detail'] : []

@@ -27,10 +27,7 @@ export const columns: Readonly<Record<string, readonly string[]>> = {
   partyInvitation: ['status', 'email', 'role', 'url'],
   partyLimitPolicy: ['limits'],
   payment: ['status', 'amount', 'description', 'recipient', 'recipientAgent', 'claimLink', 'createdAt'],
-  paymentRequest: [
-    ...['status', 'amount', 'description', 'requesterName', 'payerIdentifier', 'payerName', 'paymentLinkUrl'],
-    ...['payment', 'createdAt'],
-  ],
+  paymentRequest: ['status', 'amount', 'description', 'requesterName', 'payerIdentifier', 'createdAt'],
   sandboxMessage: ['createdAt', 'kind', 'channel', 'to', 'subject', 'text'],
   shop: ['name'],
   subscription: [

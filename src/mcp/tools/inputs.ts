@@ -145,8 +145,9 @@ const longestTold = 200
 
 /** Keeps what a model can act on; what some hosts drop on the way to it stands in words too. */
 function compactInput(whole: Json): Json {
-  const { anyOf, ...beside } = whole
-  const either = orNull((anyOf ?? []) as Json[])
+  // Alternatives that a field tells apart; no host of ours knows another word for them than anyOf.
+  const { oneOf, anyOf = oneOf ?? [], ...beside } = whole
+  const either = orNull(anyOf as Json[])
   if (either === undefined) return { ...beside, anyOf: (anyOf as Json[]).map(compactInput) }
   const { pattern: _, properties, additionalProperties, propertyNames: __, items, ...kept } = { ...either, ...beside }
   keepBounds(kept)
@@ -219,8 +220,14 @@ function range(least: unknown, most: unknown, unit: string): string | undefined 
   return least === undefined ? `at most ${most}${unit}` : `${least} to ${most}${unit}`
 }
 
+const forms: Readonly<Record<string, string>> = {
+  'date-time': 'RFC 3339, as 2026-01-31T12:00:00Z',
+  email: 'as ada@example.com',
+  uri: 'as https://example.com/path',
+}
+
 function formInWords({ format }: Json): string | undefined {
-  return format === 'date-time' ? 'RFC 3339, as 2026-01-31T12:00:00Z' : undefined
+  return forms[String(format)]
 }
 
 function defaultInWords(schema: Json): string | undefined {
