@@ -208,6 +208,7 @@ export const paymentRequests = {
     }),
     output: Payment,
     effect: 'destructive',
+    setsState: true,
     errors: ['not_found', 'conflict'],
     example: {
       attributes: { status: 'COMPLETED' },

@@ -43,18 +43,25 @@ test('what cannot be taken back asks, but for what is said here', () => {
   // A refusal moves no money, an invitation grants nothing yet, and a wallet's agent is attached again by one call.
   const others = [
     'cancel_payment',
+    'cancel_payment_request',
+    'decline_payment_request',
     'deny_approval',
     'detach_wallet_agent',
     'revoke_agent_invitation',
     'revoke_customer_invitation',
     'revoke_invitation_link',
+    'revoke_party_invitation',
   ]
   const notDestructive = [
     'create_agent_key',
     'create_api_key',
     'create_internal_transfer',
+    'create_party_invitations',
+    'create_webhook',
     'issue_agent_card',
+    'set_party_limits',
     'update_agent',
+    'update_webhook',
   ]
   expect(Object.keys(questions).sort()).toEqual(
     [...destructive.filter((name) => !others.includes(name)), ...notDestructive].sort(),

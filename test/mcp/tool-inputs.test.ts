@@ -178,8 +178,10 @@ function whole(operation: OperationDefinition): Record<string, unknown> {
 }
 
 function filled(schema: Schema): unknown {
-  const { anyOf, properties, items } = schema
-  if (anyOf?.[0] !== undefined) return filled(anyOf[0])
+  const { properties, items } = schema
+  const [either] = schema.anyOf ?? (schema.oneOf as Schema[] | undefined) ?? []
+  if (either !== undefined) return filled(either)
+  if (schema.const !== undefined) return schema.const
   if (schema.enum !== undefined) return (schema.enum as unknown[])[0]
   if (properties !== undefined) {
     return Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, filled(property)]))

@@ -17,7 +17,7 @@ const operations = Object.values<OperationDefinition>(catalogue)
 const setting = ['update_wallet', 'set_default_wallet', 'freeze_wallet', 'unfreeze_wallet', 'attach_wallet_agent']
 setting.push('set_agent_default_wallet', 'freeze_agent_card', 'unfreeze_agent_card', 'update_agent')
 setting.push('resume_subscription', 'mark_subscription_payment_paid')
-setting.push('link_external_accounts')
+setting.push('link_external_accounts', 'set_party_handle', 'set_party_limits', 'update_party', 'update_webhook')
 const verbs =
   /^(list|get|issue|create|update|delete|remove|cancel|revoke|invite|link|rotate|approve|deny|resume|mark|fund|simulate|advance|set|reset|save|restore|freeze|unfreeze|attach|detach|clear|start|pay|return|fulfill|decline|resend|send)(_[a-z]+)+$/
 
@@ -60,7 +60,9 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     const names = inputParts.flatMap((part) => Object.keys(operation[part]?.shape ?? {}))
     expect(new Set(names).size).toBe(names.length)
     expect(names).not.toContain('idempotencyKey')
-    const clears = ['update_agent', 'update_wallet', 'update_party', 'update_webhook', 'create_subscription'].includes(name)
+    const clears = ['update_agent', 'update_wallet', 'update_party', 'update_webhook', 'create_subscription'].includes(
+      name,
+    )
     const clear = clears ? ['clear'] : []
     const key = operation.idempotency === 'required' || operation.adds ? ['idempotencyKey'] : []
     const detail = name === 'list_activity' ? ['detail'] : []

@@ -1,5 +1,7 @@
-import { money, quotedWhole, word } from '../answers/shown-text.ts'
-import { type Arguments, onBehalf, type Question, type Read, reason, wallet } from './question.ts'
+import { externalAccounts } from '../../../tools/external-accounts.ts'
+import { paymentRequests } from '../../../tools/payment-requests.ts'
+import { money, quoted, quotedWhole, word } from '../answers/shown-text.ts'
+import { type Arguments, onBehalf, optional, type Question, type Read, reason, wallet } from './question.ts'
 
 export async function paying({ amount, currency, counterparty, ...rest }: Arguments, read: Read): Promise<Question> {
   return {
@@ -59,6 +61,81 @@ export async function issuing(
     effect: 'The assistant can pay with it without asking again.',
     tick: `Yes, issue a card of up to ${money(maximumAmount, currency)}`,
   }
+}
+
+export async function depositing(
+  { amount, externalAccountId, walletId, ...rest }: Arguments,
+  read: Read,
+): Promise<Question> {
+  return {
+    facts: [
+      `Deposit ${money(amount)} from a bank account`,
+      `From: ${await bankAccount(externalAccountId, rest, read)}`,
+      walletId === undefined ? undefined : `To: ${await wallet(walletId, rest, read)}`,
+      await onBehalf(rest, read),
+      reason(rest.description),
+    ],
+    effect: 'The bank is told to draw the money from that account.',
+    tick: `Yes, deposit ${money(amount)}`,
+  }
+}
+
+export async function withdrawing(
+  { amount, externalAccountId, walletId, ...rest }: Arguments,
+  read: Read,
+): Promise<Question> {
+  return {
+    facts: [
+      `Withdraw ${money(amount)} to a bank account`,
+      await from(walletId, rest, read),
+      `To: ${await bankAccount(externalAccountId, rest, read)}`,
+      await onBehalf(rest, read),
+      reason(rest.description),
+    ],
+    effect: 'The money leaves the wallet, or waits for an approval where a limit is hit.',
+    tick: `Yes, withdraw ${money(amount)}`,
+  }
+}
+
+/** Amount and requester are those that the service says, not those that somebody told the model. */
+export async function fulfilling(
+  { paymentRequestId, paymentSource, ...rest }: Arguments,
+  read: Read,
+): Promise<Question | undefined> {
+  const acting = onlyParty(rest)
+  const { data } = await read(paymentRequests.getPaymentRequest, { paymentRequestId, ...acting })
+  const { status, amount, currency, requesterName, requesterHandle, initiatorParty, description } = data.attributes
+  // It ended: the service says so.
+  if (status !== 'OPEN') return undefined
+  const { walletId, externalAccountId } = paymentSource
+  return {
+    facts: [
+      `Pay ${money(amount, currency)} that ${quotedWhole(requesterName ?? requesterHandle ?? initiatorParty.id)} asks for`,
+      `To: party ${word(initiatorParty.id)}`,
+      description === null ? undefined : `What it is for, in their words: ${quoted(description)}`,
+      walletId === undefined
+        ? `From: ${await bankAccount(externalAccountId, acting, read)}`
+        : await from(walletId, acting, read),
+      await onBehalf(acting, read),
+      `Payment request: ${word(paymentRequestId)}`,
+    ],
+    effect: 'The money moves at once, or after an approval where a limit is hit.',
+    tick: `Yes, pay ${money(amount, currency)}`,
+  }
+}
+
+/** A bank account by its name at the bank. */
+export async function bankAccount(externalAccountId: string, acting: Arguments, read: Read): Promise<string> {
+  const asked = { externalAccountId, ...onlyParty(acting) }
+  const found = await optional(read(externalAccounts.getExternalAccount, asked))
+  if (found === undefined) return word(externalAccountId)
+  const { accountName, lastFour, bankName } = found.data.attributes
+  return `${quoted(accountName)} ••••${word(lastFour)} at ${quoted(bankName)} (${word(externalAccountId)})`
+}
+
+function onlyParty({ customerPartyId, partyId }: Arguments): { customerPartyId?: string } {
+  const customer = customerPartyId ?? partyId
+  return customer === undefined ? {} : { customerPartyId: customer }
 }
 
 async function from(walletId: string | undefined, acting: Arguments, read: Read): Promise<string | undefined> {

@@ -1,7 +1,6 @@
 import type { z } from 'zod'
 import { type Approval, approvals } from '../../../tools/approvals.ts'
 import { customers } from '../../../tools/customers.ts'
-import { externalAccounts } from '../../../tools/external-accounts.ts'
 import { payments } from '../../../tools/payments.ts'
 import { type Subscription, subscriptions } from '../../../tools/subscriptions.ts'
 import { money, quoted, quotedWhole, word } from '../answers/shown-text.ts'
@@ -13,7 +12,25 @@ import {
   makingApiKey,
   revokingApiKey,
 } from './agent-questions.ts'
-import { issuing, paying, transferring, wiring } from './payment-questions.ts'
+import {
+  changingWebhook,
+  clearingPartyLimits,
+  creatingWebhook,
+  endingWebhook,
+  invitingPeople,
+  removingMember,
+  settingPartyLimits,
+} from './party-questions.ts'
+import {
+  bankAccount,
+  depositing,
+  fulfilling,
+  issuing,
+  paying,
+  transferring,
+  wiring,
+  withdrawing,
+} from './payment-questions.ts'
 import { type Arguments, onBehalf, optional, type Question, type QuestionRule, type Read, related } from './question.ts'
 
 /** The calls that a person decides, by the tool's name. */
@@ -28,12 +45,23 @@ export const questions: Readonly<Record<string, QuestionRule>> = {
   rotate_agent_key: { ask: (input, read) => endingAgentKey(input, read, 'Replace an agent key') },
   delete_agent: { ask: deletingAgent },
   delete_external_account: { ask: unlinking },
+  remove_party_member: { ask: removingMember },
+  create_party_invitations: { ask: invitingPeople },
+  set_party_limits: { ask: settingPartyLimits },
+  clear_party_limits: { ask: clearingPartyLimits },
+  create_webhook: { ask: creatingWebhook },
+  update_webhook: { ask: changingWebhook },
+  delete_webhook: { ask: (input, read) => endingWebhook(input, read, 'Delete') },
+  rotate_webhook_secret: { ask: (input, read) => endingWebhook(input, read, 'Replace the secret of') },
   update_agent: { ask: changingLimits },
   create_api_key: { ask: makingApiKey },
   create_agent_key: { ask: makingAgentKey },
   create_payment: { amount: 'amount', ask: paying },
   create_wire: { amount: 'amount', ask: wiring },
   create_internal_transfer: { amount: 'amount', ask: transferring },
+  create_deposit: { amount: 'amount', ask: depositing },
+  create_withdrawal: { amount: 'amount', ask: withdrawing },
+  fulfill_payment_request: { ask: fulfilling },
   issue_agent_card: { amount: 'maximumAmount', ask: issuing },
 }
 
@@ -111,13 +139,9 @@ async function removing({ customerId, agentId }: Arguments, read: Read): Promise
   }
 }
 
-async function unlinking({ externalAccountId }: Arguments, read: Read): Promise<Question> {
-  const { data } = await read(externalAccounts.getExternalAccount, { externalAccountId })
-  const { accountName, lastFour, bankName } = data.attributes
+async function unlinking({ externalAccountId, ...acting }: Arguments, read: Read): Promise<Question> {
   return {
-    facts: [
-      `Unlink the bank account ${quoted(accountName)} ••••${word(lastFour)} at ${quoted(bankName)} (${word(externalAccountId)})`,
-    ],
+    facts: [`Unlink the bank account ${await bankAccount(externalAccountId, acting, read)}`],
     effect: 'What waits for a review is canceled. Only whoever signs in at the bank links it again.',
     tick: 'Yes, unlink the account',
   }

@@ -151,6 +151,7 @@ function compactInput(whole: Json): Json {
   if (either === undefined) return { ...beside, anyOf: (anyOf as Json[]).map(compactInput) }
   const { pattern: _, properties, additionalProperties, propertyNames: __, items, ...kept } = { ...either, ...beside }
   keepBounds(kept)
+  onlyWord(kept)
   if (isSchema(additionalProperties)) return told(listOfEntries(kept, additionalProperties))
   if (Array.isArray(kept.enum) && kept.enum.length > mostWords) delete kept.enum
   if (items !== undefined) {
@@ -180,6 +181,13 @@ function withoutNull(schema: Json): Json {
   if (!Array.isArray(schema.type)) return schema
   const types = schema.type.filter((word) => word !== 'null')
   return { ...schema, type: types.length === 1 ? types[0] : types }
+}
+
+/** The one value that a field has, as every host reads it: the name of an alternative. */
+function onlyWord(schema: Json): void {
+  if (schema.const === undefined) return
+  schema.enum = [schema.const]
+  delete schema.const
 }
 
 /** Bounds as every host reads them, without those that only a program meets. */

@@ -1,0 +1,101 @@
+import { parties } from '../../../tools/parties.ts'
+import { webhooks } from '../../../tools/webhooks.ts'
+import { money, quoted, quotedWhole, word } from '../answers/shown-text.ts'
+import type { Arguments, Question, Read } from './question.ts'
+
+const windows = { perTransaction: 'a payment', perDay: 'a day', perMonth: 'a month' } as const
+
+/** What is left out has no limit from then on, so each window is told. */
+export async function settingPartyLimits(limits: Arguments): Promise<Question> {
+  const told = Object.entries(windows).map(
+    ([window, each]) => `${typeof limits[window] === 'number' ? money(limits[window]) : 'no limit'} ${each}`,
+  )
+  return {
+    facts: ['Set what leaves the wallets of your party without an approval', `To: ${told.join(', ')}`],
+    effect: 'Payments above a limit wait for an approval; what has none does not.',
+    tick: 'Yes, set the limits',
+  }
+}
+
+export async function clearingPartyLimits(_input: Arguments, read: Read): Promise<Question | undefined> {
+  const { limits } = (await read(parties.getPartyLimits, {})).data.attributes
+  // There is none to clear.
+  if (limits === null) return undefined
+  const held = Object.entries(windows).flatMap(([window, each]) => {
+    const cents = limits[window as keyof typeof windows]
+    return cents === null ? [] : [`${money(cents)} ${each}`]
+  })
+  return {
+    facts: ['Clear the limits of your party', `They are: ${held.join(', ') || 'none'}`],
+    effect: 'No payment of your party waits for an approval any more, but for the limits of its agents.',
+    tick: 'Yes, clear the limits',
+  }
+}
+
+export async function removingMember({ userId }: Arguments, read: Read): Promise<Question> {
+  const { data } = await read(parties.listPartyMembers, { limit: 100 })
+  const member = data.find(({ id }) => id === userId)?.attributes
+  const who = member === undefined ? word(userId) : `${quoted(member.email ?? 'somebody')} (${word(userId)})`
+  return {
+    facts: [`Remove ${who} from your party`, member === undefined ? undefined : `Role: ${word(member.role)}`],
+    effect: 'They are signed out everywhere, at once. Only a new invitation lets them in again.',
+    tick: 'Yes, remove this person',
+  }
+}
+
+export async function invitingPeople({ invitations }: Arguments): Promise<Question> {
+  const people = (invitations as { email: string; role: string }[]).map(
+    ({ email, role }) => `${quotedWhole(email)} as ${word(role)}`,
+  )
+  return {
+    facts: ['Invite people to your party', `Whom: ${people.join(', ')}`],
+    effect: 'Whoever accepts acts for your account: an ADMIN as you do.',
+    tick: 'Yes, invite them',
+  }
+}
+
+export async function creatingWebhook({ url, enabledEvents }: Arguments): Promise<Question> {
+  return {
+    facts: [`Tell an address of your events: ${quotedWhole(url)}`, `Which: ${eventsInWords(enabledEvents)}`],
+    effect: 'It is sent your payments, wallets and customers as they change, until the webhook is deleted.',
+    tick: 'Yes, tell this address',
+  }
+}
+
+/** Name and notes may change unasked; who is told what is the person's to say. */
+export async function changingWebhook(
+  { webhookId, url, enabledEvents }: Arguments,
+  read: Read,
+): Promise<Question | undefined> {
+  if (url === undefined && enabledEvents === undefined) return undefined
+  const now = (await read(webhooks.getWebhook, { webhookId })).data.attributes
+  return {
+    facts: [
+      `Change the webhook ${word(webhookId)}, which tells ${quotedWhole(now.url)}`,
+      url === undefined ? undefined : `It will tell: ${quotedWhole(url)}`,
+      enabledEvents === undefined ? undefined : `Which events: ${eventsInWords(enabledEvents)}`,
+    ],
+    effect: 'It is sent your payments, wallets and customers as they change.',
+    tick: 'Yes, change the webhook',
+  }
+}
+
+export async function endingWebhook(
+  { webhookId, expiresInSeconds }: Arguments,
+  read: Read,
+  what: 'Delete' | 'Replace the secret of',
+): Promise<Question> {
+  const { url } = (await read(webhooks.getWebhook, { webhookId })).data.attributes
+  const grace = Number(expiresInSeconds) > 0 ? `in ${Number(expiresInSeconds)} s` : 'at once'
+  return {
+    facts: [`${what} the webhook that tells ${quotedWhole(url)} (${word(webhookId)})`],
+    effect:
+      what === 'Delete'
+        ? 'It is told nothing more, not even what it was not told yet.'
+        : `Deliveries signed with the secret of today are refused ${grace}, unless its receiver has the new one.`,
+    tick: what === 'Delete' ? 'Yes, delete the webhook' : 'Yes, replace the secret',
+  }
+}
+
+const eventsInWords = (types: readonly string[]) =>
+  types.includes('*') ? 'all' : types.map((type) => quoted(type)).join(', ')
