@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { delegable, scopes } from '../../src/core/permissions.ts'
+import { inviters } from '../customers/world.ts'
+import { created, ok, payer } from '../payments/payer.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { merchant, weekly } from '../subscriptions/merchant.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addAgent, addKey, addParty, createWorld, type OtherParty, type Sent, type World } from '../support/world.ts'
+
+interface Listed {
+  id: string
+  attributes: {
+    eventType: string
+    resourceId: string
+    resourceType: string
+    // biome-ignore lint/suspicious/noExplicitAny: compared whole with what the resource's own operation answered.
+    payload: { object: any }
+    createdAt: string
+  }
+  relationships: { party: { data: { id: string } } }
+}
+
+onEachDatabase('the events of a party', (database) => {
+  let world: World
+  let own: { partyId: string; agentId: string }
+  let other: OtherParty
+  let customerId: string
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+    other = await addParty(world)
+    own = (await world.whoami()) as typeof own
+    customerId = await world.customerPartyId()
+  })
+  afterAll(() => world.drop())
+
+  const list = async (query = '', sent: Sent = { key: world.apiKey }): Promise<Listed[]> =>
+    ok(await world.get(`/events${query}`, sent)).json.data
+  const types = async (query = '', sent?: Sent) =>
+    (await list(query, sent)).map(({ attributes }) => attributes.eventType)
+  const read = async (path: string, sent: Sent = { key: world.apiKey }) => ok(await world.get(path, sent)).json.data
+  const toOther = () => ({ type: 'party_id', value: other.partyId })
+  /** What was told since an event. */
+  const since = async (last: Listed | undefined) => {
+    const all = await list('?limit=100')
+    return all.slice(0, last === undefined ? all.length : all.findIndex(({ id }) => id === last.id)).reverse()
+  }
+  const last = async () => (await list('?limit=1'))[0]
+
+  describe('show the record as it was then, as its own operation does', () => {
+    test('of a payment that waits for its claim, is claimed, and of its recipient', async () => {
+      const before = await last()
+      const id = created(
+        await payer(world).pay(300, { type: 'email', value: 'later@example.com' }, { tags: { a: 'b' } }),
+      )
+      const waiting = await read(`/payments/${id}`)
+      ok(await payer(world).claim(id))
+      const told = await since(before)
+      const shown = told.map(({ attributes }) => [attributes.eventType, attributes.payload.object])
+      const claimed = await read(`/payments/${id}`)
+      expect(shown).toEqual([
+        ['payment.created', waiting],
+        ['payment.pending_claim', waiting],
+        ['payment.completed', claimed],
+      ])
+      expect(claimed.attributes.status).toBe('COMPLETED')
+      const arrived = created(await payer(world).pay(40, toOther(), { tags: { note: 'of the sender' } }))
+      const [first] = await list('?limit=1', { key: other.apiKey })
+      expect(first?.attributes.payload.object).toEqual(await read(`/payments/${arrived}`, { key: other.apiKey }))
+      expect(first?.attributes.payload.object.attributes.tags).toEqual({})
+    })
+
+    test('of a card and its purchase', async () => {
+      const before = await last()
+      const cardId = await world.issueCard()
+      const states = [await read(`/agent-cards/${cardId}`)]
+      ok(await world.post(`/agent-cards/${cardId}/freeze`, undefined, { key: world.apiKey }))
+      states.push(await read(`/agent-cards/${cardId}`))
+      ok(await world.post(`/agent-cards/${cardId}/unfreeze`, undefined, { key: world.apiKey }))
+      states.push(await read(`/agent-cards/${cardId}`))
+      const purchaseId = created(await world.authorize(cardId, 100))
+      states.push(await read(`/agent-cards/${cardId}`), await read(`/card-transactions/${purchaseId}`))
+      const part = { amount: 40, currency: 'USD' }
+      ok(await world.post(`/simulations/card-transactions/${purchaseId}/capture`, part))
+      states.push(await read(`/card-transactions/${purchaseId}`))
+      const objects = (await since(before)).map(({ attributes }) => attributes.payload.object)
+      expect(objects.map(({ id, attributes: { status } }) => `${id} ${status}`).sort()).toEqual(
+        states.map(({ id, attributes: { status } }) => `${id} ${status}`).sort(),
+      )
+      for (const object of objects) expect(states).toContainEqual(object)
+    })
+
+    test('of an approval, a subscription, a transfer and a wallet, and nothing secret', async () => {
+      const self = payer(world)
+      const before = await last()
+      await self.setLimits('agents', own.agentId, { perTransaction: 1000 })
+      const paymentId = created(await self.pay(1001, toOther()))
+      const approval = await self.approvalOf(paymentId)
+      ok(await self.deny(approval.id, { reason: 'Not now' }, { key: world.apiKey }))
+      const denied = await read(`/approvals/${approval.id}`)
+      await self.setLimits('agents', own.agentId, null)
+      const shop = merchant(world)
+      const offered = await read(`/subscriptions/${await shop.create(weekly)}`, {})
+      expect(offered.attributes.clientSecret).not.toBeNull()
+      const wallet = ok(await world.post('/wallets', { displayName: 'Rent' }, { key: world.apiKey })).json.data
+      const told = await since(before)
+      const of = (type: string) =>
+        told.find(({ attributes }) => attributes.eventType === type)?.attributes.payload.object
+      expect(of('approval.required')).toEqual(approval)
+      expect(of('approval.denied')).toEqual(denied)
+      const { checkoutUrl: _, clientSecret: __, ...open } = offered.attributes
+      expect(of('subscription.created')).toEqual({
+        ...offered,
+        attributes: { ...open, checkoutUrl: null, clientSecret: null },
+      })
+      expect(of('wallet.created').attributes).toEqual(wallet.attributes)
+    })
+
+    test('of an invitation and what came of it, at both ends', async () => {
+      const invite = await inviters(world)
+      const before = await last()
+      const { id } = await invite.pending()
+      const path = `/simulations/customer-invitations/${id}/accept`
+      const accepted = ok(await world.post(path, {}, { key: world.apiKey })).json.data
+      const invitedId = accepted.relationships.customerParty.data.id as string
+      ok(await world.send('POST', `/simulations/customers/${invitedId}/disconnect`, { key: world.apiKey }))
+      const told = (await since(before)).map(({ attributes: { eventType, payload } }) => {
+        const { status, url } = payload.object.attributes
+        return { eventType, status, url }
+      })
+      expect(told).toEqual([
+        { eventType: 'agent_delegation_invitation.created', status: 'PENDING', url: null },
+        { eventType: 'agent_delegation_invitation.accepted', status: 'ACCEPTED', url: null },
+        { eventType: 'agent_delegation.revoked', status: 'REVOKED', url: undefined },
+      ])
+      const theirs = await list('?limit=2', { key: await payer(world).customersKey(invitedId) })
+      expect(theirs.map(({ attributes }) => attributes.eventType)).toEqual([
+        'delegation.revoked',
+        'delegation.activated',
+      ])
+    })
+  })
+
+  describe('are listed', () => {
+    test('by pages, newest first, each as it is read alone, with an id of its own', async () => {
+      const whole = await list('?limit=100')
+      const walked: Listed[] = []
+      let cursor = ''
+      do {
+        const { data, meta } = ok(await world.get(`/events?limit=3${cursor}`, { key: world.apiKey })).json
+        walked.push(...data)
+        cursor = meta.pagination.hasMore ? `&cursor=${meta.pagination.nextCursor}` : ''
+      } while (cursor !== '')
+      expect(walked).toEqual(whole)
+      expect(new Set(whole.map(({ id }) => id)).size).toBe(whole.length)
+      expect(whole.length).toBeGreaterThan(10)
+      for (const event of whole.slice(0, 5)) expect(await read(`/events/${event.id}`)).toEqual(event)
+      expect(whole.every(({ relationships }) => relationships.party.data.id === own.partyId)).toBe(true)
+    })
+
+    test('of one type, and of a time', async () => {
+      expect(new Set(await types('?eventType=payment.created'))).toEqual(new Set(['payment.created']))
+      world.system.pass(60_000)
+      const between = world.system.now()
+      const id = created(await payer(world).pay(1, toOther()))
+      const at = new Date(between - 1).toISOString()
+      const [after, before] = [await list(`?createdAfter=${at}`), await list(`?createdBefore=${at}&limit=100`)]
+      expect(after.map(({ attributes }) => attributes.resourceId)).toEqual([id, id])
+      expect(before.some(({ attributes }) => attributes.resourceId === id)).toBe(false)
+      expect((await list('?limit=100')).length).toBe(after.length + before.length)
+    })
+
+    test('a type that is none is refused, and what there is is named', async () => {
+      const answer = await world.get('/events?eventType=payment.exploded', { key: world.apiKey })
+      expectRefusal(answer, 'invalid_value', { source: { parameter: 'eventType' } })
+      expect(answer.json.errors[0].detail).toContain('payment.exploded')
+      expect(answer.json.errors[0].detail).toContain('docs/events.md')
+    })
+  })
+
+  describe('are told to who may read what they are about', () => {
+    test('another party’s event is not found, by whichever id', async () => {
+      const [theirs] = await list('?limit=1', { key: other.apiKey })
+      expectRefusal(await world.get(`/events/${theirs?.id}`, { key: world.apiKey }), 'not_found')
+      const [mine] = await list('?limit=1')
+      const guessed = `${mine?.id.slice(0, -1)}${mine?.id.endsWith('0') ? '1' : '0'}`
+      expectRefusal(await world.get(`/events/${guessed}`, { key: world.apiKey }), 'not_found')
+      expectRefusal(await world.get(`/events/${mine?.id}`, { key: other.apiKey }), 'not_found')
+    })
+
+    test('a key without the scope of the record does not hear of it', async () => {
+      const key = await addKey(world, { partyId: own.partyId, agentId: null, scopes: ['wallets.read'] })
+      expect(new Set(await types('?limit=100', { key }))).toEqual(new Set(['wallet.created']))
+      expectRefusal(await world.get('/events?eventType=payment.created', { key }), 'forbidden')
+      const [payment] = await list('?eventType=payment.created&limit=1')
+      expectRefusal(await world.get(`/events/${payment?.id}`, { key }), 'not_found')
+      const all = scopes.filter((scope) => scope !== 'payments.read')
+      const others = await addKey(world, { partyId: own.partyId, agentId: null, scopes: all })
+      const heard = await types('?limit=100', { key: others })
+      expect(heard.some((type) => /^(?:payment|approval|subscription)\./.test(type))).toBe(false)
+      expect(heard).toContain('agent_card.created')
+    })
+
+    test('an agent hears of wallets where it may read, and of its own cards', async () => {
+      const walletId = (await read('/wallets')).find(
+        (one: { attributes: { isDefault: boolean } }) => one.attributes.isDefault,
+      ).id
+      const reader = await addAgent(world, own.partyId, walletId, ['payments.read'])
+      const blind = await addAgent(world, own.partyId, walletId, [])
+      const full = await addAgent(world, own.partyId, walletId, delegable)
+      const words = async (key: string) =>
+        new Set((await types('?limit=100', { key })).map((type) => type.split('.')[0]))
+      expect(await words(reader.agentKey)).toEqual(new Set(['payment', 'approval', 'subscription', 'wallet']))
+      expect(await words(blind.agentKey)).toEqual(new Set(['wallet']))
+      expect(await types('?eventType=agent_card.created', { key: full.agentKey })).toEqual([])
+      await world.issueCard({}, { key: full.agentKey })
+      expect(await types('?eventType=agent_card.created', { key: full.agentKey })).toEqual(['agent_card.created'])
+      const [payment] = await list('?eventType=payment.created&limit=1')
+      expectRefusal(await world.get(`/events/${payment?.id}`, { key: blind.agentKey }), 'not_found')
+      expect((await list(`?eventType=payment.created&limit=1`, { key: reader.agentKey }))[0]).toEqual(payment)
+    })
+
+    test('of a customer an agent hears what its grant allows, one type at a time', async () => {
+      const of = `partyId=${customerId}`
+      const missing = await world.get(`/events?${of}`)
+      expectRefusal(missing, 'invalid_value', { source: { parameter: 'eventType' } })
+      const id = created(
+        await world.post('/payments', {
+          amount: 20,
+          currency: 'USD',
+          counterparty: toOther(),
+          customerPartyId: customerId,
+        }),
+      )
+      const [event] = await list(`?${of}&eventType=payment.created`, {})
+      expect(event?.attributes.payload.object).toEqual(await read(`/payments/${id}?${of}`, {}))
+      expect(await read(`/events/${event?.id}?${of}`, {})).toEqual(event)
+      const source = { parameter: 'customerPartyId' }
+      const asked = `/events?${of}&eventType=payment.created`
+      expectRefusal(await world.get(asked, { key: world.apiKey }), 'forbidden', { source })
+      const grantId = await payer(world).delegationId(customerId)
+      await world.store.transaction(async ({ db }) => {
+        await db.updateTable('delegations').set({ permissions: '["wallets.read"]' }).where('id', '=', grantId).execute()
+      })
+      expectRefusal(await world.get(asked), 'forbidden', { source })
+      expectRefusal(await world.get(`/events/${event?.id}?${of}`), 'not_found')
+    })
+  })
+
+  test('after a reset of the sandbox no event has the id of one before; what is put back keeps its own', async () => {
+    ok(await world.post('/simulations/snapshots', { name: 'events' }, { key: world.apiKey }))
+    const before = await list('?limit=100')
+    created(await payer(world).pay(2, toOther()))
+    const gone = (await list('?limit=2')).map(({ id }) => id)
+    // No reset is done in no time: the clock of this test stands still otherwise.
+    world.system.pass(1)
+    ok(await world.send('POST', '/simulations/snapshots/events/restore', { key: world.apiKey }))
+    expect(await list('?limit=100')).toEqual(before)
+    created(await payer(world).pay(2, toOther()))
+    const anew = (await list('?limit=2')).map(({ id }) => id)
+    expect(anew.some((id) => gone.includes(id))).toBe(false)
+    for (const id of gone) expectRefusal(await world.get(`/events/${id}`, { key: world.apiKey }), 'not_found')
+  })
+})
