@@ -126,6 +126,16 @@ export const cardAndPurchase: Maker = async (on, place) => {
 }
 
 export const payment: Maker = async (on, place) => ({ paymentId: (await payShop(on, place)).id })
+/** A payment, and the event of its party that tells of it. */
+export const paymentAndEvent: Maker = async (on, place) => {
+  const { paymentId } = await payment(on, place)
+  const { data } = (await on.world.get('/events?eventType=payment.created&limit=1', { key: place.apiKey })).json
+  return { paymentId: paymentId ?? '', eventId: data[0].id }
+}
+export const event: Maker = async (on, place) => {
+  const { eventId = '' } = await paymentAndEvent(on, place)
+  return { eventId }
+}
 /** One of two bank accounts of the place's party. */
 export const externalAccount: Maker = async (on, { apiKey }) => {
   const processorToken = 'processor-sandbox-accounts'

@@ -179,7 +179,7 @@ export async function send({ world, ...on }: Grounds, operation: OperationDefini
   const customer = acting === undefined ? {} : { [word]: acting }
   const attributes = operation.attributes && { ...sample.attributes?.(ids, { world, ...on }) }
   const inBody = operation.attributes?.shape.customerPartyId !== undefined
-  const query = new URLSearchParams({ ...asked.query, ...(inBody ? {} : customer) })
+  const query = new URLSearchParams({ ...sample.query, ...asked.query, ...(inBody ? {} : customer) })
   const relationships = operation.related && { agent: { data: { type: 'agent', id: ids.agentId } } }
   const body = attributes && { attributes: { ...attributes, ...(inBody ? customer : {}) }, relationships }
   return world.send(operation.method, query.size === 0 ? path : `${path}?${query}`, {

@@ -43,6 +43,7 @@ export function expectedStatus(
   // Only an agent acts for a customer, only with that customer's grant, and only on what is that customer's.
   if (!isAgent) return 403
   if (target === 'granted' || target === 'granted, by partyId') return permitted
+  if (target === 'ungranted') return sample.ungranted ?? 403
   return target === 'own, naming a customer' ? 404 : 403
 }
 

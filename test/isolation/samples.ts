@@ -24,6 +24,10 @@ export interface Sample {
   attributes?: (ids: Ids, on: Grounds) => object
   /** What an application must have been allowed to ask a customer for what the request asks for. */
   gives?: OAuthScope
+  /** What its query says whoever it is about. */
+  query?: Record<string, string>
+  /** What an agent is told whose customer granted it something else, where that is not 403. */
+  ungranted?: number
   /** The made ids that narrow a list. */
   filters?: readonly string[]
   /** What the own list shows of what was made; all of it unless this says otherwise. */
@@ -129,6 +133,13 @@ export const samples = {
     filters: ['walletId'],
     shown: ['transactionId'],
   }),
+  // A customer's events are asked for by their type.
+  listEvents: acting('payments.read', make.paymentAndEvent, {
+    query: { eventType: 'payment.created' },
+    shown: ['eventId', 'paymentId'],
+  }),
+  // What is to be allowed is known by the event.
+  getEvent: acting('payments.read', make.event, { ungranted: 404 }),
   listExternalAccounts: acting('wallets.read', make.externalAccount),
   getExternalAccount: acting('wallets.read', make.externalAccount),
   linkExternalAccounts: acting('external_accounts.create', make.nothing, {

@@ -1,6 +1,7 @@
 import type { events } from '../../../tools/events.ts'
 import { fail, show } from '../../core/errors.ts'
 import { parseTimestamp } from '../../core/system.ts'
+import { requirePermission } from '../request/actor.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { type EventType, eventKinds, isEventType } from '../rules/event-types.ts'
@@ -23,6 +24,7 @@ export const eventHandlers = {
   },
 
   getEvent: async ({ eventId }, context) => {
+    toldOf(context)
     const found = await readEvent(context, eventId)
     const [view] = await eventViews(context.tx, found === undefined ? [] : [found])
     return view ?? fail('not_found', { detail: `There is no event ${eventId}.` })
@@ -37,11 +39,18 @@ export const eventHandlers = {
   },
 } satisfies HandlersOf<typeof events>
 
+/** The types that the caller is told of. @throws 403 `forbidden` where there is none. */
+function toldOf({ actor, operation }: Context): readonly EventType[] {
+  const types = toldTypes({ actor })
+  if (types.length === 0) requirePermission(actor, { ...operation, permission: 'payments.read' })
+  return types
+}
+
 /** @throws 400 for a type that is none, or that is missing for a customer; 403 for one that the caller is not told of. */
 async function wantedTypes(context: Context, eventType: string | undefined): Promise<readonly EventType[]> {
   const source = { parameter: 'eventType' }
   if (eventType === undefined) {
-    if (context.partyId === context.actor.partyId) return toldTypes(context)
+    if (context.partyId === context.actor.partyId) return toldOf(context)
     const detail = 'eventType is missing: of another party, events of one type are listed, such as payment.completed.'
     fail('invalid_value', { detail, source })
   }
