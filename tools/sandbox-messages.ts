@@ -2,17 +2,27 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
+/** What a message is about; the payer of a subscription, whose address nobody knows, is mailed as `payer`. */
+export const messageKinds = [
+  'payment_claim',
+  'payment_request',
+  'approval_required',
+  'customer_invitation',
+  'party_invitation',
+  'subscription_canceled',
+] as const
+
 /** A mail or text message that the service would have sent; the sandbox sends none. */
 export const SandboxMessage = resource(
   'sandboxMessage',
   Id('msg'),
   {
-    kind: z.string().describe('What it is about, such as payment_claim'),
+    kind: z.enum(messageKinds).describe('What it is about'),
     channel: z.enum(['email', 'sms']),
-    to: z.string(),
+    to: z.string().describe('The address; payer: that of who pays a subscription, which nobody knows'),
     subject: z.string(),
-    text: z.string(),
-    resourceId: z.string().nullable(),
+    text: z.string().describe('Where [link] stands, the message has its secret address'),
+    resourceId: z.string().describe('The record that it is about'),
     createdAt: Timestamp,
   },
   { party: toOne('party', 'pty') },
@@ -23,7 +33,7 @@ export const sandboxMessages = {
     name: 'list_sandbox_messages',
     title: 'List messages that would have been sent',
     description:
-      'Lists the mails and text messages that the service would have sent for your party, newest first. The sandbox sends none.',
+      'Lists the mails and text messages that your party’s invitations, claims, requests and approvals would have sent, newest first. The sandbox sends none.',
     method: 'GET',
     path: '/simulations/messages',
     query: listQuery({ to: z.string().max(320).describe('Only to this address').optional() }),

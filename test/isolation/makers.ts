@@ -245,6 +245,13 @@ export const deed: Maker = async (on, place) =>
     ? { resourceId: await issue(on, place), agentId: place.agentId }
     : { resourceId: (await payShop(on, place)).id, agentId: place.agentId }
 
+/** A payment that somebody without an account is told of; the own agent's, as a deed is. */
+export const mailed: Maker = async (on, place) => {
+  const attributes = { amount: 10, counterparty: { type: 'email', value: somebody() } }
+  const own = place.name === 'own'
+  return { resourceId: (await made(on, '/payments', attributes, own ? place.agentKey : place.apiKey)).id }
+}
+
 /** Ids of the same form that nothing has. */
 export function missing({ world: { system } }: Grounds, ids: Ids): Ids {
   const unknown = (id: string) => (id.includes('_') ? newId(id.slice(0, 3), system, system.now()) : id)

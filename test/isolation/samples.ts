@@ -240,6 +240,7 @@ export const samples = {
   rotateAgentKey: owners(make.agentKey, { attributes: () => ({ expiresInSeconds: 60 }) }),
   revokeAgentKey: owners(make.agentKey),
   listActivity: ofParty(make.deed, { filters: ['resourceId', 'agentId'] }),
+  listSandboxMessages: ofParty(make.mailed, { shown: ['resourceId'] }),
   getSandboxClock: self('anyone'),
   advanceSandboxClock: self('anyone', { attributes: () => ({ seconds: 1 }) }),
   // The party that asks is the first of its world, which manages the sandbox.

@@ -19,6 +19,7 @@ import type { WalletRow } from '../store/schema/wallets.ts'
 import { findUser } from '../store/users.ts'
 import { findWallet } from '../store/wallets.ts'
 import { newChallenge } from '../tokens/mfa-challenges.ts'
+import { mailClaimant } from './steps/mail-people.ts'
 import { move } from './steps/move-money.ts'
 import { accountMask, type Beneficiary } from './transfers.ts'
 
@@ -70,7 +71,8 @@ interface Decided {
 
 async function approve(context: Context, { approval, payment, wallet }: Decided, status: ApprovalRow['status']) {
   const { tx, nowMs } = context
-  await replacePayment(tx, payment, await move(context, payment, wallet))
+  const moved = await replacePayment(tx, payment, await move(context, payment, wallet))
+  await mailClaimant(context, moved)
   return approvalView(tx, await resolveApproval(tx, approval, payment, { status, denialReason: null, nowMs }))
 }
 

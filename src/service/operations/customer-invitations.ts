@@ -30,9 +30,14 @@ export const customerInvitationHandlers = {
       return { agent, permissions, limits }
     })
     const recipients = uniqueRecipients(input.recipients)
-    const { message, tags } = input
+    const { message, tags, disableNotifications } = input
     const expiresAtMs = expiry(input.expiresAt, context.nowMs, defaultInvitationDays)
-    const { invitations, ...meta } = await inviteAll(context, recipients, asked, { message, tags, expiresAtMs })
+    const { invitations, ...meta } = await inviteAll(context, recipients, asked, {
+      message,
+      tags,
+      disableNotifications,
+      expiresAtMs,
+    })
     return { data: await invitationViews(context, invitations), meta }
   },
 

@@ -15,6 +15,7 @@ import type { PaymentRow } from '../store/schema/payments.ts'
 import { findTransaction } from '../store/transactions.ts'
 import { findWallet } from '../store/wallets.ts'
 import { claimPayment } from './steps/claim-payment.ts'
+import { mailClaimant } from './steps/mail-people.ts'
 import { payingWallet, send } from './steps/move-money.ts'
 import { resolveCounterparty } from './steps/resolve-counterparty.ts'
 
@@ -36,6 +37,7 @@ export const paymentHandlers = {
       claimTokenHash: token === null ? null : sha256(token),
       ...recipient,
     })
+    if (input.disableNotifications !== true) await mailClaimant(context, payment)
     const view = paymentView(payment, partyId)
     const claimLink = token === null ? null : `${publicUrl()}/claim/${token}`
     return { ...view, attributes: { ...view.attributes, claimLink } }

@@ -9,6 +9,7 @@ import { deleteEvents, eventKeptMs } from '../store/events.ts'
 import { deleteRecords, deleteUnusedClients, unusedClientKeptMs } from '../store/oauth-records.ts'
 import { deleteRefusedPasswords, refusalCountsMs } from '../store/passwords.ts'
 import { deletePendingDecisions, endedDecisionKeptMs } from '../store/pending-decisions.ts'
+import { deleteSandboxMessages, messageKeptMs } from '../store/sandbox-messages.ts'
 import { deleteSentCalls, sentCallKeptMs } from '../store/sent-calls.ts'
 import { deleteDeliveries, deliveryKeptMs } from '../store/webhook-deliveries.ts'
 import { settleDue } from './due.ts'
@@ -39,6 +40,7 @@ const forgettings: readonly ((tx: Transaction, times: Times, limit: number) => P
   (tx, { nowMs }, limit) => deleteCardPages(tx, { byMs: nowMs - expiredPageKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteEvents(tx, { byMs: realNowMs - eventKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteDeliveries(tx, { byMs: realNowMs - deliveryKeptMs, limit }),
+  (tx, { realNowMs }, limit) => deleteSandboxMessages(tx, { byMs: realNowMs - messageKeptMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteAccessTokens(tx, { byMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteGrantTokens(tx, { byMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteSessions(tx, { byMs, limit }),

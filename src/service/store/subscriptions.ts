@@ -13,6 +13,8 @@ import type { Transaction } from './engine/store.ts'
 import { combinations, walking } from './engine/walk.ts'
 import { tell } from './events.ts'
 import { postAll } from './ledger.ts'
+import { findParty } from './parties.ts'
+import { keepMessage } from './sandbox-messages.ts'
 import type { SubscriptionRow } from './schema/subscriptions.ts'
 import { insertCharge } from './subscription-payments.ts'
 import { insertTransaction } from './transactions.ts'
@@ -160,6 +162,7 @@ export async function saveBillings(
 async function saveOne(tx: Transaction, system: System, { before, billed }: Change): Promise<SubscriptionRecord> {
   const { billing, charges } = billed
   const { partyId, id, version, terms } = before
+  const merchant = endsAgreement(before.status, billing.status) ? await findParty(tx, partyId) : undefined
   const row = {
     status: billing.status,
     mandateId: before.mandateId,
@@ -170,6 +173,11 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
   await update(tx, { ...row, partyId, id, version, nextVersion: version + 1 })
   const after = { ...before, ...row, billing, version: version + 1 }
   tell(tx, after, billingEvents(before.status, billing.status, charges.length), billing.updatedAtMs)
+  if (merchant !== undefined) {
+    // The checkout asks for a card, not for an address: whoever issued the card knows it.
+    const mail = { kind: 'subscription_canceled', to: 'payer', about: after, from: merchant.displayName } as const
+    await keepMessage({ tx, system, nowMs: billing.updatedAtMs }, mail)
+  }
   for (const { paymentNumber, amount, taxAmount, atMs } of charges) {
     await insertCharge(tx, {
       partyId,
@@ -197,6 +205,11 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
     })
   }
   return after
+}
+
+/** Whether a payer who agreed to payments is to be mailed that there will be none (docs/service.md#canceling-a-subscription). */
+function endsAgreement(before: SubscriptionRow['status'], after: SubscriptionRow['status']): boolean {
+  return after === 'canceled' && before !== 'canceled' && before !== 'pending'
 }
 
 type Update = Pick<

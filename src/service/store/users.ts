@@ -83,6 +83,22 @@ export async function revokeUser(tx: Transaction, { partyId, id }: UserRow, atMs
     .execute()
 }
 
+/** The owners and admins of a party, who are asked what needs a decision. */
+export async function decidersOf(tx: Transaction, partyId: string, limit: number): Promise<UserRow[]> {
+  return (await deciders(tx, { partyId, limit })).rows
+}
+
+const deciders = prepared((db, by: { partyId: string; limit: number }) =>
+  db
+    .selectFrom('users')
+    .selectAll()
+    .where('partyId', '=', by.partyId)
+    .where('status', '=', 'ACTIVE')
+    .where('role', 'in', ['OWNER', 'ADMIN'])
+    .orderBy('id')
+    .limit(by.limit),
+)
+
 /** @param atMs The service's time. */
 export async function markVerified(tx: Transaction, userId: string, atMs: number): Promise<void> {
   await tx.db.updateTable('users').set({ mfaVerifiedAtMs: atMs }).where('id', '=', userId).execute()

@@ -15,6 +15,7 @@ import type { WalletRow } from '../../store/schema/wallets.ts'
 import { insertTransaction } from '../../store/transactions.ts'
 import { agentDefaultWallet, defaultWallet, findWallet } from '../../store/wallets.ts'
 import { limitsPassed } from './check-spending-limits.ts'
+import { readDeciders } from './mail-people.ts'
 
 /** What a new payment or wire says of itself; the rest follows from who asks for it. */
 type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description' | 'tags'> &
@@ -41,6 +42,7 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
     await insertPayment(tx, moved)
     return moved
   }
+  const askThem = await readDeciders(context, payment)
   const inReview = { ...payment, status: nextPaymentStatus(payment.status, 'review') }
   await insertPayment(tx, inReview)
   const approval: ApprovalRow = {
@@ -57,6 +59,7 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
     resolvedAtMs: null,
   }
   await insertApproval(tx, approval, payment)
+  await askThem(approval)
   return inReview
 }
 

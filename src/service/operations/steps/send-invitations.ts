@@ -13,9 +13,11 @@ import { findAgent } from '../../store/agents.ts'
 import { type InvitationRecord, insertInvitation } from '../../store/customer-invitations.ts'
 import { findDelegation } from '../../store/delegations.ts'
 import { findParty, partyOfRecipient } from '../../store/parties.ts'
+import { keepMessage } from '../../store/sandbox-messages.ts'
 import type { AgentRow } from '../../store/schema/agents.ts'
 import type { PartyRow } from '../../store/schema/parties.ts'
 import { hashOfToken, invitationToken } from './answer-invitations.ts'
+import { addressOf } from './mail-people.ts'
 
 /** What one request may make: a bound on its work. */
 const mostInvitations = 100
@@ -30,6 +32,7 @@ export interface Asked {
 interface Terms {
   message?: string | undefined
   tags?: Record<string, string> | undefined
+  disableNotifications?: boolean | undefined
   expiresAtMs: number
 }
 
@@ -101,11 +104,12 @@ export async function loadAgents(
 }
 
 async function invite(
-  { tx, actor, system, nowMs, causeAgentId, instanceId }: Context,
+  context: Context,
   recipient: Recipient,
   { agent, permissions, limits }: Asked,
-  { message, tags, expiresAtMs }: Terms,
+  { message, tags, expiresAtMs, disableNotifications }: Terms,
 ): Promise<InvitationRecord> {
+  const { tx, actor, system, nowMs, causeAgentId, instanceId } = context
   const developer = await findParty(tx, actor.partyId)
   if (developer === undefined) throw new Error(`Bug: the party ${actor.partyId} is gone.`)
   const id = newId('adi', system, nowMs)
@@ -130,7 +134,13 @@ async function invite(
     expiresAtMs,
     createdAtMs: nowMs,
   }
+  const to = disableNotifications === true ? undefined : await addressOf(tx, recipient)
   await insertInvitation(tx, row)
+  if (to !== undefined) {
+    const about = { partyId: actor.partyId, id, agentId: causeAgentId }
+    const facts = { from: developer.displayName, agent: agent.name }
+    await keepMessage(context, { kind: 'customer_invitation', to, about, ...facts })
+  }
   const of = { agentName: agent.name, agentHandle: agent.handle, agentStatus: agent.status }
   return { ...row, developerName: developer.displayName, ...of }
 }

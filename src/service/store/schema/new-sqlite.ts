@@ -95,7 +95,7 @@ CREATE TABLE "externalAccounts" ("id" text not null, "partyId" text not null, "s
 CREATE TABLE "partyInvitations" ("id" text not null, "partyId" text not null, "email" text not null, "role" text not null, "status" text not null, "tokenHash" text not null, "userId" text, "version" integer not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "partyInvitations_key" primary key ("id"));
 CREATE TABLE "complianceCases" ("id" text not null, "partyId" text not null, "status" text not null, "version" integer not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "complianceCases_key" primary key ("partyId"));
 CREATE TABLE "releasedHandles" ("handle" text not null, "partyId" text not null, "untilMs" bigint not null, constraint "releasedHandles_key" primary key ("handle")) without rowid;
-CREATE TABLE "sandboxMessages" ("id" text not null, "partyId" text not null, "agentId" text, "kind" text not null, "channel" text not null, "recipient" text not null, "subject" text not null, "text" text not null, "resourceId" text, "createdAtMs" bigint not null, constraint "sandboxMessages_key" primary key ("id"));
+CREATE TABLE "sandboxMessages" ("id" text not null, "partyId" text not null, "agentId" text, "kind" text not null, "channel" text not null, "recipient" text not null, "subject" text not null, "text" text not null, "resourceId" text not null, "createdAtMs" bigint not null, "recordedAtMs" bigint not null, constraint "sandboxMessages_key" primary key ("id"));
 CREATE TABLE "webhooks" ("id" text not null, "partyId" text not null, "url" text not null, "description" text, "status" text not null, "enabledEvents" text not null, "tags" text not null, "secretNumber" integer not null, "secretKeyId" integer not null, "previousKeyId" integer, "previousSecretUntilMs" bigint, "toldUpTo" bigint not null, "failingSinceMs" bigint, "nextDueAtMs" bigint, "version" integer not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "webhooks_key" primary key ("id"));
 CREATE TABLE "webhookDeliveries" ("id" text not null, "partyId" text not null, "webhookId" text not null, "eventSequence" bigint not null, "eventId" text not null, "eventType" text not null, "status" text not null, "attempts" integer not null, "lastResponseStatus" integer, "lastError" text, "dueAtMs" bigint, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "webhookDeliveries_key" primary key ("id"));
 CREATE TABLE "leases" ("name" text not null, "holder" text not null, "untilMs" bigint not null, constraint "leases_key" primary key ("name")) without rowid;
@@ -205,7 +205,10 @@ CREATE UNIQUE INDEX "externalAccounts_by_partyId_bankAccountId" on "externalAcco
 CREATE INDEX "partyInvitations_by_partyId_status_id" on "partyInvitations" ("partyId", "status", "id");
 CREATE INDEX "partyInvitations_by_partyId_email_id" on "partyInvitations" ("partyId", "email", "id");
 CREATE UNIQUE INDEX "partyInvitations_by_tokenHash" on "partyInvitations" ("tokenHash");
+CREATE INDEX "sandboxMessages_by_partyId_id" on "sandboxMessages" ("partyId", "id");
+CREATE INDEX "sandboxMessages_by_partyId_agentId_id" on "sandboxMessages" ("partyId", "agentId", "id");
 CREATE INDEX "sandboxMessages_by_partyId_recipient_id" on "sandboxMessages" ("partyId", "recipient", "id");
+CREATE INDEX "sandboxMessages_by_recordedAtMs" on "sandboxMessages" ("recordedAtMs");
 CREATE INDEX "webhooks_by_status_partyId_id" on "webhooks" ("status", "partyId", "id");
 CREATE INDEX "webhooks_by_due" on "webhooks" ("nextDueAtMs") where "nextDueAtMs" is not null;
 CREATE INDEX "webhookDeliveries_by_partyId_webhookId_status_id" on "webhookDeliveries" ("partyId", "webhookId", "status", "id");

@@ -1,0 +1,47 @@
+import type { ChangeContext } from '../../request/due.ts'
+import type { Recipient } from '../../rules/customer-invitations.ts'
+import { findAgentOfAnyParty } from '../../store/agents.ts'
+import type { Transaction } from '../../store/engine/store.ts'
+import { findParty, partyOfRecipient } from '../../store/parties.ts'
+import { keepMessage } from '../../store/sandbox-messages.ts'
+import type { ApprovalRow } from '../../store/schema/approvals.ts'
+import type { PaymentRow } from '../../store/schema/payments.ts'
+import { decidersOf } from '../../store/users.ts'
+
+/** Who can be written to: at most so many of a party's users are. */
+const mostDeciders = 20
+
+/**
+ * Reads whom to ask for a decision on a party's payment, so that a transaction reads all before it writes: its owners
+ * and admins, or the party itself where it has none. The function that it gives keeps their messages.
+ */
+export async function readDeciders(context: ChangeContext, { partyId, agentId, amountCents }: PaymentRow) {
+  const { tx } = context
+  const users = await decidersOf(tx, partyId, mostDeciders)
+  const party = await findParty(tx, partyId)
+  const agent = agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: agentId })
+  const addresses = users.length > 0 ? users.map(({ email }) => email) : addressesOf(party)
+  return async ({ id }: Pick<ApprovalRow, 'id'>) => {
+    const facts = { from: party?.displayName ?? '', amountCents, ...(agent === undefined ? {} : { agent: agent.name }) }
+    const about = { partyId, id, agentId }
+    for (const to of addresses) await keepMessage(context, { kind: 'approval_required', to, about, ...facts })
+  }
+}
+
+/** Tells somebody without an account that money waits for them; they are not told while it may not come. */
+export async function mailClaimant(context: ChangeContext, payment: PaymentRow): Promise<void> {
+  if (payment.status !== 'PENDING_CLAIM' || payment.claimant === null) return
+  const { id, partyId, agentId, amountCents, claimant: to } = payment
+  const from = (await findParty(context.tx, partyId))?.displayName ?? ''
+  await keepMessage(context, { kind: 'payment_claim', to, about: { partyId, id, agentId }, from, amountCents })
+}
+
+/** The address of whoever is invited or asked: a party that has none is told at its next sign-in. */
+export async function addressOf(tx: Transaction, recipient: Recipient): Promise<string | undefined> {
+  return recipient.type === 'party_id' ? addressesOf(await partyOfRecipient(tx, recipient))[0] : recipient.value
+}
+
+function addressesOf(party: { email: string | null; phone: string | null } | undefined): string[] {
+  const address = party?.email?.toLowerCase() ?? party?.phone
+  return typeof address === 'string' ? [address] : []
+}

@@ -1,0 +1,67 @@
+import type { messageKinds } from '../../../tools/sandbox-messages.ts'
+import { foreignName } from '../../core/foreign-text.ts'
+import { money } from '../../core/money.ts'
+
+export type MessageKind = (typeof messageKinds)[number]
+
+/** What a message tells; it stands in no message where its kind does not say it. */
+export interface MessageFacts {
+  /** Who sends, asks or invites. */
+  from: string
+  amountCents?: number
+  agent?: string
+  role?: string
+}
+
+interface Words {
+  subject: string
+  text: string
+}
+
+/**
+ * The words of each kind of message (docs/sandbox.md#messages). A real message has an address where `[link]` stands:
+ * whoever has that could act on it, so that it is kept nowhere.
+ */
+const wordsOf: Readonly<Record<MessageKind, (facts: Said) => Words>> = {
+  payment_claim: ({ from, amount }) => ({
+    subject: `${from} sends you ${amount}`,
+    text: `${from} sends you ${amount}. To take it, open this link: [link]`,
+  }),
+  payment_request: ({ from, amount }) => ({
+    subject: `${from} asks you for ${amount}`,
+    text: `${from} asks you to pay ${amount}. To pay or decline, open this link: [link]`,
+  }),
+  approval_required: ({ from, amount, agent }) => ({
+    subject: `Decide on ${amount}`,
+    text: `${agent === '' ? 'A payment' : `A payment by ${agent}`} of ${amount} from ${from} is over a limit. To approve or deny it, sign in: [link]`,
+  }),
+  customer_invitation: ({ from, agent }) => ({
+    subject: `${from} asks to connect`,
+    text: `${from} asks you to let ${agent} act for you. To see for what, and to accept or decline, open this link: [link]`,
+  }),
+  party_invitation: ({ from, role }) => ({
+    subject: `Join ${from}`,
+    text: `${from} asks you to join as ${role}. To accept or decline, open this link: [link]`,
+  }),
+  subscription_canceled: ({ from }) => ({
+    subject: `Your payments to ${from} have ended`,
+    text: `Your agreement with ${from} was canceled. No future payment will be charged to your card.`,
+  }),
+}
+
+interface Said {
+  from: string
+  amount: string
+  agent: string
+  role: string
+}
+
+/** A message in words. Names that others chose stand in it on one line, and cut. */
+export function messageWords(kind: MessageKind, { from, amountCents = 0, agent, role = '' }: MessageFacts): Words {
+  return wordsOf[kind]({
+    from: foreignName(from, 'Somebody', 100),
+    amount: money(amountCents),
+    agent: agent === undefined ? '' : foreignName(agent, 'an agent', 100),
+    role,
+  })
+}

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { messageKeptMs } from '../../src/service/store/sandbox-messages.ts'
+import { created, ok, type Payer, payer } from '../payments/payer.ts'
+import { merchant } from '../subscriptions/merchant.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addParty, createWorld, type Sent, type World } from '../support/world.ts'
+
+onEachDatabase('the messages that would have been sent', (database) => {
+  let world: World
+  let acting: Payer
+  let owner: Sent
+  let people = 0
+
+  beforeAll(async () => {
+    world = await createWorld(database)
+    acting = payer(world)
+    owner = { key: world.apiKey }
+  })
+  afterAll(() => world.drop())
+
+  const unknown = () => `unknown${people++}@example.com`
+  const list = async (query = '', sent: Sent = owner) => ok(await world.get(`/simulations/messages${query}`, sent)).json
+  const messagesTo = async (to: string, sent?: Sent) => (await list(`?to=${encodeURIComponent(to)}`, sent)).data
+
+  test('somebody without an account is told of the money that waits for them, without its link', async () => {
+    const to = unknown()
+    const answer = ok(await acting.pay(1250, { type: 'email', value: to.toUpperCase() }))
+    const { id, attributes } = answer.json.data
+    const [message, ...others] = await messagesTo(to.toUpperCase())
+    expect(others).toEqual([])
+    expect(message).toEqual({
+      type: 'sandboxMessage',
+      id: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
+      attributes: {
+        kind: 'payment_claim',
+        channel: 'email',
+        to,
+        subject: 'Sandbox Organization sends you $12.50',
+        text: 'Sandbox Organization sends you $12.50. To take it, open this link: [link]',
+        resourceId: id,
+        createdAt: new Date(world.system.now()).toISOString(),
+      },
+      relationships: { party: { data: { type: 'party', id: (await world.whoami()).partyId } } },
+    })
+    expect(JSON.stringify(message)).not.toContain(attributes.claimLink.split('/').at(-1))
+  })
+
+  test('a phone number gets a text message; a repeat and a refusal send nothing more, nor does who asked for none', async () => {
+    const value = '+14155550177'
+    const key = 'the-same-payment'
+    const body = { amount: 100, counterparty: { type: 'phone', value } }
+    for (let time = 0; time < 2; time++) ok(await world.post('/payments', body, { idempotencyKey: key }))
+    const huge = { amount: 99_999_999, counterparty: { type: 'phone', value } }
+    expect((await world.post('/payments', huge)).status).toBeGreaterThanOrEqual(400)
+    expect((await messagesTo(value)).map(kindOf)).toEqual(['sms payment_claim'])
+    const silent = unknown()
+    ok(await acting.pay(100, { type: 'email', value: silent }, { disableNotifications: true }))
+    expect(await messagesTo(silent)).toEqual([])
+  })
+
+  test('what goes beyond a limit asks the owner to decide, and reaches nobody else before that', async () => {
+    const { agentId, partyId } = await world.whoami(world.agentKey)
+    await acting.setLimits('agents', agentId ?? '', { perTransaction: 500 })
+    const to = unknown()
+    const id = created(await acting.pay(600, { type: 'email', value: to }))
+    const approval = await acting.approvalOf(id)
+    await acting.setLimits('agents', agentId ?? '', null)
+    const about = (await list()).data.filter(({ attributes }: Message) => attributes.resourceId === approval.id)
+    expect(about.map(kindOf)).toEqual(['email approval_required'])
+    expect(about[0].attributes.text).toContain('of $6.00 from Sandbox Organization is over a limit')
+    expect(about[0].attributes.to).toBe(await ownersAddress(partyId))
+    expect(await messagesTo(to)).toEqual([])
+    const user = await acting.userToken(partyId)
+    ok(await acting.approve(approval.id, { key: user.credential }))
+    expect((await messagesTo(to)).map(kindOf)).toEqual(['email payment_claim'])
+  })
+
+  test('an invitation reaches whom it invites, by the address of a party too, unless nobody is to be mailed', async () => {
+    const agents = [{ agentId: (await world.whoami(world.agentKey)).agentId, permissions: ['payments.read'] }]
+    const invite = async (recipient: object, more: object = {}) => {
+      const answer = await world.post('/customers/invitations', { recipients: [recipient], agents, ...more }, owner)
+      expect(answer.status, answer.text).toBeLessThan(300)
+      return answer.json.data[0].id as string
+    }
+    const [one, silent, party] = [unknown(), unknown(), await addParty(world)]
+    const known = unknown()
+    await acting.setParty(party.partyId, { email: known })
+    const id = await invite({ type: 'email', value: one })
+    await invite({ type: 'email', value: silent }, { disableNotifications: true })
+    await invite({ type: 'party_id', value: party.partyId })
+    const [message] = await messagesTo(one)
+    expect(message.attributes).toMatchObject({ kind: 'customer_invitation', resourceId: id })
+    expect(message.attributes.text).toMatch(/^Sandbox Organization asks you to let .* act for you\./)
+    expect(await messagesTo(silent)).toEqual([])
+    expect((await messagesTo(known)).map(kindOf)).toEqual(['email customer_invitation'])
+    // It is about a record of the party that invites: the other one has a mailbox, and no list of it here.
+    expect((await list('', { key: party.apiKey })).data).toEqual([])
+  })
+
+  test('the payer hears of a canceled agreement once, and nothing of a checkout that was never paid', async () => {
+    const shop = merchant(world)
+    const [active, pending] = [await shop.active(), await shop.create()]
+    for (const id of [active, active, pending]) await shop.cancel(id)
+    const mails = await messagesTo('payer')
+    expect(mails.map(({ attributes }: Message) => attributes.resourceId)).toEqual([active])
+    expect(mails[0].attributes.text).toContain('No future payment will be charged')
+  })
+
+  test('an agent sees those that it caused, the newest first, in pages', async () => {
+    const [byAgent, byParty] = [unknown(), unknown()]
+    world.system.pass(1)
+    ok(await acting.pay(100, { type: 'email', value: byParty }, {}, owner))
+    world.system.pass(1)
+    ok(await acting.pay(100, { type: 'email', value: byAgent }))
+    const seen = (await list('', { key: world.agentKey })).data.map(({ attributes }: Message) => attributes.to)
+    expect(seen[0]).toBe(byAgent)
+    expect(seen).not.toContain(byParty)
+    const first = await list('?limit=1')
+    const next = await list(`?limit=1&cursor=${first.meta.pagination.nextCursor}`)
+    expect([...first.data, ...next.data].map(({ attributes }: Message) => attributes.to)).toEqual([byAgent, byParty])
+  })
+
+  test('a name that somebody chose stands on one line', async () => {
+    const { partyId } = await world.whoami()
+    await acting.setParty(partyId, { displayName: 'Evil\nBcc: all\u202e' })
+    const to = unknown()
+    ok(await acting.pay(100, { type: 'email', value: to }))
+    await acting.setParty(partyId, { displayName: 'Sandbox Organization' })
+    const [{ attributes }] = await messagesTo(to)
+    expect(attributes.subject).toMatch(/^[\P{C}]*$/u)
+  })
+
+  test('they are kept for 30 days of real time, and go in batches', async () => {
+    const to = unknown()
+    ok(await acting.pay(100, { type: 'email', value: to }))
+    expect((await messagesTo(to)).length).toBe(1)
+    world.system.pass(messageKeptMs - 1000)
+    await world.service.upkeep.once()
+    expect((await messagesTo(to)).length).toBe(1)
+    world.system.pass(1000)
+    await world.service.upkeep.once()
+    expect((await list()).data).toEqual([])
+  })
+
+  const kindOf = ({ attributes }: Message) => `${attributes.channel} ${attributes.kind}`
+  const ownersAddress = (partyId: string) =>
+    world.store.read(async ({ db }) => {
+      const users = db.selectFrom('users').select('email').where('partyId', '=', partyId)
+      return (await users.where('role', '=', 'OWNER').orderBy('id').executeTakeFirstOrThrow()).email
+    })
+})
+
+interface Message {
+  attributes: { kind: string; channel: string; to: string; resourceId: string; text: string; subject: string }
+}
