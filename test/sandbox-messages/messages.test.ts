@@ -97,6 +97,35 @@ onEachDatabase('the messages that would have been sent', (database) => {
     expect((await list('', { key: party.apiKey })).data).toEqual([])
   })
 
+  test('who is asked to pay and who is asked to join are mailed once each, without the link', async () => {
+    const [payerAt, known, member] = [unknown(), unknown(), unknown()]
+    const party = await addParty(world)
+    await acting.setParty(party.partyId, { email: known })
+    const ask = async (payer: object) => {
+      const answer = await world.post('/payment-requests', { amount: 700, payer }, owner)
+      expect(answer.status, answer.text).toBe(201)
+      return answer.json.data
+    }
+    const asked = await ask({ type: 'email', value: payerAt })
+    await ask({ type: 'party_id', value: party.partyId })
+    const invited = await world.post('/party-invitations', { invitations: [{ email: member, role: 'ADMIN' }] }, owner)
+    const [mail] = await messagesTo(payerAt)
+    expect(mail.attributes).toMatchObject({ kind: 'payment_request', resourceId: asked.id })
+    expect(mail.attributes.text).toBe(
+      'Sandbox Organization asks you to pay $7.00. To pay or decline, open this link: [link]',
+    )
+    expect((await messagesTo(known)).map(kindOf)).toEqual(['email payment_request'])
+    const [joining, ...others] = await messagesTo(member)
+    expect(others).toEqual([])
+    expect(joining.attributes).toMatchObject({
+      kind: 'party_invitation',
+      resourceId: invited.json.data[0].id,
+      text: 'Sandbox Organization asks you to join as an admin. To accept or decline, open this link: [link]',
+    })
+    const secrets = [asked.attributes.paymentLinkUrl, invited.json.data[0].attributes.url]
+    for (const url of secrets) expect(JSON.stringify(await list())).not.toContain(url.split('/').at(-1))
+  })
+
   test('the payer hears of a canceled agreement once, and nothing of a checkout that was never paid', async () => {
     const shop = merchant(world)
     const [active, pending] = [await shop.active(), await shop.create()]

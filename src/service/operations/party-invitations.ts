@@ -6,6 +6,7 @@ import { given, mayGive, requireMayGive } from '../request/authority.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { answeredPartyInvitation } from '../rules/party-invitations.ts'
+import { findParty } from '../store/parties.ts'
 import {
   answerPartyInvitation,
   findPartyInvitation,
@@ -13,6 +14,7 @@ import {
   listPartyInvitations,
   pendingPartyInvitation,
 } from '../store/party-invitations.ts'
+import { keepMessage } from '../store/sandbox-messages.ts'
 import type { PartyInvitationRow } from '../store/schema/party-invitations.ts'
 import { findUserByEmail } from '../store/users.ts'
 import { partyInvitationToken, partyInvitationUrls } from './steps/answer-party-invitations.ts'
@@ -67,12 +69,11 @@ function requireDifferent(asked: readonly Asked[]): void {
   )
 }
 
+const roleWords = { ADMIN: 'an admin', MEMBER: 'a member' } as const
+
 /** Who is asked already, for the same role, is not asked again. @throws 409 for who belongs to the party, or is asked otherwise. */
-async function invite(
-  { tx, system, partyId, nowMs }: Context,
-  { email, role }: Asked,
-  index: number,
-): Promise<PartyInvitationRow> {
+async function invite(context: Context, { email, role }: Asked, index: number): Promise<PartyInvitationRow> {
+  const { tx, system, partyId, nowMs, causeAgentId } = context
   const source = { pointer: `/data/attributes/invitations/${index}/email` }
   if ((await findUserByEmail(tx, email))?.partyId === partyId) {
     fail('conflict', { detail: `${email} is a member of the party already: list_party_members.`, source })
@@ -90,7 +91,10 @@ async function invite(
     ...{ id, partyId, email, role, tokenHash, ...at },
     ...{ status: 'PENDING', userId: null, version: 1 },
   }
+  const from = (await findParty(tx, partyId))?.displayName ?? ''
   await insertPartyInvitation(tx, row)
+  const about = { partyId, id, agentId: causeAgentId }
+  await keepMessage(context, { kind: 'party_invitation', to: email, about, from, role: roleWords[role] })
   return row
 }
 

@@ -21,6 +21,7 @@ import type { PaymentRequestRow } from '../store/schema/payment-requests.ts'
 import { hasUsers } from '../store/users.ts'
 import { defaultWallet } from '../store/wallets.ts'
 import { paymentView } from './payments.ts'
+import { readPayer } from './steps/mail-people.ts'
 import { payingWallet } from './steps/move-money.ts'
 import { declineRequest, payRequest, payRequestByCard } from './steps/pay-request.ts'
 import { normalized, resolveCounterparty } from './steps/resolve-counterparty.ts'
@@ -63,7 +64,9 @@ export const paymentRequestHandlers = {
       createdAtMs: nowMs,
       updatedAtMs: nowMs,
     }
+    const mail = await readPayer(context, row)
     await insertPaymentRequest(tx, row)
+    await mail()
     return view(context, row)
   },
 

@@ -5,6 +5,7 @@ import type { Transaction } from '../../store/engine/store.ts'
 import { findParty, partyOfRecipient } from '../../store/parties.ts'
 import { keepMessage } from '../../store/sandbox-messages.ts'
 import type { ApprovalRow } from '../../store/schema/approvals.ts'
+import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import { decidersOf } from '../../store/users.ts'
 
@@ -25,6 +26,19 @@ export async function readDeciders(context: ChangeContext, { partyId, agentId, a
     const facts = { from: party?.displayName ?? '', amountCents, ...(agent === undefined ? {} : { agent: agent.name }) }
     const about = { partyId, id, agentId }
     for (const to of addresses) await keepMessage(context, { kind: 'approval_required', to, about, ...facts })
+  }
+}
+
+/** Reads where the payer of a new request is asked. The function that it gives keeps the message. */
+export async function readPayer(context: ChangeContext, request: PaymentRequestRow) {
+  const { tx } = context
+  const { id, partyId, agentId, amountCents, payerPartyId, payerValue } = request
+  const from = (await findParty(tx, partyId))?.displayName ?? ''
+  const known = payerPartyId === null ? undefined : await findParty(tx, payerPartyId)
+  const to = payerPartyId === null ? payerValue : addressesOf(known)[0]
+  return async () => {
+    if (to === undefined) return
+    await keepMessage(context, { kind: 'payment_request', to, about: { partyId, id, agentId }, from, amountCents })
   }
 }
 
