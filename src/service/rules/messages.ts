@@ -1,5 +1,4 @@
 import type { messageKinds } from '../../../tools/sandbox-messages.ts'
-import { foreignName } from '../../core/foreign-text.ts'
 import { money } from '../../core/money.ts'
 
 export type MessageKind = (typeof messageKinds)[number]
@@ -56,12 +55,12 @@ interface Said {
   role: string
 }
 
-/** A message in words. Names that others chose stand in it on one line, and cut. */
-export function messageWords(kind: MessageKind, { from, amountCents = 0, agent, role = '' }: MessageFacts): Words {
+/** A message in words, with names as they are given. */
+export function messageWords(kind: MessageKind, { from, amountCents = 0, agent = '', role = '' }: MessageFacts): Words {
   return wordsOf[kind]({
-    from: foreignName(from, 'Somebody', 100),
+    from,
     amount: money(amountCents),
-    agent: agent === undefined ? '' : foreignName(agent, 'an agent', 100),
+    agent,
     role,
   })
 }

@@ -1,3 +1,4 @@
+import { foreignName } from '../../core/foreign-text.ts'
 import { newId, type System } from '../../core/system.ts'
 import { type MessageFacts, type MessageKind, messageWords } from '../rules/messages.ts'
 import { deletingOldest } from './engine/deleting.ts'
@@ -20,6 +21,12 @@ export function keepMessage(
   { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
   { kind, to, about, ...facts }: Message,
 ): Promise<void> {
+  // Names that others chose stand in a message on one line, and cut.
+  const named = {
+    ...facts,
+    from: foreignName(facts.from, 'Somebody', 100),
+    ...(facts.agent === undefined ? {} : { agent: foreignName(facts.agent, 'an agent', 100) }),
+  }
   return insert(tx, {
     id: newId('msg', system, nowMs),
     partyId: about.partyId,
@@ -27,7 +34,7 @@ export function keepMessage(
     kind,
     channel: to.startsWith('+') ? 'sms' : 'email',
     recipient: to,
-    ...messageWords(kind, facts),
+    ...messageWords(kind, named),
     resourceId: about.id,
     createdAtMs: nowMs,
     recordedAtMs: tx.clock.lastMs,
