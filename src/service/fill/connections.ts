@@ -9,6 +9,7 @@ import {
   pendingInvitation,
 } from '../rules/customer-invitations.ts'
 import type { ProposedAgent } from '../rules/invitation-links.ts'
+import { limitsColumn } from '../rules/limits.ts'
 import { changeInvitation, insertInvitation } from '../store/customer-invitations.ts'
 import { createDelegation, grant, revokeDelegations } from '../store/delegations.ts'
 import { insertLink } from '../store/invitation-links.ts'
@@ -16,7 +17,6 @@ import type { CustomerInvitationRow } from '../store/schema/customer-invitations
 import type { DelegationRow } from '../store/schema/delegations.ts'
 import { type Filling, found } from './filling.ts'
 import type { Path } from './history.ts'
-import { limitsColumn } from './people.ts'
 
 type Invitation = NonNullable<WorldParty['invitations']>[number]
 type Customer = NonNullable<WorldParty['customers']>[number]

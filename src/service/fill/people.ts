@@ -2,7 +2,7 @@ import { delegable } from '../../core/permissions.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
 import { retireAgent } from '../operations/steps/retire-agent.ts'
 import { funded } from '../rules/ledger.ts'
-import type { Limits } from '../rules/limits.ts'
+import { limitsColumn } from '../rules/limits.ts'
 import { findAgent, insertAgent } from '../store/agents.ts'
 import { insertParty } from '../store/parties.ts'
 import { savePassword } from '../store/passwords.ts'
@@ -108,11 +108,4 @@ export async function setWalletStatuses(filling: Filling, index: number): Promis
     const before = found(await findWallet(tx, id, found(wallets[at]).id))
     await updateWallet(tx, before, { status })
   }
-}
-
-/** Null where nothing is limited. */
-export function limitsColumn(limits: Limits | undefined): string | null {
-  const { perTransaction = null, perDay = null, perMonth = null } = limits ?? {}
-  if (perTransaction === null && perDay === null && perMonth === null) return null
-  return JSON.stringify({ perTransaction, perDay, perMonth })
 }

@@ -6,7 +6,7 @@ import { timestamp } from '../../core/system.ts'
 import { given, has, requireMayGive } from '../request/authority.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import { isWider } from '../rules/limits.ts'
+import { isWider, limitsColumn } from '../rules/limits.ts'
 import { mergedTags } from '../rules/tags.ts'
 import { createAgent, findAgent, findAgentOfAnyParty, listAgents, updateAgent } from '../store/agents.ts'
 import { findParty } from '../store/parties.ts'
@@ -68,6 +68,7 @@ export const agentHandlers = {
       ...(description === undefined ? {} : { description }),
       ...(tags === undefined ? {} : { tags: mergedTags(before.tags, tags) }),
       ...(renamed ? { slug, handle: await freeHandle(context, slug, agentId) } : {}),
+      // Limits replace all there were, so a window that is left out is cleared.
       ...(limits === undefined ? {} : { limits: limitsColumn(limits) }),
     }
     const after: AgentRow = { ...before, ...change, updatedBy: actor.userId, updatedAtMs: nowMs }
@@ -105,13 +106,6 @@ async function freeHandle({ tx, partyId }: Context, slug: string, agentId: strin
     fail('conflict', { detail: `The handle ${handle} is taken.`, source: { pointer: '/data/attributes/slug' } })
   }
   return handle
-}
-
-/** Limits replace all there were, so a window that is left out is cleared; null when nothing is limited. */
-function limitsColumn(limits: Limits | null): string | null {
-  const { perTransaction = null, perDay = null, perMonth = null } = limits ?? {}
-  if (perTransaction === null && perDay === null && perMonth === null) return null
-  return JSON.stringify({ perTransaction, perDay, perMonth })
 }
 
 function parsedLimits({ limits }: AgentRow): Limits | null {

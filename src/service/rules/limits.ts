@@ -68,6 +68,13 @@ export function limitsHit(limits: Limits, amountCents: number, spent: Spent): Li
   )
 }
 
+/** Limits as they are stored; null where nothing is limited. */
+export function limitsColumn(limits: Limits | null | undefined): string | null {
+  const { perTransaction = null, perDay = null, perMonth = null } = limits ?? {}
+  if (perTransaction === null && perDay === null && perMonth === null) return null
+  return JSON.stringify({ perTransaction, perDay, perMonth })
+}
+
 /** Whether the limits let anything through that the ones before did not. */
 export function isWider(after: Limits | null, before: Limits | null): boolean {
   const height = (limits: Limits | null, window: keyof Limits) => limits?.[window] ?? Number.POSITIVE_INFINITY
