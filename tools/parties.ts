@@ -74,8 +74,7 @@ const RemovedMember = z.object({ type: z.literal('user'), id: Id('usr') })
 export const ComplianceCase = resource('compliance_case', Id('cmp'), {
   partyId: Id('pty'),
   status: z.enum(['preparingSubmission', 'submitted', 'actionRequired', 'approved', 'rejected']),
-  version: z.int(),
-})
+}).extend({ version: z.int() })
 
 const shared = {
   output: Party,
@@ -124,7 +123,9 @@ export const parties = {
     method: 'PUT',
     path: '/parties/me/handle',
     attributes: z.strictObject({
-      handle: Formed(/^[a-z0-9](?:[a-z0-9_]{1,28}[a-z0-9])$/, '3 to 30 of a-z, 0-9 and _, without @'),
+      handle: Formed(/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/, 'words of a-z and 0-9 with single - or _ between them, no @').max(
+        60,
+      ),
     }),
     errors: ['conflict'],
   }),

@@ -109,7 +109,9 @@ export class SignIn {
       if (row === undefined || (await realNow(tx)) >= row.expiresAtMs) return undefined
       const user = await findUser(tx, row.userId)
       // The database has the session's hash only, so nobody who reads it knows what the session's forms carry.
-      return user && { user, isProven: row.oneClick === 0, formToken: (purpose) => hmac(session, `form ${purpose}`) }
+      // Somebody may have been removed while they signed in.
+      if (user?.status !== 'ACTIVE') return undefined
+      return { user, isProven: row.oneClick === 0, formToken: (purpose) => hmac(session, `form ${purpose}`) }
     })
   }
 

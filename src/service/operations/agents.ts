@@ -13,6 +13,7 @@ import { findParty } from '../store/parties.ts'
 import type { AgentRow } from '../store/schema/agents.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
 import { retireAgent } from './steps/retire-agent.ts'
+import { requireFreeHandle } from './steps/take-handle.ts'
 
 type Tags = Record<string, string>
 type Limits = z.output<typeof AgentLimits>
@@ -93,18 +94,18 @@ export async function loadAgent({ tx, partyId }: Context, agentId: string): Prom
 }
 
 /** The handle that the slug makes. @throws 409 when another agent has it, 422 when the party has none to begin it. */
-async function freeHandle({ tx, partyId }: Context, slug: string, agentId: string | null): Promise<string> {
+async function freeHandle(context: Context, slug: string, agentId: string | null): Promise<string> {
+  const { tx, partyId } = context
   const party = await findParty(tx, partyId)
   if (party === undefined || party.handle === null) {
-    failAttribute('slug', 'The party has no handle, with which the one of its agent would begin.')
+    failAttribute('slug', 'The party has no handle, with which the one of its agent would begin: set_party_handle.')
   }
   const handle = `@${party.handle}-${slug}`
+  const refusal = { detail: `The handle ${handle} is taken.`, source: { pointer: '/data/attributes/slug' } }
   // Two parties' handles can make the same one: `a` with `b-c` and `a-b` with `c`.
-  await tx.lock(`handle ${handle}`)
+  await requireFreeHandle(context, partyId, handle.slice(1), refusal)
   const taken = await findAgentOfAnyParty(tx, { handle })
-  if (taken !== undefined && taken.id !== agentId) {
-    fail('conflict', { detail: `The handle ${handle} is taken.`, source: { pointer: '/data/attributes/slug' } })
-  }
+  if (taken !== undefined && taken.id !== agentId) fail('conflict', refusal)
   return handle
 }
 

@@ -1,33 +1,175 @@
 import type { z } from 'zod'
-import type { Member, parties } from '../../../tools/parties.ts'
+import type { ComplianceCase, Member, Party, PartyLimits, parties } from '../../../tools/parties.ts'
 import { fail } from '../../core/errors.ts'
 import { timestamp } from '../../core/system.ts'
-import type { HandlersOf } from '../request/handler.ts'
+import { given, requireMayGive } from '../request/authority.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { isWider, type Limits, limitsColumn } from '../rules/limits.ts'
+import { nameOf, type PartyProfile } from '../rules/parties.ts'
+import { findComplianceCase } from '../store/compliance-cases.ts'
+import { findCustomer } from '../store/delegations.ts'
+import { findParty, updateParty } from '../store/parties.ts'
+import type { ComplianceCaseRow } from '../store/schema/compliance-cases.ts'
+import type { PartyRow } from '../store/schema/parties.ts'
 import type { UserRow } from '../store/schema/users.ts'
-import { listMembers } from '../store/users.ts'
-
-const absent = async () => fail('not_implemented')
+import { findMember, listMembers } from '../store/users.ts'
+import { decideCompliance } from './steps/decide-compliance.ts'
+import { removeMember } from './steps/remove-member.ts'
+import { requireManager } from './steps/require-manager.ts'
+import { takeHandle } from './steps/take-handle.ts'
 
 export const partyHandlers = {
-  getParty: absent,
-  updateParty: absent,
-  setPartyHandle: absent,
-  getPartyLimits: absent,
-  setPartyLimits: absent,
-  clearPartyLimits: absent,
+  getParty: async (_input, context) => partyView(await ownParty(context)),
+
+  updateParty: async ({ displayName }, context) => {
+    const before = await changedParty(context)
+    if (displayName === undefined) return partyView(before)
+    const { isUnnamed, ...profile } = profileOf(before)
+    const change =
+      displayName === null
+        ? { displayName: nameOf(profile, before), profile: { ...profile, isUnnamed: true } }
+        : { displayName, profile }
+    const named = { ...change, profile: JSON.stringify(change.profile) }
+    if (named.displayName === before.displayName && named.profile === before.profile) return partyView(before)
+    return partyView(await updateParty(context.tx, before, named, context.nowMs))
+  },
+
+  setPartyHandle: async ({ handle }, context) => {
+    const before = await changedParty(context)
+    return partyView(before.handle === handle ? before : await takeHandle(context, before, handle))
+  },
+
+  getPartyLimits: async (_input, context) => partyLimitsView(await ownParty(context)),
+
+  setPartyLimits: async ({ perTransaction, perDay, perMonth }, context) =>
+    setLimits(context, { perTransaction, perDay, perMonth }, { pointer: '/data/attributes' }),
+
+  clearPartyLimits: async (_input, context) => setLimits(context, null),
 
   listPartyMembers: async (input, { tx, partyId }) => {
     const list = { list: 'members', partyId }
     return page(await listMembers(tx, partyId, pageRequest(input, list)), list, memberView)
   },
 
-  removePartyMember: absent,
-  getPartyCompliance: absent,
-  simulateComplianceDecision: absent,
+  /** Who is removed already is answered as they are. */
+  removePartyMember: async ({ userId }, context) => {
+    const member = await findMember(context.tx, context.partyId, userId)
+    if (member === undefined) fail('not_found', { detail: `There is no member ${userId} of this party.` })
+    await removeMember(context, member)
+    return { data: { type: 'user', id: userId }, meta: { deleted: true } }
+  },
+
+  getPartyCompliance: async ({ partyId }, context) => {
+    await requireKnown(context, partyId, 'party.read')
+    const found = await findComplianceCase(context.tx, partyId)
+    return found === undefined ? null : complianceCaseView(found)
+  },
+
+  simulateComplianceDecision: async ({ partyId, status }, context) => {
+    const { tx } = context
+    await requireKnown(context, partyId)
+    if (partyId !== context.partyId) tx.apart()
+    await tx.lockParty(partyId)
+    const party = await findParty(tx, partyId)
+    if (party === undefined) throw new Error(`Bug: the party ${partyId} is gone.`)
+    return complianceCaseView(await decideCompliance(context, party, status))
+  },
 } satisfies HandlersOf<typeof parties>
 
-export function memberView(row: UserRow): z.output<typeof Member> {
+async function ownParty({ tx, partyId }: Context): Promise<PartyRow> {
+  const party = await findParty(tx, partyId)
+  if (party === undefined) throw new Error(`Bug: the party ${partyId} is gone.`)
+  return party
+}
+
+/** The party, for one change at a time by who may change it: these requests carry no key that says so. @throws 403. */
+async function changedParty(context: Context): Promise<PartyRow> {
+  await requireManager(context)
+  await context.tx.lockParty(context.partyId)
+  return ownParty(context)
+}
+
+/** Limits replace all there were, so a window that is left out is cleared. */
+async function setLimits(context: Context, limits: Limits | null, source?: { pointer: string }) {
+  const { tx, actor, nowMs } = context
+  const before = await changedParty(context)
+  if (isWider(limits, parsedLimits(before))) requireMayGive(actor, given.higherLimits(), source)
+  const column = limitsColumn(limits)
+  if (column === before.limits) return partyLimitsView(before)
+  return partyLimitsView(await updateParty(tx, before, { limits: column, limitsUpdatedAtMs: nowMs }, nowMs))
+}
+
+/**
+ * Lets on whoever asks of their own party, or of a customer who granted an agent of theirs something: to an agent, itself.
+ * @param needed What the grant has to include.
+ * @throws 404 for any other party, 403 where the grant does not include it.
+ */
+async function requireKnown({ tx, actor }: Context, partyId: string, needed?: string): Promise<void> {
+  if (partyId === actor.partyId) return
+  const scope = { partyId: actor.partyId, agentId: actor.agentId, status: 'active' } as const
+  const customer = await findCustomer(tx, scope, partyId)
+  const grants = customer?.delegations.filter(({ status }) => status === 'ACTIVE') ?? []
+  if (grants.length === 0) fail('not_found', { detail: `There is no party ${partyId} of yours.` })
+  if (needed === undefined) return
+  if (grants.some(({ permissions }) => (JSON.parse(permissions) as string[]).includes(needed))) return
+  fail('forbidden', { detail: `The customer's grant to this agent does not include ${needed}.` })
+}
+
+function profileOf({ profile }: PartyRow): PartyProfile {
+  return JSON.parse(profile) as PartyProfile
+}
+
+function parsedLimits({ limits }: PartyRow): Limits | null {
+  return limits === null ? null : (JSON.parse(limits) as Limits)
+}
+
+const when = (ms: number | null) => (ms === null ? null : timestamp(ms))
+
+export function partyView(row: PartyRow): z.output<typeof Party> {
+  const profile = profileOf(row)
+  return {
+    type: 'party',
+    id: row.id,
+    attributes: {
+      partyType: row.partyType,
+      status: row.status,
+      legalName: profile.legalName ?? null,
+      firstName: profile.firstName ?? null,
+      lastName: profile.lastName ?? null,
+      displayName: profile.isUnnamed === true ? null : row.displayName,
+      handle: row.handle === null ? null : `@${row.handle}`,
+      avatarUrl: profile.avatarUrl ?? null,
+      persona: profile.persona ?? null,
+      email: row.email,
+      primaryPhone: row.phone,
+      addressLine1: profile.addressLine1 ?? null,
+      addressCity: profile.addressCity ?? null,
+      addressState: profile.addressState ?? null,
+      addressPostalCode: profile.addressPostalCode ?? null,
+      addressCountry: profile.addressCountry ?? null,
+      createdBy: row.createdBy,
+      createdAt: timestamp(row.createdAtMs),
+      updatedAt: when(row.updatedAtMs),
+    },
+  }
+}
+
+function partyLimitsView(row: PartyRow): z.output<typeof PartyLimits> {
+  const { perTransaction = null, perDay = null, perMonth = null } = parsedLimits(row) ?? {}
+  return {
+    type: 'partyLimitPolicy',
+    id: row.id,
+    attributes: {
+      limits: row.limits === null ? null : { perTransaction, perDay, perMonth },
+      currency: row.limits === null ? null : 'USD',
+      updatedAt: when(row.limitsUpdatedAtMs),
+    },
+    relationships: { party: { data: { type: 'party', id: row.id } } },
+  }
+}
+
+function memberView(row: UserRow): z.output<typeof Member> {
   const { id, partyId, role, status, name, email, createdAtMs, updatedAtMs } = row
   const [firstName = null, ...rest] = name.trim().split(/\s+/)
   return {
@@ -41,8 +183,17 @@ export function memberView(row: UserRow): z.output<typeof Member> {
       lastName: rest.join(' ') || null,
       email,
       createdAt: timestamp(createdAtMs),
-      updatedAt: updatedAtMs === null ? null : timestamp(updatedAtMs),
+      updatedAt: when(updatedAtMs),
     },
     relationships: { party: { data: { type: 'party', id: partyId } } },
   }
+}
+
+export function complianceCaseView({
+  id,
+  partyId,
+  status,
+  version,
+}: ComplianceCaseRow): z.output<typeof ComplianceCase> {
+  return { type: 'compliance_case', id, attributes: { partyId, status }, version }
 }

@@ -159,7 +159,7 @@ async function pass(
   const authorization = incoming.headers.get('authorization')
   // What does not depend on an answer is asked before there is one.
   const reading = tx.shared(readMoment)
-  const ahead = request.expected && readAhead(tx, request.expected)
+  const ahead = request.expected && readAhead(tx, request.expected, operation)
   const times = reading.then((moment) => moment.times)
   // Whoever sends no credential is refused before it is known what time it is.
   times.catch(() => {})
@@ -203,7 +203,7 @@ async function pass(
   }
   const mine = { partyId, key: idempotencyKey, fingerprint: fingerprint(incoming, actor.agentId) }
   request.claim = mine
-  const read = ahead?.partyId === partyId ? ahead : readAhead(tx, { partyId, key: idempotencyKey })
+  const read = ahead?.partyId === partyId ? ahead : readAhead(tx, { partyId, key: idempotencyKey }, operation)
   return handleOnce(request, parsed, context, { mine, earliestMs, read })
 }
 

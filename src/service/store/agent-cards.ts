@@ -70,6 +70,24 @@ export async function expireUnusedCards(
   for (const card of ended) tell(tx, card, ['agent_card.expired'], nowMs)
 }
 
+/** The same of all cards on the wallets of a party, and of those that its agents have on others'. */
+export async function expireUnusedCardsOfParty(tx: Transaction, partyId: string, nowMs: number): Promise<void> {
+  const ended = await tx.db
+    .updateTable('agentCards')
+    .set((row) => ({ expiresAtMs: nowMs, updatedAtMs: nowMs, version: row('version', '+', 1) }))
+    .where((row) =>
+      row.or([
+        row('partyId', '=', partyId),
+        row('agentId', 'in', row.selectFrom('agents').select('agents.id').where('agents.partyId', '=', partyId)),
+      ]),
+    )
+    .where('expiresAtMs', '>', nowMs)
+    .where('usedAtMs', 'is', null)
+    .returningAll()
+    .execute()
+  for (const card of ended) tell(tx, card, ['agent_card.expired'], nowMs)
+}
+
 /** Marks the card's one purchase as approved. @throws StaleWriteError when the card changed since it was read. */
 export async function markAgentCardUsed(tx: Transaction, card: AgentCardRow, nowMs: number): Promise<void> {
   const { id, partyId, version } = card

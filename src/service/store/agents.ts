@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { newId, type System } from '../../core/system.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
@@ -47,6 +48,38 @@ export async function updateAgent(
   change: Partial<Omit<AgentRow, 'partyId' | 'id' | 'lastActiveAtMs'>>,
 ): Promise<void> {
   await tx.db.updateTable('agents').set(change).where('partyId', '=', partyId).where('id', '=', id).execute()
+}
+
+/** The agents' parts of the handles of a party's agents. */
+export async function slugsOf(tx: Transaction, partyId: string): Promise<string[]> {
+  const agents = tx.db.selectFrom('agents').select('slug').where('partyId', '=', partyId)
+  const rows = await agents.where('slug', 'is not', null).execute()
+  return rows.flatMap(({ slug }) => slug ?? [])
+}
+
+/** Few enough that no statement has more parameters than a database takes. */
+const handlesAtOnce = 200
+
+/** Whose agents have one of these handles, whichever party's. */
+export async function agentsWithHandles(
+  tx: Transaction,
+  handles: readonly string[],
+): Promise<Pick<AgentRow, 'partyId' | 'handle'>[]> {
+  const found = []
+  for (let first = 0; first < handles.length; first += handlesAtOnce) {
+    const some = handles.slice(first, first + handlesAtOnce)
+    const agents = tx.db.selectFrom('agents').select(['partyId', 'handle']).where('handle', 'in', some)
+    found.push(...(await agents.execute()))
+  }
+  return found
+}
+
+/** Lets the handles of a party's agents begin with another one of its own. */
+export async function renameAgents(tx: Transaction, partyId: string, handle: string): Promise<void> {
+  const agents = tx.db.updateTable('agents').where('partyId', '=', partyId).where('slug', 'is not', null)
+  // One agent may get the handle that another one had: none has any in between.
+  await agents.set({ handle: null }).execute()
+  await agents.set({ handle: sql<string>`${`@${handle}-`} || ${sql.ref('slug')}` }).execute()
 }
 
 /** More than a person can choose from by eye. */

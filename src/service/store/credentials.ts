@@ -92,6 +92,21 @@ export async function revokeKeysOfAgent(
     .execute()
 }
 
+/** Ends every token of a user's. */
+export async function revokeTokensOfUser(
+  tx: Transaction,
+  user: { partyId: string; id: string },
+  revocation: { revokedAtMs: number; revokedBy: string | null },
+): Promise<void> {
+  await tx.db
+    .updateTable('credentials')
+    .set(revocation)
+    .where('partyId', '=', user.partyId)
+    .where('userId', '=', user.id)
+    .where('revokedAtMs', 'is', null)
+    .execute()
+}
+
 /** The credential with that hash or id, with the status of the agent it acts as. */
 export async function findCredential(
   tx: Transaction,

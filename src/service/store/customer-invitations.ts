@@ -172,6 +172,12 @@ export async function cancelInvitationsOfAgent(
   for (const row of rows) await changeInvitation(tx, row, 'agent_retired', nowMs, cause === undefined ? {} : { cause })
 }
 
+/** Cancels what is pending for all agents of a party that may invite nobody any more. */
+export async function cancelInvitationsOfParty(tx: Transaction, partyId: string, nowMs: number): Promise<void> {
+  const rows = await pendingOf(tx).where('partyId', '=', partyId).execute()
+  for (const row of rows) await changeInvitation(tx, row, 'developer_retired', nowMs)
+}
+
 /** Cancels what is pending for an agent and a customer that have just been connected by another invitation. */
 export async function cancelConnectedInvitations(
   tx: Transaction,
@@ -185,8 +191,11 @@ export async function cancelConnectedInvitations(
 }
 
 function pending(tx: Transaction, { partyId, id: agentId }: Pick<AgentRow, 'partyId' | 'id'>) {
-  const invitations = tx.db.selectFrom('customerInvitations').selectAll().where('status', '=', 'PENDING').orderBy('id')
-  return invitations.where('partyId', '=', partyId).where('agentId', '=', agentId)
+  return pendingOf(tx).where('partyId', '=', partyId).where('agentId', '=', agentId)
+}
+
+function pendingOf(tx: Transaction) {
+  return tx.db.selectFrom('customerInvitations').selectAll().where('status', '=', 'PENDING').orderBy('id')
 }
 
 /** The invitations of a scope, newest first. */

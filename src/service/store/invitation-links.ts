@@ -41,6 +41,16 @@ export function listLinks(
 
 const walk = walking('invitationLinks', (db) => db.selectFrom('invitationLinks').selectAll())
 
+/** Revokes all links of a party by which somebody could still join. */
+export async function revokeLinksOf(tx: Transaction, partyId: string, nowMs: number): Promise<void> {
+  await tx.db
+    .updateTable('invitationLinks')
+    .set((row) => ({ status: 'REVOKED', updatedAtMs: nowMs, version: row('version', '+', 1) }))
+    .where('partyId', '=', partyId)
+    .where('status', '=', 'ACTIVE')
+    .execute()
+}
+
 export async function changeLinkStatus(
   tx: Transaction,
   before: InvitationLinkRow,

@@ -54,6 +54,18 @@ export async function revokeGrant(tx: Transaction, id: string, nowMs: number): P
     .execute()
 }
 
+/** Revokes every grant that a user gave, with all that came of it. */
+export async function revokeGrantsOfUser(tx: Transaction, userId: string, nowMs: number): Promise<void> {
+  const living = tx.db.selectFrom('oauthGrants').where('userId', '=', userId).where('revokedAtMs', 'is', null)
+  await tx.db.deleteFrom('oauthRecords').where('grantId', 'in', living.select('id')).execute()
+  await tx.db
+    .updateTable('oauthGrants')
+    .set({ revokedAtMs: nowMs })
+    .where('userId', '=', userId)
+    .where('revokedAtMs', 'is', null)
+    .execute()
+}
+
 export async function noteGrantUse(tx: Transaction, id: string, usedAtMs: number): Promise<void> {
   await noteUse(tx, { id, usedAtMs })
 }

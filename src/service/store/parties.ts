@@ -4,6 +4,7 @@ import { funded } from '../rules/ledger.ts'
 import type { New } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
+import { tell } from './events.ts'
 import { post } from './ledger.ts'
 import { askWhoJoined } from './payment-requests.ts'
 import type { PartyRow } from './schema/parties.ts'
@@ -101,6 +102,30 @@ export async function createParty(
     await post(tx, system, wallet, funded(wallet.id, fundsCents), { nowMs: createdAtMs, sourceId: null })
   }
   return wallet
+}
+
+type Change = Partial<
+  Pick<
+    PartyRow,
+    'displayName' | 'handle' | 'limits' | 'limitsUpdatedAtMs' | 'status' | 'issuedCardsEnabled' | 'profile'
+  >
+>
+
+/** Writes what changed of a party, and tells it. */
+export async function updateParty(tx: Transaction, before: PartyRow, change: Change, atMs: number): Promise<PartyRow> {
+  await tx.db
+    .updateTable('parties')
+    .set({ ...change, updatedAtMs: atMs })
+    .where('id', '=', before.id)
+    .execute()
+  const after = { ...before, ...change, updatedAtMs: atMs }
+  tellParty(tx, after, atMs)
+  return after
+}
+
+/** Tells a party that it, or who belongs to it, is another than before. */
+export function tellParty(tx: Transaction, party: PartyRow, atMs: number): void {
+  tell(tx, { ...party, partyId: party.id, agentId: null }, ['party.updated'], atMs)
 }
 
 /** Adds a party, which has no wallet yet. */

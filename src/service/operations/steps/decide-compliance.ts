@@ -1,0 +1,47 @@
+import { newId, type System } from '../../../core/system.ts'
+import { type ComplianceStatus, partyAfter, requireDecidable } from '../../rules/parties.ts'
+import { expireUnusedCardsOfParty } from '../../store/agent-cards.ts'
+import { decideComplianceCase, findComplianceCase, insertComplianceCase } from '../../store/compliance-cases.ts'
+import { cancelInvitationsOfParty } from '../../store/customer-invitations.ts'
+import type { Transaction } from '../../store/engine/store.ts'
+import { revokeLinksOf } from '../../store/invitation-links.ts'
+import { updateParty } from '../../store/parties.ts'
+import type { ComplianceCaseRow } from '../../store/schema/compliance-cases.ts'
+import type { PartyRow } from '../../store/schema/parties.ts'
+
+/**
+ * Decides on who a party is, and lets the party be what follows. A decision that stands changes nothing.
+ * @throws 409 `conflict` where the case does not lead there.
+ */
+export async function decideCompliance(
+  { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
+  party: PartyRow,
+  decision: ComplianceStatus,
+): Promise<ComplianceCaseRow> {
+  const before = await findComplianceCase(tx, party.id)
+  if (before?.status === decision) return before
+  if (before !== undefined) requireDecidable(before.status, decision)
+  const decided =
+    before === undefined
+      ? await insertComplianceCase(tx, {
+          id: newId('cmp', system, nowMs),
+          partyId: party.id,
+          status: decision,
+          version: 1,
+          createdAtMs: nowMs,
+          updatedAtMs: nowMs,
+        })
+      : await decideComplianceCase(tx, before, { status: decision, updatedAtMs: nowMs })
+  const change = partyAfter(party.status, decision)
+  const isSame = party.status === change.status && party.issuedCardsEnabled === change.issuedCardsEnabled
+  if (!isSame) await updateParty(tx, party, change, nowMs)
+  if (change.status === 'SUSPENDED' && party.status !== 'SUSPENDED') await stopParty(tx, party.id, nowMs)
+  return decided
+}
+
+/** Ends what would let somebody act by a party that may not: unused cards, and what asks people to become customers. */
+export async function stopParty(tx: Transaction, partyId: string, nowMs: number): Promise<void> {
+  await expireUnusedCardsOfParty(tx, partyId, nowMs)
+  await cancelInvitationsOfParty(tx, partyId, nowMs)
+  await revokeLinksOf(tx, partyId, nowMs)
+}

@@ -1,0 +1,52 @@
+import { catalogue, type OperationKey } from '../../../tools/index.ts'
+import { fail } from '../../core/errors.ts'
+import { isStopped, type PartyStatus } from '../rules/parties.ts'
+import type { Transaction } from '../store/engine/store.ts'
+import { findParty } from '../store/parties.ts'
+
+const refused = [
+  'createPayment',
+  'createWire',
+  'createWithdrawal',
+  'createDeposit',
+  'approveApproval',
+  'simulateCustomerApproval',
+  'createPaymentRequest',
+  'fulfillPaymentRequest',
+  'createSubscription',
+  'resumeSubscription',
+  'issueAgentCard',
+  'linkExternalAccounts',
+  'simulateBankAccountLink',
+  'createCustomerInvitation',
+  'createAgentCustomerInvitation',
+  'simulateCustomerInvitation',
+  'createInvitationLink',
+  'createPartyInvitations',
+  'createAgent',
+  'createAgentKey',
+  'createApiKey',
+] as const satisfies readonly OperationKey[]
+
+/** What a party may not do while it is suspended or inactive, by name (docs/service.md#suspended-parties). */
+export const refusedWhileStopped: ReadonlySet<string> = new Set(refused.map((key) => catalogue[key].name))
+
+/** How a party stands, as far as it is known: what is no party's is refused by whoever looks for it. */
+export async function standingOf(tx: Transaction, partyId: string): Promise<PartyStatus> {
+  return (await findParty(tx, partyId))?.status ?? 'ACTIVE'
+}
+
+const words = {
+  SUSPENDED: 'suspended: its compliance case was rejected. Once the case is approved, this works again',
+  INACTIVE: 'inactive: it was closed',
+} as const
+
+/**
+ * Refuses what a party may not do that was stopped: nothing leaves it, and nobody gets authority by it. What it has can be
+ * read and ended, and money comes in (docs/service.md#suspended-parties).
+ * @throws 403 `forbidden`.
+ */
+export function requireStanding(status: PartyStatus, partyId: string, what: string): void {
+  if (!isStopped(status)) return
+  fail('forbidden', { detail: `${what} is refused, for the account ${partyId} is ${words[status]}.` })
+}

@@ -1,0 +1,70 @@
+import type { z } from 'zod'
+import type { ComplianceCase, partyStatuses } from '../../../tools/parties.ts'
+import { fail } from '../../core/errors.ts'
+import { next, type Transitions } from './transitions.ts'
+
+export type PartyStatus = (typeof partyStatuses)[number]
+export type ComplianceStatus = z.output<typeof ComplianceCase>['attributes']['status']
+
+/** What is known of a party besides what it is found by. */
+export interface PartyProfile {
+  legalName?: string
+  firstName?: string
+  lastName?: string
+  avatarUrl?: string
+  persona?: 'INDIVIDUAL' | 'DEVELOPER'
+  addressLine1?: string
+  addressCity?: string
+  addressState?: string
+  addressPostalCode?: string
+  addressCountry?: string
+  /** It took its display name back: others read its legal name. */
+  isUnnamed?: true
+}
+
+/** What others read of a party that has no display name. */
+export function nameOf(profile: PartyProfile, known: { email: string | null; handle: string | null }): string {
+  const { legalName, firstName, lastName } = profile
+  const person = [firstName, lastName].filter((name) => name !== undefined).join(' ')
+  return legalName ?? (person || (known.email ?? (known.handle === null ? 'Without a name' : `@${known.handle}`)))
+}
+
+/** A review may begin anywhere; then each decision leads where the table says (docs/service.md#compliance). */
+export const complianceTransitions = {
+  none: {
+    preparingSubmission: 'preparingSubmission',
+    submitted: 'submitted',
+    actionRequired: 'actionRequired',
+    approved: 'approved',
+    rejected: 'rejected',
+  },
+  preparingSubmission: { submitted: 'submitted' },
+  submitted: { actionRequired: 'actionRequired', approved: 'approved', rejected: 'rejected' },
+  actionRequired: { submitted: 'submitted', approved: 'approved', rejected: 'rejected' },
+  approved: { actionRequired: 'actionRequired', rejected: 'rejected' },
+  rejected: { submitted: 'submitted', actionRequired: 'actionRequired', approved: 'approved' },
+} as const satisfies Transitions<'none' | ComplianceStatus, ComplianceStatus>
+
+/** @throws 409 `conflict` naming what the reviewer can decide instead. */
+export function requireDecidable(before: ComplianceStatus, decision: ComplianceStatus): void {
+  const leads: Readonly<Partial<Record<ComplianceStatus, ComplianceStatus>>> = complianceTransitions[before]
+  if (next<'none' | ComplianceStatus, ComplianceStatus>(complianceTransitions, before, decision) !== undefined) return
+  fail('conflict', {
+    detail: `A compliance case that is ${before} does not become ${decision}: it becomes ${Object.keys(leads).join(' or ')}.`,
+  })
+}
+
+/** What a party becomes by a decision: who is suspended stays so until it is approved. */
+export function partyAfter(
+  before: PartyStatus,
+  decision: ComplianceStatus,
+): { status: PartyStatus; issuedCardsEnabled: 0 | 1 } {
+  if (decision === 'approved') return { status: 'ACTIVE', issuedCardsEnabled: 1 }
+  const isStopped = decision === 'rejected' || before === 'SUSPENDED'
+  return { status: isStopped ? 'SUSPENDED' : 'PROVISIONAL', issuedCardsEnabled: 0 }
+}
+
+/** Whether nothing may leave the party, and nobody may be given authority by it. */
+export function isStopped(status: PartyStatus): status is 'SUSPENDED' | 'INACTIVE' {
+  return status === 'SUSPENDED' || status === 'INACTIVE'
+}

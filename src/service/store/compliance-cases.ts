@@ -1,0 +1,48 @@
+import { inserting } from './engine/insert.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import { tell } from './events.ts'
+import type { ComplianceCaseRow } from './schema/compliance-cases.ts'
+
+/** The case of a party; undefined where nobody asked who it is. */
+export async function findComplianceCase(tx: Transaction, partyId: string): Promise<ComplianceCaseRow | undefined> {
+  return (await caseOf(tx, { partyId })).rows[0]
+}
+
+const caseOf = prepared((db, by: { partyId: string }) =>
+  db.selectFrom('complianceCases').selectAll().where('partyId', '=', by.partyId),
+)
+
+/** Opens a case, and tells its party. */
+export async function insertComplianceCase(tx: Transaction, row: ComplianceCaseRow): Promise<ComplianceCaseRow> {
+  await insert(tx, row)
+  tell(tx, { ...row, agentId: null }, ['compliance_case.updated'], row.createdAtMs)
+  return row
+}
+
+const insert = inserting('complianceCases')
+
+type Decision = Pick<ComplianceCaseRow, 'status' | 'updatedAtMs'>
+
+/** Writes what was decided on a case, and tells its party. */
+export async function decideComplianceCase(
+  tx: Transaction,
+  before: ComplianceCaseRow,
+  decision: Decision,
+): Promise<ComplianceCaseRow> {
+  const after = { ...before, ...decision, version: before.version + 1 }
+  const { partyId, version } = before
+  await update(tx, { ...decision, partyId, version, next: after.version })
+  tell(tx, { ...after, agentId: null }, ['compliance_case.updated'], after.updatedAtMs)
+  return after
+}
+
+const update = changingOne(
+  (db, { partyId, version, next, ...decision }: Decision & { partyId: string; version: number; next: number }) =>
+    db
+      .updateTable('complianceCases')
+      .set({ ...decision, version: next })
+      .where('partyId', '=', partyId)
+      .where('version', '=', version),
+  ({ partyId }) => `compliance case of ${partyId}`,
+)

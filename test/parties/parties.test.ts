@@ -1,0 +1,217 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { scopes } from '../../src/core/permissions.ts'
+import type { EventType } from '../../src/service/rules/event-types.ts'
+import { ok, payer } from '../payments/payer.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addKey, addParty, addUserToken, createWorld, type World } from '../support/world.ts'
+
+const dayMs = 24 * 60 * 60_000
+
+onEachDatabase('the party itself', (database) => {
+  let world: World
+  let partyId: string
+
+  beforeEach(async () => {
+    world = await createWorld(database)
+    partyId = (await world.whoami()).partyId
+  })
+  afterEach(() => world.drop())
+
+  const put = (path: string, attributes: object, key = world.apiKey) =>
+    world.send('PUT', path, { key, attributes, idempotencyKey: null })
+  const patch = (attributes: object, key = world.apiKey) => world.send('PATCH', '/parties/me', { key, attributes })
+  const party = async (key = world.apiKey) => ok(await world.get('/parties/me', { key })).json.data
+  const eventsOf = (type: EventType) =>
+    world.store.read(({ db }) =>
+      db.selectFrom('events').select(['resourceId', 'state']).where('type', '=', type).orderBy('sequence').execute(),
+    )
+
+  test('shows what is known of it, and null for the rest', async () => {
+    const profile = { legalName: 'Acme Inc.', persona: 'DEVELOPER', addressCity: 'Austin' }
+    await payer(world).setParty(partyId, { profile: JSON.stringify(profile), phone: '+14155550123', handle: 'acme' })
+    const none = { firstName: null, lastName: null, avatarUrl: null, addressLine1: null, addressState: null }
+    expect(await party()).toStrictEqual({
+      type: 'party',
+      id: partyId,
+      attributes: {
+        ...{ ...profile, ...none, addressPostalCode: null, addressCountry: null, createdBy: null },
+        ...{ partyType: 'ORG', status: 'ACTIVE', handle: '@acme', primaryPhone: '+14155550123', updatedAt: null },
+        ...{ displayName: expect.any(String), email: expect.any(String), createdAt: expect.any(String) },
+      },
+    })
+    expect(await party(world.agentKey)).toStrictEqual(await party())
+  })
+
+  test('is renamed, and without a name others read its legal name', async () => {
+    expect(ok(await patch({ displayName: 'Acme & Co' })).json.data.attributes).toMatchObject({
+      displayName: 'Acme & Co',
+      updatedAt: '2026-01-15T12:00:00.000Z',
+    })
+    await payer(world).setParty(partyId, { profile: JSON.stringify({ legalName: 'Acme Inc.' }) })
+    expect(ok(await patch({ displayName: null })).json.data.attributes.displayName).toBeNull()
+    const { customerPartyId } = { customerPartyId: await world.customerPartyId() }
+    expect(customerPartyId).toMatch(/^pty_/)
+    const { displayName } = await world.store.read(({ db }) =>
+      db.selectFrom('parties').selectAll().where('id', '=', partyId).executeTakeFirstOrThrow(),
+    )
+    expect(displayName).toBe('Acme Inc.')
+    expect(ok(await patch({ displayName: 'Back' })).json.data.attributes.displayName).toBe('Back')
+  })
+
+  test('what changes nothing tells nothing; each change is one event with the state it left', async () => {
+    const { displayName } = (await party()).attributes
+    ok(await world.send('PATCH', '/parties/me', { key: world.apiKey }))
+    ok(await patch({ displayName }))
+    expect(await eventsOf('party.updated')).toEqual([])
+    ok(await patch({ displayName: 'New' }))
+    ok(await patch({ displayName: 'New' }))
+    const events = await eventsOf('party.updated')
+    expect(events.map(({ resourceId, state }) => [resourceId, JSON.parse(state ?? '').displayName])).toEqual([
+      [partyId, 'New'],
+    ])
+  })
+
+  test('only its owners and administrators change it, and its keys', async () => {
+    const { userId, token } = await addUserToken(world, partyId)
+    ok(await patch({ displayName: 'By an owner' }, token))
+    await world.store.transaction(async ({ db }) => {
+      await db.updateTable('users').set({ role: 'MEMBER' }).where('id', '=', userId).execute()
+    })
+    expectRefusal(await patch({ displayName: 'By a member' }, token), 'forbidden')
+    expectRefusal(await put('/parties/me/handle', { handle: 'members' }, token), 'forbidden')
+    expectRefusal(await put('/parties/me/limits', { perDay: 1 }, token), 'forbidden')
+    expectRefusal(await patch({ displayName: 'By an agent' }, world.agentKey), 'forbidden')
+  })
+
+  describe('its handle', () => {
+    const take = (handle: string, key = world.apiKey) => put('/parties/me/handle', { handle }, key)
+    const taken = { source: { pointer: '/data/attributes/handle' } }
+    const agentWith = async (slug: string, key = world.apiKey) =>
+      ok(await world.post('/agents', { name: slug, slug }, { key })).json.data.id as string
+    const handleOf = async (id: string, key = world.apiKey) =>
+      ok(await world.get(`/agents/${id}`, { key })).json.data.attributes.handle
+
+    test('is set, and its agents follow', async () => {
+      expect(ok(await take('first')).json.data.attributes.handle).toBe('@first')
+      const [buyer, other] = [await agentWith('buyer'), await agentWith('second-buyer')]
+      expect(ok(await take('first-second')).json.data.attributes.handle).toBe('@first-second')
+      expect([await handleOf(buyer), await handleOf(other)]).toEqual([
+        '@first-second-buyer',
+        '@first-second-second-buyer',
+      ])
+      // The new handle of one agent is the old one of another.
+      ok(await take('first'))
+      expect([await handleOf(buyer), await handleOf(other)]).toEqual(['@first-buyer', '@first-second-buyer'])
+      const paid = { counterparty: { type: 'handle', value: '@first-buyer' }, amount: 1 }
+      const someone = await addParty(world)
+      expect(ok(await world.post('/payments', paid, { key: someone.apiKey })).json.data.attributes.status).toBe(
+        'COMPLETED',
+      )
+    })
+
+    test('one that was given up is held for 14 days, for all but who had it', async () => {
+      const other = await addParty(world)
+      ok(await take('first'))
+      ok(await take('second'))
+      expectRefusal(await take('first', other.apiKey), 'conflict', taken)
+      ok(await take('first'))
+      ok(await take('second'))
+      world.system.pass(14 * dayMs - 1)
+      expectRefusal(await take('first', other.apiKey), 'conflict', taken)
+      world.system.pass(1)
+      ok(await take('first', other.apiKey))
+      expectRefusal(await take('first'), 'conflict', taken)
+    })
+
+    test('nobody takes what belongs to another, or begins like the handles of its agents', async () => {
+      const other = await addParty(world, { party: { handle: 'other' } })
+      const buyer = await agentWith('buyer', other.apiKey)
+      for (const handle of ['other', 'other-buyer', 'other-new']) {
+        expectRefusal(await take(handle), 'conflict', taken)
+      }
+      ok(await take('other_buyer'))
+      expect(await handleOf(buyer, other.apiKey)).toBe('@other-buyer')
+      // A party whose handle has a dash is there first.
+      const dashed = await addParty(world, { party: { handle: 'acme-inc' } })
+      await agentWith('buyer', dashed.apiKey)
+      ok(await take('acme'))
+      const slug = { source: { pointer: '/data/attributes/slug' } }
+      expectRefusal(await world.post('/agents', { name: 'A', slug: 'inc' }, { key: world.apiKey }), 'conflict', slug)
+      ok(await take('elsewhere'))
+      await agentWith('inc-buyer')
+      expectRefusal(await take('acme'), 'conflict', taken)
+    })
+
+    test('at most ten are held for one party', async () => {
+      for (let count = 0; count < 10; count++) ok(await take(`name${count}`))
+      expectRefusal(await take('name11'), 'conflict', taken)
+      world.system.pass(14 * dayMs)
+      ok(await take('name11'))
+    })
+
+    test.each(['', 'Capital', '@at', '-dash', 'dash-', 'two--dashes', 'sp ace', 'x'.repeat(61)])(
+      'is not %j',
+      async (handle) => {
+        expectRefusal(await take(handle), 'invalid_value', { status: 422, ...taken })
+      },
+    )
+
+    test('taken twice at once it has one owner', async () => {
+      const other = await addParty(world)
+      const answers = await Promise.all([take('wanted'), take('wanted', other.apiKey)])
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+    })
+  })
+
+  describe('its limits', () => {
+    const limits = async () => ok(await world.get('/parties/me/limits', { key: world.agentKey })).json.data.attributes
+
+    test('replace all there were; what is left out has none', async () => {
+      expect(await limits()).toEqual({ limits: null, currency: null, updatedAt: null })
+      const answer = ok(await put('/parties/me/limits', { perTransaction: 500, perDay: 0, currency: 'USD' })).json.data
+      const set = { perTransaction: 500, perDay: 0, perMonth: null }
+      expect(answer).toStrictEqual({
+        type: 'partyLimitPolicy',
+        id: partyId,
+        attributes: { limits: set, currency: 'USD', updatedAt: '2026-01-15T12:00:00.000Z' },
+        relationships: { party: { data: { type: 'party', id: partyId } } },
+      })
+      ok(await put('/parties/me/limits', { perMonth: 100 }))
+      expect((await limits()).limits).toEqual({ perTransaction: null, perDay: null, perMonth: 100 })
+      const cleared = ok(await world.send('DELETE', '/parties/me/limits', { key: world.apiKey, idempotencyKey: null }))
+      expect(cleared.json.data.attributes).toMatchObject({ limits: null, currency: null })
+    })
+
+    test('put what a user pays in review, from the next payment on', async () => {
+      const { token: key } = await addUserToken(world, partyId)
+      const pay = async () => {
+        const attributes = { amount: 501, counterparty: { type: 'party_id', value: await world.customerPartyId() } }
+        return ok(await world.post('/payments', attributes, { key })).json.data
+      }
+      expect((await pay()).attributes.status).toBe('COMPLETED')
+      ok(await put('/parties/me/limits', { perTransaction: 500 }))
+      const reviewed = await pay()
+      expect(reviewed.attributes.status).toBe('IN_REVIEW')
+      const [approval] = ok(await world.get('/approvals?status=pending', { key: world.apiKey })).json.data
+      expect(approval.attributes).toMatchObject({
+        target: { type: 'payment', id: reviewed.id },
+        reasons: [{ limitType: 'perTransactionAmount', limitAmount: 500, actualAmount: 501 }],
+      })
+      ok(await world.send('DELETE', '/parties/me/limits', { key: world.apiKey }))
+      expect((await pay()).attributes.status).toBe('COMPLETED')
+    })
+
+    test('are raised and cleared only by who could spend it', async () => {
+      ok(await put('/parties/me/limits', { perDay: 100 }))
+      const weak = await addKey(world, { partyId, agentId: null, scopes: ['party.update'] })
+      const strong = await addKey(world, { partyId, agentId: null, scopes })
+      ok(await put('/parties/me/limits', { perDay: 99 }, weak))
+      expectRefusal(await put('/parties/me/limits', { perDay: 100 }, weak), 'forbidden', {
+        source: { pointer: '/data/attributes' },
+      })
+      expectRefusal(await world.send('DELETE', '/parties/me/limits', { key: weak }), 'forbidden')
+      ok(await put('/parties/me/limits', { perDay: 100 }, strong))
+    })
+  })
+})
