@@ -197,6 +197,7 @@ export const paymentRequests = {
       'Pays what somebody asks of you, from a wallet or a linked bank account. IN_REVIEW: list_approvals. PROCESSING: the bank is on it.',
     path: '/payment-requests/{paymentRequestId}/fulfill',
     params,
+    partyBeside: true,
     attributes: z.strictObject({
       paymentSource: z
         .discriminatedUnion('type', [

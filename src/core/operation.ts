@@ -40,6 +40,8 @@ export interface OperationDefinition {
   attributes?: z.ZodObject
   /** Whether the attributes may be left out together with the body. */
   bodyOptional?: true
+  /** Whether `partyId` may stand beside `data` too, where the published client sends it. */
+  partyBeside?: true
   /** Ids of related resources, `agentId` being the body's `data.relationships.agent`; most requests send none. */
   related?: z.ZodObject
   /** Arguments that programs send and no model need read about with each request: the tool takes them all the same. */

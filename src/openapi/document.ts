@@ -140,9 +140,12 @@ function requestBody(operation: OperationDefinition, attributes: z.ZodObject): J
   const relationships = relationshipsOf(operation)
   const data = { attributes: schema, ...(relationships === undefined ? {} : { relationships }) }
   const example = { data: requestExample(operation, schema, relationships) }
+  const body = exactly({ data: exactly(data) })
+  const partyId = operation.partyBeside === true ? schema.properties?.partyId : undefined
+  const whole = partyId === undefined ? body : { ...body, properties: { ...body.properties, partyId } }
   return {
     required: operation.bodyOptional !== true,
-    content: { 'application/json': { schema: exactly({ data: exactly(data) }), example } },
+    content: { 'application/json': { schema: whole, example } },
   }
 }
 

@@ -30,6 +30,17 @@ const waitable = {
     from: 'PENDING_CLAIM',
     to: 'COMPLETED',
   },
+  get_payment_request: {
+    path: (id: string) => `/payment-requests/${id}`,
+    open: async (world: World) => {
+      const answer = await world.post('/payment-requests', { amount: 10, payer: somebody() })
+      return answer.json.data.id as string
+    },
+    change: async (world: World, id: string) =>
+      ok(await world.send('POST', `/simulations/payment-requests/${id}/decline`)),
+    from: 'OPEN',
+    to: 'DECLINED',
+  },
   get_approval: {
     path: (id: string) => `/approvals/${id}`,
     open: async (world: World) => {

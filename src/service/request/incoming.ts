@@ -129,7 +129,7 @@ export function namedCustomer(operation: OperationDefinition, incoming: Incoming
   }
   const declared = customerPartyId ?? operation.query?.shape.customerPartyId
   if (!(declared instanceof z.ZodType)) return undefined
-  const body = incoming.json as { data?: { attributes?: Named } } | null | undefined
+  const body = bodyOf(operation, incoming) as { data?: { attributes?: Named } } | null | undefined
   const named = body?.data?.attributes
   const value =
     operation.attributes === undefined
@@ -164,7 +164,7 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '')) {
     failHeader('Content-Type', `must be application/json, got ${contentType ?? 'nothing'}`)
   }
-  const value = incoming.json
+  const value = bodyOf(operation, incoming)
   const form = operation.related === undefined ? '' : ', "relationships": {…}'
   if (value === undefined) failBody(`The body must be JSON of the form {"data": {"attributes": {…}${form}}}.`)
   parsePart(envelopeOf(operation), value, (wrong) => ({
@@ -173,6 +173,20 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
   }))
   const { attributes, relationships } = (value as { data: { attributes: object; relationships?: Relationships } }).data
   return { ...parseAttributes(operation, attributes), ...relatedIds(operation, relationships) }
+}
+
+/** The body's value, in which a party that is named beside `data` stands among the attributes (docs/service.md#bodies). */
+function bodyOf({ partyBeside }: OperationDefinition, { json }: Pick<Incoming, 'json'>): unknown {
+  if (partyBeside !== true || !isObject(json) || json.partyId === undefined) return json
+  const { partyId, ...body } = json
+  const attributes = isObject(body.data) ? body.data.attributes : undefined
+  // Whoever names it twice is told of the one that has no place.
+  if (!isObject(attributes) || Object.hasOwn(attributes, 'partyId')) return json
+  return { ...body, data: { ...(body.data as object), attributes: { ...attributes, partyId } } }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
 }
 
 /** Requests carry no relationships but where the operation names them (docs/service.md#bodies). */

@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { delegable } from '../../src/core/permissions.ts'
+import { proveBooks } from '../ledger/books.ts'
+import { type Payer, payer } from '../payments/payer.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addAgent, addDelegation, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
+import { type Asking, asking, done, idOf } from './asking.ts'
+
+onEachDatabase('a payment request', (database) => {
+  let world: World
+  let money: Payer
+  let requests: Asking
+  let other: OtherParty
+  let own: { partyId: string; agentId: string | null }
+
+  beforeEach(async () => {
+    world = await createWorld(database)
+    money = payer(world)
+    requests = asking(world)
+    other = await addParty(world, { party: { email: 'other@example.com', handle: 'other' } })
+    own = await world.whoami()
+  })
+  afterEach(async () => {
+    await proveBooks(world.store)
+    await world.drop()
+  })
+
+  const connect = (permissions: readonly string[] = delegable) =>
+    addDelegation(world, {
+      customerPartyId: other.partyId,
+      agentPartyId: own.partyId,
+      agentId: own.agentId ?? '',
+      permissions: JSON.stringify(permissions),
+    })
+  /** A third party asks the customer. */
+  const asked = async () => {
+    const third = await addParty(world)
+    const to = { type: 'party_id', value: other.partyId }
+    return { id: idOf(await requests.ask(900, to, {}, { key: third.apiKey })), third }
+  }
+
+  test('is paid by an agent for its customer, who granted it that', async () => {
+    await connect(['payments.read'])
+    const { id } = await asked()
+    const purse = await requests.walletOf(other.apiKey)
+    const acting = { customerPartyId: other.partyId }
+    expectRefusal(await requests.fulfill(id, purse, {}, acting), 'forbidden', {
+      source: { pointer: '/data/attributes/customerPartyId' },
+    })
+    expectRefusal(await requests.fulfill(id, purse, {}), 'not_found')
+  })
+
+  test('takes the party beside data, as the published client sends it', async () => {
+    await connect()
+    const { id } = await asked()
+    const attributes = { paymentSource: { type: 'wallet', walletId: await requests.walletOf(other.apiKey) } }
+    const send = (body: object) => world.send('POST', `/payment-requests/${id}/fulfill`, { body: JSON.stringify(body) })
+    const missing = { partyId: 'pty_0', data: { attributes } }
+    expect((await send(missing)).json.errors[0]).toMatchObject({ status: '422', code: 'invalid_value' })
+    const twice = { partyId: other.partyId, data: { attributes: { ...attributes, partyId: other.partyId } } }
+    expect((await send(twice)).json.errors[0]).toMatchObject({ status: '400', source: { pointer: '/partyId' } })
+    const both = { partyId: other.partyId, data: { attributes: { ...attributes, customerPartyId: own.partyId } } }
+    expect((await send(both)).json.errors[0]).toMatchObject({ status: '400', code: 'invalid_value' })
+    const paid = done(await send({ partyId: other.partyId, data: { attributes } })).json.data
+    expect(paid.relationships).toMatchObject({
+      sender: { data: { id: other.partyId } },
+      senderAgent: { data: { id: own.agentId } },
+      customerParty: { data: { id: other.partyId } },
+      paymentRequest: { data: { id } },
+    })
+    expect(await requests.statusOf(id, other.apiKey)).toBe('COMPLETED')
+  })
+
+  test('takes it beside data there and nowhere else', async () => {
+    const body = JSON.stringify({ partyId: own.partyId, data: { attributes: {} } })
+    const answer = await world.send('POST', '/payment-requests/prq_none/decline', { body })
+    expectRefusal(answer, 'invalid_value', { status: 400, source: { pointer: '/partyId' } })
+  })
+
+  test('to an agent is seen by it and by who may use the party’s default wallet, and by no other agent', async () => {
+    const { third } = await asked()
+    const second = idOf(await world.post('/wallets', { displayName: 'Other' }, { key: other.apiKey }))
+    const named = await addAgent(world, other.partyId, second, ['payments.read', 'payments.create'])
+    const unnamed = await addAgent(world, other.partyId, second, ['payments.read', 'payments.create'])
+    const id = idOf(await requests.ask(500, { type: 'agent_id', value: named.agentId }, {}, { key: third.apiKey }))
+    expect(await requests.incoming(other.apiKey)).toHaveLength(2)
+    expect(await requests.incoming(other.agentKey)).toHaveLength(2)
+    expect(await requests.incoming(named.agentKey)).toEqual([id])
+    expect(await requests.incoming(unnamed.agentKey)).toEqual([])
+    expectRefusal(await requests.read(id, { key: unnamed.agentKey }), 'forbidden')
+    expectRefusal(await requests.decline(id, { key: unnamed.agentKey }), 'forbidden')
+    expect(done(await requests.decline(id, { key: named.agentKey })).json.data.relationships).toMatchObject({
+      payerParty: { data: { id: other.partyId } },
+      payerAgent: { data: { id: named.agentId } },
+    })
+  })
+
+  test('of an agent tells who asked: the agent, for whom, and in which run only to its own side', async () => {
+    const to = { type: 'handle', value: '@OTHER' }
+    const asking = done(await requests.ask(300, to, { tags: { order: '7' } }, { instanceId: 'run 9' })).json.data
+    expect(asking.attributes).toMatchObject({
+      agentId: own.agentId,
+      instanceId: 'run 9',
+      tags: { order: '7' },
+      payerHandle: '@other',
+      payerIdentifier: '@other',
+      initiatorParty: { id: own.partyId },
+      initiatorAgent: { id: own.agentId },
+    })
+    const seen = done(await requests.read(asking.id, { key: other.apiKey })).json.data
+    expect(seen.attributes).toMatchObject({
+      agentId: null,
+      instanceId: null,
+      tags: {},
+      initiatorAgent: { id: own.agentId },
+    })
+    expectRefusal(await requests.ask(300, to, {}, { instanceId: null }), 'missing_instance_id', {
+      source: { header: 'X-Instance-ID' },
+    })
+    expect(await money.balance()).toMatchObject({ available: 250_000 })
+  })
+})

@@ -1,0 +1,192 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  nextRequestStatus,
+  type PaymentRequestEvent,
+  paymentRequestTransitions,
+} from '../../src/service/rules/payment-requests.ts'
+import { paymentRequestStatuses } from '../../tools/payment-requests.ts'
+import { proveBooks } from '../ledger/books.ts'
+import { type Payer, payer } from '../payments/payer.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addDelegation, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
+import { type Asking, asking, done, idOf } from './asking.ts'
+
+const events = ['begin', 'pay', 'fail', 'return', 'reopen', 'decline', 'cancel', 'expire'] as const
+const everyEvent: Record<PaymentRequestEvent, true> = Object.fromEntries(
+  events.map((event) => [event, true]),
+) as Record<PaymentRequestEvent, true>
+
+test('every state and event of a request leads to what the table says, or is refused with what to do', () => {
+  let allowed = 0
+  for (const status of paymentRequestStatuses) {
+    for (const event of Object.keys(everyEvent) as PaymentRequestEvent[]) {
+      const after = (paymentRequestTransitions[status] as Partial<Record<string, string>>)[event]
+      if (after === undefined) {
+        expect(() => nextRequestStatus(status, event)).toThrow(`The payment request is ${status}: `)
+      } else {
+        allowed += 1
+        expect(nextRequestStatus(status, event)).toBe(after)
+      }
+    }
+  }
+  expect(allowed).toBe(9)
+})
+
+onEachDatabase('a payment request', (database) => {
+  let world: World
+  let money: Payer
+  let requests: Asking
+  let other: OtherParty
+  let purse: string
+  let theirs: { key: string }
+
+  beforeEach(async () => {
+    world = await createWorld(database)
+    money = payer(world)
+    requests = asking(world)
+    other = await addParty(world, { party: { email: 'other@example.com' } })
+    theirs = { key: other.apiKey }
+    purse = await requests.walletOf(other.apiKey)
+  })
+  afterEach(async () => {
+    await proveBooks(world.store)
+    await world.drop()
+  })
+
+  const askOther = async (amount = 1500) => idOf(await requests.ask(amount, { type: 'party_id', value: other.partyId }))
+  const typesOf = (partyId: string, resourceId: string) =>
+    world.store.transaction(async ({ db }) => {
+      const told = db.selectFrom('events').select('type').where('partyId', '=', partyId)
+      const rows = await told.where('resourceId', '=', resourceId).orderBy('sequence').execute()
+      return rows.map(({ type }) => type.replace('payment_request.', ''))
+    })
+
+  test('beyond a limit of its payer is PROCESSING in review, and what is denied or taken back opens it again', async () => {
+    await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
+    const id = await askOther()
+    const review = async () => {
+      const { data } = done(await requests.fulfill(id, purse, theirs)).json
+      expect(data.attributes.status).toBe('IN_REVIEW')
+      expect(await requests.statusOf(id)).toBe('PROCESSING')
+      return data.id as string
+    }
+    const approvalId = async (paymentId: string) => (await money.approvalOf(paymentId, theirs)).id as string
+    const first = await review()
+    expectRefusal(await requests.fulfill(id, purse, theirs), 'conflict')
+    expectRefusal(await requests.decline(id, theirs), 'conflict')
+    expectRefusal(await requests.cancel(id), 'conflict')
+    expect(await requests.incoming(other.apiKey)).toEqual([id])
+    done(await money.deny(await approvalId(first), { reason: 'Too much' }, theirs))
+    expect(await requests.statusOf(id)).toBe('OPEN')
+    expect(done(await requests.read(id)).json.data.relationships.payment.data).toBeNull()
+    done(await money.cancel(await review(), theirs))
+    expect(await requests.statusOf(id)).toBe('OPEN')
+    const last = await review()
+    done(await money.approve(await approvalId(last), theirs))
+    expect(await requests.statusOf(id)).toBe('COMPLETED')
+    expect(await money.balance(theirs)).toMatchObject({ available: 98_500 })
+    const steps = ['processing', 'reopened', 'processing', 'reopened', 'processing', 'completed']
+    expect(await typesOf((await world.whoami(world.apiKey)).partyId, id)).toEqual(['created', ...steps])
+    expect(await typesOf(other.partyId, id)).toEqual(['incoming', ...steps])
+  })
+
+  test('whose payment is denied after its time expires with that', async () => {
+    await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
+    const id = await askOther()
+    const paymentId = done(await requests.fulfill(id, purse, theirs)).json.data.id
+    world.system.pass(31 * 24 * 60 * 60_000)
+    expect(await requests.statusOf(id)).toBe('PROCESSING')
+    done(await money.deny((await money.approvalOf(paymentId, theirs)).id, undefined, theirs))
+    expect(await requests.statusOf(id, other.apiKey)).toBe('EXPIRED')
+    expect(await requests.statusOf(id)).toBe('EXPIRED')
+    expect((await typesOf(other.partyId, id)).at(-1)).toBe('expired')
+  })
+
+  test('without the funds, or to a wallet that takes nothing, is refused, and stays open', async () => {
+    const id = await askOther(100_001)
+    expectRefusal(await requests.fulfill(id, purse, theirs), 'conflict')
+    const small = await askOther(10)
+    const { partyId } = await world.whoami(world.apiKey)
+    await money.freeze(partyId)
+    expectRefusal(await requests.fulfill(small, purse, theirs), 'conflict')
+    expectRefusal(await requests.playFulfillment(small), 'conflict')
+    expectRefusal(await requests.ask(10, { type: 'party_id', value: other.partyId }), 'conflict')
+    await money.freeze(partyId, 'active')
+    expectRefusal(await requests.fulfill(small, 'wal_none', theirs), 'not_found', {
+      source: { pointer: '/data/attributes/paymentSource/walletId' },
+    })
+    for (const one of [id, small]) expect(await requests.statusOf(one)).toBe('OPEN')
+  })
+
+  test('is paid once, however often it is paid at once, and by a repeat not again', async () => {
+    const id = await askOther(100)
+    const before = await money.balance()
+    const sent = { ...theirs, idempotencyKey: 'the same' }
+    const tries = [sent, sent, theirs, theirs].map((by) => requests.fulfill(id, purse, by))
+    const played = requests.decline(id, theirs)
+    const statuses = (await Promise.all([...tries, played])).map(({ status }) => status)
+    expect(statuses.some((status) => status === 200)).toBe(true)
+    const { attributes } = done(await requests.read(id)).json.data
+    const paid = attributes.status === 'COMPLETED' ? 100 : 0
+    expect(await money.balance(theirs)).toMatchObject({ available: 100_000 - paid })
+    expect(await money.balance()).toMatchObject({ available: before.available + paid })
+  })
+
+  test('to an address is its payer’s as soon as somebody joins with it', async () => {
+    const id = idOf(await requests.ask(700, { type: 'email', value: 'New@Example.org' }))
+    expect(done(await requests.read(id)).json.data.attributes.payerPartyId).toBeNull()
+    const joined = await addParty(world, { party: { email: 'new@example.org' } })
+    expect(await requests.incoming(joined.apiKey)).toEqual([id])
+    expect(done(await requests.read(id)).json.data.attributes.payerPartyId).toBe(joined.partyId)
+    expect(await typesOf(joined.partyId, id)).toEqual(['incoming'])
+    done(await requests.decline(id, { key: joined.apiKey }))
+  })
+
+  test('is answered in place of nobody who has credentials of their own', async () => {
+    const id = await askOther()
+    for (const play of [requests.playFulfillment, requests.playDecline]) {
+      expectRefusal(await play(id), 'conflict')
+      expectRefusal(await play(id, theirs), 'not_found')
+    }
+    const { partyId: agentPartyId, agentId } = await world.whoami()
+    const permissions = JSON.stringify(['payments.read'])
+    await addDelegation(world, { customerPartyId: other.partyId, agentPartyId, agentId: agentId ?? '', permissions })
+    expect(done(await requests.playDecline(id)).json.data.attributes.status).toBe('DECLINED')
+  })
+
+  test('that is paid in the sandbox costs no wallet of its payer’s, and none of their limits', async () => {
+    const customer = await world.customerPartyId()
+    await money.setLimits('parties', customer, { perTransaction: 1, perDay: 1 })
+    const id = idOf(await requests.ask(5000, { type: 'party_id', value: customer }))
+    const before = await money.balance()
+    const paid = done(await requests.playFulfillment(id)).json.data
+    expect(paid).toMatchObject({ attributes: { status: 'COMPLETED' }, relationships: { recipient: { data: {} } } })
+    expect(await money.balance()).toMatchObject({ available: before.available + 5000 })
+    const [arrived] = done(await world.get('/transactions', { key: world.apiKey })).json.data
+    expect(arrived).toMatchObject({
+      attributes: { amount: 5000, direction: 'INBOUND' },
+      relationships: { sourceParty: { data: { id: customer } }, payment: { data: { id: paid.id } } },
+    })
+    expectRefusal(await requests.playFulfillment(id), 'conflict')
+  })
+
+  test('is listed by what became of it', async () => {
+    const ids: string[] = []
+    for (let count = 0; count < 3; count++) {
+      ids.push(await askOther())
+      world.system.pass(1)
+    }
+    const [open = '', declined = '', paid = ''] = ids
+    done(await requests.decline(declined, theirs))
+    done(await requests.fulfill(paid, purse, theirs))
+    expect(await requests.sent()).toEqual([open])
+    expect(await requests.sent('?includeCompleted=true')).toEqual([paid, open])
+    expect(await requests.sent('?includeCanceled=true&includeCompleted=false')).toEqual([declined, open])
+    expect(await requests.sent('?includeCanceled=true&includeCompleted=true')).toEqual([paid, declined, open])
+    expectRefusal(await world.get('/payment-requests?includeCanceled=yes'), 'invalid_value', {
+      status: 400,
+      source: { parameter: 'includeCanceled' },
+    })
+  })
+})
