@@ -49,6 +49,8 @@ export const Cents = amountInCents(z.int().positive())
 export const RequestedCents = Cents.max(99_999_999).describe('Cents: 5000 is $50.00')
 /** An amount that may be zero. */
 export const CentsOrZero = amountInCents(z.int().nonnegative())
+/** An amount that may be below zero. */
+export const SignedCents = amountInCents(z.int())
 export const Currency = z.enum(['USD'])
 export const RequestedCurrency = Currency.describe('Always USD')
 /** RFC 3339, UTC. */

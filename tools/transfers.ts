@@ -18,6 +18,7 @@ import {
   Text,
   Timestamp,
   toOne,
+  WaitSeconds,
 } from './schemas.ts'
 
 const failure = z.object({ code: z.string().nullable(), reason: z.string().nullable() })
@@ -165,7 +166,7 @@ export const transfers = {
     description: 'Reads one deposit, wire or move between wallets: its status, and why it failed or came back.',
     path: '/transfers/{transferId}',
     params: z.strictObject({ transferId: ArgumentId('tfr') }),
-    query: z.strictObject(actingParty),
+    query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),
     result: 'one',
     errors: ['not_found'],
     example: withdrawal,

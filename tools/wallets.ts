@@ -9,6 +9,7 @@ import {
   Id,
   listQuery,
   resource,
+  SignedCents,
   TagChanges,
   Tags,
   Text,
@@ -27,7 +28,7 @@ export const Wallet = resource(
     displayName: z.string().nullable(),
     description: z.string().nullable(),
     tags: z.record(z.string(), z.string()),
-    balance: z.object({ available: CentsOrZero, total: CentsOrZero, currency: Currency }).nullable(),
+    balance: z.object({ available: SignedCents, total: SignedCents, currency: Currency }).nullable(),
     claims: z.object({ amount: CentsOrZero, count: z.int().nonnegative() }),
     depositInstructions: z
       .object({ bankName: z.string(), accountNumber: z.string().nullable(), routingNumber: z.string().nullable() })
@@ -75,7 +76,8 @@ export const wallets = {
     ...read,
     name: 'list_wallets',
     title: 'List wallets',
-    description: 'Lists wallets and their balances: available can be spent, total less holds.',
+    description:
+      'Lists wallets and their balances: available can be spent, total less holds. Below zero, a bank took a deposit back.',
     path: '/wallets',
     query: listQuery(actingParty),
     result: 'page',

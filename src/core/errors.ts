@@ -102,6 +102,8 @@ export interface FailureOptions {
   retryable?: true
   /** The seconds that are sent as Retry-After. */
   retryAfterSeconds?: number
+  /** How a linked bank account is cut off from its bank, where linking it again mends that. */
+  connectionStatus?: 'login_required' | 'disconnected'
   /** The OAuth scopes that would allow it, where the credential is a token that lacks some (RFC 6750 section 3.1). */
   scopes?: readonly string[]
 }
@@ -120,6 +122,7 @@ export class Failure extends Error {
   readonly accepts: Bounds | undefined
   readonly retryable: boolean
   readonly retryAfterSeconds: number | undefined
+  readonly connectionStatus: FailureOptions['connectionStatus'] | undefined
   readonly scopes: readonly string[] | undefined
 
   constructor(code: ErrorCode, options: FailureOptions = {}) {
@@ -131,6 +134,7 @@ export class Failure extends Error {
     this.accepts = options.accepts
     this.retryable = options.retryable ?? false
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.connectionStatus = options.connectionStatus
     this.scopes = options.scopes
   }
 }

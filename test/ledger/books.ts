@@ -47,7 +47,9 @@ export async function proveBooks(store: Store): Promise<Books> {
       heldCents: sum(own.filter((entry) => entry.account === 'held')),
     }
     expect({ availableCents: wallet.availableCents, heldCents: wallet.heldCents }).toEqual(fold)
-    expect(fold.availableCents).toBeGreaterThanOrEqual(0)
+    const takenBack = own.filter(({ account, reason }) => account === 'available' && reason === 'deposit_returned')
+    expect(wallet.returnedCents).toBe(0 - sum(takenBack))
+    expect(fold.availableCents).toBeGreaterThanOrEqual(-wallet.returnedCents)
     const holds = [...transactions, ...payments].filter(({ walletId }) => walletId === wallet.id)
     expect(fold.heldCents).toBe(holds.reduce((total, { heldCents }) => total + heldCents, 0))
   }
@@ -65,8 +67,18 @@ export async function proveBooks(store: Store): Promise<Books> {
     )
     expect(sum(network)).toBe(purchase.capturedCents - purchase.refundedCents)
   }
+  for (const row of payments.filter(isAtBank)) proveAtBank(row, entries)
   await proveTotals(store, books)
   return books
+}
+
+/** What a bank has of a payment or transfer is what its state says, once. */
+function proveAtBank({ id, kind, status, amountCents }: PaymentRow, entries: readonly LedgerEntryRow[]): void {
+  const on = (account: string) => sum(entries.filter((entry) => entry.sourceId === id && entry.account === account))
+  const sent = kind === 'withdrawal' ? amountCents : -amountCents
+  const holds = kind === 'withdrawal' && status === 'PROCESSING' ? amountCents : 0
+  const at = { bank: status === 'COMPLETED' ? sent : 0, held: holds }
+  expect({ bank: on('bank_network'), held: on('held') }, `${id} at its bank`).toEqual(at)
 }
 
 /** What limits are compared with is what the payments and purchases of the day and of the month come to. */
@@ -78,8 +90,8 @@ async function proveTotals(store: Store, { payments, transactions, spending }: B
   const agentOf = new Map(cards.map(({ id, agentId }) => [id, agentId]))
   const spent = [
     ...payments
-      .filter(({ kind, method }) => (kind === 'payment' && method !== 'card') || kind === 'wire')
-      .filter(({ status }) => !['FAILED', 'CANCELED', 'APPROVAL_DENIED', 'IN_REVIEW'].includes(status))
+      .filter((row) => (row.kind === 'payment' && row.method !== 'card') || row.kind === 'wire' || isAtBank(row))
+      .filter(({ status }) => !['FAILED', 'CANCELED', 'APPROVAL_DENIED', 'IN_REVIEW', 'RETURNED'].includes(status))
       .map((row) => ({ ...row, agentId: row.agentId ?? '', cents: row.amountCents })),
     ...transactions
       .filter(({ kind }) => kind === 'purchase')
@@ -101,6 +113,8 @@ async function proveTotals(store: Store, { payments, transactions, spending }: B
   )
   expect({ today: told(today), month: told(month) }).toEqual({ today: sums(dayStartMs), month: sums(monthStartMs) })
 }
+
+const isAtBank = ({ externalAccountId }: PaymentRow) => externalAccountId !== null
 
 function sum(entries: readonly LedgerEntryRow[]): number {
   return entries.reduce((total, { amountCents }) => total + amountCents, 0)

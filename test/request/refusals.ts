@@ -7,16 +7,23 @@ interface Refused {
   status?: number
   source?: { pointer: string } | { parameter: string } | { header: string }
   retryable?: true
+  /** Of a linked bank account that is to be linked again. */
+  connectionStatus?: string
 }
 
 /** Holds every property of an answer to the error format (docs/service.md#error-format). @returns its support id. */
-export function expectRefusal(answer: Answer, code: ErrorCode, { status, source, retryable }: Refused = {}): string {
+export function expectRefusal(
+  answer: Answer,
+  code: ErrorCode,
+  { status, source, retryable, connectionStatus }: Refused = {},
+): string {
   const expected = status ?? errorTable[code].status
   const supportId = expect.stringMatching(/^req_[0-9a-f]{32}$/)
   const { minimum, maximum } = answer.json.errors[0].meta
   const told = Object.entries({ minimum, maximum }).filter(
     ([, bound]) => (code === 'invalid_value' || code === 'conflict') && bound !== undefined,
   )
+  const bank = connectionStatus === undefined ? {} : { connectionStatus, provider: { name: 'plaid' } }
   const bounds = Object.fromEntries(told.map(([name]) => [name, expect.any(Number)]))
   expect(answer.json).toStrictEqual({
     errors: [
@@ -25,7 +32,7 @@ export function expectRefusal(answer: Answer, code: ErrorCode, { status, source,
         detail: expect.stringMatching(/\S/),
         status: String(expected),
         ...(source === undefined ? {} : { source }),
-        meta: { supportId, ...(retryable === undefined ? {} : { retryable }), ...bounds },
+        meta: { supportId, ...(retryable === undefined ? {} : { retryable }), ...bounds, ...bank },
       },
     ],
   })

@@ -47,7 +47,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
 
   test('refuses a balance below zero', async () => {
     const work = store.transaction((tx) => addWallet(tx, { availableCents: -1 }))
-    await expect(work).rejects.toThrow('wallets_available_not_negative')
+    await expect(work).rejects.toThrow('wallets_below_zero_by_returns')
   })
 
   test('starts with the clock on real time', async () => {

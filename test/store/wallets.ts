@@ -12,6 +12,7 @@ export const wallet: WalletRow = {
   tags: '[]',
   availableCents: 0,
   heldCents: 0,
+  returnedCents: 0,
   currency: 'USD',
   version: 1,
   createdAtMs: 1_800_000_000_000,

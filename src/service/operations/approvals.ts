@@ -123,13 +123,13 @@ export async function approvalView(tx: Transaction, row: ApprovalRow): Promise<A
     id: row.id,
     attributes: {
       status: row.status,
-      target: { type: payment.kind === 'payment' ? 'payment' : 'withdrawal', id: payment.id },
+      target: { type: targets[payment.kind], id: payment.id },
       payment: { amount, currency },
       reasons: JSON.parse(row.reasons) as LimitReason[],
       customer: payment.delegated === 1 ? await customerOf(tx, payment.partyId) : null,
       ach: null,
       realtime: null,
-      wire: beneficiary === null ? null : wireOf(beneficiary),
+      wire: payment.kind === 'wire' && beneficiary !== null ? wireOf(beneficiary) : null,
       initiator: { actorType: payment.actorType, agent: await agentOf(tx, payment.agentId) },
       denialReason: row.denialReason,
       createdAt: timestamp(row.createdAtMs),
@@ -138,6 +138,15 @@ export async function approvalView(tx: Transaction, row: ApprovalRow): Promise<A
     },
   }
 }
+
+/** What an approval calls what it is about; what moves between wallets of one party needs none. */
+const targets = {
+  payment: 'payment',
+  wire: 'withdrawal',
+  withdrawal: 'withdrawal',
+  deposit: 'deposit',
+  internal: 'withdrawal',
+} as const satisfies Record<PaymentRow['kind'], string>
 
 async function customerOf(tx: Transaction, id: string) {
   return { id, name: (await findParty(tx, id))?.displayName ?? null }

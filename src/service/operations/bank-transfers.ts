@@ -1,13 +1,77 @@
 import type { bankTransfers } from '../../../tools/bank-transfers.ts'
 import { fail } from '../../core/errors.ts'
-import type { HandlersOf } from '../request/handler.ts'
+import type { Context, HandlersOf } from '../request/handler.ts'
+import { type BankMethod, type BankStep, directionOf, usualReasons } from '../rules/bank-transfers.ts'
+import { actAtBank, loadAtBank } from '../store/bank-transfers.ts'
+import { findExternalAccount } from '../store/external-accounts.ts'
+import { findPaymentOfAnyParty } from '../store/payments.ts'
+import { payingWallet, send } from './steps/move-money.ts'
+import { type BankAccount, transferView } from './transfers.ts'
 
-const absent = async () => fail('not_implemented')
+export const bankTransferHandlers = {
+  createDeposit: async (input, context) => transfer(context, 'deposit', { ...input, method: 'standard' }),
 
-export const bankTransferHandlers: HandlersOf<typeof bankTransfers> = {
-  createDeposit: absent,
-  createWithdrawal: absent,
-  simulateTransferSettlement: absent,
-  simulateTransferFailure: absent,
-  simulateTransferReturn: absent,
+  createWithdrawal: async (input, context) => transfer(context, 'withdrawal', input),
+
+  simulateTransferSettlement: async ({ transferId }, context) => simulate(context, transferId, { does: 'settle' }),
+
+  simulateTransferFailure: async ({ transferId, ...why }, context) =>
+    simulate(context, transferId, { does: 'fail', ...why }),
+
+  simulateTransferReturn: async ({ transferId, ...why }, context) =>
+    simulate(context, transferId, { does: 'return', ...why }),
+} satisfies HandlersOf<typeof bankTransfers>
+
+interface Asked {
+  amount: number
+  currency: 'USD'
+  externalAccountId: string
+  method: BankMethod
+  walletId?: string | undefined
+  description?: string | undefined
+  tags?: Record<string, string> | undefined
+}
+
+async function transfer(context: Context, kind: 'deposit' | 'withdrawal', asked: Asked) {
+  const { tx, partyId } = context
+  const { externalAccountId, method, walletId, description, tags } = asked
+  const wallet = await payingWallet(context, walletId)
+  const account = await findExternalAccount(tx, partyId, externalAccountId)
+  const kept: BankAccount | null =
+    account === undefined
+      ? null
+      : { name: `${account.bankName} ${account.accountName}`, accountLastFour: account.lastFour }
+  const sent = await send(context, wallet, {
+    kind,
+    externalAccountId,
+    method,
+    amountCents: asked.amount,
+    currency: asked.currency,
+    description: description ?? null,
+    tags: JSON.stringify(tags ?? {}),
+    beneficiary: kept === null ? null : JSON.stringify(kept),
+  })
+  return transferView(sent)
+}
+
+interface Played {
+  does: BankStep['does']
+  code?: string | undefined
+  reason?: string | undefined
+}
+
+/** Plays the bank of a transfer of the caller's party, or one that the calling agent asked for on a customer. @throws 404. */
+async function simulate(context: Context, id: string, played: Played) {
+  const { tx, actor } = context
+  const row = await findPaymentOfAnyParty(tx, id)
+  const isOwn = row?.partyId === actor.partyId || (actor.agentId !== null && row?.agentId === actor.agentId)
+  if (row === undefined || row.kind === 'payment' || !isOwn)
+    fail('not_found', { detail: `There is no transfer ${id}.` })
+  if (row.externalAccountId === null) {
+    fail('conflict', { detail: `No bank has to do with the transfer ${id}: it was COMPLETED when it was made.` })
+  }
+  const { does, code, reason } = played
+  const usual = does === 'settle' ? { code: '', reason: '' } : usualReasons[does][directionOf(row.kind)]
+  const step: BankStep = { does, code: code ?? usual.code, reason: reason ?? usual.reason, nextDueAtMs: null }
+  return transferView(await actAtBank(context, await loadAtBank(tx, row), step))
 }

@@ -20,6 +20,7 @@ import {
   updateExternalAccount,
 } from '../store/external-accounts.ts'
 import type { ExternalAccountRow } from '../store/schema/external-accounts.ts'
+import { cancelInReview } from './steps/bank-transfers.ts'
 
 type AccountResource = z.output<typeof ExternalAccount>
 
@@ -58,6 +59,7 @@ export const externalAccountHandlers = {
     await tx.lockParty(partyId)
     const before = await loadExternalAccount(context, externalAccountId)
     const change = { status: 'deleted', connectionStatus: 'disconnected', updatedAtMs: nowMs } as const
+    if (before.status !== 'deleted') await cancelInReview(context, before)
     const after = before.status === 'deleted' ? before : await updateExternalAccount(tx, before, change)
     return { data: externalAccountView(after), meta: { deleted: true } }
   },

@@ -32,7 +32,7 @@ export const transactionHandlers = {
 } satisfies HandlersOf<typeof transactions>
 
 function transactionView(row: TransactionRow, viewerPartyId: string): z.output<typeof Transaction> {
-  const { subscriptionId } = row
+  const { subscriptionId, returnedAtMs } = row
   const payment = row.transactionType === 'payment' && subscriptionId === null
   const transfer = row.transactionType === 'transfer'
   const party = (id: string | null) => ({ data: id === null ? null : { type: 'party' as const, id } })
@@ -42,12 +42,12 @@ function transactionView(row: TransactionRow, viewerPartyId: string): z.output<t
     attributes: {
       amount: row.amountCents,
       currency: row.currency,
-      status: 'COMPLETED',
+      status: returnedAtMs === null ? 'COMPLETED' : 'RETURNED',
       transactionType: row.transactionType,
       direction: row.sourcePartyId === viewerPartyId ? 'OUTBOUND' : 'INBOUND',
       description: row.description,
       createdAt: timestamp(row.createdAtMs),
-      updatedAt: null,
+      updatedAt: returnedAtMs === null ? null : timestamp(returnedAtMs),
       expectedAvailableAt: null,
     },
     relationships: {

@@ -5,19 +5,26 @@ import { newId, timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { rails } from '../rules/bank-transfers.ts'
 import { funded } from '../rules/ledger.ts'
+import type { BankReason } from '../rules/test-bank.ts'
 import { isConnected } from '../store/delegations.ts'
 import { post } from '../store/ledger.ts'
 import { findPayment, insertPayment, listTransfers, withoutBank } from '../store/payments.ts'
 import type { PaymentRow } from '../store/schema/payments.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
+import { arrived } from '../store/transactions.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
-import { arrived, moveWithin, payingWallet, send } from './steps/move-money.ts'
+import { moveWithin, payingWallet, send } from './steps/move-money.ts'
 
-/** Where a wire goes, as it is kept: the account number is cut down to what people recognize it by. */
-export interface Beneficiary {
+/** An account at a bank as a transfer keeps it: the number is cut down to what people recognize it by. */
+export interface BankAccount {
   name: string
   accountLastFour: string
+}
+
+/** Where a wire goes. */
+export interface Beneficiary extends BankAccount {
   routingNumber: string
   address: object
 }
@@ -128,7 +135,7 @@ async function loadNamed(context: Context, attribute: string, walletId: string):
 
 /** How an account is shown to people. */
 export function accountMask(beneficiary: string): string {
-  return `••••${(JSON.parse(beneficiary) as Beneficiary).accountLastFour}`
+  return `••••${(JSON.parse(beneficiary) as BankAccount).accountLastFour}`
 }
 
 function destWalletOf({ id, beneficiary }: PaymentRow) {
@@ -137,26 +144,27 @@ function destWalletOf({ id, beneficiary }: PaymentRow) {
 }
 
 export function transferView(row: PaymentRow): z.output<typeof Transfer> {
-  const wire = row.kind === 'wire'
-  const doneAt = row.status === 'COMPLETED' ? timestamp(row.updatedAtMs) : null
+  const { status, settledAtMs, failure, returned } = row
+  const at = (ms: number | null) => (ms === null ? null : timestamp(ms))
+  // What no bank carries out is done at once.
+  const doneAt = status === 'COMPLETED' ? timestamp(row.updatedAtMs) : null
+  const isAtBank = row.externalAccountId !== null
   return {
     type: 'transfer',
     id: row.id,
     attributes: {
-      type: wire ? 'withdrawal' : row.kind === 'deposit' ? 'deposit' : 'internal',
+      type: row.kind === 'wire' ? 'withdrawal' : typeOf(row),
       amount: row.amountCents,
       currency: row.currency,
-      status: row.status,
-      method: wire ? 'wire' : row.kind === 'deposit' ? 'standard' : null,
-      rail: wire ? 'wire' : null,
+      status,
+      ...way(row),
       description: row.description,
       tags: JSON.parse(row.tags) as Record<string, string>,
-      externalAccountDisplayMask: wire && row.beneficiary !== null ? accountMask(row.beneficiary) : null,
-      expectedAvailableAt: null,
-      failure: null,
-      return: null,
-      submittedAt: doneAt,
-      settledAt: doneAt,
+      expectedAvailableAt: at(status === 'PROCESSING' ? row.bankDueAtMs : settledAtMs),
+      failure: failure === null ? null : (JSON.parse(failure) as BankReason),
+      return: returned === null ? null : returnView(returned),
+      submittedAt: isAtBank ? at(row.submittedAtMs) : doneAt,
+      settledAt: isAtBank ? at(settledAtMs) : doneAt,
       agentId: row.agentId,
       instanceId: row.instanceId,
       createdAt: timestamp(row.createdAtMs),
@@ -166,10 +174,35 @@ export function transferView(row: PaymentRow): z.output<typeof Transfer> {
       party: { data: { type: 'party', id: row.partyId } },
       wallet: { data: { type: 'wallet', id: row.walletId } },
       destWallet: { data: row.kind === 'internal' ? destWalletOf(row) : null },
-      externalAccount: { data: null },
+      externalAccount: {
+        data: row.externalAccountId === null ? null : { type: 'externalAccount', id: row.externalAccountId },
+      },
       transaction: { data: row.transactionId === null ? null : { type: 'transaction', id: row.transactionId } },
     },
   }
+}
+
+function typeOf({ id, kind }: PaymentRow): 'deposit' | 'withdrawal' | 'internal' {
+  if (kind === 'payment' || kind === 'wire') throw new Error(`Bug: ${id} is no transfer.`)
+  return kind
+}
+
+/** By which way a transfer goes, and to or from which account. A linked account's digits were kept with it. */
+function way({ kind, method, beneficiary }: PaymentRow) {
+  const mask = beneficiary === null || kind === 'internal' ? null : accountMask(beneficiary)
+  if (kind === 'wire') return { method: 'wire', rail: 'wire', externalAccountDisplayMask: mask }
+  if (kind === 'internal') return { method: null, rail: null, externalAccountDisplayMask: null }
+  const bank = method === 'standard' || method === 'instant' || method === 'wire' ? method : null
+  return {
+    method: bank ?? 'standard',
+    rail: bank === null ? null : rails[bank],
+    externalAccountDisplayMask: mask,
+  }
+}
+
+function returnView(returned: string) {
+  const { code, reason, returnedAtMs } = JSON.parse(returned) as BankReason & { returnedAtMs: number }
+  return { code, reason, returnedAt: timestamp(returnedAtMs) }
 }
 
 /** Money can be put in one's own wallets and in those of customers who are connected. @throws 404 else. */

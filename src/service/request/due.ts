@@ -2,6 +2,7 @@ import { nextTurn, type System } from '../../core/system.ts'
 import { release } from '../rules/card-purchases.ts'
 import { released } from '../rules/ledger.ts'
 import { billUntil } from '../rules/subscriptions.ts'
+import { letBanksAct } from '../store/bank-transfers.ts'
 import { lapsedAuthorizations, lapses, replaceCardTransaction } from '../store/card-transactions.ts'
 import {
   type DueOf,
@@ -19,6 +20,7 @@ import { prepared } from '../store/engine/prepared.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { postAll } from '../store/ledger.ts'
 import { changePaymentRequest, expiredRequests, requestExpiries } from '../store/payment-requests.ts'
+import { bankMoments } from '../store/payments.ts'
 import { shopMoments } from '../store/shop-orders.ts'
 import { dueSubscriptions, saveBillings, subscriptionEvents } from '../store/subscriptions.ts'
 import { findWallet } from '../store/wallets.ts'
@@ -58,6 +60,7 @@ interface TimedEffect {
 const timedEffects: readonly TimedEffect[] = [
   // What shops do comes first: a capture before its hold was to lapse happens, however late both are noticed.
   { moments: shopMoments, happen: letShopsAct },
+  { moments: bankMoments, happen: letBanksAct },
   { moments: lapses, happen: lapseHolds },
   { moments: subscriptionEvents, happen: billSubscriptions },
   { moments: invitationExpiries, happen: expireInvitations },

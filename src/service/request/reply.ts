@@ -55,8 +55,9 @@ export function failureOf(error: unknown): Failure {
 
 /** Renders a refusal in the uniform format (docs/service.md#error-format). */
 export function refusal(failure: Failure, supportId: string): Reply {
-  const { code, message, status, source, accepts, retryable, retryAfterSeconds } = failure
-  const meta = { supportId, ...(retryable ? { retryable } : {}), ...accepts }
+  const { code, message, status, source, accepts, retryable, retryAfterSeconds, connectionStatus } = failure
+  const bank = connectionStatus === undefined ? {} : { connectionStatus, provider: { name: 'plaid' } }
+  const meta = { supportId, ...(retryable ? { retryable } : {}), ...accepts, ...bank }
   const error: { code: string; detail: string; status: string; source?: ErrorSource; meta: object } = {
     code,
     // What was sent in the wrong place may be a secret, and a refusal is answered, recorded and read by a model.

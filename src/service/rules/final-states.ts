@@ -1,5 +1,6 @@
 import { cardTransitions } from './agent-cards.ts'
 import { approvalTransitions } from './approvals.ts'
+import { bankTransitions } from './bank-transfers.ts'
 import { purchaseTransitions } from './card-purchases.ts'
 import { paymentTransitions } from './payments.ts'
 import { shopMoves } from './shop-orders.ts'
@@ -11,9 +12,14 @@ function noneLeadsOutOf(machine: Transitions<string, string>) {
   return (status: string) => Object.values(machine[status] ?? {}).every((after) => after === status)
 }
 
+/** Nobody waits for a bank to take back what arrived. */
+const isMoved = (status: string) => status === 'COMPLETED'
+
 /** For each type of resource that can be waited for, which of its states are final. */
 const finals: Readonly<Record<string, (status: string) => boolean>> = {
-  payment: noneLeadsOutOf(paymentTransitions),
+  payment: (status) =>
+    isMoved(status) || (noneLeadsOutOf(paymentTransitions)(status) && noneLeadsOutOf(bankTransitions)(status)),
+  transfer: (status) => isMoved(status) || noneLeadsOutOf(bankTransitions)(status),
   approval: noneLeadsOutOf(approvalTransitions),
   cardTransaction: noneLeadsOutOf(purchaseTransitions),
   agentCard: noneLeadsOutOf(cardTransitions),

@@ -1,9 +1,9 @@
 /**
- * Double entry. A wallet has two accounts, `available` and `held`; `card_network`, `payer_cards`, `funding` and
- * `wire_network` stand for the world outside. The entries of each posting sum to zero.
+ * Double entry. A wallet has two accounts, `available` and `held`; `card_network`, `payer_cards`, `funding`,
+ * `wire_network` and `bank_network` stand for the world outside. The entries of each posting sum to zero.
  */
 export interface Entry {
-  account: 'available' | 'held' | 'card_network' | 'payer_cards' | 'funding' | 'wire_network'
+  account: 'available' | 'held' | 'card_network' | 'payer_cards' | 'funding' | 'wire_network' | 'bank_network'
   /** Null for the accounts of the world outside. */
   walletId: string | null
   amountCents: number
@@ -24,6 +24,10 @@ export interface Posting {
     | 'returned'
     | 'transferred'
     | 'paid_by_card'
+    | 'deposited'
+    | 'withdrawn'
+    | 'deposit_returned'
+    | 'withdrawal_returned'
   entries: readonly Entry[]
 }
 
@@ -74,7 +78,7 @@ export function paid(walletId: string, toWalletId: string, amountCents: number):
   return move('paid', available(walletId), available(toWalletId), amountCents)
 }
 
-/** What a recipient who is not known yet is to be paid is put aside. */
+/** What a recipient who is not known yet, or a bank, is to be paid is put aside. */
 export function reserved(walletId: string, amountCents: number): Posting {
   return move('reserved', available(walletId), held(walletId), amountCents)
 }
@@ -92,6 +96,26 @@ export function wired(walletId: string, amountCents: number): Posting {
 /** Money that had left for an account at a bank comes back. */
 export function returned(walletId: string, amountCents: number): Posting {
   return move('returned', outside('wire_network'), available(walletId), amountCents)
+}
+
+/** A linked bank account paid into a wallet. */
+export function deposited(walletId: string, amountCents: number): Posting {
+  return move('deposited', outside('bank_network'), available(walletId), amountCents)
+}
+
+/** Its bank takes that back, whatever is left of it. */
+export function depositReturned(walletId: string, amountCents: number): Posting {
+  return move('deposit_returned', available(walletId), outside('bank_network'), amountCents)
+}
+
+/** What was put aside for a linked bank account arrived there. */
+export function withdrawn(walletId: string, amountCents: number): Posting {
+  return move('withdrawn', held(walletId), outside('bank_network'), amountCents)
+}
+
+/** Its bank sends that back. */
+export function withdrawalReturned(walletId: string, amountCents: number): Posting {
+  return move('withdrawal_returned', outside('bank_network'), available(walletId), amountCents)
 }
 
 /** A party moves money between two wallets of its own. */
@@ -118,7 +142,7 @@ type Account = Omit<Entry, 'amountCents'>
 
 const available = (walletId: string): Account => ({ account: 'available', walletId })
 const held = (walletId: string): Account => ({ account: 'held', walletId })
-const outside = (account: 'card_network' | 'payer_cards' | 'funding' | 'wire_network'): Account => ({
+const outside = (account: Exclude<Entry['account'], 'available' | 'held'>): Account => ({
   account,
   walletId: null,
 })

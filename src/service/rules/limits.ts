@@ -7,25 +7,33 @@ export interface Limits {
   perMonth?: number | null | undefined
 }
 
-/**
- * What a payment uses up of the limits, in cents: nothing where its money stays with the party, where it failed or was
- * taken back, and while it waits for a decision.
- */
-export function countedOfPayment(payment: Counted): number {
-  const { kind, status, method } = payment
-  // What a card paid leaves no wallet, and whoever has a request's link may pay by one.
-  return leaving.has(kind) && method !== 'card' && !uncounted.has(status) ? payment.amountCents : 0
-}
-
 interface Counted {
   kind: string
   status: PaymentStatus
   method: string | null
   amountCents: number
+  externalAccountId: string | null
+}
+
+/**
+ * What a payment uses up of the limits, in cents: nothing where its money stays with the party, where it failed or was
+ * taken back, and while it waits for a decision. What is drawn from a bank account counts as what is paid does; what the
+ * sandbox funds a wallet with is drawn from none.
+ */
+export function countedOfPayment({ kind, status, method, amountCents, externalAccountId }: Counted): number {
+  const isMoved = leaving.has(kind) || externalAccountId !== null
+  // What a card paid leaves no wallet, and whoever has a request's link may pay by one.
+  return isMoved && method !== 'card' && !uncounted.has(status) ? amountCents : 0
 }
 
 const leaving: ReadonlySet<string> = new Set(['payment', 'wire'])
-const uncounted: ReadonlySet<PaymentStatus> = new Set(['FAILED', 'CANCELED', 'APPROVAL_DENIED', 'IN_REVIEW'])
+const uncounted: ReadonlySet<PaymentStatus> = new Set([
+  'FAILED',
+  'CANCELED',
+  'APPROVAL_DENIED',
+  'IN_REVIEW',
+  'RETURNED',
+])
 
 /** The same of a card transaction: a purchase counts from its authorization on, by what it holds or captured. */
 export function countedOfPurchase(purchase: { kind: string; heldCents: number; capturedCents: number }): number {

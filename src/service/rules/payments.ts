@@ -1,6 +1,6 @@
 import type { paymentStatuses } from '../../../tools/payments.ts'
 import { fail } from '../../core/errors.ts'
-import { withMoney } from '../../core/money.ts'
+import { money, withMoney } from '../../core/money.ts'
 import { next, type Transitions } from './transitions.ts'
 
 export type PaymentStatus = (typeof paymentStatuses)[number]
@@ -9,8 +9,8 @@ export type PaymentStatus = (typeof paymentStatuses)[number]
 export type PaymentEvent = 'pay' | 'reserve' | 'review' | 'claim' | 'cancel' | 'deny'
 
 /**
- * The flow of a payment. Processing, failed and returned are words of the wire that no event of the sandbox leads to:
- * its money arrives at once.
+ * The flow of a payment out of a wallet, whose money arrives at once: only a bank keeps one PROCESSING, and lets it fail
+ * or return (bank-transfers.ts).
  */
 export const paymentTransitions = {
   CREATED: { pay: 'COMPLETED', reserve: 'PENDING_CLAIM', review: 'IN_REVIEW' },
@@ -54,6 +54,11 @@ export function requireFunds(wallet: Funds, amountCents: number, pointer?: '/dat
     fail('conflict', { detail: `The wallet ${wallet.id} is ${wallet.status}: nothing can be paid from it.` })
   }
   if (amountCents <= wallet.availableCents) return
+  if (wallet.availableCents < 0) {
+    fail('conflict', {
+      detail: `The wallet ${wallet.id} is ${money(-wallet.availableCents)} below zero, since a bank took a deposit back: nothing can be paid from it until it is funded.`,
+    })
+  }
   fail('conflict', {
     detail: `Insufficient funds: the wallet ${wallet.id} has ${withMoney(wallet.availableCents)} available, ${withMoney(amountCents)} is needed.`,
     ...(pointer === undefined ? {} : { source: { pointer }, accepts: { maximum: wallet.availableCents } }),

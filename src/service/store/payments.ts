@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import { paymentEvents } from '../rules/events.ts'
 import { countedOfPayment } from '../rules/limits.ts'
+import type { DueOf, Moments } from './clock.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -78,25 +80,28 @@ export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<v
 
 const insert = inserting('payments')
 
-/** The recipient hears of it when it has arrived: of what may not come, the sender alone. */
+/** The recipient hears of it when it has arrived, and when its bank took it back: of what may not come, the sender alone. */
 function tellBoth(tx: Transaction, before: PaymentRow | undefined, after: PaymentRow): void {
   const { recipientPartyId, recipientAgentId, status, updatedAtMs } = after
   const types = paymentEvents(before, after)
   tell(tx, after, types, updatedAtMs)
-  if (status !== 'COMPLETED' || before?.status === status) return
+  if ((status !== 'COMPLETED' && status !== 'RETURNED') || before?.status === status) return
   if (recipientPartyId === null || recipientPartyId === after.partyId) return
   tell(tx, { ...after, partyId: recipientPartyId, agentId: recipientAgentId }, types.slice(-1), updatedAtMs)
 }
 
-type PaymentChange = Pick<
-  PaymentRow,
-  'status' | 'heldCents' | 'recipientPartyId' | 'recipientAgentId' | 'transactionId' | 'updatedAtMs'
->
+type Bank = Pick<PaymentRow, 'bankDueAtMs' | 'submittedAtMs' | 'settledAtMs' | 'failure' | 'returned'>
+type PaymentChange = Bank &
+  Pick<PaymentRow, 'status' | 'heldCents' | 'recipientPartyId' | 'recipientAgentId' | 'transactionId' | 'updatedAtMs'>
 
 /** Writes a payment's new state. @throws StaleWriteError when it changed since it was read. */
 export async function replacePayment(tx: Transaction, before: PaymentRow, after: PaymentRow): Promise<PaymentRow> {
   const { status, heldCents, recipientPartyId, recipientAgentId, transactionId, updatedAtMs } = after
-  const change = { status, heldCents, recipientPartyId, recipientAgentId, transactionId, updatedAtMs }
+  const { bankDueAtMs, submittedAtMs, settledAtMs, failure, returned } = after
+  const change = {
+    ...{ status, heldCents, recipientPartyId, recipientAgentId, transactionId, updatedAtMs },
+    ...{ bankDueAtMs, submittedAtMs, settledAtMs, failure, returned },
+  }
   const { partyId, id } = before
   const version = before.version + 1
   await update(tx, { ...change, partyId, id, version: before.version, next: version })
@@ -124,6 +129,46 @@ interface Key {
   version: number
   next: number
 }
+
+/** When the bank does its part of each. */
+export const bankMoments: Moments = (db, partyId) => {
+  const all = db.selectFrom('payments').select(['partyId', 'bankDueAtMs as atMs']).where('bankDueAtMs', 'is not', null)
+  return partyId === undefined ? all : all.where('partyId', '=', partyId)
+}
+
+/** What banks should have done by now for a party, the longest overdue first. */
+export async function dueAtBanks(tx: Transaction, due: DueOf): Promise<PaymentRow[]> {
+  return (await overdue(tx, due)).rows
+}
+
+const overdue = prepared((db, by: DueOf) =>
+  db
+    .selectFrom('payments')
+    .selectAll()
+    .where('partyId', '=', by.partyId)
+    .where('bankDueAtMs', '<=', by.nowMs)
+    .orderBy('bankDueAtMs')
+    .orderBy('id')
+    .limit(by.limit),
+)
+
+/** What waits for somebody's approval before it goes to or from a bank account of a party. */
+export async function inReviewOf(
+  tx: Transaction,
+  by: { partyId: string; externalAccountId: string },
+): Promise<PaymentRow[]> {
+  return (await ofAccountInReview(tx, by)).rows
+}
+
+const ofAccountInReview = prepared((db, by: { partyId: string; externalAccountId: string }) =>
+  db
+    .selectFrom('payments')
+    .selectAll()
+    .where('partyId', '=', by.partyId)
+    .where('externalAccountId', '=', by.externalAccountId)
+    .where('status', '=', sql.lit('IN_REVIEW'))
+    .orderBy('id'),
+)
 
 export interface Claims {
   amount: number

@@ -201,6 +201,7 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
       amountCents: amount,
       currency: before.currency,
       description: terms.description,
+      returnedAtMs: null,
       createdAtMs: atMs,
     })
   }

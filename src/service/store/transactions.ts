@@ -1,9 +1,12 @@
+import { newId, type System } from '../../core/system.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
-import { prepared } from './engine/prepared.ts'
+import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { combinations, walking } from './engine/walk.ts'
+import type { PaymentRow } from './schema/payments.ts'
 import type { TransactionRow } from './schema/transactions.ts'
+import type { WalletRow } from './schema/wallets.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 import { walletsInScope } from './wallets.ts'
 
@@ -15,6 +18,56 @@ export interface TransactionFilter {
 }
 
 export const insertTransaction = inserting('transactions')
+
+/** Records that a payment's money arrived, once: the database allows one record for each. */
+export async function arrived(
+  { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
+  payment: PaymentRow,
+  to: WalletRow | null,
+): Promise<string> {
+  const id = newId('txn', system, nowMs)
+  // What a card or a bank paid left no wallet.
+  const isFromOutside = payment.kind === 'payment' && (payment.method === 'card' || payment.externalAccountId !== null)
+  const deposit = payment.kind === 'deposit'
+  await insertTransaction(tx, {
+    id,
+    partyId: payment.partyId,
+    transactionType: payment.kind === 'payment' ? 'payment' : 'transfer',
+    paymentId: payment.id,
+    subscriptionId: null,
+    sourcePartyId: deposit ? null : payment.partyId,
+    sourceWalletId: deposit || isFromOutside ? null : payment.walletId,
+    destinationPartyId: to?.partyId ?? null,
+    destinationWalletId: to?.id ?? null,
+    delegated: payment.delegated,
+    amountCents: payment.amountCents,
+    currency: payment.currency,
+    description: payment.description,
+    returnedAtMs: null,
+    createdAtMs: nowMs,
+  })
+  return id
+}
+
+/** A bank took the money of a payment back, or sent it. */
+export async function returnTransaction(
+  tx: Transaction,
+  { partyId, transactionId }: Pick<PaymentRow, 'partyId' | 'transactionId'>,
+  returnedAtMs: number,
+): Promise<void> {
+  if (transactionId !== null) await markReturned(tx, { partyId, id: transactionId, returnedAtMs })
+}
+
+const markReturned = changingOne(
+  (db, { partyId, id, returnedAtMs }: { partyId: string; id: string; returnedAtMs: number }) =>
+    db
+      .updateTable('transactions')
+      .set({ returnedAtMs })
+      .where('partyId', '=', partyId)
+      .where('id', '=', id)
+      .where('returnedAtMs', 'is', null),
+  ({ id }) => `transaction ${id}`,
+)
 
 /** One movement of money that the party is on a side of. */
 export async function findTransaction(

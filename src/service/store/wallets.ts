@@ -1,9 +1,11 @@
+import type { Kysely } from 'kysely'
 import { balanceChange, type Posting } from '../rules/ledger.ts'
 import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
 import { tell } from './events.ts'
+import type { Tables } from './schema/tables.ts'
 import type { WalletRow } from './schema/wallets.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
@@ -81,36 +83,55 @@ export async function updateWallet(tx: Transaction, before: WalletRow, change: W
 
 /**
  * Moves a wallet's balances by what postings change, from whatever they are now: so those who pay into a wallet do not
- * undo each other's work, and nobody spends what is not there.
+ * undo each other's work, and nobody spends what is not there. What a bank takes back of a deposit may be spent already:
+ * by so much the wallet is below zero, from when on it only takes money in.
  * @throws StaleWriteError when the wallet has not got the money any more, or its status changed since it was read.
  */
 export async function moveBalances(tx: Transaction, wallet: WalletRow, postings: readonly Posting[]): Promise<void> {
-  let [availableCents, heldCents] = [0, 0]
+  let [availableCents, heldCents, returnedCents] = [0, 0, 0]
   for (const posting of postings) {
     const change = balanceChange(posting, wallet.id)
     availableCents += change.availableCents
     heldCents += change.heldCents
+    if (posting.reason === 'deposit_returned') returnedCents -= change.availableCents
   }
-  await addToBalances(tx, { id: wallet.id, partyId: wallet.partyId, status: wallet.status, availableCents, heldCents })
+  const { id, partyId, status } = wallet
+  const move = { id, partyId, status, availableCents, heldCents }
+  if (returnedCents > 0) await takeBack(tx, { ...move, returnedCents })
+  else await (availableCents < 0 ? takeOut : putIn)(tx, move)
 }
 
 type Move = Pick<WalletRow, 'id' | 'partyId' | 'status' | 'availableCents' | 'heldCents'>
 
-const addToBalances = changingOne(
+const takeOut = changingOne(
   (db, move: Move) =>
-    db
-      .updateTable('wallets')
-      .set((wallet) => ({
-        availableCents: wallet('availableCents', '+', move.availableCents),
-        heldCents: wallet('heldCents', '+', move.heldCents),
-      }))
-      .where('id', '=', move.id)
-      .where('partyId', '=', move.partyId)
-      .where('status', '=', move.status)
-      .where((wallet) => wallet(wallet('availableCents', '+', move.availableCents), '>=', 0))
-      .where((wallet) => wallet(wallet('heldCents', '+', move.heldCents), '>=', 0)),
+    addToBalances(db, move).where((wallet) => wallet(wallet('availableCents', '+', move.availableCents), '>=', 0)),
   ({ id }) => `wallet ${id}`,
 )
+
+const putIn = changingOne(
+  (db, move: Move) => addToBalances(db, move),
+  ({ id }) => `wallet ${id}`,
+)
+
+const takeBack = changingOne(
+  (db, move: Move & Pick<WalletRow, 'returnedCents'>) =>
+    addToBalances(db, move).set((wallet) => ({ returnedCents: wallet('returnedCents', '+', move.returnedCents) })),
+  ({ id }) => `wallet ${id}`,
+)
+
+function addToBalances(db: Kysely<Tables>, move: Move) {
+  return db
+    .updateTable('wallets')
+    .set((wallet) => ({
+      availableCents: wallet('availableCents', '+', move.availableCents),
+      heldCents: wallet('heldCents', '+', move.heldCents),
+    }))
+    .where('id', '=', move.id)
+    .where('partyId', '=', move.partyId)
+    .where('status', '=', move.status)
+    .where((wallet) => wallet(wallet('heldCents', '+', move.heldCents), '>=', 0))
+}
 
 /** What every wallet begins as. */
 export const newWallet = {
@@ -121,6 +142,7 @@ export const newWallet = {
   tags: '{}',
   availableCents: 0,
   heldCents: 0,
+  returnedCents: 0,
   currency: 'USD',
   version: 1,
 } as const

@@ -8,8 +8,8 @@ import { createParty, findPartyByAddress } from '../../store/parties.ts'
 import { replacePayment } from '../../store/payments.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
+import { arrived } from '../../store/transactions.ts'
 import { defaultWallet, findWallet } from '../../store/wallets.ts'
-import { arrived } from './move-money.ts'
 
 /** The recipient joins, unless somebody with that address has meanwhile, and takes what was put aside. */
 export async function claimPayment(context: ChangeContext, before: PaymentRow): Promise<PaymentRow> {

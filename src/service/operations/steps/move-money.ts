@@ -12,8 +12,9 @@ import { insertPayment, withoutBank } from '../../store/payments.ts'
 import type { ApprovalRow } from '../../store/schema/approvals.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
-import { insertTransaction } from '../../store/transactions.ts'
+import { arrived } from '../../store/transactions.ts'
 import { agentDefaultWallet, defaultWallet, findWallet } from '../../store/wallets.ts'
+import { requireBankMoves, submit } from './bank-transfers.ts'
 import { limitsPassed } from './check-spending-limits.ts'
 import { readDeciders } from './mail-people.ts'
 
@@ -22,19 +23,28 @@ type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description
   Partial<
     Pick<
       PaymentRow,
-      'recipientPartyId' | 'recipientAgentId' | 'claimant' | 'claimTokenHash' | 'beneficiary' | 'paymentRequestId'
+      | 'recipientPartyId'
+      | 'recipientAgentId'
+      | 'claimant'
+      | 'claimTokenHash'
+      | 'beneficiary'
+      | 'paymentRequestId'
+      | 'externalAccountId'
+      | 'method'
     >
   >
 
 /**
- * Sends money, or puts it in review where it goes beyond a limit. The funds are looked at in both cases: what could not
- * be paid now is not worth a person's decision.
+ * Sends money, or has a bank move it, or puts it in review where it goes beyond a limit. Whether it can move is looked at
+ * in both cases: what could not be paid now is not worth a person's decision.
  */
 export async function send(context: Context, wallet: WalletRow, draft: Draft): Promise<PaymentRow> {
   const { tx, nowMs, system } = context
-  // Who pays a request does not say how much.
-  requireFunds(wallet, draft.amountCents, draft.paymentRequestId ? undefined : '/data/attributes/amount')
   const payment = created(context, wallet, draft)
+  // Who pays a request does not say how much.
+  const pointer = payment.paymentRequestId === null ? '/data/attributes/amount' : undefined
+  if (payment.externalAccountId === null) requireFunds(wallet, draft.amountCents, pointer)
+  else await requireBankMoves(context, payment, wallet)
   const spender = { partyId: payment.partyId, agentId: payment.agentId }
   const reasons = await limitsPassed(tx, spender, payment.amountCents, nowMs)
   if (reasons.length === 0) {
@@ -68,6 +78,7 @@ export async function move(context: Context, payment: PaymentRow, wallet: Wallet
   const { tx, system, nowMs } = context
   const { amountCents } = payment
   const at = { nowMs, sourceId: payment.id }
+  if (payment.externalAccountId !== null) return submit(context, payment, wallet)
   requireFunds(wallet, amountCents)
   if (payment.claimant !== null) {
     const status = nextPaymentStatus(payment.status, 'reserve')
@@ -105,35 +116,6 @@ export async function moveWithin(
   const posting = transferred(from.id, to.id, moved.amountCents)
   await postBetween(tx, system, [from, to], [{ posting, nowMs, sourceId: moved.id }])
   return moved
-}
-
-/** Records that a payment's money arrived, once: the database allows one record for each. */
-export async function arrived(
-  { tx, system, nowMs }: ChangeContext,
-  payment: PaymentRow,
-  to: WalletRow | null,
-): Promise<string> {
-  const id = newId('txn', system, nowMs)
-  // What a card or a bank paid left no wallet.
-  const isFromOutside = payment.kind === 'payment' && (payment.method === 'card' || payment.externalAccountId !== null)
-  const deposit = payment.kind === 'deposit'
-  await insertTransaction(tx, {
-    id,
-    partyId: payment.partyId,
-    transactionType: payment.kind === 'payment' ? 'payment' : 'transfer',
-    paymentId: payment.id,
-    subscriptionId: null,
-    sourcePartyId: deposit ? null : payment.partyId,
-    sourceWalletId: deposit || isFromOutside ? null : payment.walletId,
-    destinationPartyId: to?.partyId ?? null,
-    destinationWalletId: to?.id ?? null,
-    delegated: payment.delegated,
-    amountCents: payment.amountCents,
-    currency: payment.currency,
-    description: payment.description,
-    createdAtMs: nowMs,
-  })
-  return id
 }
 
 /** The wallet to pay from, or to be paid into: the one that is named, else the agent's own or the party's. @throws 404, 403. */

@@ -13,9 +13,10 @@ import { insertPayment, withoutBank } from '../../store/payments.ts'
 import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
+import { arrived } from '../../store/transactions.ts'
 import { defaultWallet } from '../../store/wallets.ts'
 import { walletOfAddress } from './claim-payment.ts'
-import { arrived, payingWallet, receivingWallet, send } from './move-money.ts'
+import { payingWallet, receivingWallet, send } from './move-money.ts'
 
 type Source = z.output<typeof paymentRequests.fulfillPaymentRequest.attributes>['paymentSource']
 
@@ -26,9 +27,10 @@ type Source = z.output<typeof paymentRequests.fulfillPaymentRequest.attributes>[
  */
 export async function payRequest(context: Context, request: PaymentRequestRow, source: Source): Promise<PaymentRow> {
   requirePayable(request, context.nowMs)
-  if (source.type === 'external_account') fail('not_implemented')
-  const wallet = await payingWallet(context, source.walletId, 'paymentSource/walletId')
+  const isBank = source.type === 'external_account'
+  const wallet = await payingWallet(context, isBank ? undefined : source.walletId, 'paymentSource/walletId')
   return send(context, wallet, {
+    ...(isBank ? { externalAccountId: source.externalAccountId, method: 'standard' } : {}),
     kind: 'payment',
     amountCents: request.amountCents,
     currency: request.currency,

@@ -10,7 +10,7 @@ import type { ApprovalRow } from '../../store/schema/approvals.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 import { newChallenge } from '../../tokens/mfa-challenges.ts'
-import { accountMask, type Beneficiary } from '../transfers.ts'
+import { accountMask, type BankAccount } from '../transfers.ts'
 
 /** A payment that waits for somebody's decision, as the person sees it who is to decide. */
 export interface ApprovalReview {
@@ -38,6 +38,8 @@ export type Payee =
   | { kind: 'party' | 'claimant'; name: string }
   | { kind: 'agent'; name: string; owner: string }
   | { kind: 'account'; name: string; account: string }
+  /** A linked account of the party's own that is paid, or drawn from. */
+  | { kind: 'deposit' | 'withdrawal'; name: string; account: string }
 
 /** Opens an approval for a user of the party whose money it is. */
 export interface ApprovalReviews {
@@ -92,9 +94,10 @@ async function viewOf(
 
 async function payeeOf(tx: Transaction, payment: PaymentRow): Promise<Payee> {
   const { beneficiary, recipientPartyId, recipientAgentId, claimant } = payment
-  if (payment.kind === 'wire' && beneficiary !== null) {
-    const { name } = JSON.parse(beneficiary) as Beneficiary
-    return { kind: 'account', name, account: accountMask(beneficiary) }
+  const { kind } = payment
+  if ((kind === 'wire' || kind === 'deposit' || kind === 'withdrawal') && beneficiary !== null) {
+    const { name } = JSON.parse(beneficiary) as BankAccount
+    return { kind: kind === 'wire' ? 'account' : kind, name, account: accountMask(beneficiary) }
   }
   if (recipientPartyId === null) return { kind: 'claimant', name: claimant ?? '' }
   const party = await nameOf(tx, recipientPartyId)

@@ -67,6 +67,10 @@ const outcomes = {
 function payeeWords(payee: ApprovalReview['payee']): Part[] {
   const name = foreign(payee.name)
   if (payee.kind === 'account') return [name, own(`, by wire to the account ${payee.account}`)]
+  if (payee.kind === 'withdrawal') return [name, own(`, your linked bank account ${payee.account}`)]
+  if (payee.kind === 'deposit') {
+    return [own('Into your wallet, from your linked bank account '), name, own(` ${payee.account}`)]
+  }
   if (payee.kind === 'agent') return [own('The agent '), name, own(' of '), foreign(payee.owner)]
   return payee.kind === 'claimant' ? [name, own(', who has no account yet and gets a link to claim it')] : [name]
 }

@@ -5,7 +5,9 @@ export const ledgerEntries = table({
   '0001_first_schema': {
     id: text,
     postingId: text,
-    account: text as Column<'available' | 'held' | 'card_network' | 'payer_cards' | 'funding' | 'wire_network'>,
+    account: text as Column<
+      'available' | 'held' | 'card_network' | 'payer_cards' | 'funding' | 'wire_network' | 'bank_network'
+    >,
     /** Null for the accounts outside the service. */
     walletId: nullable(text),
     reason: text,

@@ -68,9 +68,16 @@ export const payments = table({
     failure: nullable(text),
     /** JSON of `{code, reason, returnedAtMs}`: why the bank sent it back. */
     returned: nullable(text),
+    $droppedChecks: {
+      holds_while_pending: `"heldCents" = case when "status" = 'PENDING_CLAIM' then "amountCents" else 0 end`,
+    },
+    $checks: {
+      holds_until_gone: `"heldCents" = case when "status" = 'PENDING_CLAIM' or ("kind" = 'withdrawal' and "status" = 'PROCESSING') then "amountCents" else 0 end`,
+    },
     $namedIndexes: {
       bank_due: '("bankDueAtMs") where "bankDueAtMs" is not null',
       party_bank_due: '("partyId", "bankDueAtMs", "id") where "bankDueAtMs" is not null',
+      account_in_review: `("partyId", "externalAccountId") where "status" = 'IN_REVIEW' and "externalAccountId" is not null`,
     },
   },
 })

@@ -221,8 +221,9 @@ async function paymentsSpent(db: Kysely<Tables>, partyId: string, { createdAtMs,
     .orderBy('id')
     .limit(batch)
     .execute()
-  // No card had paid one by then.
-  return rows.map((row) => ({ ...row, cents: countedOfPayment({ ...row, method: null }) }))
+  // No card had paid one by then, and no bank account was linked.
+  const none = { method: null, externalAccountId: null }
+  return rows.map((row) => ({ ...row, cents: countedOfPayment({ ...row, ...none }) }))
 }
 
 async function purchasesSpent(db: Kysely<Tables>, partyId: string, { createdAtMs, id }: Place) {

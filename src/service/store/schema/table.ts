@@ -7,6 +7,7 @@ import {
   SqliteAdapter,
   sql,
 } from 'kysely'
+import { changeChecks } from './checks.ts'
 
 /** A column as the database has it. `Value` is the type of what stands in it. */
 export interface Column<Value> {
@@ -48,6 +49,8 @@ interface Constraints {
   readonly $postgresIndexes?: readonly string[]
   /** By name, which the error of a violation tells. */
   readonly $checks?: Readonly<Record<string, string>>
+  /** Checks that go, by their names, and what each was. */
+  readonly $droppedChecks?: Readonly<Record<string, string>>
   readonly $indexes?: readonly string[]
   readonly $uniqueIndexes?: readonly string[]
   /** Indexes that columns alone do not describe, by name. */
@@ -108,6 +111,7 @@ export async function changeTable(db: Kysely<unknown>, name: string, change: Cha
       await schema.alterTable(name).addColumn(column, typeIn(db, definition), constrained(definition)).execute()
     }
   }
+  if (!isNew) await changeChecks(db, name, change)
   for (const column of change.$dropped ?? []) await schema.alterTable(name).dropColumn(column).execute()
   const indexName = (columns: string) => `${name}_by_${columns.replaceAll(' ', '_')}`
   for (const columns of change.$droppedIndexes ?? []) await schema.dropIndex(indexName(columns)).execute()

@@ -41,6 +41,10 @@ export const transactions = table({
     $tenantKey: ['partyId', 'id'],
     $postgresIndexes: ['id'],
   },
+  '0035_whole_api': {
+    /** When a bank took the money back, or sent it. */
+    returnedAtMs: nullable(bigint),
+  },
 })
 
 export type TransactionRow = RowOf<typeof transactions>

@@ -1,4 +1,4 @@
-import { bigint, type Column, flag, integer, nullable, type RowOf, table, text } from './table.ts'
+import { bigint, type Column, filled, flag, integer, nullable, type RowOf, table, text } from './table.ts'
 
 export const wallets = table({
   '0001_first_schema': {
@@ -26,6 +26,12 @@ export const wallets = table({
   },
   '0024_tenants': {
     $tenantKey: ['partyId', 'id'],
+  },
+  '0035_whole_api': {
+    /** What banks took back of money that had come from them: by so much, at most, the wallet may be below zero. */
+    returnedCents: filled(bigint, '0'),
+    $droppedChecks: { available_not_negative: '"availableCents" >= 0' },
+    $checks: { below_zero_by_returns: '"availableCents" >= -"returnedCents"' },
   },
 })
 

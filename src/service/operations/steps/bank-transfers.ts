@@ -1,0 +1,83 @@
+import { fail } from '../../../core/errors.ts'
+import type { ChangeContext } from '../../request/due.ts'
+import { nextApprovalStatus } from '../../rules/approvals.ts'
+import { type BankMethod, directionOf, nextBankStatus, settlesAt } from '../../rules/bank-transfers.ts'
+import { reserved } from '../../rules/ledger.ts'
+import { requireFunds } from '../../rules/payments.ts'
+import { findApprovalOf, resolveApproval } from '../../store/approvals.ts'
+import { findExternalAccount } from '../../store/external-accounts.ts'
+import { post } from '../../store/ledger.ts'
+import { inReviewOf, replacePayment } from '../../store/payments.ts'
+import type { ExternalAccountRow } from '../../store/schema/external-accounts.ts'
+import type { PaymentRow } from '../../store/schema/payments.ts'
+import type { WalletRow } from '../../store/schema/wallets.ts'
+
+/**
+ * Refuses what a bank could not begin now: a deposit into a wallet that takes nothing, or from an account whose bank lets
+ * nobody draw; a withdrawal that the wallet has not got.
+ * @throws 404, 409.
+ */
+export async function requireBankMoves(context: ChangeContext, transfer: PaymentRow, wallet: WalletRow): Promise<void> {
+  const { kind, partyId, externalAccountId, amountCents } = transfer
+  const account = await findExternalAccount(context.tx, partyId, externalAccountId ?? '')
+  if (account === undefined) {
+    const pointer = kind === 'payment' ? 'paymentSource/externalAccountId' : 'externalAccountId'
+    fail('not_found', {
+      detail: `There is no bank account ${externalAccountId}. list_external_accounts lists those that are linked.`,
+      source: { pointer: `/data/attributes/${pointer}` },
+    })
+  }
+  requireLinked(account)
+  if (kind === 'withdrawal') return requireFunds(wallet, amountCents, '/data/attributes/amount')
+  requireConnected(account)
+  if (kind === 'deposit' && wallet.status !== 'active') {
+    fail('conflict', { detail: `The wallet ${wallet.id} is ${wallet.status}: nothing can be deposited in it.` })
+  }
+}
+
+function requireLinked({ id, status }: ExternalAccountRow): void {
+  if (status !== 'deleted') return
+  fail('conflict', {
+    detail: `The bank account ${id} was unlinked. Link it again with link_external_accounts, or name another one.`,
+    connectionStatus: 'disconnected',
+  })
+}
+
+/** A bank is drawn on only while its customer lets us see the account. */
+function requireConnected({ id, connectionStatus }: ExternalAccountRow): void {
+  if (connectionStatus === 'active') return
+  const why = connectionStatus === 'login_required' ? 'wants its customer to sign in again' : 'is disconnected'
+  fail('conflict', {
+    detail: `The bank of the account ${id} ${why}: nothing can be drawn from it. Link the account again with link_external_accounts.`,
+    connectionStatus,
+  })
+}
+
+/** Gives a transfer to the bank; the state it then has is for the caller to save. @throws 409 when it cannot move now. */
+export async function submit(context: ChangeContext, transfer: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
+  const { tx, system, nowMs } = context
+  const { id, kind, amountCents } = transfer
+  await requireBankMoves(context, transfer, wallet)
+  const status = nextBankStatus(transfer.status, 'submit')
+  const heldCents = kind === 'withdrawal' ? amountCents : 0
+  if (heldCents > 0) await post(tx, system, wallet, reserved(wallet.id, heldCents), { nowMs, sourceId: id })
+  const bankDueAtMs = settlesAt(directionOf(kind), (transfer.method ?? 'standard') as BankMethod, nowMs)
+  return { ...transfer, status, heldCents, bankDueAtMs, submittedAtMs: nowMs, updatedAtMs: nowMs }
+}
+
+/** What waits for an approval when its bank account is unlinked is canceled, and the approval with it. */
+export async function cancelInReview(
+  { tx, nowMs }: ChangeContext,
+  { partyId, id: externalAccountId }: Pick<ExternalAccountRow, 'partyId' | 'id'>,
+): Promise<void> {
+  const rows = await inReviewOf(tx, { partyId, externalAccountId })
+  const approvals = await Promise.all(rows.map((row) => findApprovalOf(tx, row)))
+  for (const [at, transfer] of rows.entries()) {
+    const approval = approvals[at]
+    if (approval === undefined) throw new Error(`Bug: ${transfer.id} is in review without an approval.`)
+    const status = nextApprovalStatus(approval.status, 'cancel')
+    await resolveApproval(tx, approval, transfer, { status, denialReason: null, nowMs })
+    const canceled = { ...transfer, status: nextBankStatus(transfer.status, 'cancel'), updatedAtMs: nowMs }
+    await replacePayment(tx, transfer, canceled)
+  }
+}

@@ -1,0 +1,99 @@
+import type { withdrawalMethods } from '../../../tools/bank-transfers.ts'
+import { fail } from '../../core/errors.ts'
+import { afterBankingDays, isBankingDay } from './banking-days.ts'
+import { dayMs } from './calendar.ts'
+import type { PaymentStatus } from './payments.ts'
+import { type BankReason, bankAnswer } from './test-bank.ts'
+import { next, type Transitions } from './transitions.ts'
+
+export type BankMethod = (typeof withdrawalMethods)[number]
+
+/** `submit`: a bank has it. `settle`, `fail`, `return`: what the bank does with it. */
+export type BankEvent = 'submit' | 'review' | 'deny' | 'cancel' | 'settle' | 'fail' | 'return'
+
+/** The flow of money from or to a bank account (docs/service.md#bank-transfers). A bank may return what it settled. */
+export const bankTransitions = {
+  CREATED: { submit: 'PROCESSING', review: 'IN_REVIEW' },
+  IN_REVIEW: { submit: 'PROCESSING', deny: 'APPROVAL_DENIED', cancel: 'CANCELED' },
+  PROCESSING: { settle: 'COMPLETED', fail: 'FAILED' },
+  COMPLETED: { return: 'RETURNED' },
+  PENDING_CLAIM: {},
+  FAILED: {},
+  CANCELED: {},
+  RETURNED: {},
+  APPROVAL_DENIED: {},
+} as const satisfies Transitions<PaymentStatus, BankEvent>
+
+/** The state that an event brings it to. @throws 409 `conflict` where the table has none. */
+export function nextBankStatus(status: PaymentStatus, event: BankEvent): PaymentStatus {
+  const after = next<PaymentStatus, BankEvent>(bankTransitions, status, event)
+  return after ?? fail('conflict', { detail: `A transfer that is ${status} does not allow ${event}. ${hints[event]}` })
+}
+
+const hints: Readonly<Record<BankEvent, string>> = {
+  submit: 'It is decided already.',
+  review: 'It is decided already.',
+  deny: 'It is decided already.',
+  cancel: 'Only one that is IN_REVIEW can be canceled: no bank has it yet.',
+  settle: 'A bank settles what is PROCESSING, once.',
+  fail: 'A bank refuses what is PROCESSING, once; what is COMPLETED it returns.',
+  return: 'A bank returns what is COMPLETED, once; what is PROCESSING it fails.',
+}
+
+/** The network that carries each method. */
+export const rails = { standard: 'ach', instant: 'rtp', wire: 'wire' } as const satisfies Record<BankMethod, string>
+
+const instantMs = 5 * 60_000
+const wireMs = 2 * 60 * 60_000
+
+/**
+ * When a bank settles what it is given at an instant (docs/service.md#bank-transfers): at the second banking day's close
+ * of books what is drawn from an account, at the next one's what is paid to it.
+ */
+export function settlesAt(direction: 'deposit' | 'withdrawal', method: BankMethod, nowMs: number): number {
+  if (method === 'instant') return nowMs + instantMs
+  if (method === 'standard') return afterBankingDays(nowMs, direction === 'deposit' ? 2 : 1)
+  const isSameDay = Math.floor(nowMs / dayMs) === Math.floor((nowMs + wireMs) / dayMs)
+  return isSameDay && isBankingDay(nowMs) ? nowMs + wireMs : afterBankingDays(nowMs, 1)
+}
+
+/** What a bank says that is made to refuse or return something without a reason given. */
+export const usualReasons: Readonly<Record<'fail' | 'return', Record<'deposit' | 'withdrawal', BankReason>>> = {
+  fail: {
+    deposit: { code: 'R01', reason: 'Insufficient funds' },
+    withdrawal: { code: 'R03', reason: 'No account' },
+  },
+  return: {
+    deposit: { code: 'R10', reason: 'Customer advises not authorized' },
+    withdrawal: { code: 'R02', reason: 'Account closed' },
+  },
+}
+
+/** Which way money of a kind goes, seen from the bank account: a request is paid out of it, as a deposit is. */
+export const directionOf = (kind: string): 'deposit' | 'withdrawal' =>
+  kind === 'withdrawal' ? 'withdrawal' : 'deposit'
+
+/** What a bank does, why where it refuses or returns, and when it acts again; null: never. */
+export interface BankStep extends BankReason {
+  does: 'settle' | 'fail' | 'return'
+  nextDueAtMs: number | null
+}
+
+const settling = { does: 'settle', code: '', reason: '' } as const
+
+interface Due {
+  kind: string
+  status: PaymentStatus
+  bankDueAtMs: number | null
+}
+
+/** What the test bank does of itself when it is its turn. */
+export function nextAtBank({ kind, status, bankDueAtMs }: Due, bankAccountId: string): BankStep {
+  const answer = bankAnswer(bankAccountId, directionOf(kind))
+  if (status === 'COMPLETED' && answer.does === 'returns') {
+    return { does: 'return', code: answer.code, reason: answer.reason, nextDueAtMs: null }
+  }
+  if (answer.does === 'fails') return { does: 'fail', code: answer.code, reason: answer.reason, nextDueAtMs: null }
+  if (answer.does === 'settles' || bankDueAtMs === null) return { ...settling, nextDueAtMs: null }
+  return { ...settling, nextDueAtMs: afterBankingDays(bankDueAtMs, answer.afterBankingDays) }
+}

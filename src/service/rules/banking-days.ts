@@ -1,0 +1,56 @@
+import { dayMs } from './calendar.ts'
+
+/** When banks close their books of a day, by UTC: what they did is in the accounts then. */
+const booksHour = 14
+const [sunday, monday, thursday, saturday] = [0, 1, 4, 6]
+
+/** Whether banks work on the UTC day of an instant: Monday to Friday, without the US Federal Reserve's holidays. */
+export function isBankingDay(ms: number): boolean {
+  const weekday = new Date(ms).getUTCDay()
+  return weekday !== saturday && weekday !== sunday && !isHoliday(ms)
+}
+
+/** When what begins at an instant is in the accounts, so many banking days after its day. */
+export function afterBankingDays(ms: number, days: number): number {
+  let dayStartMs = ms - (ms % dayMs)
+  for (let left = days; left > 0; ) {
+    dayStartMs += dayMs
+    if (isBankingDay(dayStartMs)) left -= 1
+  }
+  return dayStartMs + booksHour * 60 * 60_000
+}
+
+/** A holiday on a Sunday is kept on the Monday after it; one on a Saturday is not kept on another day. */
+function isHoliday(ms: number): boolean {
+  const date = new Date(ms)
+  const isMonday = date.getUTCDay() === monday
+  return isHolidayItself(date) || (isMonday && isFixedHoliday(new Date(ms - dayMs)))
+}
+
+function isHolidayItself(date: Date): boolean {
+  return isFixedHoliday(date) || isMovingHoliday(date)
+}
+
+/** By month and day: New Year, Juneteenth, Independence Day, Veterans Day, Christmas. */
+const fixed: ReadonlySet<string> = new Set(['1-1', '6-19', '7-4', '11-11', '12-25'])
+
+function isFixedHoliday(date: Date): boolean {
+  return fixed.has(`${date.getUTCMonth() + 1}-${date.getUTCDate()}`)
+}
+
+/** By month: the weekday, and which of them in the month it is. */
+const moving: Readonly<Record<number, { name: string; weekday: number; which: number | 'last' }>> = {
+  1: { name: 'Martin Luther King Jr. Day', weekday: monday, which: 3 },
+  2: { name: "Presidents' Day", weekday: monday, which: 3 },
+  5: { name: 'Memorial Day', weekday: monday, which: 'last' },
+  9: { name: 'Labor Day', weekday: monday, which: 1 },
+  10: { name: 'Columbus Day', weekday: monday, which: 2 },
+  11: { name: 'Thanksgiving', weekday: thursday, which: 4 },
+}
+
+function isMovingHoliday(date: Date): boolean {
+  const holiday = moving[date.getUTCMonth() + 1]
+  if (holiday === undefined || date.getUTCDay() !== holiday.weekday) return false
+  const isLast = new Date(date.getTime() + 7 * dayMs).getUTCMonth() !== date.getUTCMonth()
+  return holiday.which === 'last' ? isLast : Math.ceil(date.getUTCDate() / 7) === holiday.which
+}

@@ -1,0 +1,109 @@
+import type { System } from '../../core/system.ts'
+import { type BankStep, directionOf, nextAtBank, nextBankStatus } from '../rules/bank-transfers.ts'
+import { deposited, depositReturned, type Posting, released, withdrawalReturned, withdrawn } from '../rules/ledger.ts'
+import type { BankReason } from '../rules/test-bank.ts'
+import type { DueOf } from './clock.ts'
+import type { Transaction } from './engine/store.ts'
+import { findExternalAccount } from './external-accounts.ts'
+import { post } from './ledger.ts'
+import { findPaymentRequest } from './payment-requests.ts'
+import { dueAtBanks, replacePayment } from './payments.ts'
+import type { ExternalAccountRow } from './schema/external-accounts.ts'
+import type { PaymentRow } from './schema/payments.ts'
+import type { WalletRow } from './schema/wallets.ts'
+import { arrived, returnTransaction } from './transactions.ts'
+import { findWallet } from './wallets.ts'
+
+/** Where a bank moves money, and when. */
+interface At {
+  tx: Transaction
+  system: System
+  nowMs: number
+}
+
+/** What a bank carries out, with the account there and the wallet here. */
+export interface AtBank {
+  row: PaymentRow
+  account: ExternalAccountRow
+  wallet: WalletRow
+}
+
+/** Lets banks do what they are to do by then: each step at its own moment, however late that is noticed. */
+export async function letBanksAct(tx: Transaction, system: System, due: DueOf): Promise<number> {
+  const rows = await dueAtBanks(tx, due)
+  // All of it is read before anything is written.
+  let all = await Promise.all(rows.map((row) => loadAtBank(tx, row)))
+  for (let count = 0; ; count++) {
+    const [first, ...others] = all.filter(({ row }) => dueMs(row) <= due.nowMs).sort(byDue)
+    if (first === undefined || count === due.limit) return count
+    const step = nextAtBank(first.row, first.account.bankAccountId)
+    const row = await actAtBank({ tx, system, nowMs: dueMs(first.row) }, first, step)
+    all = [{ ...first, row }, ...others]
+  }
+}
+
+const dueMs = ({ bankDueAtMs }: PaymentRow) => bankDueAtMs ?? Number.POSITIVE_INFINITY
+const byDue = ({ row: a }: AtBank, { row: b }: AtBank) => dueMs(a) - dueMs(b) || (a.id < b.id ? -1 : 1)
+
+/** What a bank has of a payment or transfer. */
+export async function loadAtBank(tx: Transaction, row: PaymentRow): Promise<AtBank> {
+  const { id, partyId, externalAccountId } = row
+  const account = await findExternalAccount(tx, partyId, externalAccountId ?? '')
+  const wallet = await (row.kind === 'payment' ? walletOfRequest(tx, row) : findWallet(tx, partyId, row.walletId))
+  if (account === undefined || wallet === undefined)
+    throw new Error(`Bug: the bank account or wallet of ${id} is gone.`)
+  return { row, account, wallet }
+}
+
+/** What a bank pays of a payment request goes into the wallet that the request names. */
+async function walletOfRequest(tx: Transaction, { recipientPartyId, paymentRequestId }: PaymentRow) {
+  const partyId = recipientPartyId ?? ''
+  const request = await findPaymentRequest(tx, partyId, paymentRequestId ?? '')
+  return request && findWallet(tx, partyId, request.walletId)
+}
+
+/** Carries out what a bank does. @throws 409 `conflict` where the state of the transfer does not allow it. */
+export async function actAtBank(at: At, { row, wallet }: AtBank, step: BankStep): Promise<PaymentRow> {
+  const after = await acts[step.does](at, { row, wallet, step })
+  return replacePayment(at.tx, row, {
+    ...after,
+    status: nextBankStatus(row.status, step.does),
+    bankDueAtMs: step.nextDueAtMs,
+    updatedAtMs: at.nowMs,
+  })
+}
+
+interface Acting {
+  row: PaymentRow
+  wallet: WalletRow
+  step: BankReason & { nextDueAtMs: number | null }
+}
+
+const acts: Record<BankStep['does'], (at: At, of: Acting) => Promise<PaymentRow>> = {
+  settle: async (at, { row, wallet }) => {
+    const { amountCents, kind } = row
+    const moved = directionOf(kind) === 'deposit' ? deposited : withdrawn
+    await enter(at, row, wallet, moved(wallet.id, amountCents))
+    const to = directionOf(kind) === 'deposit' ? wallet : null
+    return { ...row, heldCents: 0, settledAtMs: at.nowMs, transactionId: await arrived(at, row, to) }
+  },
+
+  /** A deposit entered nothing yet; what was put aside for a bank is available again. */
+  fail: async (at, { row, wallet, step: { code, reason } }) => {
+    if (row.heldCents > 0) await enter(at, row, wallet, released(wallet.id, row.heldCents))
+    return { ...row, heldCents: 0, failure: JSON.stringify({ code, reason }) }
+  },
+
+  return: async (at, { row, wallet, step: { code, reason } }) => {
+    const moved = directionOf(row.kind) === 'deposit' ? depositReturned : withdrawalReturned
+    await enter(at, row, wallet, moved(wallet.id, row.amountCents))
+    await returnTransaction(at.tx, row, at.nowMs)
+    return { ...row, returned: JSON.stringify({ code, reason, returnedAtMs: at.nowMs }) }
+  },
+}
+
+function enter({ tx, system, nowMs }: At, { id, partyId }: PaymentRow, wallet: WalletRow, posting: Posting) {
+  // The payment is one party's, the wallet another's.
+  if (wallet.partyId !== partyId) tx.apart()
+  return post(tx, system, wallet, posting, { nowMs, sourceId: id })
+}

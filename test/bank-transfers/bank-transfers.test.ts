@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { proveBooks } from '../ledger/books.ts'
+import { ok } from '../payments/payer.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { bank, day, hour, minute } from './bank.ts'
+
+onEachDatabase('bank transfers', (database) => {
+  let world: World
+  let at: ReturnType<typeof bank>
+
+  beforeEach(async () => {
+    world = await createWorld(database)
+    at = bank(world)
+  })
+  afterEach(async () => {
+    await proveBooks(world.store)
+    await world.drop()
+  })
+
+  describe('a deposit', () => {
+    test('arrives at the second banking day, and not before', async () => {
+      const account = await at.link()
+      const made = await at.deposit(5000, account, { description: 'Rent', tags: { of: 'May' } })
+      expect(made).toMatchObject({
+        type: 'transfer',
+        id: expect.stringMatching(/^tfr_[0-9a-f]{32}$/),
+        attributes: {
+          type: 'deposit',
+          amount: 5000,
+          status: 'PROCESSING',
+          method: 'standard',
+          rail: 'ach',
+          description: 'Rent',
+          tags: { of: 'May' },
+          externalAccountDisplayMask: '••••0000',
+          // Thursday, then the weekend and Martin Luther King Jr. Day.
+          expectedAvailableAt: '2026-01-20T14:00:00.000Z',
+          failure: null,
+          return: null,
+          submittedAt: '2026-01-15T12:00:00.000Z',
+          settledAt: null,
+        },
+        relationships: { externalAccount: { data: { id: account } }, transaction: { data: null } },
+      })
+      expect(await at.balance()).toEqual({ available: 250_000, total: 250_000, currency: 'USD' })
+      expect(ok(await world.get('/transactions')).json.data).toEqual([])
+
+      world.system.pass(5 * day + 2 * hour - 1)
+      expect(await at.balance()).toMatchObject({ available: 250_000 })
+      world.system.pass(1)
+      expect(await at.balance()).toMatchObject({ available: 255_000, total: 255_000 })
+      const { attributes, relationships } = await at.read(made.id)
+      expect(attributes).toMatchObject({ status: 'COMPLETED', settledAt: '2026-01-20T14:00:00.000Z' })
+      const [transaction] = ok(await world.get('/transactions')).json.data
+      expect(relationships.transaction.data.id).toBe(transaction.id)
+      expect(transaction.attributes).toMatchObject({ direction: 'INBOUND', amount: 5000, status: 'COMPLETED' })
+    })
+
+    test('that its bank refuses enters nothing', async () => {
+      const account = await at.link('processor-sandbox-deposits-fail')
+      const { id } = await at.deposit(5000, account)
+      world.system.pass(7 * day)
+      expect((await at.read(id)).attributes).toMatchObject({
+        status: 'FAILED',
+        failure: { code: 'R01', reason: 'Insufficient funds' },
+        settledAt: null,
+      })
+      expect(await at.balance()).toMatchObject({ available: 250_000 })
+      expect(ok(await world.get('/transactions')).json.data).toEqual([])
+    })
+
+    test('that is returned may leave the wallet below zero, which then only takes money in', async () => {
+      const account = await at.link('processor-sandbox-deposits-return')
+      const { id } = await at.deposit(5000, account)
+      world.system.pass(6 * day)
+      expect((await at.read(id)).attributes).toMatchObject({ status: 'COMPLETED', return: null })
+      expect((await at.withdraw(254_000, account, { method: 'instant' })).attributes.status).toBe('PROCESSING')
+      expect(await at.balance()).toMatchObject({ available: 1000, total: 255_000 })
+
+      world.system.pass(10 * day)
+      expect((await at.read(id)).attributes).toMatchObject({
+        status: 'RETURNED',
+        return: { code: 'R10', reason: 'Customer advises not authorized', returnedAt: '2026-01-22T14:00:00.000Z' },
+      })
+      expect(await at.balance()).toMatchObject({ available: -4000, total: -4000 })
+      const transactions = ok(await world.get('/transactions')).json.data
+      expect(transactions.at(-1).attributes).toMatchObject({ direction: 'INBOUND', status: 'RETURNED' })
+
+      const refused = await world.post('/payments', {
+        amount: 100,
+        counterparty: { type: 'email', value: 'a@b.example' },
+      })
+      expectRefusal(refused, 'conflict')
+      expect(refused.json.errors[0].detail).toContain('$40.00 below zero')
+      ok(await at.fund(3000))
+      expect(await at.balance()).toMatchObject({ available: -1000 })
+      ok(await at.fund(3000))
+      expect(await at.balance()).toMatchObject({ available: 2000 })
+    })
+
+    test('from an account whose bank is cut off is refused, and says what mends it', async () => {
+      const account = await at.link()
+      ok(await at.disconnect(account, 'login_required'))
+      const refused = await at.tryDeposit(5000, account)
+      expectRefusal(refused, 'conflict', { connectionStatus: 'login_required' })
+      expect(refused.json.errors[0].detail).toContain('Link the account again with link_external_accounts')
+      // What the bank is paid, it takes all the same.
+      expect((await at.withdraw(100, account)).attributes.status).toBe('PROCESSING')
+      await at.link()
+      expect((await at.deposit(5000, account)).attributes.status).toBe('PROCESSING')
+    })
+  })
+
+  describe('a withdrawal', () => {
+    test.each([
+      ['standard', 'ach', '2026-01-16T14:00:00.000Z'],
+      ['wire', 'wire', '2026-01-15T14:00:00.000Z'],
+      ['instant', 'rtp', '2026-01-15T12:05:00.000Z'],
+    ])('by %s is held until its bank has it', async (method, rail, expectedAvailableAt) => {
+      const account = await at.link()
+      const made = await at.withdraw(5000, account, { method })
+      expect(made.attributes).toMatchObject({ type: 'withdrawal', status: 'PROCESSING', method, rail })
+      expect(made.attributes).toMatchObject({ expectedAvailableAt, externalAccountDisplayMask: '••••0000' })
+      expect(await at.balance()).toMatchObject({ available: 245_000, total: 250_000 })
+      world.system.pass(Date.parse(expectedAvailableAt) - world.system.now() - 1)
+      expect(await at.balance()).toMatchObject({ available: 245_000, total: 250_000 })
+      world.system.pass(1)
+      expect(await at.balance()).toMatchObject({ available: 245_000, total: 245_000 })
+      expect((await at.read(made.id)).attributes).toMatchObject({ status: 'COMPLETED', settledAt: expectedAvailableAt })
+    })
+
+    test('that its bank refuses is available again', async () => {
+      const account = await at.link('processor-sandbox-withdrawals-fail')
+      const { id } = await at.withdraw(5000, account)
+      world.system.pass(day + 3 * hour)
+      expect((await at.read(id)).attributes).toMatchObject({ status: 'FAILED', failure: { code: 'R02' } })
+      expect(await at.balance()).toMatchObject({ available: 250_000, total: 250_000 })
+    })
+
+    test('that its bank sends back comes into the wallet again', async () => {
+      const account = await at.link('processor-sandbox-withdrawals-return')
+      const { id } = await at.withdraw(5000, account, { method: 'instant' })
+      world.system.pass(5 * minute)
+      expect(await at.balance()).toMatchObject({ available: 245_000, total: 245_000 })
+      world.system.pass(10 * day)
+      expect((await at.read(id)).attributes).toMatchObject({ status: 'RETURNED', return: { code: 'R23' } })
+      expect(await at.balance()).toMatchObject({ available: 250_000, total: 250_000 })
+    })
+
+    test('of more than there is is refused', async () => {
+      const account = await at.link()
+      const refused = await at.tryWithdraw(250_001, account)
+      expectRefusal(refused, 'conflict', { source: { pointer: '/data/attributes/amount' } })
+      expect(refused.json.errors[0].detail).toContain('Insufficient funds')
+    })
+  })
+})

@@ -1,0 +1,46 @@
+import { expect } from 'vitest'
+import { ok } from '../payments/payer.ts'
+import type { Answer, Sent, World } from '../support/world.ts'
+
+export const minute = 60_000
+export const hour = 60 * minute
+export const day = 24 * hour
+
+/** A caller of what moves money between wallets and bank accounts: an agent with its party's key for the accounts. */
+export function bank(world: World) {
+  const owner = { key: world.apiKey }
+  const made = ({ status, text, json }: Answer) => {
+    expect(status, text).toBeLessThan(202)
+    return json.data
+  }
+  const move =
+    (way: string) =>
+    (amount: number, externalAccountId: string, more: object = {}, sent?: Sent) =>
+      world.post(`/transfers/${way}`, { amount, externalAccountId, ...more }, sent)
+  const [tryDeposit, tryWithdraw] = [move('deposit'), move('withdraw')]
+  return {
+    tryDeposit,
+    tryWithdraw,
+    deposit: async (...of: Parameters<typeof tryDeposit>) => made(await tryDeposit(...of)),
+    withdraw: async (...of: Parameters<typeof tryWithdraw>) => made(await tryWithdraw(...of)),
+    link: async (processorToken = 'processor-sandbox-accounts', sent: Sent = owner): Promise<string> =>
+      made(await world.post('/external-accounts/processor-token', { processorToken }, sent))[0].id,
+    disconnect: (id: string, connectionStatus: string) =>
+      world.send('POST', `/simulations/external-accounts/${id}/disconnect`, {
+        ...owner,
+        attributes: { connectionStatus },
+      }),
+    unlink: (id: string) => world.send('DELETE', `/external-accounts/${id}`, owner),
+    play: (id: string, does: string, attributes?: object, sent: Sent = owner) =>
+      world.send('POST', `/simulations/transfers/${id}/${does}`, {
+        ...sent,
+        ...(attributes === undefined ? {} : { attributes }),
+      }),
+    fund: async (amount: number) => {
+      const { partyId } = await world.whoami()
+      return world.post(`/simulations/customers/${partyId}/transfers/deposit`, { amount })
+    },
+    read: async (id: string, sent?: Sent) => ok(await world.get(`/transfers/${id}`, sent)).json.data,
+    balance: async () => ok(await world.get('/wallets')).json.data[0].attributes.balance,
+  }
+}
