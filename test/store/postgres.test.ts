@@ -97,7 +97,8 @@ describe('the store on PostgreSQL', () => {
     )
     for (const [index, outcome] of outcomes.entries()) {
       if (index % 5 === 1) expect(outcome).toMatchObject({ reason: { message: 'refused' } })
-      else if (index % 5 === 2) expect(String(outcome.status === 'rejected' && outcome.reason)).toMatch(/below_zero_by_returns/)
+      else if (index % 5 === 2)
+        expect(String(outcome.status === 'rejected' && outcome.reason)).toMatch(/below_zero_by_returns/)
       else expect(outcome.status).toBe('fulfilled')
     }
     expect(await walletIds(store)).toHaveLength(12)
