@@ -7,7 +7,7 @@ interface Refused {
   status?: number
   source?: { pointer: string } | { parameter: string } | { header: string }
   retryable?: true
-  /** Of a linked bank account that is to be linked again. */
+  /** How a bank account is cut off that is to be linked again. */
   connectionStatus?: string
 }
 

@@ -1,4 +1,4 @@
-import { dayMs } from './calendar.ts'
+import { dayMs, dayOf } from './calendar.ts'
 
 /** When banks close their books of a day, by UTC: what they did is in the accounts then. */
 const booksHour = 14
@@ -6,7 +6,7 @@ const [sunday, monday, thursday, saturday] = [0, 1, 4, 6]
 
 /** Whether banks work on the UTC day of an instant: Monday to Friday, without the US Federal Reserve's holidays. */
 export function isBankingDay(ms: number): boolean {
-  const weekday = new Date(ms).getUTCDay()
+  const { weekday } = dayOf(ms)
   return weekday !== saturday && weekday !== sunday && !isHoliday(ms)
 }
 
@@ -22,20 +22,16 @@ export function afterBankingDays(ms: number, days: number): number {
 
 /** A holiday on a Sunday is kept on the Monday after it; one on a Saturday is not kept on another day. */
 function isHoliday(ms: number): boolean {
-  const date = new Date(ms)
-  const isMonday = date.getUTCDay() === monday
-  return isHolidayItself(date) || (isMonday && isFixedHoliday(new Date(ms - dayMs)))
-}
-
-function isHolidayItself(date: Date): boolean {
-  return isFixedHoliday(date) || isMovingHoliday(date)
+  const isMonday = dayOf(ms).weekday === monday
+  return isFixedHoliday(ms) || isMovingHoliday(ms) || (isMonday && isFixedHoliday(ms - dayMs))
 }
 
 /** By month and day: New Year, Juneteenth, Independence Day, Veterans Day, Christmas. */
 const fixed: ReadonlySet<string> = new Set(['1-1', '6-19', '7-4', '11-11', '12-25'])
 
-function isFixedHoliday(date: Date): boolean {
-  return fixed.has(`${date.getUTCMonth() + 1}-${date.getUTCDate()}`)
+function isFixedHoliday(ms: number): boolean {
+  const { month, day } = dayOf(ms)
+  return fixed.has(`${month}-${day}`)
 }
 
 /** By month: the weekday, and which of them in the month it is. */
@@ -48,9 +44,10 @@ const moving: Readonly<Record<number, { name: string; weekday: number; which: nu
   11: { name: 'Thanksgiving', weekday: thursday, which: 4 },
 }
 
-function isMovingHoliday(date: Date): boolean {
-  const holiday = moving[date.getUTCMonth() + 1]
-  if (holiday === undefined || date.getUTCDay() !== holiday.weekday) return false
-  const isLast = new Date(date.getTime() + 7 * dayMs).getUTCMonth() !== date.getUTCMonth()
-  return holiday.which === 'last' ? isLast : Math.ceil(date.getUTCDate() / 7) === holiday.which
+function isMovingHoliday(ms: number): boolean {
+  const { month, day, weekday } = dayOf(ms)
+  const holiday = moving[month]
+  if (holiday === undefined || weekday !== holiday.weekday) return false
+  const isLast = dayOf(ms + 7 * dayMs).month !== month
+  return holiday.which === 'last' ? isLast : Math.ceil(day / 7) === holiday.which
 }

@@ -28,3 +28,9 @@ export function startOfDayAndMonth(ms: number): { dayStartMs: number; monthStart
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()]
   return { dayStartMs: Date.UTC(year, month, day), monthStartMs: Date.UTC(year, month, 1) }
 }
+
+/** The UTC day of an instant: month and day as people count them, and the weekday, of which Sunday is 0. */
+export function dayOf(ms: number): { month: number; day: number; weekday: number } {
+  const date = new Date(ms)
+  return { month: date.getUTCMonth() + 1, day: date.getUTCDate(), weekday: date.getUTCDay() }
+}

@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest'
+import { settlesAt } from '../../src/service/rules/bank-transfers.ts'
+import { afterBankingDays, isBankingDay } from '../../src/service/rules/banking-days.ts'
+import { day } from './bank.ts'
+
+/** As the Federal Reserve publishes them, for years in which some fall on a Saturday or Sunday. */
+const holidays = {
+  2026: ['01-01', '01-19', '02-16', '05-25', '06-19', '09-07', '10-12', '11-11', '11-26', '12-25'],
+  // Juneteenth and Christmas are Saturdays, and Independence Day is a Sunday.
+  2027: ['01-01', '01-18', '02-15', '05-31', '07-05', '09-06', '10-11', '11-11', '11-25'],
+  // New Year is a Saturday, and Veterans Day too.
+  2028: ['01-17', '02-21', '05-29', '06-19', '07-04', '09-04', '10-09', '11-23', '12-25'],
+}
+
+describe('a banking day', () => {
+  test.each(Object.entries(holidays))('of %s is one from Monday to Friday that is no holiday', (year, kept) => {
+    const closed: string[] = []
+    for (let ms = Date.parse(`${year}-01-01T09:00:00Z`); new Date(ms).getUTCFullYear() === Number(year); ms += day) {
+      const date = new Date(ms)
+      const isWeekend = [0, 6].includes(date.getUTCDay())
+      if (isWeekend) expect(isBankingDay(ms), date.toISOString()).toBe(false)
+      else if (!isBankingDay(ms)) closed.push(date.toISOString().slice(5, 10))
+    }
+    expect(closed).toEqual(kept)
+  })
+
+  test.each([
+    ['2026-11-25T23:59:59Z', 1, '2026-11-27T14:00:00.000Z'],
+    ['2026-11-25T00:00:00Z', 2, '2026-11-30T14:00:00.000Z'],
+    ['2026-12-31T12:00:00Z', 1, '2027-01-04T14:00:00.000Z'],
+    ['2026-07-11T12:00:00Z', 1, '2026-07-13T14:00:00.000Z'],
+  ])('after %s by %i is %s', (from, days, to) =>
+    expect(new Date(afterBankingDays(Date.parse(from), days)).toISOString()).toBe(to),
+  )
+
+  test.each([
+    // A Friday, then a Monday that is Columbus Day.
+    ['deposit', 'standard', '2026-10-09T20:00:00Z', '2026-10-14T14:00:00.000Z'],
+    ['withdrawal', 'standard', '2026-10-09T20:00:00Z', '2026-10-13T14:00:00.000Z'],
+    ['withdrawal', 'wire', '2026-10-09T20:00:00Z', '2026-10-09T22:00:00.000Z'],
+    ['withdrawal', 'wire', '2026-10-09T22:00:00Z', '2026-10-13T14:00:00.000Z'],
+    ['withdrawal', 'wire', '2026-10-10T08:00:00Z', '2026-10-13T14:00:00.000Z'],
+    ['withdrawal', 'instant', '2026-10-10T08:00:00Z', '2026-10-10T08:05:00.000Z'],
+  ] as const)('settles a %s by %s of %s', (direction, method, from, to) =>
+    expect(new Date(settlesAt(direction, method, Date.parse(from))).toISOString()).toBe(to),
+  )
+})
