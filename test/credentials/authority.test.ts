@@ -78,6 +78,22 @@ const doors: Partial<Record<OperationKey, Door>> = {
       return world.send('PATCH', `/agents/${agentId}`, { key, attributes: { limits: { perDay: 101 } } })
     },
   },
+  setPartyLimits: {
+    gives: ['payments.create', 'cards.read'],
+    through: async ({ world }, key) => {
+      const set = (perDay: number, by: string) =>
+        world.send('PUT', '/parties/me/limits', { key: by, attributes: { perDay } })
+      await set(100, world.apiKey)
+      return set(101, key)
+    },
+  },
+  createPartyInvitations: {
+    gives: given.membership(),
+    through: ({ world }, key) => {
+      const invitations = [{ email: `authority${people++}@example.com`, role: 'MEMBER' }]
+      return world.post('/party-invitations', { invitations }, { key })
+    },
+  },
   attachWalletAgent: {
     gives: holdings,
     through: async ({ world, agentId }, key) => {
@@ -114,7 +130,17 @@ const doors: Partial<Record<OperationKey, Door>> = {
 const narrowing: readonly OperationKey[] = ['createAgent']
 
 /** The fields of a request that hand something to somebody. */
-const handing = ['scopes', 'permissions', 'limits', 'agents', 'proposedAgents', 'agentIds', 'agentId']
+const handing = [
+  'scopes',
+  'permissions',
+  'limits',
+  'agents',
+  'proposedAgents',
+  'agentIds',
+  'agentId',
+  'invitations',
+  'perDay',
+]
 /** The fields of an answer that are a credential. */
 const credentials = ['apiKey', 'agentKey']
 
@@ -161,9 +187,10 @@ onEachDatabase('nobody gives what they lack', (database) => {
     }
     expect((await answerOf(door, [own])).status).toBe(403)
     const enough = await answerOf(door, [own, ...door.gives])
-    expect(enough.status, enough.text).toBe(200)
+    const { answers = 200 }: OperationDefinition = catalogue[name as OperationKey]
+    expect(enough.status, enough.text).toBe(answers)
     const { token } = await addUserToken(on.world, on.partyId)
-    expect((await door.through(on, token)).status).toBe(200)
+    expect((await door.through(on, token)).status).toBe(answers)
   })
 
   test('a key that may only make keys makes no stronger one, and leaves none behind', async () => {

@@ -1,8 +1,8 @@
 import { delegable } from '../../src/core/permissions.ts'
 import { monthAndYear, newId } from '../../src/core/system.ts'
 import { keepAsFilled } from '../../src/service/store/snapshots.ts'
-import { addDelegation, addParty } from '../support/world.ts'
-import { type Grounds, type Place, reviewedCents, uselessGrant } from './places.ts'
+import { addDelegation, addParty, addUserToken } from '../support/world.ts'
+import { type Grounds, limitCents, type Place, reviewedCents, uselessGrant } from './places.ts'
 
 /** The ids that a request about a resource names, by the names of its parameters. */
 export type Ids = Record<string, string>
@@ -172,6 +172,8 @@ async function askFor(on: Grounds, payer: object, key: string): Promise<string> 
 
 /** An approval of what the party itself asked for, so that its agent may decide too. */
 export const approval: Maker = async (on, place) => {
+  // Somebody may have cleared the limits that put it in review.
+  await on.world.send('PUT', '/parties/me/limits', { key: place.apiKey, attributes: { perTransaction: limitCents } })
   const { id } = await payShop(on, place, reviewedCents)
   const { data } = (await on.world.get('/approvals?limit=100', { key: place.apiKey })).json
   const found = data.find((one: { attributes: { target: Ids } }) => one.attributes.target.id === id)
@@ -238,6 +240,22 @@ export const customer: Maker = async ({ world, places }, place) => {
   await addDelegation(world, { customerPartyId: partyId, agentPartyId, agentId, ...permissions })
   return { customerId: partyId, agentId }
 }
+
+/** The party whose compliance case is meant: the caller's own, or a customer. */
+export const partyOfCase: Maker = async (on, place) => ({ partyId: (await customer(on, place)).customerId ?? '' })
+
+/** Another person of the party's. */
+export const member: Maker = async ({ world }, { partyId }) => ({
+  userId: (await addUserToken(world, partyId)).userId,
+})
+
+export const partyInvitation: Maker = async (on, { apiKey }) => {
+  const invitations = [{ email: somebody(), role: 'MEMBER' }]
+  return { invitationId: (await made(on, '/party-invitations', { invitations }, apiKey))[0].id }
+}
+
+/** A handle that nobody has. */
+export const unusedHandle = () => `handle${people++}`
 
 /** A card of the agent's that asks, and what others did themselves. */
 export const deed: Maker = async (on, place) =>

@@ -3,7 +3,7 @@ import type { Delegable, OAuthScope } from '../../src/core/permissions.ts'
 import type { OperationKey } from '../../tools/index.ts'
 import type { Ids, Maker } from './makers.ts'
 import * as make from './makers.ts'
-import type { Grounds } from './places.ts'
+import { type Grounds, limitCents } from './places.ts'
 
 /**
  * A request about a resource, and who may send it by docs/service.md. `who`: anyone with a working credential; whoever
@@ -241,6 +241,26 @@ export const samples = {
   revokeAgentKey: owners(make.agentKey),
   listActivity: ofParty(make.deed, { filters: ['resourceId', 'agentId'] }),
   listSandboxMessages: ofParty(make.mailed, { shown: ['resourceId'] }),
+  getParty: self('scoped'),
+  updateParty: self('owners', { attributes: () => ({ displayName: 'Renamed' }) }),
+  setPartyHandle: self('owners', { attributes: () => ({ handle: make.unusedHandle() }) }),
+  getPartyLimits: self('scoped'),
+  setPartyLimits: self('owners', { attributes: () => ({ perTransaction: limitCents }) }),
+  clearPartyLimits: self('owners'),
+  listPartyMembers: owners(make.member),
+  removePartyMember: owners(make.member),
+  // The grant that is useless for all else is for this.
+  getPartyCompliance: connected('scoped', { make: make.partyOfCase, ownParty: 200 }),
+  simulateComplianceDecision: connected('scoped', {
+    make: make.partyOfCase,
+    ownParty: 200,
+    attributes: () => ({ status: 'approved' }),
+  }),
+  listPartyInvitations: owners(make.partyInvitation),
+  createPartyInvitations: self('owners', {
+    attributes: () => ({ invitations: [{ email: make.somebody(), role: 'MEMBER' }] }),
+  }),
+  revokePartyInvitation: owners(make.partyInvitation),
   getSandboxClock: self('anyone'),
   advanceSandboxClock: self('anyone', { attributes: () => ({ seconds: 1 }) }),
   // The party that asks is the first of its world, which manages the sandbox.
