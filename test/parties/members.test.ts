@@ -38,6 +38,7 @@ onEachDatabase('the members of a party', (database) => {
   }
 
   test('are listed newest first, in pages', async () => {
+    world.system.pass(1000)
     const { userId } = await add({ name: 'Grace Brewster Hopper', role: 'MEMBER', email: 'grace@example.com' })
     const { data, meta } = await members('?limit=1')
     expect(data).toStrictEqual([
@@ -47,7 +48,7 @@ onEachDatabase('the members of a party', (database) => {
         attributes: {
           ...{ partyId, role: 'MEMBER', status: 'ACTIVE', email: 'grace@example.com' },
           ...{ firstName: 'Grace', lastName: 'Brewster Hopper' },
-          ...{ createdAt: '2026-01-15T12:00:00.000Z', updatedAt: null },
+          ...{ createdAt: '2026-01-15T12:00:01.000Z', updatedAt: null },
         },
         relationships: { party: { data: { type: 'party', id: partyId } } },
       },
