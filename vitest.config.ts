@@ -20,6 +20,7 @@ const deepOnly = [
   'test/rehearse/memory.test.ts',
   'test/resilience/**',
   'test/simulate/command.test.ts',
+  'test/webhooks/all-arrive.test.ts',
 ]
 
 export default defineConfig({

@@ -275,3 +275,27 @@ export function missing({ world: { system } }: Grounds, ids: Ids): Ids {
   const unknown = (id: string) => (id.includes('_') ? newId(id.slice(0, 3), system, system.now()) : id)
   return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, unknown(id)]))
 }
+
+/** A party has a hundred at most: so few are made, and another where one was deleted. */
+export const webhook: Maker = async (on, { apiKey }) => {
+  const found = (await on.world.get('/webhooks?status=ENABLED&limit=3', { key: apiKey })).json.data
+  if (found.length === 3) return { webhookId: found[0].id }
+  const attributes = { url: 'https://hooks.example.com/in', enabledEvents: ['*'] }
+  return { webhookId: (await made(on, '/webhooks', attributes, apiKey)).id }
+}
+/** One with a delivery that waits. */
+export const toldWebhook: Maker = async (on, place) => {
+  const { webhookId } = await webhook(on, place)
+  await tested(on, String(webhookId), place)
+  return { webhookId: String(webhookId) }
+}
+export const testEvent: Maker = async (on, place) => {
+  const { webhookId } = await webhook(on, place)
+  return { eventId: await tested(on, String(webhookId), place) }
+}
+
+async function tested({ world }: Grounds, webhookId: string, { apiKey }: Place): Promise<string> {
+  const answer = await world.send('POST', `/webhooks/${webhookId}/test`, { key: apiKey })
+  if (answer.status !== 200) throw new Error(answer.text)
+  return answer.json.data.id
+}

@@ -10,11 +10,14 @@ import { sampleOf } from '../support/depth.ts'
 import { worldRows } from './rows.ts'
 
 const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
-const changing = operations.filter(([, { effect, permission }]) => effect !== 'read' && permission !== 'sandbox.manage')
+/** Nor are webhooks of the world: they are of whoever listens, and stay. */
+const isOfWorld = ({ permission }: OperationDefinition) =>
+  permission !== 'sandbox.manage' && !permission.startsWith('webhooks.')
+const changing = operations.filter(([, operation]) => operation.effect !== 'read' && isOfWorld(operation))
 /** What is read of the whole world, without naming anything; the activity tells of the restore itself. */
 const reading = operations.filter(
-  ([key, { effect, params, permission }]) =>
-    effect === 'read' && params === undefined && permission !== 'sandbox.manage' && key !== 'listActivity',
+  ([key, operation]) =>
+    operation.effect === 'read' && operation.params === undefined && isOfWorld(operation) && key !== 'listActivity',
 )
 
 /** Whatever is changed by an operation is put back: every row, and every answer to the letter. */

@@ -1,15 +1,20 @@
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { onEachDatabase } from '../support/databases.ts'
-import { createWorld, type World } from '../support/world.ts'
-import { openReceiver, type Receiver } from './receiver.ts'
+import { anotherProcess, createWorld, type World } from '../support/world.ts'
+import { type Hooks, hooksOf } from './hooks.ts'
+import { openReceiver, type Received, type Receiver } from './receiver.ts'
+
+const twoDays = 48 * 3600
 
 onEachDatabase('webhooks', (database) => {
   let world: World
   let receiver: Receiver
+  let hooks: Hooks
   beforeEach(async () => {
     world = await createWorld(database)
     receiver = await openReceiver()
+    hooks = hooksOf(world, receiver)
   })
   afterEach(async () => {
     vi.useRealTimers()
@@ -17,39 +22,288 @@ onEachDatabase('webhooks', (database) => {
     await world.drop()
   })
 
-  const asParty = () => ({ key: world.apiKey })
-  const create = async (attributes: object = {}) => {
-    const answer = await world.post('/webhooks', { url: receiver.url, enabledEvents: ['*'], ...attributes }, asParty())
-    expect(answer.status, answer.text).toBe(201)
-    return answer.json.data as { id: string; attributes: Record<string, unknown> & { signingSecret: string } }
-  }
-  const pay = async (amount = 100) => {
-    const counterparty = { type: 'email', value: 'somebody.new@example.com' }
-    const answer = await world.post('/payments', { amount, currency: 'USD', counterparty })
-    expect([200, 201], answer.text).toContain(answer.status)
-    return answer.json.data.id as string
-  }
-  const deliveries = async (webhookId: string, query = '') =>
-    (await world.get(`/webhooks/${webhookId}/deliveries${query}`, asParty())).json.data as {
-      attributes: Record<string, unknown>
-    }[]
-  const types = () => receiver.received.map(({ json }) => json.type)
-
-  test('tell of each event once, in their order, signed as Standard Webhooks say', async () => {
-    const { id, attributes } = await create()
-    const payment = await pay()
-    await world.service.deliveries.once()
-    await world.service.deliveries.once()
-
-    expect(types()).toEqual(['payment.created', 'payment.pending_claim'])
-    const [first] = receiver.received
-    expect(first?.json).toMatchObject({ object: 'event', resourceId: payment, resourceType: 'payment' })
-    expect(first?.headers['webhook-id']).toBe(first?.json.id)
+  /** Whether the message is of whoever has the secret, by the package that receivers use. */
+  const isSignedBy = (secret: string, { text, headers }: Received) => {
     vi.useFakeTimers({ toFake: ['Date'], now: world.system.now() })
-    const verifier = new Webhook(attributes.signingSecret)
-    for (const { text, headers } of receiver.received)
-      expect(verifier.verify(text, headers as Record<string, string>)).toBeTruthy()
-    expect(() => verifier.verify(`${first?.text} `, first?.headers as Record<string, string>)).toThrow('No matching')
-    expect((await deliveries(id)).map((one) => one.attributes.status)).toEqual(['delivered', 'delivered'])
+    try {
+      return new Webhook(secret).verify(text, headers as Record<string, string>) !== undefined
+    } catch {
+      return false
+    } finally {
+      vi.useRealTimers()
+    }
+  }
+
+  test('are told of each event once, in their order, signed as Standard Webhooks say', async () => {
+    const hook = await hooks.create()
+    const wallets = [await hooks.happen('One'), await hooks.happen('Two'), await hooks.happen('Three')]
+    await hooks.deliver()
+    await hooks.deliver()
+
+    expect(hooks.told()).toEqual(wallets)
+    const [first, other] = receiver.received as [Received, Received]
+    const event = (await hooks.events('wallet.created')).find((one) => one.attributes.resourceId === wallets[0])
+    expect(first.json).toEqual({
+      id: event?.id,
+      object: 'event',
+      type: 'wallet.created',
+      resourceId: wallets[0],
+      resourceType: 'wallet',
+      createdAt: event?.attributes.createdAt,
+      data: event?.attributes.payload,
+    })
+    expect(first.json.data.object).toMatchObject({ type: 'wallet', id: wallets[0], attributes: { displayName: 'One' } })
+    expect(first.headers['webhook-id']).toBe(event?.id)
+    expect(isSignedBy(hook.secret, first)).toBe(true)
+    expect(isSignedBy(hook.secret, { ...first, text: other.text })).toBe(false)
+    expect(isSignedBy((await hooks.create()).secret, first)).toBe(false)
+    const delivered = {
+      status: 'delivered',
+      attempts: 1,
+      lastResponseStatus: 200,
+      lastError: null,
+      nextAttemptAt: null,
+    }
+    expect(await hooks.deliveries(hook, '?limit=1')).toMatchObject([delivered])
+  })
+
+  test('are told what they are enabled for, from when they are there until they are gone', async () => {
+    await hooks.happen()
+    const hook = await hooks.create({ enabledEvents: ['agent_card.created'] })
+    await hooks.happen()
+    await world.issueCard()
+    await hooks.deliver()
+    expect(receiver.received.map(({ json }) => json.type)).toEqual(['agent_card.created'])
+
+    await hooks.change(hook, { enabledEvents: ['wallet.created', 'wallet.created'] })
+    const wallet = await hooks.happen()
+    await world.issueCard()
+    await hooks.deliver()
+    expect(hooks.told().slice(1)).toEqual([wallet])
+
+    await hooks.happen()
+    expect((await world.send('DELETE', `/webhooks/${hook.id}`, { key: world.apiKey })).json.meta).toEqual({
+      deleted: true,
+    })
+    await hooks.deliver()
+    expect(receiver.received).toHaveLength(2)
+  })
+
+  test('that were disabled go on with what waited; what happened meanwhile they are not told', async () => {
+    const hook = await hooks.create()
+    const before = await hooks.happen()
+    receiver.answer(500)
+    await hooks.deliver()
+    await hooks.change(hook, { status: 'DISABLED' })
+    await hooks.happen('Unheard')
+    receiver.answer(200)
+    await hooks.later(3600)
+    expect(receiver.received).toHaveLength(1)
+
+    expect(await hooks.change(hook, { status: 'ENABLED' })).toMatchObject({ status: 'ENABLED' })
+    const after = await hooks.happen()
+    await hooks.deliver()
+    expect(hooks.told()).toEqual([before, before, after])
+  })
+
+  test('are tried again after pauses that grow, until somebody takes it', async () => {
+    const hook = await hooks.create()
+    await hooks.happen()
+    receiver.answer(503)
+    await hooks.deliver()
+    let tried = 1
+    for (const pause of [5, 300, 1800, 7200, 18_000, 36_000, 36_000, 36_000]) {
+      const nextAttemptAt = new Date(world.system.now() + pause * 1000).toISOString()
+      const waiting = { status: 'pending', attempts: tried, lastResponseStatus: 503, nextAttemptAt }
+      expect(await hooks.deliveries(hook)).toMatchObject([waiting])
+      await hooks.later(pause - 1)
+      expect(receiver.received).toHaveLength(tried)
+      await hooks.later(1)
+      expect(receiver.received).toHaveLength(++tried)
+    }
+    receiver.answer(204)
+    await hooks.later(36_000)
+    expect(await hooks.deliveries(hook)).toMatchObject([{ status: 'delivered', attempts: 10, lastError: null }])
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+    expect(await hooks.read(hook)).toMatchObject({ status: 'ENABLED' })
+  })
+
+  test('at which nothing arrives for two days are disabled, which is told and logged', async () => {
+    const dead = await hooks.create()
+    const other = await openReceiver()
+    await hooks.create({ url: other.url, enabledEvents: ['webhook.disabled'] })
+    await hooks.happen('Given up')
+    receiver.answer(500)
+    await hooks.deliver()
+    for (let hour = 0; hour < 47; hour++) await hooks.later(3600)
+    const waits = await hooks.happen('Waits')
+    expect(await hooks.read(dead)).toMatchObject({ status: 'ENABLED' })
+    for (let hour = 47; hour <= 56; hour++) await hooks.later(3600)
+
+    expect(await hooks.read(dead)).toMatchObject({ status: 'DISABLED' })
+    expect(await hooks.events('webhook.disabled')).toMatchObject([{ attributes: { resourceId: dead.id } }])
+    expect(other.received).toMatchObject([{ json: { type: 'webhook.disabled', resourceId: dead.id } }])
+    expect(other.received[0]?.json.data.object.attributes).toMatchObject({ status: 'DISABLED', url: receiver.url })
+    expect(world.alarms.filter((line) => line.includes('disabled'))).toHaveLength(1)
+    const attempts = receiver.received.length
+    receiver.answer(200)
+    await hooks.later(twoDays)
+    expect(receiver.received).toHaveLength(attempts)
+    // Whoever mends the receiver is told what still waits.
+    await hooks.change(dead, { status: 'ENABLED' })
+    await hooks.deliver()
+    expect(hooks.told().slice(attempts)).toContain(waits)
+    await other.close()
+  })
+
+  test('that take all but one event lose only that one', async () => {
+    const hook = await hooks.create()
+    const poison = await hooks.happen('Poison')
+    receiver.answer(({ json }) => (json.resourceId === poison ? 500 : 200))
+    await hooks.deliver()
+    for (let hour = 0; hour < 50; hour++) {
+      await hooks.later(3600)
+      if (hour % 10 === 0) await hooks.happen(`Hour ${hour}`)
+    }
+    expect(await hooks.deliveries(hook, '?status=failed')).toHaveLength(1)
+    expect(await hooks.deliveries(hook, '?status=pending')).toHaveLength(0)
+    expect(await hooks.deliveries(hook, '?status=delivered')).toHaveLength(5)
+    expect(await hooks.read(hook)).toMatchObject({ status: 'ENABLED' })
+  })
+
+  test('that answer 410 are disabled at once', async () => {
+    const hook = await hooks.create()
+    await hooks.happen()
+    receiver.answer(410)
+    await hooks.deliver()
+    expect(await hooks.read(hook)).toMatchObject({ status: 'DISABLED' })
+    expect(await hooks.deliveries(hook)).toMatchObject([{ status: 'failed', attempts: 1, lastResponseStatus: 410 }])
+  })
+
+  test('are signed with both secrets while one takes the place of the other', async () => {
+    const hook = await hooks.create()
+    const rotate = async (expiresInSeconds: number) => {
+      const path = `/webhooks/${hook.id}/rotate-secret`
+      const { attributes } = (await world.post(path, { expiresInSeconds }, { key: world.apiKey })).json.data
+      return attributes as { signingSecret: string; previousSecretExpiresAt: string | null }
+    }
+    const next = await rotate(3600)
+    expect(next.previousSecretExpiresAt).toBe(new Date(world.system.now() + 3_600_000).toISOString())
+    await hooks.happen()
+    await hooks.deliver()
+    await hooks.happen()
+    await hooks.later(3600)
+    const last = await rotate(0)
+    expect(last.previousSecretExpiresAt).toBeNull()
+    await hooks.happen()
+    await hooks.deliver()
+
+    const secrets = [hook.secret, next.signingSecret, last.signingSecret]
+    world.system.pass(-3_600_000)
+    expect(secrets.map((secret) => isSignedBy(secret, receiver.received[0] as Received))).toEqual([true, true, false])
+    world.system.pass(3_600_000)
+    expect(secrets.map((secret) => isSignedBy(secret, receiver.received[1] as Received))).toEqual([false, true, false])
+    expect(secrets.map((secret) => isSignedBy(secret, receiver.received[2] as Received))).toEqual([false, false, true])
+  })
+
+  test('keep their secrets when the root key is rotated; new secrets come from the new one', async () => {
+    const hook = await hooks.create()
+    await world.service.rotateKeys()
+    await hooks.happen()
+    await hooks.deliver()
+    expect(isSignedBy(hook.secret, receiver.received[0] as Received)).toBe(true)
+    const { secret } = await hooks.create()
+    expect(secret).not.toBe(hook.secret)
+    await hooks.happen()
+    await hooks.deliver()
+    expect(
+      receiver.received
+        .slice(1)
+        .map((one) => isSignedBy(secret, one))
+        .sort(),
+    ).toEqual([false, true])
+  })
+
+  test('are told by one of several processes, and by another one when that is gone', async () => {
+    await hooks.create()
+    const other = await anotherProcess(world, world.system)
+    const wallets = [await hooks.happen()]
+    await hooks.deliver()
+    wallets.push(await hooks.happen())
+    // The first has the lease still.
+    await other.service.deliveries.once()
+    expect(hooks.told()).toEqual(wallets.slice(0, 1))
+    world.system.pass(3_000)
+    await other.service.deliveries.once()
+    expect(hooks.told()).toEqual(wallets)
+    // Whoever ends gives the lease back.
+    await other.service.deliveries.stop()
+    wallets.push(await hooks.happen())
+    world.system.pass(1_000)
+    await hooks.deliver()
+    expect(hooks.told()).toEqual(wallets)
+    await other.drop()
+  })
+
+  test('are told of what happens by itself, and end with the process', async () => {
+    await hooks.create()
+    world.service.deliveries.start()
+    const wallet = await hooks.happen()
+    await expect.poll(() => hooks.told()).toEqual([wallet])
+    await world.service.deliveries.stop()
+    await hooks.happen()
+    await new Promise(setImmediate)
+    expect(hooks.told()).toEqual([wallet])
+  })
+
+  test('stay when the sandbox goes back; what waited is given up, and the new world is told', async () => {
+    const hook = await hooks.create()
+    const asParty = { key: world.apiKey }
+    expect((await world.post('/simulations/snapshots', { name: 'before' }, asParty)).status).toBe(200)
+    receiver.answer(500)
+    await hooks.happen('Waits')
+    await hooks.deliver()
+    await hooks.happen('Not looked at')
+    expect((await world.send('POST', '/simulations/snapshots/before/restore', asParty)).status).toBe(200)
+    receiver.answer(200)
+    const sent = receiver.received.length
+    const wallet = await hooks.happen('Afterwards')
+    await hooks.later(twoDays)
+    expect(hooks.told().slice(sent)).toEqual([wallet])
+    expect(await hooks.deliveries(hook, '?status=failed')).toMatchObject([{ attempts: 1, eventType: 'wallet.created' }])
+  })
+
+  test('are told once more of an event, and of a test that they are not enabled for', async () => {
+    const hook = await hooks.create({ enabledEvents: ['wallet.created'] })
+    const other = await openReceiver()
+    await hooks.create({ url: other.url })
+    const wallet = await hooks.happen()
+    await hooks.deliver()
+    const asParty = { key: world.apiKey }
+    const [event] = await hooks.events('wallet.created')
+    const again = await world.send('POST', `/events/${event?.id}/resend`, asParty)
+    expect(again.json.data).toEqual(event)
+    await hooks.deliver()
+    expect(hooks.told()).toEqual([wallet, wallet])
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([event?.id]))
+
+    const tested = await world.send('POST', `/webhooks/${hook.id}/test`, asParty)
+    expect(tested.json.data.attributes).toMatchObject({ eventType: 'webhook.test', resourceId: hook.id })
+    await hooks.deliver()
+    expect(receiver.received[2]?.json).toMatchObject({ id: tested.json.data.id, type: 'webhook.test' })
+    expect(other.received.map(({ json }) => json.type)).toEqual(['wallet.created', 'wallet.created'])
+    await other.close()
+  })
+
+  test('are not kept for ever what became of deliveries: after 30 days it is forgotten', async () => {
+    const hook = await hooks.create()
+    await hooks.happen()
+    await hooks.deliver()
+    world.system.pass(30 * 24 * 3_600_000 - 1)
+    await world.service.upkeep.once()
+    expect(await hooks.deliveries(hook)).toHaveLength(1)
+    world.system.pass(1)
+    await world.service.upkeep.once()
+    expect(await hooks.deliveries(hook)).toHaveLength(0)
   })
 })

@@ -45,7 +45,7 @@ export function afterAttempt(attemptsBefore: number, answer: Answer, nowMs: numb
   return { status: 'pending', attempts, dueAtMs: nowMs + pause * 1000 }
 }
 
-/** As long as all pauses of one delivery together. */
+/** A webhook at which nothing arrives for as long as one delivery is tried is not tried any more. */
 const givesUpAfterMs = pauseSeconds.reduce((sum, pause) => sum + pause, 0) * 1000
 
 /** What attempts at a webhook, one after another, make of it. */
@@ -56,17 +56,10 @@ export interface WebhookHealth {
   isGivenUp: boolean
 }
 
-/** A delivery that was given up ends its webhook where nothing else arrived for as long. */
-export function healthAfter(
-  { failingSinceMs }: Pick<WebhookHealth, 'failingSinceMs'>,
-  answer: Answer,
-  { status }: Attempted,
-  nowMs: number,
-): WebhookHealth {
+export function healthAfter(failingSinceMs: number | null, answer: Answer, nowMs: number): WebhookHealth {
   if (answer.error === null) return { failingSinceMs: null, isGivenUp: false }
   const sinceMs = failingSinceMs ?? nowMs
-  const isOver = status === 'failed' && nowMs - sinceMs >= givesUpAfterMs
-  return { failingSinceMs: sinceMs, isGivenUp: isGone(answer) || isOver }
+  return { failingSinceMs: sinceMs, isGivenUp: isGone(answer) || nowMs - sinceMs >= givesUpAfterMs }
 }
 
 const longestRestMs = 60_000

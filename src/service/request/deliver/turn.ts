@@ -103,7 +103,7 @@ async function keep(
     const { partyId, id } = delivery
     const { status: lastResponseStatus, error: lastError } = answer
     await saveAttempt(tx, { partyId, id, ...after, lastResponseStatus, lastError, updatedAtMs: realNowMs })
-    health = healthAfter(health, answer, after, realNowMs)
+    health = healthAfter(health.failingSinceMs, answer, realNowMs)
   }
   const { failingSinceMs, isGivenUp } = health
   await endTurn(tx, { ...key, failingSinceMs, restUntilMs: restUntilMs(failingSinceMs, realNowMs) })

@@ -1,0 +1,174 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { createSender } from '../../src/service/request/deliver/sender.ts'
+import { serveOn } from '../resilience/processes.ts'
+import { databases, postgres, sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { hooksOf } from './hooks.ts'
+import { openReceiver, type Receiver } from './receiver.ts'
+
+/** Numbers that look random and are the same in each run. */
+function chances(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+const many = 10_000
+
+/** Wallets are made by many at once, for the outbox has one event of each. */
+async function makeWallets(world: World, count: number): Promise<void> {
+  let left = count
+  const work = async () => {
+    while (left-- > 0) {
+      const answer = await world.post('/wallets', { displayName: `Number ${left}` }, { key: world.apiKey })
+      if (answer.status >= 300) throw new Error(answer.text)
+    }
+  }
+  await Promise.all(Array.from({ length: 32 }, work))
+}
+
+/** What happened, as the outbox has it, behind a number. */
+async function idsOfEvents(world: World, from: Date): Promise<Set<string>> {
+  const ids = new Set<string>()
+  let cursor = ''
+  do {
+    const query = `eventType=wallet.created&createdAfter=${from.toISOString()}&limit=100${cursor}`
+    const { json } = await world.get(`/events?${query}`, { key: world.apiKey })
+    for (const { id } of json.data) ids.add(id)
+    cursor = json.meta.pagination.nextCursor === null ? '' : `&cursor=${json.meta.pagination.nextCursor}`
+  } while (cursor !== '')
+  return ids
+}
+
+test.each(databases)(
+  'each of ten thousand events arrives at a receiver that fails in every way, on $name',
+  async (database) => {
+    const world = await createWorld(database, { send: createSender({ timeoutMs: 20 }) })
+    let receiver = await openReceiver()
+    const { port } = new URL(receiver.url)
+    const arrived = new Set<string>()
+    const chance = chances(16)
+    let [tries, hung, failed] = [0, 0, 0]
+    const unreliable = (one: Receiver) =>
+      one.answer(({ json }) => {
+        tries += 1
+        const luck = chance()
+        if (luck < 0.005) hung += 1
+        else if (luck < 0.1) failed += 1
+        if (luck < 0.005) return 'never'
+        if (luck < 0.1) return 500
+        arrived.add(json.id)
+        return 200
+      })
+    unreliable(receiver)
+    try {
+      const hooks = hooksOf(world, receiver)
+      const from = new Date(world.system.now() - 1)
+      world.system.pass(1)
+      const hook = await hooks.create({ enabledEvents: ['wallet.created'] })
+      const made = makeWallets(world, many)
+      let kills = 0
+      for (let round = 0; arrived.size < many; round++) {
+        expect(round).toBeLessThan(3_000)
+        const delivering = hooks.deliver()
+        if (round % 20 === 0) {
+          // It is killed with whatever it had, and comes again at the same address.
+          kills += 1
+          await receiver.close()
+          await sleep(1)
+          receiver = await openReceiver(Number(port))
+          unreliable(receiver)
+        }
+        await delivering
+        world.system.pass(5_000)
+      }
+      await made
+      const ids = await idsOfEvents(world, from)
+      expect(ids.size).toBeGreaterThanOrEqual(many)
+      expect([...arrived].every((id) => ids.has(id))).toBe(true)
+      expect(await hooks.deliveries(hook, '?status=failed')).toEqual([])
+      console.info(
+        `${many} events on ${database.name}: ${tries} attempts, ${failed} answered 500, ${hung} hung, ${kills} kills`,
+      )
+    } finally {
+      await receiver.close()
+      await world.drop()
+    }
+  },
+)
+
+const apiSecret = 'kill-api-secret-0123456789abcdef'
+const key = `sk_ntl_sandbox_${apiSecret}`
+
+/** Makes wallets until the service is gone; gives those that it acknowledged. */
+async function happen(url: string, acknowledged: Set<string>): Promise<void> {
+  for (let count = 0; ; count++) {
+    const headers = {
+      Authorization: `Bearer ${key}`,
+      'Content-Type': 'application/json',
+      'Idempotency-Key': `${acknowledged.size} ${count} ${Math.random()}`,
+    }
+    const body = JSON.stringify({ data: { attributes: { displayName: 'Any' } } })
+    try {
+      const response = await fetch(`${url}/wallets`, { method: 'POST', headers, body })
+      if (response.status < 300) acknowledged.add(((await response.json()) as { data: { id: string } }).data.id)
+    } catch (error) {
+      if (error instanceof TypeError) return
+      throw error
+    }
+  }
+}
+
+test.each([
+  { database: sqlite, kills: 100 },
+  { database: postgres, kills: 20 },
+] as const)(
+  'nothing is lost where the service is killed $kills times, on $database.name',
+  async ({ database, kills }) => {
+    const { url, drop } = await database.createEmpty()
+    const receiver = await openReceiver()
+    const arrived = new Set<string>()
+    const chance = chances(kills)
+    receiver.answer(({ json }) => {
+      if (chance() < 0.05) return 503
+      arrived.add(json.resourceId)
+      return 200
+    })
+    const acknowledged = new Set<string>()
+    const start = () => serveOn(url, { PAYMENTS_SANDBOX_API_KEY: apiSecret })
+    try {
+      let served = await start()
+      const attributes = { url: receiver.url, enabledEvents: ['wallet.created'] }
+      const headers = {
+        Authorization: `Bearer ${key}`,
+        'Content-Type': 'application/json',
+        'Idempotency-Key': 'the webhook',
+      }
+      const body = JSON.stringify({ data: { attributes } })
+      expect((await fetch(`${served.url}/webhooks`, { method: 'POST', headers, body })).status).toBe(201)
+      for (let kill = 0; kill < kills; kill++) {
+        const exited = new Promise((resolve) => served.process.once('exit', resolve))
+        const working = Promise.all([happen(served.url, acknowledged), happen(served.url, acknowledged)])
+        // It is killed while it makes events, tells of them, or is at both.
+        const before = receiver.received.length
+        const isBusy = () => kill % 2 === 0 || receiver.received.length > before
+        for (let waited = 0; waited < 400 && !(isBusy() && acknowledged.size > kill * 5); waited++) await sleep(10)
+        served.process.kill('SIGKILL')
+        await Promise.all([working, exited])
+        served = await start()
+      }
+      const missing = () => [...acknowledged].filter((id) => !arrived.has(id)).length
+      await expect.poll(missing, { timeout: 120_000 }).toBe(0)
+      await served.stop()
+      console.info(
+        `${kills} kills on ${database.name}: ${acknowledged.size} events, ${receiver.received.length} messages`,
+      )
+    } finally {
+      await receiver.close()
+      await drop()
+    }
+  },
+)

@@ -1,0 +1,46 @@
+import { expect } from 'vitest'
+import type { World } from '../support/world.ts'
+import type { Receiver } from './receiver.ts'
+
+export interface Hook {
+  id: string
+  secret: string
+}
+
+/** What tests of webhooks do by the API's public door. */
+export function hooksOf(world: World, receiver: Receiver) {
+  const party = { key: world.apiKey }
+  const read = async (path: string) => (await world.get(path, party)).json.data
+  return {
+    create: async (attributes: object = {}): Promise<Hook> => {
+      const answer = await world.post('/webhooks', { url: receiver.url, enabledEvents: ['*'], ...attributes }, party)
+      expect(answer.status, answer.text).toBe(201)
+      return { id: answer.json.data.id, secret: answer.json.data.attributes.signingSecret }
+    },
+    change: async ({ id }: Hook, attributes: object) => {
+      const answer = await world.send('PATCH', `/webhooks/${id}`, { ...party, attributes })
+      expect(answer.status, answer.text).toBe(200)
+      return answer.json.data.attributes
+    },
+    read: async ({ id }: Hook) => (await read(`/webhooks/${id}`)).attributes,
+    deliveries: async ({ id }: Hook, query = ''): Promise<Record<string, unknown>[]> =>
+      (await read(`/webhooks/${id}/deliveries${query}`)).map((one: { attributes: object }) => one.attributes),
+    /** One event: a new wallet. Gives its id. */
+    happen: async (displayName = 'Savings'): Promise<string> => {
+      const answer = await world.post('/wallets', { displayName }, party)
+      expect(answer.status, answer.text).toBeLessThan(300)
+      return answer.json.data.id
+    },
+    deliver: () => world.service.deliveries.once(),
+    /** Lets real time pass, and delivers what is due then. */
+    later: async (seconds: number) => {
+      world.system.pass(seconds * 1000)
+      await world.service.deliveries.once()
+    },
+    events: async (eventType: string) =>
+      (await read(`/events?eventType=${eventType}`)) as { id: string; attributes: Record<string, unknown> }[],
+    told: () => receiver.received.map(({ json }) => json.resourceId as string),
+  }
+}
+
+export type Hooks = ReturnType<typeof hooksOf>

@@ -1,0 +1,192 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { isPublicAddress } from '../../src/core/ip-addresses.ts'
+import { createSender } from '../../src/service/request/deliver/sender.ts'
+import type { LookUp } from '../../src/service/request/outgoing.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { hooksOf } from './hooks.ts'
+import { openReceiver, type Receiver } from './receiver.ts'
+
+describe('the addresses that webhooks can have', () => {
+  let world: World
+  afterEach(() => world.drop())
+
+  const refused = async (url: string, environment: 'sandbox' | 'production') => {
+    world = await createWorld(sqlite, { environment })
+    const answer = await world.post('/webhooks', { url, enabledEvents: ['*'] }, { key: world.apiKey })
+    return answer.status === 201 ? undefined : answer.json.errors[0]
+  }
+
+  test.each([
+    ['http://hooks.example.com/', 'is not an https address'],
+    ['ftp://hooks.example.com/', 'is not an https address'],
+    ['https://10.0.0.1/', 'is not of the public internet'],
+    ['https://[fd00::1]/', 'is not of the public internet'],
+    ['https://[::ffff:169.254.169.254]/', 'is not of the public internet'],
+    ['https://2852039166/', 'is not of the public internet'],
+    ['https://0x7f.1/', 'is not of the public internet'],
+    ['https://user:password@hooks.example.com/', 'has a name or password in it'],
+  ])('are not %s', async (url, why) => {
+    const error = await refused(url, url.includes('0x7f') ? 'production' : 'sandbox')
+    expect(error).toMatchObject({ status: '422', source: { pointer: '/data/attributes/url' } })
+    expect(error.detail).toContain(`url ${why}`)
+    expect(error.detail).toContain('Accepted is https at a public host name')
+    expect(error.detail).not.toContain('password@')
+  })
+
+  test.each(['http://127.0.0.1:9/', 'https://localhost:9/', 'http://[::1]:9/hook'])(
+    'are of this machine in the sandbox alone: %s',
+    async (url) => {
+      expect(await refused(url, 'sandbox')).toBeUndefined()
+      await world.drop()
+      expect(await refused(url, 'production')).toMatchObject({ status: '422' })
+    },
+  )
+
+  test('are told of types that there are, and of what is like one that there is not', async () => {
+    world = await createWorld(sqlite)
+    const attributes = { url: 'https://hooks.example.com/', enabledEvents: ['payment.completed', 'payment.complete'] }
+    const answer = await world.post('/webhooks', attributes, { key: world.apiKey })
+    expect(answer.status).toBe(422)
+    expect(answer.json.errors[0].source).toEqual({ pointer: '/data/attributes/enabledEvents/1' })
+    expect(answer.json.errors[0].detail).toContain('got "payment.complete"')
+    expect(answer.json.errors[0].detail).toContain('payment.completed')
+  })
+
+  test('are a hundred for a party at most', async () => {
+    world = await createWorld(sqlite)
+    const attributes = { url: 'https://hooks.example.com/', enabledEvents: ['*'] }
+    const answers = []
+    for (let count = 0; count < 101; count++)
+      answers.push((await world.post('/webhooks', attributes, { key: world.apiKey })).status)
+    expect(answers.filter((status) => status === 201)).toHaveLength(100)
+    expect(answers.at(-1)).toBe(409)
+  })
+})
+
+test.each([
+  ...[
+    '0.0.0.0',
+    '10.255.0.1',
+    '100.64.0.1',
+    '127.0.0.1',
+    '169.254.169.254',
+    '172.31.255.255',
+    '192.0.0.1',
+    '192.0.2.1',
+  ],
+  ...['192.168.0.1', '198.19.255.255', '198.51.100.1', '203.0.113.1', '224.0.0.1', '240.0.0.1', '255.255.255.255'],
+  ...['::', '::1', '::7f00:1', '::ffff:10.0.0.1', '64:ff9b::a00:1', '64:ff9b:1::1', '100::1', '2001::1', '2001:db8::1'],
+  ...['2002:a00:1::', '3fff::1', '5f00::1', 'fc00::1', 'fe80::1', 'fec0::1', 'ff02::1', 'no address'],
+])('%s is not of the public internet', (address) => {
+  expect(isPublicAddress(address)).toBe(false)
+})
+
+test.each(['8.8.8.8', '::ffff:8.8.8.8', '2606:4700:4700::1111', '2a00:1450:4001::1'])('%s is', (address) => {
+  expect(isPublicAddress(address)).toBe(true)
+})
+
+onEachDatabase('deliveries go', (database) => {
+  let world: World
+  let receiver: Receiver
+  let names: Record<string, string[][]>
+  const asked: string[] = []
+  /** Names as a test says that they stand for addresses, one list after another; the last one stays. */
+  const lookup = ((name: string, options: { all?: boolean }, callback: (...found: unknown[]) => void) => {
+    asked.push(name)
+    const lists = names[name] ?? [['127.0.0.1']]
+    const addresses = (lists.length > 1 ? lists.shift() : lists[0]) ?? []
+    const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+    process.nextTick(() => callback(null, options.all === true ? found : found[0]?.address, found[0]?.family))
+  }) as unknown as LookUp
+
+  beforeEach(async () => {
+    names = {}
+    world = await createWorld(database, { send: createSender({ lookup, timeoutMs: 100 }) })
+    receiver = await openReceiver()
+  })
+  afterEach(async () => {
+    await receiver.close()
+    await world.drop()
+  })
+
+  const port = () => new URL(receiver.url).port
+  const told = async (url: string) => {
+    const hooks = hooksOf(world, receiver)
+    const hook = await hooks.create({ url })
+    await hooks.happen()
+    await hooks.deliver()
+    return (await hooks.deliveries(hook))[0]
+  }
+
+  test.each([
+    ['a name of this machine', { 'hooks.example.com': [['127.0.0.1']] }],
+    ['a name of which one address is private', { 'hooks.example.com': [['8.8.8.8', '10.0.0.1']] }],
+    ['a name that stood for another address before', { 'hooks.example.com': [['127.0.0.1'], ['8.8.8.8']] }],
+  ])('not to %s: nothing connects there', async (_, given) => {
+    names = given
+    const delivery = await told(`https://hooks.example.com:${port()}/`)
+    expect(delivery).toMatchObject({ status: 'pending', attempts: 1, lastResponseStatus: null })
+    expect(delivery?.lastError).toContain('not an https address of the public internet')
+    expect(receiver.connections()).toBe(0)
+  })
+
+  test('to the address that was checked: a name is looked up once for a connection', async () => {
+    asked.length = 0
+    await told(receiver.url.replace('127.0.0.1', 'localhost'))
+    expect(asked).toEqual(['localhost'])
+    expect(receiver.received).toHaveLength(1)
+  })
+
+  test('not where localhost stands for another machine', async () => {
+    names = { localhost: [['8.8.8.8']] }
+    const delivery = await told(receiver.url.replace('127.0.0.1', 'localhost'))
+    expect(delivery?.lastError).toContain('not an https address of the public internet')
+  })
+
+  test('nowhere else than to the address that was given: redirects are not followed', async () => {
+    const other = await openReceiver()
+    receiver.answer(307, { Location: other.url })
+    const delivery = await told(receiver.url)
+    expect(delivery).toMatchObject({ status: 'pending', lastResponseStatus: 307 })
+    expect(delivery?.lastError).toContain('Redirects are not followed')
+    expect(other.connections()).toBe(0)
+    await other.close()
+  })
+
+  test('on where a receiver never answers, hangs up, or is not there', async () => {
+    const other = await openReceiver()
+    const hooks = hooksOf(world, other)
+    receiver.answer('never')
+    const silent = await hooks.create({ url: receiver.url })
+    const gone = await openReceiver()
+    await gone.close()
+    const absent = await hooks.create({ url: gone.url })
+    await hooks.create({ url: other.url })
+    const wallets = [await hooks.happen('One'), await hooks.happen('Two'), await hooks.happen('Three')]
+    await hooks.deliver()
+    expect(hooks.told()).toEqual(wallets)
+    expect((await hooks.deliveries(silent)).at(-1)?.lastError).toBe('It did not answer within 0.1 s.')
+    expect((await hooks.deliveries(absent)).at(-1)?.lastError).toBe('Nothing listens there (ECONNREFUSED).')
+    await other.close()
+  })
+
+  test('to everybody else while one receiver keeps its answer back', async () => {
+    await world.drop()
+    world = await createWorld(database, { send: createSender() })
+    const other = await openReceiver()
+    const hooks = hooksOf(world, other)
+    receiver.answer('never')
+    await hooks.create({ url: receiver.url })
+    await hooks.create({ url: other.url })
+    const wallet = await hooks.happen()
+    const all = hooks.deliver()
+    // The first has not answered, and does not.
+    await expect.poll(() => receiver.received.length).toBe(1)
+    await expect.poll(() => hooks.told()).toEqual([wallet])
+    await receiver.close()
+    await all
+    await other.close()
+    receiver = await openReceiver()
+  })
+})
