@@ -151,7 +151,11 @@ export async function payingWallet(
  */
 export async function receivingWallet(
   { tx }: Pick<ChangeContext, 'tx'>,
-  { recipientPartyId, recipientAgentId, paymentRequestId }: PaymentRow,
+  {
+    recipientPartyId,
+    recipientAgentId,
+    paymentRequestId,
+  }: Pick<PaymentRow, 'recipientPartyId' | 'recipientAgentId' | 'paymentRequestId'>,
 ): Promise<WalletRow> {
   const partyId = recipientPartyId ?? ''
   if (paymentRequestId !== null) {

@@ -8,7 +8,7 @@ import { paidByCard } from '../../rules/ledger.ts'
 import { asOf, nextRequestStatus } from '../../rules/payment-requests.ts'
 import { nextPaymentStatus } from '../../rules/payments.ts'
 import { post } from '../../store/ledger.ts'
-import { changePaymentRequest, findPaymentRequest } from '../../store/payment-requests.ts'
+import { changePaymentRequest } from '../../store/payment-requests.ts'
 import { insertPayment, withoutBank } from '../../store/payments.ts'
 import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
@@ -28,6 +28,12 @@ type Source = z.output<typeof paymentRequests.fulfillPaymentRequest.attributes>[
 export async function payRequest(context: Context, request: PaymentRequestRow, source: Source): Promise<PaymentRow> {
   requirePayable(request, context.nowMs)
   const isBank = source.type === 'external_account'
+  // Nobody's bank is drawn on for what could not be paid in.
+  await receivingWallet(context, {
+    recipientPartyId: request.partyId,
+    recipientAgentId: null,
+    paymentRequestId: request.id,
+  })
   const wallet = await payingWallet(context, isBank ? undefined : source.walletId, 'paymentSource/walletId')
   return send(context, wallet, {
     ...(isBank ? { externalAccountId: source.externalAccountId, method: 'standard' } : {}),
@@ -105,14 +111,4 @@ async function payersWallet(context: ChangeContext, request: PaymentRequestRow):
   if (wallet === undefined) throw new Error(`Bug: the payer of ${id} has no wallet.`)
   if (wallet.partyId === partyId) fail('conflict', { detail: 'The payment request is to the party that sent it.' })
   return wallet
-}
-
-/** A request as it is now, for who changed something that it is about. */
-export async function reread(
-  { tx }: Pick<ChangeContext, 'tx'>,
-  { partyId, id }: Pick<PaymentRequestRow, 'partyId' | 'id'>,
-): Promise<PaymentRequestRow> {
-  const request = await findPaymentRequest(tx, partyId, id)
-  if (request === undefined) throw new Error(`Bug: the payment request ${id} is gone.`)
-  return request
 }
