@@ -58,6 +58,7 @@ export const paymentRequestHandlers = {
       tokenHash: await requestTokenHash(tx, id),
       paymentId: null,
       transactionId: null,
+      cardTries: null,
       version: 1,
       expiresAtMs: nowMs + requestOpenMs,
       openUntilMs: nowMs + requestOpenMs,

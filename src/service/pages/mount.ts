@@ -13,8 +13,11 @@ import { mountConsent } from './consent/routes.ts'
 import { mountDecisionPages } from './decide/routes.ts'
 import { mountDocs } from './docs/routes.ts'
 import { mountAssets } from './frame/assets.ts'
+import { DeclinesByAddress } from './frame/declines-by-address.ts'
 import type { PageDependencies } from './frame/dependencies.ts'
 import { mountHome } from './home/routes.ts'
+import { mountJoin } from './join/routes.ts'
+import { mountPaymentRequests } from './request/routes.ts'
 import { mountShops } from './shops/routes.ts'
 import { mountSignIn } from './sign-in/routes.ts'
 import { mountVerify } from './verify/routes.ts'
@@ -31,7 +34,11 @@ export function mountPages(app: Hono, dependencies: PagesDependencies): void {
   mountAssets(app)
   mountHome(app, dependencies)
   mountDocs(app, dependencies)
-  mountCheckout(app, dependencies)
+  // A card that is tried out at one page counts at the other.
+  const declines = new DeclinesByAddress(dependencies.system)
+  mountCheckout(app, dependencies, declines)
+  mountPaymentRequests(app, dependencies, declines)
+  mountJoin(app, dependencies)
   mountConnect(app, dependencies)
   mountLinks(app, dependencies)
   mountClaims(app, dependencies)

@@ -1,6 +1,7 @@
 import type { paymentRequestStatuses } from '../../../tools/payment-requests.ts'
 import { paymentRequestEvent } from '../rules/events.ts'
 import { eventOfPayment, nextRequestStatus, type PaymentRequestEvent } from '../rules/payment-requests.ts'
+import type { CardTries } from '../rules/request-cards.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
@@ -133,6 +134,32 @@ const update = changingOne(
     db
       .updateTable('paymentRequests')
       .set({ ...change, version: next })
+      .where('partyId', '=', partyId)
+      .where('id', '=', id)
+      .where('version', '=', version),
+  ({ id }) => `payment request ${id}`,
+)
+
+/** Writes which of its payer's cards were declined. Nobody is told: the request stays as it is. */
+export async function saveCardTries(tx: Transaction, before: PaymentRequestRow, tries: CardTries): Promise<void> {
+  const { partyId, id, version } = before
+  await updateTries(tx, { partyId, id, version, next: version + 1, cardTries: JSON.stringify(tries) })
+}
+
+const updateTries = changingOne(
+  (
+    db,
+    {
+      partyId,
+      id,
+      version,
+      next,
+      cardTries,
+    }: { cardTries: string } & Omit<Written, 'status' | 'openUntilMs' | 'updatedAtMs' | keyof Changes>,
+  ) =>
+    db
+      .updateTable('paymentRequests')
+      .set({ cardTries, version: next })
       .where('partyId', '=', partyId)
       .where('id', '=', id)
       .where('version', '=', version),

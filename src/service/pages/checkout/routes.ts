@@ -5,12 +5,12 @@ import { newId } from '../../../core/system.ts'
 import { hasLeft } from '../../request/body.ts'
 import { callerOf } from '../../request/client-address.ts'
 import { failureOf, refusal } from '../../request/reply.ts'
+import type { DeclinesByAddress } from '../frame/declines-by-address.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { dataHeaders, frameHeaders, pageHeaders } from '../frame/headers.ts'
 import { type Checkout, type CheckoutSession, createCheckout } from './checkout.ts'
-import { DeclinesByAddress } from './declines-by-address.ts'
 import { type CheckoutAction, checkoutAttributes, mostCheckoutBytes, parseCheckout } from './requests.ts'
 import { cardFormPage, checkoutPage } from './view.ts'
 import { checkoutWords } from './words.ts'
@@ -25,10 +25,9 @@ interface CheckoutDependencies extends PageDependencies {
  * and what their scripts ask for. Whoever holds a checkout's client secret may pay it, and who paid holds another secret
  * to manage the payments with; there are no cookies.
  */
-export function mountCheckout(app: Hono, dependencies: PageDependencies): void {
-  const { system, environment } = dependencies
-  const [checkout, declines] = [createCheckout(dependencies), new DeclinesByAddress(system)]
-  const pages: CheckoutDependencies = { ...dependencies, checkout, declines }
+export function mountCheckout(app: Hono, dependencies: PageDependencies, declines: DeclinesByAddress): void {
+  const { environment } = dependencies
+  const pages: CheckoutDependencies = { ...dependencies, checkout: createCheckout(dependencies), declines }
   app.get('/checkout/form', (c) => c.html(cardFormPage(environment === 'sandbox'), 200, frameHeaders))
   const limit = bodyLimit({ maxSize: mostCheckoutBytes, onError: (c) => refuse(c, pages, tooLong()) })
   for (const action of Object.keys(checkoutAttributes) as CheckoutAction[]) {

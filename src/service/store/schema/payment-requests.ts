@@ -28,6 +28,8 @@ export const paymentRequests = table({
     /** The payment that fulfills it; null while nobody pays. */
     paymentId: nullable(text),
     transactionId: nullable(text),
+    /** JSON of `CardTries`; null: no card of the payer's was declined. */
+    cardTries: nullable(text),
     version: integer,
     expiresAtMs: bigint,
     /** `expiresAtMs` while it is open. */

@@ -13,7 +13,7 @@ interface Tries {
   endsAtMs: number
 }
 
-/** Counts the declined cards of each client address, in all checkouts of this process, by real time. */
+/** Counts the declined cards of each client address, on all pages of this process, by real time. */
 export class DeclinesByAddress {
   readonly #system: Pick<System, 'now'>
   readonly #tries = new Map<string, Tries>()

@@ -1,0 +1,130 @@
+import { fail } from '../../../core/errors.ts'
+import { sha256 } from '../../../core/system.ts'
+import {
+  acceptPartyInvitation,
+  declinePartyInvitation,
+  type Joining,
+} from '../../operations/steps/answer-party-invitations.ts'
+import { actOfUser, actOfVisitor } from '../../request/activity.ts'
+import { type Changed, change, type Dependencies, settled, unchanged, type Whose } from '../../request/change.ts'
+import type { ChangeContext } from '../../request/due.ts'
+import type { PartyInvitationStatus } from '../../rules/party-invitations.ts'
+import type { Transaction } from '../../store/engine/store.ts'
+import { findPartyInvitationByToken, type PartyInvitationRecord } from '../../store/party-invitations.ts'
+import { looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
+import { findUserByEmail } from '../../store/users.ts'
+
+/** An invitation to a party, as whoever has its link sees it. */
+export interface PartyInvitationSeen {
+  status: PartyInvitationStatus
+  party: string
+  role: 'ADMIN' | 'MEMBER'
+  /** Who is asked, and signs in by it afterwards. */
+  email: string
+  /** Whether that address signs in for an account already: it cannot join a second one. */
+  isTaken: boolean
+  /** The form sends it back: it fits this invitation in this state only. */
+  formToken: string
+}
+
+/** What a form did; `stale`: something came between, so that it did nothing. */
+export type Outcome = 'joined' | 'declined' | 'stale'
+
+/** Opens an invitation to a party for the invited person, who has the token in its address instead of a credential. */
+export interface PartyInvitationPages {
+  open(token: string): Promise<PartyInvitationSeen | undefined>
+  /** Whether a form is the page's, and of now: to be asked before a password is hashed, which takes long. */
+  isShown(token: string, formToken: string): Promise<boolean>
+  /** @throws 403 for a form of another page, 409 where the address signs in for an account already. */
+  accept(token: string, formToken: string, joining: Joining): Promise<Outcome | undefined>
+  decline(token: string, formToken: string): Promise<Outcome | undefined>
+}
+
+export function createPartyInvitationPages(dependencies: Dependencies): PartyInvitationPages {
+  const answer = (token: string, formToken: string, work: Work) =>
+    change(dependencies, (context) => whenShown(context, { token, formToken }, work), partyAt(token))
+  return {
+    open: (token) =>
+      settled(
+        dependencies,
+        async ({ tx }) => {
+          const invitation = await invitationAt(tx, token)
+          return invitation && viewOf(tx, invitation)
+        },
+        partyAt(token),
+      ),
+    isShown: (token, formToken) =>
+      settled(
+        dependencies,
+        async ({ tx }) => {
+          const invitation = await invitationAt(tx, token)
+          return invitation !== undefined && (await versionOf(tx, invitation, formToken)) === invitation.version
+        },
+        partyAt(token),
+      ),
+    accept: (token, formToken, joining) =>
+      answer(token, formToken, async (context, invitation) => {
+        const user = await acceptPartyInvitation(context, invitation, joining)
+        const resourceIds = [invitation.id, user.id]
+        return { result: 'joined', acts: [actOfUser(user, { operation: 'accept_party_invitation', resourceIds })] }
+      }),
+    decline: (token, formToken) =>
+      answer(token, formToken, async (context, invitation) => {
+        await declinePartyInvitation(context, invitation)
+        return { result: 'declined', acts: [actOfVisitor(invitation, { operation: 'decline_party_invitation' })] }
+      }),
+  }
+}
+
+type Work = (context: ChangeContext, invitation: PartyInvitationRecord) => Promise<Changed<Outcome>>
+
+async function invitationAt(tx: Transaction, token: string): Promise<PartyInvitationRecord | undefined> {
+  return looksLikeSignature(token) ? findPartyInvitationByToken(tx, sha256(token)) : undefined
+}
+
+function partyAt(token: string): Whose {
+  return async (tx) => (await invitationAt(tx, token))?.partyId
+}
+
+/** Does what a form asks if the invitation is as its page showed it. The second of two clicks waits for the first. */
+async function whenShown(
+  context: ChangeContext,
+  { token, formToken }: { token: string; formToken: string },
+  work: Work,
+): Promise<Changed<Outcome | undefined>> {
+  const { tx } = context
+  const found = await invitationAt(tx, token)
+  if (found === undefined) return unchanged(undefined)
+  await tx.lockParty(found.partyId)
+  const version = await versionOf(tx, found, formToken)
+  if (version === undefined) fail('forbidden', { detail: 'The answer did not come from this page.' })
+  const invitation = await invitationAt(tx, token)
+  return invitation?.version === version ? work(context, invitation) : unchanged('stale')
+}
+
+/** The state that a form's page showed; undefined: no page of this invitation showed it. */
+async function versionOf(
+  tx: Transaction,
+  { id }: PartyInvitationRecord,
+  formToken: string,
+): Promise<number | undefined> {
+  const [version = '', signature = ''] = formToken.split('.')
+  const shown = { id, version: Number(version) }
+  return (await rootKeys(tx)).verify(formText(shown), signature) ? shown.version : undefined
+}
+
+function formText({ id, version }: { id: string; version: number }): string {
+  return `join form ${id} ${version}`
+}
+
+async function viewOf(tx: Transaction, invitation: PartyInvitationRecord): Promise<PartyInvitationSeen> {
+  const { id, version, status, partyName: party, role, email } = invitation
+  return {
+    status,
+    party,
+    role,
+    email,
+    isTaken: status === 'PENDING' && (await findUserByEmail(tx, email)) !== undefined,
+    formToken: `${version}.${(await rootKeys(tx)).sign(formText({ id, version }))}`,
+  }
+}

@@ -1,0 +1,38 @@
+import { foreignText } from '../../../core/foreign-text.ts'
+
+export const longestName = 100
+/** As the sandbox's owner has it (docs/configuration.md). */
+export const shortestPassword = 12
+export const longestPassword = 128
+
+/** What the person who joins typed. */
+export interface Typed {
+  name: string
+  password: string
+  /** What is wrong with it, and with which field. */
+  wrong: { field: 'name' | 'password'; problem: string } | null
+}
+
+export function typedOf(sent: URLSearchParams): Typed {
+  const name = foreignText(sent.get('name') ?? '')
+    .replace(/\s+/g, ' ')
+    .trim()
+  const password = sent.get('password') ?? ''
+  return { name: name.slice(0, longestName), password, wrong: wrongOf(name, password) }
+}
+
+function wrongOf(name: string, password: string): Typed['wrong'] {
+  if (name === '') return { field: 'name', problem: 'Enter your name.' }
+  if (name.length > longestName) return { field: 'name', problem: `The name can have ${longestName} characters.` }
+  const { length } = [...password]
+  if (length < shortestPassword) {
+    return { field: 'password', problem: `Choose a password of at least ${shortestPassword} characters.` }
+  }
+  if (length > longestPassword) {
+    return { field: 'password', problem: `Choose a password of at most ${longestPassword} characters.` }
+  }
+  if (/\p{Cc}/u.test(password)) {
+    return { field: 'password', problem: 'Choose a password without tabs and other control characters.' }
+  }
+  return null
+}

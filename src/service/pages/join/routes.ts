@@ -1,0 +1,122 @@
+import type { Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { Failure } from '../../../core/errors.ts'
+import { foreignName } from '../../../core/foreign-text.ts'
+import { hashOfPassword } from '../../oauth/sign-in.ts'
+import { placeOf, signedInAt, startSession } from '../frame/browser-session.ts'
+import type { PageDependencies } from '../frame/dependencies.ts'
+import { failingAs } from '../frame/failure.ts'
+import { messagePage } from '../frame/form-page.ts'
+import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
+import { formPageHeaders as headers } from '../frame/headers.ts'
+import { createPartyInvitationPages, type PartyInvitationPages, type PartyInvitationSeen } from './join-page.ts'
+import { typedOf } from './requests.ts'
+import { type Filled, joinPage } from './view.ts'
+
+interface JoinDependencies extends PageDependencies {
+  invitations: PartyInvitationPages
+}
+
+/** The page at a party invitation's link, where the invited person joins or declines (docs/service.md#page-of-a-party-invitation). */
+export function mountJoin(app: Hono, dependencies: PageDependencies): void {
+  const pages: JoinDependencies = { ...dependencies, invitations: createPartyInvitationPages(dependencies) }
+  app.get('/join/:token', (c) => orFailure(c, pages, () => showPage(c, pages)))
+  const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
+  app.post('/join/:token', limit, (c) => orFailure(c, pages, () => takeForm(c, pages)))
+}
+
+const orFailure = failingAs({ page: "a party invitation's page", headers })
+
+async function showPage(c: Context, pages: JoinDependencies): Promise<Response> {
+  const invitation = await pages.invitations.open(tokenOf(c))
+  return invitation === undefined ? notFound(c) : show(c, pages, { invitation, filled: empty })
+}
+
+const empty: Filled = { name: '', problem: null, wrong: null }
+
+async function takeForm(c: Context, pages: JoinDependencies): Promise<Response> {
+  if (!isOwnForm(c, pages.publicUrl())) return refused(c, 403, 'The answer did not come from this page.')
+  const sent = new URLSearchParams(await c.req.text())
+  const decision = sent.get('decision')
+  if (!isForm(c) || (decision !== 'accept' && decision !== 'decline')) {
+    return refused(c, 400, 'The form has to say whether you join or decline.')
+  }
+  const invitation = await pages.invitations.open(tokenOf(c))
+  if (invitation === undefined) return notFound(c)
+  try {
+    return await (decision === 'accept' ? join : decline)(c, pages, { invitation, sent })
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    if (error.status === 403) return refused(c, 403, error.message)
+    if (error.status !== 409) throw error
+    return show(c, pages, { invitation, filled: { ...empty, problem: error.message }, status: 409 })
+  }
+}
+
+interface Taken {
+  invitation: PartyInvitationSeen
+  sent: URLSearchParams
+}
+
+/** Who joins is signed in at once, as themselves: whoever was signed in at this browser no longer is. */
+async function join(c: Context, pages: JoinDependencies, { invitation, sent }: Taken): Promise<Response> {
+  const formToken = sent.get('formToken') ?? ''
+  const { name, password, wrong } = typedOf(sent)
+  const isShown = await pages.invitations.isShown(tokenOf(c), formToken)
+  if (isShown && wrong !== null) {
+    return show(c, pages, { invitation, filled: { name, problem: wrong.problem, wrong: wrong.field }, status: 422 })
+  }
+  // A password is hashed for who can join only: it takes long.
+  const passwordHash = isShown ? await hashOfPassword(password, pages.system) : ''
+  const outcome = await pages.invitations.accept(tokenOf(c), formToken, { name, passwordHash })
+  if (outcome === undefined) return notFound(c)
+  if (outcome !== 'joined') return lead(c, c.req.path)
+  pages.log.info({ join: outcome }, 'somebody joined a party')
+  const begun = await pages.signIn.byPassword(invitation.email, password, placeOf(c, pages))
+  if (typeof begun === 'string') return lead(c, c.req.path)
+  await startSession(c, pages, begun)
+  return lead(c, '/connections')
+}
+
+async function decline(c: Context, { invitations, log }: JoinDependencies, { sent }: Taken): Promise<Response> {
+  const outcome = await invitations.decline(tokenOf(c), sent.get('formToken') ?? '')
+  if (outcome === undefined) return notFound(c)
+  log.debug({ join: outcome }, 'answered')
+  return lead(c, c.req.path)
+}
+
+interface Shown {
+  invitation: PartyInvitationSeen
+  filled: Filled
+  status?: 200 | 409 | 422
+}
+
+async function show(c: Context, pages: JoinDependencies, { invitation, filled, status = 200 }: Shown) {
+  const signedIn = await signedInAt(c, pages)
+  const page = joinPage(invitation, {
+    form: { action: c.req.path, token: invitation.formToken },
+    filled,
+    signedInAs: signedIn === undefined ? null : foreignName(signedIn.user.name, 'a user without a name', 200),
+    sandbox: pages.environment === 'sandbox',
+  })
+  return c.html(page, status, headers)
+}
+
+function tokenOf(c: Context): string {
+  return c.req.param('token') ?? ''
+}
+
+/** The browser comes by GET: a reload repeats nothing. */
+function lead(c: Context, path: string): Response {
+  return c.body(null, 303, { ...headers, Location: path })
+}
+
+function notFound(c: Context) {
+  const text = 'There is no invitation at this address. Check the link, or ask for a new one.'
+  return c.html(messagePage('Not found', text), 404, headers)
+}
+
+function refused(c: Context, status: 400 | 403, text: string) {
+  const link = { href: c.req.path, text: 'Open the invitation' }
+  return c.html(messagePage('Nothing was changed', text, link), status, headers)
+}

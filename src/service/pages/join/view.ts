@@ -1,0 +1,98 @@
+import { html } from 'hono/html'
+import { foreignName } from '../../../core/foreign-text.ts'
+import type { PartyInvitationStatus } from '../../rules/party-invitations.ts'
+import type { Html, PageForm } from '../frame/document.ts'
+import { formPage, titleOf } from '../frame/form-page.ts'
+import { isolated } from '../frame/texts.ts'
+import type { PartyInvitationSeen } from './join-page.ts'
+import { longestName, longestPassword, shortestPassword } from './requests.ts'
+
+/** What the person filled in before, and what was wrong with it. A password is never put back. */
+export interface Filled {
+  name: string
+  problem: string | null
+  wrong: 'name' | 'password' | null
+}
+
+interface Shown {
+  form: PageForm
+  filled: Filled
+  /** Who is signed in at this browser; null: nobody. */
+  signedInAs: string | null
+  sandbox: boolean
+}
+
+/** The page at a party invitation's `url`. It has no script: the browser sends the forms. */
+export function joinPage(invitation: PartyInvitationSeen, { form, filled, signedInAs, sandbox }: Shown): Html {
+  const { status, role, isTaken } = invitation
+  const party = foreignName(invitation.party, 'An account without a name', 200)
+  const email = foreignName(invitation.email, 'an address', 254)
+  const { heading, line } = standings[status](isolated(party))
+  const isOpen = status === 'PENDING'
+  const main = html`<h1>${heading}</h1>
+${filled.problem === null ? '' : html`<p class="problem" id="problem" role="alert">${filled.problem}</p>`}
+${line === null ? '' : html`<p role="status" class="done">${line}</p>`}
+<dl>
+<div><dt>Account</dt><dd><bdi>${party}</bdi></dd></div>
+<div><dt>Asked of</dt><dd><bdi>${email}</bdi></dd></div>
+<div><dt>As</dt><dd>${roles[role]}</dd></div>
+</dl>
+${status === 'ACCEPTED' ? html`<p><a href="/sign-in">Sign in</a></p>` : ''}
+${isOpen && isTaken ? html`<p class="warning"><bdi>${email}</bdi> signs in for an account already, and cannot join a second one. Ask <bdi>${party}</bdi> to invite another address.</p>` : ''}
+${isOpen && !isTaken ? joinForm(form, filled, { email, signedInAs }) : ''}
+${isOpen ? declineForm(form) : ''}`
+  return formPage({ title: titleOf(heading, filled.problem), main, sandbox })
+}
+
+const roles = {
+  ADMIN: 'Admin: acts for the account, and invites and removes people',
+  MEMBER: 'Member: acts for the account, and invites and removes nobody',
+} as const satisfies Record<PartyInvitationSeen['role'], string>
+
+const standings = {
+  PENDING: (party) => ({ heading: `Join ${party}`, line: null }),
+  ACCEPTED: (party) => ({ heading: 'You joined', line: `Sign in with your address and password to act for ${party}.` }),
+  DECLINED: (party) => ({
+    heading: 'Declined',
+    line: `You did not join ${party}. To join after all, ask for another invitation.`,
+  }),
+  REVOKED: (party) => ({ heading: 'Invitation taken back', line: `${party} took the invitation back.` }),
+} as const satisfies Record<PartyInvitationStatus, (party: string) => { heading: string; line: string | null }>
+
+interface Person {
+  email: string
+  signedInAs: string | null
+}
+
+function joinForm({ action, token }: PageForm, { name, wrong }: Filled, { email, signedInAs }: Person): Html {
+  const state = (field: Filled['wrong']) =>
+    wrong === field ? html` aria-invalid="true" aria-describedby="${field} problem" autofocus` : ''
+  return html`<section aria-labelledby="join">
+<h2 id="join">Join</h2>
+<form method="post" action="${action}" novalidate>
+<input type="hidden" name="formToken" value="${token}">
+<div class="field">
+<label for="name">Your name</label>
+<input id="name" name="name" autocomplete="name" maxlength="${longestName}" required value="${name}"${state('name')}>
+</div>
+<div class="field">
+<label for="email">You sign in as</label>
+<input id="email" type="email" value="${email}" autocomplete="username" readonly>
+</div>
+<div class="field">
+<label for="password">A password, to sign in with</label>
+<input id="password" name="password" type="password" autocomplete="new-password" minlength="${shortestPassword}" maxlength="${longestPassword}" required${state('password')}>
+<p class="aside" id="rule">At least ${shortestPassword} characters.</p>
+</div>
+${signedInAs === null ? '' : html`<p class="aside">You are signed in as <bdi>${signedInAs}</bdi>: joining signs you out there.</p>`}
+<button type="submit" name="decision" value="accept" aria-describedby="rule">Join</button>
+</form>
+</section>`
+}
+
+function declineForm({ action, token }: PageForm): Html {
+  return html`<form method="post" action="${action}">
+<input type="hidden" name="formToken" value="${token}">
+<button type="submit" name="decision" value="decline" class="quiet">Decline</button>
+</form>`
+}

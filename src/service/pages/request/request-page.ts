@@ -1,0 +1,196 @@
+import { fail } from '../../../core/errors.ts'
+import { timestamp } from '../../../core/system.ts'
+import { declineRequest, payRequestByCard } from '../../operations/steps/pay-request.ts'
+import { hashOfRequestToken } from '../../operations/steps/show-request.ts'
+import { actOfVisitor } from '../../request/activity.ts'
+import { type Changed, change, type Dependencies, settled, unchanged, type Whose } from '../../request/change.ts'
+import type { ChangeContext } from '../../request/due.ts'
+import { asOf, type PaymentRequestStatus } from '../../rules/payment-requests.ts'
+import { type CardDecline, type CardTries, takesCards, tryCard } from '../../rules/request-cards.ts'
+import { sandboxCard } from '../../rules/test-cards.ts'
+import { findApprovalOf } from '../../store/approvals.ts'
+import type { Transaction } from '../../store/engine/store.ts'
+import { findParty } from '../../store/parties.ts'
+import { findPaymentRequestByToken, saveCardTries } from '../../store/payment-requests.ts'
+import { findPaymentOfAnyParty } from '../../store/payments.ts'
+import { looksLikeSignature, rootKeys } from '../../store/root-keys.ts'
+import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
+import type { UserRow } from '../../store/schema/users.ts'
+import { listWallets } from '../../store/wallets.ts'
+
+/** A payment request as whoever has its link sees it. Amounts are in cents. */
+export interface AskedPayment {
+  id: string
+  status: PaymentRequestStatus
+  /** Who asks, and is paid. */
+  requester: string
+  /** Who is asked. */
+  payer: string
+  amountCents: number
+  description: string | null
+  expiresAtMs: number
+  /** Whether the payer is somebody unknown yet, who joins by paying. */
+  joins: boolean
+  /** Whether a card may still be tried. */
+  takesCards: boolean
+  /** How the last card was declined. */
+  lastDecline: CardDecline | null
+  /** Whether a payment of it waits for a decision. */
+  inReview: boolean
+  /** The form sends it back: it fits this request in this state only. */
+  formToken: string
+  viewer: Viewer | null
+}
+
+/** Whoever is signed in there. */
+export interface Viewer {
+  is: 'payer' | 'requester' | 'other'
+  /** What the payer can pay from. */
+  wallets: { id: string; name: string | null; availableCents: number }[]
+  /** The payer's approval that a payment of it waits for. */
+  approvalId: string | null
+}
+
+/** The card as the payer typed it. It is looked at and forgotten. */
+export interface CardEntry {
+  number: string
+  expiry: string
+  cvv: string
+}
+
+/** What a form did; `stale`: something came between, so that it did nothing. */
+export type Outcome = 'paid' | 'declined' | 'stale'
+
+/** Opens a payment request for its payer, who has the token in its address instead of a credential. */
+export interface PaymentRequestPages {
+  /** The request whose `paymentLinkUrl` has the token; undefined: there is none. */
+  open(token: string, user: UserRow | undefined): Promise<AskedPayment | undefined>
+  /** @throws 403 for a form of another page, 409 where it cannot be paid, 422 on a field of the card, 429. */
+  payByCard(token: string, formToken: string, card: CardEntry): Promise<Outcome | undefined>
+  /** The payer says no. @throws 403, 409. */
+  decline(token: string, formToken: string): Promise<Outcome | undefined>
+}
+
+export function createPaymentRequestPages(dependencies: Dependencies): PaymentRequestPages {
+  return {
+    open: (token, user) =>
+      settled(
+        dependencies,
+        async (context) => {
+          const request = await requestAt(context.tx, token)
+          return request && viewOf(context, asOf(request, context.nowMs), user)
+        },
+        requesterAt(token),
+      ),
+    payByCard: (token, formToken, card) =>
+      change(
+        dependencies,
+        (context) => whenShown(context, { token, formToken }, (request) => pay(context, request, card)),
+        requesterAt(token),
+      ),
+    decline: (token, formToken) =>
+      change(
+        dependencies,
+        (context) =>
+          whenShown(context, { token, formToken }, async (request) => {
+            await declineRequest(context, request)
+            return { result: 'declined', acts: [actOfVisitor(request, { operation: 'decline_payment_request' })] }
+          }),
+        requesterAt(token),
+      ),
+  }
+}
+
+async function requestAt(tx: Transaction, token: string): Promise<PaymentRequestRow | undefined> {
+  return looksLikeSignature(token) ? findPaymentRequestByToken(tx, hashOfRequestToken(token)) : undefined
+}
+
+function requesterAt(token: string): Whose {
+  return async (tx) => (await requestAt(tx, token))?.partyId
+}
+
+/** Does what a form asks if the request is as the form's page showed it. The second of two clicks waits for the first. */
+async function whenShown(
+  { tx }: ChangeContext,
+  { token, formToken }: { token: string; formToken: string },
+  work: (request: PaymentRequestRow) => Promise<Changed<Outcome>>,
+): Promise<Changed<Outcome | undefined>> {
+  const found = await requestAt(tx, token)
+  if (found === undefined) return unchanged(undefined)
+  await tx.lockParty(found.partyId)
+  const request = await requestAt(tx, token)
+  const [version = '', signature = ''] = formToken.split('.')
+  const shown = { id: found.id, version: Number(version) }
+  if (!(await rootKeys(tx)).verify(formText(shown), signature)) {
+    fail('forbidden', { detail: 'The answer did not come from this page.' })
+  }
+  return request?.version === shown.version ? work(request) : unchanged('stale')
+}
+
+async function pay(context: ChangeContext, request: PaymentRequestRow, entry: CardEntry): Promise<Changed<Outcome>> {
+  const { tx, nowMs } = context
+  const card = sandboxCard(entry, timestamp(nowMs))
+  const declined = tryCard(triesOf(request), card, nowMs)
+  const operation = 'pay_payment_request'
+  if (declined !== null) {
+    await saveCardTries(tx, request, declined)
+    return { result: 'declined', acts: [actOfVisitor(request, { operation, status: 402 })] }
+  }
+  const payment = await payRequestByCard(context, request)
+  return {
+    result: 'paid',
+    acts: [actOfVisitor(request, { operation, resourceIds: [request.id, payment.id] })],
+  }
+}
+
+function triesOf({ cardTries }: PaymentRequestRow): CardTries | null {
+  return cardTries === null ? null : (JSON.parse(cardTries) as CardTries)
+}
+
+function formText({ id, version }: { id: string; version: number }): string {
+  return `payment request form ${id} ${version}`
+}
+
+async function viewOf(
+  { tx }: ChangeContext,
+  request: PaymentRequestRow,
+  user: UserRow | undefined,
+): Promise<AskedPayment> {
+  const { id, version, status, amountCents, description, expiresAtMs, payerPartyId, paymentId } = request
+  const known = payerPartyId === null ? undefined : await findParty(tx, payerPartyId)
+  const payment = paymentId === null ? undefined : await findPaymentOfAnyParty(tx, paymentId)
+  const tries = triesOf(request)
+  return {
+    id,
+    status,
+    requester: (await findParty(tx, request.partyId))?.displayName ?? '',
+    payer: request.payerName ?? known?.displayName ?? request.payerValue,
+    amountCents,
+    description,
+    expiresAtMs,
+    joins: payerPartyId === null,
+    takesCards: takesCards(tries),
+    lastDecline: tries?.last ?? null,
+    inReview: payment?.status === 'IN_REVIEW',
+    formToken: `${version}.${(await rootKeys(tx)).sign(formText({ id, version }))}`,
+    viewer: user === undefined ? null : await viewerOf(tx, request, user),
+  }
+}
+
+/** More than a person can choose from by eye. */
+const mostWallets = 50
+
+async function viewerOf(tx: Transaction, request: PaymentRequestRow, user: UserRow): Promise<Viewer> {
+  const { partyId, payerPartyId, paymentId } = request
+  if (user.partyId !== payerPartyId) {
+    return { is: user.partyId === partyId ? 'requester' : 'other', wallets: [], approvalId: null }
+  }
+  const { rows } = await listWallets(tx, payerPartyId, { limit: mostWallets, beforeId: null })
+  const active = rows.filter(({ status }) => status === 'active').sort((a, b) => b.isDefault - a.isDefault)
+  const approval = paymentId === null ? undefined : await findApprovalOf(tx, { id: paymentId, partyId: payerPartyId })
+  return {
+    is: 'payer',
+    wallets: active.map(({ id, displayName: name, availableCents }) => ({ id, name, availableCents })),
+    approvalId: approval?.status === 'pending' ? approval.id : null,
+  }
+}

@@ -1,0 +1,182 @@
+import type { Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { Failure } from '../../../core/errors.ts'
+import type { SignedIn } from '../../oauth/sign-in.ts'
+import { callerOf } from '../../request/client-address.ts'
+import { asUser } from '../../request/in-process.ts'
+import type { Dependencies } from '../../request/pipeline.ts'
+import { accountOf } from '../frame/account.ts'
+import { hasFormToken } from '../frame/answers.ts'
+import { signedInAt } from '../frame/browser-session.ts'
+import type { DeclinesByAddress } from '../frame/declines-by-address.ts'
+import type { PageDependencies } from '../frame/dependencies.ts'
+import { failingAs } from '../frame/failure.ts'
+import { messagePage } from '../frame/form-page.ts'
+import { isForm, isOwnForm, mostFormBytes } from '../frame/forms.ts'
+import { formPageHeaders as headers } from '../frame/headers.ts'
+import { detailOf, statusOf } from '../frame/refusals.ts'
+import { type AskedPayment, createPaymentRequestPages, type Outcome, type PaymentRequestPages } from './request-page.ts'
+import { cardOf, fieldOf } from './requests.ts'
+import { type Refused, requestPage } from './view.ts'
+import { requestWords } from './words.ts'
+
+interface RequestDependencies extends Dependencies, PageDependencies {
+  requests: PaymentRequestPages
+  declines: DeclinesByAddress
+}
+
+/** The page at a payment request's link, where its payer pays or declines (docs/service.md#page-of-a-payment-request). */
+export function mountPaymentRequests(
+  app: Hono,
+  dependencies: Dependencies & PageDependencies,
+  declines: DeclinesByAddress,
+): void {
+  const pages: RequestDependencies = { ...dependencies, requests: createPaymentRequestPages(dependencies), declines }
+  app.get('/request/:token', (c) => orFailure(c, pages, () => showPage(c, pages)))
+  const limit = bodyLimit({ maxSize: mostFormBytes, onError: (c) => refused(c, 400, 'The form is too long.') })
+  app.post('/request/:token', limit, (c) => orFailure(c, pages, () => takeForm(c, pages)))
+}
+
+const orFailure = failingAs({ page: "a payment request's page", headers })
+
+async function showPage(c: Context, pages: RequestDependencies): Promise<Response> {
+  const signedIn = await signedInAt(c, pages)
+  const asked = await pages.requests.open(tokenOf(c), signedIn?.user)
+  return asked === undefined ? notFound(c) : show(c, pages, { asked, signedIn })
+}
+
+async function takeForm(c: Context, pages: RequestDependencies): Promise<Response> {
+  if (!isOwnForm(c, pages.publicUrl())) return refused(c, 403, 'The answer did not come from this page.')
+  if (!isForm(c)) return refused(c, 400, 'The form has to say whether you pay or decline.')
+  const sent = new URLSearchParams(await c.req.text())
+  const signedIn = await signedInAt(c, pages)
+  const asked = await pages.requests.open(tokenOf(c), signedIn?.user)
+  if (asked === undefined) return notFound(c)
+  const taken = { asked, signedIn, sent }
+  const decision = sent.get('decision')
+  if (decision === 'card') return payByCard(c, pages, taken)
+  if (decision === 'wallet') return asPayer(c, pages, { ...taken, decision })
+  if (decision !== 'decline') return refused(c, 400, 'The form has to say whether you pay or decline.')
+  return asked.viewer?.is === 'payer' ? asPayer(c, pages, { ...taken, decision }) : decline(c, pages, taken)
+}
+
+interface Taken {
+  asked: AskedPayment
+  signedIn: SignedIn | undefined
+  sent: URLSearchParams
+}
+
+async function payByCard(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
+  const address = callerOf(c)?.address
+  return orTold(c, pages, taken, async () => {
+    pages.declines.requireFew(address)
+    const outcome = await pages.requests.payByCard(tokenOf(c), formTokenOf(taken), cardOf(taken.sent))
+    if (outcome === 'declined' && pages.declines.count(address)) {
+      pages.log.warn({ address }, 'an address waits: too many of its cards were declined')
+    }
+    return outcome
+  })
+}
+
+function decline(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
+  return orTold(c, pages, taken, () => pages.requests.decline(tokenOf(c), formTokenOf(taken)))
+}
+
+/** What somebody does who is signed in as the payer goes the way of every request of theirs: limits and approvals bind it. */
+async function asPayer(
+  c: Context,
+  pages: RequestDependencies,
+  { decision, ...taken }: Taken & { decision: 'wallet' | 'decline' },
+): Promise<Response> {
+  const { asked, signedIn, sent } = taken
+  const isOwn = signedIn !== undefined && personTokenFits(signedIn, asked, sent)
+  if (!isOwn || asked.viewer?.is !== 'payer') return refused(c, 403, 'You signed in as somebody else since.')
+  // The second of two clicks, or another tab, finds it answered.
+  if (asked.status !== 'OPEN') return lead(c)
+  const params = { paymentRequestId: asked.id }
+  const paymentSource = { type: 'wallet', walletId: sent.get('walletId') ?? '' }
+  const reply =
+    decision === 'wallet'
+      ? await asUser(pages, signedIn.user, 'fulfillPaymentRequest', { params, attributes: { paymentSource } })
+      : await asUser(pages, signedIn.user, 'declinePaymentRequest', { params })
+  if (reply.status < 300) return lead(c)
+  const now = await pages.requests.open(tokenOf(c), signedIn.user)
+  if (now !== undefined && now.status !== 'OPEN') return lead(c)
+  const refusal = { problem: `Nothing was paid. ${detailOf(reply)}`, fields: {} }
+  return show(c, pages, { asked: now ?? asked, signedIn, refused: refusal, status: statusOf(reply) })
+}
+
+/** Leads back to the page, which tells what was done; where nothing was, it says why. */
+async function orTold(
+  c: Context,
+  pages: RequestDependencies,
+  { asked, signedIn }: Taken,
+  work: () => Promise<Outcome | undefined>,
+): Promise<Response> {
+  try {
+    const outcome = await work()
+    if (outcome === undefined) return notFound(c)
+    pages.log.debug({ paymentRequest: outcome }, 'answered')
+    return lead(c)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const { status } = error
+    if (status === 403) return refused(c, 403, error.message)
+    if (status !== 409 && status !== 422 && status !== 429) throw error
+    const field = fieldOf(error)
+    const told = field === undefined ? { problem: `Nothing was paid. ${error.message}`, fields: {} } : undefined
+    const fields = field === undefined ? {} : { [field]: error.message }
+    return show(c, pages, { asked, signedIn, refused: told ?? { problem: null, fields }, status })
+  }
+}
+
+interface Shown {
+  asked: AskedPayment
+  signedIn: SignedIn | undefined
+  refused?: Refused
+  status?: 200 | 409 | 422 | 429 | ReturnType<typeof statusOf>
+}
+
+function show(c: Context, pages: RequestDependencies, { asked, signedIn, ...shown }: Shown) {
+  const { refused: told = { problem: null, fields: {} }, status = 200 } = shown
+  const forms = {
+    action: c.req.path,
+    token: asked.formToken,
+    personToken: signedIn?.formToken(purposeOf(asked)) ?? null,
+    account: signedIn === undefined ? null : accountOf(signedIn),
+  }
+  const sandbox = pages.environment === 'sandbox'
+  return c.html(requestPage(asked, requestWords(asked), { forms, refused: told, sandbox }), status, headers)
+}
+
+function purposeOf({ id }: AskedPayment): string {
+  return `payment request ${id}`
+}
+
+function personTokenFits(signedIn: SignedIn, asked: AskedPayment, sent: URLSearchParams): boolean {
+  const fields = new URLSearchParams({ formToken: sent.get('personToken') ?? '' })
+  return hasFormToken(signedIn, purposeOf(asked), fields)
+}
+
+function formTokenOf({ sent }: Taken): string {
+  return sent.get('formToken') ?? ''
+}
+
+function tokenOf(c: Context): string {
+  return c.req.param('token') ?? ''
+}
+
+/** The browser comes back to the page by GET: a reload repeats nothing. */
+function lead(c: Context): Response {
+  return c.body(null, 303, { ...headers, Location: c.req.path })
+}
+
+function notFound(c: Context) {
+  const text = 'There is no payment request at this address. Check the link, or ask for a new one.'
+  return c.html(messagePage('Not found', text), 404, headers)
+}
+
+function refused(c: Context, status: 400 | 403, text: string) {
+  const link = { href: c.req.path, text: 'Open the payment request' }
+  return c.html(messagePage('Nothing was paid', text, link), status, headers)
+}

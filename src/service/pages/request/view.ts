@@ -1,0 +1,162 @@
+import { html } from 'hono/html'
+import { testCards } from '../../rules/test-cards.ts'
+import { type Account, accountSection } from '../frame/account.ts'
+import type { Html } from '../frame/document.ts'
+import { formPage, titleOf } from '../frame/form-page.ts'
+import type { AskedPayment } from './request-page.ts'
+import { type CardField, type CardProblems, cardFields } from './requests.ts'
+import { type RequestWords, testCardWords } from './words.ts'
+
+/** What the forms of the page carry. */
+export interface RequestForms {
+  /** Where they go: the page's own path. */
+  action: string
+  /** Fits this request, in this state. */
+  token: string
+  /** Fits whoever is signed in; null: nobody is. */
+  personToken: string | null
+  /** Who is signed in. */
+  account: Account | null
+}
+
+/** What went wrong with the form that was sent: with all of it, or with fields of the card. */
+export interface Refused {
+  problem: string | null
+  fields: CardProblems
+}
+
+/** The page at a payment request's `paymentLinkUrl`. It has no script: the browser sends the forms. */
+export function requestPage(
+  asked: AskedPayment,
+  words: RequestWords,
+  { forms, refused, sandbox }: { forms: RequestForms; refused: Refused; sandbox: boolean },
+): Html {
+  const { heading, outcome, review, requester, payer, amount, description, expires } = words
+  const isOpen = asked.status === 'OPEN'
+  const wrong = Object.keys(refused.fields).length > 0 ? 'Nothing was paid: look at the card again.' : null
+  const problem = refused.problem ?? wrong ?? words.declined
+  const main = html`<h1>${heading}</h1>
+${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem}</p>`}
+${outcome === null ? '' : html`<p role="status" class="done">${outcome}</p>`}
+${review === null ? '' : html`<p><a href="${review}">Decide on it</a></p>`}
+<dl>
+<div><dt>To</dt><dd><bdi>${requester}</bdi></dd></div>
+<div><dt>Amount</dt><dd>${amount}</dd></div>
+${description === '' ? '' : html`<div><dt>For</dt><dd><bdi>${description}</bdi></dd></div>`}
+<div><dt>Asked of</dt><dd><bdi>${payer}</bdi></dd></div>
+${isOpen ? html`<div><dt>Pay by</dt><dd>${expires}</dd></div>` : ''}
+</dl>
+${isOpen ? ways(asked, words, { forms, fields: refused.fields, sandbox }) : ''}
+${forms.account === null ? '' : accountSection(forms.account, 'Sign out', forms.action)}`
+  return formPage({ title: titleOf(heading, problem), main, sandbox })
+}
+
+interface Ways {
+  forms: RequestForms
+  fields: CardProblems
+  sandbox: boolean
+}
+
+function ways(asked: AskedPayment, words: RequestWords, { forms, fields, sandbox }: Ways): Html {
+  const { viewer, takesCards, joins } = asked
+  const isRequester = viewer?.is === 'requester'
+  return html`${isRequester ? html`<p class="aside">You asked for this. Whoever opens this link can pay it.</p>` : ''}
+${viewer?.is === 'other' ? html`<p class="aside">You are signed in, and somebody else is asked: your wallets cannot pay this.</p>` : ''}
+${viewer?.is === 'payer' ? walletForm(words, forms) : ''}
+${takesCards ? cardForm(words, forms, { fields, joins, sandbox }) : html`<p class="warning">Too many cards were declined: no card can pay this any more.</p>`}
+${viewer === null && !joins ? html`<p class="aside">To pay from a wallet instead, <a href="/sign-in?next=${encodeURIComponent(forms.action)}">sign in</a>.</p>` : ''}
+<section aria-labelledby="no">
+<h2 id="no">Not you, or not now?</h2>
+<p class="aside">Decline, and <bdi>${words.requester}</bdi> is told. Or close this page: nothing is paid, and the link works until it runs out.</p>
+<form method="post" action="${forms.action}">
+${hidden(forms)}
+<button type="submit" name="decision" value="decline" class="danger">Decline</button>
+</form>
+</section>`
+}
+
+function hidden({ token, personToken }: RequestForms): Html {
+  return html`<input type="hidden" name="formToken" value="${token}">${
+    personToken === null
+      ? ''
+      : html`
+<input type="hidden" name="personToken" value="${personToken}">`
+  }`
+}
+
+function walletForm({ wallets, amount }: RequestWords, forms: RequestForms): Html {
+  if (wallets.length === 0) return html`<p class="aside">Your account has no wallet that can pay.</p>`
+  return html`<section aria-labelledby="wallet">
+<h2 id="wallet">Pay from a wallet</h2>
+<form method="post" action="${forms.action}">
+${hidden(forms)}
+<fieldset>
+<legend class="unseen">Wallet</legend>
+${wallets.map(
+  ({ id, label }, index) => html`<div class="option">
+<input type="radio" id="${id}" name="walletId" value="${id}" autocomplete="off" required ${index === 0 ? 'checked' : ''}>
+<label for="${id}"><bdi>${label}</bdi></label>
+</div>`,
+)}
+</fieldset>
+<button type="submit" name="decision" value="wallet">Pay ${amount} from this wallet</button>
+</form>
+</section>`
+}
+
+const labels = {
+  number: 'Card number',
+  expiry: 'Expires',
+  cvv: 'Security code',
+} as const satisfies Record<CardField, string>
+
+/** As browsers and agents that fill in know the fields. */
+const purposes = { number: 'cc-number', expiry: 'cc-exp', cvv: 'cc-csc' } as const satisfies Record<CardField, string>
+
+interface CardForm {
+  fields: CardProblems
+  joins: boolean
+  sandbox: boolean
+}
+
+function cardForm({ amount, payer }: RequestWords, forms: RequestForms, { fields, joins, sandbox }: CardForm): Html {
+  const firstWrong = cardFields.find((field) => fields[field] !== undefined)
+  const field = (name: CardField) => cardField(name, fields[name], firstWrong === name)
+  return html`<section aria-labelledby="card">
+<h2 id="card">Pay by card</h2>
+<form method="post" action="${forms.action}" novalidate aria-labelledby="card">
+${hidden(forms)}
+${field('number')}
+<div class="row">
+${field('expiry')}
+${field('cvv')}
+</div>
+<p class="aside" id="as">${joins ? html`You pay as <bdi>${payer}</bdi>, who gets an account by it. ` : ''}The card is charged once, now.</p>
+<button type="submit" name="decision" value="card" aria-describedby="as">Pay ${amount}</button>
+${sandbox ? testCardList() : ''}
+</form>
+</section>`
+}
+
+/** What was typed is not put back: a page that is kept somewhere has no card in it. */
+function cardField(name: CardField, problem: string | undefined, isFirst: boolean): Html {
+  const hint = name === 'expiry' ? html` placeholder="MM/YY"` : ''
+  const state = html` aria-invalid="true" aria-describedby="${name}-problem"${isFirst ? ' autofocus' : ''}`
+  return html`<div class="field">
+<label for="${name}">${labels[name]}</label>
+<input id="${name}" name="${name}" inputmode="numeric" autocomplete="${purposes[name]}" maxlength="40" spellcheck="false" required${hint}${problem === undefined ? '' : state}>
+${problem === undefined ? '' : html`<p class="problem" id="${name}-problem">${problem}</p>`}
+</div>`
+}
+
+function testCardList(): Html {
+  return html`<details>
+<summary>Test cards</summary>
+<p class="aside">With any later month and any security code. Never enter a real card here.</p>
+<dl class="test-cards">
+${Object.entries(testCards).map(
+  ([number, card]) => html`<div><dt><code>${number}</code></dt><dd>${testCardWords[card]}</dd></div>
+`,
+)}</dl>
+</details>`
+}

@@ -1,0 +1,105 @@
+import { approvalPagePath } from '../../../../tools/approvals.ts'
+import { foreignName, foreignText } from '../../../core/foreign-text.ts'
+import type { CardBehavior } from '../../rules/card-behaviors.ts'
+import type { PaymentRequestStatus } from '../../rules/payment-requests.ts'
+import type { CardDecline } from '../../rules/request-cards.ts'
+import { dollars, isolated, momentOf } from '../frame/texts.ts'
+import type { AskedPayment } from './request-page.ts'
+
+/** A payment request in the payer's words. Texts, not HTML. */
+export interface RequestWords {
+  heading: string
+  requester: string
+  payer: string
+  amount: string
+  description: string
+  expires: string
+  /** How it ended, or what it waits for; null while the payer can pay or decline. */
+  outcome: string | null
+  /** The page where the payer's side decides on a payment of it. */
+  review: string | null
+  /** Why the last card did not pay. */
+  declined: string | null
+  wallets: { id: string; label: string }[]
+}
+
+export function requestWords(asked: AskedPayment): RequestWords {
+  const { status, viewer, lastDecline } = asked
+  const requester = foreignName(asked.requester, 'Somebody', 200)
+  const amount = dollars(asked.amountCents)
+  const { heading, line } = standings[status]({ who: isolated(requester), amount, inReview: asked.inReview })
+  const approvalId = viewer?.approvalId ?? null
+  return {
+    heading,
+    requester,
+    payer: foreignName(asked.payer, 'whoever has this link', 254),
+    amount,
+    description: foreignText(asked.description ?? ''),
+    expires: momentOf(asked.expiresAtMs),
+    outcome: line,
+    review: approvalId === null ? null : approvalPagePath(approvalId),
+    declined: status === 'OPEN' && lastDecline !== null ? declines[lastDecline] : null,
+    wallets: (viewer?.wallets ?? []).map(({ id, name, availableCents }) => ({
+      id,
+      label: `${foreignName(name ?? '', 'A wallet', 100)}, ${dollars(availableCents)} available`,
+    })),
+  }
+}
+
+interface Standing {
+  who: string
+  amount: string
+  inReview: boolean
+}
+
+type Words = (standing: Standing) => { heading: string; line: string | null }
+
+const standings = {
+  OPEN: ({ who, amount }) => ({ heading: `${who} asks you for ${amount}`, line: null }),
+  PROCESSING: ({ who, amount, inReview }) => ({
+    heading: 'A payment is under way',
+    line: inReview
+      ? `The payment of ${amount} to ${who} is over a limit: it waits for a decision on the payer’s side.`
+      : `The payer’s bank is on it: ${who} has not received ${amount} yet.`,
+  }),
+  COMPLETED: ({ who, amount }) => ({ heading: 'Paid. Thank you.', line: `${amount} was paid to ${who}.` }),
+  FAILED: ({ who }) => ({
+    heading: 'The payment failed',
+    line: `The payer’s bank refused it: nothing was paid. To pay after all, ask ${who} for a new request.`,
+  }),
+  RETURNED: ({ who }) => ({
+    heading: 'The payment was returned',
+    line: `The payer’s bank sent it back. To pay after all, ask ${who} for a new request.`,
+  }),
+  CANCELED: ({ who }) => ({ heading: 'Nothing to pay', line: `${who} took the request back. Nothing was paid.` }),
+  DECLINED: ({ who }) => ({
+    heading: 'Declined',
+    line: `The request was declined. Nothing was paid. To pay after all, ask ${who} for a new one.`,
+  }),
+  EXPIRED: ({ who }) => ({
+    heading: 'This request has expired',
+    line: `Nothing was paid. To pay after all, ask ${who} for a new one.`,
+  }),
+} as const satisfies Record<PaymentRequestStatus, Words>
+
+/** How a card that did not pay is told. */
+const declines = {
+  declined: 'The card was declined. Nothing was paid. Try again, or use another card.',
+  card_blocked: 'The bank has blocked that card. Nothing was paid. Use another card.',
+  card_needs_update: 'That card needs new details. Nothing was paid. Look at it again, or use another card.',
+  card_removed: 'The bank says that this card cannot be used. Nothing was paid. Use another card.',
+  not_processed: 'The card could not be charged right now. Nothing was paid. Try again.',
+  agreement_ended: 'The card was declined. Nothing was paid. Use another card.',
+} as const satisfies Record<CardDecline, string>
+
+/** What each test card of the sandbox does here, for who tries the page. */
+export const testCardWords = {
+  approves: 'Pays',
+  declines_once: 'Declined at first, pays at the next try',
+  declines: 'Declined, every time',
+  blocked: 'Declined: the bank has blocked the card',
+  needs_update: 'Declined: the card needs new details',
+  removed: 'Declined: the bank says the card cannot be used',
+  processor_error: 'Not charged: the processor fails',
+  agreement_fails: 'Declined, every time',
+} as const satisfies Record<CardBehavior, string>

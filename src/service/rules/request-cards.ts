@@ -1,0 +1,36 @@
+import { fail } from '../../core/errors.ts'
+import { type CardBehavior, cardBehaviors } from './card-behaviors.ts'
+import { mostDeclines, requireNotWaiting, tooManyDeclines, waitingUntilMs } from './checkout-tries.ts'
+
+type Outcome = (typeof cardBehaviors)[CardBehavior]['first' | 'retry']
+export type CardDecline = Exclude<Outcome, 'approved'>
+
+/** The cards that were declined for a payment request. */
+export interface CardTries {
+  declines: number
+  /** Until when it takes no card. */
+  waitsUntilMs: number | null
+  /** How the last one ended. */
+  last: CardDecline
+}
+
+/**
+ * What becomes of a card that pays a request; null: it is charged. One payment needs no agreement to later ones: a card
+ * that refuses that is declined.
+ * @throws 409 `conflict` after too many declined cards, 429 `rate_limited` for a while after half as many.
+ */
+export function tryCard(tries: CardTries | null, card: CardBehavior, nowMs: number): CardTries | null {
+  if (!takesCards(tries)) {
+    fail('conflict', { detail: `${tooManyDeclines} It can still be paid from a wallet.` })
+  }
+  requireNotWaiting(tries?.waitsUntilMs, nowMs)
+  const outcome: Outcome = cardBehaviors[card][tries === null ? 'first' : 'retry']
+  if (outcome === 'approved') return null
+  const declines = (tries?.declines ?? 0) + 1
+  return { declines, waitsUntilMs: waitingUntilMs(declines, nowMs), last: outcome }
+}
+
+/** Whether any card may still be tried. */
+export function takesCards(tries: CardTries | null): boolean {
+  return tries === null || tries.declines < mostDeclines
+}
