@@ -101,6 +101,11 @@ const formOf =
     return { act: () => visitor.send(path(on), fields), listed: [[operation, who]] }
   }
 
+const tables: Record<string, 'paymentRequests' | 'partyInvitations'> = {
+  request: 'paymentRequests',
+  join: 'partyInvitations',
+}
+
 /** The record that a link opens, which stands for whoever has it. */
 async function recordAt({ site: { world } }: Grounds, path: string): Promise<string> {
   const tokenHash = sha256(path.split('/').at(-1) ?? '')
@@ -110,7 +115,8 @@ async function recordAt({ site: { world } }: Grounds, path: string): Promise<str
     )
     return (await payment).id
   }
-  const table = path.startsWith('/connect/links') ? 'invitationLinks' : 'customerInvitations'
+  const [, , of] = path.split('/')
+  const table = of === 'links' ? 'invitationLinks' : (tables[path.split('/')[1] ?? ''] ?? 'customerInvitations')
   return world.store.transaction(async ({ db }) => {
     const row = db.selectFrom(table).select('id').where('tokenHash', '=', tokenHash)
     return (await row.executeTakeFirstOrThrow()).id
@@ -154,6 +160,22 @@ const changes: Record<string, Record<string, Change>> = {
   },
   'POST /claim/:token': {
     'a recipient claims a payment': formOf(({ links }) => links.claim, { decision: 'claim' }, 'claim_payment', visitor),
+  },
+  'POST /request/:token': {
+    'somebody pays a payment request by card': formOf(
+      ({ links }) => links.paymentRequest,
+      { decision: 'card', ...card },
+      'pay_payment_request',
+      visitor,
+    ),
+  },
+  'POST /join/:token': {
+    'an invited person declines': formOf(
+      ({ links }) => links.partyInvitation,
+      { decision: 'decline' },
+      'decline_party_invitation',
+      visitor,
+    ),
   },
   'POST /cards/:token': {
     'a person looks at a card’s number': formOf(({ links }) => links.card, {}, 'show_agent_card'),

@@ -15,6 +15,8 @@ type Link =
   | 'challenge'
   | 'shopCheckout'
   | 'shopOrder'
+  | 'paymentRequest'
+  | 'partyInvitation'
 
 /** What belongs to the sandbox's owner and its agent, each with the secret that opens it. */
 export interface Grounds {
@@ -76,6 +78,12 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
     currency: 'USD',
     counterparty: { type: 'email', value: 'private@example.com' },
   })
+  const request = await post('/payment-requests', {
+    amount: 900,
+    payer: { type: 'email', value: 'private@example.com' },
+  })
+  const joining = { invitations: [{ email: 'private@example.com', role: 'MEMBER' }] }
+  const [member] = await post('/party-invitations', joining)
   const cardId = await world.issueCard({ merchant: { name: 'A private shop' } })
   const card = await post(`/agent-cards/${cardId}/details-page`, {}, { key: world.agentKey })
   const { shopCheckout, shopOrder } = await atShop(world)
@@ -128,6 +136,8 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
       invitation: path(invitation.attributes.url),
       invitationLink: path(link.attributes.url),
       claim: path(claim.attributes.claimLink),
+      paymentRequest: path(request.attributes.paymentLinkUrl),
+      partyInvitation: path(member.attributes.url),
       card: path(card.attributes.url),
       challenge: path(String(challenged.location)),
       shopCheckout: path(shopCheckout),

@@ -87,6 +87,25 @@ const doors: Record<string, Door> = {
   'POST /connect/links/:token': { guessed: sent('invitationLink', { name: 'Mallory' }) },
   'GET /claim/:token': { guessed: opened('claim') },
   'POST /claim/:token': { guessed: sent('claim', { decision: 'claim' }) },
+  'GET /request/:token': { guessed: opened('paymentRequest') },
+  'POST /request/:token': {
+    guessed: (on) => [
+      ...sent('paymentRequest', { decision: 'card', ...card })(on),
+      ...sent('paymentRequest', { decision: 'decline' })(on),
+      // The link alone opens no wallet of its payer's, nor does a form that no page of it showed.
+      [on.links.paymentRequest, form({ decision: 'wallet', walletId: 'wal_1' })],
+      [on.links.paymentRequest, form({ decision: 'card', ...card, formToken: `1.${'0'.repeat(64)}` })],
+      [on.links.paymentRequest, form({ decision: 'decline' })],
+    ],
+  },
+  'GET /join/:token': { guessed: opened('partyInvitation') },
+  'POST /join/:token': {
+    guessed: (on) => [
+      ...sent('partyInvitation', { decision: 'accept', name: 'Mallory', password: 'mallory mallory' })(on),
+      [on.links.partyInvitation, form({ decision: 'accept', name: 'Mallory', password: 'mallory mallory' })],
+      [on.links.partyInvitation, form({ decision: 'decline', formToken: `1.${'0'.repeat(64)}` })],
+    ],
+  },
   'GET /verify/:challenge': { signedIn: ({ links }) => [[links.challenge], [spoilt(links.challenge)]] },
   'POST /verify/:challenge': { signedIn: ({ links }) => [[links.challenge, form({ code: '000000' })]] },
   'GET /second-factor': { signedIn: () => [['/second-factor']] },

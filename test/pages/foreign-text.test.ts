@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { HtmlEscapedString } from 'hono/utils/html'
 import { describe, expect, test } from 'vitest'
+import { foreignName } from '../../src/core/foreign-text.ts'
 import { quoted, quotedWhole } from '../../src/mcp/answers/shown-text.ts'
 import type { SignedIn } from '../../src/service/oauth/sign-in.ts'
 import type { ApprovalReview, Payee } from '../../src/service/operations/steps/review-approval.ts'
@@ -24,6 +25,9 @@ import { accountOf, notYoursPage } from '../../src/service/pages/frame/account.t
 import { approvalWords } from '../../src/service/pages/frame/approval-words.ts'
 import { decisionWords } from '../../src/service/pages/frame/decision-words.ts'
 import type { Html } from '../../src/service/pages/frame/document.ts'
+import { joinPage } from '../../src/service/pages/join/view.ts'
+import { requestPage } from '../../src/service/pages/request/view.ts'
+import { requestWords } from '../../src/service/pages/request/words.ts'
 import { checkoutPage as shopCheckoutPage } from '../../src/service/pages/shops/checkout-view.ts'
 import { orderPage } from '../../src/service/pages/shops/order-view.ts'
 import { goodsPage, shopsPage } from '../../src/service/pages/shops/shop-view.ts'
@@ -60,6 +64,10 @@ const pages: Record<string, (text: string) => Html | string> = {
   'card details': (text) =>
     cardDetailsPage(cardWords(card(text)), { number: ['4242'], expires: '01 / 2030', cvv: '123' }, true),
   checkout: (text) => checkoutPage(checkoutWords(checkout(text), atMs), { clientSecret: 'secret' }, true),
+  'payment request': (text) => paymentRequest(text, 'OPEN'),
+  'paid payment request': (text) => paymentRequest(text, 'COMPLETED'),
+  'party invitation': (text) => partyInvitation(text, 'PENDING', text),
+  'accepted party invitation': (text) => partyInvitation(text, 'ACCEPTED', null),
   claim: (text) => claimPage({ ...claim, sender: text, claimant: text, description: text }, form, true),
   invitation: (text) => connectPage(connectWords(invitation(text, 'PENDING')), form, true),
   'accepted invitation': (text) => connectPage(connectWords(invitation(text, 'ACCEPTED')), form, true),
@@ -114,6 +122,28 @@ function approval(text: string, payee: Payee): Html {
   }
   const person = { ...form, user: accountOf(user(text)).user, reason: '' }
   return approvalPage(approvalWords(review), { form: person, problem: null, wrongReason: false, sandbox: true })
+}
+
+function paymentRequest(text: string, status: 'OPEN' | 'COMPLETED'): Html {
+  const viewer = {
+    is: 'payer' as const,
+    wallets: [{ id: 'wal_1', name: text, availableCents: 1 }],
+    approvalId: null,
+  }
+  const asked = {
+    ...{ id: 'prq_1', status, requester: text, payer: text, amountCents: 1, description: text, expiresAtMs: atMs },
+    ...{ joins: true, takesCards: true, lastDecline: null, inReview: false, formToken: 'token', viewer },
+  }
+  const forms = { ...form, personToken: 'token', account: accountOf(user(text)) }
+  const refused = { problem: null, fields: {} }
+  return requestPage(asked, requestWords(asked), { forms, refused, sandbox: true })
+}
+
+function partyInvitation(text: string, status: 'PENDING' | 'ACCEPTED', signedInAs: string | null): Html {
+  const invitation = { status, party: text, role: 'ADMIN', email: text, isTaken: false, formToken: 'token' } as const
+  const filled = { name: '', problem: null, wrong: null }
+  const shown = signedInAs === null ? null : foreignName(signedInAs, 'a user without a name')
+  return joinPage(invitation, { form, filled, signedInAs: shown, sandbox: true })
 }
 
 const card = (text: string) => ({

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ok } from '../payments/payer.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import type { World } from '../support/world.ts'
+import { createPersonSite, type PersonSite } from './person-site.ts'
+
+const password = 'correct horse battery'
+
+onEachDatabase('the page of a party invitation', (database) => {
+  let site: PersonSite
+  let world: World
+  let people = 0
+
+  beforeAll(async () => {
+    site = await createPersonSite(database)
+    world = site.world
+  })
+  afterAll(() => world.drop())
+
+  const owner = () => ({ key: world.apiKey })
+  const invite = async (role = 'MEMBER', email = `member${people++}@example.com`) => {
+    const answer = await world.post('/party-invitations', { invitations: [{ email, role }] }, owner())
+    expect(answer.status, answer.text).toBe(201)
+    const [{ id, attributes }] = answer.json.data
+    return { id: id as string, email, path: new URL(attributes.url).pathname }
+  }
+  const statusOf = async (id: string) =>
+    ok(await world.get('/party-invitations', owner())).json.data.find((one: { id: string }) => one.id === id).attributes
+      .status
+  const members = async (): Promise<Member[]> =>
+    ok(await world.get('/parties/me/members', owner())).json.data.map(
+      ({ attributes }: { attributes: Member }) => attributes,
+    )
+
+  test('tells who invites whom as what, without a script', async () => {
+    const { path, email } = await invite('ADMIN')
+    const page = await (await site.visitor()).open(path)
+    expect(page.status).toBe(200)
+    for (const words of ['Sandbox Organization', email, 'Admin: ']) expect(page.text).toContain(words)
+    expect(page.text).not.toContain('<script')
+    expect(page.headers.get('Content-Security-Policy')).toContain("frame-ancestors 'none'")
+    expect((await (await site.visitor()).open(`/join/${'0'.repeat(64)}`)).status).toBe(404)
+  })
+
+  test('the invited person joins with a name and a password, and is signed in', async () => {
+    const { id, path, email } = await invite('ADMIN')
+    const visitor = await site.visitor()
+    await visitor.open(path)
+    const joined = await visitor.send(path, { decision: 'accept', name: '  Ada \n Lovelace ', password })
+    expect([joined.status, joined.location]).toEqual([303, '/connections'])
+    expect((await visitor.open('/connections')).text).toContain(`<bdi>${email}</bdi>`)
+    expect(await statusOf(id)).toBe('ACCEPTED')
+    expect(await members()).toContainEqual(expect.objectContaining({ email, role: 'ADMIN', status: 'ACTIVE' }))
+    const after = await visitor.open(path)
+    expect(after.text).toContain('You joined')
+    expect(after.text).not.toContain('<form')
+    const elsewhere = await site.visitor()
+    await elsewhere.open('/sign-in')
+    expect((await elsewhere.send('/sign-in', { email, password })).location).toBe('/connections')
+    const { data } = ok(await world.get('/activity?limit=100', owner())).json
+    const deeds = data.filter(({ attributes }: Deed) => attributes.operation === 'accept_party_invitation')
+    expect(deeds[0].attributes).toMatchObject({
+      actorType: 'user',
+      resourceIds: [id, expect.stringMatching(/^usr_/)],
+    })
+    expect(world.logged.join()).not.toContain(password)
+  })
+
+  test('a double click makes one member', async () => {
+    const { path, email } = await invite()
+    const visitor = await site.visitor()
+    await visitor.open(path)
+    const fields = { decision: 'accept', name: 'Twice', password }
+    const clicks = await Promise.all([visitor.send(path, fields), visitor.send(path, fields)])
+    for (const { status } of clicks) expect(status).toBe(303)
+    expect((await members()).filter((one) => one.email === email)).toHaveLength(1)
+  })
+
+  test('what was typed wrong is told, and the password is not put back', async () => {
+    const { id, path } = await invite()
+    const visitor = await site.visitor()
+    await visitor.open(path)
+    for (const [fields, words] of [
+      [{ name: '', password }, 'Enter your name.'],
+      [{ name: 'x'.repeat(101), password }, 'The name can have 100 characters.'],
+      [{ name: 'Ada', password: 'too short 1' }, 'at least 12 characters'],
+      [{ name: 'Ada', password: 'x'.repeat(129) }, 'at most 128 characters'],
+      [{ name: 'Ada', password: 'with a\ttab inside' }, 'without tabs'],
+    ] as const) {
+      const page = await visitor.send(path, { decision: 'accept', ...fields })
+      expect(page.status).toBe(422)
+      expect(page.text).toContain(words)
+      expect(page.text).toContain('<title>Error: ')
+      expect(page.text).not.toContain(`value="${fields.password}"`)
+    }
+    expect(await statusOf(id)).toBe('PENDING')
+  })
+
+  test('is declined, and then nobody joins by it', async () => {
+    const { id, path, email } = await invite()
+    const [visitor, anotherTab] = [await site.visitor(), await site.visitor()]
+    await visitor.open(path)
+    await anotherTab.open(path)
+    expect((await visitor.send(path, { decision: 'decline' })).status).toBe(303)
+    expect(await statusOf(id)).toBe('DECLINED')
+    expect((await visitor.open(path)).text).toContain('You did not join')
+    expect((await anotherTab.send(path, { decision: 'accept', name: 'Late', password })).status).toBe(303)
+    expect((await members()).map((one) => one.email)).not.toContain(email)
+    const revoked = await invite()
+    expect((await world.send('DELETE', `/party-invitations/${revoked.id}`, owner())).status).toBe(200)
+    expect((await visitor.open(revoked.path)).text).toContain('took the invitation back')
+  })
+
+  test('an address that signs in already can only decline', async () => {
+    const stranger = await site.addUser({
+      partyId: await world.customerPartyId(),
+      role: 'OWNER',
+      name: 'Taken',
+      email: 'taken@example.com',
+    })
+    const { id, path } = await invite('MEMBER', stranger.email)
+    const visitor = await site.visitor(stranger)
+    const page = await visitor.open(path)
+    expect(page.text).toContain('signs in for an account already')
+    expect(page.text).not.toContain('name="password"')
+    const forced = await visitor.send(path, { decision: 'accept', name: 'Taken', password })
+    expect(forced.status).toBe(409)
+    expect(await statusOf(id)).toBe('PENDING')
+    expect((await visitor.send(path, { decision: 'decline' })).status).toBe(303)
+    expect(await statusOf(id)).toBe('DECLINED')
+  })
+
+  test('who is signed in as somebody else is told, and then signed in as who joined', async () => {
+    const { path, email } = await invite()
+    const visitor = await site.visitor(site.owner)
+    expect((await visitor.open(path)).text).toContain('You are signed in as')
+    await visitor.send(path, { decision: 'accept', name: 'New', password })
+    expect((await visitor.open('/connections')).text).toContain(`<bdi>${email}</bdi>`)
+  })
+
+  test('a form of another site, of another invitation or without its token does nothing', async () => {
+    const [one, two] = [await invite(), await invite()]
+    const visitor = await site.visitor()
+    const tokenOf = async (path: string) =>
+      /name="formToken" value="([\w.]+)"/.exec((await visitor.open(path)).text)?.[1] ?? ''
+    const [right, wrong] = [await tokenOf(one.path), await tokenOf(two.path)]
+    const fields = { name: 'Mallory', password }
+    const own = {}
+    for (const [sent, headers] of [
+      [{ decision: 'accept', ...fields, formToken: wrong }, own],
+      [{ decision: 'accept', ...fields }, own],
+      [{ decision: 'decline', formToken: `1.${'f'.repeat(64)}` }, own],
+      [{ decision: 'accept', ...fields, formToken: right }, { 'Sec-Fetch-Site': 'cross-site' }],
+      [
+        { decision: 'decline', formToken: right },
+        { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' },
+      ],
+    ] as const) {
+      expect((await visitor.post(one.path, { ...sent }, { ...headers })).status).toBe(403)
+    }
+    expect((await visitor.post(one.path, { decision: 'maybe', formToken: right })).status).toBe(400)
+    expect(await statusOf(one.id)).toBe('PENDING')
+  })
+})
+
+interface Member {
+  email: string
+  role: string
+  status: string
+}
+
+interface Deed {
+  attributes: { operation: string }
+}
