@@ -103,7 +103,7 @@ test('an invitation to a party is accepted by keyboard, without a script', async
   await page.keyboard.press('Enter')
   await page.getByRole('alert').getByText('at least 12 characters').waitFor()
   await shoot(page, 'party-invitation-wrong-phone')
-  expect(await page.getByLabel('Your name').inputValue()).toBe('Ada Lovelace')
+  await expect.poll(() => page.getByLabel('Your name').inputValue()).toBe('Ada Lovelace')
   await page.getByLabel('A password').fill('correct horse battery')
   await page.keyboard.press('Enter')
   await page.getByText(email).waitFor()
