@@ -109,10 +109,12 @@ export const webhookHandlers = {
 
   listWebhookDeliveries: async (input, context) => {
     const { tx, partyId } = context
-    const { id: webhookId } = await loadWebhook(context, input.webhookId)
-    const scope = { partyId, webhookId, status: input.status }
+    const { webhookId, status } = input
+    const scope = { partyId, webhookId, status }
     const list = { list: 'webhookDeliveries', ...scope }
-    return page(await listDeliveries(tx, scope, pageRequest(input, list)), list, deliveryView)
+    const wanted = pageRequest(input, list)
+    await loadWebhook(context, webhookId)
+    return page(await listDeliveries(tx, scope, wanted), list, deliveryView)
   },
 
   sendTestEvent: async ({ webhookId }, context) => {
