@@ -18,10 +18,12 @@ const more: Readonly<Record<string, number>> = {
   clear_sandbox_faults: 7,
   create_agent_customer_invitation: 8,
   create_customer_invitation: 9,
+  create_payment_request: 7,
   delete_sandbox_snapshot: 8,
   delete_agent: 11,
   detach_wallet_agent: 7,
   freeze_wallet: 8,
+  fulfill_payment_request: 8,
   get_approval: 5,
   get_wallet: 4,
   list_agent_customers: 4,
@@ -43,6 +45,7 @@ const more: Readonly<Record<string, number>> = {
   simulate_customer_invitation: 9,
   simulate_invitation_acceptance: 10,
   simulate_payment_claim: 9,
+  simulate_payment_request_fulfillment: 10,
   unfreeze_wallet: 7,
 }
 

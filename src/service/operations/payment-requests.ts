@@ -1,5 +1,4 @@
-import type { z } from 'zod'
-import type { PaymentRequest, paymentRequests } from '../../../tools/payment-requests.ts'
+import type { paymentRequests } from '../../../tools/payment-requests.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { newId } from '../../core/system.ts'
 import { isAllowedOn, requireHeldOnDefault, requireHeldOnWallet } from '../request/actor.ts'
@@ -25,7 +24,7 @@ import { readPayer } from './steps/mail-people.ts'
 import { payingWallet } from './steps/move-money.ts'
 import { declineRequest, payRequest, payRequestByCard } from './steps/pay-request.ts'
 import { normalized, resolveCounterparty } from './steps/resolve-counterparty.ts'
-import { requestTokenHash, requestViews } from './steps/show-request.ts'
+import { readRequestView, requestTokenHash, requestViews } from './steps/show-request.ts'
 
 export const paymentRequestHandlers = {
   createPaymentRequest: async (input, context) => {
@@ -65,10 +64,11 @@ export const paymentRequestHandlers = {
       createdAtMs: nowMs,
       updatedAtMs: nowMs,
     }
-    const mail = await readPayer(context, row)
+    // Everything is read before anything is written.
+    const [mail, show] = await Promise.all([readPayer(context, row), readRequestView(context, row)])
     await insertPaymentRequest(tx, row)
     await mail()
-    return view(context, row)
+    return show(row)
   },
 
   listPaymentRequests: async (input, context) => {
@@ -94,7 +94,7 @@ export const paymentRequestHandlers = {
   },
 
   getPaymentRequest: async ({ paymentRequestId }, context) =>
-    view(context, await loadEither(context, paymentRequestId)),
+    requestViews(context)(await loadEither(context, paymentRequestId)),
 
   fulfillPaymentRequest: async ({ paymentRequestId, paymentSource }, context) => {
     const request = await loadReceived(context, paymentRequestId)
@@ -103,13 +103,15 @@ export const paymentRequestHandlers = {
 
   declinePaymentRequest: async ({ paymentRequestId }, context) => {
     const request = await loadReceived(context, paymentRequestId)
-    return view(context, await declineRequest(context, request))
+    const show = await readRequestView(context, request)
+    return show(await declineRequest(context, request))
   },
 
   cancelPaymentRequest: async ({ paymentRequestId }, context) => {
     const { tx, nowMs } = context
     const request = await loadSent(context, paymentRequestId)
-    return view(context, await changePaymentRequest(tx, request, 'cancel', nowMs))
+    const show = await readRequestView(context, request)
+    return show(await changePaymentRequest(tx, request, 'cancel', nowMs))
   },
 
   simulatePaymentRequestFulfillment: async ({ paymentRequestId }, context) => {
@@ -119,8 +121,8 @@ export const paymentRequestHandlers = {
 
   simulatePaymentRequestDecline: async ({ paymentRequestId }, context) => {
     const request = await loadPlayed(context, paymentRequestId)
-    const declined = await declineRequest(context, request)
-    return (await requestViews({ ...context, partyId: declined.partyId }))(declined)
+    const show = await readRequestView({ ...context, partyId: request.partyId }, request)
+    return show(await declineRequest(context, request))
   },
 } satisfies HandlersOf<typeof paymentRequests>
 
@@ -130,33 +132,30 @@ const paid = ['COMPLETED', 'FAILED', 'RETURNED'] as const
 const unpaid = ['CANCELED', 'DECLINED', 'EXPIRED'] as const
 
 type ListName = Parameters<typeof pageRequest>[1]
-type View = z.output<typeof PaymentRequest>
-
-async function view(context: Context, row: PaymentRequestRow): Promise<View> {
-  return (await requestViews(context))(row)
-}
 
 async function viewPage(context: Context, { rows, lastId }: PageOf<PaymentRequestRow>, list: ListName) {
-  const viewOf = await requestViews(context)
-  const views: View[] = []
-  for (const row of rows) views.push(await viewOf(row))
+  const views = await Promise.all(rows.map(requestViews(context)))
   return page({ rows: views, lastId }, list, (one) => one)
 }
 
 /** A request that the party sent. @throws 404, 403. */
 async function loadSent(context: Context, id: string): Promise<PaymentRequestRow> {
-  const { tx, actor, operation, partyId } = context
-  const request = await findPaymentRequest(tx, partyId, id)
-  if (request === undefined) absent(id)
+  const request = await findPaymentRequest(context.tx, context.partyId, id)
+  return request === undefined ? absent(id) : requireSent(context, request)
+}
+
+async function requireSent({ tx, actor, operation, partyId }: Context, request: PaymentRequestRow) {
   await requireHeldOnWallet(tx, actor, operation, { id: request.walletId, partyId })
   return request
 }
 
 /** A request that the party is to pay. @throws 404, 403. */
 async function loadReceived(context: Context, id: string): Promise<PaymentRequestRow> {
-  const { tx, actor, operation, partyId } = context
-  const request = await findPaymentRequestOfAnyParty(tx, id)
-  if (request?.payerPartyId !== partyId) absent(id)
+  const request = await findPaymentRequestOfAnyParty(context.tx, id)
+  return request?.payerPartyId === context.partyId ? requireReceived(context, request) : absent(id)
+}
+
+async function requireReceived({ tx, actor, operation, partyId }: Context, request: PaymentRequestRow) {
   const isToCaller = actor.agentId !== null && request.payerAgentId === actor.agentId
   if (!isToCaller) await requireHeldOnDefault(tx, actor, operation, partyId)
   return request
@@ -176,7 +175,9 @@ async function payerOf({ tx, actor, operation, partyId }: Context) {
 
 async function loadEither(context: Context, id: string): Promise<PaymentRequestRow> {
   const request = await findPaymentRequestOfAnyParty(context.tx, id)
-  return request?.payerPartyId === context.partyId ? loadReceived(context, id) : loadSent(context, id)
+  if (request?.payerPartyId === context.partyId) return requireReceived(context, request)
+  if (request?.partyId !== context.partyId) absent(id)
+  return requireSent(context, request)
 }
 
 /**

@@ -97,7 +97,7 @@ const shown: { readonly [Word in Exclude<EventWord, Later>]: Show<RecordOf<Word>
   approval: ({ row, tx }) => approvalView(tx, row),
   payment_request: async ({ row, event, tx }) => {
     const { partyId, createdAtMs: nowMs } = event
-    const view = await (await requestViews({ tx, nowMs, publicUrl: () => 'http://localhost', partyId }))(row)
+    const view = await requestViews({ tx, nowMs, publicUrl: () => 'http://localhost', partyId })(row)
     return { ...view, attributes: { ...view.attributes, paymentLinkUrl: null } }
   },
   party_invitation: ({ row }) => partyInvitationView(row, null),

@@ -29,11 +29,12 @@ export async function payRequest(context: Context, request: PaymentRequestRow, s
   requirePayable(request, context.nowMs)
   const isBank = source.type === 'external_account'
   // Nobody's bank is drawn on for what could not be paid in.
-  await receivingWallet(context, {
-    recipientPartyId: request.partyId,
-    recipientAgentId: null,
-    paymentRequestId: request.id,
-  })
+  if (isBank)
+    await receivingWallet(context, {
+      recipientPartyId: request.partyId,
+      recipientAgentId: null,
+      paymentRequestId: request.id,
+    })
   const wallet = await payingWallet(context, isBank ? undefined : source.walletId, 'paymentSource/walletId')
   return send(context, wallet, {
     ...(isBank ? { externalAccountId: source.externalAccountId, method: 'standard' } : {}),

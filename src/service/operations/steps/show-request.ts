@@ -44,23 +44,33 @@ interface Viewing {
 }
 
 /** What shows requests; whom several are about is looked up once. */
-export async function requestViews({ tx, nowMs, publicUrl, partyId: viewer }: Viewing) {
-  const urlOf = await requestUrls(tx, publicUrl)
+export function requestViews(viewing: Viewing): (row: PaymentRequestRow) => Promise<RequestResource> {
+  const showing = showings(viewing)
+  return async (row) => (await showing(row))(row)
+}
+
+/** Reads what a request is shown with, before it is changed; gives what shows it as it is then. */
+export function readRequestView(viewing: Viewing, row: PaymentRequestRow) {
+  return showings(viewing)(row)
+}
+
+type Show = (row: PaymentRequestRow) => RequestResource
+
+function showings({ tx, nowMs, publicUrl, partyId: viewer }: Viewing): (row: PaymentRequestRow) => Promise<Show> {
   const partyOf = once((id: string) => findParty(tx, id))
   const agentOf = once((id: string) => findAgentOfAnyParty(tx, { id }))
   const walletOf = once((id: string, partyId: string) => findWallet(tx, partyId, id))
-  return async (row: PaymentRequestRow): Promise<RequestResource> => {
-    const requester = await partyOf(row.partyId)
-    const agent = row.agentId === null ? undefined : await agentOf(row.agentId)
-    const isSender = viewer === row.partyId
-    const wallet = isSender ? await walletOf(row.walletId, row.partyId) : undefined
-    const people = {
-      requester,
-      agent,
-      initiator: agent === undefined ? requester : await partyOf(agent.partyId),
-      walletName: wallet?.displayName ?? null,
-    }
-    return viewOf(asOf(row, nowMs), { ...people, isSender, url: urlOf(row) })
+  return async ({ partyId, walletId, agentId }) => {
+    const isSender = viewer === partyId
+    const [urlOf, requester, agent, wallet] = await Promise.all([
+      requestUrls(tx, publicUrl),
+      partyOf(partyId),
+      agentId === null ? undefined : agentOf(agentId),
+      isSender ? walletOf(walletId, partyId) : undefined,
+    ])
+    const initiator = agent === undefined ? requester : await partyOf(agent.partyId)
+    const people = { requester, agent, initiator, walletName: wallet?.displayName ?? null, isSender }
+    return (row) => viewOf(asOf(row, nowMs), { ...people, url: urlOf(row) })
   }
 }
 
