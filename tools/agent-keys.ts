@@ -49,6 +49,7 @@ export const agentKeys = {
     description:
       'Makes a key by which one agent acts, cards included. Keep the secret, which nothing shows again. To replace one: rotate_agent_key.',
     method: 'POST',
+    answers: 201,
     path: '/agent-keys',
     attributes: z.strictObject({ tags: Tags.optional() }),
     related: z.strictObject({ agentId: ArgumentId('agt') }),

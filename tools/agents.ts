@@ -79,6 +79,7 @@ export const agents = {
     title: 'Create an agent',
     description: 'Creates an agent that pays from a wallet of your party. Then create_agent_key to let it act.',
     method: 'POST',
+    answers: 201,
     path: '/agents',
     attributes: z.strictObject({
       name: agentName,

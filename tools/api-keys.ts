@@ -47,6 +47,7 @@ export const apiKeys = {
     description:
       "Creates a key that acts as your party. Its secret is shown only now: store it safely. Cards need an agent's key: create_agent_key.",
     method: 'POST',
+    answers: 201,
     path: '/api-keys',
     attributes: z.strictObject({
       name: Text(100).describe('What you call it'),

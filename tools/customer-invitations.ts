@@ -116,6 +116,7 @@ export const customerInvitations = {
     description:
       'Asks each recipient to grant permissions to each agent. Send the person url: there they accept or decline. meta tells whom it could not ask, and who is connected already. For one agent: create_agent_customer_invitation.',
     method: 'POST',
+    answers: 201,
     path: '/customers/invitations',
     attributes: z.strictObject({
       recipients: Recipients,

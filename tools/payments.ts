@@ -106,6 +106,7 @@ export const payments = {
     title: 'Send a payment',
     description:
       'Pays a person, party or agent; at a shop, issue_agent_card. PENDING_CLAIM: give the recipient claimLink, shown once. IN_REVIEW: list_approvals.',
+    answers: 201,
     path: '/payments',
     adds: true,
     attributes: z.strictObject({

@@ -103,6 +103,7 @@ export const wallets = {
     name: 'create_wallet',
     title: 'Create a wallet',
     description: 'Creates an empty wallet of your party. attach_wallet_agent lets an agent spend from it.',
+    answers: 201,
     path: '/wallets',
     adds: true,
     attributes: z.strictObject({

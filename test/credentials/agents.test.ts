@@ -59,7 +59,7 @@ onEachDatabase('agents', (database) => {
     expect((await world.get(`/agent-cards/${card}`, { key: agentKey })).status).toBe(200)
     const wallet = (await world.get('/wallets', owner())).json.data[0].id
     const named = await create({ name: 'Named', walletId: wallet })
-    expect(named.status).toBe(200)
+    expect(named.status).toBe(201)
     const source = { pointer: '/data/attributes/walletId' }
     for (const walletId of [other.walletId, 'wal_missing']) {
       expectRefusal(await create({ name: 'Foreign', walletId }), 'not_found', { source })
@@ -146,7 +146,7 @@ onEachDatabase('agents', (database) => {
       },
       owner(),
     )
-    expect(invited.status, invited.text).toBe(200)
+    expect(invited.status, invited.text).toBe(201)
     const answer = await remove(id, { idempotencyKey: 'retire' })
     expect(answer.json).toMatchObject({
       data: { id, attributes: { status: 'REVOKED', handle: null } },

@@ -76,7 +76,7 @@ onEachDatabase('API keys', (database) => {
     const source = { pointer: '/data/attributes/scopes' }
     for (const scope of scopes) {
       const answer = await make({ name: 'More', scopes: ['payments.read', scope] }, limited)
-      if (held.includes(scope)) expect(answer.status).toBe(200)
+      if (held.includes(scope)) expect(answer.status).toBe(201)
       else expectRefusal(answer, 'forbidden', { source })
     }
   })

@@ -38,7 +38,7 @@ onEachDatabase('invitations', (database) => {
       },
       { key: world.apiKey, idempotencyKey: null },
     )
-    expect(answer.status, answer.text).toBe(200)
+    expect(answer.status, answer.text).toBe(201)
     expect(answer.json.meta).toStrictEqual({ failedRecipients: [], alreadyConnected: [] })
     expect(answer.json.data).toHaveLength(4)
     expect(answer.json.data[0]).toStrictEqual({
@@ -173,7 +173,7 @@ onEachDatabase('invitations', (database) => {
   })
 
   test('an agent invites for itself only', async () => {
-    expect((await us.invite({}, { key: world.agentKey })).status).toBe(200)
+    expect((await us.invite({}, { key: world.agentKey })).status).toBe(201)
     const { status, json } = await us.invite({ agentId: us.second.agentId }, { key: world.agentKey })
     expect([status, json.errors[0].source.pointer]).toStrictEqual([403, '/data/attributes/agents/0/agentId'])
   })

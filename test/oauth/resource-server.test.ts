@@ -223,7 +223,7 @@ test('who can neither pick nor create an agent connects an application that acts
   // User-scoped money movement needs no instance id (docs/service.md#instance-id).
   const payment = { amount: 100, currency: 'USD', counterparty: { type: 'email', value: 'somebody@example.com' } }
   const paid = await world.post('/payments', payment, { key: tokens.access_token, instanceId: null })
-  expect(paid.status).toBe(200)
+  expect(paid.status).toBe(201)
   const listed = await post(tokens.access_token, { id: 1, method: 'tools/list' }, session, '/mcp')
   const names = (listed.json.result.tools as { name: string }[]).map(({ name }) => name)
   expect(names).not.toContain('issue_agent_card')

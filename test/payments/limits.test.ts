@@ -142,7 +142,7 @@ onEachDatabase('limits', (database) => {
     const wire = created(await world.post('/wire', { amount: 5, beneficiary }))
     expect(await reasons(wire)).toEqual([['dailyAmount', 100, 105]])
     expect(await self.pay(100, { type: 'party_id', value: own.partyId }, {}, { key: other.apiKey })).toMatchObject({
-      status: 200,
+      status: 201,
     })
   })
 
