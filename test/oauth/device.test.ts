@@ -62,7 +62,8 @@ describe('a device without a browser', () => {
   }
 
   test('is connected by a person with one, and then works as the agent', async () => {
-    const code = await begin({ scope: 'cards:agent' })
+    // The name of the hosted connector for it.
+    const code = await begin({ scope: 'agents:operate' })
     expect(code).toMatchObject({
       user_code: expect.stringMatching(/^[B-Z]{4}-[B-Z]{4}$/),
       verification_uri: `${address}/oauth/device`,

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Hono } from 'hono'
 import * as oauth from 'oauth4webapi'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { oauthScopes } from '../../src/core/permissions.ts'
+import { oauthScopes, scopeAliases } from '../../src/core/permissions.ts'
 import { mountEndpoints } from '../../src/service/oauth/endpoints.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
@@ -102,6 +102,20 @@ onEachDatabase('OAuth', (database) => {
     const more = await connect(world, { application, browser, scope: 'payments:read cards:agent' })
     expect((await world.post('/agent-cards', card, { key: more.tokens.access_token })).status).toBe(200)
     expect((await whoami(more.tokens.access_token)).grantId).toBe((await whoami(tokens.access_token)).grantId)
+  })
+
+  test('the names of scopes that the hosted connector announces are understood', async () => {
+    const scope = 'payments:move customers:invite agents:operate external-accounts:link offline_access'
+    const { application, tokens } = await connect(world, { scope })
+    const granted = ['cards:agent', 'customers:write', 'external-accounts:link', 'payments:write']
+    expect(tokens.scope?.split(' ').toSorted()).toEqual(granted)
+    const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
+    expect((await world.post('/agent-cards', card, { key: tokens.access_token })).status).toBe(200)
+    const { server, client } = application
+    const through = { additionalParameters: { resource: mcpResource, scope: 'agents:operate' }, ...transport(world) }
+    const response = await oauth.refreshTokenGrantRequest(server, client, oauth.None(), tokens.refresh_token, through)
+    const less = await oauth.processRefreshTokenResponse(server, client, response)
+    expect(less.scope).toBe('cards:agent')
   })
 
   test('refreshing rotates; a token used twice ends the connection', async () => {
@@ -237,7 +251,7 @@ describe('discovery', () => {
       response_types_supported: ['code'],
       token_endpoint_auth_methods_supported: ['none'],
       authorization_response_iss_parameter_supported: true,
-      scopes_supported: ['openid', 'offline_access', ...Object.keys(oauthScopes)],
+      scopes_supported: ['openid', 'offline_access', ...Object.keys(oauthScopes), ...Object.keys(scopeAliases)],
     })
     expect(json.grant_types_supported).toEqual(
       expect.arrayContaining([

@@ -3,7 +3,7 @@ import { bodyLimit } from 'hono/body-limit'
 import type Provider from 'oidc-provider'
 import type { Config } from '../../config/settings.ts'
 import { isLoopback } from '../../core/loopback.ts'
-import { defaultOAuthScopes } from '../../core/permissions.ts'
+import { defaultOAuthScopes, namedScopes, scopeAliases } from '../../core/permissions.ts'
 import { callerOf } from '../request/client-address.ts'
 import {
   audienceOf,
@@ -71,7 +71,8 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
     if (form.get('grant_type') === deviceGrant && pollsTooFast(form.get('device_code') ?? '')) {
       return refused(400, 'slow_down', `Wait ${pollSeconds} seconds longer between two requests.`)
     }
-    return (await exchangeToken(endpoints, c.req.header('content-type'), body)) ?? serve(c, { body })
+    const exchanged = await exchangeToken(endpoints, c.req.header('content-type'), body)
+    return exchanged ?? serve(c, form.has('scope') ? { body: formWithScope(body) } : { body })
   })
   app.post(routes.registration, limit, (c) => register(c, endpoints, serve))
   app.post(routes.introspection, limit, async (c) => {
@@ -80,7 +81,7 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
   })
   app.post(routes.revocation, limit, (c) => serve(c))
   app.post(routes.device_authorization, limit, async (c) => {
-    const begun = await serve(c, { body: formWithDefaultScope(await c.req.text()) })
+    const begun = await serve(c, { body: formWithScope(await c.req.text(), defaultOAuthScopes.join(' ')) })
     return begun.status === 200 ? withMembers(begun, { interval: pollSeconds }) : begun
   })
   // Each of them may answer the form for a code, which is a session that is kept, to whoever has none.
@@ -124,7 +125,7 @@ async function completed(response: Response, method: string, members: object): P
   if (response.status !== 200 || method === 'HEAD') return response
   const { grant_types_supported: grants } = (await response.clone().json()) as { grant_types_supported: string[] }
   return withMembers(response, {
-    scopes_supported: ['openid', 'offline_access', ...scopesSupported],
+    scopes_supported: ['openid', 'offline_access', ...scopesSupported, ...Object.keys(scopeAliases)],
     grant_types_supported: [...grants, tokenExchangeGrant],
     ...members,
   })
@@ -165,6 +166,7 @@ function withDefaults(url: string): string {
   const completed = new URL(url)
   const { searchParams } = completed
   if (!searchParams.has('scope')) searchParams.set('scope', defaultOAuthScopes.join(' '))
+  nameScopes(searchParams)
   const prompts = searchParams.getAll('prompt').join(' ').split(' ').filter(Boolean)
   const leftAlone = prompts.includes('none') || prompts.includes('consent') || searchParams.getAll('prompt').length > 1
   if (!leftAlone) searchParams.set('prompt', [...prompts, 'consent'].join(' '))
@@ -180,8 +182,16 @@ function withCodeHint(url: string): string {
   return hinted.href
 }
 
-function formWithDefaultScope(body: string): string {
+/** The form with its scopes by our names, or with those that are asked for where it names none. */
+function formWithScope(body: string, usual?: string): string {
   const form = new URLSearchParams(body)
-  if (!form.has('scope')) form.set('scope', defaultOAuthScopes.join(' '))
+  nameScopes(form)
+  if (!form.has('scope') && usual !== undefined) form.set('scope', usual)
   return form.toString()
+}
+
+/** What stands there twice is the server's to refuse. */
+function nameScopes(params: URLSearchParams): void {
+  const [scope, ...more] = params.getAll('scope')
+  if (scope !== undefined && more.length === 0) params.set('scope', namedScopes(scope))
 }
