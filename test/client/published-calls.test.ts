@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OperationDefinition } from '../../src/core/operation.ts'
+import { catalogue, type OperationKey } from '../../tools/index.ts'
+import { type Grounds, grounds } from '../isolation/places.ts'
+import { samples } from '../isolation/samples.ts'
+import { sqlite } from '../support/databases.ts'
+import type { Answer } from '../support/world.ts'
+import { calls, shapes } from './published-calls.ts'
+
+interface Call {
+  key: OperationKey
+  method: string
+  path: string
+  /** The client sends an Idempotency-Key. */
+  hasKey: boolean
+  status: number
+  result: 'one' | 'page' | 'several' | 'deleted' | 'none'
+  shape: string
+}
+
+const row = /^(\w+): (\w+) (\S+)( K)? → (\d+) (\w+) (\w+)(?: \+(.+))?$/
+const all = calls.trim().split('\n').map(callOf)
+
+function callOf(line: string): Call {
+  const [, key, method = '', path = '', K, status, result, type = '', more = ''] = row.exec(line) ?? []
+  if (key === undefined) throw new Error(`Bug: ${line} is no call`)
+  const shape = `${shapes[type]} ${more}`.trim()
+  return {
+    ...{ key: key as OperationKey, method, path, hasKey: K !== undefined },
+    ...{ status: Number(status), result: result as Call['result'], shape },
+  }
+}
+
+/** What the client prints a warning about, and nothing more: a leaf of the wrong type. What it needs must be there. */
+const checks: Readonly<Record<string, (value: unknown) => boolean>> = {
+  any: () => true,
+  flag: (value) => typeof value === 'boolean',
+  list: Array.isArray,
+  map: (value) => typeof value === 'object' && !Array.isArray(value),
+  number: Number.isInteger,
+  text: (value) => typeof value === 'string',
+  time: (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)),
+}
+
+function warnings(resource: { attributes?: Record<string, unknown> }, shape: string): string[] {
+  return shape
+    .split(' ')
+    .filter(Boolean)
+    .filter((field) => {
+      const [, name = '', kind = '', maybe] = /^(\w+):(\w+)(\?)?$/.exec(field) ?? []
+      const value = resource.attributes?.[name]
+      return value === null ? maybe === undefined : value === undefined || checks[kind]?.(value) !== true
+    })
+}
+
+describe('a call of the published client', () => {
+  let on: Grounds
+  beforeAll(async () => {
+    on = await grounds(sqlite)
+  })
+  afterAll(() => on.world.drop())
+
+  /** The client sends attributes flat, but for an agent key; a fetch of its user wraps them. */
+  const wrapped = (flat: object, agentId: string | undefined) =>
+    agentId === undefined
+      ? { data: { attributes: flat } }
+      : { data: { attributes: flat, relationships: { agent: { data: { type: 'agent', id: agentId } } } } }
+
+  async function carriedOut({ key, method, path, hasKey }: Call): Promise<Answer> {
+    const sample = samples[key]
+    const operation: OperationDefinition = catalogue[key]
+    const isOfCustomer = sample.reach === 'connected' && sample.ownParty === undefined
+    const ids = await sample.make(on, isOfCustomer ? on.places.granted : on.places.own)
+    const address = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''))
+    const flat = operation.attributes && { ...sample.attributes?.(ids, on) }
+    const body = flat && JSON.stringify(wrapped(flat, operation.related && ids.agentId))
+    return on.world.send(method, address, {
+      key: on.places.own.apiKey,
+      idempotencyKey: hasKey ? `client-${key}` : null,
+      ...(body === undefined ? {} : { body }),
+    })
+  }
+
+  test.each(all.filter(({ key }) => key in samples).map((call) => [`${call.method} ${call.path}`, call] as const))(
+    '%s',
+    async (_, call) => {
+      expect(catalogue[call.key]).toMatchObject({ method: call.method, path: call.path })
+      const { status, json, text } = await carriedOut(call)
+      expect(status, text).toBe(call.status)
+      const { data, meta } = json
+      if (call.result === 'none' && data === null) return
+      expect(Array.isArray(data), text).toBe(call.result === 'page' || call.result === 'several')
+      if (call.result === 'page') expect(meta.pagination).toEqual({ hasMore: false, nextCursor: null })
+      if (call.result === 'deleted') expect(meta.deleted).toBe(true)
+      for (const resource of [data].flat()) {
+        expect([typeof resource.type, typeof resource.id]).toEqual(['string', 'string'])
+        expect(warnings(resource, call.shape), text).toEqual([])
+      }
+      // A list that is empty would prove nothing.
+      if (Array.isArray(data)) expect(data.length).toBeGreaterThan(0)
+    },
+  )
+
+  test('is each that there is, once', () => {
+    expect(new Set(all.map(({ key }) => key)).size).toBe(all.length)
+    expect(all.length).toBe(96)
+    const published = Object.entries<OperationDefinition>(catalogue).filter(([, { extension }]) => extension !== true)
+    const bySpecAlone = published.filter(([key]) => !all.some((call) => call.key === key)).map(([key]) => key)
+    // The specification has these, and the client does not.
+    const cards = ['issueAgentCard', 'getAgentCardDetails', 'getCardTransaction', 'simulateCardAuthorization']
+    cards.push('simulateCardCapture', 'simulateCardReversal', 'simulateCardExpiration', 'simulateCardRefund')
+    expect(bySpecAlone.toSorted()).toEqual([...cards, 'cancelSubscription', 'createWire', 'whoami'].toSorted())
+  })
+})
