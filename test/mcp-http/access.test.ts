@@ -163,7 +163,20 @@ describe('what a host asks for by path and header', () => {
     [
       '/x/all',
       {},
-      { toolsets: ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox', 'shops'], readOnly: false },
+      {
+        toolsets: [
+          'default',
+          'payments',
+          'accounts',
+          'customers',
+          'agents',
+          'credentials',
+          'events',
+          'sandbox',
+          'shops',
+        ],
+        readOnly: false,
+      },
     ],
     ['/readonly', {}, { toolsets: 'none', readOnly: true }],
     ['', { 'X-MCP-Toolsets': 'customers, default' }, { toolsets: ['default', 'customers'], readOnly: false }],
