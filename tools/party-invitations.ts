@@ -73,7 +73,7 @@ export const partyInvitations = {
     result: 'several',
     answers: 201,
     permission: 'party_invitations.create',
-    adds: true,
+    setsState: true,
     effect: 'write',
     errors: ['conflict'],
   }),

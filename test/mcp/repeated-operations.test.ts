@@ -28,6 +28,7 @@ const classes = {
     'cancel_payment_request',
     'cancel_subscription',
     'clear_party_limits',
+    'create_party_invitations',
     'decline_payment_request',
     'delete_agent',
     'delete_external_account',
@@ -67,7 +68,6 @@ const classes = {
     'create_api_key',
     'create_customer_invitation',
     'create_invitation_link',
-    'create_party_invitations',
   ],
   // A cart costs nothing, and one that is paid refuses to be paid again; an event names itself by its id.
   'does no harm a second time': ['pay_shop_checkout', 'resend_event', 'send_test_event', 'start_shop_checkout'],

@@ -17,7 +17,14 @@ const operations = Object.values<OperationDefinition>(catalogue)
 const setting = ['update_wallet', 'set_default_wallet', 'freeze_wallet', 'unfreeze_wallet', 'attach_wallet_agent']
 setting.push('set_agent_default_wallet', 'freeze_agent_card', 'unfreeze_agent_card', 'update_agent')
 setting.push('resume_subscription', 'mark_subscription_payment_paid')
-setting.push('link_external_accounts', 'set_party_handle', 'set_party_limits', 'update_party', 'update_webhook')
+setting.push(
+  'link_external_accounts',
+  'create_party_invitations',
+  'set_party_handle',
+  'set_party_limits',
+  'update_party',
+  'update_webhook',
+)
 const verbs =
   /^(list|get|issue|create|update|delete|remove|cancel|revoke|invite|link|rotate|approve|deny|resume|mark|fund|simulate|advance|set|reset|save|restore|freeze|unfreeze|attach|detach|clear|start|pay|return|fulfill|decline|resend|send)(_[a-z]+)+$/
 
