@@ -3,7 +3,8 @@ import { bodyLimit } from 'hono/body-limit'
 import type Provider from 'oidc-provider'
 import type { Config } from '../../config/settings.ts'
 import { isLoopback } from '../../core/loopback.ts'
-import { defaultOAuthScopes, namedScopes, scopeAliases } from '../../core/permissions.ts'
+import { defaultOAuthScopes } from '../../core/permissions.ts'
+import { namedScopes, scopeAliases } from '../../core/scope-aliases.ts'
 import { callerOf } from '../request/client-address.ts'
 import {
   audienceOf,
