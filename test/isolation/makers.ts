@@ -143,6 +143,24 @@ export const externalAccount: Maker = async (on, { apiKey }) => {
   return { externalAccountId: id }
 }
 
+/** A bank account, and the wallet that the place's agent may use. */
+export const walletAndBank: Maker = async (on, place) => ({
+  ...(await externalAccount(on, place)),
+  walletId: place.walletId,
+})
+/** A withdrawal that its bank has not settled. */
+export const withdrawal: Maker = async (on, place) => ({
+  transferId: (await made(on, '/transfers/withdraw', { amount: 10, ...(await walletAndBank(on, place)) }, place.apiKey))
+    .id,
+})
+export const settledWithdrawal: Maker = async (on, place) => {
+  const { transferId = '' } = await withdrawal(on, place)
+  const path = `/simulations/transfers/${transferId}/settle`
+  const { status, text } = await on.world.send('POST', path, { key: place.apiKey })
+  if (status >= 300) throw new Error(`${path}: ${text}`)
+  return { transferId }
+}
+
 export const unclaimed: Maker = async (on, place) => ({
   paymentId: (await pay(on, place, 10, { type: 'email', value: somebody() })).id,
 })

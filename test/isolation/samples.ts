@@ -126,6 +126,15 @@ export const samples = {
   createInternalTransfer: acting('wallets.transfer', make.walletPair, {
     attributes: ({ sourceWalletId, destWalletId }) => ({ amount: 10, sourceWalletId, destWalletId }),
   }),
+  createDeposit: acting('wallets.deposit', make.walletAndBank, {
+    attributes: ({ walletId, externalAccountId }) => ({ amount: 100, walletId, externalAccountId }),
+  }),
+  createWithdrawal: acting('wallets.withdraw', make.walletAndBank, {
+    attributes: ({ walletId, externalAccountId }) => ({ amount: 10, walletId, externalAccountId }),
+  }),
+  simulateTransferSettlement: ofParty(make.withdrawal),
+  simulateTransferFailure: ofParty(make.withdrawal),
+  simulateTransferReturn: ofParty(make.settledWithdrawal),
   listTransfers: acting('wallets.read', make.transfer),
   getTransfer: acting('wallets.read', make.transfer),
   fundSandboxWallet: connected('scoped', { attributes: () => ({ amount: 10 }), ownParty: 200 }),

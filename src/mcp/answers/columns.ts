@@ -39,7 +39,10 @@ export const columns: Readonly<Record<string, readonly string[]>> = {
     ...['direction', 'status', 'amount', 'description', 'sourceParty', 'destinationParty'],
     ...['payment', 'transfer', 'subscription', 'createdAt'],
   ],
-  transfer: ['status', 'type', 'amount', 'description', 'wallet', 'destWallet', 'failure', 'return', 'createdAt'],
+  transfer: [
+    ...['status', 'type', 'amount', 'description', 'wallet', 'destWallet', 'externalAccountDisplayMask'],
+    ...['expectedAvailableAt', 'failure', 'return', 'createdAt'],
+  ],
   user: ['status', 'role', 'firstName', 'lastName', 'email'],
   wallet: ['status', 'displayName', 'isDefault', 'balance', 'claims'],
   webhook: ['status', 'url', 'enabledEvents', 'description', 'signingSecret'],

@@ -3,10 +3,9 @@ import { fail } from '../../core/errors.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { type BankMethod, type BankStep, directionOf, usualReasons } from '../rules/bank-transfers.ts'
 import { actAtBank, loadAtBank } from '../store/bank-transfers.ts'
-import { findExternalAccount } from '../store/external-accounts.ts'
 import { findPaymentOfAnyParty } from '../store/payments.ts'
 import { payingWallet, send } from './steps/move-money.ts'
-import { type BankAccount, transferView } from './transfers.ts'
+import { transferView } from './transfers.ts'
 
 export const bankTransferHandlers = {
   createDeposit: async (input, context) => transfer(context, 'deposit', { ...input, method: 'standard' }),
@@ -33,14 +32,8 @@ interface Asked {
 }
 
 async function transfer(context: Context, kind: 'deposit' | 'withdrawal', asked: Asked) {
-  const { tx, partyId } = context
   const { externalAccountId, method, walletId, description, tags } = asked
   const wallet = await payingWallet(context, walletId)
-  const account = await findExternalAccount(tx, partyId, externalAccountId)
-  const kept: BankAccount | null =
-    account === undefined
-      ? null
-      : { name: `${account.bankName} ${account.accountName}`, accountLastFour: account.lastFour }
   const sent = await send(context, wallet, {
     kind,
     externalAccountId,
@@ -49,7 +42,6 @@ async function transfer(context: Context, kind: 'deposit' | 'withdrawal', asked:
     currency: asked.currency,
     description: description ?? null,
     tags: JSON.stringify(tags ?? {}),
-    beneficiary: kept === null ? null : JSON.stringify(kept),
   })
   return transferView(sent)
 }

@@ -15,13 +15,8 @@ import type { PaymentRow } from '../store/schema/payments.ts'
 import type { WalletRow } from '../store/schema/wallets.ts'
 import { arrived } from '../store/transactions.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
+import type { BankAccount } from './steps/bank-transfers.ts'
 import { moveWithin, payingWallet, send } from './steps/move-money.ts'
-
-/** An account at a bank as a transfer keeps it: the number is cut down to what people recognize it by. */
-export interface BankAccount {
-  name: string
-  accountLastFour: string
-}
 
 /** Where a wire goes. */
 export interface Beneficiary extends BankAccount {

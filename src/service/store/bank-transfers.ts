@@ -64,10 +64,11 @@ async function walletOfRequest(tx: Transaction, { recipientPartyId, paymentReque
 
 /** Carries out what a bank does. @throws 409 `conflict` where the state of the transfer does not allow it. */
 export async function actAtBank(at: At, { row, wallet }: AtBank, step: BankStep): Promise<PaymentRow> {
+  const status = nextBankStatus(row.status, step.does)
   const after = await acts[step.does](at, { row, wallet, step })
   return replacePayment(at.tx, row, {
     ...after,
-    status: nextBankStatus(row.status, step.does),
+    status,
     bankDueAtMs: step.nextDueAtMs,
     updatedAtMs: at.nowMs,
   })

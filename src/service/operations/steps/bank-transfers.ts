@@ -12,12 +12,19 @@ import type { ExternalAccountRow } from '../../store/schema/external-accounts.ts
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
 
+/** An account at a bank as a transfer keeps it: the number is cut down to what people recognize it by. */
+export interface BankAccount {
+  name: string
+  accountLastFour: string
+}
+
 /**
- * Refuses what a bank could not begin now: a deposit into a wallet that takes nothing, or from an account whose bank lets
- * nobody draw; a withdrawal that the wallet has not got.
+ * A transfer with the bank account that it is from or to, where the bank could begin now. Else it is refused: a deposit
+ * into a wallet that takes nothing, or from an account whose bank lets nobody draw; a withdrawal that the wallet has not
+ * got.
  * @throws 404, 409.
  */
-export async function requireBankMoves(context: ChangeContext, transfer: PaymentRow, wallet: WalletRow): Promise<void> {
+export async function withBank(context: ChangeContext, transfer: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
   const { kind, partyId, externalAccountId, amountCents } = transfer
   const account = await findExternalAccount(context.tx, partyId, externalAccountId ?? '')
   if (account === undefined) {
@@ -28,11 +35,14 @@ export async function requireBankMoves(context: ChangeContext, transfer: Payment
     })
   }
   requireLinked(account)
-  if (kind === 'withdrawal') return requireFunds(wallet, amountCents, '/data/attributes/amount')
-  requireConnected(account)
+  if (kind === 'withdrawal') requireFunds(wallet, amountCents, '/data/attributes/amount')
+  else requireConnected(account)
   if (kind === 'deposit' && wallet.status !== 'active') {
     fail('conflict', { detail: `The wallet ${wallet.id} is ${wallet.status}: nothing can be deposited in it.` })
   }
+  const { bankName, accountName, lastFour: accountLastFour } = account
+  const kept: BankAccount = { name: `${bankName} ${accountName}`, accountLastFour }
+  return { ...transfer, beneficiary: JSON.stringify(kept) }
 }
 
 function requireLinked({ id, status }: ExternalAccountRow): void {
@@ -53,11 +63,10 @@ function requireConnected({ id, connectionStatus }: ExternalAccountRow): void {
   })
 }
 
-/** Gives a transfer to the bank; the state it then has is for the caller to save. @throws 409 when it cannot move now. */
+/** Gives the bank a transfer that it can begin; the state it then has is for the caller to save. */
 export async function submit(context: ChangeContext, transfer: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
   const { id, kind, amountCents } = transfer
-  await requireBankMoves(context, transfer, wallet)
   const status = nextBankStatus(transfer.status, 'submit')
   const heldCents = kind === 'withdrawal' ? amountCents : 0
   if (heldCents > 0) await post(tx, system, wallet, reserved(wallet.id, heldCents), { nowMs, sourceId: id })

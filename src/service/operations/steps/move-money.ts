@@ -14,7 +14,7 @@ import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
 import { arrived } from '../../store/transactions.ts'
 import { agentDefaultWallet, defaultWallet, findWallet } from '../../store/wallets.ts'
-import { requireBankMoves, submit } from './bank-transfers.ts'
+import { submit, withBank } from './bank-transfers.ts'
 import { limitsPassed } from './check-spending-limits.ts'
 import { readDeciders } from './mail-people.ts'
 
@@ -40,15 +40,11 @@ type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description
  */
 export async function send(context: Context, wallet: WalletRow, draft: Draft): Promise<PaymentRow> {
   const { tx, nowMs, system } = context
-  const payment = created(context, wallet, draft)
-  // Who pays a request does not say how much.
-  const pointer = payment.paymentRequestId === null ? '/data/attributes/amount' : undefined
-  if (payment.externalAccountId === null) requireFunds(wallet, draft.amountCents, pointer)
-  else await requireBankMoves(context, payment, wallet)
+  const payment = await movable(context, wallet, created(context, wallet, draft))
   const spender = { partyId: payment.partyId, agentId: payment.agentId }
   const reasons = await limitsPassed(tx, spender, payment.amountCents, nowMs)
   if (reasons.length === 0) {
-    const moved = await move(context, payment, wallet)
+    const moved = await (payment.externalAccountId === null ? move : submit)(context, payment, wallet)
     await insertPayment(tx, moved)
     return moved
   }
@@ -73,12 +69,23 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
   return inReview
 }
 
+/** What could move now, if nobody had to be asked. @throws 404, 409 else. */
+async function movable(context: Context, wallet: WalletRow, payment: PaymentRow): Promise<PaymentRow> {
+  if (payment.externalAccountId !== null) return withBank(context, payment, wallet)
+  // Who pays a request does not say how much.
+  const pointer = payment.paymentRequestId === null ? '/data/attributes/amount' : undefined
+  requireFunds(wallet, payment.amountCents, pointer)
+  return payment
+}
+
 /** Moves a payment's money; the state it then has is for the caller to save. @throws 409 when it cannot move now. */
 export async function move(context: Context, payment: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
   const { amountCents } = payment
   const at = { nowMs, sourceId: payment.id }
-  if (payment.externalAccountId !== null) return submit(context, payment, wallet)
+  if (payment.externalAccountId !== null) {
+    return submit(context, await withBank(context, payment, wallet), wallet)
+  }
   requireFunds(wallet, amountCents)
   if (payment.claimant !== null) {
     const status = nextPaymentStatus(payment.status, 'reserve')

@@ -10,7 +10,8 @@ import type { ApprovalRow } from '../../store/schema/approvals.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 import { newChallenge } from '../../tokens/mfa-challenges.ts'
-import { accountMask, type BankAccount } from '../transfers.ts'
+import { accountMask } from '../transfers.ts'
+import type { BankAccount } from './bank-transfers.ts'
 
 /** A payment that waits for somebody's decision, as the person sees it who is to decide. */
 export interface ApprovalReview {
