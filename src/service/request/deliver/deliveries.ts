@@ -40,6 +40,7 @@ export class Deliveries {
   readonly #busy = new Map<string, { isFailing: boolean; done: Promise<void> }>()
   readonly #ending = new AbortController()
   #woken = Promise.withResolvers<void>()
+  readonly #stopping = Promise.withResolvers<void>()
   #running: Promise<void> = Promise.resolve()
   #isStopped = false
   #isHolder = false
@@ -74,6 +75,7 @@ export class Deliveries {
   /** Ends it. What is being sent is waited for a moment; what was not answered by then is sent again by who goes on. */
   async stop(): Promise<void> {
     this.#isStopped = true
+    this.#stopping.resolve()
     this.#deaf()
     this.wake()
     const late = deadline(graceMs, () => this.#ending.abort())
@@ -90,7 +92,8 @@ export class Deliveries {
       const timer = deadline(lookEveryMs, this.#woken.resolve)
       await this.#woken.promise
       timer.clear()
-      if (!this.#isStopped) await within(gatherMs)
+      // Who ends it does not wait for a timer, which keeps no process from exiting.
+      if (!this.#isStopped) await Promise.race([within(gatherMs), this.#stopping.promise])
     }
   }
 
