@@ -18,6 +18,10 @@ export const examples: Readonly<Record<CommandName, readonly [string, string]>> 
   login: ['payments-mcp login --base-url https://payments.example', 'payments-mcp login --device'],
   logout: ['payments-mcp logout --base-url https://payments.example', 'payments-mcp logout'],
   whoami: ['payments-mcp whoami', 'payments-mcp whoami --base-url https://payments.example'],
+  listen: [
+    'payments-mcp listen --forward-to http://127.0.0.1:3000/webhooks',
+    'payments-mcp listen --since oldest --count 10 --json',
+  ],
 }
 
 /** It reads no settings. */

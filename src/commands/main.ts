@@ -70,8 +70,20 @@ export async function main(argv: readonly string[]): Promise<void> {
   withSettings(program.command('whoami'), 'whoami')
     .description('Tell whom the MCP server acts as.')
     .action(running(async () => (await import('./whoami.ts')).whoami))
+  withListening(program)
   withoutSettings(program)
   await program.parseAsync(argv)
+}
+
+function withListening(program: Command): void {
+  withSettings(program.command('listen'), 'listen')
+    .description('Print the events of your records as they happen, and forward each as a webhook would.')
+    .option('--forward-to <url>', 'Where each is sent, signed: https, or http on this machine')
+    .option('--events <list>', 'Only these types, such as payment.completed,approval.required')
+    .option('--since <id>', 'Go on after that event (evt_…); oldest: with the first that is kept')
+    .option('--count <number>', 'End after so many')
+    .option('--json', 'Print each event as a line of JSON, as a webhook sends it')
+    .action(running(async () => (await import('./listen.ts')).listen))
 }
 
 /** Commands that read no settings. */

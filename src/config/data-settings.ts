@@ -12,7 +12,7 @@ export const dataSettings = {
       otherwise: "a file in the user's data directory",
       value: ({ environment, dataFile }) => `sqlite:${dataFile(`${environment}.sqlite`)}`,
     },
-    readBy: ['stdio', 'setup', 'serve', 'simulate', 'rotate-keys', 'whoami', 'doctor'],
+    readBy: ['stdio', 'setup', 'serve', 'simulate', 'rotate-keys', 'whoami', 'listen', 'doctor'],
     parse: parseDatabaseUrl,
   },
   /** The path of the world file; undefined: the package's own world, where the database is empty. */
@@ -21,7 +21,7 @@ export const dataSettings = {
     meaning: 'World file that the embedded sandbox begins with (payments-mcp init writes one)',
     accepts: 'the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL',
     default: { otherwise: "the package's own world, where the database is empty" },
-    readBy: ['stdio', 'setup', 'serve', 'simulate', 'whoami', 'doctor'],
+    readBy: ['stdio', 'setup', 'serve', 'simulate', 'whoami', 'listen', 'doctor'],
     parse: parsePath,
   },
   /** The path of the file of faults; undefined: there is none. */
@@ -57,7 +57,7 @@ export const dataSettings = {
     accepts: 'one or two secrets of 32 to 256 visible ASCII characters without commas',
     default: { otherwise: 'the keys lie in the database as they are' },
     secret: true,
-    readBy: ['stdio', 'serve', 'simulate', 'rotate-keys', 'whoami', 'doctor'],
+    readBy: ['stdio', 'serve', 'simulate', 'rotate-keys', 'whoami', 'listen', 'doctor'],
     parse: parseSecrets,
   },
 } as const satisfies Record<string, Setting>

@@ -12,6 +12,7 @@ export const everyCommand = [
   'login',
   'logout',
   'whoami',
+  'listen',
 ] as const
 
 export type CommandName = (typeof everyCommand)[number]

@@ -48,7 +48,7 @@ const table = {
     meaning: 'Address of a deployed payments API',
     accepts: 'an https address, or http on a loopback host, without credentials, query or fragment',
     default: { otherwise: 'the embedded sandbox' },
-    readBy: ['stdio', 'setup', 'simulate', 'login', 'logout', 'whoami', 'doctor'],
+    readBy: ['stdio', 'setup', 'simulate', 'login', 'logout', 'whoami', 'listen', 'doctor'],
     parse: parseBaseUrl,
   },
   key: {
@@ -57,7 +57,7 @@ const table = {
     accepts: 'sk_ntl_… or ak_ntl_…, the segment sandbox or prod, and a secret of 16 or more characters of A-Za-z0-9_-',
     default: { otherwise: "the embedded sandbox's seeded agent, or the stored login" },
     secret: true,
-    readBy: ['stdio', 'bridge', 'simulate', 'whoami', 'doctor'],
+    readBy: ['stdio', 'bridge', 'simulate', 'whoami', 'listen', 'doctor'],
     parse: (text) => (keyPattern.test(text) ? text : undefined),
   },
   /** The X-Instance-ID of this connection; undefined: the client generates one. */
@@ -66,7 +66,7 @@ const table = {
     meaning: 'X-Instance-ID of this connection',
     accepts: '1 to 1024 visible ASCII characters without spaces',
     default: { otherwise: 'one generated per connection' },
-    readBy: ['stdio', 'setup', 'whoami'],
+    readBy: ['stdio', 'setup', 'whoami', 'listen'],
     parse: (text) => (/^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined),
   },
   ...dataSettings,

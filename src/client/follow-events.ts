@@ -1,0 +1,96 @@
+import type { z } from 'zod'
+import type { Event } from '../../tools/events.ts'
+import { Failure } from '../core/errors.ts'
+import type { System } from '../core/system.ts'
+import { ApiError } from './api-error.ts'
+import type { Client } from './client.ts'
+
+export type EventResource = z.output<typeof Event>
+
+interface FollowOptions {
+  client: Client
+  system: Pick<System, 'sleep'>
+  /** The event to go on after; `oldest`: with the first that is kept. Without it, from now on. */
+  since?: string | undefined
+  signal: AbortSignal
+  /** Told when the events cannot be read just now. */
+  troubled(error: unknown): void
+}
+
+/** What is new is known within a second. */
+const pauseMs = 1_000
+const longestPauseMs = 30_000
+const pageSize = 100
+/** More than a hundred thousand events are not waited for in one piece. */
+const mostPages = 1_000
+/** As many are known again after the sandbox went back to an earlier state of its world. */
+const mostKnown = 10_000
+
+/**
+ * The events that the credential is told of, in their order, each once, until the signal aborts. An outage loses none: it
+ * goes on behind the last event that it gave.
+ * @throws ApiError for what no repeat mends: no event of that id, a credential that is refused.
+ */
+export async function* followEvents(options: FollowOptions): AsyncGenerator<EventResource> {
+  const { client, system, signal, troubled } = options
+  const known = new Set(await firstKnown(options).catch(unless(signal)))
+  let waitMs = 0
+  while (!signal.aborted) {
+    try {
+      const fresh = await newSince(client, known, signal)
+      waitMs = pauseMs
+      for (const event of fresh) {
+        yield event
+        known.add(event.id)
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      if (isRefusal(error)) throw error
+      troubled(error)
+      waitMs = Math.min(longestPauseMs, Math.max(pauseMs, waitMs * 2))
+    }
+    for (const id of known) {
+      if (known.size <= mostKnown) break
+      known.delete(id)
+    }
+    await system.sleep(waitMs, signal).catch(() => {})
+  }
+}
+
+/** The last that are known already, the oldest first. */
+async function firstKnown({ client, since, signal }: FollowOptions): Promise<string[]> {
+  if (since === 'oldest') return []
+  if (since !== undefined) return [(await client.operations.getEvent({ eventId: since }, { signal })).data.id]
+  const { data } = await client.operations.listEvents({ limit: pageSize }, { signal })
+  return data.map(({ id }) => id).reverse()
+}
+
+/** A list is newest first: it is read up to the first event that is known, and given the other way round. */
+async function newSince(client: Client, known: ReadonlySet<string>, signal: AbortSignal): Promise<EventResource[]> {
+  const fresh: EventResource[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < mostPages; page++) {
+    const asked = { limit: pageSize, ...(cursor === undefined ? {} : { cursor }) }
+    const { data, meta } = await client.operations.listEvents(asked, { signal })
+    const at = data.findIndex(({ id }) => known.has(id))
+    fresh.push(...(at < 0 ? data : data.slice(0, at)))
+    cursor = at < 0 ? (meta?.pagination?.nextCursor ?? undefined) : undefined
+    if (cursor === undefined) return fresh.reverse()
+  }
+  const detail = `More than ${mostPages * pageSize} events came since. Begin with those from now on.`
+  throw new Failure('conflict', { detail })
+}
+
+/** Whoever ends it has asked for no answer. */
+function unless(signal: AbortSignal): (error: unknown) => string[] {
+  return (error) => {
+    if (signal.aborted) return []
+    throw error
+  }
+}
+
+/** What is answered as long as the same is asked. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof Failure) return error.code === 'conflict'
+  return error instanceof ApiError && [400, 401, 403, 404].includes(error.status)
+}

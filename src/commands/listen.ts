@@ -1,0 +1,118 @@
+import { type EventResource, followEvents } from '../client/follow-events.ts'
+import { createRemoteFetch } from '../client/remote.ts'
+import { ConfigError } from '../config/load.ts'
+import { createLogger } from '../config/log.ts'
+import { parseBaseUrl } from '../config/values.ts'
+import { show } from '../core/errors.ts'
+import { secretPrefix, signedHeaders } from '../core/standard-webhooks.ts'
+import { realSystem, type System } from '../core/system.ts'
+import { configured, type Flags } from './configured.ts'
+import { orExplainFailure } from './explain-failure.ts'
+import { integerOption } from './integer-option.ts'
+import { interruptible } from './interruption.ts'
+import { openClient } from './open-client.ts'
+
+type ListenFlags = Flags & { forwardTo?: string; events?: string; since?: string; count?: string; json?: boolean }
+
+/** Follows the events that the credential is told of, prints each, and forwards it as a webhook would. */
+export async function listen(flags: ListenFlags): Promise<void> {
+  await orExplainFailure(async () => {
+    const config = configured('listen', flags)
+    const types = flags.events?.split(',').map((type) => type.trim())
+    const count = flags.count === undefined ? Number.POSITIVE_INFINITY : integerOption('--count', flags.count, 999_999)
+    const target = flags.forwardTo === undefined ? undefined : targetOf(flags.forwardTo)
+    const { signal } = interruptible()
+    const tell = (line: string) => process.stderr.write(`payments-mcp: ${line}\n`)
+    const api = openClient(config, realSystem, createLogger({ level: 'error' }))
+    const forward = target === undefined ? undefined : forwarder(target, realSystem)
+    if (forward !== undefined) tell(`Forwarding to ${target}, signed with the secret ${forward.secret}`)
+    const troubled = (error: unknown) => tell(`events cannot be read now: ${oneLine(error)}. It goes on by itself.`)
+    let last: string | undefined
+    let [told, lost] = [0, 0]
+    try {
+      if (config.world !== undefined) await api.ready()
+      const events = followEvents({ client: api.client, system: realSystem, since: flags.since, signal, troubled })
+      for await (const event of events) {
+        if (types !== undefined && !types.includes(event.attributes.eventType)) continue
+        const outcome = await forward?.send(event, signal)
+        if (signal.aborted) break
+        last = event.id
+        lost += outcome?.isDelivered === false ? 1 : 0
+        process.stdout.write(`${flags.json === true ? bodyOf(event) : lineOf(event, outcome?.text)}\n`)
+        told += 1
+        if (told >= count) break
+      }
+    } finally {
+      await forward?.close()
+      await api.close()
+    }
+    if (last !== undefined) tell(`${told} told. --since ${last} goes on from here.`)
+    if (lost > 0) tell(`${lost} did not arrive at ${target}.`)
+    if (lost > 0) process.exitCode = 1
+  })
+}
+
+/** @throws ConfigError */
+function targetOf(text: string): string {
+  const url = parseBaseUrl(text.replace(/\?.*$/s, '')) === undefined ? undefined : URL.parse(text)?.href
+  if (url !== undefined) return url
+  const accepts = 'an https address, or http on a loopback host, without credentials or fragment'
+  throw new ConfigError(
+    `--forward-to got ${show(text)}; it accepts ${accepts}, such as http://127.0.0.1:3000/webhooks.`,
+  )
+}
+
+/** How long it waits before each further try. */
+const pausesMs = [1_000, 2_000, 5_000, 10_000]
+const answerMs = 15_000
+
+interface Outcome {
+  isDelivered: boolean
+  text: string
+}
+
+/** Sends events to one receiver, signed with a secret of this run. */
+function forwarder(url: string, system: System) {
+  const remote = createRemoteFetch()
+  const secret = `${secretPrefix}${system.randomBytes(32).toString('base64')}`
+  const tryOnce = async (event: EventResource, signal: AbortSignal): Promise<Outcome> => {
+    const body = bodyOf(event)
+    const headers = signedHeaders({ id: event.id, body }, [secret], system.now())
+    try {
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(answerMs)])
+      const { status } = await remote.fetch(new Request(url, { method: 'POST', headers, body, signal: limit }))
+      return { isDelivered: status >= 200 && status < 300, text: `${status}` }
+    } catch (error) {
+      return { isDelivered: false, text: oneLine(error) }
+    }
+  }
+  const send = async (event: EventResource, signal: AbortSignal): Promise<Outcome> => {
+    let outcome = await tryOnce(event, signal)
+    for (const pauseMs of pausesMs) {
+      if (outcome.isDelivered || signal.aborted) return outcome
+      await system.sleep(pauseMs, signal).catch(() => {})
+      outcome = await tryOnce(event, signal)
+    }
+    return outcome
+  }
+  return { secret, send, close: remote.close }
+}
+
+/** What a webhook is sent. */
+function bodyOf({ id, attributes }: EventResource): string {
+  const { eventType: type, resourceId, resourceType, createdAt, payload } = attributes
+  return JSON.stringify({ id, object: 'event', type, resourceId, resourceType, createdAt, data: payload })
+}
+
+function lineOf({ id, attributes }: EventResource, outcome: string | undefined): string {
+  const { createdAt, eventType, resourceId } = attributes
+  const line = `${createdAt} ${eventType} ${resourceId ?? ''} ${id}${outcome === undefined ? '' : ` → ${outcome}`}`
+  // A deployed API may say anything.
+  return line.replace(/[^\x20-\x7e→]+/g, ' ')
+}
+
+/** Where a connection failed, its cause says more. */
+function oneLine(error: unknown): string {
+  const { message, cause } = error instanceof Error ? error : new Error(String(error))
+  return (cause instanceof Error && cause.message !== '' ? cause.message : message).replace(/\s+/g, ' ')
+}

@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { createClient } from '../../src/client/client.ts'
+import { type EventResource, followEvents } from '../../src/client/follow-events.ts'
+import { created, payer } from '../payments/payer.ts'
+import { onEachDatabase, sqlite } from '../support/databases.ts'
+import { addParty, createWorld, type World } from '../support/world.ts'
+
+const cli = inject('cli')
+
+interface Ended {
+  status: number | null
+  stdout: string
+  stderr: string
+}
+
+/** Runs the command on a sandbox in memory, whose fill tells of wallets, grants and more. */
+function listen(...args: string[]): Promise<Ended> {
+  const env = { ...process.env, PAYMENTS_DATABASE_URL: 'sqlite::memory:' }
+  const child = spawn(process.execPath, [cli, 'listen', ...args], { env })
+  const said = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk: Buffer) => {
+    said.stdout += String(chunk)
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    said.stderr += String(chunk)
+  })
+  return new Promise((resolve) => child.once('close', (status) => resolve({ status, ...said })))
+}
+
+test('forwards what happened in its order, signed as a webhook is, and ends with how to go on', async () => {
+  const received: { headers: Record<string, string>; body: string }[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      received.push({ headers: request.headers as Record<string, string>, body: Buffer.concat(chunks).toString() })
+      // The first try of all is answered with an error, and repeated.
+      response.writeHead(received.length === 1 ? 503 : 204).end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`
+  try {
+    const { status, stdout, stderr } = await listen('--forward-to', url, '--since', 'oldest', '--count', '2', '--json')
+    expect(status, stderr).toBe(0)
+    const told = stdout.trim().split('\n')
+    expect(received.map(({ body }) => body)).toEqual([told[0], ...told])
+    const [secret = ''] = /whsec_\S+/.exec(stderr) ?? []
+    for (const { body, headers } of received) {
+      expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body))
+    }
+    expect(stderr).toContain(`2 told. --since ${JSON.parse(told[1] ?? '').id} goes on from here.`)
+  } finally {
+    server.close()
+  }
+})
+
+test.each([
+  [['--forward-to', 'http://example.com/hooks'], 2, '--forward-to got "http://example.com/hooks"; it accepts an https'],
+  [['--count', '0'], 2, '--count got "0"; it accepts an integer from 1 to 999999.'],
+  [['--since', 'evt_00000000000000000000000000000000'], 1, 'There is no event evt_'],
+])('%j ends with one line', async (args, exitCode, line) => {
+  const { status, stdout, stderr } = await listen(...args)
+  expect({ status, stdout }).toEqual({ status: exitCode, stdout: '' })
+  expect(stderr).toContain(line)
+  expect(stderr.trim().split('\n')).toHaveLength(1)
+})
+
+onEachDatabase('following events', (database) => {
+  let world: World
+  let otherId: string
+  beforeAll(async () => {
+    world = await createWorld(database)
+    otherId = (await addParty(world)).partyId
+  })
+  afterAll(() => world.drop())
+
+  const pay = async () => created(await payer(world).pay(1, { type: 'party_id', value: otherId }))
+
+  test('gives each once and in order, over pages and an outage, and goes on after any', async () => {
+    const ending = new AbortController()
+    let isOut = false
+    const troubles: unknown[] = []
+    const client = createClient({
+      fetch: (request) => (isOut ? Response.json({}, { status: 502 }) : world.service.fetch(request)),
+      baseUrl: 'http://sandbox.test',
+      credential: () => world.apiKey,
+      instanceId: 'listening',
+      system: world.system,
+    })
+    const follow = (since?: string) =>
+      followEvents({
+        client,
+        system: {
+          // Nothing new: an outage begins and ends while somebody pays, or it is over.
+          sleep: async () => {
+            if (paid.length < 60) paid.push(await pay())
+            isOut = !isOut && paid.length % 3 === 0
+            if (paid.length >= 60 && !isOut) ending.abort()
+          },
+        },
+        since,
+        signal: ending.signal,
+        troubled: (error) => troubles.push(error),
+      })
+    const paid: string[] = []
+    const heard: EventResource[] = []
+    for await (const event of follow()) {
+      heard.push(event)
+      if (heard.length > 118) break
+    }
+    const told = heard.map(({ attributes }) => `${attributes.eventType} ${attributes.resourceId}`)
+    const expected = paid.flatMap((id) => [`payment.created ${id}`, `payment.completed ${id}`])
+    expect(told).toEqual(expected.slice(0, told.length))
+    expect(told.length).toBeGreaterThan(110)
+    expect(troubles.length).toBeGreaterThan(5)
+    const since = heard[4]?.id ?? ''
+    const again: string[] = []
+    for await (const event of follow(since)) {
+      again.push(event.id)
+      if (again.length === 10) break
+    }
+    expect(again).toEqual(heard.slice(5, 15).map(({ id }) => id))
+  })
+})
+
+test('an unknown credential ends it', async () => {
+  const world = await createWorld(sqlite)
+  const client = createClient({
+    fetch: (request) => world.service.fetch(request),
+    baseUrl: 'http://sandbox.test',
+    credential: () => 'sk_ntl_sandbox_0123456789abcdefghij',
+    instanceId: 'listening',
+    system: world.system,
+  })
+  const options = { client, system: world.system, signal: new AbortController().signal, troubled: () => {} }
+  await expect(followEvents(options).next()).rejects.toMatchObject({ status: 401 })
+  await world.drop()
+})
