@@ -3,6 +3,7 @@ import { errorTable } from '../src/core/errors.ts'
 import type { OperationDefinition } from '../src/core/operation.ts'
 import { defaultOAuthScopes, oauthScopes, permissions } from '../src/core/permissions.ts'
 import { displayName, shortDescription } from '../src/core/product.ts'
+import { eventKinds } from '../src/service/rules/event-types.ts'
 import { declines } from '../tools/card-transactions.ts'
 import { catalogue } from '../tools/index.ts'
 import { worldReference } from './world-reference.ts'
@@ -22,6 +23,7 @@ export interface PackageFacts {
 /** The tables that documents take from the code, by the document. */
 const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'docs/configuration.md': { settings: settingsTable },
+  'docs/events.md': { events: eventsTable },
   'docs/hosts.md': { scopes: scopesTable },
   'docs/service.md': { errors: errorsTable, declines: declinesTable },
   'docs/tools.md': { tools: toolsTable },
@@ -193,6 +195,21 @@ function errorsTable(): string {
     detail.replace('<', '\\<'),
   ])
   return table(['Status', 'Code', 'What it says'], rows)
+}
+
+function eventsTable(): string {
+  const rows = Object.entries(eventKinds).flatMap(([word, { resource, permission, published, extensions }]) => {
+    const of = (steps: object, isPublished: string) =>
+      Object.entries(steps).map(([step, meaning]) => [
+        `\`${word}.${step}\``,
+        String(meaning),
+        resource,
+        `\`${permission}\``,
+        isPublished,
+      ])
+    return [...of(published, 'yes'), ...of(extensions, '')]
+  })
+  return table(['Type', 'When', '`resourceType`', 'Who may read it', 'Published'], rows)
 }
 
 function declinesTable(): string {

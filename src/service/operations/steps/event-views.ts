@@ -14,6 +14,7 @@ import { approvalView } from '../approvals.ts'
 import { transactionView } from '../card-transactions.ts'
 import { viewAt } from '../customer-invitations.ts'
 import { externalAccountView } from '../external-accounts.ts'
+import { complianceCaseView, partyView } from '../parties.ts'
 import { partyInvitationView } from '../party-invitations.ts'
 import { paymentView } from '../payments.ts'
 import { orderView } from '../shops.ts'
@@ -52,8 +53,8 @@ export async function eventViews(tx: Transaction, records: readonly EventRecord[
   return Promise.all(
     records.map(async ({ event, record }) => {
       const word = wordOf(event.type)
-      const show: Show<never> | undefined = shown[word as Exclude<EventWord, Later>]
-      const object = record === undefined || show === undefined ? null : await show({ tx, event, row: record as never })
+      const show: Show<never> = shown[word]
+      const object = record === undefined ? null : await show({ tx, event, row: record as never })
       return {
         type: 'event' as const,
         id: idOf(event),
@@ -81,10 +82,10 @@ type Show<Row> = (shown: Shown<Row>) => Record<string, unknown> | Promise<Record
 
 const transfer: Show<RecordOf<'transfer'>> = ({ row }) => transferView(row)
 
-type Later = 'party' | 'compliance_case'
-
 /** Each kind as its own operation shows it. */
-const shown: { readonly [Word in Exclude<EventWord, Later>]: Show<RecordOf<Word>> } = {
+const shown: { readonly [Word in EventWord]: Show<RecordOf<Word>> } = {
+  party: ({ row }) => partyView(row),
+  compliance_case: ({ row }) => complianceCaseView(row),
   wallet: ({ row }) => walletView(row, { amount: 0, count: 0 }),
   external_account: ({ row }) => externalAccountView(row),
   agent_delegation_invitation: ({ row }) => withoutUrl(viewAt(row, '')),

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { eventKinds, eventTypes, isEventType } from '../../src/service/rules/event-types.ts'
+
+/** As the service's published description has them. */
+const published: Readonly<Record<string, readonly string[]>> = {
+  party: ['updated'],
+  compliance_case: ['updated'],
+  wallet: ['created'],
+  external_account: ['connected'],
+  agent_delegation_invitation: ['created', 'accepted', 'declined', 'canceled'],
+  agent_delegation: ['revoked'],
+  delegation: ['activated', 'revoked'],
+  deposit: ['created', 'completed', 'failed', 'returned', 'canceled', 'approval_denied'],
+  withdrawal: ['created', 'completed', 'failed', 'returned', 'canceled', 'approval_denied'],
+  payment: ['created', 'completed', 'failed', 'returned', 'canceled', 'approval_denied'],
+  approval: ['required', 'approved', 'denied', 'canceled'],
+  payment_request: ['created', 'completed', 'canceled', 'declined', 'incoming'],
+}
+
+test('those that are published are there, and no others are said to be', () => {
+  const said = Object.entries(eventKinds)
+    .map(([word, kind]) => [word, Object.keys(kind.published).toSorted()] as const)
+    .filter(([, steps]) => steps.length > 0)
+  const wanted = Object.entries(published).map(([word, steps]) => [word, steps.toSorted()])
+  expect(Object.fromEntries(said)).toEqual(Object.fromEntries(wanted))
+  const types = Object.entries(published).flatMap(([word, steps]) => steps.map((step) => `${word}.${step}`))
+  expect(types).toHaveLength(38)
+  expect(types.every(isEventType)).toBe(true)
+  expect(new Set(eventTypes).size).toBe(eventTypes.length)
+})
