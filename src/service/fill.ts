@@ -7,7 +7,7 @@ import { Filling } from './fill/filling.ts'
 import { insertKeys } from './fill/keys.ts'
 import type { PasswordHashes } from './fill/passwords.ts'
 import { planPayments } from './fill/payments.ts'
-import { insertAccount, insertActors, setWalletStatuses } from './fill/people.ts'
+import { insertAccount, insertActors, setWalletStatuses, stopParties } from './fill/people.ts'
 import { planSubscriptions } from './fill/subscriptions.ts'
 import { moveClock, readTimes } from './store/clock.ts'
 import type { Transaction } from './store/engine/store.ts'
@@ -46,6 +46,7 @@ export async function fillWorld({ tx, system, environment, digest, passwords }: 
   for (const index of all) await insertActors(filling, index)
   await insertKeys(filling)
   await filling.history.happen()
+  await stopParties(filling)
   for (const index of all) await setWalletStatuses(filling, index)
   if (clockMs !== nowMs) await moveClock(tx, clockMs - nowMs)
   await putWorld(tx, {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AgentLimits } from '../../tools/agents.ts'
+import { Member } from '../../tools/parties.ts'
 import { Description, Formed, Tags, Text } from '../../tools/schemas.ts'
 import { delegable, scopes } from '../core/permissions.ts'
 import { amountInCents } from '../core/schema-fields.ts'
@@ -11,6 +12,22 @@ const tags = Tags.optional()
 const createdAt = Moment.optional().describe(
   'When it was made. Default: a day before the first thing that the file dates',
 )
+
+const known = Text(100).optional()
+
+/** What is known of a party besides how it is found. */
+export const Profile = z.strictObject({
+  legalName: known.describe('What it is called in law'),
+  firstName: known.describe("A person's first name"),
+  lastName: known.describe("A person's last name"),
+  avatarUrl: z.url().max(2_048).optional().describe('The address of its picture'),
+  persona: z.enum(['INDIVIDUAL', 'DEVELOPER']).optional().describe('What it uses the service as'),
+  addressLine1: known.describe('Street and number'),
+  addressCity: known.describe('City'),
+  addressState: known.describe('State'),
+  addressPostalCode: known.describe('Postal code'),
+  addressCountry: known.describe('Country'),
+})
 
 /** Cents that a wallet has, at most what sums of many of them keep exact. */
 const Balance = amountInCents(z.int().nonnegative().max(999_999_999_999))
@@ -112,6 +129,9 @@ export const User = z.strictObject({
     .optional()
     .describe("To sign in with, for tests only. Default: none; the start makes one for the first party's owner"),
   tokens: listOf(UserToken).optional().describe('Credentials by which programs act as the user. Default: none'),
+  status: Member.shape.attributes.shape.status
+    .optional()
+    .describe('REVOKED: they were removed; DELETED: their account is. Default: ACTIVE'),
   secondFactorAt: Moment.optional().describe('When they last proved a second factor. Default: never'),
   createdAt,
 })

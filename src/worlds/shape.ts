@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { AgentLimits } from '../../tools/agents.ts'
+import { ComplianceCase, partyStatuses } from '../../tools/parties.ts'
 import { Formed, Text } from '../../tools/schemas.ts'
 import { Customer, Invitation, InvitationLink } from './connections.ts'
 import { FixedId, listOf, Moment, Ref } from './fields.ts'
 import { Card, Deposit, InternalTransfer, Payment, Subscription, Wire } from './money.ts'
 import { OpenShops } from './open-shops.ts'
-import { Agent, ApiKey, User, Wallet } from './people.ts'
+import { Agent, ApiKey, Profile, User, Wallet } from './people.ts'
 
 const partyShape = z.strictObject({
   ref: Ref.optional().describe('What it is called in this file'),
@@ -18,6 +19,16 @@ const partyShape = z.strictObject({
     .max(60)
     .optional()
     .describe('Its handle, without the @'),
+  profile: Profile.optional().describe('What else is known of it'),
+  compliance: ComplianceCase.shape.attributes.shape.status
+    .optional()
+    .describe('How far its compliance case is. Default: there is none'),
+  status: z
+    .enum(partyStatuses)
+    .optional()
+    .describe(
+      'What it is when the world begins; SUSPENDED or INACTIVE, its unused cards, invitations and links have ended. Default: what its compliance case makes it, else ACTIVE',
+    ),
   issuedCardsEnabled: z.boolean().default(true).describe('Whether cards are issued on its wallets'),
   limits: AgentLimits.optional().describe(
     'Caps on all that leaves its wallets; beyond them a payment is reviewed. Cents',

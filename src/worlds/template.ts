@@ -83,6 +83,21 @@ const firstParty = {
   email: { says: 'It is paid and invited by its address, phone number or handle.', yaml: 'email: office@acme.example' },
   phone: { says: 'A phone number has its country in front.', yaml: "phone: '+14155550123'", isExample: true },
   handle: { says: 'A handle is written without its @.', yaml: 'handle: acme' },
+  profile: {
+    says: 'What else is known of it: get_party tells it.',
+    yaml: 'profile: { legalName: Acme Inc., addressCity: Austin, addressCountry: US }',
+    isExample: true,
+  },
+  compliance: {
+    says: 'Its compliance case; approved, rejected, or on the way.',
+    yaml: 'compliance: approved',
+    isExample: true,
+  },
+  status: {
+    says: 'With SUSPENDED nothing leaves it.',
+    yaml: 'status: ACTIVE',
+    isExample: true,
+  },
   issuedCardsEnabled: {
     says: 'With false no cards are issued on its wallets.',
     yaml: 'issuedCardsEnabled: true',

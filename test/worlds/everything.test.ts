@@ -6,6 +6,7 @@ import { approvalStatuses } from '../../tools/approvals.ts'
 import { cardTransactionStatuses, declines } from '../../tools/card-transactions.ts'
 import { cancelReasons, invitationStatuses } from '../../tools/customer-invitations.ts'
 import { linkStatuses } from '../../tools/invitation-links.ts'
+import { ComplianceCase, Member, partyStatuses } from '../../tools/parties.ts'
 import { paymentStatuses } from '../../tools/payments.ts'
 import { attentionReasons, subscriptionStatuses } from '../../tools/subscriptions.ts'
 import { allTables, proveBooks } from '../ledger/books.ts'
@@ -38,6 +39,21 @@ onEachDatabase('a world with everything in it', (database) => {
   const subscription = (description: string) =>
     named('/subscriptions', ({ terms }: Found) => terms.description === description)
 
+  it('has a party that is stopped, with what that ended', async () => {
+    const key = 'ak_ntl_sandbox_agent-key-of-fred-0000000000000'
+    const { data } = (await world.get('/parties/me', { key })).json
+    expect(data.attributes).toMatchObject({ status: 'SUSPENDED', partyType: 'PERSON' })
+    const invitations = (await allTables(world.store)).get('customerInvitations') ?? []
+    const retired = invitations.filter(({ partyId }) => partyId === data.id)
+    expect(retired.map(({ status, cancelReason }) => [status, cancelReason])).toEqual([
+      ['CANCELED', 'DEVELOPER_RETIRED'],
+    ])
+    const counterparty = { type: 'email', value: 'gina@person.example' }
+    expect((await world.post('/payments', { amount: 1, counterparty }, { key })).status).toBe(403)
+    const removed = { key: 'ut_ntl_sandbox_user-token-of-fred-00000000000' }
+    expect((await world.get('/whoami', removed)).status).toBe(401)
+  })
+
   it('has each status that there is', async () => {
     const tables = await allTables(world.store)
     const inTable = (table: string, column: string) => {
@@ -62,6 +78,9 @@ onEachDatabase('a world with everything in it', (database) => {
     expect(inTable('subscriptions', 'status')).toEqual(sorted(subscriptionStatuses))
     expect(inTable('parties', 'partyType')).toEqual(['ORG', 'PERSON'])
     expect(inTable('parties', 'issuedCardsEnabled')).toEqual([0, 1])
+    expect(inTable('parties', 'status')).toEqual(sorted(partyStatuses))
+    expect(inTable('users', 'status')).toEqual(sorted(Member.shape.attributes.shape.status.options))
+    expect(inTable('complianceCases', 'status')).toEqual(sorted(ComplianceCase.shape.attributes.shape.status.options))
     expect(inTable('credentials', 'kind')).toEqual(['agent_key', 'api_key', 'user_token'])
     expect(new Set((await list('/agent-cards')).map(({ status }) => status))).toEqual(new Set(agentCardStatuses))
     const attention = (await list('/subscriptions')).flatMap((one) => one.attention?.reason ?? [])

@@ -108,7 +108,7 @@ parties:
     ],
     [
       'parties: [{tags: {"": x}}]',
-      '1:12 parties[0].tags is not a known field; known are ref, id, type, displayName, email, phone, handle, issuedCardsEnabled, limits, createdAt, users, wallets, agents, apiKeys, customers, invitations, invitationLinks, cards, payments, wires, deposits, internalTransfers, subscriptions.',
+      '1:12 parties[0].tags is not a known field; known are ref, id, type, displayName, email, phone, handle, profile, compliance, status, issuedCardsEnabled, limits, createdAt, users, wallets, agents, apiKeys, customers, invitations, invitationLinks, cards, payments, wires, deposits, internalTransfers, subscriptions.',
     ],
     [
       'parties: [{wallets: [{tags: {"$": x}}]}]',

@@ -71,7 +71,10 @@ function keysOf(filling: Filling, index: number): Key[] {
       (user.tokens ?? []).map((file, token): Key => {
         const words = [...of, user.email, file.ref ?? token].join('/')
         const path = [...at, 'users', number, 'tokens', token]
-        return { ...own, kind: 'user_token', userId: found(userIds[number]), words, file, path }
+        // Who was removed has no token that works.
+        const isGone = user.status !== undefined && user.status !== 'ACTIVE'
+        const ended = isGone && file.revokedAt === undefined ? { ...file, revokedAt: '+0s' } : file
+        return { ...own, kind: 'user_token', userId: found(userIds[number]), words, file: ended, path }
       }),
     ),
   ]

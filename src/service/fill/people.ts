@@ -1,9 +1,12 @@
 import { delegable } from '../../core/permissions.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
+import { stopParty } from '../operations/steps/decide-compliance.ts'
 import { retireAgent } from '../operations/steps/retire-agent.ts'
 import { funded } from '../rules/ledger.ts'
 import { limitsColumn } from '../rules/limits.ts'
+import { isStopped, partyAfter } from '../rules/parties.ts'
 import { findAgent, insertAgent } from '../store/agents.ts'
+import { insertComplianceCase } from '../store/compliance-cases.ts'
 import { insertParty } from '../store/parties.ts'
 import { savePassword } from '../store/passwords.ts'
 import { createUser } from '../store/users.ts'
@@ -29,14 +32,27 @@ export async function insertAccount(filling: Filling, index: number, openings: M
     phone: party.phone ?? null,
     handle: party.handle ?? null,
     limits: limitsColumn(party.limits),
-    issuedCardsEnabled: party.issuedCardsEnabled ? 1 : 0,
+    ...standing(party),
+    profile: JSON.stringify(party.profile ?? {}),
     createdAtMs,
   })
+  if (party.compliance !== undefined) {
+    const at = { createdAtMs, updatedAtMs: createdAtMs }
+    const row = { id: filling.id('cmp', undefined, createdAtMs), partyId: id, status: party.compliance, version: 1 }
+    await insertComplianceCase(tx, { ...row, ...at })
+  }
   for (const wallet of wallets) {
     await insertWallet(tx, wallet)
     const cents = openings.get(wallet.id) ?? 0
     if (cents > 0) await filling.post(funded(wallet.id, cents), [wallet], wallet.createdAtMs, null)
   }
+}
+
+/** What its compliance case makes of a party, unless the file says more. */
+function standing({ status, compliance, issuedCardsEnabled }: WorldParty) {
+  const decided = compliance === undefined ? undefined : partyAfter('ACTIVE', compliance)
+  const isEnabled = issuedCardsEnabled && decided?.issuedCardsEnabled !== 0
+  return { status: status ?? decided?.status ?? 'ACTIVE', issuedCardsEnabled: isEnabled ? 1 : 0 } as const
 }
 
 /** The people and agents of a party. */
@@ -56,7 +72,8 @@ async function insertUser(filling: Filling, index: number, user: User, at: numbe
   const provenAt = [...path, 'secondFactorAt']
   const mfaVerifiedAtMs = user.secondFactorAt === undefined ? null : filling.past(user.secondFactorAt, 0, provenAt)
   const name = user.name ?? user.ref ?? email
-  await createUser(tx, { id, partyId, role: user.role, name, email, mfaVerifiedAtMs, createdAtMs })
+  const { role, status = 'ACTIVE' } = user
+  await createUser(tx, { id, partyId, role, status, name, email, mfaVerifiedAtMs, createdAtMs })
   if (user.password !== undefined) await savePassword(tx, { userId: id, hash: found(passwords.get(user)) })
 }
 
@@ -97,6 +114,13 @@ async function addAgent(filling: Filling, index: number, agent: Agent, at: numbe
     await retireAgent({ tx, nowMs: revokedAtMs }, found(await findAgent(tx, partyId, id)), null)
   }
   filling.history.add({ atMs: revokedAtMs, path, postings: [], happen })
+}
+
+/** Ends what a party that is stopped when the world begins had asked for, or could be charged by. */
+export async function stopParties({ ground: { tx, clockMs }, accounts }: Filling): Promise<void> {
+  for (const { id, party } of accounts) {
+    if (isStopped(standing(party).status)) await stopParty(tx, id, clockMs)
+  }
 }
 
 /** What the wallets are when the world begins: while things happened to them they were active. */
