@@ -100,6 +100,24 @@ onEachDatabase('bank transfers', (database) => {
       expect(await at.balance()).toMatchObject({ available: 2000 })
     })
 
+    test('that was settled early is returned by its bank all the same', async () => {
+      const account = await at.link('processor-sandbox-deposits-return')
+      const { id } = await at.deposit(5000, account)
+      const play = (what: string) => world.send('POST', `/simulations/transfers/${id}/${what}`)
+      expect(ok(await play('settle')).json.data.attributes.status).toBe('COMPLETED')
+      expectRefusal(await play('settle'), 'conflict')
+      expectRefusal(await play('fail'), 'conflict')
+      expect(await at.balance()).toMatchObject({ available: 255_000 })
+      // Friday, then the weekend and Martin Luther King Jr. Day.
+      world.system.pass(5 * day + 2 * hour)
+      expect((await at.read(id)).attributes).toMatchObject({
+        status: 'RETURNED',
+        return: { code: 'R10', returnedAt: '2026-01-20T14:00:00.000Z' },
+      })
+      expectRefusal(await play('return'), 'conflict')
+      expect(await at.balance()).toMatchObject({ available: 250_000 })
+    })
+
     test('from an account whose bank is cut off is refused, and says what mends it', async () => {
       const account = await at.link()
       ok(await at.disconnect(account, 'login_required'))

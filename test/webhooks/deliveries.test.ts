@@ -34,6 +34,16 @@ onEachDatabase('webhooks', (database) => {
     }
   }
 
+  test('end without waiting for a timer, which keeps no process alive', async () => {
+    const { deliveries } = world.service
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    deliveries.start()
+    // What happens wakes them, and they wait for what else does.
+    await world.post('/wallets', { displayName: 'New' }, { key: world.apiKey })
+    await hooks.events('wallet.created')
+    await deliveries.stop()
+  })
+
   test('are told of each event once, in their order, signed as Standard Webhooks say', async () => {
     const hook = await hooks.create()
     const wallets = [await hooks.happen('One'), await hooks.happen('Two'), await hooks.happen('Three')]

@@ -1,7 +1,7 @@
 import type { bankTransfers } from '../../../tools/bank-transfers.ts'
 import { fail } from '../../core/errors.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
-import { type BankMethod, type BankStep, directionOf, usualReasons } from '../rules/bank-transfers.ts'
+import { type BankMethod, type BankStep, directionOf, returnsAt, usualReasons } from '../rules/bank-transfers.ts'
 import { actAtBank, loadAtBank } from '../store/bank-transfers.ts'
 import { findPaymentOfAnyParty } from '../store/payments.ts'
 import { payingWallet, send } from './steps/move-money.ts'
@@ -64,6 +64,9 @@ async function simulate(context: Context, id: string, played: Played) {
   }
   const { does, code, reason } = played
   const usual = does === 'settle' ? { code: '', reason: '' } : usualReasons[does][directionOf(row.kind)]
-  const step: BankStep = { does, code: code ?? usual.code, reason: reason ?? usual.reason, nextDueAtMs: null }
-  return transferView(await actAtBank(context, await loadAtBank(tx, row), step))
+  const atBank = await loadAtBank(tx, row)
+  const { bankAccountId } = atBank.account
+  const nextDueAtMs = does === 'settle' ? returnsAt(row.kind, bankAccountId, context.nowMs) : null
+  const step: BankStep = { does, code: code ?? usual.code, reason: reason ?? usual.reason, nextDueAtMs }
+  return transferView(await actAtBank(context, atBank, step))
 }

@@ -94,6 +94,11 @@ export function nextAtBank({ kind, status, bankDueAtMs }: Due, bankAccountId: st
     return { does: 'return', code: answer.code, reason: answer.reason, nextDueAtMs: null }
   }
   if (answer.does === 'fails') return { does: 'fail', code: answer.code, reason: answer.reason, nextDueAtMs: null }
-  if (answer.does === 'settles' || bankDueAtMs === null) return { ...settling, nextDueAtMs: null }
-  return { ...settling, nextDueAtMs: afterBankingDays(bankDueAtMs, answer.afterBankingDays) }
+  return { ...settling, nextDueAtMs: bankDueAtMs === null ? null : returnsAt(kind, bankAccountId, bankDueAtMs) }
+}
+
+/** When the test bank sends back what it settles at an instant; null: it does not. */
+export function returnsAt(kind: string, bankAccountId: string, settledAtMs: number): number | null {
+  const answer = bankAnswer(bankAccountId, directionOf(kind))
+  return answer.does === 'returns' ? afterBankingDays(settledAtMs, answer.afterBankingDays) : null
 }
