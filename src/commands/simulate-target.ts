@@ -105,7 +105,7 @@ function serverSettings({ key, secret, world, logLevel }: Config): Record<string
     ...(secret === undefined ? {} : { PAYMENTS_SECRET: secret.join(',') }),
     ...(world === undefined ? {} : { PAYMENTS_WORLD: world }),
     // Its agents play customers and payers, and move the clock too.
-    PAYMENTS_TOOLSETS: 'default,sandbox,payments,customers,agents',
+    PAYMENTS_TOOLSETS: 'default,sandbox,payments,accounts,customers,agents',
     // Thousands of refusals are meant here, and each is a line at the level info.
     PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,
     PAYMENTS_RATE_LIMIT: '1000000000',

@@ -46,6 +46,14 @@ export interface Action {
   amount?: number
   /** Who is paid, or claims; somebody unknown has a name of the run too. */
   payee?: string
+  /** The bank account that money is drawn from or paid to. */
+  account?: string
+  /** How a withdrawal goes. */
+  method?: 'standard' | 'instant' | 'wire'
+  /** What a person chose at the test bank: a processor token's name. */
+  token?: string
+  /** What a bank does instead of going on as before. */
+  connection?: 'login_required' | 'disconnected'
   /** How the payee is named. */
   by?: 'party_id' | 'agent_id' | 'handle' | 'email'
   /** The interval of a subscription. */
@@ -94,6 +102,18 @@ const subjectArguments: Partial<Record<Tool, string>> = {
   cancel_payment: 'paymentId',
   simulate_payment_claim: 'paymentId',
   fund_sandbox_wallet: 'customerId',
+  get_transfer: 'transferId',
+  simulate_transfer_settlement: 'transferId',
+  simulate_transfer_failure: 'transferId',
+  simulate_transfer_return: 'transferId',
+  get_external_account: 'externalAccountId',
+  simulate_bank_account_disconnection: 'externalAccountId',
+  get_payment_request: 'paymentRequestId',
+  fulfill_payment_request: 'paymentRequestId',
+  decline_payment_request: 'paymentRequestId',
+  cancel_payment_request: 'paymentRequestId',
+  simulate_payment_request_fulfillment: 'paymentRequestId',
+  simulate_payment_request_decline: 'paymentRequestId',
   get_approval: 'approvalId',
   approve_approval: 'approvalId',
   deny_approval: 'approvalId',
@@ -117,6 +137,9 @@ const subjectArguments: Partial<Record<Tool, string>> = {
 /** The names of what a run finds besides records: ids that arguments need. */
 export const agentName = 'agent'
 export const handleName = (party: string) => `handle of ${party}`
+export const walletName = (party: PartyName) => `${party}-wallet`
+/** A bank account of a party by its last four digits, by which the test bank's accounts differ. */
+export const accountName = (party: PartyName, lastFour: string) => `account-${lastFour}-of-${party}`
 
 export interface ArgumentSources {
   idOf: (name: string) => string
@@ -139,6 +162,7 @@ export function argumentsOf(action: Action, sources: ArgumentSources): Record<st
     seconds,
     limit: tool.startsWith('list_') ? 100 : undefined,
     ...ofPayment(action, sources),
+    ...ofBank(action, sources),
     ...ofSubscription(action),
     ...ofCustomer(action, sources),
     customerPartyId: party === 'own' ? undefined : idOf(party),
@@ -146,15 +170,32 @@ export function argumentsOf(action: Action, sources: ArgumentSources): Record<st
   })
 }
 
-function ofPayment({ tool, payee, by = 'party_id' }: Action, { idOf, keyPrefix }: ArgumentSources) {
-  if (tool !== 'create_payment' || payee === undefined) return {}
+function ofPayment(action: Action, { idOf, keyPrefix }: ArgumentSources) {
+  const { tool, payee, by = 'party_id', party, account } = action
+  if (tool === 'fulfill_payment_request') {
+    const wallet = { type: 'wallet', walletId: account === undefined ? idOf(walletName(party)) : '' }
+    const bank = { type: 'external_account', externalAccountId: account === undefined ? '' : idOf(account) }
+    return { paymentSource: account === undefined ? wallet : bank }
+  }
+  if ((tool !== 'create_payment' && tool !== 'create_payment_request') || payee === undefined) return {}
   const values = {
     party_id: () => idOf(payee),
     agent_id: () => idOf(agentName),
     handle: () => idOf(handleName(payee)),
     email: () => `${keyPrefix}${payee}@people.example`,
   }
-  return { counterparty: { type: by, value: values[by]() } }
+  const named = { type: by, value: values[by]() }
+  return tool === 'create_payment' ? { counterparty: named } : { payer: named }
+}
+
+function ofBank({ tool, account, method, token, connection }: Action, { idOf }: ArgumentSources) {
+  const moves = tool === 'create_deposit' || tool === 'create_withdrawal'
+  return {
+    ...(moves && account !== undefined ? { externalAccountId: idOf(account) } : {}),
+    method,
+    processorToken: token === undefined ? undefined : `processor-sandbox-${token}`,
+    connectionStatus: connection,
+  }
 }
 
 function ofSubscription({ tool, unit, count, total, parts, tax, card, number }: Action) {
@@ -190,12 +231,18 @@ export function sameRequest(one: Action, other: Action): boolean {
 }
 
 /** What the action is about: records of the run, parties that it made up, and its key. */
-export function namesIn({ subject, makes, key, party, payee, invites }: Action): string[] {
+export function namesIn({ subject, makes, key, party, payee, invites, account, token }: Action): string[] {
   const parties = [party, payee, invites].filter((name) => name !== undefined && isInvited(name))
-  const named = [subject, makes, key].filter((name) => name !== undefined)
-  // An approval is that of the payment with its number.
-  return [...named, ...parties].map((name) => name?.replace('approval-', 'payment-') ?? '')
+  // Whatever links the party's bank accounts is about each of them.
+  const banks = account === undefined && token === undefined ? undefined : `bank of ${party}`
+  const named = [subject, makes, key, banks].filter((name) => name !== undefined)
+  return [...named, ...parties].map((name) => reviewedOf(name ?? ''))
 }
+
+/** An approval is that of the payment or transfer with its number. */
+export const approvalOf = (name: string) =>
+  name.replace(/^payment-/, 'approval-').replace(/^transfer-/, 'transferApproval-')
+const reviewedOf = (name: string) => name.replace(/^approval-/, 'payment-').replace(/^transferApproval-/, 'transfer-')
 
 /** `agent-2 simulate_card_capture purchase-7 amount=500 key=key-3`, for people. */
 export function describeAction(action: Action): string {

@@ -13,6 +13,9 @@ export type Facts =
   | PaymentFacts
   | ApprovalFacts
   | TransferFacts
+  | AccountFacts
+  | RejectionFacts
+  | RequestFacts
   | SubscriptionFacts
   | SubscriptionPaymentFacts
   | InvitationFacts
@@ -93,6 +96,8 @@ export interface PaymentFacts {
   customer: string | null
   /** Whether the answer has the link by which somebody unknown takes the money; never the link itself. */
   claimable: boolean
+  /** The payment request that it fulfills. */
+  request: string | null
 }
 
 export interface ApprovalFacts {
@@ -110,10 +115,49 @@ export interface ApprovalFacts {
 
 export interface TransferFacts {
   type: 'transfer'
+  name: string
   kind: string
   status: string
   amount: number
   currency: string
+  method: string | null
+  /** The bank account that it comes from or goes to. */
+  account: string | null
+  /** While a bank has it, the day on which it will be there; of what takes hours, only that it takes hours. */
+  due: string | null
+  /** The bank's code, where it failed or was returned. */
+  why: string | null
+}
+
+export interface AccountFacts {
+  type: 'externalAccount'
+  name: string
+  status: string
+  connection: string
+  kind: string
+}
+
+/** An account that was not linked. */
+export interface RejectionFacts {
+  type: 'rejection'
+  name: string
+}
+
+export interface RequestFacts {
+  type: 'paymentRequest'
+  name: string
+  status: string
+  amount: number
+  currency: string
+  requester: string
+  /** Null as long as the payer has no account. */
+  payer: string | null
+  /** The payment by which it was paid, or which is under way. */
+  payment: string | null
+  /** A transaction tells of it. */
+  paid: boolean
+  /** The span from creation to expiry. */
+  days: number
 }
 
 export interface SubscriptionFacts {
@@ -217,12 +261,21 @@ export function describeFacts(facts: Facts): string {
   return `${type} ${details.map(([name, value]) => `${name}=${value}`).join(' ')}`
 }
 
+/** What is counted by what became of it. */
+const ended: ReadonlySet<Facts['type']> = new Set([
+  'payment',
+  'approval',
+  'subscription',
+  'invitation',
+  'transfer',
+  'paymentRequest',
+])
+
 /** The word an answer is counted under in the report. */
 export function outcomeOf(facts: Facts): string {
   if (facts.type === 'error') return facts.code
   if (facts.type === 'cardTransaction') return facts.decline === null ? facts.status : `declined: ${facts.decline}`
-  const told = facts.type === 'payment' || facts.type === 'approval' || facts.type === 'subscription'
-  return told || facts.type === 'invitation' ? facts.status : 'ok'
+  return ended.has(facts.type) && 'status' in facts ? String(facts.status) : 'ok'
 }
 
 function canonical(value: unknown): string {

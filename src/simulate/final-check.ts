@@ -9,8 +9,12 @@ import type { Caller, RunOptions, Situation } from './world.ts'
 const maximumPages = 10_000
 
 /** What is read of the wallets that were there from the start, and what of every customer that the run made up. */
-const seededLists = ['list_agent_cards', 'list_card_transactions', 'list_payments', 'list_subscriptions'] as const
-const customersLists = ['list_payments', 'list_approvals', 'list_subscriptions'] as const
+const everybodysLists = [
+  ...(['list_payments', 'list_subscriptions', 'list_transfers', 'list_external_accounts'] as const),
+  'list_payment_requests',
+] as const
+const seededLists = ['list_agent_cards', 'list_card_transactions', ...everybodysLists] as const
+const customersLists = ['list_approvals', ...everybodysLists] as const
 /** What the agent's own party has besides. */
 const ownLists = ['list_agent_invitations', 'list_customers'] as const
 
@@ -61,9 +65,18 @@ const typesOf: Readonly<Record<string, readonly string[]>> = {
   list_card_transactions: ['cardTransaction'],
   list_payments: ['payment'],
   list_approvals: ['approval'],
+  list_transfers: ['transfer'],
+  list_external_accounts: ['externalAccount'],
+  list_payment_requests: ['paymentRequest'],
   list_subscriptions: ['subscription'],
   list_agent_invitations: ['invitation'],
   list_customers: ['customer'],
+}
+
+/** What makes a list show what is over. */
+const endedToo: Readonly<Record<string, object>> = {
+  list_customers: { status: 'all' },
+  list_payment_requests: { includeCompleted: 'true', includeCanceled: 'true' },
 }
 
 interface Known {
@@ -82,7 +95,7 @@ async function readParty(caller: Caller, party: PartyName, known: Known): Promis
   const types = new Set<string>()
   let strangers = 0
   for (const tool of lists.filter(mayRead)) {
-    const resources = await readAll(caller, tool, tool === 'list_customers' ? { status: 'all' } : scope)
+    const resources = await readAll(caller, tool, { ...scope, ...endedToo[tool] })
     for (const type of typesOf[tool] ?? []) types.add(type)
     // The reader learns the approvals that nobody has looked at.
     const page = reader.read(readingOf(tool, party), { isError: false, content: { data: resources } })
@@ -113,7 +126,8 @@ async function readWallet(
   const resource = wallets.find(({ id }) => reader.knows(id ?? ''))
   const { available = Number.NaN, total = Number.NaN } = resource?.attributes?.balance ?? {}
   const balance = { available, total }
-  const sound = 0 <= available && available <= total
+  // What a bank took back may have been spent: a wallet may have less than nothing, and the model tells how much.
+  const sound = available <= total
   return { balance, wallet: { type: 'wallet', name: `${party}-wallet`, ...balance, sound } }
 }
 

@@ -28,24 +28,35 @@ export function brokenInvariant(
   const wrong = brokenPurchase(purchases, transactions)
   if (wrong !== undefined) return wrong
   const payments = paymentsOf(all, model)
-  const paid = payments.filter(({ sender, status }) => sender === party && status === 'COMPLETED')
+  const paid = payments.filter(
+    ({ sender, status, name }) => sender === party && status === 'COMPLETED' && model.payment(name)?.wallet !== null,
+  )
   const got = payments.filter(({ recipient, status }) => recipient === party && status === 'COMPLETED')
+  const transfers = [...records.values()].filter((facts) => facts.type === 'transfer')
+  const moved = (kind: string, status: string) =>
+    sum(
+      transfers.filter((one) => one.kind === kind && one.status === status),
+      'amount',
+    )
+  const fromBanks = moved('deposit', 'COMPLETED') - moved('withdrawal', 'COMPLETED')
   const bought = sum(purchases, 'captured') - sum(purchases, 'refunded')
-  const total = start.total - bought - sum(paid, 'amount') + sum(got, 'amount') + charged
+  const total = start.total - bought - sum(paid, 'amount') + sum(got, 'amount') + charged + fromBanks
   if (balance.total !== total) return ['Money is not conserved.', `total ${total}`, `total ${balance.total}`]
   const waiting = payments.filter(({ sender, status }) => sender === party && status === 'PENDING_CLAIM')
-  const held = start.total - start.available + sum(purchases, 'held') + sum(waiting, 'amount')
+  const leaving = moved('withdrawal', 'PROCESSING')
+  const held = start.total - start.available + sum(purchases, 'held') + sum(waiting, 'amount') + leaving
   if (balance.total - balance.available === held) return undefined
   return ['The holds do not add up.', `held ${held}`, `held ${balance.total - balance.available}`]
 }
 
-/** As the service tells them; of customers that ended their grant, as the model does. */
+/** As the service tells them; of customers that ended their grant, and of whoever is no customer, as the model does. */
 function paymentsOf(
   all: readonly Found[],
   model: Model,
-): Pick<PaymentFacts, 'sender' | 'recipient' | 'status' | 'amount'>[] {
+): Pick<PaymentFacts, 'name' | 'sender' | 'recipient' | 'status' | 'amount'>[] {
   const read = all.flatMap(({ records }) => [...records.values()].filter((facts) => facts.type === 'payment'))
-  const unread = model.payments().filter(({ sender }) => !model.allows('list_payments', sender))
+  const isRead = (sender: string) => all.some(({ party }) => party === sender && model.allows('list_payments', party))
+  const unread = model.payments().filter(({ sender }) => !isRead(sender))
   return [...read, ...unread]
 }
 

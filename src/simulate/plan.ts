@@ -35,7 +35,9 @@ export function planHistory(options: PlanOptions): Action[] {
 
 /** What one purchase or payment may cost on average, so that the money lasts for all of them. */
 function budgets({ agents, purchases, ordered, start }: PlanOptions): Surroundings['budget'] {
-  const spendings = agents * (purchases + errandsBeside(purchases, ordered).payment)
+  const { payment, transfer, request } = errandsBeside(purchases, ordered)
+  // A bank that was opened is used several times.
+  const spendings = agents * (purchases + payment + 3 * transfer + request)
   // Captures are partly refunded and some purchases reversed: where agents take turns, the money lasts for three times
   // as much.
   const share = (available: number) => Math.floor((available * (ordered ? 3 : 1)) / spendings)
@@ -83,13 +85,30 @@ function jumpSeconds(random: Random): number {
 
 function newAgent(number: number, { purchases, ordered }: PlanOptions): AgentState {
   const left = errandsBeside(purchases, ordered)
-  return { number, issued: 0, open: [], errands: [], left, customers: [], strangers: [], closed: [], keyed: [] }
+  return {
+    number,
+    issued: 0,
+    open: [],
+    errands: [],
+    left,
+    customers: [],
+    strangers: [],
+    linked: new Set(),
+    closed: [],
+    keyed: [],
+  }
 }
 
 /** What an agent does besides so many purchases; only where the clock may jump is a subscription ever billed again. */
 function errandsBeside(purchases: number, ordered: boolean): AgentState['left'] {
   const of = (share: number) => Math.ceil(purchases / share)
-  return { payment: of(12), subscription: of(ordered ? 8 : 50), customer: of(ordered ? 16 : 50) }
+  return {
+    payment: of(12),
+    subscription: of(ordered ? 8 : 50),
+    customer: of(ordered ? 16 : 50),
+    transfer: of(ordered ? 12 : 50),
+    request: of(ordered ? 12 : 50),
+  }
 }
 
 /** How many calls are kept to be repeated later, recent ones and old ones alike. */

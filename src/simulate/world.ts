@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/load.ts'
 import { parseTimestamp, type System } from '../core/system.ts'
-import { agentName } from './action.ts'
-import { type Balance, type Start, walletName } from './model/state.ts'
+import { agentName, walletName } from './action.ts'
+import type { Balance, Start } from './model/state.ts'
 import { createReader, type Reader, type ToolAnswer } from './reader/reader.ts'
 
 /** One MCP connection of a simulated agent. */

@@ -47,6 +47,21 @@ const subscribed: Step[] = [
   { ...{ tool: 'create_subscription', unit: 'week', count: 1, amount: 500, tax: 0 }, makes: 'subscription-1' },
   { tool: 'simulate_subscription_checkout', subject: 'subscription-1', card: 'approves' },
 ]
+const requested: Step = {
+  ...{ tool: 'create_payment_request', payee: 'customer', by: 'party_id', amount: 700 },
+  makes: 'request-1',
+}
+const linked: Step = { tool: 'link_external_accounts', token: 'accounts' }
+const account = 'account-0000-of-own'
+const deposit: Step[] = [linked, { tool: 'create_deposit', account, amount: 900, makes: 'transfer-1' }]
+const withdrawal: Step[] = [linked, { tool: 'create_withdrawal', account, amount: 900, makes: 'transfer-1' }]
+/** What a bank does with the transfer. */
+const bank = (what: 'settlement' | 'failure' | 'return'): Step => ({
+  tool: `simulate_transfer_${what}`,
+  subject: 'transfer-1',
+})
+const daysLater = (days: number): Step => ({ tool: 'advance_sandbox_clock', seconds: days * 86_400 })
+
 const card: Step = { tool: 'issue_agent_card', merchant: 'Books', maximum: 100, makes: 'card-1' }
 
 /** Carries something else out than what was asked for. */
@@ -72,7 +87,14 @@ const changed = async (answer: Promise<Response>, ...changes: [RegExp, string][]
   )
 }
 
-/** Each breaks a rule of payments, approvals, subscriptions, invitations or frozen cards. */
+/** Answers that a transfer is something else now, and does nothing. */
+const onlySaid = (path: RegExp, ...changes: [RegExp, string][]): Fault =>
+  instead('POST', path, (request, fetch) => {
+    const { url } = readdressed(request, /^\/simulations(.*)\/[a-z]+$/, '$1')
+    return changed(fetch(new Request(url, { headers: request.headers })), ...changes)
+  })
+
+/** Each breaks a rule of payments, requests, approvals, banks, subscriptions, invitations or frozen cards. */
 const broken: { name: string; history: Step[]; fault: Fault }[] = [
   {
     name: 'pays twice',
@@ -184,6 +206,67 @@ const broken: { name: string; history: Step[]; fault: Fault }[] = [
       }
       return fetch(request)
     },
+  },
+  {
+    name: 'lets a request be paid twice',
+    history: [
+      requested,
+      { tool: 'fulfill_payment_request', party: 'customer', subject: 'request-1', makes: 'payment-1' },
+    ],
+    fault: doubling(/\/fulfill$/),
+  },
+  {
+    name: 'keeps a request open that was declined',
+    history: [
+      requested,
+      { tool: 'decline_payment_request', party: 'customer', subject: 'request-1' },
+      { tool: 'get_payment_request', subject: 'request-1' },
+    ],
+    fault: altering('GET', /\/payment-requests\/[^/]+$/, (text) => text.replace('"DECLINED"', '"OPEN"')),
+  },
+  {
+    name: 'lets a request stay open for ever',
+    history: [requested, daysLater(30), { tool: 'get_payment_request', subject: 'request-1' }],
+    fault: altering('GET', /\/payment-requests/, (text) => text.replace('"EXPIRED"', '"OPEN"')),
+  },
+  {
+    name: 'has a deposit at once',
+    history: deposit,
+    fault: altering('POST', /\/transfers\/deposit$/, (text) => text.replace('"PROCESSING"', '"COMPLETED"')),
+  },
+  {
+    name: 'settles a deposit a day late',
+    history: [...deposit, { tool: 'get_transfer', subject: 'transfer-1' }],
+    fault: (fetch) => async (request) => {
+      const text = await (await fetch(request)).text()
+      const late = text.replace(/"expectedAvailableAt":"2026-02-02/g, '"expectedAvailableAt":"2026-02-03')
+      return new Response(late, { headers: { 'Content-Type': 'application/json' } })
+    },
+  },
+  {
+    name: 'settles twice',
+    history: [...deposit, bank('settlement')],
+    fault: doubling(/\/settle$/),
+  },
+  {
+    name: 'keeps what a bank refused to take',
+    history: [...withdrawal, bank('failure')],
+    fault: instead('POST', /\/fail$/, (request, fetch) =>
+      changed(
+        fetch(readdressed(request, /fail$/, 'settle')),
+        [/"COMPLETED"/, '"FAILED"'],
+        [/"failure":null/, '"failure":{"code":"R03","reason":"No account"}'],
+      ),
+    ),
+  },
+  {
+    name: 'keeps what a bank takes back',
+    history: [...deposit, bank('settlement'), bank('return')],
+    fault: onlySaid(
+      /\/transfers\/[^/]+\/return$/,
+      [/"COMPLETED"/, '"RETURNED"'],
+      [/"return":null/, '"return":{"code":"R10","reason":"Customer advises not authorized","returnedAt":null}'],
+    ),
   },
   {
     name: 'does again what is repeated after a lost answer',

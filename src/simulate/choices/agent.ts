@@ -23,12 +23,14 @@ export interface PlanOptions {
 export type Choice = Omit<Action, 'step' | 'agent'>
 
 /** What an agent does besides buying with cards. */
-export type ErrandKind = 'payment' | 'subscription' | 'customer'
+export type ErrandKind = 'payment' | 'subscription' | 'customer' | 'transfer' | 'request'
 
 /** Something in hand: the record that it is about, and how many calls it took. */
 export interface Errand {
   kind: ErrandKind
   name: string
+  /** Whose it is, where the record does not tell, or is not there yet. */
+  party?: PartyName
   steps: number
 }
 
@@ -47,6 +49,8 @@ export interface AgentState {
   customers: `customer-${number}`[]
   /** People without an account whom it paid, and who may have joined since. */
   strangers: string[]
+  /** The bank accounts that it linked, whose ids it therefore knows. */
+  linked: Set<string>
   /** The names of the cards and card transactions that it is done with. */
   closed: string[]
   /** The calls that it made with a key of its own. */
@@ -63,6 +67,8 @@ export type NamedKind =
   | 'subscription'
   | 'invitation'
   | 'customer'
+  | 'transfer'
+  | 'request'
 
 export interface Surroundings {
   model: Model

@@ -44,6 +44,8 @@ const others: Partial<Record<Tool, Tool>> = {
   unfreeze_agent_card: 'freeze_agent_card',
   simulate_customer_approval: 'simulate_customer_denial',
   simulate_customer_denial: 'simulate_customer_approval',
+  simulate_transfer_settlement: 'simulate_transfer_failure',
+  simulate_transfer_failure: 'simulate_transfer_settlement',
   cancel_subscription: 'resume_subscription',
   resume_subscription: 'cancel_subscription',
   simulate_invitation_acceptance: 'simulate_invitation_decline',
@@ -78,5 +80,5 @@ function altered(context: Context, earlier: Choice): Choice | undefined {
 
 /** Whether the tool takes a `customerPartyId`. */
 function namesParty(tool: Tool): boolean {
-  return /card|payment|subscription/.test(tool) && tool !== 'simulate_payment_claim'
+  return /card|payment|subscription/.test(tool) && !/^simulate_payment/.test(tool)
 }

@@ -1,9 +1,11 @@
 import type { Random } from '../random.ts'
 import type { AgentState, Choice, Context, Errand, ErrandKind, Surroundings } from './agent.ts'
 import { lookAside } from './aside.ts'
+import { openBank, proceedWithBank } from './banks.ts'
 import { issue, proceed } from './cards.ts'
 import { inviteCustomer, proceedWithCustomer } from './customers.ts'
 import { pay, proceedWithPayment } from './payments.ts'
+import { askToPay, proceedWithRequest } from './requests.ts'
 import { proceedWithSubscription, subscribe } from './subscriptions.ts'
 
 /** Cards that one agent has in hand at a time, and errands besides. */
@@ -36,12 +38,16 @@ const begin: Readonly<Record<ErrandKind, (context: Context) => Choice>> = {
   payment: pay,
   subscription: subscribe,
   customer: inviteCustomer,
+  transfer: openBank,
+  request: askToPay,
 }
 
 const goOn: Readonly<Record<ErrandKind, (context: Context, errand: Errand) => Choice>> = {
   payment: proceedWithPayment,
   subscription: proceedWithSubscription,
   customer: proceedWithCustomer,
+  transfer: proceedWithBank,
+  request: proceedWithRequest,
 }
 
 /** Something else than a card; undefined where it is the cards' turn. */

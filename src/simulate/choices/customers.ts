@@ -1,5 +1,6 @@
 import type { ModelCustomer } from '../model/state.ts'
 import { type Choice, type Context, type Errand, endErrand, mayActFor, maybeKey } from './agent.ts'
+import { openBankOf } from './banks.ts'
 import { payFrom } from './payments.ts'
 import { subscribeFor } from './subscriptions.ts'
 
@@ -11,13 +12,8 @@ const limits = [500, 2_000, 5_000] as const
 const mostPayment = 8_000
 
 const everything = ['payments.create', 'payments.read', 'wallets.read'] as const
-const permissionSets = [
-  everything,
-  everything,
-  everything,
-  ['payments.read', 'wallets.read'],
-  ['payments.create'],
-] as const
+const banking = [...everything, 'wallets.deposit', 'wallets.withdraw', 'external_accounts.create'] as const
+const permissionSets = [everything, banking, banking, ['payments.read', 'wallets.read'], ['payments.create']] as const
 
 /** Makes somebody up, and invites them. */
 export function inviteCustomer({ names, agent, random }: Context): Choice {
@@ -89,12 +85,15 @@ function inviteAgain({ names, random }: Context, { name }: ModelCustomer, errand
 
 /** The agent acts for the customer. */
 function act(context: Context, { name: party }: ModelCustomer, errand: Errand): Choice {
-  const { random, model } = context
+  const { random, model, names } = context
   const poor = model.balance(party).available < mostPayment
-  const what = random.weighted({ fund: poor ? 60 : 3, pay: 38, subscribe: 10, look: 16, end: 8 })
+  const banks = model.allows('link_external_accounts', party) ? 20 : 2
+  const what = random.weighted({ fund: poor ? 60 : 3, pay: 38, subscribe: 10, banks, look: 16, end: 8 })
   if (what === 'fund') {
-    return { tool: 'fund_sandbox_wallet', party: 'own', subject: party, amount: funds, ...maybeKey(context) }
+    const makes = names('transfer')
+    return { tool: 'fund_sandbox_wallet', party: 'own', subject: party, amount: funds, ...maybeKey(context), makes }
   }
+  if (what === 'banks') return openBankOf(context, party)
   if (what === 'pay') return payFrom(context, party, mostPayment)
   if (what === 'subscribe') return subscribeFor(context, party)
   if (what === 'look') return lookAt(context, party, errand)

@@ -1,4 +1,4 @@
-import type { PartyName } from '../action.ts'
+import { approvalOf, type PartyName } from '../action.ts'
 import type { ModelPayment } from '../model/state.ts'
 import {
   type Choice,
@@ -53,7 +53,7 @@ function oneself({ random }: Context, party: PartyName): Choice {
 }
 
 /** Somebody known, by one of their names, or somebody who has to claim the money first. */
-function payeeOf({ random, agent, names, options }: Context, party: PartyName): Pick<Choice, 'payee' | 'by'> {
+export function payeeOf({ random, agent, names, options }: Context, party: PartyName): Pick<Choice, 'payee' | 'by'> {
   const known: Pick<Choice, 'payee' | 'by'>[] = [
     ...(party === 'own' ? [] : [{ payee: 'own', by: 'party_id' } as const, { payee: 'own', by: 'agent_id' } as const]),
     ...(party === 'customer' || options.start.customer === undefined
@@ -78,12 +78,13 @@ function payeeOf({ random, agent, names, options }: Context, party: PartyName): 
 export function proceedWithPayment(context: Context, errand: Errand): Choice {
   const { model, agent, random } = context
   const payment = model.payment(errand.name)
-  const given = payment === undefined || !mayActFor(context, payment.sender)
+  const party = payment?.wallet ?? 'own'
+  const given = payment === undefined || !mayActFor(context, party)
   if (++errand.steps >= mostSteps || given) endErrand(agent, errand)
   // What was refused made no payment; the wallet tells that nothing moved.
   if (payment === undefined) return { tool: 'list_wallets', party: seededParty(context, 25) }
-  const { status, name: subject, sender: party } = payment
-  if (status === 'IN_REVIEW' && !given) return review(context, payment, errand)
+  const { status, name: subject } = payment
+  if (status === 'IN_REVIEW' && !given) return review(context, subject, party, errand)
   if (status === 'PENDING_CLAIM' && !given) {
     const what = random.weighted({ claim: 45, cancel: 25, read: 20, wait: 5, list: 5 })
     if (what === 'wait') endErrand(agent, errand)
@@ -99,17 +100,18 @@ function claim({ name: subject, payee }: ModelPayment): Choice {
   return { tool: 'simulate_payment_claim', party: 'own', subject, payee }
 }
 
-function look({ random }: Context, { name: subject, sender: party }: ModelPayment): Choice {
+function look({ random }: Context, { name: subject, wallet }: ModelPayment): Choice {
+  const party = wallet ?? 'own'
   // Where others pay from the same wallet, nobody can tell what a list has.
   const list = party !== 'own' && party !== 'customer' && random.chance(30)
   return list ? { tool: 'list_payments', party } : { tool: 'get_payment', party, subject }
 }
 
 /** It waits for the customer; no agent may decide in the customer's place, but in the sandbox it may play the customer. */
-function review(context: Context, payment: ModelPayment, errand: Errand): Choice {
+export function review(context: Context, name: string, party: PartyName, errand: Errand): Choice {
   const { random, model } = context
-  const { sender: party, name } = payment
-  const subject = name.replace('payment', 'approval')
+  const subject = approvalOf(name)
+  const isTransfer = model.transfer(name) !== undefined
   if (!model.isTold(subject)) {
     // Who may not see it waits no longer.
     if (!model.allows('list_approvals', party)) endErrand(context.agent, errand)
@@ -121,10 +123,13 @@ function review(context: Context, payment: ModelPayment, errand: Errand): Choice
     approve_approval: 8,
     deny_approval: 5,
     get_approval: 12,
-    cancel_payment: 12,
-    get_payment: 5,
+    // Nobody takes back what is to go to or from a bank.
+    cancel_payment: isTransfer ? 0 : 12,
+    get_payment: isTransfer ? 0 : 5,
+    get_transfer: isTransfer ? 17 : 0,
   })
   if (tool === 'get_approval') return { tool, party, subject }
+  if (tool === 'get_transfer') return { tool, party, subject: name }
   if (tool === 'get_payment') return { tool, party, subject: name }
   if (tool === 'cancel_payment') return { tool, party, subject: name, ...maybeKey(context) }
   return { tool, party: 'own', subject, ...maybeKey(context) }
@@ -133,8 +138,9 @@ function review(context: Context, payment: ModelPayment, errand: Errand): Choice
 /** What a payment that is over refuses. */
 function wrongMove(context: Context, payment: ModelPayment): Choice {
   const { random, model } = context
-  const { name, sender: party } = payment
-  const subject = name.replace('payment', 'approval')
+  const { name, wallet } = payment
+  const party = wallet ?? 'own'
+  const subject = approvalOf(name)
   if (model.isTold(subject) && random.chance(50)) {
     const tool = random.pick(['simulate_customer_approval', 'simulate_customer_denial'] as const)
     return { tool, party: 'own', subject, ...maybeKey(context) }

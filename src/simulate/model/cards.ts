@@ -1,4 +1,4 @@
-import type { Action } from '../action.ts'
+import { type Action, walletName } from '../action.ts'
 import type { CardFacts, Facts, TransactionFacts } from '../facts.ts'
 import {
   conflict,
@@ -11,7 +11,6 @@ import {
   type Rule,
   refused,
   type State,
-  walletName,
   walletOf,
   wrongValue,
 } from './state.ts'

@@ -1,22 +1,26 @@
-import { type Action, isInvited, type PartyName, sameRequest, type Tool } from '../action.ts'
+import { type Action, isInvited, type PartyName, sameRequest, type Tool, walletName } from '../action.ts'
 import type { CardFacts, Facts, WalletFacts } from '../facts.ts'
+import { accountFacts, bankRules, letBanksAct, transferFacts } from './banks.ts'
 import { cardFacts, cardRules, lapseHolds, transactionFacts } from './cards.ts'
 import { customerFacts, customerRules, expireInvitations, invitationFacts, refusedAtTheGate } from './customers.ts'
 import { approvalFacts, approvalRules, paymentFacts, paymentRules } from './payments.ts'
+import { expireRequests, requestFacts, requestRules } from './requests.ts'
 import {
   type Balance,
   conflict,
+  type ModelAccount,
   type ModelCard,
   type ModelCustomer,
   type ModelInvitation,
   type ModelPayment,
+  type ModelRequest,
   type ModelSubscription,
   type ModelTransaction,
+  type ModelTransfer,
   pageOf,
   type Rule,
   type Start,
   type State,
-  walletName,
   walletOf,
   wrongValue,
 } from './state.ts'
@@ -46,6 +50,12 @@ export interface Model {
   payments(): ModelPayment[]
   /** Whether a list has shown the approval, so that the run knows its id. */
   isTold(approval: string): boolean
+  transfer(name: string): ModelTransfer | undefined
+  transfers(): ModelTransfer[]
+  account(name: string): ModelAccount | undefined
+  request(name: string): ModelRequest | undefined
+  /** Whether the party's wallet was read, so that the run knows its id. */
+  knowsWallet(party: PartyName): boolean
   subscription(name: string): ModelSubscription | undefined
   subscriptions(): ModelSubscription[]
   invitation(name: string): ModelInvitation | undefined
@@ -72,6 +82,7 @@ export function createModel(start: Start, ordered = true): Model {
     ]),
     ...{ cards: new Map(), transactions: new Map(), onHold: new Set(), payments: new Map(), approvals: new Map() },
     ...{ subscriptions: new Map(), invitations: new Map(), customers: new Map(), joined: new Set() },
+    ...{ transfers: new Map(), accounts: new Map(), requests: new Map(), shownWallets: new Set() },
     records: new Map(),
     ordered,
   }
@@ -85,6 +96,11 @@ export function createModel(start: Start, ordered = true): Model {
     payment: (name) => state.payments.get(name),
     payments: () => [...state.payments.values()],
     isTold: (name) => state.approvals.get(name)?.told === true,
+    transfer: (name) => state.transfers.get(name),
+    transfers: () => [...state.transfers.values()],
+    account: (name) => state.accounts.get(name),
+    request: (name) => state.requests.get(name),
+    knowsWallet: (party) => knowsWallet(state, party),
     subscription: (name) => state.subscriptions.get(name),
     subscriptions: () => [...state.subscriptions.values()],
     invitation: (name) => state.invitations.get(name),
@@ -120,15 +136,23 @@ function apply(state: State, action: Action): Prediction | undefined {
 }
 
 /** Whether what the action names exists in this history, and the run was told its id. */
-function allThere(state: State, { subject, party, payee, invites, makes }: Action): boolean {
+function allThere(state: State, action: Action): boolean {
+  const { subject, party, payee, invites, makes, account, tool } = action
   const { cards, transactions, payments, approvals, subscriptions, invitations, customers } = state
-  const kinds = [cards, transactions, payments, subscriptions, invitations, customers]
+  const { transfers, accounts, requests } = state
+  const kinds = [cards, transactions, payments, subscriptions, invitations, customers, transfers, accounts, requests]
   const known = (name: string) => kinds.some((kind) => kind.has(name)) || approvals.get(name)?.told === true
   if (subject !== undefined && !known(subject)) return false
+  if (account !== undefined && !accounts.has(account)) return false
+  if (tool === 'fulfill_payment_request' && account === undefined && !knowsWallet(state, party)) return false
   if (isInvited(party) && !customers.has(party)) return false
   if (payee !== undefined && isInvited(payee) && !customers.has(payee)) return false
   // Somebody is made up to be invited, or was before.
   return invites === undefined || customers.has(invites) || makes === invites.replace('customer', 'invitation')
+}
+
+function knowsWallet({ shownWallets }: State, party: PartyName): boolean {
+  return !isInvited(party) || shownWallets.has(party)
 }
 
 const rules: Readonly<Record<string, Rule>> = {
@@ -136,13 +160,20 @@ const rules: Readonly<Record<string, Rule>> = {
   ...paymentRules,
   ...approvalRules,
   ...subscriptionRules,
+  ...bankRules,
+  ...requestRules,
   ...customerRules,
-  list_wallets: (state, { party }) => pageOf([walletFacts(state, party)]),
+  list_wallets: (state, { party }) => {
+    state.shownWallets.add(party)
+    return pageOf([walletFacts(state, party)])
+  },
   advance_sandbox_clock: (state, { seconds = 0 }) => {
     const beforeMs = state.nowMs
     state.nowMs += seconds * 1000
     lapseHolds(state)
+    letBanksAct(state)
     expireInvitations(state)
+    expireRequests(state)
     billAll(state, beforeMs)
     return { type: 'clock', advancedSeconds: seconds }
   },
@@ -156,13 +187,17 @@ function answer(state: State, action: Action): Facts {
 
 function recordsOf(state: State, party: PartyName): Facts[] {
   const { cards, transactions, payments, approvals, subscriptions, invitations, customers } = state
+  const { transfers, accounts, requests } = state
   const of = <T>(all: Map<string, T>, owner: (one: T) => string) =>
     [...all.values()].filter((one) => owner(one) === party)
   return [
     ...of(cards, (card) => card.party).map((card) => cardFacts(state, card)),
     ...of(transactions, (transaction) => transaction.party).map(transactionFacts),
     ...of(payments, ({ sender }) => sender).map(paymentFacts),
-    ...of(approvals, ({ payment }) => payment.sender).map(approvalFacts),
+    ...of(approvals, (approval) => approval.party).map(approvalFacts),
+    ...of(transfers, (transfer) => transfer.party).map(transferFacts),
+    ...of(accounts, (account) => account.party).map(accountFacts),
+    ...of(requests, (request) => request.party).map(requestFacts),
     ...of(subscriptions, (one) => one.party).map((one) => subscriptionFacts(state, one)),
     // The agent's own party asked, and has them all.
     ...(party === 'own' ? [...invitations.values()].map(invitationFacts) : []),

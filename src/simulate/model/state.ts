@@ -1,4 +1,4 @@
-import type { Action, PartyName } from '../action.ts'
+import { type Action, isInvited, type PartyName } from '../action.ts'
 import type { Facts, TransactionFacts } from '../facts.ts'
 import type { Plan } from './billing.ts'
 
@@ -34,18 +34,70 @@ export interface ModelTransaction extends Omit<TransactionFacts, 'type' | 'walle
 
 export interface ModelPayment {
   name: string
-  sender: PartyName
+  sender: string
+  /** Whose wallet pays; null where a card does, which touches no wallet of the sender's. */
+  wallet: PartyName | null
   /** Who is paid; of somebody unknown, the name that the run gave them. */
   payee: string
   /** Null until the recipient is known to the service. */
   recipient: string | null
   amount: number
   status: 'IN_REVIEW' | 'PENDING_CLAIM' | 'COMPLETED' | 'CANCELED' | 'APPROVAL_DENIED'
+  /** The agent acted for the sender. */
+  delegated: boolean
+  /** The request that it fulfills. */
+  request: string | null
+}
+
+/** What a bank still does with money: at which moment, and with which code where it does not go through. */
+interface AtBank {
+  atMs: number
+  does: 'settles' | 'fails' | 'returns'
+  code: string | null
+}
+
+export interface ModelTransfer {
+  name: string
+  party: PartyName
+  kind: 'deposit' | 'withdrawal'
+  status: 'IN_REVIEW' | 'PROCESSING' | 'COMPLETED' | 'FAILED' | 'RETURNED' | 'CANCELED' | 'APPROVAL_DENIED'
+  amount: number
+  method: 'standard' | 'instant' | 'wire'
+  /** Null where the sandbox gave the money. */
+  account: string | null
+  next: AtBank | null
+  why: string | null
+}
+
+export interface ModelAccount {
+  name: string
+  party: PartyName
+  lastFour: string
+  kind: 'checking' | 'savings'
+  connection: 'active' | 'login_required' | 'disconnected'
+}
+
+export interface ModelRequest {
+  name: string
+  party: PartyName
+  /** Who is asked; of somebody unknown, the name that the run gave them. */
+  payee: string
+  payer: string | null
+  amount: number
+  status: 'OPEN' | 'PROCESSING' | 'COMPLETED' | 'CANCELED' | 'DECLINED' | 'EXPIRED'
+  payment: string | null
+  expiresAtMs: number
 }
 
 export interface ModelApproval {
   name: string
-  payment: ModelPayment
+  /** What waits for it. */
+  of: ModelPayment | ModelTransfer
+  party: PartyName
+  /** What its wallet must have for it. */
+  needs: number
+  /** Lets it happen. */
+  carryOut: () => void
   status: 'pending' | 'approved' | 'denied' | 'canceled'
   limit: number
   /** A list has shown it: from then on the run knows its id. */
@@ -90,7 +142,12 @@ export interface State {
   subscriptions: Map<string, ModelSubscription>
   invitations: Map<string, ModelInvitation>
   customers: Map<string, ModelCustomer>
-  /** The unknown people who claimed a payment, and have been known since. */
+  transfers: Map<string, ModelTransfer>
+  accounts: Map<string, ModelAccount>
+  requests: Map<string, ModelRequest>
+  /** The customers whose wallet was read, so that the run knows its id. */
+  shownWallets: Set<PartyName>
+  /** The unknown people who claimed or paid something, and have been known since. */
   joined: Set<string>
   records: Map<string, { action: Action; facts: Facts; finishedAtMs: number }>
   /** Balances of wallets that all agents use depend on the order of calls, and the order is known. */
@@ -107,13 +164,21 @@ export function walletOf({ wallets }: State, party: PartyName): Balance {
   return found
 }
 
+export function isParty(name: string): name is PartyName {
+  return name === 'own' || name === 'customer' || isInvited(name)
+}
+
+/** Somebody unknown has an account from now on, and is the payer of what they were asked. */
+export function join({ joined, requests }: State, name: string): void {
+  joined.add(name)
+  for (const request of requests.values()) {
+    if (request.payee === name && request.status === 'OPEN') request.payer = name
+  }
+}
+
 export function move(wallet: Balance, cents: number): void {
   wallet.available += cents
   wallet.total += cents
-}
-
-export function walletName(party: PartyName): string {
-  return `${party}-wallet`
 }
 
 export function madeBy({ makes, tool }: Action): string {

@@ -11,7 +11,9 @@ export const readMoney: Record<string, (state: Names, wire: Wire) => Facts> = {
     const name = nameOf(state, wire.id)
     // The wallet of a customer that a run made up is used by one agent only.
     const balance = state.ordered || isInvited(name) ? { available, total } : {}
-    return { type: 'wallet', name, ...balance, sound: 0 <= available && available <= total }
+    // Only what a bank took back of a deposit makes it less than nothing, which the balance tells where it is known.
+    const least = 'available' in balance ? Number.NEGATIVE_INFINITY : 0
+    return { type: 'wallet', name, ...balance, sound: least <= available && available <= total }
   },
   clock: (state, wire) => {
     const nowMs = parseTimestamp(wire.attributes?.now)
@@ -29,11 +31,8 @@ export const readMoney: Record<string, (state: Names, wire: Wire) => Facts> = {
       recipient: related(state, wire, 'recipient'),
       customer: related(state, wire, 'customerParty'),
       claimable: typeof claimLink === 'string' && claimLink !== '',
+      request: related(state, wire, 'paymentRequest'),
     }
-  },
-  transfer: (_, { attributes }) => {
-    const { type: kind, status, amount, currency } = attributes ?? {}
-    return { type: 'transfer', kind, status, amount, currency }
   },
   approval: (state, wire) => {
     const { status, target, payment, reasons, customer, initiator, resolvedAt } = wire.attributes ?? {}

@@ -1,6 +1,7 @@
 import type { Action } from '../action.ts'
-import { handleName, isInvited } from '../action.ts'
+import { accountName, approvalOf, handleName, isInvited } from '../action.ts'
 import type { Facts } from '../facts.ts'
+import { readBanks } from './banks.ts'
 import { readCards } from './cards.ts'
 import { readMoney } from './money.ts'
 import { type Names, newNames, type Wire } from './names.ts'
@@ -54,7 +55,7 @@ export function createReader(clockMs: number, ordered: boolean): Reader {
       const records = (Array.isArray(content.data) ? content.data : [content.data]) as (Wire | undefined)[]
       learnNames(state, learn, action, { records, meta: content.meta })
       const facts = records.map(readResource)
-      if (Array.isArray(content.data)) return { type: 'page', items: facts.sort(byName) }
+      if (Array.isArray(content.data)) return { type: 'page', items: [...facts, ...rejections(content)].sort(byName) }
       return facts[0] as Facts
     },
   }
@@ -62,7 +63,7 @@ export function createReader(clockMs: number, ordered: boolean): Reader {
 
 interface Content {
   data?: unknown
-  meta?: { customer?: { partyId?: string; handle?: string } }
+  meta?: { customer?: { partyId?: string; handle?: string }; rejectedAccounts?: { reason?: string }[] }
 }
 
 /** Names what the answer tells for the first time. */
@@ -82,12 +83,23 @@ function learnNames(
   if (tool === 'simulate_payment_claim' && payee !== undefined) {
     learn(payee, first?.relationships?.recipient?.data?.id)
   }
+  if (tool === 'simulate_payment_request_fulfillment' && payee !== undefined) {
+    learn(payee, first?.relationships?.sender?.data?.id)
+  }
+  if (tool === 'link_external_accounts' || tool === 'simulate_bank_account_link') {
+    for (const record of records) learn(accountName(party, String(record?.attributes?.lastFour)), record?.id)
+  }
   if (tool !== 'list_approvals') return
   // The run made the payment that is approved; the approval came into being by itself.
   for (const record of records) {
-    const payment = names.get(record?.attributes?.target?.id)
-    if (payment !== undefined) learn(payment.replace('payment', 'approval'), record?.id)
+    const reviewed = names.get(record?.attributes?.target?.id)
+    if (reviewed !== undefined) learn(approvalOf(reviewed), record?.id)
   }
+}
+
+/** The accounts that were not linked, by why. */
+function rejections({ meta }: Content): Facts[] {
+  return (meta?.rejectedAccounts ?? []).map(({ reason }) => ({ type: 'rejection', name: String(reason) }))
 }
 
 function factsOf(state: Names, wire: Wire): Facts {
@@ -100,6 +112,7 @@ const readers: Record<string, (state: Names, wire: Wire) => Facts> = {
   ...readCards,
   ...readMoney,
   ...readSubscriptions,
+  ...readBanks,
 }
 
 function errorFacts(content: unknown): Facts {
