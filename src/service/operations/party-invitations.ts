@@ -40,9 +40,11 @@ export const partyInvitationHandlers = {
     await tx.lockParty(partyId)
     const asked = invitations.map(({ email, role }) => ({ email: email.toLowerCase(), role }))
     requireDifferent(asked)
+    const [party, view] = await Promise.all([findParty(tx, partyId), viewsOf(context)])
+    const from = party?.displayName ?? ''
     const rows: PartyInvitationRow[] = []
-    for (const [index, one] of asked.entries()) rows.push(await invite(context, one, index))
-    return rows.map(await viewsOf(context))
+    for (const [index, one] of asked.entries()) rows.push(await invite(context, { ...one, from }, index))
+    return rows.map(view)
   },
 
   /** An invitation that is revoked already is answered as it is. */
@@ -72,7 +74,11 @@ function requireDifferent(asked: readonly Asked[]): void {
 const roleWords = { ADMIN: 'an admin', MEMBER: 'a member' } as const
 
 /** Who is asked already, for the same role, is not asked again. @throws 409 for who belongs to the party, or is asked otherwise. */
-async function invite(context: Context, { email, role }: Asked, index: number): Promise<PartyInvitationRow> {
+async function invite(
+  context: Context,
+  { email, role, from }: Asked & { from: string },
+  index: number,
+): Promise<PartyInvitationRow> {
   const { tx, system, partyId, nowMs, causeAgentId } = context
   const source = { pointer: `/data/attributes/invitations/${index}/email` }
   if ((await findUserByEmail(tx, email))?.partyId === partyId) {
@@ -91,7 +97,6 @@ async function invite(context: Context, { email, role }: Asked, index: number): 
     ...{ id, partyId, email, role, tokenHash, ...at },
     ...{ status: 'PENDING', userId: null, version: 1 },
   }
-  const from = (await findParty(tx, partyId))?.displayName ?? ''
   await insertPartyInvitation(tx, row)
   const about = { partyId, id, agentId: causeAgentId }
   await keepMessage(context, { kind: 'party_invitation', to: email, about, from, role: roleWords[role] })

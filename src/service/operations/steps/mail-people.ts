@@ -1,10 +1,10 @@
 import type { ChangeContext } from '../../request/due.ts'
 import type { Recipient } from '../../rules/customer-invitations.ts'
 import { findAgentOfAnyParty } from '../../store/agents.ts'
-import type { Transaction } from '../../store/engine/store.ts'
-import { findParty, partyOfRecipient } from '../../store/parties.ts'
+import { findParty } from '../../store/parties.ts'
 import { keepMessage } from '../../store/sandbox-messages.ts'
 import type { ApprovalRow } from '../../store/schema/approvals.ts'
+import type { PartyRow } from '../../store/schema/parties.ts'
 import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import { decidersOf } from '../../store/users.ts'
@@ -18,9 +18,11 @@ const mostDeciders = 20
  */
 export async function readDeciders(context: ChangeContext, { partyId, agentId, amountCents }: PaymentRow) {
   const { tx } = context
-  const users = await decidersOf(tx, partyId, mostDeciders)
-  const party = await findParty(tx, partyId)
-  const agent = agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: agentId })
+  const [users, party, agent] = await Promise.all([
+    decidersOf(tx, partyId, mostDeciders),
+    findParty(tx, partyId),
+    agentId === null ? undefined : findAgentOfAnyParty(tx, { id: agentId }),
+  ])
   const addresses = users.length > 0 ? users.map(({ email }) => email) : addressesOf(party)
   return async ({ id }: Pick<ApprovalRow, 'id'>) => {
     const facts = { from: party?.displayName ?? '', amountCents, ...(agent === undefined ? {} : { agent: agent.name }) }
@@ -33,8 +35,11 @@ export async function readDeciders(context: ChangeContext, { partyId, agentId, a
 export async function readPayer(context: ChangeContext, request: PaymentRequestRow) {
   const { tx } = context
   const { id, partyId, agentId, amountCents, payerPartyId, payerValue } = request
-  const from = (await findParty(tx, partyId))?.displayName ?? ''
-  const known = payerPartyId === null ? undefined : await findParty(tx, payerPartyId)
+  const [requester, known] = await Promise.all([
+    findParty(tx, partyId),
+    payerPartyId === null ? undefined : findParty(tx, payerPartyId),
+  ])
+  const from = requester?.displayName ?? ''
   const to = payerPartyId === null ? payerValue : addressesOf(known)[0]
   return async () => {
     if (to === undefined) return
@@ -50,9 +55,9 @@ export async function mailClaimant(context: ChangeContext, payment: PaymentRow):
   await keepMessage(context, { kind: 'payment_claim', to, about: { partyId, id, agentId }, from, amountCents })
 }
 
-/** The address of whoever is invited or asked: a party that has none is told at its next sign-in. */
-export async function addressOf(tx: Transaction, recipient: Recipient): Promise<string | undefined> {
-  return recipient.type === 'party_id' ? addressesOf(await partyOfRecipient(tx, recipient))[0] : recipient.value
+/** The address of whoever is invited, where a party that is named by its id has one. */
+export function addressOf(recipient: Recipient, party: PartyRow | undefined): string | undefined {
+  return recipient.type === 'party_id' ? addressesOf(party)[0] : recipient.value
 }
 
 function addressesOf(party: { email: string | null; phone: string | null } | undefined): string[] {

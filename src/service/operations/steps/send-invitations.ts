@@ -36,6 +36,12 @@ interface Terms {
   expiresAtMs: number
 }
 
+/** One recipient, and the address to mail; undefined: nobody is mailed. */
+interface Invited {
+  recipient: Recipient
+  to: string | undefined
+}
+
 /** Refuses to ask a customer for what the asker lacks: the party would reach further than its credential. @throws 403. */
 export function requireMayAskFor({ actor }: Context, asked: readonly Pick<Asked, 'permissions'>[]): void {
   for (const { permissions } of asked) requireMayGive(actor, given.holdings(permissions))
@@ -62,12 +68,13 @@ export async function inviteAll(
       failedRecipients.push({ recipient, reason })
       continue
     }
+    const to = terms.disableNotifications === true ? undefined : addressOf(recipient, party)
     for (const one of asked) {
       const grant = party === undefined ? undefined : await findDelegation(context.tx, one.agent.id, party.id)
       if (grant?.status === 'ACTIVE') {
         alreadyConnected.push({ recipient, agentId: one.agent.id, agentDelegationId: grant.id })
       } else {
-        invitations.push(await invite(context, recipient, one, terms))
+        invitations.push(await invite(context, { recipient, to }, one, terms))
       }
     }
   }
@@ -105,9 +112,9 @@ export async function loadAgents(
 
 async function invite(
   context: Context,
-  recipient: Recipient,
+  { recipient, to }: Invited,
   { agent, permissions, limits }: Asked,
-  { message, tags, expiresAtMs, disableNotifications }: Terms,
+  { message, tags, expiresAtMs }: Terms,
 ): Promise<InvitationRecord> {
   const { tx, actor, system, nowMs, causeAgentId, instanceId } = context
   const developer = await findParty(tx, actor.partyId)
@@ -134,7 +141,6 @@ async function invite(
     expiresAtMs,
     createdAtMs: nowMs,
   }
-  const to = disableNotifications === true ? undefined : await addressOf(tx, recipient)
   await insertInvitation(tx, row)
   if (to !== undefined) {
     const about = { partyId: actor.partyId, id, agentId: causeAgentId }
