@@ -81,7 +81,7 @@ const self = (who: Sample['who'], more: Partial<Sample> = {}): Sample => ({
 })
 
 /** How each operation is asked for. A new operation does not compile, nor pass, until it stands here. */
-export const samples = {
+export const samples: Readonly<Record<OperationKey, Sample>> = {
   whoami: self('anyone'),
   listWallets: acting('wallets.read', make.wallet),
   getWallet: acting('wallets.read', make.wallet),
@@ -291,4 +291,4 @@ export const samples = {
   listSandboxSnapshots: self('anyone', { make: make.snapshot }),
   restoreSandbox: self('anyone', { make: make.snapshot }),
   deleteSandboxSnapshot: self('anyone', { make: make.snapshot }),
-} as Readonly<Record<OperationKey, Sample>>
+}
