@@ -140,7 +140,8 @@ export const approvals = {
       'Lets a payment in review go on: the money moves now. Only if the person says so; agents cannot approve what an agent asked for.',
     path: '/approvals/{approvalId}/approve',
     effect: 'destructive',
-    errors: ['not_found', 'conflict', 'mfa_required'],
+    errors: ['not_found', 'conflict', 'mfa_required', 'not_implemented', 'bad_gateway'],
+    refusesValues: true,
     example: { attributes: approved },
   }),
 

@@ -23,6 +23,7 @@ export const Transaction = resource(
     destinationParty: toOne('party', 'pty'),
     payment: toOne('payment', 'pay'),
     transfer: toOne('transfer', 'tfr'),
+    wallet: toOne('wallet', 'wal'),
     subscription: toOne('subscription', 'sub').optional(),
   },
 )

@@ -51,8 +51,8 @@ const read = {
 
 const walletParams = z.strictObject({ walletId: ArgumentId('wal') })
 
-const walletName = Text(100).describe('What people call it')
-const walletDescription = Description(500).nullable().describe('What it is for')
+const walletName = Text(32).describe('What people call it')
+const walletDescription = Description(100).nullable().describe('What it is for')
 
 /** The lifecycle of wallets, which is never an agent's (docs/service.md#agent-policy). */
 const command = {

@@ -80,6 +80,8 @@ export interface OperationDefinition {
   toolsets: readonly Toolset[]
   /** The error codes that it can answer besides those that every operation can. */
   errors: readonly ErrorCode[]
+  /** True for a request without a body that may still be refused over a value, with 422: that of what it decides on. */
+  refusesValues?: true
   /** True for an extension: neither the service's specification nor its published client has the operation. */
   extension?: true
   /** The values by which the example of its answer tells what it does; the others are those of src/openapi/examples.ts. */

@@ -35,8 +35,8 @@ const Balance = amountInCents(z.int().nonnegative().max(999_999_999_999))
 export const Wallet = z.strictObject({
   ref,
   id: FixedId('wal'),
-  displayName: Text(100).optional().describe('What people call it. Default: Main wallet, for a default wallet'),
-  description: Description(500).optional().describe('What it is for'),
+  displayName: Text(32).optional().describe('What people call it. Default: Main wallet, for a default wallet'),
+  description: Description(100).optional().describe('What it is for'),
   balance: Balance.optional().describe(
     'Cents that can be spent when the world begins, after all that the file says has happened; what is held comes on top. Default: what is left where it was funded with no more than that takes',
   ),

@@ -66,7 +66,7 @@ export const pay: Planner<Of<'pay'>> = (state, { by, amount, to }) => {
     path: '/payments',
     by,
     attributes: { amount, counterparty },
-    expected: amount > state.purchases.balance.available ? 409 : 200,
+    expected: amount > state.purchases.balance.available ? 409 : 201,
     done: ({ id }) => {
       const known = to === 'shop' || state.joined.has(to)
       const payment: Payment = { id, amount, status: 'IN_REVIEW', to, known }

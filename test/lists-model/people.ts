@@ -15,7 +15,7 @@ export const invite: Planner<Of<'invite'>> = (state, { person, pick }, nowMs) =>
       recipients: [{ type: 'email', value: emailOf(state, person) }],
       agents: [{ agentId: agent.id, permissions: ['payments.read'] }],
     },
-    expected: agent.status === 'ACTIVE' ? 200 : 409,
+    expected: agent.status === 'ACTIVE' ? 201 : 409,
     done: (data: { id: string }[]) => {
       const rest = { status: 'PENDING', cancelReason: null, expiresAtMs: nowMs + invitationLifetimeMs }
       for (const { id } of data) state.invitations.push({ id, person, agentId: agent.id, ...rest })
@@ -87,7 +87,7 @@ export const createAgent: Planner<Of<'createAgent'>> = (state) => ({
   path: '/agents',
   by: 'party',
   attributes: { name: 'Clerk' },
-  expected: 200,
+  expected: 201,
   done: ({ id }) => state.agents.push({ id, status: 'ACTIVE' }),
 })
 
@@ -112,7 +112,7 @@ export const createAgentKey: Planner<Of<'createAgentKey'>> = (state, { pick }) =
     by: 'party',
     attributes: {},
     relationships: { agent: { data: { type: 'agent', id: agent.id } } },
-    expected: agent.status === 'ACTIVE' ? 200 : 409,
+    expected: agent.status === 'ACTIVE' ? 201 : 409,
     done: ({ id }) => state.agentKeys.push({ id, agentId: agent.id, status: 'ACTIVE' }),
   }
 }
@@ -121,7 +121,7 @@ export const createApiKey: Planner<Of<'createApiKey'>> = (state) => ({
   path: '/api-keys',
   by: 'party',
   attributes: { name: 'Spare', scopes: [] },
-  expected: 200,
+  expected: 201,
   done: ({ id }) => state.apiKeys.push({ id, status: 'ACTIVE' }),
 })
 

@@ -66,6 +66,7 @@ onEachDatabase('a payment', (database) => {
     const received = ok(await world.get(`/payments/${data.id}`, { key: other.apiKey })).json.data
     expect(received.attributes).toMatchObject({ tags: {}, agentId: null, instanceId: null, description: 'Lunch' })
     const seen = async (key: string) => ok(await world.get('/transactions', { key })).json.data[0]
+    const walletOf = async (key: string) => ok(await world.get('/wallets', { key })).json.data[0].id
     const [sent, got] = [await seen(world.agentKey), await seen(other.agentKey)]
     expect(sent).toStrictEqual({
       type: 'transaction',
@@ -86,10 +87,18 @@ onEachDatabase('a payment', (database) => {
         destinationParty: { data: { type: 'party', id: other.partyId } },
         payment: { data: { type: 'payment', id: data.id } },
         transfer: { data: null },
+        wallet: { data: { type: 'wallet', id: await walletOf(world.agentKey) } },
         subscription: { data: null },
       },
     })
-    expect(got).toStrictEqual({ ...sent, attributes: { ...sent.attributes, direction: 'INBOUND' } })
+    expect(got).toStrictEqual({
+      ...sent,
+      attributes: { ...sent.attributes, direction: 'INBOUND' },
+      relationships: {
+        ...sent.relationships,
+        wallet: { data: { type: 'wallet', id: await walletOf(other.agentKey) } },
+      },
+    })
   })
 
   test.each([

@@ -68,6 +68,7 @@ onEachDatabase('the payments of a subscription', (database) => {
         destinationParty: { data: { type: 'party', id: partyId } },
         payment: { data: null },
         transfer: { data: null },
+        wallet: { data: { type: 'wallet', id: expect.stringMatching(/^wal_/) } },
         subscription: { data: { type: 'subscription', id } },
       },
     })

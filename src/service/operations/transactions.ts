@@ -23,7 +23,7 @@ export const transactionHandlers = {
     const { tx, actor, operation, partyId } = context
     const row = await findTransaction(tx, partyId, transactionId)
     if (row === undefined) fail('not_found', { detail: `There is no transaction ${transactionId}.` })
-    const walletId = row.sourcePartyId === partyId ? row.sourceWalletId : row.destinationWalletId
+    const walletId = walletOf(row, partyId)
     // What the party's card or bank paid left none of its wallets.
     if (walletId === null) await requireHeldOnDefault(tx, actor, operation, partyId)
     else await requireHeldOnWallet(tx, actor, operation, { id: walletId, partyId })
@@ -31,8 +31,14 @@ export const transactionHandlers = {
   },
 } satisfies HandlersOf<typeof transactions>
 
+/** Which wallet of the party the money left, or came to; null where a card or a bank paid. */
+function walletOf({ sourcePartyId, sourceWalletId, destinationWalletId }: TransactionRow, partyId: string) {
+  return sourcePartyId === partyId ? sourceWalletId : destinationWalletId
+}
+
 function transactionView(row: TransactionRow, viewerPartyId: string): z.output<typeof Transaction> {
   const { subscriptionId, returnedAtMs } = row
+  const walletId = walletOf(row, viewerPartyId)
   const payment = row.transactionType === 'payment' && subscriptionId === null
   const transfer = row.transactionType === 'transfer'
   const party = (id: string | null) => ({ data: id === null ? null : { type: 'party' as const, id } })
@@ -55,6 +61,7 @@ function transactionView(row: TransactionRow, viewerPartyId: string): z.output<t
       destinationParty: party(row.destinationPartyId),
       payment: { data: payment ? { type: 'payment', id: row.paymentId } : null },
       transfer: { data: transfer ? { type: 'transfer', id: row.paymentId } : null },
+      wallet: { data: walletId === null ? null : { type: 'wallet', id: walletId } },
       subscription: { data: subscriptionId === null ? null : { type: 'subscription', id: subscriptionId } },
     },
   }
