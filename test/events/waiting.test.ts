@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { bank } from '../bank-transfers/bank.ts'
 import { created, ok, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { buy, dayMs, letPass, shopOf } from '../shops/shopping.ts'
@@ -40,6 +41,13 @@ const waitable = {
       ok(await world.send('POST', `/simulations/payment-requests/${id}/decline`)),
     from: 'OPEN',
     to: 'DECLINED',
+  },
+  get_transfer: {
+    path: (id: string) => `/transfers/${id}`,
+    open: async (world: World) => (await bank(world).withdraw(10, await bank(world).link())).id as string,
+    change: async (world: World, id: string) => ok(await bank(world).play(id, 'settle')),
+    from: 'PROCESSING',
+    to: 'COMPLETED',
   },
   get_approval: {
     path: (id: string) => `/approvals/${id}`,

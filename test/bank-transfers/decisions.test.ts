@@ -1,0 +1,168 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { proveBooks } from '../ledger/books.ts'
+import { ok, type Payer, payer } from '../payments/payer.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addDelegation, addParty, createWorld, type World } from '../support/world.ts'
+import { bank, day, hour } from './bank.ts'
+
+onEachDatabase('bank transfers and people', (database) => {
+  let world: World
+  let self: Payer
+  let at: ReturnType<typeof bank>
+  let account: string
+
+  beforeEach(async () => {
+    world = await createWorld(database)
+    self = payer(world)
+    at = bank(world)
+    account = await at.link()
+    await self.setLimits('agents', String((await world.whoami()).agentId), { perTransaction: 1000, perDay: 3000 })
+  })
+  afterEach(async () => {
+    await proveBooks(world.store)
+    await world.drop()
+  })
+
+  describe.each(['deposit', 'withdrawal'] as const)('a %s beyond a limit', (kind) => {
+    const start = (amount: number) => (kind === 'deposit' ? at.deposit : at.withdraw)(amount, account)
+
+    test('waits for an approval, and then for its bank', async () => {
+      const { id, attributes } = await start(1001)
+      expect(attributes).toMatchObject({ status: 'IN_REVIEW', submittedAt: null, expectedAvailableAt: null })
+      expect(await at.balance()).toMatchObject({ available: 250_000, total: 250_000 })
+      const approval = await self.approvalOf(id)
+      expect(approval.attributes).toMatchObject({
+        status: 'pending',
+        target: { type: kind, id },
+        payment: { amount: 1001 },
+        wire: null,
+        reasons: [{ limitType: 'perTransactionAmount', limitAmount: 1000, actualAmount: 1001 }],
+      })
+      // No bank has it.
+      expectRefusal(await at.play(id, 'settle'), 'conflict')
+      world.system.pass(day)
+      ok(await self.approve(approval.id, { key: world.apiKey }))
+      const { attributes: approved } = await at.read(id)
+      expect(approved).toMatchObject({ status: 'PROCESSING', submittedAt: '2026-01-16T12:00:00.000Z' })
+      expect(await at.balance()).toMatchObject({ available: kind === 'deposit' ? 250_000 : 248_999, total: 250_000 })
+      ok(await at.play(id, 'settle'))
+      expect(await at.balance()).toMatchObject({ total: kind === 'deposit' ? 251_001 : 248_999 })
+    })
+
+    test('that is denied moves nothing', async () => {
+      const { id } = await start(1001)
+      ok(await self.deny((await self.approvalOf(id)).id, { reason: 'No.' }, { key: world.apiKey }))
+      expect((await at.read(id)).attributes).toMatchObject({ status: 'APPROVAL_DENIED', failure: null })
+      world.system.pass(9 * day)
+      expect(await at.balance()).toMatchObject({ available: 250_000, total: 250_000 })
+    })
+
+    test('is canceled with its approval when its account is unlinked', async () => {
+      const [{ id }, processing] = [await start(1001), await start(900)]
+      ok(await at.unlink(account))
+      expect((await at.read(id)).attributes.status).toBe('CANCELED')
+      expect((await self.approvalOf(id)).attributes).toMatchObject({ status: 'canceled', denialReason: null })
+      expectRefusal(await self.approve((await self.approvalOf(id)).id, { key: world.apiKey }), 'conflict')
+      // What a bank has already goes on.
+      world.system.pass(9 * day)
+      expect((await at.read(processing.id)).attributes.status).toBe('COMPLETED')
+      const again = kind === 'deposit' ? await at.tryDeposit(100, account) : await at.tryWithdraw(100, account)
+      expectRefusal(again, 'conflict', { connectionStatus: 'disconnected' })
+    })
+
+    test('of a day counts what banks were given, and not what came to nothing', async () => {
+      const first = await start(1000)
+      await start(1000)
+      await start(1000)
+      expect((await start(100)).attributes.status).toBe('IN_REVIEW')
+      ok(await at.play(first.id, 'fail'))
+      expect((await start(1000)).attributes.status).toBe('PROCESSING')
+    })
+  })
+
+  test('a deposit that was approved while its bank is cut off is not drawn', async () => {
+    const { id } = await at.deposit(1001, account)
+    ok(await at.disconnect(account, 'disconnected'))
+    const approval = await self.approvalOf(id)
+    const refused = await self.approve(approval.id, { key: world.apiKey })
+    expectRefusal(refused, 'conflict', { connectionStatus: 'disconnected' })
+    expect((await at.read(id)).attributes.status).toBe('IN_REVIEW')
+    await at.link()
+    ok(await self.approve(approval.id, { key: world.apiKey }))
+    expect((await at.read(id)).attributes.status).toBe('PROCESSING')
+  })
+
+  test('a bank refuses and returns for the reason that is given', async () => {
+    const [first, second] = [await at.withdraw(500, account), await at.withdraw(500, account)]
+    const why = { code: 'R16', reason: 'Account frozen' }
+    expect(ok(await at.play(first.id, 'fail', why)).json.data.attributes.failure).toEqual(why)
+    ok(await at.play(second.id, 'settle'))
+    expect(ok(await at.play(second.id, 'return', why)).json.data.attributes).toMatchObject({
+      status: 'RETURNED',
+      failure: null,
+      return: { ...why, returnedAt: '2026-01-15T12:00:00.000Z' },
+    })
+    expectRefusal(await at.play(second.id, 'return', why), 'conflict')
+    const wire = await world.post('/transfers/internal', {
+      amount: 5,
+      sourceWalletId: ok(await world.get('/wallets')).json.data[0].id,
+      destWalletId: await secondWallet(),
+    })
+    expectRefusal(await at.play(ok(wire).json.data.id, 'return'), 'conflict')
+  })
+
+  test('a repeat under one key moves nothing twice', async () => {
+    const idempotencyKey = 'one key for both'
+    const answers = [
+      await at.tryWithdraw(900, account, {}, { idempotencyKey }),
+      await at.tryWithdraw(900, account, {}, { idempotencyKey }),
+    ]
+    expect(answers[1]?.text).toBe(answers[0]?.text)
+    expect(await at.balance()).toMatchObject({ available: 249_100 })
+    const { id } = answers[0]?.json.data
+    const key = { key: world.apiKey, idempotencyKey: 'one settlement' }
+    expect((await at.play(id, 'settle', undefined, key)).text).toBe((await at.play(id, 'settle', undefined, key)).text)
+    expect(await at.balance()).toMatchObject({ available: 249_100, total: 249_100 })
+  })
+
+  test('an agent moves the money of a customer that granted it that, between the customer’s own accounts', async () => {
+    const { partyId: agentPartyId, agentId } = await world.whoami()
+    const customer = await addParty(world, { fundsCents: 5000 })
+    const sent = { key: customer.apiKey }
+    const theirs = await at.link(undefined, sent)
+    const permissions = JSON.stringify(['wallets.read', 'wallets.deposit'])
+    const to = { customerPartyId: customer.partyId, agentPartyId, agentId: String(agentId), permissions }
+    await addDelegation(world, to)
+    const acting = { customerPartyId: customer.partyId }
+    const made = await at.deposit(700, theirs, acting)
+    expect(made.relationships.party.data.id).toBe(customer.partyId)
+    expectRefusal(await at.tryWithdraw(700, theirs, acting), 'forbidden', {
+      source: { pointer: '/data/attributes/customerPartyId' },
+    })
+    // Its own account is none of the customer's.
+    expectRefusal(await at.tryDeposit(700, account, acting), 'not_found', {
+      source: { pointer: '/data/attributes/externalAccountId' },
+    })
+    expect(ok(await at.play(made.id, 'settle', undefined, {})).json.data.attributes.status).toBe('COMPLETED')
+    expectRefusal(await at.play(made.id, 'return'), 'not_found')
+  })
+
+  test('frozen wallets send and begin nothing, and take what was on its way', async () => {
+    const { id } = await at.deposit(900, account)
+    const { partyId } = await world.whoami()
+    await self.freeze(partyId)
+    expectRefusal(await at.tryDeposit(900, account), 'conflict')
+    expectRefusal(await at.tryWithdraw(900, account), 'conflict')
+    world.system.pass(5 * day + 2 * hour)
+    expect((await at.read(id)).attributes.status).toBe('COMPLETED')
+    expect(await at.balance()).toMatchObject({ available: 250_900 })
+  })
+
+  async function secondWallet(): Promise<string> {
+    const { id } = ok(await world.post('/wallets', { displayName: 'Other' }, { key: world.apiKey })).json.data
+    const { agentId } = await world.whoami()
+    ok(await world.post(`/wallets/${id}/agents`, { agentId }, { key: world.apiKey }))
+    return id
+  }
+})
