@@ -151,7 +151,7 @@ export const transfers = {
     name: 'list_transfers',
     title: 'List transfers',
     description:
-      'Lists deposits, wires and moves between wallets, newest first. What others were paid is in list_payments.',
+      'Lists deposits, withdrawals, wires and moves between wallets, newest first. What others were paid is in list_payments.',
     path: '/transfers',
     query: listQuery(actingParty),
     result: 'page',
@@ -163,7 +163,8 @@ export const transfers = {
     ...read,
     name: 'get_transfer',
     title: 'Read a transfer',
-    description: 'Reads one deposit, wire or move between wallets: its status, and why it failed or came back.',
+    description:
+      'Reads one deposit, withdrawal, wire or move between wallets: its status, and why it failed or came back.',
     path: '/transfers/{transferId}',
     params: z.strictObject({ transferId: ArgumentId('tfr') }),
     query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),
