@@ -93,7 +93,7 @@ export const altering =
   (fetch) =>
   async (request) => {
     const response = await fetch(request)
-    if (!matching(request, method, path) || response.status !== 200) return response
+    if (!matching(request, method, path) || !response.ok) return response
     return new Response(change(await response.text()), response)
   }
 

@@ -24,7 +24,7 @@ const connected: Step[] = [
     makes: 'invitation-2',
   },
   { tool: 'simulate_invitation_acceptance', subject: 'invitation-2' },
-  { tool: 'fund_sandbox_wallet', subject: 'customer-1', amount: 20_000 },
+  { tool: 'fund_sandbox_wallet', subject: 'customer-1', amount: 20_000, makes: 'transfer-9' },
 ]
 
 function payment(party: Action['party'], payee: string, amount: number, makes = 'payment-1'): Step {
@@ -287,7 +287,7 @@ const broken: { name: string; history: Step[]; fault: Fault }[] = [
 /** What one agent does, in this order. */
 function run(steps: readonly Step[], fault?: Fault, database = databases[0]) {
   const history = steps.map((step, at): Action => ({ step: at + 1, agent: 1, party: 'own', ...step }))
-  const options = { target: inProcess(fault, database), system: fakeSystem(), concurrency: 1, faults: 'lost 0' }
+  const options = { target: inProcess(fault, database), system: fakeSystem(), concurrency: 1, faults: 'lost 46' }
   return runHistory(() => history, [1], options)
 }
 

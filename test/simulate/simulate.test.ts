@@ -109,7 +109,7 @@ const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
         return fetch(again)
       }
     },
-    steps: 3,
+    steps: 4,
     shows: /expected/,
   },
   {
