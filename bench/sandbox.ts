@@ -22,8 +22,9 @@ export const manyPerMinute = 1_000_000_000
 /** Idempotency-Keys are never used again, neither on the next database nor by the next run on this one. */
 let keys = 0
 
-export async function openSandbox(databaseUrl: string): Promise<Sandbox> {
-  const store = await openStore({ url: databaseUrl, system: realSystem })
+/** @param through What the service works with in place of the store. */
+export async function openSandbox(databaseUrl: string, through = (store: Store) => store): Promise<Sandbox> {
+  const store = through(await openStore({ url: databaseUrl, system: realSystem }))
   const log = { debug() {}, info() {}, warn: console.warn, error: console.error }
   const environment = 'sandbox'
   const service = createService({ store, system: realSystem, environment, rateLimit: manyPerMinute, log })
