@@ -6,8 +6,10 @@ type Offered = Pick<OperationDefinition, 'environments' | 'permission' | 'toolse
 /**
  * Whether an agent under rehearsal may use an operation. What only the sandbox has would let it play others, fund itself or
  * see what goes wrong on purpose: shops and the scenario's person play everybody else. It may buy at the shops, and wait.
+ * Nor does it link banks, which a person does: the sandbox's test banks have as much money as anybody asks for.
  */
 export function isOffered({ environments, permission, toolsets }: Offered): boolean {
+  if (permission === 'external_accounts.create') return false
   return environments.includes('production') || toolsets.includes('shops') || permission === 'clock.use'
 }
 
