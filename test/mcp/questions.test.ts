@@ -4,7 +4,7 @@ import { money, quoted, quotedWhole } from '../../src/mcp/answers/shown-text.ts'
 import { questions } from '../../src/mcp/people/questions.ts'
 import { catalogue } from '../../tools/index.ts'
 import { sqlite } from '../support/databases.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { addParty, createWorld, type World } from '../support/world.ts'
 import { connected, no, person, yes } from './connected.ts'
 import { errorOf, hosts } from './hosts.ts'
 
@@ -166,6 +166,74 @@ test('whoever makes a key, or lets an agent spend more, asks the person', async 
   const renamed = await askedOf('update_agent', { agentId, name: 'Sandbox shopper' })
   expect(renamed.lines).toBeUndefined()
   expect(renamed.result.isError).not.toBe(true)
+})
+
+test('banks, requests, people and webhooks: a person reads whom it is about, and how much', async () => {
+  const linked = await world.send('POST', '/simulations/external-accounts/link', { key: world.apiKey })
+  const account = linked.json.data[0]
+  const bank = `“Test Checking” ••••0000 at “Test Bank” (${account.id})`
+  const moved = { amount: 50_000, externalAccountId: account.id }
+  const deposit = await askedOf('create_deposit', moved)
+  expect(deposit.lines?.slice(0, 2)).toEqual(['Deposit $500.00 from a bank account', `From: ${bank}`])
+  const withdrawal = await askedOf('create_withdrawal', { ...moved, description: 'Rent' })
+  expect(withdrawal.lines?.slice(0, 3)).toEqual([
+    'Withdraw $500.00 to a bank account',
+    `To: ${bank}`,
+    "Reason, in the assistant's words: “Rent”",
+  ])
+  expect((await askedOf('create_withdrawal', { ...moved, amount: 10_000 })).lines).toBeUndefined()
+
+  const other = await addParty(world)
+  const payer = { type: 'party_id', value: String((await world.whoami()).partyId) }
+  const asked = await world.post(
+    '/payment-requests',
+    { amount: 700, payer, description: 'Lunch' },
+    { key: other.apiKey },
+  )
+  const paymentRequestId = asked.json.data.id
+  const source = { type: 'external_account', externalAccountId: account.id }
+  const fulfilled = await askedOf('fulfill_payment_request', { paymentRequestId, paymentSource: source })
+  expect(fulfilled.lines?.[0]).toMatch(/^Pay \$7\.00 that “.+” asks for$/)
+  expect(fulfilled.lines).toEqual(
+    expect.arrayContaining([`To: party ${other.partyId}`, 'What it is for, in their words: “Lunch”', `From: ${bank}`]),
+  )
+
+  const url = 'https://hooks.example.com/in'
+  const limits = await askedOf('set_party_limits', { perDay: 100_000 })
+  expect(limits.lines).toContain('To: no limit a payment, $1,000.00 a day, no limit a month')
+  const people = await askedOf('create_party_invitations', {
+    invitations: [{ email: 'ada@example.com', role: 'ADMIN' }],
+  })
+  expect(people.lines).toContain('Whom: “ada@example.com” as ADMIN')
+  const hook = await askedOf('create_webhook', { url, enabledEvents: ['payment.completed'] })
+  expect(hook.lines?.slice(0, 2)).toEqual([`Tell an address of your events: “${url}”`, 'Which: “payment.completed”'])
+  const member = (await world.get('/parties/me/members', { key: world.apiKey })).json.data[0]
+  const removed = await askedOf('remove_party_member', { userId: member.id })
+  expect(removed.lines?.[0]).toBe(`Remove “${member.attributes.email}” (${member.id}) from your party`)
+  for (const { result, changes } of [deposit, withdrawal, fulfilled, limits, people, hook, removed]) {
+    expect(errorOf(result).code).toBe('confirmation_declined')
+    expect(changes).toEqual([])
+  }
+  // There is none: nobody is asked, and nothing is cleared.
+  expect((await askedOf('clear_party_limits', {})).lines).toBeUndefined()
+})
+
+test('a webhook that is changed, or whose secret is replaced, is named by its address', async () => {
+  const url = 'https://hooks.example.com/in'
+  const made = await world.post('/webhooks', { url, enabledEvents: ['*'] }, { key: world.apiKey })
+  const webhookId = made.json.data.id
+  const changed = await askedOf('update_webhook', { webhookId, url: 'https://other.example.com/' })
+  expect(changed.lines?.slice(0, 2)).toEqual([
+    `Change the webhook ${webhookId}, which tells “${url}”`,
+    'It will tell: “https://other.example.com/”',
+  ])
+  const rotated = await askedOf('rotate_webhook_secret', { webhookId, expiresInSeconds: 60 })
+  expect(rotated.lines?.at(-1)).toContain('in 60 s')
+  const deleted = await askedOf('delete_webhook', { webhookId })
+  expect(deleted.lines?.[0]).toBe(`Delete the webhook that tells “${url}” (${webhookId})`)
+  const described = await askedOf('update_webhook', { webhookId, description: 'Books' })
+  expect(described.lines).toBeUndefined()
+  expect(described.result.isError).not.toBe(true)
 })
 
 test('wrong arguments are refused before anybody is asked', async () => {
