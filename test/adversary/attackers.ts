@@ -31,8 +31,8 @@ const policyOfAgents: Attacker['refusedWith'] = (operation, { who }) =>
 
 /** What an agent must hold on a wallet is not there for another wallet's. */
 const ofAnothersWallet = (operation: OperationDefinition) => {
-  // An agent may read its party's wallets and bank accounts, whichever it spends from (docs/service.md#agent-policy).
-  const isRead = operation.permission === 'wallets.read' || operation.permission === 'external_accounts.read'
+  // An agent may read its party, its wallets and bank accounts, whichever it spends from (docs/service.md#agent-policy).
+  const isRead = ['party.read', 'wallets.read', 'external_accounts.read'].includes(operation.permission)
   const heldOnWallet = ruleOf(operation).agentHolds !== null && !isRead
   return namesSomething(operation) && heldOnWallet ? [403, 404] : undefined
 }

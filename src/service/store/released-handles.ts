@@ -19,10 +19,10 @@ export async function areTaken(
 ): Promise<boolean> {
   const held = tx.db.selectFrom('releasedHandles').select('handle').where('handle', 'in', handles)
   const had = tx.db.selectFrom('parties').select('handle').where('handle', 'in', handles)
-  const [ofOther, heldForOther] = [
-    await had.where('id', '!=', partyId).limit(1).execute(),
-    await held.where('partyId', '!=', partyId).where('untilMs', '>', nowMs).limit(1).execute(),
-  ]
+  const [ofOther, heldForOther] = await Promise.all([
+    had.where('id', '!=', partyId).limit(1).execute(),
+    held.where('partyId', '!=', partyId).where('untilMs', '>', nowMs).limit(1).execute(),
+  ])
   return ofOther.length > 0 || heldForOther.length > 0
 }
 

@@ -23,11 +23,13 @@ export async function removeMember(context: Context, member: UserRow): Promise<v
   if (member.role === 'OWNER' && !(await hasOtherOwner(tx, member))) {
     fail('conflict', { detail: `${member.id} is the last owner of the party, who stays.` })
   }
-  await revokeUser(tx, member, nowMs)
-  await deleteSessionsOf(tx, member.id)
-  await deleteKnownBrowsersOf(tx, member.id)
-  await revokeGrantsOfUser(tx, member.id, nowMs)
-  await revokeTokensOfUser(tx, member, { revokedAtMs: nowMs, revokedBy: actor.userId })
+  await Promise.all([
+    revokeUser(tx, member, nowMs),
+    deleteSessionsOf(tx, member.id),
+    deleteKnownBrowsersOf(tx, member.id),
+    revokeGrantsOfUser(tx, member.id, nowMs),
+    revokeTokensOfUser(tx, member, { revokedAtMs: nowMs, revokedBy: actor.userId }),
+  ])
   const party = await findParty(tx, partyId)
   if (party !== undefined) tellParty(tx, party, nowMs)
 }
