@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createConsent } from '../../src/service/oauth/consent.ts'
+import { SignIn } from '../../src/service/oauth/sign-in.ts'
 import { type ComplianceStatus, complianceTransitions } from '../../src/service/rules/parties.ts'
 import { ok, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
@@ -108,6 +110,16 @@ onEachDatabase('the compliance case of a party', (database) => {
       )
       ok(await decide('approved'))
       ok(await world.post('/payments', { amount: 100, counterparty }, owner))
+    })
+
+    test('nor does a person who connects an application make an agent of it', async () => {
+      ok(await decide('rejected'))
+      const owner = await new SignIn(world).owner()
+      if (owner === undefined) throw new Error('The seed has an owner.')
+      const client = { id: 'ocl_test', name: 'Host', uri: null, redirectUri: null }
+      const request = { uid: 'asked', client, scopes: ['payments:read'] } as const
+      const choice = { kind: 'new', name: 'Another', description: null } as const
+      await expect(createConsent(world).allow(owner, request, choice)).rejects.toThrow('is suspended')
     })
 
     test('what waits for approval cannot be approved, and can be denied', async () => {
