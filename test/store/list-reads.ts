@@ -46,6 +46,7 @@ export async function site(database: TestDatabase): Promise<Site> {
       cardId,
       counterpartyPartyId: customer.partyId,
       customerEmail: 'somebody@example.com',
+      email: 'somebody@example.com',
       instanceId: 'run 1',
       resourceId: cardId,
       subscriptionId: subscription.json.data.id,

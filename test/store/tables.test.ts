@@ -29,6 +29,7 @@ const joined: Record<string, readonly string[]> = {
   'delegations.ts': ['parties', 'agents'],
   'invitation-links.ts': ['parties'],
   'oauth-grants.ts': ['agents'],
+  'party-invitations.ts': ['parties'],
   'wallet-agents.ts': ['agents'],
   'wallets.ts': ['walletAgents'],
 }

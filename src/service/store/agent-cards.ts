@@ -70,17 +70,16 @@ export async function expireUnusedCards(
   for (const card of ended) tell(tx, card, ['agent_card.expired'], nowMs)
 }
 
-/** The same of all cards on the wallets of a party, and of those that its agents have on others'. */
-export async function expireUnusedCardsOfParty(tx: Transaction, partyId: string, nowMs: number): Promise<void> {
+/** The same of all cards on the wallets of a party, and of those that its agents, by the query, have on others'. */
+export async function expireUnusedCardsOfParty(
+  tx: Transaction,
+  { partyId, agentIds }: { partyId: string; agentIds: SelectQueryBuilder<Tables, 'agents', { id: string }> },
+  nowMs: number,
+): Promise<void> {
   const ended = await tx.db
     .updateTable('agentCards')
     .set((row) => ({ expiresAtMs: nowMs, updatedAtMs: nowMs, version: row('version', '+', 1) }))
-    .where((row) =>
-      row.or([
-        row('partyId', '=', partyId),
-        row('agentId', 'in', row.selectFrom('agents').select('agents.id').where('agents.partyId', '=', partyId)),
-      ]),
-    )
+    .where((row) => row.or([row('partyId', '=', partyId), row('agentId', 'in', agentIds)]))
     .where('expiresAtMs', '>', nowMs)
     .where('usedAtMs', 'is', null)
     .returningAll()

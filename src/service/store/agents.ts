@@ -1,10 +1,11 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { newId, type System } from '../../core/system.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { combinations, walking } from './engine/walk.ts'
 import type { AgentRow } from './schema/agents.ts'
+import type { Tables } from './schema/tables.ts'
 import { attachAgent } from './wallet-agents.ts'
 
 /** An agent of the party's, whatever its status. */
@@ -48,6 +49,11 @@ export async function updateAgent(
   change: Partial<Omit<AgentRow, 'partyId' | 'id' | 'lastActiveAtMs'>>,
 ): Promise<void> {
   await tx.db.updateTable('agents').set(change).where('partyId', '=', partyId).where('id', '=', id).execute()
+}
+
+/** A party's agents, for the narrowing of another table. */
+export function agentsOf(db: Kysely<Tables>, partyId: string) {
+  return db.selectFrom('agents').select('agents.id').where('agents.partyId', '=', partyId)
 }
 
 /** The agents' parts of the handles of a party's agents. */

@@ -54,10 +54,8 @@ export async function revokeGrant(tx: Transaction, id: string, nowMs: number): P
     .execute()
 }
 
-/** Revokes every grant that a user gave, with all that came of it. */
+/** Revokes every grant that a user gave. */
 export async function revokeGrantsOfUser(tx: Transaction, userId: string, nowMs: number): Promise<void> {
-  const living = tx.db.selectFrom('oauthGrants').where('userId', '=', userId).where('revokedAtMs', 'is', null)
-  await tx.db.deleteFrom('oauthRecords').where('grantId', 'in', living.select('id')).execute()
   await tx.db
     .updateTable('oauthGrants')
     .set({ revokedAtMs: nowMs })
@@ -96,6 +94,12 @@ export async function liveGrants(
   if (clientId !== undefined) query = query.where('oauthGrants.clientId', '=', clientId)
   const rows = await query.orderBy('oauthGrants.id', 'desc').limit(mostGrants).execute()
   return rows.filter((row) => grantIsLive(row, realNowMs))
+}
+
+/** The grants that a user gave, for the narrowing of another table. */
+export function grantsOfUser(userId: string) {
+  const grants = expressionBuilder<Tables>().selectFrom('oauthGrants').select('oauthGrants.id')
+  return grants.where('oauthGrants.userId', '=', userId)
 }
 
 /** The grants to the application that a column of another table names: for the narrowing of that table. */

@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import { deletingOldest } from './engine/deleting.ts'
 import type { Transaction } from './engine/store.ts'
-import { grantsToClient } from './oauth-grants.ts'
+import { grantsOfUser, grantsToClient } from './oauth-grants.ts'
 import type { OAuthRecordRow } from './schema/oauth-records.ts'
 
 export type RecordKey = Pick<OAuthRecordRow, 'model' | 'idHash'>
@@ -48,6 +48,11 @@ export async function deleteRecord(tx: Transaction, { model, idHash }: RecordKey
 
 export async function deleteRecordsOfGrant(tx: Transaction, grantId: string): Promise<void> {
   await tx.db.deleteFrom('oauthRecords').where('grantId', '=', grantId).execute()
+}
+
+/** Deletes all that came of the grants that a user gave. */
+export async function deleteRecordsOfUser(tx: Transaction, userId: string): Promise<void> {
+  await tx.db.deleteFrom('oauthRecords').where('grantId', 'in', grantsOfUser(userId)).execute()
 }
 
 /** Deletes what ended; gives how much it was. */

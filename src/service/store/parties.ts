@@ -67,6 +67,12 @@ const partyByHandle = prepared((db, by: { handle: string }) =>
   db.selectFrom('parties').selectAll().where('handle', '=', by.handle),
 )
 
+/** Whether another party has one of these handles. */
+export async function areOfOthers(tx: Transaction, handles: readonly string[], partyId: string): Promise<boolean> {
+  const parties = tx.db.selectFrom('parties').select('handle').where('handle', 'in', handles)
+  return (await parties.where('id', '!=', partyId).limit(1).execute()).length > 0
+}
+
 /** The party that a recipient is; undefined for somebody who has none yet. */
 export async function partyOfRecipient(tx: Transaction, { type, value }: Recipient): Promise<PartyRow | undefined> {
   return type === 'party_id' ? findParty(tx, value) : findPartyByAddress(tx, type, value)

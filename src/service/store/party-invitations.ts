@@ -65,13 +65,9 @@ export function listPartyInvitations(
   { partyId, email, status }: PartyInvitationScope,
   page: PageRequest,
 ): Promise<PageOf<PartyInvitationRow>> {
-  if (email !== undefined) {
-    // One address is seldom invited twice, so that all of its invitations are looked at.
-    const ofStatus = status === undefined ? {} : { status }
-    return walk(tx, [{ partyId, email, ...ofStatus }], page, partyId)
-  }
   const statuses = status === undefined ? partyInvitationStatuses : [status]
-  return walk(tx, combinations({ partyId: [partyId], status: statuses }), page, partyId)
+  const branches = combinations({ partyId: [partyId], status: statuses })
+  return walk(tx, email === undefined ? branches : branches.map((one) => ({ ...one, email })), page, partyId)
 }
 
 const walk = walking('partyInvitations', (db) => db.selectFrom('partyInvitations').selectAll())

@@ -11,19 +11,14 @@ const heldOf = prepared((db, by: { partyId: string; nowMs: number }) =>
   db.selectFrom('releasedHandles').select('handle').where('partyId', '=', by.partyId).where('untilMs', '>', by.nowMs),
 )
 
-/** Whether one of these handles belongs to another party, or is held for one that gave it up. */
-export async function areTaken(
+/** Whether one of these handles is held for another party, which gave it up. */
+export async function areHeld(
   tx: Transaction,
   handles: readonly string[],
   { partyId, nowMs }: { partyId: string; nowMs: number },
 ): Promise<boolean> {
   const held = tx.db.selectFrom('releasedHandles').select('handle').where('handle', 'in', handles)
-  const had = tx.db.selectFrom('parties').select('handle').where('handle', 'in', handles)
-  const [ofOther, heldForOther] = await Promise.all([
-    had.where('id', '!=', partyId).limit(1).execute(),
-    held.where('partyId', '!=', partyId).where('untilMs', '>', nowMs).limit(1).execute(),
-  ])
-  return ofOther.length > 0 || heldForOther.length > 0
+  return (await held.where('partyId', '!=', partyId).where('untilMs', '>', nowMs).limit(1).execute()).length > 0
 }
 
 /** Holds a handle for the party that gives it up, and forgets what is held no longer. */

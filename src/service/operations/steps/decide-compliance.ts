@@ -1,6 +1,7 @@
 import { newId, type System } from '../../../core/system.ts'
 import { type ComplianceStatus, partyAfter, requireDecidable } from '../../rules/parties.ts'
 import { expireUnusedCardsOfParty } from '../../store/agent-cards.ts'
+import { agentsOf } from '../../store/agents.ts'
 import { decideComplianceCase, findComplianceCase, insertComplianceCase } from '../../store/compliance-cases.ts'
 import { cancelInvitationsOfParty } from '../../store/customer-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
@@ -41,7 +42,7 @@ export async function decideCompliance(
 
 /** Ends what would let somebody act by a party that may not: unused cards, and what asks people to become customers. */
 export async function stopParty(tx: Transaction, partyId: string, nowMs: number): Promise<void> {
-  await expireUnusedCardsOfParty(tx, partyId, nowMs)
+  await expireUnusedCardsOfParty(tx, { partyId, agentIds: agentsOf(tx.db, partyId) }, nowMs)
   await cancelInvitationsOfParty(tx, partyId, nowMs)
   await revokeLinksOf(tx, partyId, nowMs)
 }

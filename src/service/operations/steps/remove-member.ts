@@ -3,6 +3,7 @@ import type { Context } from '../../request/handler.ts'
 import { deleteKnownBrowsersOf, deleteSessionsOf } from '../../store/browser-sessions.ts'
 import { revokeTokensOfUser } from '../../store/credentials.ts'
 import { revokeGrantsOfUser } from '../../store/oauth-grants.ts'
+import { deleteRecordsOfUser } from '../../store/oauth-records.ts'
 import { findParty, tellParty } from '../../store/parties.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 import { hasOtherOwner, revokeUser } from '../../store/users.ts'
@@ -27,6 +28,7 @@ export async function removeMember(context: Context, member: UserRow): Promise<v
     revokeUser(tx, member, nowMs),
     deleteSessionsOf(tx, member.id),
     deleteKnownBrowsersOf(tx, member.id),
+    deleteRecordsOfUser(tx, member.id),
     revokeGrantsOfUser(tx, member.id, nowMs),
     revokeTokensOfUser(tx, member, { revokedAtMs: nowMs, revokedBy: actor.userId }),
   ])

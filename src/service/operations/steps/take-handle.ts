@@ -1,8 +1,8 @@
 import { type FailureOptions, fail } from '../../../core/errors.ts'
 import type { ChangeContext } from '../../request/due.ts'
 import { agentsWithHandles, renameAgents, slugsOf } from '../../store/agents.ts'
-import { updateParty } from '../../store/parties.ts'
-import { areTaken, countHeldHandles, holdNoLonger, releaseHandle } from '../../store/released-handles.ts'
+import { areOfOthers, updateParty } from '../../store/parties.ts'
+import { areHeld, countHeldHandles, holdNoLonger, releaseHandle } from '../../store/released-handles.ts'
 import type { PartyRow } from '../../store/schema/parties.ts'
 
 /** How long a handle that was given up is held for who had it (docs/service.md#handles). */
@@ -26,7 +26,8 @@ export async function requireFreeHandle(
   await tx.lock(`handle @${handle}`)
   const dashes = [...handle.matchAll(/-/g)].map(({ index }) => index)
   const words = [handle, ...dashes.map((index) => handle.slice(0, index))]
-  if (await areTaken(tx, words, { partyId, nowMs })) fail('conflict', options)
+  const taken = await Promise.all([areOfOthers(tx, words, partyId), areHeld(tx, words, { partyId, nowMs })])
+  if (taken.includes(true)) fail('conflict', options)
 }
 
 /**

@@ -204,7 +204,7 @@ CREATE INDEX "paymentRequests_by_open" on "paymentRequests" ("openUntilMs") wher
 CREATE INDEX "paymentRequests_by_party_open" on "paymentRequests" ("partyId", "openUntilMs", "id") where "openUntilMs" is not null;
 CREATE UNIQUE INDEX "externalAccounts_by_partyId_bankAccountId" on "externalAccounts" ("partyId", "bankAccountId");
 CREATE INDEX "partyInvitations_by_partyId_status_id" on "partyInvitations" ("partyId", "status", "id");
-CREATE INDEX "partyInvitations_by_partyId_email_id" on "partyInvitations" ("partyId", "email", "id");
+CREATE INDEX "partyInvitations_by_partyId_email_status_id" on "partyInvitations" ("partyId", "email", "status", "id");
 CREATE UNIQUE INDEX "partyInvitations_by_tokenHash" on "partyInvitations" ("tokenHash");
 CREATE INDEX "sandboxMessages_by_partyId_id" on "sandboxMessages" ("partyId", "id");
 CREATE INDEX "sandboxMessages_by_partyId_agentId_id" on "sandboxMessages" ("partyId", "agentId", "id");

@@ -18,7 +18,7 @@ export const partyInvitations = table({
     createdAtMs: bigint,
     updatedAtMs: bigint,
     $tenantKey: ['partyId', 'id'],
-    $indexes: ['partyId status id', 'partyId email id'],
+    $indexes: ['partyId status id', 'partyId email status id'],
     $uniqueIndexes: ['tokenHash'],
   },
 })
