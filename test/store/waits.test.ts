@@ -18,7 +18,7 @@ const more: Readonly<Record<string, number>> = {
   clear_sandbox_faults: 7,
   create_agent_customer_invitation: 8,
   create_agent_key: 7,
-  create_customer_invitation: 9,
+  create_customer_invitation: 10,
   create_payment_request: 7,
   create_party_invitations: 10,
   delete_sandbox_snapshot: 8,
