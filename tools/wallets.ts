@@ -76,8 +76,7 @@ export const wallets = {
     ...read,
     name: 'list_wallets',
     title: 'List wallets',
-    description:
-      'Lists wallets and their balances: available can be spent, total less holds. Below zero, a bank took a deposit back.',
+    description: 'Lists wallets and their balances: available can be spent, total less holds.',
     path: '/wallets',
     query: listQuery(actingParty),
     result: 'page',

@@ -85,6 +85,7 @@ export async function prober(database: TestDatabase): Promise<Prober> {
   const leaks = (answer: Answer, operation: OperationDefinition, sample: Sample, target: Target): string[] => {
     const mine = target.startsWith('granted') && sample.reach === 'acting' ? 'granted' : 'own'
     const others = (Object.keys(places) as PlaceName[]).filter((name) => name !== mine)
+    const customers = new Set(others.filter((name) => name !== 'stranger').flatMap((name) => customersAt(name)))
     const foreign = others
       .filter((name) => !(operation.name === 'list_activity' && name === 'granted'))
       .flatMap((name) => [
@@ -92,9 +93,15 @@ export async function prober(database: TestDatabase): Promise<Prober> {
         ['walletId', places[name].walletId] as const,
         ...(name === 'stranger' ? [['partyId', places[name].partyId] as const] : []),
       ])
-      .filter(([kind, id]) => kind !== 'customerId' && kind !== 'agentId' && id.includes('_'))
+      // Who its customers are, a party may be shown.
+      .filter(([kind, id]) => !['customerId', 'agentId'].includes(kind) && !customers.has(id) && id.includes('_'))
     return foreign.filter(([, id]) => answer.text.includes(id)).map(([kind, id]) => `shows a foreign ${kind} ${id}`)
   }
+
+  const customersAt = (name: PlaceName) =>
+    [...shared[name].values()].flatMap(({ customerId, partyId }) =>
+      [customerId, partyId].filter((id) => id !== undefined),
+    )
 
   const lacks = (answer: Answer, sample: Sample, target: Target, filter: string | undefined, ids: Ids): string[] => {
     if (filter !== undefined) return answer.json.data.length === 0 ? [] : ['a foreign filter finds something']

@@ -43,6 +43,11 @@ const ofAllParties: readonly (readonly [beginning: RegExp, reason: string])[] = 
     'they are on every machine, found by other parties too',
   ],
   [/^select \* from "payments" where "id" = \?$/, 'who was paid asks by the id only'],
+  [/^select \* from "paymentRequests" where "(id" = \?$|payerValue")/, 'who is asked to pay asks by the id, or joins'],
+  [/^select \* from "paymentRequests" where "\w+"\."id" in \(select/, 'a list is walked by who is asked to pay'],
+  [/^select \* from "users" where "email" = \? and "status" = \?$/, 'a person signs in before their party is known'],
+  [/^(delete from "oauthRecords"|update "oauthGrants") .*"userId" = \?/, 'the grants of a member who is removed'],
+  [/^update "webhookDeliveries" set .* where "dueAtMs" is not null$/, 'a reset gives up what was to be sent'],
   [/^select sum\("heldCents"\).* from "payments" where "claimant" in/, 'whoever pays somebody who has no account yet'],
   [
     /^select \* from "transactions" where "(id|sourcePartyId|destinationPartyId)" = \?/,

@@ -28,6 +28,8 @@ export async function site(database: TestDatabase): Promise<Site> {
   const subscription = await world.post('/subscriptions', terms)
   const counterparty = { type: 'party_id', value: customer.partyId }
   for (const amount of [1, 2]) await world.post('/payments', { amount, currency: 'USD', counterparty })
+  const url = 'https://hooks.example.com/'
+  const webhook = await world.post('/webhooks', { url, enabledEvents: ['*'] }, { key: world.apiKey })
   const { userId, token } = await addUserToken(world, partyId)
   const scopes = ['cards:agent', 'payments:read', 'customers:read', 'account:read']
   const agentGrant = await addGrant(world, { partyId, userId, agentId, scopes })
@@ -45,11 +47,16 @@ export async function site(database: TestDatabase): Promise<Site> {
       agentId: agentId ?? '',
       cardId,
       counterpartyPartyId: customer.partyId,
+      createdAfter: '2020-01-01T00:00:00Z',
+      createdBefore: '2100-01-01T00:00:00Z',
       customerEmail: 'somebody@example.com',
       email: 'somebody@example.com',
+      eventType: 'payment.created',
       instanceId: 'run 1',
       resourceId: cardId,
       subscriptionId: subscription.json.data.id,
+      to: 'somebody@example.com',
+      webhookId: webhook.json.data.id,
       walletId: wallets.json.data[0].id,
     },
   }

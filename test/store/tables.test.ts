@@ -32,6 +32,7 @@ const joined: Record<string, readonly string[]> = {
   'party-invitations.ts': ['parties'],
   'wallet-agents.ts': ['agents'],
   'wallets.ts': ['walletAgents'],
+  'webhooks.ts': ['eventHeads'],
 }
 
 function declares(text: string, table: string): boolean {
@@ -40,6 +41,10 @@ function declares(text: string, table: string): boolean {
 
 /** Tables of which a file asks for whole rows besides, for it is about both; the probe leaves no row behind. */
 const asked: Record<string, readonly string[]> = {
+  // An event may be about any record, which is found by its id.
+  'event-records.ts': ['parties', 'complianceCases', 'delegations'],
+  // The cards of a party's agents end with its standing.
+  'agent-cards.ts': ['agents'],
   'mcp-changes.ts': ['activity', 'activityHeads'],
   'probe.ts': ['mcpMail'],
 }

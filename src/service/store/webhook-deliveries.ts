@@ -7,7 +7,8 @@ import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { combinations, walking } from './engine/walk.ts'
 import type { EventRow } from './schema/events.ts'
-import type { WebhookDeliveryRow, WebhookRow } from './schema/webhooks.ts'
+import type { WebhookDeliveryRow } from './schema/webhook-deliveries.ts'
+import type { WebhookRow } from './schema/webhooks.ts'
 
 interface Told {
   event: Pick<EventRow, 'sequence' | 'type'>

@@ -21,6 +21,7 @@ export const externalAccounts = table({
     updatedAtMs: bigint,
     $tenantKey: ['partyId', 'id'],
     $postgresIndexes: ['id'],
+    $indexes: ['partyId status id'],
     $uniqueIndexes: ['partyId bankAccountId'],
   },
 })

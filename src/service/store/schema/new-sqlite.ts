@@ -202,6 +202,7 @@ CREATE INDEX "paymentRequests_by_payerValue_status" on "paymentRequests" ("payer
 CREATE UNIQUE INDEX "paymentRequests_by_tokenHash" on "paymentRequests" ("tokenHash");
 CREATE INDEX "paymentRequests_by_open" on "paymentRequests" ("openUntilMs") where "openUntilMs" is not null;
 CREATE INDEX "paymentRequests_by_party_open" on "paymentRequests" ("partyId", "openUntilMs", "id") where "openUntilMs" is not null;
+CREATE INDEX "externalAccounts_by_partyId_status_id" on "externalAccounts" ("partyId", "status", "id");
 CREATE UNIQUE INDEX "externalAccounts_by_partyId_bankAccountId" on "externalAccounts" ("partyId", "bankAccountId");
 CREATE INDEX "partyInvitations_by_partyId_status_id" on "partyInvitations" ("partyId", "status", "id");
 CREATE INDEX "partyInvitations_by_partyId_email_status_id" on "partyInvitations" ("partyId", "email", "status", "id");
@@ -209,6 +210,7 @@ CREATE UNIQUE INDEX "partyInvitations_by_tokenHash" on "partyInvitations" ("toke
 CREATE INDEX "sandboxMessages_by_partyId_id" on "sandboxMessages" ("partyId", "id");
 CREATE INDEX "sandboxMessages_by_partyId_agentId_id" on "sandboxMessages" ("partyId", "agentId", "id");
 CREATE INDEX "sandboxMessages_by_partyId_recipient_id" on "sandboxMessages" ("partyId", "recipient", "id");
+CREATE INDEX "sandboxMessages_by_partyId_agentId_recipient_id" on "sandboxMessages" ("partyId", "agentId", "recipient", "id");
 CREATE INDEX "sandboxMessages_by_recordedAtMs" on "sandboxMessages" ("recordedAtMs");
 CREATE INDEX "webhooks_by_status_partyId_id" on "webhooks" ("status", "partyId", "id");
 CREATE INDEX "webhooks_by_due" on "webhooks" ("nextDueAtMs") where "nextDueAtMs" is not null;

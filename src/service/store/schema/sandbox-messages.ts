@@ -18,7 +18,13 @@ export const sandboxMessages = table({
     /** Real time, by which it is deleted. */
     recordedAtMs: bigint,
     $tenantKey: ['partyId', 'id'],
-    $indexes: ['partyId id', 'partyId agentId id', 'partyId recipient id', 'recordedAtMs'],
+    $indexes: [
+      'partyId id',
+      'partyId agentId id',
+      'partyId recipient id',
+      'partyId agentId recipient id',
+      'recordedAtMs',
+    ],
   },
 })
 

@@ -48,7 +48,8 @@ import { users } from './users.ts'
 import { walletAgents } from './wallet-agents.ts'
 import { walletPermissions } from './wallet-permissions.ts'
 import { wallets } from './wallets.ts'
-import { webhookDeliveries, webhooks } from './webhooks.ts'
+import { webhookDeliveries } from './webhook-deliveries.ts'
+import { webhooks } from './webhooks.ts'
 import { world } from './world.ts'
 
 /**
