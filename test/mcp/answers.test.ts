@@ -153,7 +153,7 @@ const most: Readonly<Record<string, number>> = {
   list_incoming_payment_requests: 580,
   list_invitation_links: 560,
   list_payment_requests: 580,
-  list_transactions: 550,
+  list_transactions: 570,
   list_wallet_agents: 550,
   list_webhook_deliveries: 570,
   create_customer_invitation: 620,
