@@ -116,6 +116,42 @@ onEachDatabase('the events of a party', (database) => {
       expect(of('wallet.created').attributes).toEqual(wallet.attributes)
     })
 
+    test('of a bank account, a payment request at both ends, an invitation to the party, and the party', async () => {
+      const before = await last()
+      const key = world.apiKey
+      const made = async (path: string, attributes: object) => {
+        const answer = await world.post(path, attributes, { key })
+        expect(answer.status, answer.text).toBe(201)
+        return [answer.json.data].flat()[0]
+      }
+      const account = await made('/external-accounts/processor-token', { processorToken: 'processor-sandbox-accounts' })
+      const { id } = await made('/payment-requests', { amount: 7, payer: toOther() })
+      const request = await read(`/payment-requests/${id}`)
+      const theirs = await read(`/payment-requests/${id}`, { key: other.apiKey })
+      const invitation = await made('/party-invitations', {
+        invitations: [{ email: 'new@example.com', role: 'MEMBER' }],
+      })
+      const told = await since(before)
+      const of = (type: string, id: string) =>
+        told.find(({ attributes }) => attributes.eventType === type && attributes.resourceId === id)?.attributes.payload
+          .object
+      const without = (name: string, { attributes, ...rest }: { attributes: object }) => {
+        return { ...rest, attributes: { ...attributes, [name]: null } }
+      }
+      expect(of('external_account.connected', account.id)).toEqual(account)
+      expect(of('payment_request.created', id)).toEqual(without('paymentLinkUrl', request))
+      expect(of('party_invitation.created', invitation.id)).toEqual(without('url', invitation))
+      ok(await world.send('PATCH', '/parties/me', { key, attributes: { displayName: 'Renamed' } }))
+      expect((await last())?.attributes.payload.object).toEqual(await read('/parties/me'))
+      // The names of other records are those of now.
+      const { name: _, ...initiator } = theirs.attributes.initiatorParty
+      const renamed = { requesterName: 'Renamed', initiatorParty: { ...initiator, name: 'Renamed' } }
+      const [incoming] = await list('?eventType=payment_request.incoming&limit=1', { key: other.apiKey })
+      expect(incoming?.attributes.payload.object).toEqual(
+        without('paymentLinkUrl', { ...theirs, attributes: { ...theirs.attributes, ...renamed } }),
+      )
+    })
+
     test('of an invitation and what came of it, at both ends', async () => {
       const invite = await inviters(world)
       const before = await last()
@@ -190,7 +226,9 @@ onEachDatabase('the events of a party', (database) => {
 
     test('a key without the scope of the record does not hear of it', async () => {
       const key = await addKey(world, { partyId: own.partyId, agentId: null, scopes: ['wallets.read'] })
-      expect(new Set(await types('?limit=100', { key }))).toEqual(new Set(['wallet.created']))
+      expect(new Set(await types('?limit=100', { key }))).toEqual(
+        new Set(['wallet.created', 'external_account.connected']),
+      )
       expectRefusal(await world.get('/events?eventType=payment.created', { key }), 'forbidden')
       const [payment] = await list('?eventType=payment.created&limit=1')
       expectRefusal(await world.get(`/events/${payment?.id}`, { key }), 'not_found')
@@ -210,8 +248,11 @@ onEachDatabase('the events of a party', (database) => {
       const full = await addAgent(world, own.partyId, walletId, delegable)
       const words = async (key: string) =>
         new Set((await types('?limit=100', { key })).map((type) => type.split('.')[0]))
-      expect(await words(reader.agentKey)).toEqual(new Set(['payment', 'approval', 'subscription', 'wallet']))
-      expect(await words(blind.agentKey)).toEqual(new Set(['wallet']))
+      const ofAll = ['wallet', 'external_account', 'party']
+      expect(await words(reader.agentKey)).toEqual(
+        new Set(['payment', 'payment_request', 'approval', 'subscription', ...ofAll]),
+      )
+      expect(await words(blind.agentKey)).toEqual(new Set(ofAll))
       expect(await types('?eventType=agent_card.created', { key: full.agentKey })).toEqual([])
       await world.issueCard({}, { key: full.agentKey })
       expect(await types('?eventType=agent_card.created', { key: full.agentKey })).toEqual(['agent_card.created'])
