@@ -75,7 +75,7 @@ describe('loadConfig', () => {
       'PAYMENTS_TOOLSETS',
       'all',
       'toolsets',
-      ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox', 'shops'],
+      ['default', 'payments', 'accounts', 'customers', 'agents', 'credentials', 'events', 'sandbox', 'shops'],
     ],
     ['PAYMENTS_PORT', '0', 'port', 0],
     ['PAYMENTS_HOST', '[::1]', 'host', '::1'],
