@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hostBlock, hostLink, hostNames, hostSetups } from '../../src/core/host-setups.ts'
+import { toolsets } from '../../src/core/operation.ts'
 import { createService } from '../../src/service/service.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -187,9 +188,7 @@ test('llms.txt has every tool of the environment, those first that a host is off
   const sandbox = await toolsOf({})
   expect(sandbox.first).toContain('issue_agent_card')
   expect(sandbox.others).toContain('create_agent')
-  const all = await toolsOf({
-    about: { ...about, toolsets: ['default', 'payments', 'customers', 'agents', 'credentials', 'sandbox', 'shops'] },
-  })
+  const all = await toolsOf({ about: { ...about, toolsets } })
   expect(all.others).toEqual([])
   expect(all.first.toSorted()).toEqual([...sandbox.first, ...sandbox.others].toSorted())
   const readOnly = await toolsOf({ about: { ...about, readOnly: true } })
