@@ -61,6 +61,18 @@ export function eventOfPayment(status: PaymentRequestStatus, payment: PaymentSta
   return event === 'begin' && status === 'PROCESSING' ? null : event
 }
 
+/**
+ * One payment fulfills a request. Another one that began at the same time, by the page, another credential or a simulation,
+ * finds that out here at the latest: whoever writes the request reads it anew. @throws 409 `conflict`.
+ */
+export function requireOnlyPayment(
+  { status, paymentId }: { status: PaymentRequestStatus; paymentId: string | null },
+  id: string,
+): void {
+  if (paymentId === null || paymentId === id) return
+  fail('conflict', { detail: `The payment request is ${status}: ${standings[status]}` })
+}
+
 /** How long somebody can pay it. */
 export const requestOpenMs = 30 * 24 * 60 * 60_000
 

@@ -1,6 +1,11 @@
 import type { paymentRequestStatuses } from '../../../tools/payment-requests.ts'
 import { paymentRequestEvent } from '../rules/events.ts'
-import { eventOfPayment, nextRequestStatus, type PaymentRequestEvent } from '../rules/payment-requests.ts'
+import {
+  eventOfPayment,
+  nextRequestStatus,
+  type PaymentRequestEvent,
+  requireOnlyPayment,
+} from '../rules/payment-requests.ts'
 import type { CardTries } from '../rules/request-cards.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { inserting } from './engine/insert.ts'
@@ -172,6 +177,7 @@ export async function followPayment(tx: Transaction, payment: PaymentRow): Promi
   if (paymentRequestId === null) return
   const request = await findPaymentRequest(tx, recipientPartyId ?? '', paymentRequestId)
   if (request === undefined) throw new Error(`Bug: the payment ${payment.id} fulfills no request.`)
+  requireOnlyPayment(request, payment.id)
   const event = eventOfPayment(request.status, payment.status)
   if (event === null) return
   const changes =

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { proveBooks } from '../ledger/books.ts'
+import { createPersonSite } from '../pages/person-site.ts'
+import { payer } from '../payments/payer.ts'
+import { expectRefusal } from '../request/refusals.ts'
+import { postgres } from '../support/databases.ts'
+import { holding } from '../support/held.ts'
+import { addParty } from '../support/world.ts'
+import { asking, done } from './asking.ts'
+
+const card = { decision: 'card', number: '4242 4242 4242 4242', expiry: '12/34', cvv: '123' }
+
+test.each(['the bank', 'a wallet, in review'])('a card and %s do not pay one request both', async (way) => {
+  const site = await createPersonSite(postgres)
+  const { world } = site
+  const requests = asking(world)
+  const other = await addParty(world)
+  const key = other.apiKey
+  const before = (await payer(world).balance()).available
+  const linked = { processorToken: 'processor-sandbox-accounts' }
+  const [account] = done(await world.post('/external-accounts/processor-token', linked, { key })).json.data
+  done(await world.send('PUT', '/parties/me/limits', { key, attributes: { perDay: way === 'the bank' ? null : 1 } }))
+  const paymentSource =
+    way === 'the bank'
+      ? { type: 'external_account', externalAccountId: account.id }
+      : { type: 'wallet', walletId: other.walletId }
+  const asked = done(await requests.ask(1250, { type: 'party_id', value: other.partyId })).json.data
+  const path = new URL(asked.attributes.paymentLinkUrl).pathname
+  const visitor = await site.visitor()
+  await visitor.open(path)
+
+  // The card has found the request open, and stops where it pays into the wallet of whoever asked.
+  const walletId = asked.relationships.wallet.data.id
+  const held = await holding(world.url, `select 1 from wallets where id = '${walletId}' for update`)
+  const byCard = visitor.send(path, card)
+  await held.stopped(1)
+  const paid = done(await world.post(`/payment-requests/${asked.id}/fulfill`, { paymentSource }, { key })).json.data
+  await held.release()
+  const refused = await byCard
+  expect(refused.status).toBe(409)
+  expect(refused.text).toContain('Nothing was paid.')
+
+  expect(await requests.statusOf(asked.id)).toBe('PROCESSING')
+  expect((await payer(world).balance()).available).toBe(before)
+  // What the bank does later keeps its customer from nothing.
+  world.system.pass(10 * 24 * 60 * 60_000)
+  expect((await world.get('/whoami', { key })).status).toBe(200)
+  const status = way === 'the bank' ? 'COMPLETED' : 'PROCESSING'
+  expect(done(await requests.read(asked.id, { key })).json.data).toMatchObject({
+    attributes: { status },
+    relationships: { payment: { data: { id: paid.id } } },
+  })
+  expectRefusal(await requests.fulfill(asked.id, other.walletId, { key }), 'conflict')
+  await proveBooks(world.store)
+  await world.drop()
+})
