@@ -88,24 +88,46 @@ const due = prepared((db, { nowMs, limit }: { nowMs: number; limit: number }) =>
     .limit(limit),
 )
 
-/** The party's events up to a number were looked at. @throws StaleWriteError where another process did so. */
+/**
+ * The party's events up to a number were looked at; `dueAtMs`: some of them are to be sent then. When that is next is
+ * written from what the row says now, for others write it too. A webhook at which nothing arrives has its rest, which is
+ * not disturbed. @throws StaleWriteError where another process did so.
+ */
 export const markTold = changingOne(
-  (db, told: WebhookKey & { before: number; upTo: number; nextDueAtMs: number | null }) =>
+  (db, told: WebhookKey & { before: number; upTo: number; dueAtMs: number | null }) =>
     db
       .updateTable('webhooks')
-      .set({ toldUpTo: told.upTo, nextDueAtMs: told.nextDueAtMs })
+      .set({
+        toldUpTo: told.upTo,
+        nextDueAtMs: sql<number>`case when cast(${told.dueAtMs} as bigint) is null
+            or ("failingSinceMs" is not null and "nextDueAtMs" is not null)
+          then "nextDueAtMs" else cast(${told.dueAtMs} as bigint) end`,
+      })
       .where('partyId', '=', told.partyId)
       .where('id', '=', told.id)
       .where('toldUpTo', '=', told.before),
   ({ id }) => `webhook ${id}`,
 )
 
-/** What a turn of sending found of a webhook, and when its next one is. */
-export const endTurn = writing((db, turn: WebhookKey & Pick<WebhookRow, 'failingSinceMs'> & { restUntilMs: number }) =>
+type Turn = WebhookKey & Pick<WebhookRow, 'failingSinceMs'> & { restUntilMs: number }
+
+/**
+ * What a turn of sending found of a webhook, and when its next one is. The first statement waits for who is adding
+ * deliveries, which the second then sees: it would not see what was added while it waited itself.
+ */
+export async function endTurn(tx: Transaction, turn: Turn): Promise<void> {
+  await saveHealth(tx, turn)
+  await setNextTurn(tx, turn)
+}
+
+const saveHealth = writing((db, { partyId, id, failingSinceMs }: Turn) =>
+  db.updateTable('webhooks').set({ failingSinceMs }).where('partyId', '=', partyId).where('id', '=', id),
+)
+
+const setNextTurn = writing((db, turn: Turn) =>
   db
     .updateTable('webhooks')
     .set({
-      failingSinceMs: turn.failingSinceMs,
       nextDueAtMs: sql<number>`(select case when min(d."dueAtMs") < cast(${turn.restUntilMs} as bigint)
           then cast(${turn.restUntilMs} as bigint) else min(d."dueAtMs") end from "webhookDeliveries" d
           where d."partyId" = "webhooks"."partyId" and d."webhookId" = "webhooks"."id" and d."dueAtMs" is not null)`,

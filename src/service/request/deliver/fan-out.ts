@@ -29,9 +29,6 @@ export async function fanOut(tx: Transaction, system: System, key: WebhookKey): 
     tx,
     wanted.map((event) => newDelivery(system, webhook, { event, eventId: ids.idOf(event), nowMs })),
   )
-  // A webhook at which nothing arrives has its rest, which is not disturbed.
-  const rests = webhook.failingSinceMs !== null && webhook.nextDueAtMs !== null
-  const nextDueAtMs = wanted.length === 0 || rests ? webhook.nextDueAtMs : nowMs
-  await markTold(tx, { partyId, id: webhook.id, before: sequence, upTo, nextDueAtMs })
+  await markTold(tx, { partyId, id: webhook.id, before: sequence, upTo, dueAtMs: wanted.length === 0 ? null : nowMs })
   return upTo < last
 }

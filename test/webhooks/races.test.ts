@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { postgres } from '../support/databases.ts'
+import { holding } from '../support/held.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { type Hooks, hooksOf } from './hooks.ts'
+import { openReceiver, type Receiver } from './receiver.ts'
+
+let world: World
+let receiver: Receiver
+let hooks: Hooks
+let sent: number
+/** Answers the first message. */
+let answer: PromiseWithResolvers<void>
+
+beforeEach(async () => {
+  sent = 0
+  answer = Promise.withResolvers()
+  const send = async () => {
+    sent += 1
+    if (sent === 1) await answer.promise
+    return { status: 200, error: null }
+  }
+  world = await createWorld(postgres, { send })
+  receiver = await openReceiver()
+  hooks = hooksOf(world, receiver)
+  await hooks.create({ enabledEvents: ['wallet.created'] })
+  await hooks.happen()
+})
+afterEach(async () => {
+  await receiver.close()
+  await world.drop()
+})
+
+const resend = async () => {
+  const [event] = await hooks.events('wallet.created')
+  const answered = await world.send('POST', `/events/${event?.id}/resend`, { key: world.apiKey })
+  expect(answered.status, answered.text).toBe(200)
+}
+
+test('what is sent again while a turn ends has its own turn', async () => {
+  const delivering = hooks.deliver()
+  await expect.poll(() => sent).toBe(1)
+  // It has added its delivery, and not said so to others yet.
+  const held = await holding(world.url, 'lock table "activity" in exclusive mode')
+  const again = resend()
+  await held.stopped(1)
+  answer.resolve()
+  await held.stopped(2)
+  await held.release()
+  await Promise.all([again, delivering])
+  await hooks.later(60)
+  expect(sent).toBe(2)
+})
+
+test('what is sent again while an event is looked at that nobody wants has its turn', async () => {
+  answer.resolve()
+  await hooks.deliver()
+  const renamed = await world.send('PATCH', '/parties/me', { key: world.apiKey, attributes: { displayName: 'New' } })
+  expect(renamed.status, renamed.text).toBe(200)
+  const held = await holding(world.url, 'select 1 from webhooks for update')
+  const again = resend()
+  await held.stopped(1)
+  const delivering = hooks.deliver()
+  await held.stopped(2)
+  await held.release()
+  await Promise.all([again, delivering])
+  await hooks.later(60)
+  expect(sent).toBe(2)
+})
