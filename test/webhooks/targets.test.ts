@@ -86,6 +86,17 @@ test.each(['8.8.8.8', '::ffff:8.8.8.8', '2606:4700:4700::1111', '2a00:1450:4001:
   expect(isPublicAddress(address)).toBe(true)
 })
 
+test('nothing connects to this machine where that is not allowed, for a webhook of another environment too', async () => {
+  const receiver = await openReceiver()
+  const url = `https://localhost:${new URL(receiver.url).port}/`
+  const message = { url, headers: {}, body: '{}', mayStayHere: false }
+  const { status, error } = await createSender()(message, new AbortController().signal)
+  expect(status).toBeNull()
+  expect(error).toContain('not an https address of the public internet')
+  expect(receiver.connections()).toBe(0)
+  await receiver.close()
+})
+
 onEachDatabase('deliveries go', (database) => {
   let world: World
   let receiver: Receiver

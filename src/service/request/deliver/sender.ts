@@ -53,8 +53,8 @@ export function createSender({ proxy, timeoutMs = 15_000, lookup = lookUp }: Sen
     try {
       loading ??= load()
       const { fetch, outside, here } = await loading
-      const staysHere = isLoopback(url)
-      refuseAddress(url, staysHere && mayStayHere)
+      const staysHere = mayStayHere && isLoopback(url)
+      refuseAddress(url, staysHere)
       const response = await fetch(url, {
         method: 'POST',
         headers: { 'User-Agent': 'payments-mcp-webhooks', ...headers },
