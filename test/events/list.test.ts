@@ -261,6 +261,22 @@ onEachDatabase('the events of a party', (database) => {
       expect((await list(`?eventType=payment.created&limit=1`, { key: reader.agentKey }))[0]).toEqual(payment)
     })
 
+    test('what the party is asked an agent hears that may read its default wallet, or that is asked itself', async () => {
+      const aside = created(await world.post('/wallets', { displayName: 'Aside' }, { key: other.apiKey }))
+      const { agentId, agentKey: key } = await addAgent(world, other.partyId, aside, ['payments.read'])
+      const ask = async (payer: object) =>
+        created(await world.post('/payment-requests', { amount: 5, payer }, { key: world.apiKey }))
+      const ofParty = await ask({ type: 'party_id', value: other.partyId })
+      const ofAgent = await ask({ type: 'agent_id', value: agentId })
+      const heard = async (by: string) =>
+        (await list('?eventType=payment_request.incoming&limit=2', { key: by })).map(
+          ({ attributes }) => attributes.resourceId,
+        )
+      expectRefusal(await world.get(`/payment-requests/${ofParty}`, { key }), 'forbidden')
+      expect(await heard(key)).toEqual([ofAgent])
+      expect(await heard(other.agentKey)).toEqual([ofAgent, ofParty])
+    })
+
     test('of a customer an agent hears what its grant allows, one type at a time', async () => {
       const of = `partyId=${customerId}`
       const missing = await world.get(`/events?${of}`)

@@ -6,10 +6,12 @@ import { findCardTransaction } from '../../store/card-transactions.ts'
 import type { PageOf, PageRequest } from '../../store/engine/page.ts'
 import { type EventFilter, eventEnds, findEvent, listEvents } from '../../store/events.ts'
 import type { EventRow } from '../../store/schema/events.ts'
+import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { ShopOrderRow } from '../../store/schema/shop-orders.ts'
 import { findTransaction } from '../../store/transactions.ts'
 import { walletsHeld } from '../../store/wallet-permissions.ts'
+import { defaultWallet } from '../../store/wallets.ts'
 import { eventIds } from '../../tokens/event-ids.ts'
 import { type EventRecord, withRecords } from './event-views.ts'
 
@@ -92,13 +94,15 @@ async function readable(context: Context, events: readonly EventRow[]): Promise<
 async function walletOf({ tx, actor }: Context, { event, record }: EventRecord): Promise<string | undefined> {
   const { partyId } = event
   const of = (record ?? {}) as Partial<Pick<PaymentRow, 'partyId' | 'walletId' | 'transactionId'>> &
-    Partial<Pick<ShopOrderRow, 'cardTransactionId'>>
+    Partial<Pick<ShopOrderRow, 'cardTransactionId'>> &
+    Partial<Pick<PaymentRequestRow, 'payerAgentId'>>
   if (of.cardTransactionId !== undefined)
     return (await findCardTransaction(tx, { partyId, agentId: null }, of.cardTransactionId))?.walletId
   if (of.partyId === partyId) return of.walletId
   if (wordOf(event.type) === 'payment_request') {
-    // It may be paid from any: who may read payments on one is told of it.
+    // What the party is asked is told to who may read its default wallet, as the request itself is.
     const { agentId } = actor
+    if (of.payerAgentId !== agentId) return (await defaultWallet(tx, partyId))?.id
     return (await walletsHeld(tx, { partyId, agentId, mustHold: 'payments.read' }))?.[0]
   }
   // Another party's payment, which arrived here.
