@@ -36,6 +36,9 @@ const holdings: readonly Scope[] = [
   'party.read',
   'cards.read',
 ]
+/** What a webhook tells another machine of, where it is told of all. */
+const told = ['payments.read', 'wallets.read', 'party.read', 'cards.read', 'delegations.read', 'invite.read'] as const
+const hookUrl = 'https://hooks.example.com/'
 
 interface Grounds {
   world: World
@@ -94,6 +97,18 @@ const doors: Partial<Record<OperationKey, Door>> = {
       return world.post('/party-invitations', { invitations }, { key })
     },
   },
+  createWebhook: {
+    gives: told,
+    through: ({ world }, key) => world.post('/webhooks', { url: hookUrl, enabledEvents: ['*'] }, { key }),
+  },
+  updateWebhook: {
+    gives: told,
+    through: async ({ world }, key) => {
+      const attributes = { url: hookUrl, enabledEvents: ['wallet.created'] }
+      const { id } = (await world.post('/webhooks', attributes, { key: world.apiKey })).json.data
+      return world.send('PATCH', `/webhooks/${id}`, { key, attributes: { enabledEvents: ['*'] } })
+    },
+  },
   attachWalletAgent: {
     gives: holdings,
     through: async ({ world, agentId }, key) => {
@@ -140,6 +155,7 @@ const handing = [
   'agentId',
   'invitations',
   'perDay',
+  'enabledEvents',
 ]
 /** The fields of an answer that are a credential. */
 const credentials = ['apiKey', 'agentKey']
@@ -203,6 +219,19 @@ onEachDatabase('nobody gives what they lack', (database) => {
     expect((await world.get('/agent-keys?limit=100', { key: world.apiKey })).json.data).toHaveLength(before)
     const made = (await world.post('/api-keys', { name: 'Same' }, { key })).json.data.attributes
     expect(made.scopes).toEqual(['api_keys.create'])
+  })
+
+  test('who may not read what a webhook tells of neither takes it elsewhere nor turns it on', async () => {
+    const { world } = on
+    const attributes = { url: hookUrl, enabledEvents: ['payment.completed'] }
+    const { id } = (await world.post('/webhooks', attributes, { key: world.apiKey })).json.data
+    const key = await keyWith(['party.update', 'party.read'])
+    const change = (attributes: object, by = key) => world.send('PATCH', `/webhooks/${id}`, { key: by, attributes })
+    expectRefusal(await change({ url: 'https://elsewhere.example.com/' }), 'forbidden')
+    expect((await change({ description: 'Ours' })).status).toBe(200)
+    expect((await change({ status: 'DISABLED' })).status).toBe(200)
+    expectRefusal(await change({ status: 'ENABLED' }), 'forbidden')
+    expect((await change({ enabledEvents: ['party.updated'], status: 'ENABLED' })).status).toBe(200)
   })
 
   test('an agent holds on its wallet what its creator has', async () => {

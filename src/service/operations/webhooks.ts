@@ -2,9 +2,12 @@ import type { z } from 'zod'
 import { mostWebhooks, type WebhookDelivery, type webhooks } from '../../../tools/webhooks.ts'
 import { fail } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
+import { given, requireMayGive } from '../request/authority.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
+import { eventKinds, eventTypes, wordOf } from '../rules/event-types.ts'
 import { mergedTags } from '../rules/tags.ts'
+import { wants } from '../rules/webhooks.ts'
 import { realNow } from '../store/clock.ts'
 import { lastEvent, tellAtOnce } from '../store/events.ts'
 import type { WebhookDeliveryRow } from '../store/schema/webhook-deliveries.ts'
@@ -23,6 +26,7 @@ export const webhookHandlers = {
     const { description = null, tags = {} } = input
     const url = webhookUrl(input.url, environment)
     const enabledEvents = JSON.stringify(enabledTypes(input.enabledEvents))
+    requireMayTell(context, enabledEvents, { pointer: enabledEventsPointer })
     await tx.lockParty(partyId)
     const { lastId } = await listWebhooks(tx, { partyId }, { limit: mostWebhooks - 1, beforeId: null })
     if (lastId !== null) {
@@ -72,10 +76,14 @@ export const webhookHandlers = {
       nextDueAtMs: await realNow(tx),
       failingSinceMs: null,
     }
+    const enabled = enabledEvents === undefined ? before.enabledEvents : JSON.stringify(enabledTypes(enabledEvents))
+    // Who is told, what of, or whether at all.
+    if (enabledEvents !== undefined) requireMayTell(context, enabled, { pointer: enabledEventsPointer })
+    else if (url !== undefined || isEnabled) requireMayTell(context, enabled)
     const after = await changeWebhook(tx, before, {
       ...(url !== undefined && { url: webhookUrl(url, environment) }),
       ...(description !== undefined && { description }),
-      ...(enabledEvents !== undefined && { enabledEvents: JSON.stringify(enabledTypes(enabledEvents)) }),
+      enabledEvents: enabled,
       ...(tags !== undefined && { tags: mergedTags(before.tags, tags) }),
       ...(status !== undefined && { status }),
       ...begins,
@@ -131,6 +139,15 @@ export const webhookHandlers = {
     return view
   },
 } satisfies HandlersOf<typeof webhooks>
+
+const enabledEventsPointer = '/data/attributes/enabledEvents'
+
+/** A webhook tells another machine only what whoever sets it up may read. @throws 403 `forbidden` naming what is lacking. */
+function requireMayTell({ actor }: Context, enabledEvents: string, source?: { pointer: string }): void {
+  const told = eventTypes.filter((type) => wants(JSON.parse(enabledEvents) as string[], type))
+  const reading = told.map((type) => eventKinds[wordOf(type)].permission)
+  requireMayGive(actor, given.readingOf(reading), source)
+}
 
 async function loadWebhook({ tx, partyId }: Context, id: string): Promise<WebhookRow> {
   const webhook = await findWebhook(tx, { partyId, id })

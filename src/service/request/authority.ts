@@ -28,6 +28,9 @@ export const given = {
   holdings: (asked: readonly string[]) => asked.filter((permission) => usableByAgents.has(permission)),
   higherLimits: () => limited,
   membership: () => membership,
+  /** Another machine is told what is about these records. */
+  readingOf: (read: readonly Permission[]) =>
+    scopes.filter((scope) => read.some((permission) => permissions[permission].apiKeyScope === scope)),
 } as const
 
 /** Whether who asks has what a scope opens. A user has all that the party has; an application what it was allowed. */
