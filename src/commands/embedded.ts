@@ -66,6 +66,7 @@ export async function openEmbedded(
   const close = async () => {
     await created.waits.close()
     if (keepsUp) await Promise.all([created.upkeep.stop(), created.deliveries.stop()])
+    await created.runLog.flush()
     await store.close()
   }
   /** Closes what was opened where the world cannot be had, so that the process ends, or opens it anew. */

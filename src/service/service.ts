@@ -28,6 +28,7 @@ import type { Observe } from './request/observed.ts'
 import { createRateLimiter, type RateLimit } from './request/rate-limit.ts'
 import { createReadiness, type Readiness } from './request/readiness.ts'
 import type { Reply } from './request/reply.ts'
+import { RunLog } from './request/run-log.ts'
 import { createUpkeep, type Upkeep } from './request/upkeep.ts'
 import { Waits } from './request/waits.ts'
 import { fillAnew, type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
@@ -93,6 +94,8 @@ export interface Service {
   /** Tells webhooks of events, beside all requests. */
   readonly deliveries: Pick<Deliveries, 'start' | 'connect' | 'once' | 'stop'>
   readonly readiness: Readiness
+  /** What happens in runs, for the console. */
+  readonly runLog: Pick<RunLog, 'note' | 'flush' | 'follow'>
   readonly waits: Pick<Waits, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
   /** New keys to derive secrets and to sign tokens with take over; what older ones made stays good. */
   rotateKeys(): Promise<{ rootKey: number; signingKey: string }>
@@ -140,6 +143,7 @@ export function createService({
   world,
 }: ServiceOptions): Service {
   const waits = new Waits({ store: opened, system, log })
+  const runLog = new RunLog({ store: opened, system, log })
   const store = announcing(opened, (partyIds) => {
     waits.happened(partyIds)
     deliveries.wake()
@@ -157,6 +161,7 @@ export function createService({
     waits.stop()
   })
   const lastUses = createLastUses()
+  const shared = { readiness, waits, runLog }
   const seeding = { store, system, environment, world }
   const dependencies = {
     ...admission,
@@ -170,8 +175,7 @@ export function createService({
     fillAnew: (tx: Transaction) => fillAnew(tx, seeding),
     parties: new Map(),
     rateLimit: limit,
-    readiness,
-    waits,
+    ...shared,
     observe,
     about,
     ending: ending.signal,
@@ -195,8 +199,7 @@ export function createService({
     },
     upkeep: createUpkeep({ store, system, lastUses, log }),
     deliveries,
-    readiness,
-    waits,
+    ...shared,
     rotateKeys: async () => (await import('./tokens/rotate-keys.ts')).rotateKeys(store, system),
     derivedSecret: async (purpose) => (await store.read(rootKeys)).derive(1, `derived ${purpose}`),
     derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(`derived ${purpose}`),

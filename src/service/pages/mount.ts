@@ -10,6 +10,7 @@ import { mountLinks } from './connect/link-routes.ts'
 import { mountConnect } from './connect/routes.ts'
 import { mountConnections } from './connections/routes.ts'
 import { mountConsent } from './consent/routes.ts'
+import { mountConsole } from './console/routes.ts'
 import { mountDecisionPages } from './decide/routes.ts'
 import { mountDocs } from './docs/routes.ts'
 import { mountAssets } from './frame/assets.ts'
@@ -50,4 +51,5 @@ export function mountPages(app: Hono, dependencies: PagesDependencies): void {
   mountApprovalPages(app, dependencies)
   mountDecisionPages(app, dependencies)
   mountShops(app, dependencies)
+  mountConsole(app, dependencies)
 }

@@ -7,6 +7,7 @@ import type { OperationDefinition } from '../../core/operation.ts'
 import { newId, sha256 } from '../../core/system.ts'
 import { readTimes } from '../store/clock.ts'
 import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
+import { keepingPostings } from '../store/ledger.ts'
 import { recordActivity } from './activity.ts'
 import { type Actor, requirePermission, resolveCause, resolveParty } from './actor.ts'
 import { type Admission, actorNow, claimsIn } from './admission.ts'
@@ -30,9 +31,11 @@ import {
 import type { LastUses } from './last-use.ts'
 import { logAnswer } from './log-answer.ts'
 import { requireManager } from './manager.ts'
+import { noteOfCall } from './note-call.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { isSuccess, type Reply, refusal, requestId } from './reply.ts'
 import type { RequestContext } from './request-context.ts'
+import type { RunLog } from './run-log.ts'
 import type { Waits } from './waits.ts'
 
 export interface Dependencies extends Admission, Pick<FaultDependencies, 'ending'> {
@@ -41,6 +44,7 @@ export interface Dependencies extends Admission, Pick<FaultDependencies, 'ending
   lastUses: LastUses
   fillAnew: FillAnew
   waits: Waits
+  runLog: RunLog
   /** By the hash of a credential, the party that a command with it was last about. */
   parties: Map<string, string>
   publicUrl: () => string
@@ -102,13 +106,22 @@ export async function answer(
     if (!(error instanceof ConnectionCutError)) reply = await refuse(dependencies, request, error)
   }
   if (request.timeMoved === true) await settleAfterwards(dependencies, supportId)
-  if (reply === undefined) throw new ConnectionCutError()
-  if (request.otherwise !== undefined)
+  if (reply !== undefined && request.otherwise !== undefined)
     reply = await answeredOtherwise(dependencies, request.otherwise, reply, { supportId, gone })
-  logAnswer(log, request, reply, system.elapsed() - beganAtMs)
+  const ms = system.elapsed() - beganAtMs
+  if (!isRepeated) noteCall(dependencies, request, reply, ms)
+  if (reply === undefined) throw new ConnectionCutError()
+  logAnswer(log, request, reply, ms)
   const acted = request.handled?.context
   const by = acted && { partyId: acted.partyId, keyId: acted.actor.keyId }
   return { ...reply, by, headers: { ...reply.headers, ...request.limit?.headers, ...requestId(supportId) } }
+}
+
+/** What a page does for a user is no call of a run; what it does for an agent's run is. */
+function noteCall({ runLog, system }: Dependencies, request: RequestContext, reply: Reply | undefined, ms: number) {
+  if (request.known !== undefined && !request.incoming.headers.has('x-instance-id')) return
+  const note = noteOfCall(request, reply, { ms, atMs: request.nowMs ?? system.now() })
+  if (note !== undefined) runLog.note(note)
 }
 
 /** A transaction for what is most likely asked for: by whom, and under which key. */
@@ -167,6 +180,8 @@ async function pass(
   const [actor, moment] = await Promise.all([request.known ?? authenticate(tx, authorization, authority), reading])
   const { nowMs, earliestMs, epoch } = moment.times
   request.actor = actor
+  request.nowMs = nowMs
+  if (operation.effect !== 'read') request.postings = keepingPostings(tx)
   lastUses.note(actor, moment.times)
   request.limit ??= incoming.isCounted ? notCounted : await rateLimit(actor.keyId)
   if (request.limit.failure !== undefined) throw request.limit.failure

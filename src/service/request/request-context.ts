@@ -1,4 +1,5 @@
 import type { OperationDefinition } from '../../core/operation.ts'
+import type { DatedPosting } from '../store/ledger.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import type { Actor } from './actor.ts'
 import type { Plan } from './faults.ts'
@@ -19,8 +20,12 @@ export interface RequestContext {
   /** Set once: a transaction that is run again does not count the request again. */
   limit?: RateLimit
   actor?: Actor
+  /** The service's time at which it was looked at. */
+  nowMs?: number
   claim?: Claim
   handled?: { context: Context; parsed: Parsed }
+  /** What its transaction posted to the ledger. */
+  postings?: () => readonly DatedPosting[]
   /** The request moved the clock: it is answered when everything has happened that became due. */
   timeMoved?: boolean
   /** How it is answered, where that is not what is recorded, at once. */

@@ -9,6 +9,7 @@ import { deleteEvents, eventKeptMs } from '../store/events.ts'
 import { deleteRecords, deleteUnusedClients, unusedClientKeptMs } from '../store/oauth-records.ts'
 import { deleteRefusedPasswords, refusalCountsMs } from '../store/passwords.ts'
 import { deletePendingDecisions, endedDecisionKeptMs } from '../store/pending-decisions.ts'
+import { deleteRunEntries, deleteRuns, runKeptMs } from '../store/runs.ts'
 import { deleteSandboxMessages, messageKeptMs } from '../store/sandbox-messages.ts'
 import { deleteSentCalls, sentCallKeptMs } from '../store/sent-calls.ts'
 import { deleteDeliveries, deliveryKeptMs } from '../store/webhook-deliveries.ts'
@@ -41,6 +42,8 @@ const forgettings: readonly ((tx: Transaction, times: Times, limit: number) => P
   (tx, { realNowMs }, limit) => deleteEvents(tx, { byMs: realNowMs - eventKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteDeliveries(tx, { byMs: realNowMs - deliveryKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteSandboxMessages(tx, { byMs: realNowMs - messageKeptMs, limit }),
+  (tx, { realNowMs }, limit) => deleteRunEntries(tx, { byMs: realNowMs - runKeptMs, limit }),
+  (tx, { realNowMs }, limit) => deleteRuns(tx, { byMs: realNowMs - runKeptMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteAccessTokens(tx, { byMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteGrantTokens(tx, { byMs, limit }),
   (tx, { realNowMs: byMs }, limit) => deleteSessions(tx, { byMs, limit }),

@@ -73,6 +73,8 @@ const shown: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] &
   locks: null,
   leases: null,
   rateLimits: null,
+  runs: null,
+  runEntries: null,
 }
 
 type Rows = Partial<Record<keyof Tables, Record<string, unknown>[]>>

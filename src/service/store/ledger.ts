@@ -67,6 +67,17 @@ export async function postBetween(
     })
   })
   await insertEntries(tx, entries)
+  posted.get(tx)?.push(...postings)
+}
+
+/** What a transaction has posted so far, where somebody wants to know. */
+const posted = new WeakMap<Transaction, DatedPosting[]>()
+
+/** From now on it is kept what the transaction posts; gives all of it when it is asked, what a savepoint undid included. */
+export function keepingPostings(tx: Transaction): () => readonly DatedPosting[] {
+  const postings: DatedPosting[] = []
+  posted.set(tx, postings)
+  return () => postings
 }
 
 const insertEntries = insertingSeveral('ledgerEntries')

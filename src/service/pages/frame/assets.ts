@@ -19,6 +19,8 @@ export const assets = {
   '/styles/home.css': css,
   '/styles/shops.css': css,
   '/scripts/copy.js': javaScript,
+  '/styles/console.css': css,
+  '/scripts/console.js': javaScript,
   '/styles/docs.css': css,
   '/scripts/docs.js': javaScript,
 } as const satisfies Record<string, Record<string, string>>

@@ -60,6 +60,19 @@ export const scriptedPageHeaders = {
   ].join('; '),
 } as const
 
+/**
+ * The headers of the console, whose script draws parts of the page anew: what the service answers for one of its own
+ * parts is the only text that may become HTML, by the policy of that name.
+ */
+export const consoleHeaders = {
+  ...scriptedPageHeaders,
+  'Content-Security-Policy': [
+    scriptedPageHeaders['Content-Security-Policy'],
+    "connect-src 'self'",
+    'trusted-types console',
+  ].join('; '),
+} as const
+
 /** The headers of the card form. Any page may frame it, one that isolates itself too (Cross-Origin-Embedder-Policy). */
 export const frameHeaders = {
   ...document,

@@ -50,6 +50,8 @@ const belongings: { readonly [Name in keyof Tables]: BelongingOf<Tables[Name]> }
   sentCalls: 'forgotten',
   pendingDecisions: 'forgotten',
   earlierStates: 'forgotten',
+  runs: 'forgotten',
+  runEntries: 'forgotten',
 
   // Who signed in, and with what: a grant whose agent is gone works again where the agent is put back.
   oauthGrants: 'kept',

@@ -34,6 +34,7 @@ export const newSqlite = {
     '0033_snapshots',
     '0034_shops',
     '0035_whole_api',
+    '0036_runs',
   ],
   schema: `
 CREATE TABLE "kysely_migration" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null);
@@ -99,6 +100,8 @@ CREATE TABLE "sandboxMessages" ("id" text not null, "partyId" text not null, "ag
 CREATE TABLE "webhooks" ("id" text not null, "partyId" text not null, "url" text not null, "description" text, "status" text not null, "enabledEvents" text not null, "tags" text not null, "secretNumber" integer not null, "secretKeyId" integer not null, "previousKeyId" integer, "previousSecretUntilMs" bigint, "toldUpTo" bigint not null, "failingSinceMs" bigint, "nextDueAtMs" bigint, "version" integer not null, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "webhooks_key" primary key ("id"));
 CREATE TABLE "webhookDeliveries" ("id" text not null, "partyId" text not null, "webhookId" text not null, "eventSequence" bigint not null, "eventId" text not null, "eventType" text not null, "status" text not null, "attempts" integer not null, "lastResponseStatus" integer, "lastError" text, "dueAtMs" bigint, "createdAtMs" bigint not null, "updatedAtMs" bigint not null, constraint "webhookDeliveries_key" primary key ("id"));
 CREATE TABLE "leases" ("name" text not null, "holder" text not null, "untilMs" bigint not null, constraint "leases_key" primary key ("name")) without rowid;
+CREATE TABLE "runs" ("partyId" text not null, "id" text not null, "instanceId" text, "agentId" text, "host" text, "calls" bigint not null, "refused" bigint not null, "firstAtMs" bigint not null, "lastAtMs" bigint not null, "lastEntryId" text not null, "recordedAtMs" bigint not null, constraint "runs_key" primary key ("partyId", "id"));
+CREATE TABLE "runEntries" ("partyId" text not null, "id" text not null, "runId" text not null, "kind" text not null, "operation" text not null, "agentId" text, "outcome" text not null, "status" integer, "code" text, "amountCents" bigint, "fault" text, "ms" integer, "supportId" text, "detail" text not null, "atMs" bigint not null, "recordedAtMs" bigint not null, constraint "runEntries_key" primary key ("partyId", "id"));
 CREATE INDEX "walletAgents_by_agentId_walletId" on "walletAgents" ("agentId", "walletId");
 CREATE UNIQUE INDEX "credentials_by_secretHash" on "credentials" ("secretHash");
 CREATE UNIQUE INDEX "delegations_by_agentId_customerPartyId" on "delegations" ("agentId", "customerPartyId");
@@ -217,5 +220,15 @@ CREATE INDEX "webhooks_by_due" on "webhooks" ("nextDueAtMs") where "nextDueAtMs"
 CREATE INDEX "webhookDeliveries_by_partyId_webhookId_status_id" on "webhookDeliveries" ("partyId", "webhookId", "status", "id");
 CREATE INDEX "webhookDeliveries_by_createdAtMs" on "webhookDeliveries" ("createdAtMs");
 CREATE INDEX "webhookDeliveries_by_due" on "webhookDeliveries" ("partyId", "webhookId", "dueAtMs", "eventSequence") where "dueAtMs" is not null;
+CREATE INDEX "runs_by_partyId_lastEntryId" on "runs" ("partyId", "lastEntryId");
+CREATE INDEX "runs_by_partyId_agentId_lastEntryId" on "runs" ("partyId", "agentId", "lastEntryId");
+CREATE INDEX "runs_by_partyId_host_lastEntryId" on "runs" ("partyId", "host", "lastEntryId");
+CREATE INDEX "runs_by_partyId_agentId_host_lastEntryId" on "runs" ("partyId", "agentId", "host", "lastEntryId");
+CREATE INDEX "runs_by_recordedAtMs" on "runs" ("recordedAtMs");
+CREATE INDEX "runEntries_by_partyId_runId_id" on "runEntries" ("partyId", "runId", "id");
+CREATE INDEX "runEntries_by_partyId_runId_operation_id" on "runEntries" ("partyId", "runId", "operation", "id");
+CREATE INDEX "runEntries_by_partyId_runId_outcome_id" on "runEntries" ("partyId", "runId", "outcome", "id");
+CREATE INDEX "runEntries_by_partyId_supportId" on "runEntries" ("partyId", "supportId");
+CREATE INDEX "runEntries_by_recordedAtMs" on "runEntries" ("recordedAtMs");
 `,
 }

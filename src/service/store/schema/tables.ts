@@ -32,6 +32,7 @@ import { pendingDecisions } from './pending-decisions.ts'
 import { rateLimits } from './rate-limits.ts'
 import { releasedHandles } from './released-handles.ts'
 import { rootKeys } from './root-keys.ts'
+import { runEntries, runs } from './runs.ts'
 import { sandboxMessages } from './sandbox-messages.ts'
 import { secondFactors } from './second-factors.ts'
 import { sentCalls } from './sent-calls.ts'
@@ -118,6 +119,8 @@ export const tables = {
   webhooks,
   webhookDeliveries,
   leases,
+  runs,
+  runEntries,
 }
 
 export type Tables = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]> }

@@ -49,6 +49,8 @@ export const placements: Readonly<Record<keyof Tables, Placement>> = {
   pendingDecisions: ofParty,
   sentCalls: ofParty,
   earlierStates: ofParty,
+  runs: ofParty,
+  runEntries: ofParty,
   delegations: { place: 'party', by: 'customerPartyId' },
 
   parties: { place: 'everywhere', because: 'it is found by its handle, e-mail address and phone number' },

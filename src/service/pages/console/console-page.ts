@@ -1,0 +1,57 @@
+import { html } from 'hono/html'
+import type { Environment } from '../../../core/operation.ts'
+import { type Account, signOutForm } from '../frame/account.ts'
+import { type Html, pageDocument } from '../frame/document.ts'
+
+/** The parts of the console, by their addresses. The sandbox's own is not there in production. */
+const tabs = [
+  { id: 'runs', path: '/console', name: 'Runs' },
+  { id: 'money', path: '/console/money', name: 'Money' },
+  { id: 'sandbox', path: '/console/sandbox', name: 'Sandbox', only: 'sandbox' },
+] as const satisfies readonly { id: string; path: string; name: string; only?: Environment }[]
+
+export type Tab = (typeof tabs)[number]['id']
+
+interface ConsolePage {
+  /** The page's own heading too, unless `main` has one. */
+  title: string
+  tab: Tab
+  account: Account
+  environment: Environment
+  main: Html
+}
+
+/** The frame of every page of the console. */
+export function consolePage({ title, tab, account, environment, main }: ConsolePage): Html {
+  const shown = tabs.filter((one) => !('only' in one) || one.only === environment)
+  return pageDocument({
+    title: `${title} · Console`,
+    styles: ['/styles/base.css', '/styles/forms.css', '/styles/console.css'],
+    scripts: html`<script src="/scripts/console.js" type="module"></script>`,
+    sandbox: environment === 'sandbox',
+    body: html`<a class="skip" href="#main">Skip to the content</a>
+<div class="bar">
+<nav aria-label="Console"><ul>${shown.map(
+      ({ id, path, name }) =>
+        html`<li><a href="${path}"${id === tab ? html` aria-current="page"` : ''}>${name}</a></li>`,
+    )}</ul></nav>
+<div class="who"><bdi>${account.user}</bdi>${signOutForm(account.signOutToken, 'Sign out', '/console')}</div>
+</div>
+<main id="main" class="console" tabindex="-1">
+${main}
+</main>
+<p class="live-state" role="status" data-live-state></p>`,
+  })
+}
+
+/** What the page's parts are told of, by the stream of the console (`/console/stream`). */
+export type Topic = 'runs' | 'money' | 'sandbox' | `run:${string}`
+
+/**
+ * A part of a page that is drawn anew when something changed: the script asks for `source`, which answers with the
+ * part's content alone. Without the script the part stays as it was when the page was opened.
+ * @param source An address of the console that answers a fragment of HTML.
+ */
+export function livePart(topic: Topic, source: string, content: Html): Html {
+  return html`<div data-live="${topic}" data-source="${source}">${content}</div>`
+}

@@ -1,0 +1,14 @@
+import type { Hono } from 'hono'
+import { mountMoney } from './money/routes.ts'
+import { mountReports } from './report/routes.ts'
+import { mountRuns } from './runs/routes.ts'
+import { mountSandbox } from './sandbox/routes.ts'
+import type { ConsoleDependencies } from './shown.ts'
+
+/** Where a person watches what their agents do (docs/console.md). */
+export function mountConsole(app: Hono, pages: ConsoleDependencies): void {
+  mountRuns(app, pages)
+  mountMoney(app, pages)
+  if (pages.environment === 'sandbox') mountSandbox(app, pages)
+  mountReports(app, pages)
+}

@@ -1,0 +1,17 @@
+import type { Hono } from 'hono'
+import { html } from 'hono/html'
+import { accountOf } from '../../frame/account.ts'
+import type { Show } from '../../frame/answers.ts'
+import { consoleHeaders } from '../../frame/headers.ts'
+import { consolePage } from '../console-page.ts'
+import { type ConsoleDependencies, showAt } from '../shown.ts'
+
+export function mountSandbox(app: Hono, pages: ConsoleDependencies): void {
+  showAt(app, '/console/sandbox', pages, showSandbox)
+}
+
+const showSandbox: Show<ConsoleDependencies> = async (c, { environment }, signedIn) => {
+  const main = html`<h1>Sandbox</h1>`
+  const page = consolePage({ title: 'Sandbox', tab: 'sandbox', account: accountOf(signedIn), environment, main })
+  return c.html(page, 200, consoleHeaders)
+}

@@ -1,0 +1,69 @@
+/** What an entry of a run tells of (docs/console.md#entries). */
+export const runEntryKinds = ['call', 'question', 'decision', 'happened'] as const
+
+export type RunEntryKind = (typeof runEntryKinds)[number]
+
+/** How it came out. */
+export const runOutcomes = [
+  /** It was carried out, or answered. */
+  'done',
+  /** A card purchase was not approved, which is no error. */
+  'declined',
+  /** A payment waits for a person. */
+  'review',
+  /** 4xx. */
+  'refused',
+  /** 5xx. */
+  'failed',
+  /** A fault of the sandbox left it unanswered. */
+  'unanswered',
+  /** The recorded answer to the same Idempotency-Key. */
+  'replayed',
+  /** Over MCP, the answer of an equal call before: nothing was done twice. */
+  'repeated',
+  /** A person was asked. */
+  'asked',
+  'agreed',
+  'disagreed',
+  /** It happened by itself when its time came. */
+  'happened',
+] as const
+
+export type RunOutcome = (typeof runOutcomes)[number]
+
+/** Which of them count as refused in the list of runs. */
+export const refusedOutcomes: ReadonlySet<RunOutcome> = new Set(['declined', 'refused', 'failed', 'unanswered'])
+
+/** Money that a posting moved, as an entry of a run keeps it. */
+export interface RunPosting {
+  reason: string
+  /** The record that moved it. */
+  sourceId: string | null
+  entries: readonly { account: string; walletId: string | null; amountCents: number }[]
+}
+
+/** What an entry shows when it is opened. Texts of JSON are masked, and cut where they are long. */
+export interface RunDetail {
+  method?: string
+  /** With the query. */
+  path?: string
+  keyId?: string
+  actorType?: string
+  customerPartyId?: string | null
+  /** The request's body. */
+  body?: string
+  /** The answer's body. */
+  answer?: string
+  /** How many characters of the answer were cut off. */
+  cut?: number
+  /** Whether it came with a key, so that a repeat of it is safe. */
+  hasKey?: boolean
+  postings?: readonly RunPosting[]
+  /** The records that it is about. */
+  resourceIds?: readonly string[]
+  /** What a person was asked: sentences. */
+  facts?: readonly string[]
+  /** Who answered, or what else there is to say. */
+  remark?: string
+  host?: string
+}

@@ -1,0 +1,146 @@
+import { type RunOutcome, refusedOutcomes } from '../rules/runs.ts'
+import { deletingOldest } from './engine/deleting.ts'
+import { insertingSeveral } from './engine/insert.ts'
+import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
+import { prepared, writing } from './engine/prepared.ts'
+import type { Transaction } from './engine/store.ts'
+import type { RunEntryRow, RunRow } from './schema/runs.ts'
+
+/** An entry with what only its run keeps of it. */
+export interface NotedEntry {
+  row: Omit<RunEntryRow, 'recordedAtMs'>
+  instanceId: string | null
+  host: string | null
+}
+
+/** Enters what was noted, and what it makes of the runs, in the order of their ids, so that two who do wait for one another. */
+export async function insertRunEntries(tx: Transaction, noted: readonly NotedEntry[]): Promise<void> {
+  const recordedAtMs = tx.clock.lastMs
+  await insertEntries(
+    tx,
+    noted.map(({ row }) => ({ ...row, recordedAtMs })),
+  )
+  const byRun = Map.groupBy(noted, ({ row }) => `${row.partyId} ${row.runId}`)
+  for (const [, entries] of [...byRun].sort(([a], [b]) => (a < b ? -1 : 1))) await addToRun(tx, entries, recordedAtMs)
+}
+
+const insertEntries = insertingSeveral('runEntries')
+
+async function addToRun(tx: Transaction, entries: readonly NotedEntry[], recordedAtMs: number): Promise<void> {
+  const [first, last] = [entries[0], entries.at(-1)]
+  if (first === undefined || last === undefined) return
+  const calls = entries.filter(({ row }) => row.kind === 'call')
+  const { partyId, runId: id, agentId, atMs: lastAtMs, id: lastEntryId } = last.row
+  await upsert(tx, {
+    ...{ partyId, id, agentId, lastAtMs, lastEntryId, recordedAtMs },
+    instanceId: last.instanceId,
+    host: entries.findLast(({ host }) => host !== null)?.host ?? null,
+    calls: calls.length,
+    refused: calls.filter(({ row }) => refusedOutcomes.has(row.outcome)).length,
+    firstAtMs: first.row.atMs,
+  })
+}
+
+const upsert = writing((db, row: RunRow) =>
+  db
+    .insertInto('runs')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(['partyId', 'id']).doUpdateSet((run) => ({
+        agentId: row.agentId,
+        host: run.fn.coalesce(run.val(row.host), 'runs.host'),
+        calls: run('runs.calls', '+', row.calls),
+        refused: run('runs.refused', '+', row.refused),
+        lastAtMs: row.lastAtMs,
+        lastEntryId: row.lastEntryId,
+        recordedAtMs: row.recordedAtMs,
+      })),
+    ),
+)
+
+/** Which runs of a party are listed. */
+export interface RunScope {
+  partyId: string
+  agentId?: string | undefined
+  host?: string | undefined
+}
+
+/** Runs of a party, the one that something happened in last first; a page goes on behind a `lastEntryId`. */
+export async function listRuns(tx: Transaction, scope: RunScope, page: PageRequest): Promise<PageOf<RunRow>> {
+  const { partyId, agentId, host } = scope
+  let query = tx.db.selectFrom('runs').selectAll().where('partyId', '=', partyId)
+  if (agentId !== undefined) query = query.where('agentId', '=', agentId)
+  if (host !== undefined) query = query.where('host', '=', host)
+  if (page.beforeId !== null) query = query.where('lastEntryId', '<', page.beforeId)
+  const rows = await query
+    .orderBy('lastEntryId', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(rows, page.limit, ({ lastEntryId }) => lastEntryId)
+}
+
+export async function findRun(tx: Transaction, partyId: string, id: string): Promise<RunRow | undefined> {
+  return (await runById(tx, { partyId, id })).rows[0]
+}
+
+const runById = prepared((db, by: { partyId: string; id: string }) =>
+  db.selectFrom('runs').selectAll().where('partyId', '=', by.partyId).where('id', '=', by.id),
+)
+
+/** Which entries of a run are listed. */
+export interface EntryScope {
+  partyId: string
+  runId: string
+  operation?: string | undefined
+  outcome?: RunOutcome | undefined
+  agentId?: string | undefined
+}
+
+/** Entries of a run, newest first. */
+export function listRunEntries(tx: Transaction, scope: EntryScope, page: PageRequest): Promise<PageOf<RunEntryRow>> {
+  return readPage(entriesIn(tx, scope), page)
+}
+
+/** The oldest entries of a run behind an id, oldest first. */
+export function runEntriesAfter(
+  tx: Transaction,
+  scope: EntryScope,
+  { afterId, limit }: { afterId: string; limit: number },
+): Promise<RunEntryRow[]> {
+  return entriesIn(tx, scope).where('id', '>', afterId).orderBy('id').limit(limit).execute()
+}
+
+function entriesIn(tx: Transaction, { partyId, runId, operation, outcome, agentId }: EntryScope) {
+  let query = tx.db.selectFrom('runEntries').selectAll().where('partyId', '=', partyId).where('runId', '=', runId)
+  if (operation !== undefined) query = query.where('operation', '=', operation)
+  if (outcome !== undefined) query = query.where('outcome', '=', outcome)
+  if (agentId !== undefined) query = query.where('agentId', '=', agentId)
+  return query
+}
+
+export async function findRunEntry(tx: Transaction, partyId: string, id: string): Promise<RunEntryRow | undefined> {
+  return (await entryById(tx, { partyId, id })).rows[0]
+}
+
+const entryById = prepared((db, by: { partyId: string; id: string }) =>
+  db.selectFrom('runEntries').selectAll().where('partyId', '=', by.partyId).where('id', '=', by.id),
+)
+
+/** The entry of the request that an error or the header X-Request-Id named. */
+export async function entryOfRequest(
+  tx: Transaction,
+  partyId: string,
+  supportId: string,
+): Promise<RunEntryRow | undefined> {
+  return (await bySupportId(tx, { partyId, supportId })).rows[0]
+}
+
+const bySupportId = prepared((db, by: { partyId: string; supportId: string }) =>
+  db.selectFrom('runEntries').selectAll().where('partyId', '=', by.partyId).where('supportId', '=', by.supportId),
+)
+
+/** How long an entry is kept, in real time (docs/console.md#what-is-kept). */
+export const runKeptMs = 30 * 24 * 60 * 60_000
+
+export const deleteRunEntries = deletingOldest('runEntries', ['partyId', 'id'], 'recordedAtMs')
+export const deleteRuns = deletingOldest('runs', ['partyId', 'id'], 'recordedAtMs')
