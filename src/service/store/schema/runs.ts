@@ -48,7 +48,7 @@ export const runEntries = table({
     operation: text,
     agentId: nullable(text),
     outcome: text as Column<RunOutcome>,
-    /** Of the answer; null: there was none, or it is no call. */
+    /** The status of the answer; null: there was none, or it is no call. */
     status: nullable(integer),
     code: nullable(text),
     amountCents: nullable(bigint),
