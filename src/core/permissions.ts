@@ -121,6 +121,8 @@ export const permissions = {
   },
   // What banks and reviewers do, played in the sandbox.
   'banks.simulate': { apiKeyScope: 'payments.create', agent: true, agentHolds: null, oauthScope: 'payments:write' },
+  // The reviewer decides what the party may do at all: an agent must not lift its own party's suspension.
+  'compliance.simulate': { apiKeyScope: 'party.update', agent: false, agentHolds: null, oauthScope: null },
   'party.read': { apiKeyScope: 'party.read', agent: true, agentHolds: 'party.read', oauthScope: 'payments:read' },
   // Its profile and its limits are a person's: an agent must not widen what it may spend.
   'party.update': { apiKeyScope: 'party.update', agent: false, agentHolds: null, oauthScope: null },

@@ -3,7 +3,7 @@ import { proveBooks } from '../ledger/books.ts'
 import { ok } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { addAgent, createWorld, type World } from '../support/world.ts'
 import { bank, day, hour, minute } from './bank.ts'
 
 onEachDatabase('bank transfers', (database) => {
@@ -17,6 +17,19 @@ onEachDatabase('bank transfers', (database) => {
   afterEach(async () => {
     await proveBooks(world.store)
     await world.drop()
+  })
+
+  test('an agent that may not read a transfer, or a payment, does not play its bank or its recipient', async () => {
+    const { partyId } = await world.whoami()
+    const [wallet] = ok(await world.get('/wallets')).json.data
+    const { agentKey: key } = await addAgent(world, partyId, wallet.id, ['cards.read'])
+    const { id } = await at.deposit(5000, await at.link())
+    const counterparty = { type: 'email', value: 'nobody@example.com' }
+    const payment = ok(await world.post('/payments', { amount: 77, counterparty })).json.data.id
+    for (const does of ['settle', 'fail', 'return'])
+      expectRefusal(await at.play(id, does, undefined, { key }), 'forbidden')
+    expectRefusal(await world.send('POST', `/simulations/payments/${payment}/complete-claim`, { key }), 'forbidden')
+    expect((await at.read(id)).attributes.status).toBe('PROCESSING')
   })
 
   describe('a deposit', () => {

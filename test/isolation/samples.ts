@@ -260,7 +260,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   removePartyMember: owners(make.member),
   // The grant that is useless for all else is for this.
   getPartyCompliance: connected('scoped', { make: make.partyOfCase, ownParty: 200 }),
-  simulateComplianceDecision: connected('scoped', {
+  simulateComplianceDecision: connected('owners', {
     make: make.partyOfCase,
     ownParty: 200,
     attributes: () => ({ status: 'approved' }),

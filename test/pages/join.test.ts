@@ -66,6 +66,23 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect(world.logged.join()).not.toContain(password)
   })
 
+  test('nobody joins a party while it is suspended', async () => {
+    const { id, path } = await invite()
+    const { partyId } = await world.whoami()
+    const decide = async (status: string) =>
+      ok(await world.post(`/simulations/parties/${partyId}/compliance`, { status }, owner()))
+    await decide('rejected')
+    const visitor = await site.visitor()
+    await visitor.open(path)
+    const refused = await visitor.send(path, { decision: 'accept', name: 'Early', password })
+    expect(refused.status).toBe(403)
+    expect(refused.text).toContain('is suspended')
+    expect(await statusOf(id)).toBe('PENDING')
+    await decide('approved')
+    expect((await visitor.send(path, { decision: 'accept', name: 'Later', password })).status).toBe(303)
+    expect(await statusOf(id)).toBe('ACCEPTED')
+  })
+
   test('a double click makes one member', async () => {
     const { path, email } = await invite()
     const visitor = await site.visitor()

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createConsent } from '../../src/service/oauth/consent.ts'
 import { SignIn } from '../../src/service/oauth/sign-in.ts'
 import { type ComplianceStatus, complianceTransitions } from '../../src/service/rules/parties.ts'
+import { postAgentKey } from '../credentials/requests.ts'
 import { ok, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -80,14 +81,26 @@ onEachDatabase('the compliance case of a party', (database) => {
     ok(await world.post('/agent-cards', card))
   })
 
+  test('no agent decides it: not to lift the suspension of its own party, nor to bring one on a customer', async () => {
+    ok(await decide('rejected'))
+    expectRefusal(await decide('approved', partyId, world.agentKey), 'forbidden')
+    expect(await partyStatus()).toBe('SUSPENDED')
+    expectRefusal(await decide('rejected', await world.customerPartyId(), world.agentKey), 'forbidden')
+  })
+
   describe('of a party that is suspended', () => {
     test('nothing leaves it, nobody is invited or given a key, and the refusal says why', async () => {
       const agentId = String((await world.whoami()).agentId)
       const counterparty = { type: 'email', value: 'somebody@example.com' }
       const owner = { key: world.apiKey }
       const recipients = [{ type: 'email', value: 'new@example.com' }]
+      const [wallet] = ok(await world.get('/wallets', owner)).json.data
+      const another = ok(await world.post('/agents', { name: 'Another' }, owner)).json.data.id
+      const key = ok(await postAgentKey(world, another)).json.data.id
       ok(await decide('rejected'))
       const asked = [
+        await world.post(`/agent-keys/${key}/rotate`, { expiresInSeconds: 0 }, owner),
+        await world.post(`/wallets/${wallet.id}/agents`, { agentId: another }, owner),
         await world.post('/payments', { amount: 100, counterparty }, owner),
         await world.post('/agents', { name: 'New' }, owner),
         await world.post('/api-keys', { name: 'New' }, owner),
@@ -172,13 +185,13 @@ onEachDatabase('the compliance case of a party', (database) => {
 
   test("a customer's case is read by who holds party.read, and no stranger's", async () => {
     const customerId = await world.customerPartyId()
-    ok(await decide('approved', customerId, world.agentKey))
+    ok(await decide('approved', customerId))
     expect(ok(await read(customerId)).json.data.attributes).toEqual({ partyId: customerId, status: 'approved' })
     const stranger = await addParty(world)
     for (const key of [world.apiKey, world.agentKey]) {
       expectRefusal(await read(stranger.partyId, key), 'not_found')
-      expectRefusal(await decide('rejected', stranger.partyId, key), 'not_found')
     }
+    expectRefusal(await decide('rejected', stranger.partyId), 'not_found')
     const { agentId, partyId: agentPartyId } = await world.whoami()
     const permissions = JSON.stringify(['payments.read'])
     const grant = { customerPartyId: stranger.partyId, agentPartyId, agentId: String(agentId), permissions }

@@ -1,5 +1,7 @@
 import type { bankTransfers } from '../../../tools/bank-transfers.ts'
+import { transfers } from '../../../tools/transfers.ts'
 import { fail } from '../../core/errors.ts'
+import { requireHeldOnWallet } from '../request/actor.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { type BankMethod, type BankStep, directionOf, returnsAt, usualReasons } from '../rules/bank-transfers.ts'
 import { actAtBank, loadAtBank } from '../store/bank-transfers.ts'
@@ -59,6 +61,8 @@ async function simulate(context: Context, id: string, played: Played) {
   const isOwn = row?.partyId === actor.partyId || (actor.agentId !== null && row?.agentId === actor.agentId)
   if (row === undefined || row.kind === 'payment' || !isOwn)
     fail('not_found', { detail: `There is no transfer ${id}.` })
+  // What is answered tells all of it, so whoever may not read it does not play its bank.
+  await requireHeldOnWallet(tx, actor, transfers.getTransfer, { id: row.walletId, partyId: row.partyId })
   if (row.externalAccountId === null) {
     fail('conflict', { detail: `No bank has to do with the transfer ${id}: it was COMPLETED when it was made.` })
   }

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Payment, payments } from '../../../tools/payments.ts'
+import { type Payment, payments } from '../../../tools/payments.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { newSecret, sha256, timestamp } from '../../core/system.ts'
 import { requireHeldOnWallet } from '../request/actor.ts'
@@ -136,5 +136,7 @@ async function loadSentBy({ tx, actor }: Context, id: string): Promise<PaymentRo
   const payment = await findPaymentOfAnyParty(tx, id)
   const own = payment?.partyId === actor.partyId || (actor.agentId !== null && payment?.agentId === actor.agentId)
   if (payment?.kind !== 'payment' || !own) fail('not_found', { detail: `There is no payment ${id}.` })
+  // What is answered tells all of it, so whoever may not read it does not play its recipient.
+  await requireHeldOnWallet(tx, actor, payments.getPayment, { id: payment.walletId, partyId: payment.partyId })
   return payment
 }

@@ -25,6 +25,8 @@ const refused = [
   'createPartyInvitations',
   'createAgent',
   'createAgentKey',
+  'rotateAgentKey',
+  'attachWalletAgent',
   'createApiKey',
 ] as const satisfies readonly OperationKey[]
 

@@ -1,6 +1,7 @@
 import { fail } from '../../../core/errors.ts'
 import { newId, sha256 } from '../../../core/system.ts'
 import type { ChangeContext } from '../../request/due.ts'
+import { requireStanding, standingOf } from '../../request/standing.ts'
 import { answeredPartyInvitation } from '../../rules/party-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { answerPartyInvitation, type PartyInvitationRecord } from '../../store/party-invitations.ts'
@@ -38,7 +39,7 @@ export interface Joining {
 /**
  * The invited person becomes a member of the party, in the role that the invitation names: whoever holds its token is
  * taken for the person at that address.
- * @throws 409 `conflict` when the invitation is not pending, or that address signs in for a party already.
+ * @throws 403 `forbidden` while the party is stopped; 409 `conflict` when the invitation is not pending, or that address signs in for a party already.
  */
 export async function acceptPartyInvitation(
   { tx, system, nowMs }: ChangeContext,
@@ -47,6 +48,7 @@ export async function acceptPartyInvitation(
 ): Promise<UserRow> {
   const { partyId, email, role } = before
   const status = answeredPartyInvitation(before.status, 'accept')
+  requireStanding(await standingOf(tx, partyId), partyId, 'Joining')
   // Two parties may have invited one address: it signs in for one of them.
   await tx.lock(`member ${email}`)
   if ((await findUserByEmail(tx, email)) !== undefined) {
