@@ -3,6 +3,7 @@ import type { Carrier } from '../core/carrier.ts'
 import { Failure, fail, show } from '../core/errors.ts'
 import type { OperationDefinition, Pagination, Resource, SentInput } from '../core/operation.ts'
 import { newSecret, type System } from '../core/system.ts'
+import { type HostProgram, userAgentOf } from '../core/user-agent.ts'
 import { refusal } from './api-error.ts'
 import { prepare } from './input.ts'
 import { type AttemptProgress, withRetries } from './retry.ts'
@@ -19,6 +20,8 @@ export interface ClientOptions {
   credential: () => Promise<string> | string
   /** X-Instance-ID, sent with every request: 1 to 1024 printable ASCII characters. */
   instanceId: string
+  /** What the requests are sent by, such as `payments-mcp/1.2.3`; undefined: they do not say. */
+  program?: string | undefined
   system: System
   log?: Log | undefined
   /** How long one attempt may take, milliseconds. */
@@ -37,6 +40,10 @@ export interface CallOptions {
   idempotencyKey?: string | undefined
   /** Nobody sent anything under that key before. */
   isNewKey?: boolean
+  /** An equal call was sent before, under this key. */
+  isRepeat?: boolean
+  /** The program that it is made for. */
+  host?: HostProgram | undefined
   signal?: AbortSignal | undefined
   /** Told at the start of each attempt, and before each wait for the next. */
   onAttempt?: ((progress: AttemptProgress) => void) | undefined
@@ -96,7 +103,9 @@ export function createClient(options: ClientOptions): Client {
       if (given instanceof Failure) return { kind: 'unsent', failure: given } as const
       credential = given
       const headers: Record<string, string> = { Authorization: `Bearer ${credential}`, 'X-Instance-ID': instanceId }
+      if (options.program !== undefined) headers['User-Agent'] = userAgentOf(options.program, callOptions.host)
       if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey
+      if (callOptions.isRepeat === true) headers['X-MCP-Repeat'] = 'true'
       if (body !== undefined) headers['Content-Type'] = 'application/json'
       const now = lessWaiting(operation, input, system.elapsed() - beganAtMs)?.path ?? path
       const request = { operation: operation.name, method: operation.method, path: now, params, headers, body }

@@ -27,7 +27,7 @@ import { embeddedAddress } from './addresses.ts'
 import { databaseMemories } from './database-memory.ts'
 import { servedDecisions } from './served-decisions.ts'
 import { createTokenExchange } from './token-exchange.ts'
-import { version } from './version.ts'
+import { program, version } from './version.ts'
 
 export interface McpOverHttp {
   config: Config
@@ -145,7 +145,8 @@ function serverMaker({
     const { instanceId, isOneRun } = context
     // What the host sent stays here: the API gets a token of its own (MCP's authorization forbids token passthrough).
     const credential = () => exchange(caller().credential)
-    const client = createClient({ baseUrl: embeddedAddress, fetch, carry, credential, instanceId, system, log })
+    const api = { baseUrl: embeddedAddress, fetch, carry, credential }
+    const client = createClient({ ...api, instanceId, program, system, log })
     const { id, partyId, actor } = caller()
     return createMcpServer({
       ...{

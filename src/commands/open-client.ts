@@ -13,6 +13,7 @@ import type { CallMemory } from '../mcp/dependencies.ts'
 import { embeddedAddress } from './addresses.ts'
 import type { FaultRules } from './configured.ts'
 import { letYoungHeapGrow } from './start-memory.ts'
+import { program } from './version.ts'
 
 /** What a client is opened by; `rules` are those of the file of faults. */
 export type ClientConfig = Config & { rules?: FaultRules | undefined }
@@ -75,6 +76,7 @@ export function openEmbeddedClient(
     carry: async (request, signal) => (await opened()).carry(request, signal),
     credential: async () => (await opened()).credential,
     instanceId,
+    program,
     system,
     log,
   })
@@ -168,7 +170,7 @@ function openRemoteClient(
     return known.memory
   }
   if (key !== undefined) {
-    const client = createClient({ baseUrl, fetch, credential: () => key, instanceId, system, log })
+    const client = createClient({ baseUrl, fetch, credential: () => key, instanceId, program, system, log })
     return { client, memory, ...aside, close }
   }
   const credential = createStoredCredential({ baseUrl, store, system, fetch, log })
@@ -177,6 +179,7 @@ function openRemoteClient(
     fetch: noticing(fetch, credential.refused),
     credential,
     instanceId,
+    program,
     system,
     log,
   })

@@ -25,7 +25,7 @@ export interface ToolChoice {
 
 export interface McpServerOptions extends ToolChoice {
   /** Gives the client; first asked for when the tools are listed or called. */
-  client: () => Promise<Client>
+  client: () => Promise<Pick<Client, 'call'>>
   /** The version of this package. */
   version: string
   log: Log

@@ -16,6 +16,7 @@ import {
   type ToolChoice,
   type Ways,
 } from './dependencies.ts'
+import { ofRequest } from './host.ts'
 import { instructionsFor } from './instructions.ts'
 import type { Listening } from './listened.ts'
 import { createRequestStates } from './people/request-states.ts'
@@ -137,7 +138,7 @@ function answerTools(dependencies: Dependencies): void {
     return (await loaded.definitions()).toolPage(dependencies, params?.cursor)
   })
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    return (await loaded.call()).callTool(dependencies, params, context)
+    return (await loaded.call()).callTool(ofRequest(dependencies, context), params, context)
   })
 }
 
@@ -147,14 +148,14 @@ const mostSubscribedCharacters = 64 * 1024
 
 function answerResources(dependencies: Dependencies): void {
   const { server } = dependencies
-  server.setRequestHandler('resources/list', async ({ params }) =>
-    (await loaded.resources()).listResources(dependencies, params?.cursor),
+  server.setRequestHandler('resources/list', async ({ params }, context) =>
+    (await loaded.resources()).listResources(ofRequest(dependencies, context), params?.cursor),
   )
   server.setRequestHandler('resources/templates/list', async ({ params }) => {
     return (await loaded.resources()).listTemplates(dependencies, params?.cursor)
   })
   server.setRequestHandler('resources/read', async ({ params }, context: ServerContext) => {
-    return (await loaded.resources()).readResource(dependencies, params.uri, context.mcpReq.signal)
+    return (await loaded.resources()).readResource(ofRequest(dependencies, context), params.uri, context.mcpReq.signal)
   })
   server.setRequestHandler('resources/subscribe', ({ params }) => {
     dependencies.subscribed ??= new Set()
@@ -188,7 +189,7 @@ function answerPrompts(dependencies: Dependencies): void {
   server.setRequestHandler('prompts/get', async ({ params }) => {
     return (await loaded.prompts()).getPrompt(dependencies, params.name, params.arguments)
   })
-  server.setRequestHandler('completion/complete', async ({ params }) => {
-    return (await loaded.completions()).complete(dependencies, params)
+  server.setRequestHandler('completion/complete', async ({ params }, context) => {
+    return (await loaded.completions()).complete(ofRequest(dependencies, context), params)
   })
 }

@@ -57,6 +57,7 @@ export async function connected(
     baseUrl: 'http://sandbox.test',
     credential: () => key,
     instanceId,
+    program: 'payments-mcp/1.2.3',
     system: world.system,
     fetch: async (request) => {
       const line = `${request.method} ${new URL(request.url).pathname}`

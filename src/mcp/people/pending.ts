@@ -1,6 +1,5 @@
 import {
   type CallToolResult,
-  CLIENT_INFO_META_KEY,
   type InputRequiredResult,
   inputRequired,
   type ServerContext,
@@ -9,6 +8,7 @@ import type { HeldCall } from '../../core/held-call.ts'
 import { timestamp } from '../../core/system.ts'
 import { failed } from '../answers/results.ts'
 import type { Decisions, Dependencies, Held, Kept } from '../dependencies.ts'
+import { hostOf } from '../host.ts'
 import {
   answerTo,
   askNoMore,
@@ -36,7 +36,7 @@ export async function holdForPerson(
   context: ServerContext,
   hasChanged = false,
 ): Promise<CallToolResult> {
-  const kept = await decisions.keep({ ...asking, host: hostName(server, context) }, 'person')
+  const kept = await decisions.keep({ ...asking, host: hostOf(server, context)?.name }, 'person')
   if ('refused' in kept) return failed({ ...unavailable, next: kept.refused })
   const { id, url, endsAtMs } = kept
   const detail = hasChanged
@@ -67,13 +67,6 @@ function showLink(tool: string, { id, url, endsAtMs }: Kept, isLocal: boolean): 
 
 function callWith(tool: string, id: string): string {
   return `call ${tool} again, the same, with decision ${JSON.stringify(id)}: it waits for them up to ${longestWaitMs / 1000} s, and carries out exactly this call, once`
-}
-
-/** The host's name for itself: the person may know it, and anybody may have written it. */
-function hostName(server: Dependencies['server'], context: ServerContext): string | undefined {
-  const envelope = context.mcpReq.envelope as { [CLIENT_INFO_META_KEY]?: { name?: string; title?: string } } | undefined
-  const host = envelope?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion()
-  return host?.title ?? host?.name
 }
 
 /** Waits until the person decided, as long as a host waits, and tells the host meanwhile that it goes on. */
@@ -131,7 +124,7 @@ export async function offerDecision(
   round = 1,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { decisions, server } = dependencies
-  const kept = await decisions.keep({ ...asking, host: hostName(server, context) }, 'host')
+  const kept = await decisions.keep({ ...asking, host: hostOf(server, context)?.name }, 'host')
   if ('refused' in kept) return failed({ ...unavailable, next: kept.refused })
   const message = `${round === 1 ? 'Your decision is asked for' : 'Your decision is still asked for'}. Open the page to see what it is about, and to decide.`
   return inputRequired({

@@ -18,7 +18,7 @@ type Result = CallResult<OperationDefinition>
 export type Sent = Result & { repeated?: Repeated }
 
 /** Sends the request under a key. */
-type Send = (options: Pick<CallOptions, 'idempotencyKey' | 'isNewKey' | 'signal'>) => Promise<Result>
+type Send = (options: Pick<CallOptions, 'idempotencyKey' | 'isNewKey' | 'isRepeat' | 'signal'>) => Promise<Result>
 
 /** What is remembered of a call, sealed. */
 interface Memo {
@@ -95,7 +95,7 @@ export class RepeatGuard {
     try {
       const result = brings
         ? await send({ idempotencyKey: key })
-        : await this.#sendUntilAnswered(send, { idempotencyKey: key, isNewKey })
+        : await this.#sendUntilAnswered(send, { idempotencyKey: key, isNewKey, isRepeat: !kept.isFirst })
       // It was carried out only now, so it is from now on that a repeat may come.
       if (!kept.isFirst && !result.replayed) await this.#keepAnew({ key, decided: decided || kept.decided })
       if (brings) return result

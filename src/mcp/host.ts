@@ -1,0 +1,34 @@
+import { CLIENT_INFO_META_KEY, type ServerContext } from '@modelcontextprotocol/server'
+import type { Client } from '../client/client.ts'
+import type { HostProgram } from '../core/user-agent.ts'
+import type { Dependencies } from './dependencies.ts'
+
+/** What the host calls itself: the person may know it, and anybody may have written it. */
+export function hostOf(
+  server: Pick<Dependencies['server'], 'getClientVersion'>,
+  context: ServerContext,
+): HostProgram | undefined {
+  const envelope = context.mcpReq.envelope as { [CLIENT_INFO_META_KEY]?: HostInfo } | undefined
+  // A request of the later era says it itself; a connection of the earlier one said it once.
+  const { title, name, version }: Partial<HostInfo> =
+    envelope?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion() ?? {}
+  const known = title ?? name
+  return known === undefined ? undefined : { name: known, version }
+}
+
+interface HostInfo {
+  name: string
+  title?: string | undefined
+  version?: string | undefined
+}
+
+/** The dependencies of one request, whose calls of the API tell the host that it came from. */
+export function ofRequest(dependencies: Dependencies, context: ServerContext): Dependencies {
+  const { server, client } = dependencies
+  const host = hostOf(server, context)
+  return host === undefined ? dependencies : { ...dependencies, client: async () => madeFor(await client(), host) }
+}
+
+function madeFor({ call }: Pick<Client, 'call'>, host: HostProgram): Pick<Client, 'call'> {
+  return { call: (operation, input, options) => call(operation, input, { ...options, host }) }
+}
