@@ -72,7 +72,7 @@ export interface RunDetail {
   bodyCut?: number
   /** Whether it came with a key, so that a repeat of it is safe. */
   hasKey?: boolean
-  /** Of what was replayed or repeated, the support id of the call whose answer it is, where that is known. */
+  /** The support id of the call whose answer was replayed or repeated, where that is known. */
   repeats?: string
   fault?: RunFault
   postings?: readonly RunPosting[]
