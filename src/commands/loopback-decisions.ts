@@ -13,6 +13,8 @@ export interface LoopbackOptions {
   elsewhere: string
   /** What caps what a call may spend, as far as the API tells it. */
   limits(call: HeldCall): Promise<Beside[]>
+  /** Told of each decision. */
+  decided?: ((call: HeldCall, decision: 'yes' | 'no') => void) | undefined
   system: System
   log: Parameters<typeof openDecisionSite>[0]['log']
 }
@@ -51,14 +53,15 @@ export class LoopbackDecisions implements Decisions {
     const { id, endsAtMs } = entry
     const url = await this.#addressOf(entry)
     // The window that was opened for it is there, or opens by the link in the browser that it was opened in.
-    if (by === 'person' && entry.isOpened) return { id, url, address: url, endsAtMs }
+    const isNew = same === undefined
+    if (by === 'person' && entry.isOpened) return { id, url, address: url, endsAtMs, isNew }
     const address = `${url}/${openWindow(entry, system)}`
     entry.isOpened ||= by === 'person'
     if (by === 'person' && !(await open(new URL(address)))) {
       this.#entries.delete(id)
       return { refused: noBrowser(this.#options.elsewhere) }
     }
-    return { id, url, address, endsAtMs }
+    return { id, url, address, endsAtMs, isNew }
   }
 
   async find(id: string): Promise<Held | undefined> {
@@ -145,6 +148,7 @@ export class LoopbackDecisions implements Decisions {
     entry.decision = decision
     entry.endsAtMs = this.#options.system.now() + heldMs
     entry.decided.resolve()
+    this.#options.decided?.(entry.call, decision)
     return true
   }
 }

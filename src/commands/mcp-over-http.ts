@@ -175,6 +175,10 @@ function serverMaker({
           service.faults.plan({ path: '/mcp', operation, headers, actor: caller().authority, instanceId }),
         cut: context.cut,
       },
+      note: (told) => {
+        const { agentId, actorType } = caller().authority
+        service.tell({ ...told, partyId, agentId, actorType, keyId: id, instanceId })
+      },
       publicUrl: publicUrl(),
       ways: waysAt(publicUrl()),
       principal: id,

@@ -9,7 +9,7 @@ import type { Config } from '../config/settings.ts'
 import { Failure } from '../core/errors.ts'
 import type { Fault } from '../core/faults.ts'
 import { newSecret, type System } from '../core/system.ts'
-import type { CallMemory } from '../mcp/dependencies.ts'
+import type { CallMemory, RunNote } from '../mcp/dependencies.ts'
 import { embeddedAddress } from './addresses.ts'
 import type { FaultRules } from './configured.ts'
 import { letYoungHeapGrow } from './start-memory.ts'
@@ -26,6 +26,8 @@ export interface OpenClient {
   plan(tool: string): Promise<Fault | undefined>
   /** Calls back with the ids of the party's records that something happened to; a deployed API does not tell. */
   follow(heard: (resourceIds: readonly string[]) => void): Promise<void>
+  /** Enters into the run what no request tells; a deployed API keeps none of it. */
+  note(told: RunNote): Promise<void>
   /** When it can be used. @throws ConfigError where the sandbox cannot be opened. */
   ready(): Promise<void>
   close(): Promise<void>
@@ -96,6 +98,11 @@ export function openEmbeddedClient(
         heard(events.filter((event) => event.partyId === partyId).map(({ resourceId }) => resourceId))
       await service.waits.follow({ watched: () => [partyId], told }).begin(partyId)
     },
+    note: async (told) => {
+      const { service, actor: actorNow } = await opened()
+      const actor = await actorNow()
+      if (actor !== undefined) service.tell({ ...told, ...actor, instanceId })
+    },
     ready: async () => {
       await openOnce()
     },
@@ -133,7 +140,7 @@ export async function openSandbox(config: ClientConfig, system: System, log: Log
 }
 
 /** What a deployed API is not asked for. */
-const aside = { follow: async () => {}, plan: async () => undefined, ready: async () => {} }
+const aside = { note: async () => {}, follow: async () => {}, plan: async () => undefined, ready: async () => {} }
 
 const noHeaders = new Headers()
 

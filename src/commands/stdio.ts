@@ -4,7 +4,7 @@ import { createLogger, type Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import type { HeldCall } from '../core/held-call.ts'
 import { newSecret, realSystem } from '../core/system.ts'
-import type { Decisions, Ways } from '../mcp/dependencies.ts'
+import type { Decisions, RunNote, Ways } from '../mcp/dependencies.ts'
 import { actorOf, createMcpServer } from '../mcp/server.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
 import { appViews } from '../mcp/ui/apps.ts'
@@ -48,7 +48,12 @@ export function serveConnection({ config, api, instanceId, log, stdin, stdout }:
   // Without a key the embedded sandbox is used as its agent; of another connection only a key tells.
   const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
   const client = async () => (await api.get()).client
-  const { decisions, close } = decideWhenAsked(config, client, log)
+  const note = (told: RunNote) =>
+    void api
+      .get()
+      .then((opened) => opened.note(told))
+      .catch(() => {})
+  const { decisions, close } = decideWhenAsked(config, { client, note, log })
   // An instance id that this process made up ends with it, and the host that starts another may repeat a call.
   const run = config.instanceId
   const memory = async () => (await api.get()).memory()
@@ -62,6 +67,7 @@ export function serveConnection({ config, api, instanceId, log, stdin, stdout }:
           readOnly,
           confirm,
           repeats,
+          note,
           follow: async (heard) => (await api.get()).follow(heard),
           faults: baseUrl === undefined ? { plan: async (tool) => (await api.get()).plan(tool), cut } : undefined,
           cardDetails,
@@ -103,8 +109,21 @@ function instanceIdOf({ instanceId }: Config): () => string {
   }
 }
 
+interface Deciding {
+  client: () => Promise<Client>
+  note: (told: RunNote) => void
+  log: Logger
+}
+
+const decidedOn =
+  (note: Deciding['note']) =>
+  ({ tool: operation, host }: HeldCall, decision: 'yes' | 'no') => {
+    const outcome = decision === 'yes' ? 'agreed' : 'disagreed'
+    note({ kind: 'decision', outcome, operation, host, remark: 'The person at this computer decided on the page.' })
+  }
+
 /** Where people decide whom the host cannot ask. The pages are loaded when the first has to. */
-function decideWhenAsked({ environment, baseUrl }: Config, client: () => Promise<Client>, log: Logger) {
+function decideWhenAsked({ environment, baseUrl }: Config, { client, note, log }: Deciding) {
   const elsewhere =
     baseUrl === undefined
       ? 'run payments-mcp serve and connect the host to the /mcp at the address that it prints'
@@ -117,7 +136,16 @@ function decideWhenAsked({ environment, baseUrl }: Config, client: () => Promise
       import('./local-limits.ts'),
     ])
     const limits = async (call: HeldCall) => limitsBeside((await client()).call, call)
-    return new LoopbackDecisions({ environment, open: browserOpens, elsewhere, limits, system: realSystem, log })
+    const options = {
+      environment,
+      open: browserOpens,
+      elsewhere,
+      limits,
+      decided: decidedOn(note),
+      system: realSystem,
+      log,
+    }
+    return new LoopbackDecisions(options)
   }
   const get = () => {
     opening ??= openNow()

@@ -15,6 +15,8 @@ export interface HeldCall {
   spends: boolean
   /** The host's name, as it says itself. */
   host?: string | undefined
+  /** The run that it belongs to. */
+  instanceId?: string | undefined
 }
 
 /** What came of it: it `ended` where nobody decided in time. */

@@ -1,6 +1,6 @@
 import type { RequestId, Resource, Server, ServerContext } from '@modelcontextprotocol/server'
 import type { Client, Log } from '../client/client.ts'
-import type { Fault } from '../core/faults.ts'
+import type { Fault, FaultKind } from '../core/faults.ts'
 import type { HeldCall, HeldState } from '../core/held-call.ts'
 import { type Environment, type OperationDefinition, onlyReads, type Toolset } from '../core/operation.ts'
 import { type Authority, allows as isAllowed } from '../core/permissions.ts'
@@ -58,7 +58,31 @@ export interface McpServerOptions extends ToolChoice {
   ui?: AppViews | undefined
   /** How people change what this connection is; undefined: in words that fit any. */
   ways?: Ways | undefined
+  /** Told what happens in the run without a request to the API; undefined: nobody keeps it. Returns at once. */
+  note?: ((note: RunNote) => void) | undefined
   system?: Pick<System, 'randomBytes' | 'sleep' | 'now' | 'elapsed'>
+}
+
+/** What only the MCP server knows of a run (docs/console.md#entries). Nothing in it is masked yet. */
+export interface RunNote {
+  kind: 'call' | 'question' | 'decision' | 'happened'
+  outcome: 'asked' | 'agreed' | 'disagreed' | 'refused' | 'failed' | 'unanswered' | 'repeated' | 'happened'
+  /** The tool's name. */
+  operation: string
+  /** What the host calls itself. */
+  host?: string | undefined
+  /** Names what it tells of: of several notes with one name the first counts. */
+  once?: string
+  arguments?: Record<string, unknown>
+  /** Why it was refused or failed. */
+  error?: { code: string; status?: number | undefined; detail: string; next?: string | undefined }
+  /** What a person was asked, one fact a line. */
+  facts?: readonly string[]
+  amountCents?: number | undefined
+  /** How they were asked, who answered, or what else there is to say. */
+  remark?: string
+  fault?: FaultKind
+  ms?: number
 }
 
 /** When a person is asked before a call is carried out. */
@@ -86,6 +110,8 @@ export interface Kept {
   /** The page, as the host opens it for its person; no model sees it. */
   address: string
   endsAtMs: number
+  /** Whether the same call did not wait before. */
+  isNew: boolean
 }
 
 /** Calls that wait for a person's decision on a page. They are those of one principal: no other finds them. */

@@ -86,10 +86,11 @@ export class Person {
 
   async #decide(one: Waiting, agrees: boolean): Promise<string> {
     const { store, service } = this.#options.stage
+    const { tell } = service
     const user = await store.transaction((tx) => userOf(tx, one.partyId))
     if (one.kind === 'question') {
       if (user === undefined) throw new Error(`The world's party ${one.partyId} has no user who could say yes or no.`)
-      const reviews = createDecisionReviews({ store, system: this.#options.system })
+      const reviews = createDecisionReviews({ store, system: this.#options.system, tell })
       return (await reviews.decide(one.id, user, agrees ? 'yes' : 'no')) ? 'ok' : 'too late'
     }
     if (user === undefined) return this.#simulate(one, agrees)

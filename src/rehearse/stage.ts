@@ -7,7 +7,7 @@ import type { World } from '../worlds/schema.ts'
 /** A sandbox that one trial has for itself: the API, its pages and MCP on a database in memory. */
 export interface Stage {
   store: Store
-  service: Pick<Service, 'actAs' | 'fetch' | 'faults'>
+  service: Pick<Service, 'actAs' | 'fetch' | 'faults' | 'tell'>
   /** The key of the world's first agent, as which the agent under rehearsal acts. */
   agentKey: string
   /** The address of the API, without a slash at its end: where it listens, or a stand-in. */

@@ -24,6 +24,7 @@ import { asUser } from './request/in-process.ts'
 import type { counted } from './request/incoming.ts'
 import { createLastUses } from './request/last-use.ts'
 import { loadFaults } from './request/load-faults.ts'
+import { createTell } from './request/note-told.ts'
 import type { Observe } from './request/observed.ts'
 import { createRateLimiter, type RateLimit } from './request/rate-limit.ts'
 import { createReadiness, type Readiness } from './request/readiness.ts'
@@ -31,6 +32,7 @@ import type { Reply } from './request/reply.ts'
 import { RunLog } from './request/run-log.ts'
 import { createUpkeep, type Upkeep } from './request/upkeep.ts'
 import { Waits } from './request/waits.ts'
+import type { Tell } from './rules/runs.ts'
 import { fillAnew, type SeededCredentials, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
 import { announcing } from './store/events.ts'
@@ -96,6 +98,8 @@ export interface Service {
   readonly readiness: Readiness
   /** What happens in runs, for the console. */
   readonly runLog: Pick<RunLog, 'note' | 'flush' | 'follow'>
+  /** Enters into a run what no request tells. */
+  readonly tell: Tell
   readonly waits: Pick<Waits, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
   /** New keys to derive secrets and to sign tokens with take over; what older ones made stays good. */
   rotateKeys(): Promise<{ rootKey: number; signingKey: string }>
@@ -155,13 +159,12 @@ export function createService({
   const accessTokens = createAccessTokens({ store, system, publicUrl })
   const signIn = new SignIn({ store, system })
   const admission = { accessTokens, store, system, environment, localCredentials }
-  const limit = createRateLimiter(rateLimit, { store, system })
   const readiness = createReadiness(system, () => {
     ending.abort()
     waits.stop()
   })
-  const lastUses = createLastUses()
-  const shared = { readiness, waits, runLog }
+  const { tell, toldTo } = createTell({ store: opened, runLog, log })
+  const shared = { readiness, waits, runLog, tell }
   const seeding = { store, system, environment, world }
   const dependencies = {
     ...admission,
@@ -171,10 +174,10 @@ export function createService({
     clientMetadata,
     publicUrl,
     log,
-    lastUses,
+    lastUses: createLastUses(),
     fillAnew: (tx: Transaction) => fillAnew(tx, seeding),
     parties: new Map(),
-    rateLimit: limit,
+    rateLimit: createRateLimiter(rateLimit, { store, system }),
     ...shared,
     observe,
     about,
@@ -185,7 +188,7 @@ export function createService({
     routes: app.routes.map(({ method, path }) => ({ method, path })),
     fetch: (request, caller) => app.fetch(request, caller),
     carry: createCarrier(dependencies),
-    limit,
+    limit: dependencies.rateLimit,
     seed: (secrets) => seed(seeding, secrets),
     localAgentKey: async () => {
       const keyId = await seededAgentKeyId(seeding)
@@ -197,9 +200,10 @@ export function createService({
       plan: (request) => planAtDoor(dependencies, request),
       load: (rules) => loadFaults({ store }, rules),
     },
-    upkeep: createUpkeep({ store, system, lastUses, log }),
+    upkeep: createUpkeep({ store, system, lastUses: dependencies.lastUses, log }),
     deliveries,
     ...shared,
+    runLog: toldTo,
     rotateKeys: async () => (await import('./tokens/rotate-keys.ts')).rotateKeys(store, system),
     derivedSecret: async (purpose) => (await store.read(rootKeys)).derive(1, `derived ${purpose}`),
     derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(`derived ${purpose}`),

@@ -7,6 +7,7 @@ import {
 import { approvalPagePath, approvals } from '../../../tools/approvals.ts'
 import { failed, success } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
+import { noteQuestion } from '../noted.ts'
 import { announceChanges } from '../resources/changes.ts'
 import {
   answerTo,
@@ -43,6 +44,10 @@ export async function offerPage(
     round === 1
       ? 'A payment waits for your decision. Open the page to see it and to decide.'
       : 'The payment still waits for your decision. Open the page to see it and to decide.'
+  if (round === 1) {
+    const { name: operation } = approvals.approveApproval
+    noteQuestion(dependencies, context, { way: 'page', operation, facts: [`Decide on ${String(input.approvalId)}.`] })
+  }
   return inputRequired({
     inputRequests: { page: inputRequired.elicitUrl({ message, url }) },
     requestState: await seal(dependencies, { of: ofPage(input)(), step: 'page', round }, context),

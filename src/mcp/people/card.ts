@@ -11,6 +11,7 @@ import type { OperationDefinition } from '../../core/operation.ts'
 import { maskedCard } from '../answers/masked-card.ts'
 import { success } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
+import { note, noteAnswer, noteQuestion } from '../noted.ts'
 import { answerTo, dashboardOf, type Fingerprint, isNotShown, modesOf, seal, stateOf } from './elicitation.ts'
 
 interface CardRequest {
@@ -30,14 +31,33 @@ export async function showMasked(
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { server } = dependencies
+  const { name: operation } = agentCards.getAgentCardDetails
   const asked = stateOf(context, of, 'card')
   if (asked !== undefined) {
     const answer = answerTo(context, 'card')
     const unseen = answer.action !== 'accept' && isNotShown(dependencies, asked, answer)
+    if (!unseen && answer.action !== 'missing') {
+      const outcome = answer.action === 'accept' ? 'agreed' : 'disagreed'
+      noteAnswer(dependencies, context, {
+        state: asked,
+        operation,
+        outcome,
+        remark: 'The person at the host answered.',
+      })
+    }
     return masked(result, unseen ? `${unshown} ${inDashboard(dependencies)}` : outcomes[answer.action])
   }
   const url = modesOf(server, context).url ? await pageWithNumber(dependencies, input, context) : undefined
-  if (url === undefined) return masked(result, unavailable(dependencies))
+  if (url === undefined) {
+    const remark = 'The model was told the card without its number, and nothing could show that to the person.'
+    note(dependencies, context, { kind: 'happened', outcome: 'happened', operation, remark })
+    return masked(result, unavailable(dependencies))
+  }
+  noteQuestion(dependencies, context, {
+    way: 'page',
+    operation,
+    facts: ['See the number of the card on a page that opens once.'],
+  })
   return inputRequired({
     inputRequests: {
       card: inputRequired.elicitUrl({ message: 'Open this page to see the number of the card. It opens once.', url }),

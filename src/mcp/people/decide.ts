@@ -8,6 +8,7 @@ import { prepare } from '../../client/input.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { failed } from '../answers/results.ts'
 import { asksPeople, type Dependencies, type Held } from '../dependencies.ts'
+import { noteAnswer, noteQuestion, refused } from '../noted.ts'
 import { afterPage, offerPage, pageFor } from './approval.ts'
 import {
   answerTo,
@@ -86,7 +87,7 @@ async function answered(
   page: string | undefined,
   context: ServerContext,
 ): Promise<Decision | undefined> {
-  const { of } = asked
+  const { of, call } = asked
   const { decisions } = dependencies
   if (decisions !== undefined) {
     const onPage = await afterDecisionPage({ ...dependencies, decisions }, askingOf(dependencies, asked), of, context)
@@ -98,9 +99,16 @@ async function answered(
   const state = stateOf(context, of, 'decision')
   const { action, confirmed } = answerTo(context, 'decision')
   if (state === undefined || action === 'missing') return undefined
-  if (confirmed) return { go: true, of, idempotencyKey: state.key, decided: true }
+  const told = { state, operation: call.operation.name, remark: 'The person at the host answered the form.' }
+  if (confirmed) {
+    noteAnswer(dependencies, context, { ...told, outcome: 'agreed' })
+    return { go: true, of, idempotencyKey: state.key, decided: true }
+  }
   const isUnseen = isNotShown(dependencies, state, { action, confirmed })
-  if (!isUnseen) return { go: false, answer: failed(declined) }
+  if (!isUnseen) {
+    noteAnswer(dependencies, context, { ...told, outcome: 'disagreed' })
+    return { go: false, answer: failed(declined) }
+  }
   return { go: false, answer: await onPageOr(notShown, dependencies, asked, page, context) }
 }
 
@@ -119,8 +127,15 @@ async function ask(
     const offer = decisions && offerDecision({ ...dependencies, decisions }, askingOf(dependencies, asked), of, context)
     if (offer !== undefined) return { go: false, answer: await offer }
   }
-  if (!modes.form) return { go: false, answer: await onPageOr(cannotAsk, dependencies, asked, page, context) }
+  const { operation, given } = call
+  const cannot = (where: string) =>
+    refused(dependencies, context, { operation: operation.name, arguments: given, error: cannotAsk(where) })
+  if (!modes.form) return { go: false, answer: await onPageOr(cannot, dependencies, asked, page, context) }
   const key = keyFor(dependencies, call)
+  // A host that sends the call again without an answer shows its person the same question.
+  if (stateOf(context, of, 'decision') === undefined) {
+    noteQuestion(dependencies, context, { way: 'form', ...toldOf(asked) })
+  }
   const requestState = await seal(
     dependencies,
     { of: of(), step: 'decision', ...(key === undefined ? {} : { key }) },
@@ -153,6 +168,14 @@ function askingOf(dependencies: Dependencies, { call, question, of }: Asked): As
   const { name } = call.operation
   const spends = questions[name]?.amount !== undefined
   return { tool: name, arguments: call.given, key, of: of(), facts: told, effect, tick, spends }
+}
+
+/** What a person is asked, for the run. */
+function toldOf({ call: { operation, input }, question: { facts, effect } }: Asked) {
+  const { name } = operation
+  const amount = Number(input[questions[name]?.amount ?? ''])
+  const told = [...facts.filter((fact) => fact !== undefined), effect]
+  return { operation: name, facts: told, amountCents: Number.isSafeInteger(amount) ? amount : undefined }
 }
 
 /** The key under which the call is to be carried out once the person agreed. */
@@ -190,10 +213,10 @@ function messageOf({ facts, effect }: Question): string {
   return [...facts.filter((fact) => fact !== undefined), effect].join('\n')
 }
 
-function cannotAsk(where: string): CallToolResult {
-  return failed({
+function cannotAsk(where: string) {
+  return {
     code: 'confirmation_unavailable',
     detail: 'A person has to decide this, and this host has no way to ask them (MCP elicitation). Nothing was done.',
     next: `Tell them: they can do it ${where}, or use a host that supports elicitation. Whoever starts this server decides with PAYMENTS_CONFIRM (--confirm) when a person is asked. What you were told in the conversation does not count.`,
-  })
+  }
 }

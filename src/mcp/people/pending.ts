@@ -9,6 +9,7 @@ import { timestamp } from '../../core/system.ts'
 import { failed } from '../answers/results.ts'
 import type { Decisions, Dependencies, Held, Kept } from '../dependencies.ts'
 import { hostOf } from '../host.ts'
+import { noteAnswer, noteQuestion, refused } from '../noted.ts'
 import {
   answerTo,
   askNoMore,
@@ -27,17 +28,18 @@ const progressEveryMs = 10_000
 type Deciding = Dependencies & { decisions: Decisions }
 
 /** What a call is kept with, but for what is known of its host. */
-export type Asking = Omit<HeldCall, 'host'>
+export type Asking = Omit<HeldCall, 'host' | 'instanceId'>
 
 /** Keeps the call until a person decides, whom the model is to show the link. */
 export async function holdForPerson(
-  { decisions, server }: Deciding,
+  dependencies: Deciding,
   asking: Asking,
   context: ServerContext,
   hasChanged = false,
 ): Promise<CallToolResult> {
-  const kept = await decisions.keep({ ...asking, host: hostOf(server, context)?.name }, 'person')
-  if ('refused' in kept) return failed({ ...unavailable, next: kept.refused })
+  const { decisions } = dependencies
+  const { answer, kept } = await keep(dependencies, asking, context, 'person')
+  if (kept === undefined) return answer
   const { id, url, endsAtMs } = kept
   const detail = hasChanged
     ? 'What the call would do has changed since the person was asked, so they are asked anew, on a page. Nothing was done.'
@@ -50,6 +52,25 @@ export async function holdForPerson(
     url,
     ends: timestamp(endsAtMs),
   })
+}
+
+/** Keeps the call, and tells that a person is asked: once, while it waits. */
+async function keep(
+  dependencies: Deciding,
+  asking: Asking,
+  context: ServerContext,
+  by: 'host' | 'person',
+): Promise<{ kept: Kept; answer?: undefined } | { kept?: undefined; answer: CallToolResult }> {
+  const { decisions, server, instanceId } = dependencies
+  const { tool: operation, arguments: given, facts, effect } = asking
+  const kept = await decisions.keep({ ...asking, host: hostOf(server, context)?.name, instanceId: instanceId?.() }, by)
+  if ('refused' in kept) {
+    const error = { ...unavailable, next: kept.refused }
+    return { answer: refused(dependencies, context, { operation, arguments: given, error }) }
+  }
+  const way = by === 'host' ? 'page' : 'link'
+  if (kept.isNew) noteQuestion(dependencies, context, { way, operation, facts: [...facts, effect] })
+  return { kept }
 }
 
 const unavailable = {
@@ -123,9 +144,8 @@ export async function offerDecision(
   context: ServerContext,
   round = 1,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { decisions, server } = dependencies
-  const kept = await decisions.keep({ ...asking, host: hostOf(server, context)?.name }, 'host')
-  if ('refused' in kept) return failed({ ...unavailable, next: kept.refused })
+  const { answer, kept } = await keep(dependencies, asking, context, 'host')
+  if (kept === undefined) return answer
   const message = `${round === 1 ? 'Your decision is asked for' : 'Your decision is still asked for'}. Open the page to see what it is about, and to decide.`
   return inputRequired({
     inputRequests: { decisionPage: inputRequired.elicitUrl({ message, url: kept.address }) },
@@ -145,8 +165,10 @@ export async function afterDecisionPage(
   const { decisions } = dependencies
   const answer = answerTo(context, 'decisionPage')
   if (answer.action !== 'accept') {
-    const isUnseen = isNotShown(dependencies, state, answer)
-    return { answer: isUnseen ? await holdForPerson(dependencies, asking, context) : failed(declined) }
+    if (isNotShown(dependencies, state, answer)) return { answer: await holdForPerson(dependencies, asking, context) }
+    const told = { state, operation: asking.tool, remark: 'The person at the host did not open the page.' }
+    noteAnswer(dependencies, context, { ...told, outcome: 'disagreed' })
+    return { answer: failed(declined) }
   }
   await decisions.wait(state.decision, pageWaitMs, context.mcpReq.signal)
   const held = await decisions.find(state.decision)

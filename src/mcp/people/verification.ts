@@ -8,6 +8,7 @@ import { ApiError } from '../../client/api-error.ts'
 import { parseBaseUrl } from '../../config/values.ts'
 import { failed } from '../answers/results.ts'
 import type { Dependencies, Held } from '../dependencies.ts'
+import { noteAnswer, noteQuestion } from '../noted.ts'
 import {
   type AskedState,
   answerTo,
@@ -24,6 +25,8 @@ import {
 } from './elicitation.ts'
 
 interface Attempt<T> {
+  /** The tool's name. */
+  operation: string
   /** Identifies the call, which is to come back unchanged. */
   of: Fingerprint
   idempotencyKey: string | undefined
@@ -41,25 +44,28 @@ type Outcome<T> = { done: T } | { answer: CallToolResult | InputRequiredResult }
  */
 export async function withVerification<T>(
   dependencies: Dependencies,
-  { of, idempotencyKey, held, perform }: Attempt<T>,
+  { operation, of, idempotencyKey, held, perform }: Attempt<T>,
   context: ServerContext,
 ): Promise<Outcome<T>> {
   const state = stateOf(context, of, 'verification')
   const answer = answerTo(context, 'verification')
   if (state !== undefined && answer.action !== 'accept') {
     const unseen = state.page !== undefined && isNotShown(dependencies, state, answer)
-    return { answer: unseen ? notShown(`at ${state.page}`) : failed(notVerified) }
+    if (unseen) return { answer: notShown(`at ${state.page}`) }
+    const remark = 'The person at the host did not open the page to verify.'
+    noteAnswer(dependencies, context, { state, operation, outcome: 'disagreed', remark })
+    return { answer: failed(notVerified) }
   }
   try {
-    return {
-      done: await (state === undefined
-        ? perform(idempotencyKey)
-        : tryUntilVerified(dependencies, state, perform, context)),
-    }
+    if (state === undefined) return { done: await perform(idempotencyKey) }
+    const done = await tryUntilVerified(dependencies, state, perform, context)
+    noteAnswer(dependencies, context, { state, operation, outcome: 'agreed', remark: 'The person verified.' })
+    return { done }
   } catch (error) {
     const round = (state?.round ?? 0) + 1
     const url = pageIn(error)
     if (url === undefined || round > mostRounds || !modesOf(dependencies.server, context).url) throw error
+    if (round === 1) noteQuestion(dependencies, context, { way: 'page', operation, facts: [messages[0]] })
     const inputRequests = { verification: inputRequired.elicitUrl({ message: messages[round === 1 ? 0 : 1], url }) }
     // By one decision it happens once, however often the call is made: so its keys are the same for all who try.
     const key = held?.call.key === undefined ? newKey(dependencies) : `${held.call.key}.page${round}`

@@ -10,9 +10,11 @@ import { ApiError } from '../../client/api-error.ts'
 import type { CallOptions, Log } from '../../client/client.ts'
 import { Failure } from '../../core/errors.ts'
 import { ConnectionCutError } from '../../core/faults.ts'
+import { shortForeignText } from '../../core/foreign-text.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { failed, success } from '../answers/results.ts'
 import type { Dependencies, Held } from '../dependencies.ts'
+import { note } from '../noted.ts'
 import { showMasked } from '../people/card.ts'
 import { decide, type ToolCall } from '../people/decide.ts'
 import { isVerification, withVerification } from '../people/verification.ts'
@@ -43,7 +45,9 @@ export async function callTool(
 ): Promise<CallToolResult | InputRequiredResult> {
   const operation = operationNamed(dependencies, params.name)
   if (operation === undefined) {
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, notOffered(dependencies, params.name))
+    const detail = notOffered(dependencies, params.name)
+    noteRefused(dependencies, params, context, { code: 'unknown_tool', message: detail })
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, detail)
   }
   const { log, system } = dependencies
   const beganAtMs = system.elapsed()
@@ -62,7 +66,7 @@ export async function callTool(
     return await inTurn(held.id, async () => (await answerBefore(dependencies, operation, held)) ?? carry())
   }
   try {
-    return await meetFault(dependencies, operation, context, perform)
+    return await meetFault(dependencies, operation, context, () => noting(dependencies, params, context, perform))
   } catch (error) {
     if (error instanceof Failure || error instanceof ApiError) {
       // What the API refused is in its log.
@@ -75,6 +79,33 @@ export async function callTool(
     const unexpected = new Failure('server_error', { detail: 'The MCP server failed unexpectedly.' })
     return failure({ error: unexpected, operation, dependencies })
   }
+}
+
+/** Tells of a call that is refused before it is sent. */
+async function noting<T>(
+  dependencies: Dependencies,
+  params: CallParameters,
+  context: ServerContext,
+  perform: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await perform()
+  } catch (error) {
+    if (error instanceof Failure) noteRefused(dependencies, params, context, error)
+    throw error
+  }
+}
+
+function noteRefused(
+  dependencies: Dependencies,
+  { name, arguments: given = {} }: CallParameters,
+  context: ServerContext,
+  { code, status, message: detail }: { code: string; status?: number; message: string },
+) {
+  const outcome = (status ?? 400) < 500 ? 'refused' : 'failed'
+  // Whoever calls what there is not may call it anything.
+  const operation = shortForeignText(name)
+  note(dependencies, context, { kind: 'call', outcome, operation, arguments: given, error: { code, status, detail } })
 }
 
 function logRefused(
@@ -132,10 +163,12 @@ async function decideAndSend(dependencies: Dependencies, { asked, telling, guard
     return { ...result, replayed: result.replayed && idempotencyKey !== undefined }
   }
   const outcome = await unlessRefused(dependencies, held, () =>
-    withVerification(dependencies, { ...decision, perform }, context),
+    withVerification(dependencies, { operation: operation.name, ...decision, perform }, context),
   )
   if ('answer' in outcome) return outcome.answer
   const result = outcome.done
+  // An answer that was kept comes without a request, so nobody else tells of it.
+  if (result.attempts === 0) noteRepeated(dependencies, asked, context, result)
   if (held !== undefined) await dependencies.decisions?.finish(held.id, { data: result.data, meta: result.meta })
   if (operation.effect !== 'read') announceChanges(dependencies, input, result)
   if (dependencies.cardDetails === 'masked' && operation.name === agentCards.getAgentCardDetails.name) {
@@ -145,6 +178,22 @@ async function decideAndSend(dependencies: Dependencies, { asked, telling, guard
   const reader = recordReaderOf(dependencies, operation)
   const remark = await beyondFunds(dependencies, operation, result, { input, signal })
   return success(operation, result, { replayed, repeated, idempotencyKey, reader, remark, ...telling })
+}
+
+function noteRepeated(
+  dependencies: Dependencies,
+  { operation, given }: ToolCall,
+  context: ServerContext,
+  { repeated }: Sent,
+) {
+  const remark = repeated?.next ?? ''
+  note(dependencies, context, {
+    kind: 'call',
+    outcome: 'repeated',
+    operation: operation.name,
+    arguments: given,
+    remark,
+  })
 }
 
 /** What a person decided is not carried out yet where they are first to verify: then it is tried again, as another try. */

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server'
 import { Failure, show } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import { failed, success } from '../answers/results.ts'
+import { success } from '../answers/results.ts'
 import type { Decisions, Dependencies, Held } from '../dependencies.ts'
+import { refused } from '../noted.ts'
 import { awaitDecision, notDecided } from '../people/pending.ts'
 import { isNothing, type Taken, takeArguments } from './arguments.ts'
 import { takesDecision } from './inputs.ts'
@@ -27,9 +28,14 @@ export async function decidedCall(
   const { decisions } = dependencies
   if (decisions === undefined || isNothing(decision) || !takesDecision(dependencies, operation)) return undefined
   const held = typeof decision === 'string' ? await decisions.find(decision) : undefined
-  if (held?.call.tool !== operation.name) return { answer: failed(unknownDecision(decision)) }
+  const call = { operation: operation.name, arguments: given }
+  if (held?.call.tool !== operation.name) {
+    return { answer: refused(dependencies, context, { ...call, error: unknownDecision(decision) }) }
+  }
   const taken = takeArguments(dependencies, operation, held.call.arguments)
-  if (!isSame(dependencies, operation, { taken, held, given })) return { answer: failed(differs(operation, held.id)) }
+  if (!isSame(dependencies, operation, { taken, held, given })) {
+    return { answer: refused(dependencies, context, { ...call, error: differs(operation, held.id) }) }
+  }
   return await waitFor({ ...dependencies, decisions }, operation, { taken, held }, context)
 }
 

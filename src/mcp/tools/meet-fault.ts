@@ -4,7 +4,8 @@ import { errorTable } from '../../core/errors.ts'
 import { ConnectionCutError, type Fault, faultRefusal, usualFaultMs } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { idempotencyMetaKey } from '../answers/results.ts'
-import type { CallFaults, Dependencies } from '../dependencies.ts'
+import type { CallFaults, Dependencies, RunNote } from '../dependencies.ts'
+import { note } from '../noted.ts'
 
 type Answer = CallToolResult | InputRequiredResult
 
@@ -32,13 +33,20 @@ interface Meeting {
 async function meet(fault: Fault, { dependencies, faults, operation, context, carry }: Meeting): Promise<Answer> {
   const { id, signal } = context.mcpReq
   const { kind, afterMs = usualFaultMs[kind] ?? 0 } = fault
+  const told = tellings[kind]
+  if (told !== undefined) note(dependencies, context, { ...told, operation: operation.name, fault: kind })
   const cut = (): never => {
     faults.cut(id)
     throw new ConnectionCutError()
   }
   switch (kind) {
-    case 'error':
+    case 'error': {
+      const { code, status, message: detail } = faultRefusal(fault)
+      const outcome = status < 500 ? 'refused' : 'failed'
+      const error = { code, status, detail }
+      note(dependencies, context, { kind: 'call', outcome, operation: operation.name, fault: kind, error })
       throw faultRefusal(fault)
+    }
     case 'slow':
       try {
         return await carry()
@@ -59,6 +67,15 @@ async function meet(fault: Fault, { dependencies, faults, operation, context, ca
     case 'empty_page':
       throw new Error(`Bug: ${kind} is a fault of the API's answer, which no call meets here.`)
   }
+}
+
+/** What the run is told of a fault at this door: a call that was carried out has an entry of its own besides. */
+const tellings: { readonly [Kind in Fault['kind']]?: Pick<RunNote, 'kind' | 'outcome' | 'remark'> } = {
+  slow: { kind: 'happened', outcome: 'happened', remark: 'The answer to the host comes late.' },
+  hang: { kind: 'call', outcome: 'unanswered', remark: 'The host gets no answer, and nothing is done.' },
+  reset: { kind: 'call', outcome: 'unanswered', remark: 'The connection is cut, and nothing is done.' },
+  effect_then_lost: { kind: 'happened', outcome: 'unanswered', remark: 'It is done, and the host gets no answer.' },
+  effect_then_503: { kind: 'happened', outcome: 'failed', remark: 'It is done, and the host is answered a 503.' },
 }
 
 /** What a client tells whose attempts were all answered 503: nobody knows what was done, and with its key one finds out. */

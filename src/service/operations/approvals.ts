@@ -71,16 +71,47 @@ interface Decided {
 
 async function approve(context: Context, { approval, payment, wallet }: Decided, status: ApprovalRow['status']) {
   const { tx, nowMs } = context
+  await tellRun(context, { approval, payment }, 'agreed')
   const moved = await replacePayment(tx, payment, await move(context, payment, wallet))
   await mailClaimant(context, moved)
   return approvalView(tx, await resolveApproval(tx, approval, payment, { status, denialReason: null, nowMs }))
 }
 
-async function deny({ tx, nowMs }: Context, { approval, payment }: Decided, reason: string | undefined) {
+async function deny(context: Context, { approval, payment }: Decided, reason: string | undefined) {
+  const { tx, nowMs } = context
+  await tellRun(context, { approval, payment }, 'disagreed')
   const status = nextApprovalStatus(approval.status, 'deny')
   const denied = { ...payment, status: nextPaymentStatus(payment.status, 'deny'), updatedAtMs: nowMs }
   await replacePayment(tx, payment, denied)
   return approvalView(tx, await resolveApproval(tx, approval, payment, { status, denialReason: reason ?? null, nowMs }))
+}
+
+/** Enters the decision into the run that asked for the payment. */
+async function tellRun(
+  context: Context,
+  { approval, payment }: Omit<Decided, 'wallet'>,
+  outcome: 'agreed' | 'disagreed',
+) {
+  const { tx, operation } = context
+  const agent = payment.agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: payment.agentId })
+  const partyId = agent?.partyId ?? payment.partyId
+  context.tell({
+    ...{ partyId, agentId: payment.agentId, instanceId: payment.instanceId, kind: 'decision', outcome },
+    operation: operation.name,
+    amountCents: payment.amountCents,
+    remark: `${await deciderIn(context, partyId)} decided.`,
+    resourceIds: [approval.id, payment.id],
+  })
+}
+
+/** Who decides, as the party may know it whose run it is: of people of others it is told no more than their party. */
+async function deciderIn({ tx, actor, operation }: Context, partyId: string): Promise<string> {
+  if (operation.environments.every((environment) => environment === 'sandbox'))
+    return 'The sandbox, in the customer’s place,'
+  if (actor.partyId !== partyId)
+    return `${(await findParty(tx, actor.partyId))?.displayName ?? 'The customer'}, the customer,`
+  const user = actor.userId === null ? undefined : await findUser(tx, actor.userId)
+  return user === undefined ? 'An API key of the account' : `${user.name} (${user.email})`
 }
 
 /** What an agent of the caller's, to an agent it itself, asked to pay for a customer. @throws 404 for all else. */

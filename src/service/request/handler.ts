@@ -3,6 +3,7 @@ import type { Catalogue } from '../../../tools/index.ts'
 import type { Failure } from '../../core/errors.ts'
 import type { Environment, Input, Meta, OperationDefinition, Resource } from '../../core/operation.ts'
 import { permissions } from '../../core/permissions.ts'
+import type { Tell } from '../rules/runs.ts'
 import { readTimes } from '../store/clock.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import type { Actor } from './actor.ts'
@@ -32,6 +33,8 @@ export interface Context extends ChangeContext {
   fillAnew: FillAnew
   /** Tells that the answer is another one than what is recorded, or late: what was done stays done. */
   answerOtherwise: (how: OtherAnswer) => void
+  /** Enters something into another run than that of the request, once it is done. */
+  tell: Tell
 }
 
 /** How a shop of the sandbox answers that is slow, or fails once it has charged (docs/shops.md#answers). */

@@ -5,6 +5,7 @@ import { Failure } from '../../core/errors.ts'
 import { ConnectionCutError } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { newId, sha256 } from '../../core/system.ts'
+import type { Tell, Told } from '../rules/runs.ts'
 import { readTimes } from '../store/clock.ts'
 import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
 import { keepingPostings } from '../store/ledger.ts'
@@ -31,7 +32,7 @@ import {
 import type { LastUses } from './last-use.ts'
 import { logAnswer } from './log-answer.ts'
 import { requireManager } from './manager.ts'
-import { noteCall } from './note-call.ts'
+import { noteOfCall } from './note-call.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { isSuccess, type Reply, refusal, requestId } from './reply.ts'
 import type { RequestContext } from './request-context.ts'
@@ -45,6 +46,7 @@ export interface Dependencies extends Admission, Pick<FaultDependencies, 'ending
   fillAnew: FillAnew
   waits: Waits
   runLog: RunLog
+  tell: Tell
   /** By the hash of a credential, the party that a command with it was last about. */
   parties: Map<string, string>
   publicUrl: () => string
@@ -54,7 +56,6 @@ export interface Dependencies extends Admission, Pick<FaultDependencies, 'ending
 /** An answer, and with which credential it was asked about which party; undefined where that did not come out. */
 export interface Answered extends Reply {
   by: { partyId: string; keyId: string } | undefined
-  request: RequestContext
 }
 
 interface AnswerOptions {
@@ -64,8 +65,6 @@ interface AnswerOptions {
   gone?: AbortSignal | undefined
   /** It looks again at what it answered before. */
   isRepeated?: boolean
-  /** Whoever asks notes what came of it. */
-  isNoted?: boolean
 }
 
 /** Whose requests are expected: with more credentials at once, the rest find their party when they are looked at. */
@@ -81,7 +80,7 @@ export async function answer(
   dependencies: Dependencies,
   key: OperationKey,
   incoming: Incoming | Unread,
-  { known, gone, isRepeated = false, isNoted = isRepeated }: AnswerOptions = {},
+  { known, gone, isRepeated = false }: AnswerOptions = {},
 ): Promise<Answered> {
   const { store, system, log, handlers } = dependencies
   const beganAtMs = system.elapsed()
@@ -91,16 +90,7 @@ export async function answer(
   // What a page does is no request of the API's, and what looks again is the request that it was.
   const mayMeetFaults = known === undefined && !isRepeated && dependencies.environment === 'sandbox'
   const plan = mayMeetFaults ? {} : { fault: null }
-  const request: RequestContext = {
-    operation,
-    carryOut,
-    incoming,
-    supportId,
-    claims: undefined,
-    known,
-    plan,
-    posted: [],
-  }
+  const request: RequestContext = { operation, carryOut, incoming, supportId, claims: undefined, known, plan }
   let reply: Reply | undefined
   try {
     request.claims = await claimsIn(dependencies, incoming.headers.get('authorization'))
@@ -121,12 +111,20 @@ export async function answer(
   if (reply !== undefined && request.otherwise !== undefined)
     reply = await answeredOtherwise(dependencies, request.otherwise, reply, { supportId, gone })
   const ms = system.elapsed() - beganAtMs
-  if (!isNoted || (reply === undefined && !isRepeated)) noteCall(dependencies, request, reply, ms)
+  if (!isRepeated) noteCall(dependencies, request, reply, ms)
+  if (reply !== undefined && isSuccess(reply)) for (const told of request.told ?? []) dependencies.tell(told)
   if (reply === undefined) throw new ConnectionCutError()
   logAnswer(log, request, reply, ms)
   const acted = request.handled?.context
   const by = acted && { partyId: acted.partyId, keyId: acted.actor.keyId }
-  return { ...reply, by, request, headers: { ...reply.headers, ...request.limit?.headers, ...requestId(supportId) } }
+  return { ...reply, by, headers: { ...reply.headers, ...request.limit?.headers, ...requestId(supportId) } }
+}
+
+/** What a page does for a user is no call of a run; what it does for an agent's run is. */
+function noteCall({ runLog, system }: Dependencies, request: RequestContext, reply: Reply | undefined, ms: number) {
+  if (request.known !== undefined && !request.incoming.headers.has('x-instance-id')) return
+  const note = noteOfCall(request, reply, { ms, atMs: request.nowMs ?? system.now() })
+  if (note !== undefined) runLog.note(note)
 }
 
 /** A transaction for what is most likely asked for: by whom, and under which key. */
@@ -149,7 +147,6 @@ async function command(
     kind: settling.here ? undefined : request.operation.name,
     claim: request.expected && claimName(request.expected.partyId, request.expected.key),
   })
-  request.posted = request.postings?.() ?? []
   const acted = request.handled?.context
   if (acted !== undefined) keepNewest(parties, credential, acted.partyId, mostParties)
   return reply
@@ -161,7 +158,6 @@ const notCounted: RateLimit = { headers: {}, failure: undefined }
 async function admit(dependencies: Dependencies, request: RequestContext): Promise<void> {
   const { known, operation, incoming } = request
   const actor = known ?? (await actorNow(dependencies, incoming.headers.get('authorization')))
-  request.actor = actor
   request.limit = incoming.isCounted ? notCounted : await dependencies.rateLimit(actor.keyId)
   if (request.limit.failure !== undefined) throw request.limit.failure
   if (operation.alone === true) await dependencies.store.read((tx) => requireManager(tx, actor))
@@ -188,7 +184,6 @@ async function pass(
   const { nowMs, earliestMs, epoch } = moment.times
   request.actor = actor
   request.nowMs = nowMs
-  request.epoch = epoch
   if (operation.effect !== 'read') request.postings = keepingPostings(tx)
   lastUses.note(actor, moment.times)
   request.limit ??= incoming.isCounted ? notCounted : await rateLimit(actor.keyId)
@@ -211,8 +206,11 @@ async function pass(
   const answerOtherwise = (how: OtherAnswer) => {
     request.otherwise = how
   }
+  const told: Told[] = []
+  request.told = told
+  const tell = (one: Told) => void told.push(one)
   const { fillAnew } = dependencies
-  const known = { environment, system, publicUrl, lastUses, timeMoved, fillAnew, answerOtherwise }
+  const known = { environment, system, publicUrl, lastUses, timeMoved, fillAnew, answerOtherwise, tell }
   const context: Context = { tx, operation, actor, partyId, ...cause, nowMs, epoch, attempt: 'first', ...known }
   request.handled = { context, parsed }
   if (idempotencyKey === undefined) {
@@ -220,9 +218,7 @@ async function pass(
     const isStale = request.plan.fault?.kind === 'stale'
     const reply = await (isStale ? look(context) : listBehind(dependencies.store, context, look))
     // Where the world was replaced, this is listed in the new one, at its time.
-    const at = operation.alone === true ? await readTimes(tx) : { nowMs, epoch }
-    request.nowMs = at.nowMs
-    request.epoch = at.epoch
+    const at = operation.alone === true ? await readTimes(tx) : {}
     await recordActivity({ ...context, ...at }, parsed, reply)
     return reply
   }

@@ -1,4 +1,5 @@
 import type { OperationDefinition } from '../../core/operation.ts'
+import type { Told } from '../rules/runs.ts'
 import type { DatedPosting } from '../store/ledger.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import type { Actor } from './actor.ts'
@@ -24,12 +25,10 @@ export interface RequestContext {
   nowMs?: number
   claim?: Claim
   handled?: { context: Context; parsed: Parsed }
-  /** The epoch that it was looked at in; of a reset, the one that it began. */
-  epoch?: number
-  /** What its transaction posts to the ledger. */
+  /** What its transaction posted to the ledger. */
   postings?: () => readonly DatedPosting[]
-  /** The same once that is committed. */
-  posted: readonly DatedPosting[]
+  /** What it enters into other runs once it is done. */
+  told?: Told[]
   /** The request moved the clock: it is answered when everything has happened that became due. */
   timeMoved?: boolean
   /** How it is answered, where that is not what is recorded, at once. */

@@ -44,16 +44,6 @@ export interface RunPosting {
   entries: readonly { account: string; walletId: string | null; amountCents: number }[]
 }
 
-/** What befell a call on purpose. */
-export interface RunFault {
-  kind: FaultKind
-  /** What the kind `error` answered. */
-  code?: string | undefined
-  afterMs?: number | undefined
-  /** The rule's id; the name of the header where the call itself asked for it. */
-  ruleId: string
-}
-
 /** What an entry shows when it is opened. Texts of JSON are masked, and cut where they are long. */
 export interface RunDetail {
   method?: string
@@ -68,21 +58,40 @@ export interface RunDetail {
   answer?: string
   /** How many characters of the answer were cut off. */
   cut?: number
-  /** How many characters of the request's body were cut off. */
-  bodyCut?: number
   /** Whether it came with a key, so that a repeat of it is safe. */
   hasKey?: boolean
-  /** The support id of the call whose answer was replayed or repeated, where that is known. */
-  repeats?: string
-  fault?: RunFault
   postings?: readonly RunPosting[]
   /** The records that it is about. */
   resourceIds?: readonly string[]
-  /** The order at a shop that it is about. */
-  orderId?: string
   /** What a person was asked: sentences. */
   facts?: readonly string[]
   /** Who answered, or what else there is to say. */
   remark?: string
   host?: string
 }
+
+/** What happened in a run without a request to the API. Nothing in it is masked yet. */
+export interface Told {
+  partyId: string
+  agentId: string | null
+  instanceId: string | null
+  kind: RunEntryKind
+  outcome: RunOutcome
+  operation: string
+  host?: string | undefined
+  keyId?: string | undefined
+  actorType?: string | undefined
+  /** Names what it tells of: of several with one name the first counts. */
+  once?: string | undefined
+  arguments?: Record<string, unknown> | undefined
+  error?: { code: string; status?: number | undefined; detail: string; next?: string | undefined } | undefined
+  facts?: readonly string[] | undefined
+  amountCents?: number | undefined
+  remark?: string | undefined
+  resourceIds?: readonly string[] | undefined
+  fault?: FaultKind | undefined
+  ms?: number | undefined
+}
+
+/** Enters what is told into its run, beside whatever goes on: it returns at once, and never fails. */
+export type Tell = (told: Told) => void

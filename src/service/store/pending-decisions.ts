@@ -31,14 +31,14 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
   const own = (row: PendingDecisionRow | undefined) => (row?.principalId === principalId ? row : undefined)
   return {
     /** Keeps a call, the same call once while it waits; undefined: too many wait. */
-    keep: (call: HeldCall): Promise<{ id: string; endsAtMs: number } | undefined> =>
+    keep: (call: HeldCall): Promise<{ id: string; endsAtMs: number; isNew: boolean } | undefined> =>
       store.transaction(async (tx) => {
         await tx.lock(`decisions ${principalId}`)
         const nowMs = await realNow(tx)
         const { rows } = await waitingOfPrincipal(tx, { partyId, principalId, nowMs, limit: mostHeld })
         for (const row of rows) {
           const { id, call: kept, endsAtMs } = await openDecision(tx, row)
-          if (kept.of === call.of && kept.tool === call.tool) return { id, endsAtMs }
+          if (kept.of === call.of && kept.tool === call.tool) return { id, endsAtMs, isNew: false }
         }
         if (rows.length === mostHeld) return undefined
         const id = newId('dcn', system, nowMs)
@@ -49,7 +49,7 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
           createdAtMs: nowMs,
           expiresAtMs: endsAtMs,
         })
-        return { id, endsAtMs }
+        return { id, endsAtMs, isNew: true }
       }),
     find: (id: string): Promise<DecisionRecord | undefined> =>
       store.read(async (tx) => {

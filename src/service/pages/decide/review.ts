@@ -3,9 +3,10 @@ import { Failure } from '../../../core/errors.ts'
 import { decisionIdPattern, type HeldCall, type HeldState } from '../../../core/held-call.ts'
 import { type Counterparty, resolveCounterparty } from '../../operations/steps/resolve-counterparty.ts'
 import { actOfUser } from '../../request/activity.ts'
-import { change, type Dependencies, settled, unchanged } from '../../request/change.ts'
-import type { SettledContext } from '../../request/due.ts'
+import { change, settled, unchanged } from '../../request/change.ts'
+import type { Opening, SettledContext } from '../../request/due.ts'
 import type { Limits, Spent } from '../../rules/limits.ts'
+import type { Tell, Told } from '../../rules/runs.ts'
 import { findAgent } from '../../store/agents.ts'
 import { findCredential } from '../../store/credentials.ts'
 import { findDelegation } from '../../store/delegations.ts'
@@ -59,7 +60,7 @@ export interface DecisionReviews {
   decide(id: string, user: UserRow, status: 'yes' | 'no'): Promise<boolean>
 }
 
-export function createDecisionReviews(dependencies: Dependencies): DecisionReviews {
+export function createDecisionReviews(dependencies: Opening & { tell: Tell }): DecisionReviews {
   return {
     open: (id, user) =>
       settled(dependencies, async (context) => {
@@ -73,16 +74,39 @@ export function createDecisionReviews(dependencies: Dependencies): DecisionRevie
         const rows = await waitingDecisions(tx, { partyId: user.partyId, nowMs, limit })
         return Promise.all(rows.map(async (row) => reviewOf(context, user, await openDecision(tx, row))))
       }),
-    decide: (id, user, status) =>
-      change(dependencies, async ({ tx, nowMs: atMs, realNowMs: nowMs }) => {
+    decide: async (id, user, status) => {
+      const told = await change<Told | undefined>(dependencies, async (context) => {
+        const { tx, nowMs: atMs, realNowMs: nowMs } = context
         const which = { partyId: user.partyId, id }
         const isDecided =
           decisionIdPattern.test(id) && (await decideOn(tx, which, { status, decidedBy: user.id, nowMs }))
-        if (!isDecided) return unchanged(false)
+        if (!isDecided) return unchanged(undefined)
         tell(tx, { ...which, agentId: null }, [status === 'yes' ? 'decision.agreed' : 'decision.refused'], atMs)
         const operation = status === 'yes' ? 'agree_to_call' : 'refuse_call'
-        return { result: true, acts: [actOfUser(user, { operation, resourceIds: [id] })] }
-      }),
+        const result = await toldOf(context, user, id, status)
+        return { result, acts: [actOfUser(user, { operation, resourceIds: [id] })] }
+      })
+      if (told !== undefined) dependencies.tell(told)
+      return told !== undefined
+    },
+  }
+}
+
+/** What the run is told whose call it is. */
+async function toldOf(context: SettledContext, user: UserRow, id: string, status: 'yes' | 'no'): Promise<Told> {
+  const { tx } = context
+  const { partyId } = user
+  const row = await findDecision(tx, { partyId, id })
+  if (row === undefined) throw new Error(`Bug: the decision ${id} is gone while it is made.`)
+  const { call, principalId } = await openDecision(tx, row)
+  const { agentId } = await askerOf(context, partyId, principalId)
+  return {
+    ...{ partyId, agentId, instanceId: call.instanceId ?? null, host: call.host },
+    kind: 'decision',
+    outcome: status === 'yes' ? 'agreed' : 'disagreed',
+    operation: call.tool,
+    remark: `${user.name} (${user.email}) decided on the page.`,
+    resourceIds: [id],
   }
 }
 

@@ -4,6 +4,7 @@ import { approvalPagePath } from '../../../../tools/approvals.ts'
 import { decisionPath } from '../../../core/held-call.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { type ApprovalReviews, createApprovalReviews } from '../../operations/steps/review-approval.ts'
+import type { Tell } from '../../rules/runs.ts'
 import { accountOf, notYoursPage } from '../frame/account.ts'
 import {
   forSignedIn,
@@ -33,7 +34,7 @@ interface DecideDependencies extends PageDependencies {
 const mostShown = 20
 
 /** The page where a person decides on a call of a model, and the one of all that waits for them. */
-export function mountDecisionPages(app: Hono, dependencies: PageDependencies): void {
+export function mountDecisionPages(app: Hono, dependencies: PageDependencies & { tell: Tell }): void {
   const pages: DecideDependencies = {
     ...dependencies,
     reviews: createDecisionReviews(dependencies),

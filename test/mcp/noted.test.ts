@@ -1,0 +1,232 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { RunNote } from '../../src/mcp/dependencies.ts'
+import { questions } from '../../src/mcp/people/questions.ts'
+import { runIdOf } from '../../src/service/request/run-log.ts'
+import type { RunDetail } from '../../src/service/rules/runs.ts'
+import { runEntriesAfter } from '../../src/service/store/runs.ts'
+import type { RunEntryRow } from '../../src/service/store/schema/runs.ts'
+import { type Deciding, deciding, pendingOf } from '../decisions/deciding.ts'
+import { createPersonSite } from '../pages/person-site.ts'
+import { created, ok, payer } from '../payments/payer.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addParty } from '../support/world.ts'
+import { type Connected, dismissed, no, person, unticked, yes } from './connected.ts'
+import { hosts } from './hosts.ts'
+
+interface Told extends RunEntryRow {
+  told: RunDetail
+}
+
+onEachDatabase('what only the MCP server knows of a run', (database) => {
+  let at: Deciding
+  beforeAll(async () => {
+    at = await deciding(database)
+  })
+  afterAll(() => at.world.drop())
+
+  const closing: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close()
+  })
+
+  let runs = 0
+  /** A host in a run of its own, and what is kept of that run but for the requests of the API. */
+  async function run(chosen: (typeof hosts)[number], options: Parameters<Deciding['host']>[1] = {}) {
+    const instanceId = `run ${runs++}`
+    const { partyId, agentId } = await at.world.whoami(options.key)
+    const connection: Connected = await at.host(chosen, {
+      instanceId: () => instanceId,
+      note: (told) => at.world.service.tell({ ...told, partyId, agentId, instanceId }),
+      ...options,
+    })
+    closing.push(connection.close)
+    const kept = async (): Promise<Told[]> => {
+      await at.world.service.runLog.flush()
+      const rows = await at.world.store.read((tx) =>
+        runEntriesAfter(tx, { partyId, runId: runIdOf(partyId, instanceId) }, { afterId: '', limit: 100 }),
+      )
+      return rows.filter(({ supportId }) => supportId === null).map((row) => ({ ...row, told: JSON.parse(row.detail) }))
+    }
+    return { host: connection.host, kept }
+  }
+
+  const short = ({ kind, outcome, operation, told: { remark } }: Told) => ({ kind, outcome, operation, remark })
+  const operation = 'create_payment'
+  const asked = (remark: string) => ({ kind: 'question', outcome: 'asked', operation, remark })
+  const byForm = asked('Asked by a form of the host.')
+  const byLink = asked('Asked on a page, whose address the model was told.')
+  const byPage = asked('Asked on a page, which the host was to open.')
+  const onPage = (outcome: string, { name, email }: { name: string; email: string }) => {
+    return { kind: 'decision', outcome, operation, remark: `${name} (${email}) decided on the page.` }
+  }
+
+  describe.each(hosts)('$host', (chosen) => {
+    test.each([
+      ['agreed', yes],
+      ['disagreed', no],
+      ['disagreed', unticked],
+    ] as const)('a form, %s', async (outcome, answer) => {
+      const { host, kept } = await run(chosen, { person: person([answer], { form: {} }) })
+      await host.callTool(operation, at.payment(4_200))
+      const entries = await kept()
+      const remark = 'The person at the host answered the form.'
+      expect(entries.map(short)).toEqual([byForm, { kind: 'decision', outcome, operation, remark }])
+      expect(entries.map(({ told }) => told.host)).toEqual(['test-host', 'test-host'])
+      expect(entries[0]).toMatchObject({
+        amountCents: 4_200,
+        told: { facts: expect.arrayContaining([expect.stringContaining('$42.00')]) },
+      })
+    })
+
+    test('a form that nobody was shown is followed by a link', async () => {
+      const { host, kept } = await run(chosen, { person: person([dismissed], { form: {} }) })
+      const { decision } = pendingOf(await host.callTool(operation, at.payment(4_300)))
+      await at.decide(decision, 'no')
+      await host.callTool(operation, { decision })
+      expect((await kept()).map(short)).toEqual([byForm, byLink, onPage('disagreed', at.site.owner)])
+    })
+
+    test.each([
+      ['agreed', 'yes'],
+      ['disagreed', 'no'],
+    ] as const)('a link, %s while the model was not there', async (outcome, decided) => {
+      const { host, kept } = await run(chosen)
+      const payment = at.payment(4_400 + (decided === 'yes' ? 1 : 0))
+      const { decision } = pendingOf(await host.callTool(operation, payment))
+      // Asked again, it is the same question.
+      await host.callTool(operation, payment)
+      expect((await kept()).map(short)).toEqual([byLink])
+      await at.decide(decision, decided)
+      expect((await kept()).map(short)).toEqual([byLink, onPage(outcome, at.site.owner)])
+      await host.callTool(operation, { decision })
+      await host.callTool(operation, { decision })
+      expect((await kept()).map(short)).toEqual([byLink, onPage(outcome, at.site.owner)])
+    })
+
+    test.each([
+      ['agreed', 'yes'],
+      ['disagreed', 'no'],
+    ] as const)('a page that the host opens, %s', async (outcome, decided) => {
+      const person = {
+        modes: { url: {} },
+        answer: async ({ url = '' }: { url?: string }) => {
+          await at.decide(url.split('/').at(-1) ?? '', decided)
+          return yes
+        },
+      }
+      const { host, kept } = await run(chosen, { person })
+      await host.callTool(operation, at.payment(4_500 + (decided === 'yes' ? 1 : 0)))
+      expect((await kept()).map(short)).toEqual([byPage, onPage(outcome, at.site.owner)])
+    })
+
+    test('a call that is refused before it is sent', async () => {
+      const { host, kept } = await run(chosen)
+      const secret = at.world.agentKey
+      await host.callTool(operation, { amount: 'much', description: `with ${secret}, 4242 4242 4242 4242` })
+      await host.callTool('no_such_tool', {}).catch(() => {})
+      await host.callTool(operation, { decision: 'dcn_none' })
+      const entries = await kept()
+      expect(entries.map(({ kind, outcome, operation, code }) => [kind, outcome, operation, code])).toEqual([
+        ['call', 'refused', operation, 'invalid_value'],
+        ['call', 'refused', 'no_such_tool', 'unknown_tool'],
+        ['call', 'refused', operation, 'confirmation_unknown'],
+      ])
+      expect(entries[0]?.told.body).toContain('[masked')
+      expect(entries[0]?.told.answer).toContain('amount')
+      expect(JSON.stringify(entries)).not.toContain(secret.slice(-16))
+      expect(JSON.stringify(entries)).not.toContain('4242 4242')
+    })
+
+    test('what is not granted is refused here', async () => {
+      const { host, kept } = await run(chosen, { allows: ({ permission }) => permission !== 'payments.create' })
+      await host.callTool(operation, at.payment(1)).catch(() => {})
+      expect((await kept()).map(({ outcome, operation }) => [outcome, operation])).toEqual([['refused', operation]])
+    })
+
+    test('a fault at this door', async () => {
+      const planned = ['error', 'slow', 'hang', 'reset', 'effect_then_lost', 'effect_then_503'] as const
+      for (const kind of planned) {
+        const { host, kept } = await run(chosen, { plan: async () => ({ kind, afterMs: 1 }) })
+        const signal = AbortSignal.timeout(300)
+        await host.callTool('list_wallets', {}, { signal }).catch(() => {})
+        const entries = (await kept()).map(({ kind, outcome, fault }) => ({ kind, outcome, fault }))
+        expect(entries, kind).toEqual([{ ...faultsTold[kind], fault: kind }])
+      }
+    })
+
+    test('a note that cannot be kept fails no call', async () => {
+      const note = () => {
+        throw new Error('The run is full.')
+      }
+      const { host } = await run(chosen, { person: person([yes], { form: {} }), note })
+      expect((await host.callTool(operation, at.payment(4_600))).isError).toBeUndefined()
+    })
+  })
+
+  test('an approval that somebody decides stands in the run of its payment, once', async () => {
+    const { world, owner } = await createPersonSite(database)
+    const self = payer(world)
+    const { partyId, agentId } = await world.whoami()
+    const shop = await addParty(world)
+    const customerPartyId = await world.customerPartyId()
+    await self.setLimits('agents', agentId ?? '', { perTransaction: 100 })
+    await self.setLimits('delegations', await self.delegationId(customerPartyId), { perTransaction: 100 })
+    const asked = async (instanceId: string, more: object, query = '') => {
+      const id = created(await self.pay(150, { type: 'party_id', value: shop.partyId }, more, { instanceId }))
+      return (await self.approvalOf(id, {}, query)).id as string
+    }
+    const params = { approvalId: await asked('run a', {}) }
+    for (const _ of [1, 2]) await world.service.actAs(owner, 'approveApproval', { params })
+    const denied = { approvalId: await asked('run b', {}) }
+    for (const _ of [1, 2]) await world.service.actAs(owner, 'denyApproval', { params: denied })
+    const ofCustomer = await asked('run c', { customerPartyId }, `?customerPartyId=${customerPartyId}`)
+    const path = `/simulations/approvals/${ofCustomer}/approve`
+    for (const _ of [1, 2]) ok(await world.send('POST', path, { idempotencyKey: 'once', instanceId: 'run d' }))
+    await world.service.runLog.flush()
+    const byOwner = `${owner.name} (${owner.email}) decided.`
+    const expected = {
+      'run a': ['agreed', 'approve_approval', byOwner],
+      'run b': ['disagreed', 'deny_approval', byOwner],
+      'run c': ['agreed', 'simulate_customer_approval', 'The sandbox, in the customer’s place, decided.'],
+    }
+    for (const [instanceId, decision] of Object.entries(expected)) {
+      const scope = { partyId, runId: runIdOf(partyId, instanceId) }
+      const entries = await world.store.read((tx) => runEntriesAfter(tx, scope, { afterId: '', limit: 9 }))
+      const decisions = entries.filter(({ kind }) => kind === 'decision')
+      expect(
+        decisions.map(({ outcome, operation, detail }) => [outcome, operation, JSON.parse(detail).remark]),
+        instanceId,
+      ).toEqual([decision])
+    }
+    await world.drop()
+  })
+
+  test('every tool that asks somebody tells of a call that it refuses', async () => {
+    const asking = Object.keys(questions)
+    expect(asking.length).toBeGreaterThan(10)
+    const notes: RunNote[] = []
+    const { host } = await run(hosts[3], {
+      note: (told) => notes.push(told),
+      key: at.world.apiKey,
+      decisions: undefined,
+    })
+    for (const tool of asking) {
+      notes.length = 0
+      const result = await host.callTool(tool, { nonsense: true }).catch(() => undefined)
+      expect(result?.isError ?? true, tool).toBe(true)
+      expect(
+        notes.map(({ kind, outcome, operation }) => [kind, outcome, operation]),
+        tool,
+      ).toEqual([['call', 'refused', tool]])
+    }
+  })
+})
+
+const faultsTold = {
+  error: { kind: 'call', outcome: 'failed' },
+  slow: { kind: 'happened', outcome: 'happened' },
+  hang: { kind: 'call', outcome: 'unanswered' },
+  reset: { kind: 'call', outcome: 'unanswered' },
+  effect_then_lost: { kind: 'happened', outcome: 'unanswered' },
+  effect_then_503: { kind: 'happened', outcome: 'failed' },
+} as const
