@@ -6,7 +6,8 @@ import { hostOf } from './host.ts'
 /** Tells what no request to the API will tell. It fails no call. */
 export function note(dependencies: Dependencies, context: ServerContext, told: RunNote): void {
   try {
-    dependencies.note?.({ ...told, host: hostOf(dependencies.server, context)?.name })
+    const { name, version } = hostOf(dependencies.server, context) ?? {}
+    dependencies.note?.({ ...told, host: [name, version].filter((part) => part !== undefined).join(' ') })
   } catch (error) {
     dependencies.log.warn({ err: error, tool: told.operation }, 'what happened in the run was not kept')
   }

@@ -163,8 +163,7 @@ export function createService({
     ending.abort()
     waits.stop()
   })
-  const { tell, toldTo } = createTell({ store: opened, runLog, log })
-  const shared = { readiness, waits, runLog, tell }
+  const shared = { readiness, waits, runLog, tell: createTell({ store: opened, system, runLog }) }
   const seeding = { store, system, environment, world }
   const dependencies = {
     ...admission,
@@ -203,7 +202,6 @@ export function createService({
     upkeep: createUpkeep({ store, system, lastUses: dependencies.lastUses, log }),
     deliveries,
     ...shared,
-    runLog: toldTo,
     rotateKeys: async () => (await import('./tokens/rotate-keys.ts')).rotateKeys(store, system),
     derivedSecret: async (purpose) => (await store.read(rootKeys)).derive(1, `derived ${purpose}`),
     derivedSecrets: async (purpose) => (await store.read(rootKeys)).signatures(`derived ${purpose}`),

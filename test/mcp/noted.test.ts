@@ -1,21 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { RunNote } from '../../src/mcp/dependencies.ts'
 import { questions } from '../../src/mcp/people/questions.ts'
-import { runIdOf } from '../../src/service/request/run-log.ts'
-import type { RunDetail } from '../../src/service/rules/runs.ts'
-import { runEntriesAfter } from '../../src/service/store/runs.ts'
-import type { RunEntryRow } from '../../src/service/store/schema/runs.ts'
 import { type Deciding, deciding, pendingOf } from '../decisions/deciding.ts'
 import { createPersonSite } from '../pages/person-site.ts'
 import { created, ok, payer } from '../payments/payer.ts'
+import { entriesOf, type Noted, runOf } from '../runs/noted.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
 import { type Connected, dismissed, no, person, unticked, yes } from './connected.ts'
 import { hosts } from './hosts.ts'
-
-interface Told extends RunEntryRow {
-  told: RunDetail
-}
 
 onEachDatabase('what only the MCP server knows of a run', (database) => {
   let at: Deciding
@@ -40,17 +33,11 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
       ...options,
     })
     closing.push(connection.close)
-    const kept = async (): Promise<Told[]> => {
-      await at.world.service.runLog.flush()
-      const rows = await at.world.store.read((tx) =>
-        runEntriesAfter(tx, { partyId, runId: runIdOf(partyId, instanceId) }, { afterId: '', limit: 100 }),
-      )
-      return rows.filter(({ supportId }) => supportId === null).map((row) => ({ ...row, told: JSON.parse(row.detail) }))
-    }
-    return { host: connection.host, kept }
+    const kept = async () => (await entriesOf(at.world, instanceId)).filter(({ supportId }) => supportId === null)
+    return { host: connection.host, kept, instanceId }
   }
 
-  const short = ({ kind, outcome, operation, told: { remark } }: Told) => ({ kind, outcome, operation, remark })
+  const short = ({ kind, outcome, operation, detail: { remark } }: Noted) => ({ kind, outcome, operation, remark })
   const operation = 'create_payment'
   const asked = (remark: string) => ({ kind: 'question', outcome: 'asked', operation, remark })
   const byForm = asked('Asked by a form of the host.')
@@ -66,15 +53,15 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
       ['disagreed', no],
       ['disagreed', unticked],
     ] as const)('a form, %s', async (outcome, answer) => {
-      const { host, kept } = await run(chosen, { person: person([answer], { form: {} }) })
+      const { host, kept, instanceId } = await run(chosen, { person: person([answer], { form: {} }) })
       await host.callTool(operation, at.payment(4_200))
       const entries = await kept()
       const remark = 'The person at the host answered the form.'
       expect(entries.map(short)).toEqual([byForm, { kind: 'decision', outcome, operation, remark }])
-      expect(entries.map(({ told }) => told.host)).toEqual(['test-host', 'test-host'])
+      expect((await runOf(at.world, instanceId)).host).toBe('test-host 1')
       expect(entries[0]).toMatchObject({
         amountCents: 4_200,
-        told: { facts: expect.arrayContaining([expect.stringContaining('$42.00')]) },
+        detail: { facts: expect.arrayContaining([expect.stringContaining('$42.00')]) },
       })
     })
 
@@ -131,8 +118,8 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
         ['call', 'refused', 'no_such_tool', 'unknown_tool'],
         ['call', 'refused', operation, 'confirmation_unknown'],
       ])
-      expect(entries[0]?.told.body).toContain('[masked')
-      expect(entries[0]?.told.answer).toContain('amount')
+      expect(entries[0]?.detail.body).toContain('[masked')
+      expect(entries[0]?.detail.answer).toContain('amount')
       expect(JSON.stringify(entries)).not.toContain(secret.slice(-16))
       expect(JSON.stringify(entries)).not.toContain('4242 4242')
     })
@@ -166,7 +153,7 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
   test('an approval that somebody decides stands in the run of its payment, once', async () => {
     const { world, owner } = await createPersonSite(database)
     const self = payer(world)
-    const { partyId, agentId } = await world.whoami()
+    const { agentId } = await world.whoami()
     const shop = await addParty(world)
     const customerPartyId = await world.customerPartyId()
     await self.setLimits('agents', agentId ?? '', { perTransaction: 100 })
@@ -182,7 +169,6 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
     const ofCustomer = await asked('run c', { customerPartyId }, `?customerPartyId=${customerPartyId}`)
     const path = `/simulations/approvals/${ofCustomer}/approve`
     for (const _ of [1, 2]) ok(await world.send('POST', path, { idempotencyKey: 'once', instanceId: 'run d' }))
-    await world.service.runLog.flush()
     const byOwner = `${owner.name} (${owner.email}) decided.`
     const expected = {
       'run a': ['agreed', 'approve_approval', byOwner],
@@ -190,11 +176,10 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
       'run c': ['agreed', 'simulate_customer_approval', 'The sandbox, in the customer’s place, decided.'],
     }
     for (const [instanceId, decision] of Object.entries(expected)) {
-      const scope = { partyId, runId: runIdOf(partyId, instanceId) }
-      const entries = await world.store.read((tx) => runEntriesAfter(tx, scope, { afterId: '', limit: 9 }))
+      const entries = await entriesOf(world, instanceId)
       const decisions = entries.filter(({ kind }) => kind === 'decision')
       expect(
-        decisions.map(({ outcome, operation, detail }) => [outcome, operation, JSON.parse(detail).remark]),
+        decisions.map(({ outcome, operation, detail }) => [outcome, operation, detail.remark]),
         instanceId,
       ).toEqual([decision])
     }

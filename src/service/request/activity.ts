@@ -78,7 +78,7 @@ export async function recordActivity(context: Context, parsed: Parsed, reply: Re
     keyId: actor.keyId,
     instanceId,
     customerPartyId: partyId === actor.partyId ? null : partyId,
-    resourceIds: resourceIds(operation, parsed, reply),
+    resourceIds: resourceIds(operation, parsed, isSuccess(reply) ? JSON.parse(reply.body) : undefined),
     status: reply.status,
     code: codeOf(reply),
   }
@@ -158,15 +158,15 @@ export async function firstTampered(tx: Transaction, partyId: string): Promise<n
   return isWhole ? null : before.sequence + 1
 }
 
-/** The ids that the request names and those of what it answered. Ids only: nothing else in either is recorded. */
-function resourceIds(operation: OperationDefinition, parsed: Parsed, reply: Reply): string[] {
+/** The ids that the request names and those of what it answered, if it was done. Ids only: nothing else is recorded. */
+export function resourceIds(operation: OperationDefinition, parsed: Parsed, body: unknown): string[] {
   const input = 'input' in parsed ? parsed.input : {}
   const places = [operation.params, operation.related, operation.attributes].flatMap((part) =>
     Object.keys(part?.shape ?? {}),
   )
   const named = places.filter((name) => name.endsWith('Id')).map((name) => input[name])
-  const { data } = JSON.parse(reply.body) as { data?: { id: string } | { id: string }[] | null }
-  const answered = isSuccess(reply) && data !== undefined && data !== null ? [data].flat().map(({ id }) => id) : []
+  const { data } = (body ?? {}) as { data?: { id: string } | { id: string }[] | null }
+  const answered = [data ?? []].flat().map(({ id }) => id)
   const ids = [...named, ...answered].filter((id) => typeof id === 'string' && /^[a-z]{3}_[\w-]{1,100}$/.test(id))
   return [...new Set(ids as string[])].slice(0, mostIds)
 }

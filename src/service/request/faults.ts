@@ -48,6 +48,8 @@ class UnplannedError extends Error {
 /** What a request knows of its faults: undefined until it was asked, null where none befalls it. */
 export interface Plan {
   fault?: Fault | null
+  /** The rule that it comes from, or the name of the header. */
+  ruleId?: string
 }
 
 /**
@@ -91,13 +93,15 @@ export async function whenPlanned(
     return await run()
   } catch (error) {
     if (!(error instanceof UnplannedError)) throw error
-    plan.fault = (await planFault(dependencies, error.asked)) ?? null
+    const planned = await planFault(dependencies, error.asked)
+    plan.fault = planned?.fault ?? null
+    if (planned !== undefined) plan.ruleId = planned.id
   }
   return plan.fault === null ? run() : befallen(dependencies, plan.fault, gone, run)
 }
 
 /** Finds out what befalls a request, counts it at the rules that it fits, and tells the activity of a hit. */
-async function planFault({ store, system }: FaultDependencies, asked: Asked): Promise<Fault | undefined> {
+async function planFault({ store, system }: FaultDependencies, asked: Asked): Promise<Planned | undefined> {
   const { actor, operation, instanceId, wanted } = asked
   return store.transaction(async (tx) => {
     const rules = await lockFaults(tx)
@@ -114,8 +118,13 @@ async function planFault({ store, system }: FaultDependencies, asked: Asked): Pr
         code: fault.kind,
       },
     )
-    return fault
+    return { id, fault }
   })
+}
+
+interface Planned {
+  id: string
+  fault: Fault
 }
 
 async function hitBy(
@@ -219,10 +228,10 @@ export async function planAtDoor(
   const header = headers.get(faultHeader)
   if (header !== null) {
     await store.read((tx) => requireManager(tx, actor))
-    return planFault(dependencies, { ...asked, wanted: faultInHeader(header, operation, undefined) })
+    return (await planFault(dependencies, { ...asked, wanted: faultInHeader(header, operation, undefined) }))?.fault
   }
   // The credential was looked up with the time, which told how many rules there are.
   if (lastFaultCounts(store).faultRules === 0) return undefined
   const isAsked = await store.read((tx) => isAskedOf(tx, { ...asked, partyId: actor.partyId }))
-  return isAsked ? planFault(dependencies, { ...asked, wanted: undefined }) : undefined
+  return isAsked ? (await planFault(dependencies, { ...asked, wanted: undefined }))?.fault : undefined
 }

@@ -1,75 +1,158 @@
-import { catalogue } from '../../../tools/index.ts'
-import { maskSecrets } from '../../core/errors.ts'
-import type { OperationDefinition } from '../../core/operation.ts'
+import { foreignName } from '../../core/foreign-text.ts'
 import { secretFields } from '../../core/secret-fields.ts'
+import { type System, sha256 } from '../../core/system.ts'
 import type { RunDetail, RunOutcome } from '../rules/runs.ts'
+import { seenOffsetMs } from '../store/clock.ts'
+import type { Store } from '../store/engine/store.ts'
+import { resourceIds } from './activity.ts'
+import { maskedJson, maskedText, shortMasked } from './masked.ts'
 import { isSuccess, type Reply } from './reply.ts'
 import type { RequestContext } from './request-context.ts'
-import type { Note } from './run-log.ts'
+import type { Note, RunLog } from './run-log.ts'
 
-/** More than a person reads of one answer. */
-const longestAnswer = 16_384
+/** Comes with a request that the MCP server repeats for a call that equals an earlier one. */
+const repeatHeader = 'x-mcp-repeat'
+
+/** What a page does for a user is no call of a run; what it does for an agent's run is. */
+export function noteCall(
+  { runLog, system, store }: { runLog: RunLog; system: System; store: Store },
+  request: RequestContext,
+  reply: Reply | undefined,
+  ms: number,
+): void {
+  if (request.known !== undefined && !request.incoming.headers.has('x-instance-id')) return
+  // Who was refused before the time was read came at about what it is.
+  const atMs = request.nowMs ?? system.now() + seenOffsetMs(store)
+  const note = noteOfCall(request, reply, { ms, atMs })
+  if (note !== undefined) runLog.note(note)
+}
 
 /** What a run keeps of a request: undefined where nobody is known to have sent it. */
-export function noteOfCall(
+function noteOfCall(
   request: RequestContext,
   reply: Reply | undefined,
   { ms, atMs }: { ms: number; atMs: number },
 ): Note | undefined {
-  const { operation, incoming, actor, handled, plan, supportId, postings } = request
+  const { operation, incoming, actor, handled, plan, supportId, posted } = request
   if (actor === undefined) return undefined
-  const body = 'body' in incoming ? incoming.body : ''
-  const answer = reply === undefined ? undefined : parsed(reply.body)
-  const query = incoming.query.size === 0 ? '' : `?${incoming.query}`
-  const customer = handled?.context.partyId
+  const answer = answered(request, reply)
+  const customer = handled?.context.partyId ?? actor.partyId
+  const ids = handled === undefined ? [] : resourceIds(operation, handled.parsed, answer)
+  const orderId = ids.find((id) => id.startsWith('sor_')) ?? attributesIn(answer)?.orderId
+  const { headers } = incoming
+  const key = headers.get('idempotency-key')
+  const { fault, ruleId } = plan
   const detail: RunDetail = {
     method: incoming.method,
-    path: maskSecrets(`${incoming.path}${query}`),
+    path: pathOf(incoming),
     keyId: actor.keyId,
     actorType: actor.actorType,
-    hasKey: incoming.headers.has('idempotency-key'),
-    ...(customer === undefined || customer === actor.partyId ? {} : { customerPartyId: customer }),
-    ...(body === '' ? {} : { body: masked(parsed(body)) }),
-    ...(answer === undefined ? {} : cut(masked(answer))),
-    ...(reply !== undefined && isSuccess(reply) ? postingsOf(postings?.() ?? []) : {}),
+    ...(customer === actor.partyId ? {} : { customerPartyId: customer }),
+    ...bodyOf(request),
+    ...answerOf(request, reply),
+    hasKey: key !== null,
+    ...(fault && ruleId !== undefined ? { fault: { ...fault, ruleId } } : {}),
+    ...(posted.length === 0 ? {} : { postings: posted.map(({ posting, sourceId }) => ({ ...posting, sourceId })) }),
+    ...(ids.length === 0 ? {} : { resourceIds: ids }),
+    ...(typeof orderId === 'string' ? { orderId } : {}),
   }
   return {
     partyId: actor.partyId,
     kind: 'call',
     operation: operation.name,
     agentId: actor.agentId,
-    outcome: outcomeOf(reply, answer),
+    outcome: outcomeOf(reply, answer, headers),
     status: reply?.status ?? null,
     code: codeIn(answer),
-    amountCents: amountIn(answer) ?? amountIn(parsed(body)),
+    amountCents: amountIn(answer) ?? amountIn('json' in incoming ? incoming.json : undefined),
     fault: plan.fault?.kind ?? null,
     ms: Math.round(ms),
-    supportId,
+    supportId: reply?.headers['X-Request-Id'] ?? supportId,
+    keyHash: key === null ? null : sha256(JSON.stringify(['call', customer, key])).slice(0, 16),
     detail: JSON.stringify(detail),
     atMs,
-    instanceId: handled?.context.instanceId ?? (incoming.headers.get('x-instance-id') || null),
-    host: null,
+    epoch: request.epoch,
+    instanceId: handled?.context.instanceId ?? instanceIdIn(headers),
+    host: hostIn(headers),
   }
 }
 
-function outcomeOf(reply: Reply | undefined, answer: unknown): RunOutcome {
+function outcomeOf(reply: Reply | undefined, answer: unknown, headers: Headers): RunOutcome {
   if (reply === undefined) return 'unanswered'
+  if (reply.headers['X-Idempotency-Replayed'] === 'true')
+    return headers.get(repeatHeader) === 'true' ? 'repeated' : 'replayed'
   if (reply.status >= 500) return 'failed'
   if (reply.status >= 400) return 'refused'
-  if (reply.headers['X-Idempotency-Replayed'] === 'true') return 'replayed'
   const status = attributesIn(answer)?.status
   return status === 'declined' ? 'declined' : status === 'IN_REVIEW' ? 'review' : 'done'
 }
 
-function postingsOf(posted: ReturnType<NonNullable<RequestContext['postings']>>): Pick<RunDetail, 'postings'> {
-  if (posted.length === 0) return {}
-  return { postings: posted.map(({ posting, sourceId }) => ({ ...posting, sourceId })) }
+/** Ten times what is kept of an answer: of a longer one nothing is looked at. */
+const longestLookedAt = 163_840
+
+/** The answer's value, where something is to be read in it: lists tell no amount, and are long. */
+function answered({ operation }: RequestContext, reply: Reply | undefined): unknown {
+  if (reply === undefined || reply.body.length > longestLookedAt) return undefined
+  return operation.result === 'page' && isSuccess(reply) ? undefined : parsed(reply.body)
 }
 
-/** A text of an answer, as far as a person reads it. */
-export function cut(text: string): Pick<RunDetail, 'answer' | 'cut'> {
-  if (text.length <= longestAnswer) return { answer: text }
-  return { answer: text.slice(0, longestAnswer), cut: text.length - longestAnswer }
+function bodyOf({ incoming }: RequestContext): Pick<RunDetail, 'body' | 'bodyCut' | 'remark'> {
+  if (!('body' in incoming) || incoming.body === '') return {}
+  const { body, json } = incoming
+  // What a text holds that nothing can be found in, nobody knows.
+  if (json === undefined) return { bodyCut: body.length, remark: 'The body is no JSON that is read, and is not kept.' }
+  const { text, cut } = maskedJson(body, [], () => json)
+  return { body: text, ...(cut === 0 ? {} : { bodyCut: cut }) }
+}
+
+function answerOf({ operation }: RequestContext, reply: Reply | undefined): Pick<RunDetail, 'answer' | 'cut'> {
+  if (reply === undefined) return {}
+  const { text, cut } = maskedJson(reply.body, secretFields(operation), () => parsed(reply.body))
+  return { answer: text, ...(cut === 0 ? {} : { cut }) }
+}
+
+const longestPath = 2048
+
+/** With the query, in which where a list goes on is no secret. */
+function pathOf({ path, query }: RequestContext['incoming']): string {
+  if (query.size === 0) return shortMasked(readable(path), longestPath).text
+  const values = [...query].map(([name, value]): [string, string] => [
+    shortMasked(name, longestPath).text,
+    name === 'cursor' ? value.slice(0, longestPath) : shortMasked(value, longestPath).text,
+  ])
+  return `${shortMasked(readable(path), longestPath).text}?${new URLSearchParams(values)}`.slice(0, 2 * longestPath)
+}
+
+/** A path whose percent-encoding hides something is kept without it. */
+function readable(path: string): string {
+  if (!path.includes('%')) return path
+  const plain = decoded(path)
+  return maskedText(plain) === plain ? path : plain
+}
+
+const longestInstanceId = 1024
+
+/** One that is too long is refused: it names no run. */
+function instanceIdIn(headers: Headers): string | null {
+  const given = headers.get('x-instance-id') || null
+  return given !== null && given.length <= longestInstanceId ? given : null
+}
+
+/** What the program calls itself: in parentheses, the host that the MCP server serves; otherwise its first product. */
+function hostIn(headers: Headers): string | null {
+  const given = headers.get('user-agent')?.slice(0, longestPath)
+  if (given === undefined) return null
+  const [, host] = /^payments-mcp(?:\/\S*)? \(([^()]+)/.exec(given) ?? []
+  const name = host === undefined ? given.split(/[/\s]/)[0] : decoded(host).replace(/\/([^/]*)$/, ' $1')
+  return foreignName(maskedText(name ?? ''), '') || null
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 function attributesIn(value: unknown): Record<string, unknown> | undefined {
@@ -94,16 +177,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-/** The attributes that are secrets in some answer, wherever they stand. */
-const secretNames = new Set(Object.values<OperationDefinition>(catalogue).flatMap(secretFields))
-
-/** A value as JSON without its secrets: those of the fields that are marked so, and what reads like one anywhere. */
-export function masked(value: unknown): string {
-  if (value === undefined) return ''
-  const text = JSON.stringify(value, (name, part: unknown) =>
-    secretNames.has(name) && typeof part === 'string' ? '[masked]' : part,
-  )
-  return maskSecrets(text)
 }

@@ -1,51 +1,39 @@
-import type { Logger } from '../../config/log.ts'
+import { catalogue } from '../../../tools/index.ts'
 import { keepNewest } from '../../core/bounded-map.ts'
-import { maskSecrets } from '../../core/errors.ts'
+import { foreignName } from '../../core/foreign-text.ts'
+import type { OperationDefinition } from '../../core/operation.ts'
+import { secretFields } from '../../core/secret-fields.ts'
+import type { System } from '../../core/system.ts'
 import type { RunDetail, Tell, Told } from '../rules/runs.ts'
-import { readTimes } from '../store/clock.ts'
+import { seenOffsetMs } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
-import { cut, masked } from './note-call.ts'
-import type { RunLog } from './run-log.ts'
+import { maskedJson, maskedText, shortMasked } from './masked.ts'
+import type { Note, RunLog } from './run-log.ts'
 
 interface TellDependencies {
   store: Store
-  runLog: Pick<RunLog, 'note' | 'flush' | 'follow'>
-  log: Pick<Logger, 'warn'>
+  system: System
+  runLog: RunLog
 }
 
 /** Names that are remembered, so that what is told twice is kept once. */
 const mostNames = 10_000
-/** More than a person reads of what a call was to be. */
-const longestText = 16_384
+/** More than a person is asked at a time, and longer than any sentence of it. */
+const [mostFacts, longestFact] = [64, 4096]
 
-/** `toldTo` is the log, whose flush waits for what was told, too. */
-export function createTell({ store, runLog, log }: TellDependencies): {
-  tell: Tell
-  toldTo: TellDependencies['runLog']
-} {
+export function createTell({ store, system, runLog }: TellDependencies): Tell {
   const names = new Map<string, true>()
-  let last: Promise<void> = Promise.resolve()
-  const tell: Tell = (told) => {
-    const { once, partyId } = told
-    const name = once === undefined ? undefined : `${partyId} ${once}`
+  return (told) => {
+    const name = told.once === undefined ? undefined : `${told.partyId} ${told.once}`
     if (name !== undefined && names.has(name)) return
     if (name !== undefined) keepNewest(names, name, true, mostNames)
-    const times = store.read(readTimes)
-    // In the order in which it is told.
-    last = Promise.allSettled([times, last]).then(([read]) => {
-      if (read.status === 'fulfilled') runLog.note(noteOf(told, read.value.nowMs))
-      else log.warn({ err: read.reason }, 'what was told of a run was not kept')
-    })
+    runLog.note(noteOf(told, system.now() + seenOffsetMs(store)))
   }
-  const flush = async () => {
-    await last
-    await runLog.flush()
-  }
-  return { tell, toldTo: { note: (note) => runLog.note(note), flush, follow: (listener) => runLog.follow(listener) } }
 }
 
-function noteOf(told: Told, atMs: number): Parameters<RunLog['note']>[0] {
-  const { partyId, agentId, instanceId, kind, outcome, operation, host = null, error, amountCents, fault, ms } = told
+function noteOf(told: Told, atMs: number): Note {
+  const { partyId, agentId, instanceId, kind, outcome, operation, error, amountCents, fault, ms } = told
+  const host = foreignName(maskedText(told.host ?? ''), '') || null
   return {
     ...{ partyId, agentId, instanceId, kind, outcome, operation, host, atMs },
     status: error?.status ?? null,
@@ -58,15 +46,38 @@ function noteOf(told: Told, atMs: number): Parameters<RunLog['note']>[0] {
   }
 }
 
-function detailOf({ host, keyId, actorType, arguments: given, error, facts, remark, resourceIds }: Told): RunDetail {
+function detailOf({
+  operation,
+  keyId,
+  actorType,
+  arguments: given,
+  error,
+  facts,
+  remark,
+  resourceIds,
+}: Told): RunDetail {
+  const body = given === undefined ? undefined : maskedJson(JSON.stringify(given), secretsOf(operation), () => given)
+  const errors = error === undefined ? undefined : { errors: [error] }
+  const answer = errors === undefined ? undefined : maskedJson(JSON.stringify(errors), [], () => errors)
   return {
-    ...(host === undefined ? {} : { host }),
     ...(keyId === undefined ? {} : { keyId }),
     ...(actorType === undefined ? {} : { actorType }),
-    ...(given === undefined ? {} : { body: masked(given).slice(0, longestText) }),
-    ...(error === undefined ? {} : cut(masked({ errors: [error] }))),
-    ...(facts === undefined ? {} : { facts: facts.map(maskSecrets) }),
-    ...(remark === undefined ? {} : { remark: maskSecrets(remark) }),
+    ...(body === undefined ? {} : { body: body.text, ...(body.cut === 0 ? {} : { bodyCut: body.cut }) }),
+    ...(answer === undefined ? {} : { answer: answer.text, ...(answer.cut === 0 ? {} : { cut: answer.cut }) }),
+    ...(facts === undefined
+      ? {}
+      : { facts: facts.slice(0, mostFacts).map((fact) => shortMasked(fact, longestFact).text) }),
+    ...(remark === undefined ? {} : { remark: maskedText(remark) }),
     ...(resourceIds === undefined ? {} : { resourceIds }),
   }
+}
+
+const operations = new Map(
+  Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
+)
+
+/** The fields that are secret in what the operation takes or gives. */
+function secretsOf(name: string): readonly string[] {
+  const operation = operations.get(name)
+  return operation === undefined ? [] : secretFields(operation)
 }

@@ -32,7 +32,7 @@ import {
 import type { LastUses } from './last-use.ts'
 import { logAnswer } from './log-answer.ts'
 import { requireManager } from './manager.ts'
-import { noteOfCall } from './note-call.ts'
+import { noteCall } from './note-call.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { isSuccess, type Reply, refusal, requestId } from './reply.ts'
 import type { RequestContext } from './request-context.ts'
@@ -56,6 +56,7 @@ export interface Dependencies extends Admission, Pick<FaultDependencies, 'ending
 /** An answer, and with which credential it was asked about which party; undefined where that did not come out. */
 export interface Answered extends Reply {
   by: { partyId: string; keyId: string } | undefined
+  request: RequestContext
 }
 
 interface AnswerOptions {
@@ -65,6 +66,8 @@ interface AnswerOptions {
   gone?: AbortSignal | undefined
   /** It looks again at what it answered before. */
   isRepeated?: boolean
+  /** Whoever asks notes what came of it. */
+  isNoted?: boolean
 }
 
 /** Whose requests are expected: with more credentials at once, the rest find their party when they are looked at. */
@@ -80,7 +83,7 @@ export async function answer(
   dependencies: Dependencies,
   key: OperationKey,
   incoming: Incoming | Unread,
-  { known, gone, isRepeated = false }: AnswerOptions = {},
+  { known, gone, isRepeated = false, isNoted = isRepeated }: AnswerOptions = {},
 ): Promise<Answered> {
   const { store, system, log, handlers } = dependencies
   const beganAtMs = system.elapsed()
@@ -90,7 +93,16 @@ export async function answer(
   // What a page does is no request of the API's, and what looks again is the request that it was.
   const mayMeetFaults = known === undefined && !isRepeated && dependencies.environment === 'sandbox'
   const plan = mayMeetFaults ? {} : { fault: null }
-  const request: RequestContext = { operation, carryOut, incoming, supportId, claims: undefined, known, plan }
+  const request: RequestContext = {
+    operation,
+    carryOut,
+    incoming,
+    supportId,
+    claims: undefined,
+    known,
+    plan,
+    posted: [],
+  }
   let reply: Reply | undefined
   try {
     request.claims = await claimsIn(dependencies, incoming.headers.get('authorization'))
@@ -111,20 +123,13 @@ export async function answer(
   if (reply !== undefined && request.otherwise !== undefined)
     reply = await answeredOtherwise(dependencies, request.otherwise, reply, { supportId, gone })
   const ms = system.elapsed() - beganAtMs
-  if (!isRepeated) noteCall(dependencies, request, reply, ms)
+  if (!isNoted || (reply === undefined && !isRepeated)) noteCall(dependencies, request, reply, ms)
   if (reply !== undefined && isSuccess(reply)) for (const told of request.told ?? []) dependencies.tell(told)
   if (reply === undefined) throw new ConnectionCutError()
   logAnswer(log, request, reply, ms)
   const acted = request.handled?.context
   const by = acted && { partyId: acted.partyId, keyId: acted.actor.keyId }
-  return { ...reply, by, headers: { ...reply.headers, ...request.limit?.headers, ...requestId(supportId) } }
-}
-
-/** What a page does for a user is no call of a run; what it does for an agent's run is. */
-function noteCall({ runLog, system }: Dependencies, request: RequestContext, reply: Reply | undefined, ms: number) {
-  if (request.known !== undefined && !request.incoming.headers.has('x-instance-id')) return
-  const note = noteOfCall(request, reply, { ms, atMs: request.nowMs ?? system.now() })
-  if (note !== undefined) runLog.note(note)
+  return { ...reply, by, request, headers: { ...reply.headers, ...request.limit?.headers, ...requestId(supportId) } }
 }
 
 /** A transaction for what is most likely asked for: by whom, and under which key. */
@@ -147,6 +152,7 @@ async function command(
     kind: settling.here ? undefined : request.operation.name,
     claim: request.expected && claimName(request.expected.partyId, request.expected.key),
   })
+  request.posted = request.postings?.() ?? []
   const acted = request.handled?.context
   if (acted !== undefined) keepNewest(parties, credential, acted.partyId, mostParties)
   return reply
@@ -158,6 +164,7 @@ const notCounted: RateLimit = { headers: {}, failure: undefined }
 async function admit(dependencies: Dependencies, request: RequestContext): Promise<void> {
   const { known, operation, incoming } = request
   const actor = known ?? (await actorNow(dependencies, incoming.headers.get('authorization')))
+  request.actor = actor
   request.limit = incoming.isCounted ? notCounted : await dependencies.rateLimit(actor.keyId)
   if (request.limit.failure !== undefined) throw request.limit.failure
   if (operation.alone === true) await dependencies.store.read((tx) => requireManager(tx, actor))
@@ -184,6 +191,7 @@ async function pass(
   const { nowMs, earliestMs, epoch } = moment.times
   request.actor = actor
   request.nowMs = nowMs
+  request.epoch = epoch
   if (operation.effect !== 'read') request.postings = keepingPostings(tx)
   lastUses.note(actor, moment.times)
   request.limit ??= incoming.isCounted ? notCounted : await rateLimit(actor.keyId)
@@ -218,7 +226,9 @@ async function pass(
     const isStale = request.plan.fault?.kind === 'stale'
     const reply = await (isStale ? look(context) : listBehind(dependencies.store, context, look))
     // Where the world was replaced, this is listed in the new one, at its time.
-    const at = operation.alone === true ? await readTimes(tx) : {}
+    const at = operation.alone === true ? await readTimes(tx) : { nowMs, epoch }
+    request.nowMs = at.nowMs
+    request.epoch = at.epoch
     await recordActivity({ ...context, ...at }, parsed, reply)
     return reply
   }

@@ -25,8 +25,12 @@ export interface RequestContext {
   nowMs?: number
   claim?: Claim
   handled?: { context: Context; parsed: Parsed }
-  /** What its transaction posted to the ledger. */
+  /** The epoch that it was looked at in; of a reset, the one that it began. */
+  epoch?: number
+  /** What its transaction posts to the ledger. */
   postings?: () => readonly DatedPosting[]
+  /** The same once that is committed. */
+  posted: readonly DatedPosting[]
   /** What it enters into other runs once it is done. */
   told?: Told[]
   /** The request moved the clock: it is answered when everything has happened that became due. */

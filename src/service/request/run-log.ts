@@ -1,11 +1,15 @@
 import type { Logger } from '../../config/log.ts'
 import { deadline, type System, sha256 } from '../../core/system.ts'
-import type { Store } from '../store/engine/store.ts'
+import { type Store, StoreBusyError } from '../store/engine/store.ts'
 import { insertRunEntries, type NotedEntry } from '../store/runs.ts'
 import type { RunEntryRow } from '../store/schema/runs.ts'
+import { maskedText } from './masked.ts'
 
 /** What is noted of a run: all of an entry but its place in it. */
-export interface Note extends Omit<RunEntryRow, 'id' | 'runId' | 'recordedAtMs'> {
+export interface Note extends Omit<RunEntryRow, 'id' | 'runId' | 'recordedAtMs' | 'keyHash'> {
+  keyHash?: string | null
+  /** The sandbox's epoch that it happened in; undefined: whichever it is written in. */
+  epoch?: number | undefined
   instanceId: string | null
   /** What the program calls itself that acted; null: it is not known. */
   host: string | null
@@ -17,8 +21,12 @@ export type RunListener = (kept: readonly NotedEntry[]) => void
 /** Entries are written together: soon after the first, or when there are many. */
 const gatherMs = 50
 const mostTogether = 256
-/** What a database that is busy keeps from being written is dropped beyond that, and said in the log. */
+/** A database that was busy is asked again then. */
+const againAfterMs = 1000
+const mostTries = 30
+/** What a database that stays busy keeps from being written is dropped beyond these, and said in the log. */
 const mostWaiting = 20_000
+const mostCharacters = 32 * 1024 * 1024
 
 /** The run of a party that calls with an instance id belong to, as addresses name it. */
 export function runIdOf(partyId: string, instanceId: string | null): string {
@@ -36,9 +44,12 @@ export class RunLog {
   readonly #log: Pick<Logger, 'warn'>
   readonly #listeners = new Set<RunListener>()
   #waiting: NotedEntry[] = []
+  #characters = 0
+  #isFull = false
+  #tries = 0
   #timer: ReturnType<typeof deadline> | undefined
   #writing: Promise<void> = Promise.resolve()
-  #last = { ms: 0, count: 0 }
+  #last = { ms: 0, count: 0, epoch: 0 }
 
   constructor({ store, system, log }: { store: Store; system: System; log: Pick<Logger, 'warn'> }) {
     this.#store = store
@@ -47,23 +58,26 @@ export class RunLog {
   }
 
   /** Returns at once, and never fails. */
-  note({ instanceId, host, ...row }: Note): void {
-    if (this.#waiting.length >= mostWaiting) {
-      if (this.#waiting.length === mostWaiting)
-        this.#log.warn({}, 'the database is too busy to keep what happens in runs')
+  note({ instanceId, host, epoch, keyHash = null, ...row }: Note): void {
+    if (this.#waiting.length >= mostWaiting || this.#characters >= mostCharacters) {
+      if (!this.#isFull) this.#log.warn({}, 'the database is too busy to keep what happens in runs')
+      this.#isFull = true
       return
     }
     const runId = runIdOf(row.partyId, instanceId)
-    this.#waiting.push({ row: { ...row, id: this.#nextId(row.atMs), runId }, instanceId, host })
-    if (this.#waiting.length >= mostTogether) void this.flush()
-    else this.#timer ??= deadline(gatherMs, () => void this.flush())
+    const named = instanceId === null ? null : maskedText(instanceId)
+    const id = this.#nextId(row.atMs, epoch)
+    this.#waiting.push({ row: { ...row, id, runId, keyHash }, instanceId: named, host, epoch })
+    this.#characters += row.detail.length
+    if (this.#waiting.length === mostTogether) void this.flush()
+    else this.#writeIn(gatherMs)
   }
 
-  /** Resolves when all that was noted before is kept. */
+  /** Resolves when all that was noted before is kept, or the database is too busy for it. */
   flush(): Promise<void> {
     this.#timer?.clear()
     this.#timer = undefined
-    this.#writing = this.#writing.then(() => this.#write())
+    this.#writing = this.#writing.then(() => this.#writeAll())
     return this.#writing
   }
 
@@ -73,23 +87,38 @@ export class RunLog {
     return () => void this.#listeners.delete(listener)
   }
 
-  async #write(): Promise<void> {
-    const entries = this.#waiting
-    this.#waiting = []
-    if (entries.length === 0) return
-    try {
-      await this.#store.transaction((tx) => insertRunEntries(tx, entries))
-    } catch (error) {
-      this.#log.warn({ err: error, entries: entries.length }, 'what happened in runs was not kept')
-      return
-    }
-    for (const listener of this.#listeners) listener(entries)
+  #writeIn(ms: number): void {
+    this.#timer ??= deadline(ms, () => void this.flush())
   }
 
-  /** Sorts behind those that this process gave before, by the service's time and, within a millisecond, by a count. */
-  #nextId(atMs: number): string {
-    const isLater = atMs > this.#last.ms
-    this.#last = isLater ? { ms: atMs, count: 0 } : { ms: this.#last.ms, count: this.#last.count + 1 }
+  /** What comes in meanwhile is written as well, or at the latest a moment later. */
+  async #writeAll(): Promise<void> {
+    for (let left = this.#waiting.length; left > 0; left -= mostTogether) {
+      const entries = this.#waiting.slice(0, mostTogether)
+      try {
+        const kept = await this.#store.transaction((tx) => insertRunEntries(tx, entries), { kind: 'keep runs' })
+        if (kept.length > 0) for (const listener of this.#listeners) listener(kept)
+      } catch (error) {
+        const isAgain = error instanceof StoreBusyError && ++this.#tries < mostTries
+        if (isAgain) return this.#writeIn(againAfterMs)
+        this.#log.warn({ err: error, entries: entries.length }, 'what happened in runs was not kept')
+      }
+      this.#waiting = this.#waiting.slice(entries.length)
+      this.#characters -= entries.reduce((sum, { row }) => sum + row.detail.length, 0)
+      this.#isFull = false
+      this.#tries = 0
+    }
+  }
+
+  /**
+   * Sorts behind those that this process gave before, by the service's time and, within a millisecond, by a count. Time
+   * goes back only with a new epoch, whose entries are the first.
+   */
+  #nextId(atMs: number, epoch = this.#last.epoch): string {
+    const isLater = epoch > this.#last.epoch || atMs > this.#last.ms
+    this.#last = isLater
+      ? { ms: atMs, count: 0, epoch: Math.max(epoch, this.#last.epoch) }
+      : { ...this.#last, count: this.#last.count + 1 }
     const [time, count] = [this.#last.ms.toString(16).padStart(12, '0'), this.#last.count.toString(16).padStart(6, '0')]
     return `ent_${time}${count}${this.#system.randomBytes(7).toString('hex')}`
   }

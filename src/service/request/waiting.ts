@@ -5,6 +5,7 @@ import { newId, parseTimestamp } from '../../core/system.ts'
 import { isFinal } from '../rules/final-states.ts'
 import { readTimes } from '../store/clock.ts'
 import type { Incoming, Unread } from './incoming.ts'
+import { noteCall } from './note-call.ts'
 import { type Answered, answer, type Dependencies } from './pipeline.ts'
 import { isSuccess, type Reply, refusal } from './reply.ts'
 import type { Wait } from './waits.ts'
@@ -28,9 +29,32 @@ export async function answerInTime(
   incoming: Incoming | Unread,
   gone: AbortSignal,
 ): Promise<Reply> {
-  const first = await answer(dependencies, key, incoming, { gone })
   const ms = 1000 * secondsOf(key, incoming)
-  if (ms === 0 || !isSuccess(first) || first.by === undefined) return first
+  if (ms === 0) return answer(dependencies, key, incoming, { gone })
+  const beganAtMs = dependencies.system.elapsed()
+  const first = await answer(dependencies, key, incoming, { gone, isNoted: true })
+  let last: Reply | undefined
+  try {
+    last = await answerLater(dependencies, { key, incoming, gone, first, ms })
+    return last
+  } finally {
+    // It is one call, with the answer that it got in the end.
+    noteCall(dependencies, first.request, last, dependencies.system.elapsed() - beganAtMs)
+  }
+}
+
+interface Round {
+  key: OperationKey
+  incoming: Incoming | Unread
+  gone: AbortSignal
+  first: Answered
+  /** How long it waits at most. */
+  ms: number
+}
+
+async function answerLater(dependencies: Dependencies, round: Round): Promise<Reply> {
+  const { first, ms } = round
+  if (!isSuccess(first) || first.by === undefined) return first
   const told = toldBy(first)
   if (isFinal(told)) return first
   const { waits, system } = dependencies
@@ -42,23 +66,16 @@ export async function answerInTime(
     return error instanceof Failure ? refusal(error, newId('req', system, system.now())) : first
   }
   try {
-    return await untilOther(dependencies, { key, incoming, gone, first, status: told.attributes.status, wait, untilMs })
+    return await untilOther(dependencies, { ...round, status: told.attributes.status, wait, untilMs })
   } finally {
     waits.end(wait)
   }
 }
 
-interface Round {
-  key: OperationKey
-  incoming: Incoming | Unread
-  gone: AbortSignal
-  first: Answered
-  status: string
-  wait: Wait
-  untilMs: number
-}
-
-async function untilOther(dependencies: Dependencies, round: Round): Promise<Reply> {
+async function untilOther(
+  dependencies: Dependencies,
+  round: Omit<Round, 'ms'> & { status: string; wait: Wait; untilMs: number },
+): Promise<Reply> {
   const { key, incoming, gone, first, status, wait, untilMs } = round
   const { waits, system } = dependencies
   for (;;) {

@@ -44,6 +44,16 @@ export interface RunPosting {
   entries: readonly { account: string; walletId: string | null; amountCents: number }[]
 }
 
+/** What befell a call on purpose. */
+export interface RunFault {
+  kind: FaultKind
+  /** What the kind `error` answered. */
+  code?: string | undefined
+  afterMs?: number | undefined
+  /** The rule's id; the name of the header where the call itself asked for it. */
+  ruleId: string
+}
+
 /** What an entry shows when it is opened. Texts of JSON are masked, and cut where they are long. */
 export interface RunDetail {
   method?: string
@@ -58,11 +68,18 @@ export interface RunDetail {
   answer?: string
   /** How many characters of the answer were cut off. */
   cut?: number
+  /** How many characters of the request's body were cut off. */
+  bodyCut?: number
   /** Whether it came with a key, so that a repeat of it is safe. */
   hasKey?: boolean
+  /** The support id of the call whose answer was replayed or repeated, where that is known. */
+  repeats?: string
+  fault?: RunFault
   postings?: readonly RunPosting[]
   /** The records that it is about. */
   resourceIds?: readonly string[]
+  /** The order at a shop that it is about. */
+  orderId?: string
   /** What a person was asked: sentences. */
   facts?: readonly string[]
   /** Who answered, or what else there is to say. */

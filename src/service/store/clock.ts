@@ -70,6 +70,7 @@ export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => 
     const times = { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs, epoch }
     const faults = { faultRules, staleRules }
     lastCounts.set(tx.clock, faults)
+    lastOffsets.set(tx.clock, offsetMs)
     return { times, nextAtMs, faults }
   }
 }
@@ -79,6 +80,13 @@ const lastCounts = new WeakMap<RealClock, FaultCounts>()
 /** What the last reading of the time in this process told of the rules. */
 export function lastFaultCounts({ clock }: { clock: RealClock }): FaultCounts {
   return lastCounts.get(clock) ?? { faultRules: 0, staleRules: 0 }
+}
+
+const lastOffsets = new WeakMap<RealClock, number>()
+
+/** How far ahead of real time the service's was when this process last read it. */
+export function seenOffsetMs({ clock }: { clock: RealClock }): number {
+  return lastOffsets.get(clock) ?? 0
 }
 
 const readClock = timesAndNext([])

@@ -1,4 +1,5 @@
-import { type RunOutcome, refusedOutcomes } from '../rules/runs.ts'
+import { type RunDetail, type RunOutcome, refusedOutcomes } from '../rules/runs.ts'
+import { readTimes } from './clock.ts'
 import { deletingOldest } from './engine/deleting.ts'
 import { insertingSeveral } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
@@ -11,18 +12,72 @@ export interface NotedEntry {
   row: Omit<RunEntryRow, 'recordedAtMs'>
   instanceId: string | null
   host: string | null
+  /** The sandbox's epoch that it happened in; undefined: whichever it is entered in. */
+  epoch?: number | undefined
 }
 
-/** Enters what was noted, and what it makes of the runs, in the order of their ids, so that two who do wait for one another. */
-export async function insertRunEntries(tx: Transaction, noted: readonly NotedEntry[]): Promise<void> {
-  const recordedAtMs = tx.clock.lastMs
+/**
+ * Enters what was noted, and what it makes of the runs, in the order of their ids, so that two who do wait for one another.
+ * What happened before a reset of the sandbox is not entered behind it. Gives what was entered.
+ */
+export async function insertRunEntries(tx: Transaction, noted: readonly NotedEntry[]): Promise<readonly NotedEntry[]> {
+  // It holds rows of many parties' runs until it ends: nobody's request is to wait for that.
+  tx.apart()
+  const { realNowMs: recordedAtMs, epoch } = await readTimes(tx)
+  const current = noted.filter((entry) => entry.epoch === undefined || entry.epoch === epoch)
+  const entries = await withRepeated(tx, current)
   await insertEntries(
     tx,
-    noted.map(({ row }) => ({ ...row, recordedAtMs })),
+    entries.map(({ row }) => ({ ...row, recordedAtMs })),
   )
-  const byRun = Map.groupBy(noted, ({ row }) => `${row.partyId} ${row.runId}`)
-  for (const [, entries] of [...byRun].sort(([a], [b]) => (a < b ? -1 : 1))) await addToRun(tx, entries, recordedAtMs)
+  const byRun = Map.groupBy(entries, ({ row }) => `${row.partyId} ${row.runId}`)
+  for (const [, of] of [...byRun].sort(([a], [b]) => (a < b ? -1 : 1))) await addToRun(tx, of, recordedAtMs)
+  return entries
 }
+
+/** Entries of what was replayed or repeated tell which call it was that was carried out. */
+async function withRepeated(tx: Transaction, noted: readonly NotedEntry[]): Promise<NotedEntry[]> {
+  const originals = new Map<string, string>()
+  const entries: NotedEntry[] = []
+  for (const entry of noted) {
+    const { partyId, keyHash, outcome, supportId } = entry.row
+    const name = `${partyId} ${keyHash}`
+    const isRepeat = outcome === 'replayed' || outcome === 'repeated'
+    if (keyHash === null || !isRepeat) {
+      if (keyHash !== null && supportId !== null) originals.set(name, supportId)
+      entries.push(entry)
+      continue
+    }
+    const original = originals.get(name) ?? (await originalOf(tx, entry.row)).rows[0]?.supportId ?? undefined
+    const detail: RunDetail = JSON.parse(entry.row.detail)
+    const repeats = original === undefined ? {} : { repeats: original }
+    entries.push({ ...entry, row: { ...entry.row, detail: JSON.stringify({ ...detail, ...repeats }) } })
+  }
+  return entries
+}
+
+/** How many of a run's calls of the same operation are looked through for one with the same key. */
+const mostLookedThrough = 1000
+
+const originalOf = prepared((db, by: Pick<RunEntryRow, 'partyId' | 'runId' | 'operation' | 'keyHash'>) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom('runEntries')
+        .select(['id', 'supportId', 'keyHash', 'outcome'])
+        .where('partyId', '=', by.partyId)
+        .where('runId', '=', by.runId)
+        .where('operation', '=', by.operation)
+        .orderBy('id', 'desc')
+        .limit(mostLookedThrough)
+        .as('last'),
+    )
+    .select('supportId')
+    .where('keyHash', '=', by.keyHash)
+    .where('outcome', 'not in', ['replayed', 'repeated'])
+    .orderBy('id', 'desc')
+    .limit(1),
+)
 
 const insertEntries = insertingSeveral('runEntries')
 

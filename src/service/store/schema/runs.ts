@@ -57,6 +57,8 @@ export const runEntries = table({
     /** How long it took, milliseconds of real time. */
     ms: nullable(integer),
     supportId: nullable(text),
+    /** The start of a hash of its Idempotency-Key, by which a repeat finds the call whose answer it is. */
+    keyHash: nullable(text),
     /** `RunDetail` as JSON. */
     detail: text,
     /** On the service's clock. */

@@ -1,0 +1,48 @@
+import { expect } from 'vitest'
+import { runIdOf } from '../../src/service/request/run-log.ts'
+import type { RunDetail } from '../../src/service/rules/runs.ts'
+import { findRun, listRunEntries, listRuns } from '../../src/service/store/runs.ts'
+import type { RunEntryRow, RunRow } from '../../src/service/store/schema/runs.ts'
+import type { World } from '../support/world.ts'
+
+/** An entry as it is kept, its detail read. */
+export interface Noted extends Omit<RunEntryRow, 'detail'> {
+  detail: RunDetail
+}
+
+const everything = { beforeId: null, limit: 1000 }
+
+/** The entries of a run, oldest first, when all that was noted is kept. */
+export async function entriesOf(world: World, instanceId: string | null = 'run 1', partyId?: string): Promise<Noted[]> {
+  await world.service.runLog.flush()
+  const owner = partyId ?? (await partyOf(world))
+  const scope = { partyId: owner, runId: runIdOf(owner, instanceId) }
+  const { rows } = await world.store.read((tx) => listRunEntries(tx, scope, everything))
+  return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) as RunDetail })).reverse()
+}
+
+/** The last entry of a run. */
+export async function lastOf(world: World, instanceId?: string | null): Promise<Noted> {
+  const last = (await entriesOf(world, instanceId)).at(-1)
+  if (last === undefined) throw new Error('There is no entry.')
+  return last
+}
+
+export async function runOf(world: World, instanceId: string | null): Promise<RunRow> {
+  await world.service.runLog.flush()
+  const partyId = await partyOf(world)
+  const run = await world.store.read((tx) => findRun(tx, partyId, runIdOf(partyId, instanceId)))
+  expect(run).toBeDefined()
+  return run as RunRow
+}
+
+export async function runsOf(world: World, partyId?: string): Promise<readonly RunRow[]> {
+  await world.service.runLog.flush()
+  const owner = partyId ?? (await partyOf(world))
+  return (await world.store.read((tx) => listRuns(tx, { partyId: owner }, everything))).rows
+}
+
+/** The seeded agent's party; the question itself belongs to a run of its own. */
+async function partyOf(world: World): Promise<string> {
+  return (await world.get('/whoami', { instanceId: 'the test asks' })).json.data.attributes.partyId
+}
