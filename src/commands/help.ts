@@ -11,6 +11,7 @@ export const examples: Readonly<Record<CommandName, readonly [string, string]>> 
     'payments-mcp bridge http://127.0.0.1:4010/mcp/x/all --log-level warn',
   ],
   serve: ['payments-mcp serve', 'payments-mcp serve --port 0 --world world.yaml --json'],
+  console: ['payments-mcp console', 'payments-mcp console --port 4011 --no-open --json'],
   setup: ['payments-mcp setup cursor', 'payments-mcp setup claude-code --toolsets all --yes'],
   doctor: ['payments-mcp doctor', 'payments-mcp doctor --base-url https://payments.example'],
   simulate: ['payments-mcp simulate', 'payments-mcp simulate --agents 8 --seed tuesday'],

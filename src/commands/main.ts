@@ -70,9 +70,18 @@ export async function main(argv: readonly string[]): Promise<void> {
   withSettings(program.command('whoami'), 'whoami')
     .description('Tell whom the MCP server acts as.')
     .action(running(async () => (await import('./whoami.ts')).whoami))
+  withConsole(program)
   withListening(program)
   withoutSettings(program)
   await program.parseAsync(argv)
+}
+
+function withConsole(program: Command): void {
+  withSettings(program.command('console'), 'console')
+    .description('Open the console in a browser: what agents do and spend, on the database of the MCP server.')
+    .option('--json', 'Print one line of JSON with its address, and nothing else')
+    .option('--no-open', 'Open no browser')
+    .action(running(async () => (await import('./console.ts')).openConsole))
 }
 
 function withListening(program: Command): void {

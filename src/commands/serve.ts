@@ -1,14 +1,14 @@
 import { ConfigError } from '../config/load.ts'
 import { createLogger, type Logger } from '../config/log.ts'
 import { type Config, names } from '../config/settings.ts'
-import { deadline, realSystem } from '../core/system.ts'
-import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
+import { realSystem } from '../core/system.ts'
 import type { Readiness } from '../service/request/readiness.ts'
 import { openSignals } from '../service/store/engine/open-signals.ts'
 import { aboutServe } from './about.ts'
 import { configured, configuredFaults, type Flags } from './configured.ts'
 import { openEmbedded } from './embedded.ts'
 import { orExplain } from './explain.ts'
+import { listenOrExplain, untilStopped } from './listening.ts'
 import type { Metrics } from './metrics.ts'
 import { createSite, metricsAddress, type Site } from './site.ts'
 import { printed, ready, shown } from './welcome.ts'
@@ -35,30 +35,20 @@ export async function serve(flags: ServeFlags): Promise<void> {
     const signals = await openSignals({ url: config.databaseUrl, system: realSystem, log })
     const site = await createSite({ config, service, store, publicUrl, system: realSystem, log, metrics, signals })
     const atOwnPort = await listenForMetrics(config, metrics, log)
-    const listening = listenOrExplain(config, site, { readiness: service.readiness, log })
+    const listening = listenAt(config, site, { readiness: service.readiness, log })
     listening.catch(() => atOwnPort?.close())
     const listener = await listening
     url = listener.url
     const start = { config, url, publicUrl: publicUrl(), credentials, owner }
     const words = flags.json === true ? ready : process.stdout.isTTY ? shown : printed
     process.stdout.write(words(start))
-    const stop = async () => {
-      const late = deadline(stopWithinMs, () => {
-        log.error({}, 'it ended before everything was closed')
-        process.exit(1)
-      })
+    untilStopped(log, async () => {
       await service.readiness.end()
       await Promise.all([site.close(), listener.close(), atOwnPort?.close()])
       await Promise.all([signals.close(), close()])
-      late.clear()
-    }
-    process.once('SIGINT', stop)
-    process.once('SIGTERM', stop)
+    })
   })
 }
-
-/** Who started the process may kill it after that. */
-const stopWithinMs = 9_500
 
 async function metricsOf({ metrics, metricsPort }: Config): Promise<Metrics | undefined> {
   if (metrics) return (await import('./metrics.ts')).createMetrics()
@@ -73,32 +63,20 @@ async function listenForMetrics(config: Config, metrics: Metrics | undefined, lo
   if (metrics === undefined || port === undefined) return undefined
   const fetch = async ({ method, url }: Request) =>
     method === 'GET' && metricsAddress.test(url) ? metrics.answer() : new Response(null, { status: 404 })
-  return orExplainPort('metricsPort', { fetch, host, port, system: realSystem, log })
+  return listenOrExplain(named('metricsPort'), { fetch, host, port, system: realSystem, log })
 }
 
-async function listenOrExplain(
+async function listenAt(
   config: Config,
   { fetch, corsPaths, publicPaths }: Site,
   { readiness, log }: { readiness: Readiness; log: Logger },
 ) {
   const { host, port, publicUrl, allowedOrigins, trustedProxies } = config
   const reached = { publicUrl, allowedOrigins, trustedProxies, corsPaths, publicPaths, isEnding: readiness.isEnding }
-  return orExplainPort('port', { fetch, host, port, ...reached, system: realSystem, log })
+  return listenOrExplain(named('port'), { fetch, host, port, ...reached, system: realSystem, log })
 }
 
-async function orExplainPort(setting: 'port' | 'metricsPort', options: ListenOptions): Promise<Listener> {
-  try {
-    return await listen(options)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    const reason = { EADDRINUSE: 'is in use', EACCES: 'is not permitted', EADDRNOTAVAIL: 'is not of this machine' }[
-      code ?? ''
-    ]
-    if (reason === undefined) throw error
-    const { host, port } = options
-    const { variable, flag } = names(setting)
-    throw new ConfigError(
-      `${variable} (${flag}) and PAYMENTS_HOST (--host) got ${port} on ${host}, which ${reason}; they accept a free port and an address of this machine.`,
-    )
-  }
+function named(setting: 'port' | 'metricsPort'): string {
+  const { variable, flag } = names(setting)
+  return `${variable} (${flag}) and PAYMENTS_HOST (--host)`
 }

@@ -85,7 +85,7 @@ function printedBefore({ config }: Welcome, setting: SettingKey): string {
   return `(printed when it was made; ${where}set ${names(setting).variable} to choose another)`
 }
 
-const withoutCredentials = (url: string) => url.replace(/\/\/.*@/s, '//[masked]@')
+export const withoutCredentials = (url: string) => url.replace(/\/\/.*@/s, '//[masked]@')
 
 /** How an AI host starts the MCP server. It works as it is: from this checkout or installation, with this Node.js. */
 function hostStart({ environment, databaseUrl, world, secret }: Config, url: string, agentKey: string | null): Start {

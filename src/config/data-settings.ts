@@ -12,7 +12,7 @@ export const dataSettings = {
       otherwise: "a file in the user's data directory",
       value: ({ environment, dataFile }) => `sqlite:${dataFile(`${environment}.sqlite`)}`,
     },
-    readBy: ['stdio', 'setup', 'serve', 'simulate', 'rotate-keys', 'whoami', 'listen', 'doctor'],
+    readBy: ['stdio', 'setup', 'serve', 'console', 'simulate', 'rotate-keys', 'whoami', 'listen', 'doctor'],
     parse: parseDatabaseUrl,
   },
   /** The path of the world file; undefined: the package's own world, where the database is empty. */
@@ -21,7 +21,7 @@ export const dataSettings = {
     meaning: 'World file that the embedded sandbox begins with (payments-mcp init writes one)',
     accepts: 'the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL',
     default: { otherwise: "the package's own world, where the database is empty" },
-    readBy: ['stdio', 'setup', 'serve', 'simulate', 'whoami', 'listen', 'doctor'],
+    readBy: ['stdio', 'setup', 'serve', 'console', 'simulate', 'whoami', 'listen', 'doctor'],
     parse: parsePath,
   },
   /** The path of the file of faults; undefined: there is none. */
@@ -39,7 +39,7 @@ export const dataSettings = {
     meaning: 'A standby of that PostgreSQL, which lists are read from',
     accepts: 'postgres://… or postgresql://…, where PAYMENTS_DATABASE_URL is such a one too',
     default: { otherwise: 'lists are read where everything is' },
-    readBy: ['stdio', 'setup', 'serve'],
+    readBy: ['stdio', 'setup', 'serve', 'console'],
     parse: parsePostgresUrl,
   },
   databaseConnections: {
@@ -47,7 +47,7 @@ export const dataSettings = {
     meaning: 'Connections to PostgreSQL that a process writes with at most; up to ten more read',
     accepts: 'an integer from 2 to 1000',
     default: { text: '10' },
-    readBy: ['stdio', 'setup', 'serve'],
+    readBy: ['stdio', 'setup', 'serve', 'console'],
     parse: (text) => parseInteger(text, 2, 1000),
   },
   /** The secrets that the keys in the database are wrapped with, the present one first. */
@@ -57,7 +57,7 @@ export const dataSettings = {
     accepts: 'one or two secrets of 32 to 256 visible ASCII characters without commas',
     default: { otherwise: 'the keys lie in the database as they are' },
     secret: true,
-    readBy: ['stdio', 'serve', 'simulate', 'rotate-keys', 'whoami', 'listen', 'doctor'],
+    readBy: ['stdio', 'serve', 'console', 'simulate', 'rotate-keys', 'whoami', 'listen', 'doctor'],
     parse: parseSecrets,
   },
 } as const satisfies Record<string, Setting>

@@ -5,6 +5,7 @@ export const everyCommand = [
   'stdio',
   'bridge',
   'serve',
+  'console',
   'setup',
   'doctor',
   'simulate',

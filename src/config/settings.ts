@@ -48,7 +48,7 @@ const table = {
     meaning: 'Address of a deployed payments API',
     accepts: 'an https address, or http on a loopback host, without credentials, query or fragment',
     default: { otherwise: 'the embedded sandbox' },
-    readBy: ['stdio', 'setup', 'simulate', 'login', 'logout', 'whoami', 'listen', 'doctor'],
+    readBy: ['stdio', 'setup', 'console', 'simulate', 'login', 'logout', 'whoami', 'listen', 'doctor'],
     parse: parseBaseUrl,
   },
   key: {
@@ -83,7 +83,7 @@ const table = {
     meaning: 'Port that serve listens on (0: any free one)',
     accepts: 'an integer from 0 to 65535',
     default: { text: '4010' },
-    readBy: ['stdio', 'setup', 'serve', 'login', 'logout', 'doctor'],
+    readBy: ['stdio', 'setup', 'serve', 'console', 'login', 'logout', 'doctor'],
     parse: (text) => parseInteger(text, 0, 65_535),
   },
   /** The host is kept without the brackets of an IPv6 address. */

@@ -1,0 +1,51 @@
+import { createLogger } from '../config/log.ts'
+import { realSystem } from '../core/system.ts'
+import { configured, type Flags, refuseEmbeddedProduction } from './configured.ts'
+import { openEmbedded } from './embedded.ts'
+import { orExplain } from './explain.ts'
+import { listenOrExplain, untilStopped } from './listening.ts'
+import { openBrowser } from './open-browser.ts'
+import { withoutCredentials } from './welcome.ts'
+
+export type ConsoleFlags = Flags & { json?: boolean; open?: boolean }
+
+/**
+ * Opens the console: that of the deployed API, or pages of this process on the database that the MCP server over stdio
+ * has, until SIGINT or SIGTERM.
+ */
+export async function openConsole(flags: ConsoleFlags): Promise<void> {
+  await orExplain(async () => {
+    const config = configured('console', flags)
+    refuseEmbeddedProduction(config)
+    const { baseUrl, databaseUrl } = config
+    if (baseUrl !== undefined) return show(`${baseUrl}/console`, flags)
+    const log = createLogger({ level: 'warn' })
+    let url = ''
+    const { service, close } = await openEmbedded(config, realSystem, log, () => url)
+    // Where nothing was there, the world is now; its keys and password are made by whoever shows them.
+    await service.localAgentKey()
+    // The setting is the port that serve listens on, and serve may.
+    const port = flags.port === undefined ? 0 : config.port
+    const { fetch, readiness } = service
+    const listening = { fetch, host: '127.0.0.1', port, isEnding: readiness.isEnding, system: realSystem, log }
+    const listener = await listenOrExplain('--port', listening).catch(async (error: unknown) => {
+      await close()
+      throw error
+    })
+    url = listener.url
+    untilStopped(log, async () => {
+      await readiness.end()
+      await listener.close()
+      await close()
+    })
+    show(`${url}/console`, flags, `It shows ${withoutCredentials(databaseUrl)}. Stop with Ctrl+C.`)
+  })
+}
+
+/** Tells where it is, and opens it where there is a browser. */
+function show(url: string, { json, open }: ConsoleFlags, more?: string): void {
+  const beside = more === undefined || !process.stdout.isTTY ? '' : `${more}\n`
+  process.stdout.write(json === true ? `${JSON.stringify({ url })}\n` : `The console is at ${url}\n${beside}`)
+  const none = 'payments-mcp: no browser could be opened here; open the address in one.\n'
+  if (open !== false) openBrowser(new URL(url), () => process.stderr.write(none))
+}

@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterEach, beforeEach, expect, inject, test } from 'vitest'
+
+const cli = inject('cli')
+let folder = ''
+const running: ChildProcess[] = []
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'console-'))
+})
+afterEach(async () => {
+  for (const child of running.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+  }
+  await rm(folder, { recursive: true })
+})
+
+const environment = () => ({
+  PATH: process.env.PATH ?? '',
+  PAYMENTS_DATABASE_URL: `sqlite:${join(folder, 'payments.sqlite')}`,
+})
+
+interface Started {
+  child: ChildProcess
+  said: { stdout: string; stderr: string }
+  /** Resolves with its exit code. */
+  ended: Promise<number | null>
+  /** The first line that it prints. */
+  line: Promise<string>
+}
+
+function start(args: string[], env: Record<string, string> = {}): Started {
+  const child = spawn(process.execPath, [cli, 'console', ...args], { env: { ...environment(), ...env } })
+  running.push(child)
+  const said = { stdout: '', stderr: '' }
+  const line = Promise.withResolvers<string>()
+  child.stdout.on('data', (chunk: Buffer) => {
+    said.stdout += String(chunk)
+    if (said.stdout.includes('\n')) line.resolve(said.stdout.split('\n')[0] ?? '')
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    said.stderr += String(chunk)
+  })
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  void ended.then(() => line.resolve(said.stdout))
+  return { child, said, ended, line: line.promise }
+}
+
+/** What a browser sees that signs in with one click and opens the console. */
+async function opened(url: string): Promise<string> {
+  const { origin } = new URL(url)
+  const body = new URLSearchParams({ next: '/console', as: 'owner' })
+  const signedIn = await fetch(`${origin}/sign-in`, {
+    method: 'POST',
+    headers: { Origin: origin },
+    body,
+    redirect: 'manual',
+  })
+  const cookies = signedIn.headers.getSetCookie().map((line) => line.split(';')[0] ?? '')
+  const shown = await fetch(url, { headers: { Cookie: cookies.join('; ') }, redirect: 'manual' })
+  return `${shown.status} ${await shown.text()}`
+}
+
+test('shows the database that an MCP server over stdio writes, and both end in order', async () => {
+  const client = new Client({ name: 'a host', version: '7' })
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [cli], env: environment() }))
+  const call = (name: string, input: Record<string, unknown> = {}) => client.callTool({ name, arguments: input })
+  await call('list_wallets')
+  const { child, said, ended, line } = start(['--no-open'])
+  const [, url = ''] = /^The console is at (http:\/\/127\.0\.0\.1:\d+\/console)$/.exec(await line) ?? []
+  expect(url, said.stderr).not.toBe('')
+  expect(await opened(url)).toMatch(/^200 .*<h1[^>]*>Runs/s)
+  // The one goes on while the other is there, and both write.
+  const card = { merchant: { name: 'Cafe' }, maximumAmount: 900, currency: 'USD' }
+  expect((await call('issue_agent_card', card)).isError).toBeUndefined()
+  expect(await opened(url)).toMatch(/^200 /)
+  child.kill('SIGTERM')
+  expect(await ended).toBe(0)
+  expect((await call('list_wallets')).isError).toBeUndefined()
+  await client.close()
+  expect(said.stderr).toBe('')
+  expect(said.stdout).toBe(`The console is at ${url}\n`)
+})
+
+test('opens a browser where there is one', async () => {
+  const opener = join(folder, 'xdg-open')
+  await writeFile(opener, `#!/bin/sh\nprintf '%s' "$1" > ${join(folder, 'opened')}\n`)
+  await chmod(opener, 0o755)
+  const { child, ended, line, said } = start(['--json'], { PATH: `${folder}${delimiter}${process.env.PATH}` })
+  const { url } = JSON.parse(await line)
+  await expect.poll(() => readFile(join(folder, 'opened'), 'utf8').catch(() => '')).toBe(url)
+  child.kill('SIGINT')
+  expect(await ended).toBe(0)
+  expect(said).toEqual({ stdout: `${JSON.stringify({ url })}\n`, stderr: '' })
+})
+
+test('says so where no browser opens, and goes on', async () => {
+  const { child, ended, line, said } = start([], { PATH: folder })
+  expect(await line).toContain('The console is at')
+  await expect.poll(() => said.stderr).toBe('payments-mcp: no browser could be opened here; open the address in one.\n')
+  child.kill('SIGTERM')
+  expect(await ended).toBe(0)
+})
+
+test('tells in one line of a port that is in use', async () => {
+  const first = start(['--no-open', '--json'])
+  const { port } = new URL(JSON.parse(await first.line).url)
+  const second = start(['--no-open', '--port', port])
+  expect(await second.ended).toBe(2)
+  expect(second.said.stdout).toBe('')
+  expect(second.said.stderr).toBe(
+    `payments-mcp: --port got ${port} on 127.0.0.1, which is in use; a free port and an address of this machine are accepted.\n`,
+  )
+})
+
+test('leads to the console of a deployed API, and refuses production without one', async () => {
+  const deployed = start(['--no-open', '--json', '--base-url', 'https://payments.example'], {
+    PAYMENTS_DATABASE_URL: '',
+  })
+  expect(await deployed.ended).toBe(0)
+  expect(deployed.said.stdout).toBe('{"url":"https://payments.example/console"}\n')
+  const refused = start(['--no-open'], { PAYMENTS_ENVIRONMENT: 'production' })
+  expect(await refused.ended).toBe(2)
+  expect(refused.said.stderr).toMatch(/^payments-mcp: PAYMENTS_BASE_URL [^\n]+\n$/)
+})
