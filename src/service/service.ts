@@ -61,6 +61,8 @@ export interface ServiceOptions {
   about?: About
   /** What an empty store is filled with; the package's own world unless it is given. */
   world?: World | undefined
+  /** Whether it is kept what happens in runs, for the console; so it is unless it is said. */
+  keepsRuns?: boolean
 }
 
 /** The payments service on a store: a complete deployment of the API behind one fetch function. */
@@ -145,13 +147,15 @@ export function createService({
   observe,
   about = aboutItself,
   world,
+  keepsRuns = true,
 }: ServiceOptions): Service {
   const waits = new Waits({ store: opened, system, log })
-  const runLog = new RunLog({ store: opened, system, log })
-  const store = announcing(opened, (partyIds) => {
+  const runLog = new RunLog({ store: opened, system, log, keeps: keepsRuns })
+  const announced = (partyIds: ReadonlySet<string>) => {
     waits.happened(partyIds)
     deliveries.wake()
-  })
+  }
+  const store = announcing(opened, announced, (postings) => runLog.posted(postings))
   const mayStayHere = environment === 'sandbox'
   const deliveries = new Deliveries({ store, system, log, send, mayStayHere, bodies: eventBodies })
   const ending = new AbortController()

@@ -18,7 +18,7 @@ import { changeInvitation, expiredInvitations, invitationExpiries } from '../sto
 import { keepingEarlier } from '../store/earlier-states.ts'
 import { prepared } from '../store/engine/prepared.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
-import { postAll } from '../store/ledger.ts'
+import { postAll, postingByItself } from '../store/ledger.ts'
 import { changePaymentRequest, expiredRequests, requestExpiries } from '../store/payment-requests.ts'
 import { bankMoments } from '../store/payments.ts'
 import { shopMoments } from '../store/shop-orders.ts'
@@ -212,7 +212,7 @@ async function settleSome(tx: Transaction, system: System, { partyId, nowMs, lim
     }
     return count
   }
-  return keepingEarlier(tx, () => [partyId], happenAll)
+  return postingByItself(tx, () => keepingEarlier(tx, () => [partyId], happenAll))
 }
 
 /** A hold ends at the moment it was to end, however late that is noticed. */

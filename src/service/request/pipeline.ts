@@ -8,7 +8,7 @@ import { newId, sha256 } from '../../core/system.ts'
 import type { Tell, Told } from '../rules/runs.ts'
 import { readTimes } from '../store/clock.ts'
 import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
-import { keepingPostings } from '../store/ledger.ts'
+import { keptPostings } from '../store/ledger.ts'
 import { recordActivity } from './activity.ts'
 import { type Actor, requirePermission, resolveCause, resolveParty } from './actor.ts'
 import { type Admission, actorNow, claimsIn } from './admission.ts'
@@ -103,6 +103,10 @@ export async function answer(
     plan,
     posted: [],
   }
+  const note = (last: Reply | undefined) => {
+    const isMine = !isNoted || (last === undefined && !isRepeated)
+    if (isMine) noteCall(dependencies, request, last, system.elapsed() - beganAtMs)
+  }
   let reply: Reply | undefined
   try {
     request.claims = await claimsIn(dependencies, incoming.headers.get('authorization'))
@@ -119,11 +123,15 @@ export async function answer(
   } catch (error) {
     if (!(error instanceof ConnectionCutError)) reply = await refuse(dependencies, request, error)
   }
-  if (request.timeMoved === true) await settleAfterwards(dependencies, supportId)
+  if (request.timeMoved === true) {
+    // What happens by that comes behind it.
+    note(reply)
+    await settleAfterwards(dependencies, supportId)
+  }
   if (reply !== undefined && request.otherwise !== undefined)
     reply = await answeredOtherwise(dependencies, request.otherwise, reply, { supportId, gone })
   const ms = system.elapsed() - beganAtMs
-  if (!isNoted || (reply === undefined && !isRepeated)) noteCall(dependencies, request, reply, ms)
+  if (request.timeMoved !== true) note(reply)
   if (reply !== undefined && isSuccess(reply)) for (const told of request.told ?? []) dependencies.tell(told)
   if (reply === undefined) throw new ConnectionCutError()
   logAnswer(log, request, reply, ms)
@@ -152,7 +160,7 @@ async function command(
     kind: settling.here ? undefined : request.operation.name,
     claim: request.expected && claimName(request.expected.partyId, request.expected.key),
   })
-  request.posted = request.postings?.() ?? []
+  request.posted = request.postings?.filter(({ byItself }) => !byItself) ?? []
   const acted = request.handled?.context
   if (acted !== undefined) keepNewest(parties, credential, acted.partyId, mostParties)
   return reply
@@ -192,7 +200,7 @@ async function pass(
   request.actor = actor
   request.nowMs = nowMs
   request.epoch = epoch
-  if (operation.effect !== 'read') request.postings = keepingPostings(tx)
+  if (operation.effect !== 'read') request.postings = keptPostings(tx)
   lastUses.note(actor, moment.times)
   request.limit ??= incoming.isCounted ? notCounted : await rateLimit(actor.keyId)
   if (request.limit.failure !== undefined) throw request.limit.failure

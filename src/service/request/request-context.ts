@@ -1,6 +1,6 @@
 import type { OperationDefinition } from '../../core/operation.ts'
 import type { Told } from '../rules/runs.ts'
-import type { DatedPosting } from '../store/ledger.ts'
+import type { Posted } from '../store/ledger.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import type { Actor } from './actor.ts'
 import type { Plan } from './faults.ts'
@@ -28,9 +28,9 @@ export interface RequestContext {
   /** The epoch that it was looked at in; of a reset, the one that it began. */
   epoch?: number
   /** What its transaction posts to the ledger. */
-  postings?: () => readonly DatedPosting[]
-  /** The same once that is committed. */
-  posted: readonly DatedPosting[]
+  postings?: readonly Posted[]
+  /** What of it was its own, once that is committed. */
+  posted: readonly Posted[]
   /** What it enters into other runs once it is done. */
   told?: Told[]
   /** The request moved the clock: it is answered when everything has happened that became due. */

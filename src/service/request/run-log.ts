@@ -1,7 +1,9 @@
 import type { Logger } from '../../config/log.ts'
 import { deadline, type System, sha256 } from '../../core/system.ts'
+import type { RunDetail } from '../rules/runs.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
-import { insertRunEntries, type NotedEntry } from '../store/runs.ts'
+import type { Posted } from '../store/ledger.ts'
+import { insertRunEntries, type NotedEntry, type RecordOfRun, recordsOfRuns } from '../store/runs.ts'
 import type { RunEntryRow } from '../store/schema/runs.ts'
 import { maskedText } from './masked.ts'
 
@@ -13,6 +15,19 @@ export interface Note extends Omit<RunEntryRow, 'id' | 'runId' | 'recordedAtMs' 
   instanceId: string | null
   /** What the program calls itself that acted; null: it is not known. */
   host: string | null
+}
+
+interface Happened extends Posted {
+  id: string
+  epoch: number
+}
+
+interface RunLogOptions {
+  store: Store
+  system: System
+  log: Pick<Logger, 'warn'>
+  /** False: nothing is kept. */
+  keeps?: boolean
 }
 
 /** Somebody who hears that entries were kept, of which runs of which party. */
@@ -44,6 +59,8 @@ export class RunLog {
   readonly #log: Pick<Logger, 'warn'>
   readonly #listeners = new Set<RunListener>()
   #waiting: NotedEntry[] = []
+  /** What happened by itself, of which it is not known yet whose run it belongs to. */
+  #happened: Happened[] = []
   #characters = 0
   #isFull = false
   #tries = 0
@@ -51,25 +68,52 @@ export class RunLog {
   #writing: Promise<void> = Promise.resolve()
   #last = { ms: 0, count: 0, epoch: 0 }
 
-  constructor({ store, system, log }: { store: Store; system: System; log: Pick<Logger, 'warn'> }) {
+  readonly #keeps: boolean
+  /** Tells this process's ids from those of others. */
+  #tag: string | undefined
+
+  constructor({ store, system, log, keeps = true }: RunLogOptions) {
     this.#store = store
     this.#system = system
     this.#log = log
+    this.#keeps = keeps
   }
 
   /** Returns at once, and never fails. */
   note({ instanceId, host, epoch, keyHash = null, ...row }: Note): void {
-    if (this.#waiting.length >= mostWaiting || this.#characters >= mostCharacters) {
-      if (!this.#isFull) this.#log.warn({}, 'the database is too busy to keep what happens in runs')
-      this.#isFull = true
-      return
-    }
+    if (!this.#takesMore()) return
     const runId = runIdOf(row.partyId, instanceId)
-    const named = instanceId === null ? null : maskedText(instanceId)
     const id = this.#nextId(row.atMs, epoch)
-    this.#waiting.push({ row: { ...row, id, runId, keyHash }, instanceId: named, host, epoch })
+    this.#waiting.push({ row: { ...row, id, runId, keyHash }, instanceId: shownId(instanceId), host, epoch })
     this.#characters += row.detail.length
-    if (this.#waiting.length === mostTogether) void this.flush()
+    this.#writeSoon()
+  }
+
+  /** What was posted by a transaction that is committed; what was due belongs to the runs that its records came from. */
+  posted(postings: readonly Posted[]): void {
+    const { epoch } = this.#store.clock
+    for (const posted of postings) {
+      if (!posted.byItself || !this.#takesMore()) continue
+      this.#happened.push({ ...posted, id: this.#nextId(posted.nowMs, epoch), epoch })
+      this.#writeSoon()
+    }
+  }
+
+  #takesMore(): boolean {
+    if (!this.#keeps) return false
+    if (this.#length < mostWaiting && this.#characters < mostCharacters) return true
+    if (!this.#isFull) this.#log.warn({}, 'the database is too busy to keep what happens in runs')
+    this.#isFull = true
+    return false
+  }
+
+  /** How many entries wait. */
+  get #length(): number {
+    return this.#waiting.length + this.#happened.length
+  }
+
+  #writeSoon(): void {
+    if (this.#length === mostTogether) void this.flush()
     else this.#writeIn(gatherMs)
   }
 
@@ -93,21 +137,38 @@ export class RunLog {
 
   /** What comes in meanwhile is written as well, or at the latest a moment later. */
   async #writeAll(): Promise<void> {
-    for (let left = this.#waiting.length; left > 0; left -= mostTogether) {
-      const entries = this.#waiting.slice(0, mostTogether)
+    for (let left = this.#length; left > 0; left -= mostTogether) {
+      let entries: NotedEntry[] = []
       try {
+        await this.#placeHappened()
+        entries = this.#waiting.slice(0, mostTogether)
         const kept = await this.#store.transaction((tx) => insertRunEntries(tx, entries), { kind: 'keep runs' })
         if (kept.length > 0) for (const listener of this.#listeners) listener(kept)
       } catch (error) {
         const isAgain = error instanceof StoreBusyError && ++this.#tries < mostTries
         if (isAgain) return this.#writeIn(againAfterMs)
         this.#log.warn({ err: error, entries: entries.length }, 'what happened in runs was not kept')
+        if (entries.length === 0) this.#happened = []
       }
       this.#waiting = this.#waiting.slice(entries.length)
       this.#characters -= entries.reduce((sum, { row }) => sum + row.detail.length, 0)
       this.#isFull = false
       this.#tries = 0
     }
+  }
+
+  async #placeHappened(): Promise<void> {
+    const happened = this.#happened.slice(0, mostTogether)
+    if (happened.length === 0) return
+    const placed: NotedEntry[] = []
+    for (const [partyId, of] of Map.groupBy(happened, (one) => one.partyId)) {
+      const ids = [...new Set(of.flatMap(({ sourceId }) => sourceId ?? []))]
+      const records = await this.#store.read((tx) => recordsOfRuns(tx, partyId, ids))
+      const byId = new Map(records.map((record) => [record.id, record]))
+      placed.push(...of.flatMap((one) => entryOf(one, byId.get(one.sourceId ?? '')) ?? []))
+    }
+    this.#waiting.push(...placed)
+    this.#happened = this.#happened.slice(happened.length)
   }
 
   /**
@@ -120,6 +181,24 @@ export class RunLog {
       ? { ms: atMs, count: 0, epoch: Math.max(epoch, this.#last.epoch) }
       : { ...this.#last, count: this.#last.count + 1 }
     const [time, count] = [this.#last.ms.toString(16).padStart(12, '0'), this.#last.count.toString(16).padStart(6, '0')]
-    return `ent_${time}${count}${this.#system.randomBytes(7).toString('hex')}`
+    this.#tag ??= this.#system.randomBytes(7).toString('hex')
+    return `ent_${time}${count}${this.#tag}`
   }
+}
+
+function shownId(instanceId: string | null): string | null {
+  return instanceId === null ? null : maskedText(instanceId)
+}
+
+/** Undefined where it belongs to no run. */
+function entryOf({ partyId, posting, sourceId, nowMs, id, epoch }: Happened, of?: RecordOfRun): NotedEntry | undefined {
+  if (of === undefined) return undefined
+  const detail: RunDetail = { postings: [{ ...posting, sourceId }], resourceIds: [of.id] }
+  const row: NotedEntry['row'] = {
+    ...{ partyId, id, runId: runIdOf(partyId, of.instanceId), kind: 'happened', operation: posting.reason },
+    ...{ agentId: of.agentId, outcome: 'happened', status: null, code: null, fault: null, ms: null },
+    ...{ supportId: null, keyHash: null, detail: JSON.stringify(detail), atMs: nowMs },
+    amountCents: Math.max(...posting.entries.map(({ amountCents }) => amountCents)),
+  }
+  return { row, instanceId: shownId(of.instanceId), host: null, epoch }
 }

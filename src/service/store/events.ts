@@ -6,6 +6,7 @@ import { prepared, writing } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
 import { type StateTold, stateText } from './event-states.ts'
 import { feedOf } from './feed.ts'
+import { keepPostings, type Posted } from './ledger.ts'
 import type { EventRow } from './schema/events.ts'
 import type { Tables } from './schema/tables.ts'
 
@@ -110,19 +111,26 @@ function inserted(db: Kysely<Tables>, event: Row, agentId: RawBuilder<string | n
 /** To whom a transaction told something so far, where somebody wants to know. */
 const toldParties = new WeakMap<Transaction, Set<string>>()
 
-/** The store, which says after each commit which parties were told of something by it. */
-export function announcing(store: Store, happened: (partyIds: ReadonlySet<string>) => void): Store {
+/** The store, which says after each commit which parties were told of something by it, and what it posted. */
+export function announcing(
+  store: Store,
+  happened: (partyIds: ReadonlySet<string>) => void,
+  posted: (postings: readonly Posted[]) => void,
+): Store {
   return {
     dialect: store.dialect,
     clock: store.clock,
     transaction: async (work, options) => {
       let parties = new Set<string>()
+      let postings: readonly Posted[] = []
       const result = await store.transaction((tx) => {
         parties = new Set()
         toldParties.set(tx, parties)
+        postings = keepPostings(tx)
         return work(tx)
       }, options)
       if (parties.size > 0) happened(parties)
+      if (postings.length > 0) posted(postings)
       return result
     },
     aside: (work) => store.aside(work),

@@ -67,17 +67,51 @@ export async function postBetween(
     })
   })
   await insertEntries(tx, entries)
-  posted.get(tx)?.push(...postings)
+  const { partyId } = first
+  const byItself = settling.has(tx)
+  tx.atEnd(
+    handOver,
+    postings.map((posting) => ({ ...posting, partyId, byItself })),
+  )
 }
 
-/** What a transaction has posted so far, where somebody wants to know. */
-const posted = new WeakMap<Transaction, DatedPosting[]>()
+/** A posting as those hear of it who want to know what a transaction posted. */
+export interface Posted extends DatedPosting {
+  /** Whose wallet it moves; of several, the first. */
+  partyId: string
+  /** Nobody's request did it: it was due. */
+  byItself: boolean
+}
 
-/** From now on it is kept what the transaction posts; gives all of it when it is asked, what a savepoint undid included. */
-export function keepingPostings(tx: Transaction): () => readonly DatedPosting[] {
-  const postings: DatedPosting[] = []
-  posted.set(tx, postings)
-  return () => postings
+/** Where what a transaction posts is kept. One object may stand for one transaction after another. */
+const kept = new WeakMap<Transaction, Posted[]>()
+
+/** From now on it is kept what the transaction posts: gives what that is when its work is done. */
+export function keepPostings(tx: Transaction): readonly Posted[] {
+  const postings: Posted[] = []
+  kept.set(tx, postings)
+  return postings
+}
+
+/** What is kept of the transaction's postings, if anybody keeps them. */
+export function keptPostings(tx: Transaction): readonly Posted[] {
+  return kept.get(tx) ?? []
+}
+
+async function handOver(tx: Transaction, posted: readonly (readonly Posted[])[]): Promise<void> {
+  kept.get(tx)?.push(...posted.flat())
+}
+
+const settling = new WeakSet<Transaction>()
+
+/** What the transaction posts meanwhile happens by itself. */
+export async function postingByItself<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {
+  settling.add(tx)
+  try {
+    return await work()
+  } finally {
+    settling.delete(tx)
+  }
 }
 
 const insertEntries = insertingSeveral('ledgerEntries')

@@ -24,7 +24,9 @@ export async function insertRunEntries(tx: Transaction, noted: readonly NotedEnt
   // It holds rows of many parties' runs until it ends: nobody's request is to wait for that.
   tx.apart()
   const { realNowMs: recordedAtMs, epoch } = await readTimes(tx)
-  const current = noted.filter((entry) => entry.epoch === undefined || entry.epoch === epoch)
+  const current = noted
+    .filter((entry) => entry.epoch === undefined || entry.epoch === epoch)
+    .sort(({ row: a }, { row: b }) => (a.id < b.id ? -1 : 1))
   const entries = await withRepeated(tx, current)
   await insertEntries(
     tx,
@@ -80,6 +82,34 @@ const originalOf = prepared((db, by: Pick<RunEntryRow, 'partyId' | 'runId' | 'op
 )
 
 const insertEntries = insertingSeveral('runEntries')
+
+/** The record that money moved for, and whose call it came from. */
+export interface RecordOfRun {
+  id: string
+  agentId: string | null
+  instanceId: string | null
+}
+
+/** The tables with records that money moves for by itself. */
+const movedFor = ['cardTransactions', 'payments', 'subscriptions'] as const
+
+/** Records of a party that came from runs, as far as these are some. */
+export async function recordsOfRuns(
+  { db }: Transaction,
+  partyId: string,
+  ids: readonly string[],
+): Promise<RecordOfRun[]> {
+  const found = movedFor.map((table) =>
+    db
+      .selectFrom(table)
+      .select(['id', 'agentId', 'instanceId'])
+      .where('partyId', '=', partyId)
+      .where('id', 'in', ids)
+      .where('instanceId', 'is not', null)
+      .execute(),
+  )
+  return (await Promise.all(found)).flat()
+}
 
 async function addToRun(tx: Transaction, entries: readonly NotedEntry[], recordedAtMs: number): Promise<void> {
   const [first, last] = [entries[0], entries.at(-1)]

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { onEachDatabase } from '../support/databases.ts'
+import { anotherProcess, createWorld, type World } from '../support/world.ts'
+import { entriesOf, lastOf, runOf, runsOf } from './noted.ts'
+
+const day = 86_400
+
+onEachDatabase('runs and time', (database) => {
+  let world: World
+  beforeAll(async () => {
+    world = await createWorld(database)
+  })
+  afterAll(() => world.drop())
+  const advance = (seconds: number, instanceId: string) =>
+    world.post('/simulations/clock/advance', { seconds }, { key: world.apiKey, instanceId })
+
+  test('a hold that lapses is told in the run of its purchase, at its moment, behind the call that moved the clock', async () => {
+    const instanceId = 'lapsing'
+    const cardId = await world.issueCard({}, { instanceId })
+    const bought = await world.authorize(cardId, 1200, { instanceId })
+    const { id, attributes } = bought.json.data
+    expect((await advance(30 * day, instanceId)).status).toBe(200)
+    const entries = await entriesOf(world, instanceId)
+    const [, , moved, lapsed] = entries
+    expect(moved).toMatchObject({ operation: 'advance_sandbox_clock', atMs: world.system.now() })
+    expect(lapsed).toMatchObject({
+      ...{ kind: 'happened', operation: 'released', outcome: 'happened', amountCents: 1200, status: null },
+      ...{ agentId: entries[0]?.agentId, atMs: Date.parse(attributes.holdExpiresAt) },
+      detail: { resourceIds: [id], postings: [{ sourceId: id }] },
+    })
+    expect(entries).toHaveLength(4)
+    expect(await runOf(world, instanceId)).toMatchObject({ calls: 3, lastEntryId: lapsed?.id })
+  })
+
+  test('what comes due within a request of its own party is no posting of that request', async () => {
+    const instanceId = 'due within'
+    const cardId = await world.issueCard({}, { instanceId })
+    await world.authorize(cardId, 300, { instanceId })
+    world.system.pass(40 * day * 1000)
+    const other = await world.issueCard({}, { instanceId: 'later' })
+    expect(other).toBeDefined()
+    expect((await lastOf(world, 'later')).detail.postings).toBeUndefined()
+    expect((await lastOf(world, instanceId)).operation).toBe('released')
+  })
+
+  test('a refusal whose effect was undone tells no postings', async () => {
+    const instanceId = 'undone'
+    const cardId = await world.issueCard({ maximumAmount: 500 }, { instanceId })
+    expect((await world.authorize(cardId, 600, { instanceId })).json.data.attributes.status).toBe('declined')
+    const last = await lastOf(world, instanceId)
+    expect(last).toMatchObject({ outcome: 'declined' })
+    expect(last.detail.postings).toBeUndefined()
+    expect(await runOf(world, instanceId)).toMatchObject({ calls: 2, refused: 1 })
+  })
+
+  test('a request that waits is one entry, with its last answer and the id that it was answered with', async () => {
+    const instanceId = 'waiting'
+    const cardId = await world.issueCard({}, { instanceId })
+    const waiting = world.get(`/agent-cards/${cardId}?waitSeconds=5`, { instanceId })
+    const answer = await waiting
+    const [, one, ...others] = await entriesOf(world, instanceId)
+    expect(others).toEqual([])
+    expect(one).toMatchObject({ operation: 'get_agent_card', outcome: 'done' })
+    expect(one?.supportId).toBe(answer.headers.get('x-request-id'))
+    expect(one?.ms).toBeGreaterThanOrEqual(5000)
+  })
+
+  test('a reset forgets all, and is itself the first entry; what was noted before it is not written behind it', async () => {
+    await world.get('/whoami', { instanceId: 'before' })
+    await entriesOf(world, 'before')
+    const unwritten = await anotherProcess(world, world.system)
+    await unwritten.get('/whoami', { instanceId: 'before' })
+    const reset = await world.post('/simulations/reset', undefined, { key: world.apiKey, instanceId: 'resetting' })
+    expect(reset.status).toBe(200)
+    await unwritten.service.runLog.flush()
+    await world.service.runLog.flush()
+    const runs = await runsOf(world)
+    expect(runs.map(({ instanceId }) => instanceId)).toEqual(['resetting'])
+    expect(await lastOf(world, 'resetting')).toMatchObject({
+      ...{ operation: 'reset_sandbox', outcome: 'done' },
+      atMs: Date.parse(reset.json.data.attributes.now),
+    })
+    await unwritten.drop()
+  })
+
+  test('two processes write entries of the same runs at once, and count each', async () => {
+    const other = await anotherProcess(world, world.system)
+    const names = ['shared 1', 'shared 2', 'shared 3']
+    const many = Array.from({ length: 30 }, (_, at) => String(names[at % names.length]))
+    await Promise.all([world, other].flatMap((one) => many.map((instanceId) => one.get('/whoami', { instanceId }))))
+    await Promise.all([world.service.runLog.flush(), other.service.runLog.flush()])
+    for (const name of names) {
+      expect(await runOf(world, name)).toMatchObject({ calls: 20, refused: 0 })
+      const ids = (await entriesOf(world, name)).map(({ id }) => id)
+      expect(new Set(ids).size).toBe(20)
+    }
+    await other.drop()
+  })
+})
