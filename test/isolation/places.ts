@@ -15,6 +15,7 @@ import {
   type OtherParty,
   revokeKey,
   type World,
+  type WorldOptions,
 } from '../support/world.ts'
 
 /** Whose resource a request is about, seen from the party that asks: its own, its customers', or nobody it knows. */
@@ -90,8 +91,8 @@ export const limitCents = 40_000
 export const reviewedCents = 45_000
 
 /** A party that asks, with its agent; two customers of it, one of which granted nothing of use; and a stranger. */
-export async function grounds(database: TestDatabase): Promise<Grounds> {
-  const world = await createWorld(database)
+export async function grounds(database: TestDatabase, options?: WorldOptions): Promise<Grounds> {
+  const world = await createWorld(database, options)
   const { partyId, agentId } = await world.whoami()
   if (agentId === null) throw new Error('The seeded key is an agent key.')
   const walletId = (await world.get('/wallets')).json.data[0].id as string

@@ -61,7 +61,7 @@ const operations: OperationDefinition[] = Object.values(catalogue)
 
 let on: Grounds
 beforeAll(async () => {
-  on = await grounds(postgres)
+  on = await grounds(postgres, { keepsRuns: false })
 })
 afterAll(() => on.world.drop())
 

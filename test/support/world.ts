@@ -71,6 +71,8 @@ export interface WorldOptions {
   world?: ServiceOptions['world']
   /** Sends what webhooks are told; as the product does unless it is given. */
   send?: ServiceOptions['send']
+  /** False where the test counts what the database is asked, which entries of runs are written beside. */
+  keepsRuns?: boolean
 }
 
 export const secrets = { apiKey: 'api-secret-0123456789abcdef', agentKey: 'agent-secret-0123456789abcdef' }
@@ -88,8 +90,8 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
   const log = { debug: line, info: line, warn: alarm, error: alarm }
   const { publicUrl, clientMetadata, send } = options
   const given = { ...(publicUrl && { publicUrl }), ...(clientMetadata && { clientMetadata }), ...(send && { send }) }
-  const { world } = options
-  const service = createService({ store, system, environment, rateLimit, log, world, ...given })
+  const { world, keepsRuns = true } = options
+  const service = createService({ store, system, environment, rateLimit, log, world, keepsRuns, ...given })
   const { apiKey, agentKey } = await service.seed(secrets)
   const unheard = new Set<string>()
   const drop = async () => {
