@@ -87,6 +87,8 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     const first = await world.issueCard({}, sent)
     await reset()
     for (const table of forgottenTables) {
+      // The reset itself is the first entry of a run in the new world (test/runs/time.test.ts).
+      if (table === 'runs' || table === 'runEntries') continue
       expect(await world.store.transaction(({ db }) => db.selectFrom(table).selectAll().execute()), table).toEqual([])
     }
     // The same key for another request.

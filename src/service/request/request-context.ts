@@ -1,6 +1,6 @@
 import type { OperationDefinition } from '../../core/operation.ts'
 import type { Told } from '../rules/runs.ts'
-import type { Posted } from '../store/ledger.ts'
+import type { Posted } from '../store/posted.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import type { Actor } from './actor.ts'
 import type { Plan } from './faults.ts'

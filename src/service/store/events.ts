@@ -6,7 +6,7 @@ import { prepared, writing } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
 import { type StateTold, stateText } from './event-states.ts'
 import { feedOf } from './feed.ts'
-import { keepPostings, type Posted } from './ledger.ts'
+import { keepPostings, type Posted } from './posted.ts'
 import type { EventRow } from './schema/events.ts'
 import type { Tables } from './schema/tables.ts'
 

@@ -2,15 +2,9 @@ import { newId, type System } from '../../core/system.ts'
 import { assertBalanced, type Posting } from '../rules/ledger.ts'
 import { insertingSeveral } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
+import { type DatedPosting, handOverAtEnd } from './posted.ts'
 import type { WalletRow } from './schema/wallets.ts'
 import { moveBalances } from './wallets.ts'
-
-/** A posting, when it takes effect, and the record that causes it. */
-export interface DatedPosting {
-  posting: Posting
-  nowMs: number
-  sourceId: string | null
-}
 
 /**
  * Enters a posting and moves the wallet's balances with it.
@@ -67,51 +61,7 @@ export async function postBetween(
     })
   })
   await insertEntries(tx, entries)
-  const { partyId } = first
-  const byItself = settling.has(tx)
-  tx.atEnd(
-    handOver,
-    postings.map((posting) => ({ ...posting, partyId, byItself })),
-  )
-}
-
-/** A posting as those hear of it who want to know what a transaction posted. */
-export interface Posted extends DatedPosting {
-  /** Whose wallet it moves; of several, the first. */
-  partyId: string
-  /** Nobody's request did it: it was due. */
-  byItself: boolean
-}
-
-/** Where what a transaction posts is kept. One object may stand for one transaction after another. */
-const kept = new WeakMap<Transaction, Posted[]>()
-
-/** From now on it is kept what the transaction posts: gives what that is when its work is done. */
-export function keepPostings(tx: Transaction): readonly Posted[] {
-  const postings: Posted[] = []
-  kept.set(tx, postings)
-  return postings
-}
-
-/** What is kept of the transaction's postings, if anybody keeps them. */
-export function keptPostings(tx: Transaction): readonly Posted[] {
-  return kept.get(tx) ?? []
-}
-
-async function handOver(tx: Transaction, posted: readonly (readonly Posted[])[]): Promise<void> {
-  kept.get(tx)?.push(...posted.flat())
-}
-
-const settling = new WeakSet<Transaction>()
-
-/** What the transaction posts meanwhile happens by itself. */
-export async function postingByItself<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {
-  settling.add(tx)
-  try {
-    return await work()
-  } finally {
-    settling.delete(tx)
-  }
+  handOverAtEnd(tx, first.partyId, postings)
 }
 
 const insertEntries = insertingSeveral('ledgerEntries')
