@@ -1,0 +1,87 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createSite } from '../../src/commands/site.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { realSystem } from '../../src/core/system.ts'
+import { listen } from '../../src/service/listen.ts'
+import { yes } from '../mcp/connected.ts'
+import { hosts, type Person } from '../mcp/hosts.ts'
+import { transportTo } from '../mcp-http/hosting.ts'
+import { entriesOf, type Noted, runOf } from '../runs/noted.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addParty, createWorld, type World } from '../support/world.ts'
+
+onEachDatabase('what the MCP endpoint of serve tells of a run', (database) => {
+  let world: World
+  const closing: (() => Promise<unknown>)[] = []
+  beforeAll(async () => {
+    world = await createWorld(database)
+  })
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  })
+  afterAll(() => world.drop())
+
+  /** A host at an endpoint that asks a person before each payment. */
+  async function connect(chosen: (typeof hosts)[number], instanceId: string, who?: Person) {
+    const env = { PAYMENTS_TOOLSETS: 'all', PAYMENTS_CONFIRM: 'always', PAYMENTS_CONFIRM_ABOVE: '0' }
+    const { service, store, system } = world
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    let url = ''
+    const config = loadConfig({ env })
+    const site = await createSite({ config, service, store, publicUrl: () => url, system, log })
+    const listener = await listen({ fetch: site.fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
+    url = listener.url
+    const host = chosen.open(who)
+    const headers = { 'X-Instance-ID': instanceId }
+    await host.connect(transportTo(chosen.sdk, `${url}/mcp`, world.agentKey, headers))
+    closing.push(
+      () => listener.close(),
+      () => site.close(),
+      () => host.close().catch(() => {}),
+    )
+    return host
+  }
+
+  const short = ({ kind, outcome, operation, code }: Noted) => [kind, outcome, operation, code]
+
+  describe.each(hosts)('$host', (chosen) => {
+    test('is in the run of the calls themselves, with who called through what', async () => {
+      const instanceId = `${chosen.host} over HTTP`
+      const shop = await addParty(world)
+      const answering: Person = {
+        modes: { form: {} },
+        answer: () => {
+          world.system.pass(1_000)
+          return yes
+        },
+      }
+      const host = await connect(chosen, instanceId, answering)
+      const payment = { amount: 700, counterparty: { type: 'party_id', value: shop.partyId }, description: 'Tea' }
+      const payments = [await host.callTool('create_payment', payment), await host.callTool('create_payment', payment)]
+      expect(payments.map(({ isError }) => isError)).toEqual([undefined, undefined])
+      await host.callTool('create_payment', { amount: 'much' })
+      const entries = (await entriesOf(world, instanceId)).filter(({ operation }) => operation === 'create_payment')
+      expect(entries.map(short)).toEqual([
+        ['question', 'asked', 'create_payment', null],
+        ['decision', 'agreed', 'create_payment', null],
+        ['call', 'done', 'create_payment', null],
+        ['call', 'repeated', 'create_payment', null],
+        ['call', 'refused', 'create_payment', 'invalid_value'],
+      ])
+      const { agentId, keyId } = await world.whoami()
+      for (const { agentId: by, detail } of entries) expect([by, detail.keyId]).toEqual([agentId, keyId])
+      expect((await runOf(world, instanceId)).host).toBe('test-host 1')
+    })
+  })
+
+  test('nobody is told of it twice where a host says the same answer twice', async () => {
+    const instanceId = 'said twice'
+    const { partyId, agentId } = await world.whoami()
+    const told = { partyId, agentId, instanceId, operation: 'create_payment' }
+    for (const outcome of ['agreed', 'agreed', 'disagreed'] as const) {
+      world.service.tell({ ...told, kind: 'decision', outcome, once: 'a' })
+    }
+    world.service.tell({ ...told, kind: 'decision', outcome: 'agreed', once: 'b' })
+    expect((await entriesOf(world, instanceId)).map(({ outcome }) => outcome)).toEqual(['agreed', 'agreed'])
+  })
+})
