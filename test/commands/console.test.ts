@@ -7,6 +7,9 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterEach, beforeEach, expect, inject, test } from 'vitest'
 
+import { realSystem } from '../../src/core/system.ts'
+import { openStore } from '../../src/service/store/engine/open.ts'
+
 const cli = inject('cli')
 let folder = ''
 const running: ChildProcess[] = []
@@ -70,6 +73,22 @@ async function opened(url: string): Promise<string> {
   return `${shown.status} ${await shown.text()}`
 }
 
+/** What is kept of runs. */
+async function kept() {
+  const store = await openStore({ url: environment().PAYMENTS_DATABASE_URL, system: realSystem })
+  const rows = await store.read(({ db }) =>
+    db
+      .selectFrom('runEntries')
+      .innerJoin('runs', 'runs.id', 'runEntries.runId')
+      .select(['runEntries.kind', 'runEntries.operation', 'runEntries.outcome', 'runs.host'])
+      .where('operation', '!=', 'get_wallet')
+      .orderBy('runEntries.id')
+      .execute(),
+  )
+  await store.close()
+  return rows.map(({ kind, operation, outcome, host }) => [kind, operation, outcome, host])
+}
+
 test('shows the database that an MCP server over stdio writes, and both end in order', async () => {
   const client = new Client({ name: 'a host', version: '7' })
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [cli], env: environment() }))
@@ -86,7 +105,15 @@ test('shows the database that an MCP server over stdio writes, and both end in o
   child.kill('SIGTERM')
   expect(await ended).toBe(0)
   expect((await call('list_wallets')).isError).toBeUndefined()
+  // What the API never saw is in the database, too, when the process is gone.
+  await call('issue_agent_card', { maximumAmount: 'much' })
   await client.close()
+  expect(await kept()).toEqual([
+    ['call', 'list_wallets', 'done', 'a host 7'],
+    ['call', 'issue_agent_card', 'done', 'a host 7'],
+    ['call', 'list_wallets', 'done', 'a host 7'],
+    ['call', 'issue_agent_card', 'refused', 'a host 7'],
+  ])
   expect(said.stderr).toBe('')
   expect(said.stdout).toBe(`The console is at ${url}\n`)
 })

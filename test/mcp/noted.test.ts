@@ -1,14 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { databaseMemories } from '../../src/commands/database-memory.ts'
 import type { RunNote } from '../../src/mcp/dependencies.ts'
 import { questions } from '../../src/mcp/people/questions.ts'
-import { type Deciding, deciding, pendingOf } from '../decisions/deciding.ts'
+import { always, type Deciding, deciding, pendingOf } from '../decisions/deciding.ts'
 import { createPersonSite } from '../pages/person-site.ts'
 import { created, ok, payer } from '../payments/payer.ts'
 import { entriesOf, type Noted, runOf } from '../runs/noted.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
-import { type Connected, dismissed, no, person, unticked, yes } from './connected.ts'
-import { hosts } from './hosts.ts'
+import { type Connected, connected, dismissed, no, person, unticked, yes } from './connected.ts'
+import { hosts, type Person } from './hosts.ts'
 
 onEachDatabase('what only the MCP server knows of a run', (database) => {
   let at: Deciding
@@ -141,6 +142,68 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
       }
     })
 
+    test('a page to verify on, once however long it takes', async () => {
+      const detail = 'Verify at https://pay.example/verify/mfc_1'
+      const refusal = () =>
+        Response.json({ errors: [{ status: '428', code: 'mfa_required', detail }] }, { status: 428 })
+      for (const [answer, outcome] of [
+        [yes, 'agreed'],
+        [no, 'disagreed'],
+      ] as const) {
+        let refusals = 2
+        const { host, kept } = await run(chosen, {
+          person: person([answer], { url: {} }),
+          confirm: { mode: 'never', aboveCents: 0 },
+          between: ({ url, method }) =>
+            method === 'POST' && url.endsWith('/payments') && refusals-- > 0 ? refusal() : undefined,
+        })
+        await host.callTool(operation, at.payment(4_700))
+        expect((await kept()).map(({ kind, outcome }) => [kind, outcome])).toEqual([
+          ['question', 'asked'],
+          ['decision', outcome],
+        ])
+      }
+    })
+
+    test('a card that is answered masked', async () => {
+      const cardId = await at.world.issueCard()
+      const told = async (who?: Person) => {
+        const { host, kept } = await run(chosen, {
+          cardDetails: 'masked',
+          ...(who === undefined ? {} : { person: who }),
+        })
+        await host.callTool('get_agent_card_details', { cardId })
+        return (await kept()).map(({ kind, outcome }) => [kind, outcome])
+      }
+      const asked = ['question', 'asked']
+      expect(await told(person([yes], { url: {} }))).toEqual([asked, ['decision', 'agreed']])
+      expect(await told(person([no], { url: {} }))).toEqual([asked, ['decision', 'disagreed']])
+      expect(await told()).toEqual([['happened', 'happened']])
+    })
+
+    test('a repeat that needs no request', async () => {
+      const memory = async () => {
+        const { keyId: id, partyId } = await at.world.whoami(at.world.apiKey)
+        return databaseMemories(at.world.service, at.world.store)({ id, partyId })
+      }
+      const { host, kept } = await run(chosen, {
+        key: at.world.apiKey,
+        toolsets: undefined,
+        repeats: { windowMs: 900_000, run: `run ${runs}`, memory },
+        confirm: { mode: 'never', aboveCents: 0 },
+      })
+      const { agentId } = await at.world.whoami()
+      const link = { name: `For ${chosen.host}`, proposedAgents: [{ agentId, permissions: ['payments.read'] }] }
+      const answers = [
+        await host.callTool('create_invitation_link', link),
+        await host.callTool('create_invitation_link', link),
+      ]
+      expect(answers.map(({ isError, content }) => isError && content[0]?.text)).toEqual([undefined, undefined])
+      expect((await kept()).map(({ kind, outcome, operation }) => [kind, outcome, operation])).toEqual([
+        ['call', 'repeated', 'create_invitation_link'],
+      ])
+    })
+
     test('a note that cannot be kept fails no call', async () => {
       const note = () => {
         throw new Error('The run is full.')
@@ -175,6 +238,14 @@ onEachDatabase('what only the MCP server knows of a run', (database) => {
       'run b': ['disagreed', 'deny_approval', byOwner],
       'run c': ['agreed', 'simulate_customer_approval', 'The sandbox, in the customer’s place, decided.'],
     }
+    const [later, notes] = [await asked('run e', {}), [] as RunNote[]]
+    const { host, close } = await connected(world, hosts[3].open, {
+      ...{ person: person([no], { url: {} }), key: world.apiKey, publicUrl: 'https://pay.example', confirm: always },
+      note: (told) => notes.push(told),
+    })
+    await host.callTool('approve_approval', { approvalId: later })
+    await close()
+    expect(notes.map(({ kind, remark }) => [kind, remark])).toEqual([['question', byPage.remark]])
     for (const [instanceId, decision] of Object.entries(expected)) {
       const entries = await entriesOf(world, instanceId)
       const decisions = entries.filter(({ kind }) => kind === 'decision')

@@ -18,7 +18,7 @@ const hints = new Map(
 const refusedOnce: readonly OperationKey[] = ['rotateAgentKey', 'simulateSubscriptionCheckout', 'payShopCheckout']
 
 const everyRequests = ['activity', 'activityHeads', 'activityKeys', 'idempotencyRecords', 'rateLimits']
-everyRequests.push('events', 'eventHeads')
+everyRequests.push('events', 'eventHeads', 'runs', 'runEntries')
 // What is saved anew is another row.
 everyRequests.push('snapshots', 'snapshotRows')
 
