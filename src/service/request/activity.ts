@@ -113,11 +113,11 @@ export function actOfGrant(
 
 /** Covers every column but itself, so also the hash of the row before. */
 export function hashOf(row: Omit<ActivityRow, 'hash'>): string {
-  return sha256(JSON.stringify(columns.map((column) => row[column])))
+  return sha256(JSON.stringify(hashedColumns.map((column) => row[column])))
 }
 
-/** In this order; what a row of today hashes to must not depend on the order of a literal. */
-const columns = [
+/** What a hash covers, in this order; what a row of today hashes to must not depend on the order of a literal. */
+export const hashedColumns = [
   'id',
   'partyId',
   'sequence',

@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import type { Environment } from '../../../core/operation.ts'
 import { type Account, signOutForm } from '../frame/account.ts'
+import type { AssetPath } from '../frame/assets.ts'
 import { type Html, pageDocument } from '../frame/document.ts'
 
 /** The parts of the console, by their addresses. The sandbox's own is not there in production. */
@@ -18,15 +19,17 @@ interface ConsolePage {
   tab: Tab
   account: Account
   environment: Environment
+  /** Style sheets of this page alone. */
+  styles?: readonly AssetPath[]
   main: Html
 }
 
 /** The frame of every page of the console. */
-export function consolePage({ title, tab, account, environment, main }: ConsolePage): Html {
+export function consolePage({ title, tab, account, environment, styles = [], main }: ConsolePage): Html {
   const shown = tabs.filter((one) => !('only' in one) || one.only === environment)
   return pageDocument({
     title: `${title} · Console`,
-    styles: ['/styles/base.css', '/styles/forms.css', '/styles/console.css'],
+    styles: ['/styles/base.css', '/styles/forms.css', '/styles/console.css', ...styles],
     scripts: html`<script src="/scripts/console.js" type="module"></script>`,
     sandbox: environment === 'sandbox',
     body: html`<a class="skip" href="#main">Skip to the content</a>

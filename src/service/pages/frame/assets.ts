@@ -21,6 +21,7 @@ export const assets = {
   '/scripts/copy.js': javaScript,
   '/styles/console.css': css,
   '/scripts/console.js': javaScript,
+  '/styles/report.css': css,
   '/styles/docs.css': css,
   '/scripts/docs.js': javaScript,
 } as const satisfies Record<string, Record<string, string>>
@@ -51,4 +52,9 @@ export function mountAssets(app: Hono): void {
 /** The files lie beside this one, in `dist` and in the bundle too. */
 function textOf(path: keyof typeof assets): Promise<string> {
   return readFile(new URL(`./assets/${path.split('/').at(-1)}`, import.meta.url), 'utf8')
+}
+
+/** The text of a style sheet, for a file that carries its own. */
+export async function pageAsset(path: AssetPath & `/styles/${string}`): Promise<string> {
+  return path === '/styles/base.css' ? pageStyle : textOf(path)
 }

@@ -1,17 +1,65 @@
-import type { Hono } from 'hono'
+import type { Context, Hono } from 'hono'
 import { html } from 'hono/html'
-import { accountOf } from '../../frame/account.ts'
+import { accountOf, notYoursPage } from '../../frame/account.ts'
 import type { Show } from '../../frame/answers.ts'
-import { consoleHeaders } from '../../frame/headers.ts'
+import { consoleHeaders, ownFileHeaders } from '../../frame/headers.ts'
 import { consolePage } from '../console-page.ts'
 import { type ConsoleDependencies, showAt } from '../shown.ts'
+import { type ReportFormat, reportFormats } from './report-file.ts'
+import { fileOf, reportFor } from './report-page.ts'
+import { downloads, reportParts } from './view.ts'
 
 export function mountReports(app: Hono, pages: ConsoleDependencies): void {
-  showAt(app, '/console/runs/:runId/report', pages, showReports)
+  showAt(app, '/console/runs/:runId/report', pages, showReport)
 }
 
-const showReports: Show<ConsoleDependencies> = async (c, { environment }, signedIn) => {
-  const main = html`<h1>Report</h1>`
-  const page = consolePage({ title: 'Report', tab: 'runs', account: accountOf(signedIn), environment, main })
+const showReport: Show<ConsoleDependencies> = async (c, { environment, store }, signedIn) => {
+  const runId = c.req.param('runId') ?? ''
+  const asked = c.req.query('format')
+  const format = reportFormats.find((name) => name === asked)
+  const made = await reportFor(store, { partyId: signedIn.user.partyId, runId, whole: format !== undefined })
+  if (made === undefined) {
+    const text = 'There is no such run, or it is not of your party.'
+    return c.html(notYoursPage(text, signedIn, c.req.path), 404, consoleHeaders)
+  }
+  if (format !== undefined) return sent(c, fileOf(store, made, format), { runId, format })
+  const page = consolePage({
+    title: 'Run report',
+    tab: 'runs',
+    account: accountOf(signedIn),
+    environment,
+    styles: ['/styles/report.css'],
+    main: html`${downloads(runId)}${reportParts(made.report, made.madeAt)}`,
+  })
   return c.html(page, 200, consoleHeaders)
+}
+
+const types = {
+  html: 'text/html; charset=utf-8',
+  md: 'text/markdown; charset=utf-8',
+  json: 'application/json',
+} as const satisfies Record<ReportFormat, string>
+
+/** The id is of this service, so that the name is one on every machine. */
+function sent(
+  c: Context,
+  file: AsyncGenerator<string>,
+  { runId, format }: { runId: string; format: ReportFormat },
+): Response {
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { value, done } = await file.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    cancel: () => void file.return(undefined),
+  })
+  const name = `run-report-${runId}.${format}`
+  return c.body(body, 200, {
+    ...ownFileHeaders,
+    'Content-Type': types[format],
+    'Content-Disposition': `attachment; filename="${name}"`,
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+  })
 }

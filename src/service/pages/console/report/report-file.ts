@@ -1,0 +1,97 @@
+import { sha256 } from '../../../../core/system.ts'
+import { hashedColumns } from '../../../request/activity.ts'
+import type { RunReport } from '../../../rules/run-report.ts'
+import type { ActivityRow } from '../../../store/schema/activity.ts'
+import { pageAsset } from '../../frame/assets.ts'
+import { reportMarkdown } from './markdown.ts'
+import { reportDocument } from './view.ts'
+
+export const reportFormats = ['html', 'md', 'json'] as const
+export type ReportFormat = (typeof reportFormats)[number]
+
+/** A report, and the moment it was made at. */
+export interface MadeReport {
+  madeAt: string
+  report: RunReport
+}
+
+/** What the data of a report begins with, whatever stands around it. */
+export const dataBegins = '{"format":"payments-mcp-run-report","version":1,'
+export const chainBegins = '"chain":['
+export const dataEnds = ']}'
+
+/** A file of a report, in pieces: the rows of its chain are not held together. */
+export async function* reportFile(
+  made: MadeReport,
+  format: ReportFormat,
+  rows: AsyncIterable<readonly ActivityRow[]>,
+): AsyncGenerator<string> {
+  const { before, after } = await around(made, format)
+  yield `${before}${dataHead(made, shownDigest(`${before}${after}`))}\n`
+  let comma = ''
+  for await (const some of rows) {
+    yield some
+      .map((row) => {
+        const line = `${comma}${escapedJson(cellsOf(row))}`
+        comma = ',\n'
+        return line
+      })
+      .join('')
+  }
+  yield `${comma === '' ? '' : '\n'}${dataEnds}\n${after}`
+}
+
+/** What stands before and after the data: what a person reads. */
+export async function around({ report, madeAt }: MadeReport, format: ReportFormat) {
+  if (format === 'json') return { before: '', after: '' }
+  if (format === 'md') {
+    const about = 'payments-mcp verify recomputes the chain and every figure from this block.'
+    return { before: `${reportMarkdown(report, madeAt)}\n\n## Data\n\n${about}\n\n\`\`\`\`json\n`, after: '````\n' }
+  }
+  const style = `${await pageAsset('/styles/base.css')}${await pageAsset('/styles/report.css')}`
+  const [main = '', end = ''] = reportDocument(report, madeAt, style).split('<!-- data -->\n')
+  return { before: `${main}<script type="application/json" id="run-report">\n`, after: `</script>\n${end}\n` }
+}
+
+/** The data up to its chain, in lines: a figure a line. */
+export function dataHead(made: MadeReport, shown: string): string {
+  return [
+    dataBegins,
+    `"shown":"${shown}",`,
+    `"digest":"${digestOf(made)}",`,
+    `"madeAt":${escapedJson(made.madeAt)},`,
+    `"report":${escapedJson(made.report, 1)},`,
+    `"figures":${escapedJson(figuresOf(made), 1)},`,
+    `"columns":${escapedJson([...hashedColumns, 'hash'])},`,
+    chainBegins,
+  ].join('\n')
+}
+
+export const digestOf = ({ madeAt, report }: MadeReport): string => sha256(JSON.stringify({ madeAt, report }))
+
+/** What a person reads, whatever ends its lines. */
+export const shownDigest = (text: string): string => sha256(text.replaceAll('\r', '').trimEnd())
+
+/** A short hash of each figure by its path, so that the one that was changed can be named. */
+export function figuresOf({ madeAt, report }: MadeReport): Record<string, string> {
+  const figures: Record<string, string> = {}
+  const visit = (path: string, value: unknown) => {
+    if (typeof value === 'object' && value !== null && Object.keys(value).length > 0)
+      for (const [name, part] of Object.entries(value)) visit(path === '' ? name : `${path}.${name}`, part)
+    else figures[path] = sha256(`${path}=${JSON.stringify(value)}`).slice(0, 16)
+  }
+  visit('', { madeAt, ...report })
+  return figures
+}
+
+function cellsOf(row: ActivityRow) {
+  return [...hashedColumns.map((column) => row[column]), row.hash]
+}
+
+/** JSON in which no text turns the direction, ends an element or is Markdown's. */
+function escapedJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replace(
+    /[^\x20-\x7e\n]|[<>&`]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}

@@ -1,0 +1,210 @@
+import { maskSecrets } from '../../../../core/errors.ts'
+import { foreignName } from '../../../../core/foreign-text.ts'
+import { money } from '../../../../core/money.ts'
+import type { Counted, RunReport } from '../../../rules/run-report.ts'
+
+/** What stands in a cell: own words, or a text that anybody may have written. */
+export type Cell = string | { foreign: string }
+
+/** A part of a report, as every format shows it. */
+export interface Section {
+  id: string
+  title: string
+  /** Said where there are no rows, which are left out then. */
+  none: string
+  columns: readonly string[]
+  /** The columns that are amounts. */
+  amounts?: readonly number[]
+  rows: readonly (readonly Cell[])[]
+}
+
+/** Longer texts are cut: the JSON has them whole. */
+const longest = 200
+/** More rows of one part nobody reads: the JSON has them. */
+const mostRows = 500
+
+const theirs = (text: string | null, otherwise = '–'): Cell =>
+  text === null ? otherwise : { foreign: foreignName(maskSecrets(text), otherwise, longest) }
+
+/** A time as a person reads it, in UTC. */
+export const moment = (at: string): string => at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')
+
+export function titleOf({ instanceId }: RunReport): string {
+  return instanceId === null
+    ? 'Run report: calls without an instance id'
+    : `Run report: ${foreignName(instanceId, 'a run', 100)}`
+}
+
+/** A report in its parts, in the order in which somebody asks: what was meant, what came of it, who decided, what went wrong. */
+export function sectionsOf(report: RunReport, madeAt: string): Section[] {
+  return [run(report, madeAt), ...moneyParts(report), ...peopleParts(report), ...troubleParts(report), chain(report)]
+}
+
+/** What the head of a report says where it does not tell everything. */
+export function bounded({ evaluated: { entries, changes, complete } }: RunReport): string | undefined {
+  if (complete) return undefined
+  return `This tells of the first ${entries} entries and ${changes} changes of the run. payments-mcp report reads more of it.`
+}
+
+function run(report: RunReport, madeAt: string): Section {
+  const { agent, host, totals } = report
+  return {
+    id: 'run',
+    title: 'Run',
+    none: '',
+    columns: ['What', 'Value'],
+    rows: [
+      ['Run', report.runId],
+      ['Instance id', theirs(report.instanceId, 'none')],
+      ['Agent', agent === null ? 'none: a user or an API key' : theirs(agent.name, agent.id)],
+      ['Host', theirs(host, 'not known')],
+      ['From', moment(report.from)],
+      ['To', moment(report.to)],
+      ['Calls', `${report.calls}, of them refused or declined ${report.refused}`],
+      ['Intended on cards', money(totals.intendedCents)],
+      ['Authorized', money(totals.authorizedCents)],
+      ['Held now', money(totals.heldCents)],
+      ['Captured', money(totals.capturedCents)],
+      ['Refunded', money(totals.refundedCents)],
+      ['Report made', moment(madeAt)],
+    ],
+  }
+}
+
+function moneyParts(report: RunReport): Section[] {
+  return [
+    {
+      id: 'cards',
+      title: 'Cards: declared against actual',
+      none: 'No card was issued.',
+      columns: ['Card', 'Status', 'Declared for', 'Maximum', 'Authorized', 'Captured', 'Refunded', 'Differs'],
+      amounts: [3, 4, 5, 6],
+      rows: report.cards.map((card) => [
+        card.id,
+        card.status,
+        theirs(card.merchant),
+        ...[card.maximumCents, card.authorizedCents, card.capturedCents, card.refundedCents].map((cents) =>
+          money(cents),
+        ),
+        card.differences.join(', ') || 'no',
+      ]),
+    },
+    {
+      id: 'merchants',
+      title: 'By merchant',
+      none: 'Nothing was bought.',
+      columns: ['Merchant', 'Purchases', 'Declined', 'Authorized', 'Held', 'Captured', 'Refunded'],
+      amounts: [1, 2, 3, 4, 5, 6],
+      rows: report.merchants.map(({ merchant, purchases, declined, ...sums }) => [
+        theirs(merchant),
+        String(purchases),
+        String(declined),
+        ...[sums.authorizedCents, sums.heldCents, sums.capturedCents, sums.refundedCents].map((cents) => money(cents)),
+      ]),
+    },
+    {
+      id: 'declines',
+      title: 'Declined purchases',
+      none: 'No purchase was declined.',
+      columns: ['Purchase', 'Merchant', 'Amount', 'Reason', 'Against the card'],
+      amounts: [2],
+      rows: report.declines.map(({ id, merchant, amountCents, reason, against }) => [
+        ...[id, theirs(merchant), money(amountCents), reason ?? '–'],
+        against.map((what) => `its ${what}`).join(', ') || '–',
+      ]),
+    },
+    {
+      id: 'payments',
+      title: 'Payments and transfers',
+      none: 'No payment was asked for.',
+      columns: ['Payment', 'Kind', 'Status', 'Amount', 'Description'],
+      amounts: [3],
+      rows: report.payments.map(({ id, kind, status, amountCents, description }) => [
+        ...[id, kind, status, money(amountCents), theirs(description)],
+      ]),
+    },
+    {
+      id: 'subscriptions',
+      title: 'Subscriptions',
+      none: 'No subscription was touched.',
+      columns: ['Subscription', 'Status'],
+      rows: report.subscriptions.map(({ id, status }) => [id, status]),
+    },
+    {
+      id: 'wallets',
+      title: `Balance effect: ${zeroSum(report)}`,
+      none: 'No wallet was moved.',
+      columns: ['Wallet', 'Available', 'Held'],
+      amounts: [1, 2],
+      rows: report.wallets.map(({ id, availableCents, heldCents }) => [id, money(availableCents), money(heldCents)]),
+    },
+  ]
+}
+
+function zeroSum({ postings: { count, sumCents, unbalanced } }: RunReport): string {
+  return unbalanced === 0
+    ? `${count} postings, each sums to zero`
+    : `${unbalanced} of ${count} postings do not sum to zero, by ${money(sumCents)} together`
+}
+
+function peopleParts(report: RunReport): Section[] {
+  return [
+    {
+      id: 'approvals',
+      title: 'Approvals',
+      none: 'No payment had to be approved.',
+      columns: ['Approval', 'Payment', 'Status', 'Decided by', 'How', 'When'],
+      rows: report.approvals.map(({ id, paymentId, status, decidedBy, by, decidedAt }) => [
+        ...[id, paymentId, status, theirs(decidedBy), by ?? '–', decidedAt === null ? '–' : moment(decidedAt)],
+      ]),
+    },
+    {
+      id: 'questions',
+      title: 'Questions and answers',
+      none: 'Nobody was asked.',
+      columns: ['When', 'Call', 'Answer', 'What was asked', 'Remark'],
+      rows: report.questions.map(({ at, operation, outcome, facts, remark }) => [
+        ...[moment(at), operation, outcome, theirs(facts.join(' ') || null), theirs(remark)],
+      ]),
+    },
+  ]
+}
+
+function troubleParts({ repeats, faults, refusals }: RunReport): Section[] {
+  return [
+    counted('repeats', 'Repeats stopped', 'No call was repeated.', 'Answered', repeats),
+    counted('faults', 'Faults of the sandbox', 'No fault befell it.', 'Fault', faults),
+    counted('refusals', 'Refusals', 'Nothing was refused.', 'Code', refusals),
+  ]
+}
+
+function counted(id: string, title: string, none: string, what: string, rows: readonly Counted[]): Section {
+  return {
+    ...{ id, title, none },
+    columns: [what, 'Call', 'Times'],
+    amounts: [2],
+    rows: rows.map(({ what, operation, count }) => [what, operation, String(count)]),
+  }
+}
+
+function chain({ chain: { rows, first, last } }: RunReport): Section {
+  return {
+    id: 'chain',
+    title: 'Chain of activity',
+    none: 'The run changed nothing, so nothing of the chain is in this report.',
+    columns: ['Entry', 'Number', 'Hash'],
+    rows:
+      first === null || last === null
+        ? []
+        : [
+            ['First', String(first.sequence), first.hash],
+            ['Last', `${last.sequence}, of ${rows} from the first`, last.hash],
+          ],
+  }
+}
+
+/** As many rows as a person reads, and what is said of the others. */
+export function readable({ rows }: Section): { shown: Section['rows']; more: string | undefined } {
+  if (rows.length <= mostRows) return { shown: rows, more: undefined }
+  return { shown: rows.slice(0, mostRows), more: `${rows.length - mostRows} more are in the JSON.` }
+}

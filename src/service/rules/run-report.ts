@@ -1,0 +1,177 @@
+/** What a run came to (docs/console.md#run-reports). Amounts are integer cents, times RFC 3339. */
+export interface RunReport {
+  runId: string
+  partyId: string
+  instanceId: string | null
+  agent: { id: string; name: string } | null
+  host: string | null
+  from: string
+  to: string
+  calls: number
+  refused: number
+  /** What the figures were made of: where it is not complete, of the first so many. */
+  evaluated: { entries: number; changes: number; complete: boolean }
+  totals: ReportTotals
+  cards: ReportCard[]
+  merchants: ReportMerchant[]
+  declines: ReportDecline[]
+  payments: { id: string; kind: string; status: string; amountCents: number; description: string | null }[]
+  subscriptions: { id: string; status: string }[]
+  approvals: ReportApproval[]
+  questions: { at: string; operation: string; outcome: string; facts: readonly string[]; remark: string | null }[]
+  repeats: Counted[]
+  faults: Counted[]
+  refusals: Counted[]
+  wallets: { id: string; availableCents: number; heldCents: number }[]
+  postings: { count: number; sumCents: number; unbalanced: number }
+  chain: { rows: number; first: ChainPlace | null; last: ChainPlace | null }
+}
+
+/** A row of the party's chain of activity. */
+export interface ChainPlace {
+  sequence: number
+  hash: string
+}
+
+export interface ReportTotals {
+  intendedCents: number
+  authorizedCents: number
+  heldCents: number
+  capturedCents: number
+  refundedCents: number
+}
+
+/** A card: what it was declared for, and what came of it. */
+export interface ReportCard {
+  id: string
+  status: string
+  merchant: string
+  maximumCents: number
+  authorizedCents: number
+  heldCents: number
+  capturedCents: number
+  refundedCents: number
+  /** Where the purchases were that the card's merchant approved. */
+  actualMerchants: string[]
+  differences: string[]
+}
+
+export interface ReportMerchant {
+  merchant: string
+  purchases: number
+  declined: number
+  authorizedCents: number
+  heldCents: number
+  capturedCents: number
+  refundedCents: number
+}
+
+export interface ReportDecline {
+  id: string
+  cardId: string
+  merchant: string
+  amountCents: number
+  reason: string | null
+  /** What of the card's own terms it went against. */
+  against: ('merchant' | 'maximum')[]
+}
+
+export interface ReportApproval {
+  id: string
+  paymentId: string
+  status: string
+  decidedBy: string | null
+  /** How it was decided: on a page, or by the API. */
+  by: 'page' | 'api' | null
+  decidedAt: string | null
+}
+
+/** So many of a kind, by the tool that was called. */
+export interface Counted {
+  what: string
+  operation: string
+  count: number
+}
+
+export interface Purchase {
+  id: string
+  cardId: string
+  kind: 'purchase' | 'refund'
+  merchantName: string
+  status: string
+  declineCode: string | null
+  amountCents: number
+  heldCents: number
+  capturedCents: number
+  refundedCents: number
+}
+
+interface Declared {
+  id: string
+  status: string
+  merchantName: string
+  maximumAmountCents: number
+}
+
+const sumOf = (
+  purchases: readonly Purchase[],
+  column: 'amountCents' | 'heldCents' | 'capturedCents' | 'refundedCents',
+) => purchases.reduce((sum, purchase) => sum + purchase[column], 0)
+
+function sums(purchases: readonly Purchase[]) {
+  return {
+    authorizedCents: sumOf(purchases, 'amountCents'),
+    heldCents: sumOf(purchases, 'heldCents'),
+    capturedCents: sumOf(purchases, 'capturedCents'),
+    refundedCents: sumOf(purchases, 'refundedCents'),
+  }
+}
+
+const isApproved = ({ kind, status }: Purchase) => kind === 'purchase' && status !== 'declined'
+const isDeclined = ({ kind, status }: Purchase) => kind === 'purchase' && status === 'declined'
+
+/** What each card was declared for against what was authorized and captured on it, and where they differ. */
+export function cardFigures(card: Declared, purchases: readonly Purchase[]): ReportCard {
+  const approved = purchases.filter((one) => one.cardId === card.id && isApproved(one))
+  const figures = sums(approved)
+  const actualMerchants = [...new Set(approved.map(({ merchantName }) => merchantName))]
+  const differences = [
+    ...(approved.length === 0 ? ['nothing was bought'] : []),
+    ...actualMerchants.filter((name) => name !== card.merchantName).map(() => 'another merchant'),
+    ...(figures.authorizedCents > card.maximumAmountCents ? ['authorized above the maximum'] : []),
+    ...(figures.capturedCents > card.maximumAmountCents ? ['captured above the maximum'] : []),
+    ...(approved.length > 0 && figures.capturedCents < figures.authorizedCents
+      ? ['captured less than authorized']
+      : []),
+  ]
+  const { id, status, merchantName: merchant, maximumAmountCents: maximumCents } = card
+  return { id, status, merchant, maximumCents, ...figures, actualMerchants, differences }
+}
+
+export function merchantFigures(purchases: readonly Purchase[]): ReportMerchant[] {
+  const bought = purchases.filter(({ kind }) => kind === 'purchase')
+  return [...Map.groupBy(bought, ({ merchantName }) => merchantName)]
+    .map(([merchant, of]) => {
+      const approved = of.filter(isApproved)
+      return { merchant, purchases: approved.length, declined: of.length - approved.length, ...sums(approved) }
+    })
+    .sort((one, other) => other.capturedCents - one.capturedCents || (one.merchant < other.merchant ? -1 : 1))
+}
+
+export function declinesOf(cards: readonly Declared[], purchases: readonly Purchase[]): ReportDecline[] {
+  const byId = new Map(cards.map((card) => [card.id, card]))
+  return purchases
+    .filter(isDeclined)
+    .map(({ id, cardId, merchantName: merchant, amountCents, declineCode: reason }) => {
+      const card = byId.get(cardId)
+      const against: ReportDecline['against'] = []
+      if (card !== undefined && card.merchantName !== merchant) against.push('merchant')
+      if (card !== undefined && amountCents > card.maximumAmountCents) against.push('maximum')
+      return { id, cardId, merchant, amountCents, reason, against }
+    })
+}
+
+export function totalsOf(cards: readonly Declared[], purchases: readonly Purchase[]): ReportTotals {
+  const intendedCents = cards.reduce((sum, { maximumAmountCents }) => sum + maximumAmountCents, 0)
+  return { intendedCents, ...sums(purchases.filter(isApproved)) }
+}
