@@ -16,6 +16,8 @@ export const examples: Readonly<Record<CommandName, readonly [string, string]>> 
   doctor: ['payments-mcp doctor', 'payments-mcp doctor --base-url https://payments.example'],
   simulate: ['payments-mcp simulate', 'payments-mcp simulate --agents 8 --seed tuesday'],
   'rotate-keys': ['payments-mcp rotate-keys', 'payments-mcp rotate-keys --database-url sqlite:./payments.sqlite'],
+  report: ['payments-mcp report --run run_0123 --output run.html', 'payments-mcp report --run cursor-7 --format md'],
+  verify: ['payments-mcp verify run.html', 'payments-mcp verify run.json --against-database'],
   login: ['payments-mcp login --base-url https://payments.example', 'payments-mcp login --device'],
   logout: ['payments-mcp logout --base-url https://payments.example', 'payments-mcp logout'],
   whoami: ['payments-mcp whoami', 'payments-mcp whoami --base-url https://payments.example'],

@@ -82,6 +82,22 @@ function withConsole(program: Command): void {
     .option('--json', 'Print one line of JSON with its address, and nothing else')
     .option('--no-open', 'Open no browser')
     .action(running(async () => (await import('./console.ts')).openConsole))
+  withReports(program)
+}
+
+function withReports(program: Command): void {
+  withSettings(program.command('report'), 'report')
+    .description('Tell what a run of an agent came to, in a file whose figures payments-mcp verify recomputes.')
+    .requiredOption('--run <id>', 'The instance id of the run, or its own (run_…)')
+    .option('--format <name>', 'html, md or json; md on a terminal, html elsewhere')
+    .option('--output <file>', 'Where to, instead of stdout')
+    .option('--party <id>', 'Whose run it is, where several parties have one of that instance id')
+    .action(running(async () => (await import('./report.ts')).report))
+  withSettings(program.command('verify'), 'verify')
+    .description('Recompute the figures and the chain of activity of a report of payments-mcp report.')
+    .argument('<file>', 'The report, in any of its formats; - for stdin')
+    .option('--against-database', 'Compare with the chain in the database too, as --database-url does')
+    .action(running(async () => (await import('./verify.ts')).verify))
 }
 
 function withListening(program: Command): void {

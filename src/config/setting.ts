@@ -10,6 +10,8 @@ export const everyCommand = [
   'doctor',
   'simulate',
   'rotate-keys',
+  'report',
+  'verify',
   'login',
   'logout',
   'whoami',

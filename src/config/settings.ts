@@ -48,7 +48,7 @@ const table = {
     meaning: 'Address of a deployed payments API',
     accepts: 'an https address, or http on a loopback host, without credentials, query or fragment',
     default: { otherwise: 'the embedded sandbox' },
-    readBy: ['stdio', 'setup', 'console', 'simulate', 'login', 'logout', 'whoami', 'listen', 'doctor'],
+    readBy: ['stdio', 'setup', 'console', 'simulate', 'report', 'login', 'logout', 'whoami', 'listen', 'doctor'],
     parse: parseBaseUrl,
   },
   key: {

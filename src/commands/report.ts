@@ -1,0 +1,89 @@
+import { once } from 'node:events'
+import { createWriteStream, existsSync } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import { ConfigError } from '../config/load.ts'
+import { createLogger } from '../config/log.ts'
+import type { Config } from '../config/settings.ts'
+import { show } from '../core/errors.ts'
+import { foreignName } from '../core/foreign-text.ts'
+import { realSystem } from '../core/system.ts'
+import { type ReportFormat, reportFormats } from '../service/pages/console/report/report-file.ts'
+import { fileOf, madeReport } from '../service/pages/console/report/report-page.ts'
+import type { Store } from '../service/store/engine/store.ts'
+import { newestRuns, runsNamed } from '../service/store/run-report.ts'
+import type { RunRow } from '../service/store/schema/runs.ts'
+import { configured, type Flags } from './configured.ts'
+import { openEmbedded } from './embedded.ts'
+import { orExplain } from './explain.ts'
+
+export type ReportFlags = Flags & { run: string; format?: string; output?: string; party?: string }
+
+/** Writes the report of a run of the configured database, beside whatever runs on it. */
+export async function report(flags: ReportFlags): Promise<void> {
+  await orExplain(async () => {
+    const config = configured('report', flags)
+    const format = formatOf(flags)
+    if (config.baseUrl !== undefined) {
+      const path = flags.run.startsWith('run_') ? `/console/runs/${encodeURIComponent(flags.run)}/report` : '/console'
+      throw new ConfigError(`The runs are at ${config.baseUrl}: download the report from ${config.baseUrl}${path}.`)
+    }
+    const { store, close } = await openToRead(config)
+    try {
+      const run = await namedRun(store, flags)
+      const made = await madeReport(store, run)
+      await write(fileOf(store, made, format), flags.output)
+    } finally {
+      await close()
+    }
+  })
+}
+
+/** The configured database, which is there already. @throws ConfigError */
+export async function openToRead(config: Config) {
+  const path = /^sqlite:(.+)$/.exec(config.databaseUrl)?.[1]
+  if (path !== undefined && !existsSync(path)) {
+    throw new ConfigError(
+      `PAYMENTS_DATABASE_URL (--database-url) got ${show(config.databaseUrl)}, where there is no database; name the one that the runs are in.`,
+    )
+  }
+  const log = createLogger({ level: 'error' })
+  return openEmbedded(config, realSystem, log, undefined, { keepsUp: false })
+}
+
+function formatOf({ format, output }: ReportFlags): ReportFormat {
+  const onTerminal = output === undefined && process.stdout.isTTY === true
+  if (format === undefined) return onTerminal ? 'md' : 'html'
+  const known = reportFormats.find((name) => name === format)
+  if (known === undefined)
+    throw new ConfigError(`--format got ${show(format)}; it accepts ${reportFormats.join(', ')}.`)
+  return known
+}
+
+async function namedRun(store: Store, { run: name, party }: ReportFlags): Promise<RunRow> {
+  const named = await store.read((tx) => runsNamed(tx, name))
+  const found = party === undefined ? named : named.filter(({ partyId }) => partyId === party)
+  const [run] = found
+  if (run !== undefined && found.length === 1) return run
+  if (run !== undefined) {
+    const parties = found.map(({ partyId }) => partyId).join(', ')
+    throw new ConfigError(`--run got ${show(name)}, which several parties have: add --party with one of ${parties}.`)
+  }
+  const newest = await store.read((tx) => newestRuns(tx, 5))
+  const names = newest.map(({ id, instanceId }) => (instanceId === null ? id : foreignName(instanceId, id)))
+  const advice = newest.length === 0 ? 'there are no runs' : `the newest are ${names.join(', ')}`
+  throw new ConfigError(`--run got ${show(name)}, which is no run of this database; ${advice}.`)
+}
+
+async function write(file: AsyncGenerator<string>, output: string | undefined): Promise<void> {
+  if (output === undefined) {
+    for await (const part of file) if (!process.stdout.write(part)) await once(process.stdout, 'drain')
+    return
+  }
+  try {
+    await pipeline(file, createWriteStream(output, { mode: 0o600 }))
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === undefined) throw cause
+    throw new ConfigError(`--output got ${show(output)}, which cannot be written (${code}).`, { cause })
+  }
+}

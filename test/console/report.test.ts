@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { verifyReport } from '../../src/service/pages/console/report/verify-report.ts'
+import { runIdOf } from '../../src/service/request/run-log.ts'
+import type { RunReport } from '../../src/service/rules/run-report.ts'
+import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
+import { onEachDatabase } from '../support/databases.ts'
+
+async function* linesIn(text: string) {
+  yield* text.split('\n')
+}
+const verified = (text: string) => verifyReport(linesIn(text))
+
+const hostile = 'Evil | `x` [a](http://evil.test) <script>alert(1)</script> \u202e# **b**'
+
+onEachDatabase('run reports', (database) => {
+  let site: PersonSite
+  let path: string
+  const instanceId = 'run | <b>`of` the\u0020report'
+
+  beforeAll(async () => {
+    site = await createPersonSite(database)
+    const { world } = site
+    const sent = { instanceId }
+    const books = await world.issueCard({}, sent)
+    const purchase = (await world.authorize(books, 3000, sent)).json.data.id
+    await world.post(`/simulations/card-transactions/${purchase}/capture`, { amount: 2000 }, sent)
+    await world.post(`/simulations/card-transactions/${purchase}/refund`, { amount: 500 }, sent)
+    const other = await world.issueCard({ merchant: { name: hostile } }, sent)
+    await world.authorize(other, 6000, sent)
+    const again = { ...sent, idempotencyKey: 'once' }
+    const card = { merchant: { name: 'Books' }, maximumAmount: 700, currency: 'USD' }
+    await world.post('/agent-cards', card, again)
+    await world.post('/agent-cards', card, again)
+    expect((await world.get('/agent-cards/pcd_missing', sent)).status).toBe(404)
+    await world.issueCard({}, { instanceId: 'another run' })
+    await world.service.runLog.flush()
+    path = `/console/runs/${runIdOf(site.owner.partyId, instanceId)}/report`
+  })
+  afterAll(() => site.world.drop())
+
+  const open = async (query = '') => (await site.visitor(site.owner)).open(`${path}${query}`)
+  const reportIn = async () => (JSON.parse((await open('?format=json')).text) as { report: RunReport }).report
+
+  test('tells what was meant and what came of it', async () => {
+    const report = await reportIn()
+    expect(report).toMatchObject({
+      instanceId,
+      totals: {
+        intendedCents: 10_700,
+        authorizedCents: 3000,
+        heldCents: 0,
+        capturedCents: 2000,
+        refundedCents: 500,
+      },
+      repeats: [{ what: 'replayed', operation: 'issue_agent_card', count: 1 }],
+      postings: { sumCents: 0, unbalanced: 0 },
+      evaluated: { complete: true },
+    })
+    expect(report.cards).toHaveLength(3)
+    expect(report.declines).toMatchObject([{ amountCents: 6000, against: expect.arrayContaining(['maximum']) }])
+    expect(report.refusals).toContainEqual({ what: 'not_found', operation: 'get_agent_card', count: 1 })
+    expect(report.wallets.reduce((sum, one) => sum + one.availableCents + one.heldCents, 0)).toBe(-1500)
+    expect(await reportIn()).toStrictEqual(report)
+  })
+
+  test('is verified in each format, and no changed figure, row or shown word is', async () => {
+    for (const format of ['json', 'md', 'html']) {
+      const { text } = await open(`?format=${format}`)
+      expect(await verified(text)).toMatchObject({ result: 'verified', entries: expect.any(Number) })
+      expect(await verified(text.replaceAll('\n', '\r\n'))).toMatchObject({ result: 'verified' })
+      const captured = text.replace('"capturedCents": 2000', '"capturedCents": 2001')
+      expect(await verified(captured)).toMatchObject({
+        result: 'broken',
+        what: expect.stringContaining('capturedCents'),
+      })
+      const rows = [...text.matchAll(/^,?\["act_.*$/gm)]
+      expect(rows.length).toBeGreaterThan(5)
+      for (const [row] of rows) {
+        const at = Math.floor(row.length / 2)
+        const changed = `${row.slice(0, at)}${row[at] === '1' ? '2' : '1'}${row.slice(at + 1)}`
+        expect(await verified(text.replace(row, () => changed))).toMatchObject({
+          result: 'broken',
+          what: expect.stringContaining('of the chain'),
+        })
+      }
+      if (format === 'json') continue
+      expect(await verified(text.replace('$20.00', '$21.00'))).toMatchObject({
+        result: 'broken',
+        what: expect.stringMatching(/what is shown does not fit, at line \d+: .*\$21\.00/),
+      })
+    }
+    expect(await verified('hello\nworld\n')).toStrictEqual({ result: 'no report' })
+  })
+
+  test('foreign names are text in every format', async () => {
+    const [html, md, page] = [(await open('?format=html')).text, (await open('?format=md')).text, (await open()).text]
+    for (const text of [html, page]) expect(text).not.toContain('<script>alert')
+    for (const text of [html, md, page]) expect(text).not.toContain('\u202e')
+    expect(md).toContain('Evil \\| \\`x\\` \\[a\\]\\(http\\:\\/\\/evil\\.test\\)')
+  })
+
+  test('is nobody else’s', async () => {
+    const stranger = await site.addUser({ partyId: await site.world.customerPartyId() })
+    const visitor = await site.visitor(stranger)
+    for (const query of ['', '?format=json']) expect((await visitor.open(`${path}${query}`)).status).toBe(404)
+  })
+})
