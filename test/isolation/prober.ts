@@ -155,10 +155,10 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     return wrong.map((what) => `${describe(of)}, with the stranger's key: ${what}`)
   }
 
-  /** Every row that names the stranger, less when its credentials were last used. */
+  /** Every row that names the stranger, less when its credentials were last used and what tells of its own requests. */
   const strangersRows = async () =>
     (await allRows(world.store))
-      .filter((row) => !('snapshotId' in row))
+      .filter((row) => !('snapshotId' in row || 'runId' in row || 'lastEntryId' in row))
       .map((row) => JSON.stringify(row, (name, value) => (volatile.includes(name) ? undefined : value)))
       .filter((row) => row.includes(places.stranger.partyId))
       .sort()

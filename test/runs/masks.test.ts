@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { allTables } from '../ledger/books.ts'
+import { createFlows, type Flows } from '../secrets/flows.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addParty, createWorld, type World } from '../support/world.ts'
+import { entriesOf, lastOf, runsOf } from './noted.ts'
+
+onEachDatabase('no secret that an answer told stands in the entries of runs', (database) => {
+  let flows: Flows
+  beforeAll(async () => {
+    flows = await createFlows(database)
+    await flows.overRest()
+  })
+  afterAll(() => flows.close())
+
+  test('over all operations, each a second time', async () => {
+    const { world } = flows.on
+    await world.service.runLog.flush()
+    const kept = await rowsOfRuns(world)
+    expect(flows.canaries.values.size).toBeGreaterThan(15)
+    expect(kept.length).toBeGreaterThan(10_000)
+    expect(flows.canaries.hitsIn({ kept })).toEqual([])
+  })
+})
+
+const card = '4111111111111111'
+const hidden = {
+  'a card number': card,
+  'a spaced card number': '4111 1111 1111 1111',
+  'an API key': 'sk_ntl_sandbox_abcdefghijklmnop',
+  'a token': 'Zk9-aB3_xY7qLm2NpRt5UvWc8SdEfGhJ0iKoXzQb4Ta',
+  'a signature': '0123456789abcdef'.repeat(4),
+  'a JSON Web Token': 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlLW9mLWl0',
+  'a webhook secret': 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+  'a security code': 'cvv: 987',
+}
+
+onEachDatabase('secrets in requests', (database) => {
+  let world: World
+  beforeAll(async () => {
+    world = await createWorld(database)
+  })
+  afterAll(() => world.drop())
+
+  test.each(Object.entries(hidden))('%s is kept from nowhere in a request', async (_what, secret) => {
+    const url = encodeURIComponent(secret)
+    const instanceId = `with ${secret} in it`
+    const sent = { instanceId, headers: { 'User-Agent': `payments-mcp/1 (${url}/${url})` } }
+    const asked = [
+      await world.post('/agent-cards', { maximumAmount: 100, merchant: { name: secret }, [secret]: 1 }, sent),
+      await world.post('/agent-cards', { nested: [{ deep: { text: `see ${secret}.` } }], number: secret }, sent),
+      await world.get(`/agent-cards/${url}?q=${url}&${url}=1`, sent),
+      await world.send('POST', '/agent-cards', { ...sent, body: `{"merchant": "${secret}"` }),
+      await world.send('POST', '/agent-cards', { ...sent, body: `${'x'.repeat(16_380)}${secret}` }),
+      await world.post('/agent-cards', { text: `${'x '.repeat(8_170)}${secret}` }, sent),
+      await world.post('/agent-cards', { text: escaped(secret) }, { ...sent, body: `{"text": "${escaped(secret)}"}` }),
+    ]
+    expect(asked.every(({ status }) => status >= 400)).toBe(true)
+    await world.service.runLog.flush()
+    const kept = (await rowsOfRuns(world)).replaceAll('\\', '')
+    expect(kept).toContain('masked')
+    expect(kept).not.toContain(secret)
+    expect(decodeURIComponent(kept.replace(/%(?![0-9a-f]{2})/gi, ''))).not.toContain(secret)
+    expect(kept).not.toContain(secret.replaceAll(/\D/g, '').length === 16 ? '411111111111' : secret)
+    expect(await runsOf(world)).toContainEqual(expect.objectContaining({ calls: asked.length }))
+    await world.store.transaction(async ({ db }) => {
+      await db.deleteFrom('runs').execute()
+      await db.deleteFrom('runEntries').execute()
+    })
+  })
+
+  test('the card that a shop is paid with is not kept', async () => {
+    const instanceId = 'at a shop'
+    const cardId = await world.issueCard({ merchant: { name: 'Cometa Books' } }, { instanceId })
+    const { number, cvv } = (await world.get(`/agent-cards/${cardId}/details`, { instanceId })).json.data.attributes
+    const details = await lastOf(world, instanceId)
+    expect(JSON.parse(String(details.detail.answer)).data.attributes).toMatchObject({
+      number: '[masked]',
+      cvv: '[masked]',
+    })
+    const typed = { number, cvv, expirationMonth: 1, expirationYear: 2030, amount: 10 }
+    const nowhere = '/simulations/shop-checkouts/sco_00000000000000000000000000000000/pay'
+    expect((await world.post(nowhere, typed, { instanceId })).status).toBe(404)
+    const { body } = (await lastOf(world, instanceId)).detail
+    expect(JSON.parse(String(body)).data.attributes).toEqual({ ...typed, number: '[masked]', cvv: '[masked]' })
+  })
+
+  test('the address of a webhook is no secret, and what signs to it is', async () => {
+    const instanceId = 'listening'
+    const url = 'https://hooks.example.com/payments'
+    const sent = { instanceId, key: world.apiKey }
+    const { signingSecret } =
+      (await world.post('/webhooks', { url, enabledEvents: ['*'] }, sent)).json.data?.attributes ?? {}
+    const { answer } = (await lastOf(world, instanceId)).detail
+    expect(answer).toContain(url)
+    expect(signingSecret).toBeDefined()
+    expect(answer).not.toContain(signingSecret)
+  })
+})
+
+describe('what is kept of hostile requests', () => {
+  onEachDatabase('on', (database) => {
+    let world: World
+    beforeAll(async () => {
+      world = await createWorld(database)
+    })
+    afterAll(() => world.drop())
+
+    test.each<[string, string]>([
+      ['nothing that is JSON', 'not JSON \u0000 \ud800'],
+      ['an escaped NUL and half a character', '{"data":{"attributes":{"a":"\\u0000 \\ud800","\\u0000":1}}}'],
+      ['deep nesting', '['.repeat(30_000)],
+      ['nesting as deep as is read', `${'{"a":'.repeat(31)}"4111111111111111"${'}'.repeat(31)}`],
+      ['one long text', JSON.stringify({ data: { attributes: { description: 'long '.repeat(200_000) } } })],
+      ['many parts', JSON.stringify({ data: Array.from({ length: 50_000 }, (_, at) => ({ number: at })) })],
+      [
+        'many names',
+        JSON.stringify(Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`key${at}`, 'cvv']))),
+      ],
+      ['__proto__', '{"data":{"attributes":{"__proto__":{"cvv":"123"},"constructor":"\\\\"}}}'],
+    ])('%s', async (name, body) => {
+      expect((await world.send('POST', '/agent-cards', { instanceId: name, body })).status).toBeGreaterThanOrEqual(400)
+      const { detail } = await lastOf(world, name)
+      expect((detail.body ?? '').length).toBeLessThanOrEqual(16_384)
+      const whole = (detail.body ?? '').length + (detail.bodyCut ?? 0)
+      if (detail.bodyCut !== undefined) expect(whole).toBeGreaterThanOrEqual(Math.min(body.length, 16_385))
+      expect(JSON.stringify(detail)).not.toContain(card)
+    })
+
+    test('a long answer is cut, and it is told by how much', async () => {
+      for (let count = 0; count < 30; count++) await world.issueCard({}, { instanceId: 'many' })
+      const { text } = await world.get('/agent-cards?limit=100', { instanceId: 'listing' })
+      expect(text.length).toBeGreaterThan(16_384)
+      const { answer, cut } = (await lastOf(world, 'listing')).detail
+      expect(answer).toHaveLength(16_384)
+      expect(cut).toBe(text.length - 16_384)
+      expect(text.startsWith(String(answer))).toBe(true)
+    })
+
+    test('nobody else has an entry of what a stranger asked about', async () => {
+      const stranger = await addParty(world)
+      const cardId = await world.issueCard({}, { instanceId: 'mine' })
+      const before = await entriesOf(world, 'mine')
+      const sent = { key: stranger.agentKey, instanceId: 'mine' }
+      expect((await world.get(`/agent-cards/${cardId}`, sent)).status).toBe(404)
+      expect(await entriesOf(world, 'mine')).toEqual(before)
+      const [theirs, ...others] = await entriesOf(world, 'mine', stranger.partyId)
+      expect(others).toEqual([])
+      expect(theirs).toMatchObject({ partyId: stranger.partyId, agentId: stranger.agentId, status: 404 })
+      expect((await runsOf(world, stranger.partyId)).map(({ instanceId }) => instanceId)).toEqual(['mine'])
+    })
+  })
+})
+
+async function rowsOfRuns({ store }: World): Promise<string> {
+  const tables = await allTables(store)
+  return JSON.stringify([tables.get('runs'), tables.get('runEntries')])
+}
+
+/** As JSON may write any text. */
+function escaped(text: string): string {
+  return [...text].map((character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
+}
