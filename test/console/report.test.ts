@@ -23,8 +23,8 @@ onEachDatabase('run reports', (database) => {
     const sent = { instanceId }
     const books = await world.issueCard({}, sent)
     const purchase = (await world.authorize(books, 3000, sent)).json.data.id
-    await world.post(`/simulations/card-transactions/${purchase}/capture`, { amount: 2000 }, sent)
-    await world.post(`/simulations/card-transactions/${purchase}/refund`, { amount: 500 }, sent)
+    await world.post(`/simulations/card-transactions/${purchase}/capture`, { amount: 2000, currency: 'USD' }, sent)
+    await world.post(`/simulations/card-transactions/${purchase}/refund`, { amount: 500, currency: 'USD' }, sent)
     const other = await world.issueCard({ merchant: { name: hostile } }, sent)
     await world.authorize(other, 6000, sent)
     const again = { ...sent, idempotencyKey: 'once' }
@@ -90,6 +90,20 @@ onEachDatabase('run reports', (database) => {
       })
     }
     expect(await verified('hello\nworld\n')).toStrictEqual({ result: 'no report' })
+  })
+
+  test('names the line where any figure of the data was changed', async () => {
+    const { text } = await open('?format=json')
+    const lines = text.split('\n')
+    const [from, to] = [lines.indexOf('"report":{'), lines.indexOf('"chain":[')]
+    expect(to - from).toBeGreaterThan(100)
+    for (let at = from + 1; at < to; at++) {
+      const line = lines[at] ?? ''
+      const changed = line.replace(/[0-9a-z](?=[^0-9a-z]*$)/i, (last) => (last === '7' ? '8' : '7'))
+      if (changed === line) continue
+      const told = await verified(lines.with(at, changed).join('\n'))
+      expect(told, line).toMatchObject({ result: 'broken', what: expect.stringMatching(/figure|line \d+ of the data/) })
+    }
   })
 
   test('foreign names are text in every format', async () => {
