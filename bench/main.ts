@@ -19,6 +19,7 @@ import { measureProcessor } from './processor.ts'
 import { type Programs, preparePrograms } from './programs.ts'
 import { measureRehearsals } from './rehearsals.ts'
 import { measureReset } from './reset.ts'
+import { measureRuns } from './runs.ts'
 import { measureServe } from './serve.ts'
 import { measureSessions } from './sessions.ts'
 import { measureSimulate } from './simulate.ts'
@@ -35,6 +36,7 @@ const measurements = {
   sqlite: ({ directory }) => measureSqliteAuthorizations(directory),
   postgres: ({ directory }) => measurePostgres(directory),
   events: ({ directory }) => measureEvents(directory),
+  runs: ({ directory }) => measureRuns(directory),
   'clock-jump': ({ directory }) => measureClockJump(directory),
   subscriptions: ({ directory }) => measureSubscriptions(directory),
   memory: async ({ programs }) => measureMemory(await programs()),

@@ -22,12 +22,20 @@ export const manyPerMinute = 1_000_000_000
 /** Idempotency-Keys are never used again, neither on the next database nor by the next run on this one. */
 let keys = 0
 
-/** @param through What the service works with in place of the store. */
-export async function openSandbox(databaseUrl: string, through = (store: Store) => store): Promise<Sandbox> {
+/**
+ * @param through What the service works with in place of the store.
+ * @param keepsRuns Whether it is kept what happens in runs.
+ */
+export async function openSandbox(
+  databaseUrl: string,
+  through = (store: Store) => store,
+  keepsRuns = true,
+): Promise<Sandbox> {
   const store = through(await openStore({ url: databaseUrl, system: realSystem }))
   const log = { debug() {}, info() {}, warn: console.warn, error: console.error }
   const environment = 'sandbox'
-  const service = createService({ store, system: realSystem, environment, rateLimit: manyPerMinute, log })
+  const system = realSystem
+  const service = createService({ store, system, environment, rateLimit: manyPerMinute, log, keepsRuns })
   const secret = `bench-${'x'.repeat(24)}`
   const seeded = await service.seed({ apiKey: secret, agentKey: secret })
   const [key, apiKey] = [String(seeded.agentKey), String(seeded.apiKey)]
@@ -45,7 +53,11 @@ export async function openSandbox(databaseUrl: string, through = (store: Store) 
     if (response.status !== 200) throw new Error(text)
     return JSON.parse(text).data.id as string
   }
-  return { service, store, key, apiKey, request, issueCard, close: () => store.close() }
+  const close = async () => {
+    await service.runLog.flush()
+    await store.close()
+  }
+  return { service, store, key, apiKey, request, issueCard, close }
 }
 
 let issued = 0
