@@ -88,6 +88,18 @@ export async function renameAgents(tx: Transaction, partyId: string, handle: str
   await agents.set({ handle: sql<string>`${`@${handle}-`} || ${sql.ref('slug')}` }).execute()
 }
 
+/** The names of agents of a party, by their ids. */
+export async function namesOfAgents(
+  tx: Transaction,
+  partyId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
+  const agents = tx.db.selectFrom('agents').select(['id', 'name']).where('partyId', '=', partyId)
+  const rows = await agents.where('id', 'in', ids).execute()
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
 /** More than a person can choose from by eye. */
 const mostAgents = 100
 

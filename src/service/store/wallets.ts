@@ -22,6 +22,18 @@ export async function listWallets(tx: Transaction, partyId: string, page: PageRe
   return readPage(query, page)
 }
 
+/** The names of wallets of a party, by their ids. */
+export async function namesOfWallets(
+  tx: Transaction,
+  partyId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
+  const wallets = tx.db.selectFrom('wallets').select(['id', 'displayName']).where('partyId', '=', partyId)
+  const rows = await wallets.where('id', 'in', ids).execute()
+  return new Map(rows.map(({ id, displayName }) => [id, displayName ?? '']))
+}
+
 /** The wallets of a party that an agent may see, or all. */
 export async function walletsInScope(tx: Transaction, scope: ListScope): Promise<string[]> {
   return (await walletsHeld(tx, scope)) ?? (await idsOfParty(tx, { partyId: scope.partyId })).rows.map(({ id }) => id)

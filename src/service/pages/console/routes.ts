@@ -1,4 +1,5 @@
 import type { Hono } from 'hono'
+import { mountLive } from './live/routes.ts'
 import { mountMoney } from './money/routes.ts'
 import { mountReports } from './report/routes.ts'
 import { mountRuns } from './runs/routes.ts'
@@ -7,6 +8,7 @@ import type { ConsoleDependencies } from './shown.ts'
 
 /** Where a person watches what their agents do (docs/console.md). */
 export function mountConsole(app: Hono, pages: ConsoleDependencies): void {
+  mountLive(app, pages)
   mountRuns(app, pages)
   mountMoney(app, pages)
   if (pages.environment === 'sandbox') mountSandbox(app, pages)

@@ -20,6 +20,7 @@ export const assets = {
   '/styles/shops.css': css,
   '/scripts/copy.js': javaScript,
   '/styles/console.css': css,
+  '/styles/console-runs.css': css,
   '/scripts/console.js': javaScript,
   '/styles/report.css': css,
   '/styles/docs.css': css,

@@ -1,17 +1,147 @@
-import type { Hono } from 'hono'
-import { html } from 'hono/html'
-import { accountOf } from '../../frame/account.ts'
-import type { Show } from '../../frame/answers.ts'
+import type { Context, Hono } from 'hono'
+import { catalogue } from '../../../../../tools/index.ts'
+import type { SignedIn } from '../../../oauth/sign-in.ts'
+import { type RunOutcome, runOutcomes } from '../../../rules/runs.ts'
+import { accountOf, notYoursPage } from '../../frame/account.ts'
+import { leadTo, type Show } from '../../frame/answers.ts'
+import type { Html } from '../../frame/document.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { consolePage } from '../console-page.ts'
 import { type ConsoleDependencies, showAt } from '../shown.ts'
+import { entryMain, entryPart } from './entry-view.ts'
+import { runsMain, runsTable } from './list-view.ts'
+import { createRunReads, type EntryFilter, type RunReads } from './read-runs.ts'
+import { timelineMain, timelinePart } from './timeline-view.ts'
+import { runName } from './words.ts'
 
-export function mountRuns(app: Hono, pages: ConsoleDependencies): void {
-  showAt(app, '/console', pages, showRuns)
+const runsAtOnce = 50
+const entriesAtOnce = 100
+/** More of them come at once only while nobody looks, who then sees the newest. */
+const newerAtOnce = 200
+
+interface RunPages extends ConsoleDependencies {
+  reads: RunReads
 }
 
-const showRuns: Show<ConsoleDependencies> = async (c, { environment }, signedIn) => {
-  const main = html`<h1>Runs</h1>`
-  const page = consolePage({ title: 'Runs', tab: 'runs', account: accountOf(signedIn), environment, main })
-  return c.html(page, 200, consoleHeaders)
+const tools = Object.values(catalogue)
+  .map(({ name }) => name)
+  .sort()
+
+/** The list of runs, a run as a timeline, and each of its entries. */
+export function mountRuns(app: Hono, dependencies: ConsoleDependencies): void {
+  const pages: RunPages = { ...dependencies, reads: createRunReads(dependencies) }
+  const on = (path: string, show: Show<RunPages>) =>
+    showAt(app, path, dependencies, (c, _, signedIn) => show(c, pages, signedIn))
+  on('/console', showRuns)
+  on('/console/find', findOne)
+  on('/console/requests/:id', findOne)
+  on('/console/runs/:runId', showRun)
+  on('/console/runs/:runId/entries/:entryId', showEntry)
+}
+
+const isFragment = (c: Context) => c.req.query('fragment') === '1'
+const given = (c: Context, name: string) => c.req.query(name) || undefined
+
+const showRuns: Show<RunPages> = (c, pages, signedIn) => listRuns(c, pages, signedIn, null)
+
+async function listRuns(c: Context, pages: RunPages, signedIn: SignedIn, missed: string | null): Promise<Response> {
+  const { reads, environment } = pages
+  const { partyId } = signedIn.user
+  const filter = { agent: given(c, 'agent'), host: given(c, 'host') }
+  const scope = { partyId, agentId: filter.agent, host: filter.host }
+  const { rows, lastId } = await reads.runs(scope, { limit: runsAtOnce, beforeId: given(c, 'before') ?? null })
+  const query = (more: Record<string, string | undefined>) => addressOf('/console', { ...filter, ...more })
+  const shown = {
+    runs: rows,
+    choices: isFragment(c) ? { agents: [] } : await reads.choices(partyId),
+    filter,
+    source: query({ before: given(c, 'before'), fragment: '1' }),
+    older: lastId === null ? null : query({ before: lastId }),
+    nowMs: await reads.now(),
+    missed,
+    sandbox: environment === 'sandbox',
+  }
+  if (isFragment(c)) return fragment(c, runsTable(shown))
+  return page(c, pages, signedIn, { title: 'Runs', main: runsMain(shown), status: missed === null ? 200 : 404 })
+}
+
+const findOne: Show<RunPages> = async (c, pages, signedIn) => {
+  const sought = (c.req.param('id') ?? c.req.query('id') ?? '').trim()
+  const found = await pages.reads.found(signedIn.user.partyId, sought)
+  if (found === undefined) return listRuns(c, pages, signedIn, sought)
+  return leadTo(c, `/console/runs/${found.runId}${found.id === null ? '' : `/entries/${found.id}`}`)
+}
+
+const showRun: Show<RunPages> = async (c, pages, signedIn) => {
+  const { reads } = pages
+  const { partyId } = signedIn.user
+  const runId = c.req.param('runId') ?? ''
+  const run = await reads.run(partyId, runId)
+  if (run === undefined) return notThere(c, signedIn)
+  const filter = filterIn(c)
+  const scope = { partyId, runId, ...filter }
+  const address = (more: Record<string, string>) =>
+    addressOf(`/console/runs/${runId}`, {
+      ...{ agent: filter.agentId, tool: filter.operation, outcome: filter.outcome },
+      ...more,
+    })
+  const [nowMs, after] = [await reads.now(), c.req.query('after')]
+  if (after !== undefined) {
+    const entries = await reads.newer(scope, after, newerAtOnce)
+    return fragment(c, timelinePart({ run, entries, older: null, nowMs }))
+  }
+  const before = given(c, 'before') ?? null
+  const { rows, lastId } = await reads.entries(scope, { limit: entriesAtOnce, beforeId: before })
+  const older = lastId === null ? null : address({ before: lastId })
+  const shown = { run, entries: rows, older, nowMs }
+  if (isFragment(c)) return fragment(c, timelinePart(shown))
+  const newer = before === null ? address({ fragment: '1' }) : null
+  const main = timelineMain({ ...shown, newer, filter, tools, choices: await reads.choices(partyId) })
+  return page(c, pages, signedIn, { title: runName(run.instanceId), main })
+}
+
+const showEntry: Show<RunPages> = async (c, pages, signedIn) => {
+  const { reads, publicUrl } = pages
+  const { partyId } = signedIn.user
+  const entry = await reads.entry(partyId, c.req.param('entryId') ?? '')
+  if (entry === undefined || entry.runId !== c.req.param('runId')) return notThere(c, signedIn)
+  const { orderId } = entry.detail
+  const order = orderId === undefined ? undefined : await reads.order(partyId, orderId)
+  const shown = { entry, publicUrl: publicUrl(), nowMs: await reads.now(), shopId: order?.shopId ?? null }
+  if (isFragment(c)) return fragment(c, entryPart(shown, true))
+  return page(c, pages, signedIn, { title: entry.operation, main: entryMain(shown) })
+}
+
+function filterIn(c: Context): EntryFilter {
+  const outcome = runOutcomes.find((one: RunOutcome) => one === c.req.query('outcome'))
+  return { operation: given(c, 'tool'), outcome, agentId: given(c, 'agent') }
+}
+
+function addressOf(path: string, query: Record<string, string | undefined>): string {
+  const known = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  return known.length === 0 ? path : `${path}?${new URLSearchParams(known)}`
+}
+
+/** A part of a page, which the script puts in its place. */
+function fragment(c: Context, part: Html) {
+  return c.html(part, 200, consoleHeaders)
+}
+
+interface Page {
+  title: string
+  main: Html
+  status?: 200 | 404
+}
+
+const styles = ['/styles/console-runs.css'] as const
+
+function page(c: Context, { environment }: RunPages, signedIn: SignedIn, { title, main, status = 200 }: Page) {
+  const framed = consolePage({ title, tab: 'runs', account: accountOf(signedIn), environment, main, styles })
+  return c.html(framed, status, consoleHeaders)
+}
+
+function notThere(c: Context, signedIn: SignedIn) {
+  const text =
+    'There is no such run of yours. What happened in runs is kept for 30 days, and in the sandbox until a reset.'
+  return c.html(notYoursPage(text, signedIn, c.req.path), 404, consoleHeaders)
 }

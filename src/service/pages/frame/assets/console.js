@@ -1,3 +1,213 @@
-/** Draws the parts of a page of the console anew when the service says that something changed. */
+/**
+ * What makes the pages of the console live. Without it they show the same, as it was when they were opened.
+ *
+ * - `data-live="TOPIC" data-source="ADDRESS"`: a part that is drawn anew from the address when the topic changed.
+ * - `data-live="TOPIC" data-newer="ADDRESS"`: a list whose newer entries (`?after=ID` of its first one) are put on top.
+ * - `<a data-more>`: a link to more of a list, which is loaded when it comes into sight.
+ * - `<details data-source="ADDRESS">`: its content is loaded when it is opened, into its `[data-opened]`.
+ * - `<button data-copies="ID">`: copies the text of that element.
+ */
+
+/** @typedef {{ createHTML(text: string): string }} Policy */
+
+/** The one place where a text becomes HTML: it came from this site, which escapes what others wrote. */
+const policy = /** @type {Policy} */ (
+  /** @type {any} */ (window).trustedTypes?.createPolicy('console', {
+    createHTML: (/** @type {string} */ text) => text,
+  }) ?? {
+    createHTML: (text) => text,
+  }
+)
+
+/** @param {string} text */
+function fragmentOf(text) {
+  const template = document.createElement('template')
+  template.innerHTML = policy.createHTML(text)
+  return template.content
+}
+
+/** @param {string} address */
+async function textAt(address) {
+  const answer = await fetch(address, { headers: { Accept: 'text/html' }, redirect: 'manual' })
+  if (answer.ok) return answer.text()
+  if (answer.type === 'opaqueredirect' || answer.status === 401)
+    say('You are signed out. Reload the page to sign in.', 'lost')
+  return undefined
+}
+
+const state = /** @type {HTMLElement | null} */ (document.querySelector('[data-live-state]'))
+
+/**
+ * @param {string} text
+ * @param {'live' | 'lost'} how
+ */
+function say(text, how) {
+  if (state === null || state.textContent === text) return
+  state.textContent = text
+  state.dataset.liveState = how
+}
+
+/** @param {HTMLElement} part */
+async function redraw(part) {
+  // What a person is typing is not taken from them.
+  const active = document.activeElement
+  if (active !== null && part.contains(active) && active.matches('input, select, textarea')) return
+  const text = await textAt(part.dataset.source ?? '')
+  if (text === undefined) return
+  const focused = part.contains(active) ? active?.id : undefined
+  const open = [...part.querySelectorAll('details[open][id]')].map(({ id }) => id)
+  part.replaceChildren(fragmentOf(text))
+  for (const id of open) document.getElementById(id)?.setAttribute('open', '')
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true })
+  watchMore(part)
+}
+
+/** @param {HTMLElement} list */
+async function addNewer(list) {
+  const first = list.querySelector('[data-entry]')
+  const address = new URL(list.dataset.newer ?? '', location.href)
+  address.searchParams.set('after', first?.id ?? '')
+  const text = await textAt(address.href)
+  if (text === undefined) return
+  const entries = [...fragmentOf(text).querySelectorAll('[data-entry]')].filter(
+    ({ id }) => !document.getElementById(id),
+  )
+  if (entries.length === 0) return
+  const empty = list.querySelector('[data-empty]')
+  empty?.remove()
+  for (const entry of entries) entry.classList.add('new')
+  list.prepend(...entries)
+}
+
+/** @param {HTMLElement} part */
+function refresh(part) {
+  const work = part.dataset.newer === undefined ? redraw(part) : addNewer(part)
+  // A server that does not answer now is asked again at the next change.
+  return work.catch(() => {})
+}
+
 const parts = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-live]'))
-document.documentElement.dataset.live = String(parts.length)
+/** @type {Set<HTMLElement>} */
+const stale = new Set()
+
+/**
+ * @param {HTMLElement} part
+ * @param {number} inMs
+ */
+function refreshSoon(part, inMs) {
+  if (stale.has(part)) return
+  stale.add(part)
+  // Pages that are told together do not ask all at once.
+  if (!document.hidden) setTimeout(() => refreshNow(part), Math.random() * inMs)
+}
+
+/** @param {HTMLElement} part */
+function refreshNow(part) {
+  if (document.hidden || !stale.delete(part)) return
+  void refresh(part)
+}
+
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) for (const part of [...stale]) refreshNow(part)
+})
+
+function listen() {
+  const topics = new Set([...parts].map((part) => part.dataset.live ?? ''))
+  if (topics.size === 0) return
+  const asked = new URLSearchParams([...topics].map((topic) => ['topic', topic]))
+  const source = new EventSource(`/console/stream?${asked}`)
+  let wasOpen = false
+  source.addEventListener('open', () => {
+    say('Live', 'live')
+    // What happened in between was told to nobody.
+    if (wasOpen) for (const part of parts) refreshSoon(part, 0)
+    wasOpen = true
+  })
+  source.addEventListener('changed', (event) => {
+    const { topics: changed, inMs } = JSON.parse(event.data)
+    for (const part of parts) if (changed.includes(part.dataset.live)) refreshSoon(part, inMs)
+  })
+  source.addEventListener('error', () => {
+    const isOver = source.readyState === EventSource.CLOSED
+    say(isOver ? 'Not live. Reload the page.' : 'Connection lost. Trying again.', 'lost')
+    // A browser gives up for good where a server that starts answers anything else.
+    if (isOver) setTimeout(listen, 3000)
+  })
+}
+
+const inSight = new IntersectionObserver(
+  (seen) => {
+    for (const { isIntersecting, target } of seen)
+      if (isIntersecting) void loadMore(/** @type {HTMLAnchorElement} */ (target))
+  },
+  { rootMargin: '1200px' },
+)
+
+/** @param {HTMLAnchorElement} link */
+async function loadMore(link) {
+  inSight.unobserve(link)
+  const address = new URL(link.href)
+  address.searchParams.set('fragment', '1')
+  const text = await textAt(address.href).catch(() => undefined)
+  if (text === undefined) return
+  const more = fragmentOf(text)
+  const list = link.closest('[data-list]')?.querySelector('[data-entries]')
+  const entries = [...more.querySelectorAll('[data-entries] > *')].filter(
+    ({ id }) => !id || !document.getElementById(id),
+  )
+  // Each page of the list is laid out when it is looked at only.
+  const page = document.createElement(list?.tagName === 'TBODY' ? 'tbody' : 'div')
+  page.className = 'entries-page'
+  page.append(...entries)
+  list?.append(page)
+  const next = more.querySelector('[data-more]')
+  if (next === null) link.remove()
+  else link.replaceWith(next)
+  watchMore(document.body)
+}
+
+/** @param {ParentNode} within */
+function watchMore(within) {
+  for (const link of within.querySelectorAll('a[data-more]')) inSight.observe(link)
+}
+
+document.addEventListener(
+  'toggle',
+  async (event) => {
+    const details = /** @type {HTMLDetailsElement} */ (event.target)
+    const { source } = details.dataset
+    const into = details.querySelector('[data-opened]')
+    if (!details.open || source === undefined || into === null || into.childElementCount > 0) return
+    into.setAttribute('aria-busy', 'true')
+    const text = await textAt(source).catch(() => undefined)
+    into.removeAttribute('aria-busy')
+    if (text === undefined) into.textContent = 'It could not be loaded. Close it and open it again.'
+    else into.replaceChildren(fragmentOf(text))
+  },
+  true,
+)
+
+document.addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape') return
+  const details = document.activeElement?.closest('details[open]')
+  if (!(details instanceof HTMLDetailsElement)) return
+  details.open = false
+  details.querySelector('summary')?.focus()
+})
+
+document.addEventListener('click', async (event) => {
+  const button = event.target instanceof Element ? event.target.closest('button[data-copies]') : null
+  if (!(button instanceof HTMLButtonElement)) return
+  const text = document.getElementById(button.dataset.copies ?? '')?.textContent ?? ''
+  const said = button.nextElementSibling
+  try {
+    await navigator.clipboard.writeText(text)
+    if (said !== null) said.textContent = 'Copied.'
+  } catch {
+    if (said !== null) said.textContent = 'Not copied: the browser does not allow it. Select the text instead.'
+  }
+})
+
+listen()
+watchMore(document.body)
+document.documentElement.dataset.scripted = 'yes'

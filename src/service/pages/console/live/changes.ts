@@ -1,0 +1,110 @@
+import { deadline, type System } from '../../../../core/system.ts'
+import type { Following } from '../../../../core/watch.ts'
+import { readTimes } from '../../../store/clock.ts'
+import type { Store } from '../../../store/engine/store.ts'
+import { listRuns } from '../../../store/runs.ts'
+import type { ConsoleDependencies } from '../shown.ts'
+
+/** How often the tables are asked for what other processes wrote, while somebody watches. */
+const lookEveryMs = 1000
+/** More runs than change at once while a person looks. */
+const mostRunsLookedAt = 20
+
+/** Tells of which party something changed, and what. */
+export type Changed = (partyId: string, topics: readonly string[]) => void
+
+interface Seen {
+  runs: ReadonlyMap<string, string>
+  offsetMs: number
+  rules: string
+}
+
+type ChangesDependencies = Pick<ConsoleDependencies, 'store' | 'runLog' | 'waits' | 'system' | 'log'>
+
+/**
+ * Hears what changes for the parties that somebody watches: from this process at once, and from the tables once a second,
+ * where other processes on the same database write.
+ */
+export class Changes {
+  readonly #dependencies: ChangesDependencies
+  readonly #watched: () => ReadonlySet<string>
+  readonly #changed: Changed
+  readonly #seen = new Map<string, Seen>()
+  #deaf: (() => void) | undefined
+  #following: Following | undefined
+  #timer: ReturnType<typeof deadline> | undefined
+
+  constructor(dependencies: ChangesDependencies, watched: () => ReadonlySet<string>, changed: Changed) {
+    this.#dependencies = dependencies
+    this.#watched = watched
+    this.#changed = changed
+  }
+
+  /** To be called when somebody begins to watch a party. */
+  async begin(partyId: string): Promise<void> {
+    const { runLog, waits } = this.#dependencies
+    this.#deaf ??= runLog.follow((kept) => {
+      const parties = Map.groupBy(kept, ({ row }) => row.partyId)
+      for (const [id, entries] of parties) {
+        this.#changed(id, ['runs', ...new Set(entries.map(({ row }) => `run:${row.runId}`))])
+      }
+    })
+    this.#following ??= waits.follow({
+      watched: () => this.#watched(),
+      told: (events) => {
+        for (const id of new Set(events.map((event) => event.partyId))) this.#changed(id, ['money', 'sandbox'])
+      },
+    })
+    await this.#following.begin(partyId)
+    this.#timer ??= deadline(lookEveryMs, () => this.#lookAgain())
+  }
+
+  /** Nothing is heard any more. */
+  end(): void {
+    this.#deaf?.()
+    this.#following?.end()
+    this.#timer?.clear()
+    this.#deaf = undefined
+    this.#following = undefined
+    this.#timer = undefined
+    this.#seen.clear()
+  }
+
+  async #lookAgain(): Promise<void> {
+    const { log } = this.#dependencies
+    try {
+      for (const partyId of this.#watched()) await this.#look(partyId)
+    } catch (error) {
+      log.warn({ err: error }, 'what changed for the console was not looked for')
+    }
+    if (this.#timer !== undefined) this.#timer = deadline(lookEveryMs, () => this.#lookAgain())
+  }
+
+  async #look(partyId: string): Promise<void> {
+    const { store, system } = this.#dependencies
+    const now = await seenNow({ store, system }, partyId)
+    const before = this.#seen.get(partyId)
+    this.#seen.set(partyId, now)
+    if (before === undefined) return
+    const runs = [...now.runs].filter(([id, last]) => before.runs.get(id) !== last).map(([id]) => `run:${id}`)
+    const wereForgotten = [...before.runs.keys()].some((id) => !now.runs.has(id)) && now.runs.size < mostRunsLookedAt
+    const clockMoved = Math.abs(now.offsetMs - before.offsetMs) > lookEveryMs || now.rules !== before.rules
+    const topics = [
+      ...(runs.length > 0 || wereForgotten ? ['runs', ...runs] : []),
+      ...(clockMoved ? ['sandbox', 'money'] : []),
+    ]
+    if (topics.length > 0) this.#changed(partyId, topics)
+  }
+}
+
+async function seenNow(
+  { store, system }: { store: Store; system: Pick<System, 'now'> },
+  partyId: string,
+): Promise<Seen> {
+  return store.read(async (tx) => {
+    const { rows } = await listRuns(tx, { partyId }, { limit: mostRunsLookedAt, beforeId: null })
+    const { nowMs, epoch } = await readTimes(tx)
+    const runs = new Map(rows.map(({ id, lastEntryId }) => [id, lastEntryId]))
+    return { runs, offsetMs: nowMs - system.now(), rules: String(epoch) }
+  })
+}

@@ -1,0 +1,32 @@
+import type { Context, Hono } from 'hono'
+import type { SignedIn } from '../../../oauth/sign-in.ts'
+import { signedInAt } from '../../frame/browser-session.ts'
+import { dataHeaders } from '../../frame/headers.ts'
+import { type ConsoleDependencies, orFailure } from '../shown.ts'
+import { ownTopics } from './own-topics.ts'
+import { Streams } from './streams.ts'
+
+const headers = { ...dataHeaders, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' } as const
+
+/** The stream on which a page of the console is told that something changed. */
+export function mountLive(app: Hono, pages: ConsoleDependencies): void {
+  const streams = new Streams(pages)
+  app.get('/console/stream', (c) => orFailure(c, pages, () => openStream(c, pages, streams)))
+}
+
+async function openStream(c: Context, pages: ConsoleDependencies, streams: Streams): Promise<Response> {
+  const signedIn = await signedInAt(c, pages)
+  // An EventSource that is answered so does not connect again; the page says to sign in.
+  if (signedIn === undefined) return c.json({ error: 'Sign in again.' }, 401, dataHeaders)
+  const topics = await ownTopics(pages, signedIn.user.partyId, c.req.queries('topic') ?? [])
+  if (topics === undefined) return c.json({ error: 'There is no such topic of yours.' }, 404, dataHeaders)
+  const { partyId } = signedIn.user
+  const watcher = { partyId, topics, stillThere: () => isStill(c, pages, signedIn), gone: c.req.raw.signal }
+  const body = await streams.open(watcher)
+  if (body === undefined) return c.json({ error: 'Too many pages of the console are open.' }, 503, dataHeaders)
+  return c.body(body, 200, headers)
+}
+
+async function isStill(c: Context, pages: ConsoleDependencies, { user }: SignedIn): Promise<boolean> {
+  return (await signedInAt(c, pages))?.user.id === user.id
+}

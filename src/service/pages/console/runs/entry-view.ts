@@ -1,0 +1,157 @@
+import { html } from 'hono/html'
+import { type ErrorCode, errorTable } from '../../../../core/errors.ts'
+import { foreignName } from '../../../../core/foreign-text.ts'
+import { timestamp } from '../../../../core/system.ts'
+import type { RunDetail, RunPosting } from '../../../rules/runs.ts'
+import type { Html } from '../../frame/document.ts'
+import { dollars } from '../../frame/texts.ts'
+import { curlOf } from './curl.ts'
+import type { EntryOpened } from './read-runs.ts'
+import {
+  accountText,
+  clockText,
+  kindWords,
+  outcomeWords,
+  readableJson,
+  reasonText,
+  runName,
+  sentence,
+} from './words.ts'
+
+interface EntryShown {
+  entry: EntryOpened
+  publicUrl: string
+  nowMs: number
+  /** The shop of its order. */
+  shopId: string | null
+}
+
+/** An entry on a page of its own. */
+export function entryMain(shown: EntryShown): Html {
+  const { run, operation, kind, older, newer } = shown.entry
+  const at = `/console/runs/${run.id}`
+  return html`<p class="aside"><a href="/console">Runs</a> › <a href="${at}"><bdi>${runName(run.instanceId)}</bdi></a></p>
+<h1>${kind === 'happened' ? reasonText(operation) : operation}</h1>
+${entryPart(shown, false)}
+<nav aria-label="Entries around it" class="around">
+${newer === null ? html`<span></span>` : html`<a href="${at}/entries/${newer}" rel="next">Next entry</a>`}
+${older === null ? '' : html`<a href="${at}/entries/${older}" rel="prev">Entry before</a>`}
+</nav>`
+}
+
+/** What an entry is opened to. @param isWithin Whether it stands in its timeline. */
+export function entryPart(shown: EntryShown, isWithin: boolean): Html {
+  const { entry, nowMs } = shown
+  const { id, run, kind, outcome, status, code, amountCents, ms, atMs, supportId, detail, agentName } = entry
+  const { text, like, mark } = outcomeWords[outcome]
+  const address = `/console/runs/${run.id}/entries/${id}`
+  return html`<div class="opened">
+<dl class="facts">
+<div><dt>${kindWords[kind]}</dt><dd><span class="outcome ${like}"><span aria-hidden="true">${mark}</span> ${text}</span>${status === null ? '' : ` (HTTP ${status})`}</dd></div>
+${amountCents === null ? '' : html`<div><dt>Amount</dt><dd>${dollars(amountCents)}</dd></div>`}
+<div><dt>When</dt><dd><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)} UTC</time>${ms === null ? '' : `, took ${ms} ms`}</dd></div>
+<div><dt>By</dt><dd><bdi>${byText(agentName, detail)}</bdi></dd></div>
+${supportId === null ? '' : html`<div><dt>Support id</dt><dd><code id="support-${id}">${supportId}</code> ${copyButton(`support-${id}`, 'the support id')}</dd></div>`}
+${detail.customerPartyId == null ? '' : html`<div><dt>For the customer</dt><dd><code>${detail.customerPartyId}</code></dd></div>`}
+${isWithin ? html`<div><dt>Address</dt><dd><a href="${address}">Link to this entry</a></dd></div>` : ''}
+</dl>
+${code === null ? '' : errorPart(code)}
+${repeatPart(entry)}
+${faultPart(detail)}
+${factsPart(detail)}
+${orderPart(detail, shown.shopId)}
+${postingsPart(entry)}
+${jsonPart('Request', requestLine(detail), detail.body, detail.bodyCut)}
+${jsonPart('Answer', null, detail.answer, detail.cut)}
+${kind === 'call' && detail.path !== undefined ? curlPart(shown) : ''}
+</div>`
+}
+
+const byText = (agentName: string | null, { actorType }: RunDetail) =>
+  agentName === null
+    ? actorType === 'user'
+      ? 'A user'
+      : 'An API key'
+    : foreignName(agentName, 'An agent without a name')
+
+function copyButton(id: string, what: string): Html {
+  return html`<button type="button" class="quiet small scripted" data-copies="${id}">Copy<span class="unseen"> ${what}</span></button><span role="status" class="said"></span>`
+}
+
+function errorPart(code: string): Html {
+  const known = Object.hasOwn(errorTable, code) ? errorTable[code as ErrorCode] : undefined
+  return html`<section aria-label="Error"><h2>Error <code>${code}</code></h2>${known === undefined ? '' : html`<p>${known.next}</p>`}</section>`
+}
+
+function repeatPart({ outcome, repeated, detail }: EntryOpened): Html {
+  if (outcome !== 'replayed' && outcome !== 'repeated') return html``
+  const first =
+    repeated === null
+      ? html`the first one, which is not kept any more${detail.repeats === undefined ? '' : html` (<code>${detail.repeats}</code>)`}`
+      : html`<a href="/console/runs/${repeated.runId}/entries/${repeated.id}">the first one</a>`
+  return html`<p class="note">${outcome === 'repeated' ? 'An equal call had been made a moment before. ' : 'The same Idempotency-Key had been used before. '}Nothing was done again: this is the recorded answer of ${first}.</p>`
+}
+
+function faultPart({ fault }: RunDetail): Html {
+  if (fault === undefined) return html``
+  const { kind, code, afterMs, ruleId } = fault
+  return html`<p class="note">A fault of the sandbox befell it: <strong>${kind}</strong>${code === undefined ? '' : html`, <code>${code}</code>`}${afterMs === undefined ? '' : ` after ${afterMs} ms`}, by the rule <code>${ruleId}</code>. <a href="/console/sandbox">Faults</a></p>`
+}
+
+function factsPart({ facts = [], remark }: RunDetail): Html {
+  if (facts.length === 0 && remark === undefined) return html``
+  return html`<section aria-label="What was said">${facts.length === 0 ? '' : html`<ul>${facts.map((fact) => html`<li><bdi>${sentence(fact)}</bdi></li>`)}</ul>`}
+${remark === undefined ? '' : html`<p><bdi>${sentence(remark)}</bdi></p>`}</section>`
+}
+
+function orderPart({ orderId }: RunDetail, shopId: string | null): Html {
+  if (orderId === undefined) return html``
+  return html`<p class="note">It is about the order <code>${orderId}</code>${shopId === null ? '' : html` at <a href="/shops/${shopId}">${shopId}</a>`}.</p>`
+}
+
+function postingsPart({ detail, wallets }: EntryOpened): Html {
+  const { postings = [] } = detail
+  if (postings.length === 0) return html``
+  return html`<section aria-label="Ledger postings"><h2>Ledger</h2><table class="postings">
+<thead><tr><th scope="col">Posting</th><th scope="col">Account</th><th scope="col" class="number">Amount</th></tr></thead>
+<tbody>${postings.map((posting) => postingRows(posting, wallets))}</tbody>
+<tfoot><tr><th scope="row" colspan="2">Sum</th><td class="number">${dollars(sumOf(postings))}</td></tr></tfoot></table></section>`
+}
+
+const sumOf = (postings: readonly RunPosting[]) =>
+  postings.flatMap(({ entries }) => entries).reduce((sum, { amountCents }) => sum + amountCents, 0)
+
+function postingRows({ reason, entries }: RunPosting, wallets: ReadonlyMap<string, string>): Html {
+  return html`${entries.map(
+    ({ account, walletId, amountCents }, at) =>
+      html`<tr><td>${at === 0 ? reasonText(reason) : ''}</td><td>${walletId === null ? accountText(account) : walletAccount(walletId, account, wallets)}</td><td class="number">${dollars(amountCents)}</td></tr>`,
+  )}`
+}
+
+/** A wallet of somebody else has no page here. */
+function walletAccount(walletId: string, account: string, wallets: ReadonlyMap<string, string>): Html {
+  const name = wallets.get(walletId)
+  if (name === undefined) return html`Another party's wallet, ${accountText(account)}`
+  return html`<a href="/console/money/wallets/${walletId}"><bdi>${foreignName(name, 'A wallet without a name')}</bdi></a>, ${accountText(account)}`
+}
+
+const requestLine = ({ method, path }: RunDetail) => (path === undefined ? null : `${method} ${path}`)
+
+function jsonPart(name: string, line: string | null, text: string | undefined, cut = 0): Html {
+  if (line === null && (text === undefined || text === '')) return html``
+  return html`<section aria-label="${name}"><h2>${name}</h2>${line === null ? '' : html`<p><code class="line">${line}</code></p>`}${
+    text === undefined || text === ''
+      ? ''
+      : html`<pre tabindex="0" aria-label="${name}, JSON"><code>${readableJson(text)}</code></pre>`
+  }${cut > 0 ? html`<p class="aside">${cut} more characters were not kept.</p>` : ''}</section>`
+}
+
+function curlPart({ entry, publicUrl }: EntryShown): Html {
+  const id = `curl-${entry.id}`
+  const { hasKey = false } = entry.detail
+  return html`<details class="curl"><summary>As curl</summary>
+<pre tabindex="0" aria-label="The request as a command of a shell"><code id="${id}">${curlOf(entry.detail, { publicUrl, instanceId: entry.run.instanceId })}</code></pre>
+<p>${copyButton(id, 'the command')}</p>
+<p class="aside">Set <code>PAYMENTS_KEY</code> to your key first.${hasKey ? ' It gets a new Idempotency-Key, so it does all of it once more: under the old key the recorded answer would come back.' : ''} What was masked you put in yourself.</p>
+</details>`
+}

@@ -1,0 +1,79 @@
+import { html } from 'hono/html'
+import { foreignName } from '../../../../core/foreign-text.ts'
+import { timestamp } from '../../../../core/system.ts'
+import type { Html } from '../../frame/document.ts'
+import { livePart } from '../console-page.ts'
+import type { Choices, RunSeen } from './read-runs.ts'
+import { clockText, runName } from './words.ts'
+
+interface RunsShown {
+  runs: readonly RunSeen[]
+  choices: Choices
+  filter: { agent?: string | undefined; host?: string | undefined }
+  /** The address of the part that is drawn anew. */
+  source: string
+  /** The address of the older ones; null: there are none. */
+  older: string | null
+  nowMs: number
+  /** What was looked for in vain. */
+  missed: string | null
+  sandbox: boolean
+}
+
+/** The list of runs, with what narrows it. */
+export function runsMain(shown: RunsShown): Html {
+  const { choices, filter, source, missed } = shown
+  return html`<div class="head">
+<h1>Runs</h1>
+<form method="get" action="/console/find" role="search" class="find">
+<label for="find">Find a request or a run</label>
+<input id="find" name="id" required maxlength="1024" placeholder="req_… or an instance id" spellcheck="false" autocomplete="off">
+<button type="submit" class="quiet">Find</button>
+</form>
+</div>
+${missed === null ? '' : html`<p class="problem" role="alert">Nothing of yours has the id <bdi>${foreignName(missed, 'that was given')}</bdi>. Check it; what happened in runs is kept for 30 days, and in the sandbox until a reset.</p>`}
+<form method="get" action="/console" class="filters">
+<label>Agent <select name="agent"><option value="">All agents</option>${choices.agents.map(
+    ({ id, name }) =>
+      html`<option value="${id}"${id === filter.agent ? html` selected` : ''}>${foreignName(name, id)}</option>`,
+  )}</select></label>
+<label>Program <input name="host" value="${filter.host ?? ''}" maxlength="80" placeholder="such as Claude Code 2.1" autocomplete="off"></label>
+<button type="submit" class="quiet">Filter</button>
+${filter.agent === undefined && filter.host === undefined ? '' : html`<a href="/console">Show all</a>`}
+</form>
+${livePart('runs', source, runsTable(shown))}`
+}
+
+/** The part that is drawn anew. */
+export function runsTable({ runs, filter, older, nowMs, sandbox }: RunsShown): Html {
+  if (runs.length === 0) {
+    return filter.agent === undefined && filter.host === undefined
+      ? nothingYet(sandbox)
+      : html`<p>No run fits. <a href="/console">Show all</a></p>`
+  }
+  return html`<div class="wide-table"><table class="runs">
+<caption class="unseen">Runs, the one that something happened in last first</caption>
+<thead><tr><th scope="col">Run</th><th scope="col">Agent</th><th scope="col">Program</th><th scope="col" class="number">Calls</th><th scope="col" class="number">Refused</th><th scope="col">Last</th></tr></thead>
+<tbody>${runs.map((run) => runRow(run, nowMs))}</tbody>
+</table></div>
+${older === null ? '' : html`<p><a href="${older}">Older runs</a></p>`}`
+}
+
+function runRow(
+  { id, instanceId, agentName, host, calls, refused, firstAtMs, lastAtMs }: RunSeen,
+  nowMs: number,
+): Html {
+  return html`<tr id="row-${id}"><th scope="row"><a id="link-${id}" href="/console/runs/${id}"><bdi>${runName(instanceId)}</bdi></a></th>
+<td data-label="Agent"><bdi>${agentName === null ? 'No agent' : foreignName(agentName, 'An agent without a name')}</bdi></td>
+<td data-label="Program"><bdi>${host === null ? '–' : foreignName(host, '–')}</bdi></td>
+<td data-label="Calls" class="number">${calls}</td>
+<td data-label="Refused" class="number${refused > 0 ? ' problem' : ''}">${refused}</td>
+<td data-label="Last"><time datetime="${timestamp(lastAtMs)}" title="Since ${clockText(firstAtMs, nowMs)} UTC">${clockText(lastAtMs, nowMs)}</time></td></tr>`
+}
+
+function nothingYet(sandbox: boolean): Html {
+  return html`<div class="empty"><h2>No agent has called yet</h2>
+<p>What an agent does shows here while it does it. ${sandbox ? 'To see a first run, connect an AI host as the home page says and ask it to buy something, or let simulated agents shop in a terminal:' : 'Connect an AI host as the home page says.'}</p>
+${sandbox ? html`<pre><code>npx payments-mcp simulate --agents 2 --purchases 5</code></pre>` : ''}
+<p><a href="/">How to connect an AI host</a></p></div>`
+}

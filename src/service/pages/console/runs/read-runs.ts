@@ -1,0 +1,145 @@
+import { runIdOf } from '../../../request/run-log.ts'
+import type { RunDetail, RunOutcome } from '../../../rules/runs.ts'
+import { activeAgents, namesOfAgents } from '../../../store/agents.ts'
+import { readTimes } from '../../../store/clock.ts'
+import type { PageOf, PageRequest } from '../../../store/engine/page.ts'
+import type { Store, Transaction } from '../../../store/engine/store.ts'
+import {
+  type EntryScope,
+  entryOfRequest,
+  findRun,
+  findRunEntry,
+  listRunEntries,
+  listRuns,
+  type RunScope,
+  runEntriesAfter,
+} from '../../../store/runs.ts'
+import type { RunEntryRow, RunRow } from '../../../store/schema/runs.ts'
+import { findShopOrder } from '../../../store/shop-orders.ts'
+import { namesOfWallets } from '../../../store/wallets.ts'
+
+export interface RunSeen extends RunRow {
+  agentName: string | null
+}
+
+export interface EntrySeen extends Omit<RunEntryRow, 'detail'> {
+  agentName: string | null
+}
+
+/** An entry as it is opened. */
+export interface EntryOpened extends EntrySeen {
+  detail: RunDetail
+  run: RunSeen
+  /** The entries before and behind it. */
+  older: string | null
+  newer: string | null
+  /** The entry whose answer this one gave again. */
+  repeated: { runId: string; id: string } | null
+  /** Names of the wallets of its postings, by their ids. */
+  wallets: ReadonlyMap<string, string>
+}
+
+export interface Choices {
+  agents: readonly { id: string; name: string }[]
+}
+
+/** What the pages of runs read, each function in one transaction. Whose it is they are always told. */
+export function createRunReads({ store }: { store: Store }) {
+  return {
+    runs: (scope: RunScope, page: PageRequest) =>
+      store.read(async (tx) => {
+        const { rows, lastId } = await listRuns(tx, scope, page)
+        return { rows: await withAgents(tx, scope.partyId, rows), lastId }
+      }),
+    run: (partyId: string, id: string) => store.read((tx) => runSeen(tx, partyId, id)),
+    choices: (partyId: string): Promise<Choices> =>
+      store.read(async (tx) => ({
+        agents: (await activeAgents(tx, partyId)).map(({ id, name }) => ({ id, name })),
+      })),
+    entries: (scope: EntryScope, page: PageRequest): Promise<PageOf<EntrySeen>> =>
+      store.read(async (tx) => {
+        const { rows, lastId } = await listRunEntries(tx, scope, page)
+        return { rows: await withAgents(tx, scope.partyId, rows), lastId }
+      }),
+    /** The entries behind one, newest first; at most a page of the newest. */
+    newer: (scope: EntryScope, afterId: string, limit: number): Promise<EntrySeen[]> =>
+      store.read(async (tx) => {
+        const { rows } = await listRunEntries(tx, scope, { limit, beforeId: null })
+        return withAgents(
+          tx,
+          scope.partyId,
+          rows.filter(({ id }) => id > overlapping(afterId)),
+        )
+      }),
+    entry: (partyId: string, id: string): Promise<EntryOpened | undefined> =>
+      store.read((tx) => entryOpened(tx, partyId, id)),
+    /** Where a request or a run is that a person looks for by its id. */
+    found: (partyId: string, sought: string): Promise<{ runId: string; id: string | null } | undefined> =>
+      store.read(async (tx) => {
+        const entry = await entryOfRequest(tx, partyId, sought)
+        if (entry !== undefined) return { runId: entry.runId, id: entry.id }
+        const run = (await findRun(tx, partyId, sought)) ?? (await findRun(tx, partyId, runIdOf(partyId, sought)))
+        return run && { runId: run.id, id: null }
+      }),
+    now: () => store.read(async (tx) => (await readTimes(tx)).nowMs),
+    order: (partyId: string, id: string) => store.read((tx) => findShopOrder(tx, { partyId, agentId: null }, id)),
+  }
+}
+
+export type RunReads = ReturnType<typeof createRunReads>
+
+/** Two seconds before an entry: what another process noted then may have been written later. */
+function overlapping(entryId: string): string {
+  const ms = Number.parseInt(entryId.slice(4, 16), 16)
+  if (Number.isNaN(ms)) return ''
+  return `ent_${Math.max(0, ms - 2000)
+    .toString(16)
+    .padStart(12, '0')}`
+}
+
+async function runSeen(tx: Transaction, partyId: string, id: string): Promise<RunSeen | undefined> {
+  const run = await findRun(tx, partyId, id)
+  return run && (await withAgents(tx, partyId, [run]))[0]
+}
+
+async function entryOpened(tx: Transaction, partyId: string, id: string): Promise<EntryOpened | undefined> {
+  const row = await findRunEntry(tx, partyId, id)
+  const run = row && (await runSeen(tx, partyId, row.runId))
+  if (row === undefined || run === undefined) return undefined
+  const scope = { partyId, runId: row.runId }
+  const older = await listRunEntries(tx, scope, { limit: 1, beforeId: id })
+  const [newer] = await runEntriesAfter(tx, scope, { afterId: id, limit: 1 })
+  const detail = JSON.parse(row.detail) as RunDetail
+  const repeated = detail.repeats === undefined ? undefined : await entryOfRequest(tx, partyId, detail.repeats)
+  const walletIds = (detail.postings ?? []).flatMap(({ entries }) => entries.map(({ walletId }) => walletId))
+  const [seen] = await withAgents(tx, partyId, [row])
+  if (seen === undefined) throw new Error('Bug: an entry was lost on the way.')
+  return {
+    ...seen,
+    detail,
+    run,
+    older: older.rows[0]?.id ?? null,
+    newer: newer?.id ?? null,
+    repeated: repeated === undefined ? null : { runId: repeated.runId, id: repeated.id },
+    wallets: await namesOfWallets(tx, partyId, [...new Set(walletIds.filter((one) => one !== null))]),
+  }
+}
+
+async function withAgents<Row extends { agentId: string | null }>(
+  tx: Transaction,
+  partyId: string,
+  rows: readonly Row[],
+) {
+  const names = await namesOfAgents(tx, partyId, [...new Set(rows.flatMap(({ agentId }) => agentId ?? []))])
+  return rows.map((row) => ({
+    ...row,
+    agentName: row.agentId === null ? null : (names.get(row.agentId) ?? row.agentId),
+  }))
+}
+
+/** What a filter of the timeline asks for. */
+export interface EntryFilter {
+  operation?: string | undefined
+  outcome?: RunOutcome | undefined
+  agentId?: string | undefined
+}

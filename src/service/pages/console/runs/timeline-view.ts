@@ -1,0 +1,90 @@
+import { html } from 'hono/html'
+import { foreignName } from '../../../../core/foreign-text.ts'
+import { timestamp } from '../../../../core/system.ts'
+import { type RunOutcome, runOutcomes } from '../../../rules/runs.ts'
+import type { Html } from '../../frame/document.ts'
+import { dollars } from '../../frame/texts.ts'
+import type { Choices, EntryFilter, EntrySeen, RunSeen } from './read-runs.ts'
+import { clockText, kindWords, outcomeWords, reasonText, runName } from './words.ts'
+
+interface TimelineShown {
+  run: RunSeen
+  entries: readonly EntrySeen[]
+  choices: Choices
+  /** The names of all tools. */
+  tools: readonly string[]
+  filter: EntryFilter
+  /** The address of the older ones; null: there are none. */
+  older: string | null
+  /** The address that newer ones are asked for at; null: this page does not begin with the newest. */
+  newer: string | null
+  nowMs: number
+}
+
+/** A run as a timeline, the newest entry first. */
+export function timelineMain(shown: TimelineShown): Html {
+  const { run, filter, choices, tools, newer, nowMs } = shown
+  const { id, instanceId, agentName, host, calls, refused, firstAtMs, lastAtMs } = run
+  const address = `/console/runs/${id}`
+  const isNarrowed = Object.values(filter).some((value) => value !== undefined)
+  return html`<div class="head">
+<div><p class="aside"><a href="/console">Runs</a></p>
+<h1><bdi>${runName(instanceId)}</bdi></h1></div>
+<p><a class="button quiet" href="${address}/report">Report</a></p>
+</div>
+<dl class="facts">
+<div><dt>Agent</dt><dd><bdi>${agentName === null ? 'None: an API key or a user' : foreignName(agentName, 'An agent without a name')}</bdi></dd></div>
+<div><dt>Program</dt><dd><bdi>${host === null ? 'Not known' : foreignName(host, 'Not known')}</bdi></dd></div>
+<div><dt>Calls</dt><dd>${calls}${refused > 0 ? html`, <span class="problem">${refused} refused</span>` : ''}</dd></div>
+<div><dt>From</dt><dd>${clockText(firstAtMs, nowMs)} UTC</dd></div>
+<div><dt>To</dt><dd>${clockText(lastAtMs, nowMs)} UTC</dd></div>
+</dl>
+<form method="get" action="${address}" class="filters">
+<label>Agent <select name="agent"><option value="">All</option>${choices.agents.map(
+    (agent) =>
+      html`<option value="${agent.id}"${agent.id === filter.agentId ? html` selected` : ''}>${foreignName(agent.name, agent.id)}</option>`,
+  )}</select></label>
+<label>Tool <input name="tool" list="tools" value="${filter.operation ?? ''}" maxlength="80" placeholder="All" autocomplete="off" spellcheck="false"></label>
+<datalist id="tools">${tools.map((tool) => html`<option value="${tool}"></option>`)}</datalist>
+<label>Outcome <select name="outcome"><option value="">All</option>${runOutcomes.map((outcome) => outcomeOption(outcome, filter.outcome))}</select></label>
+<button type="submit" class="quiet">Filter</button>
+${isNarrowed ? html`<a href="${address}">Show all</a>` : ''}
+</form>
+<section data-list aria-label="Entries, the newest first">
+<div class="entries-head" aria-hidden="true"><span>Time (UTC)</span><span>Tool</span><span class="number">Dollars</span><span>Outcome</span><span class="number">Took</span></div>
+<div role="list" class="entries" data-entries${newer === null ? '' : html` data-live="run:${id}" data-newer="${newer}"`}>
+${entriesOf(shown)}
+</div>
+${olderLink(shown)}
+</section>`
+}
+
+function outcomeOption(outcome: RunOutcome, chosen: RunOutcome | undefined): Html {
+  return html`<option value="${outcome}"${outcome === chosen ? html` selected` : ''}>${outcomeWords[outcome].text}</option>`
+}
+
+/** What the script puts on top, or behind the last one. */
+export function timelinePart(shown: Pick<TimelineShown, 'run' | 'entries' | 'older' | 'nowMs'>): Html {
+  return html`<div data-entries>${entriesOf(shown)}</div>${olderLink(shown)}`
+}
+
+function entriesOf({ run, entries, nowMs }: Pick<TimelineShown, 'run' | 'entries' | 'nowMs'>): Html {
+  if (entries.length === 0) return html`<p data-empty>No entry fits.</p>`
+  return html`${entries.map((entry) => entryRow(run.id, entry, nowMs))}`
+}
+
+function olderLink({ older }: Pick<TimelineShown, 'older'>): Html {
+  return older === null ? html`` : html`<p><a href="${older}" data-more>Older entries</a></p>`
+}
+
+function entryRow(runId: string, entry: EntrySeen, nowMs: number): Html {
+  const { id, operation, kind, outcome, amountCents, ms, atMs, fault } = entry
+  const address = `/console/runs/${runId}/entries/${id}`
+  const { text, like, mark } = outcomeWords[outcome]
+  const what = kind === 'happened' ? reasonText(operation) : operation
+  return html`<div role="listitem" class="entry ${kind}" id="${id}" data-entry><details id="open-${id}" data-source="${address}?fragment=1">
+<summary><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)}</time><span class="tool">${what}${kind === 'call' ? '' : html` <span class="kind">${kindWords[kind]}</span>`}${fault === null ? '' : html` <span class="badge">fault: ${fault}</span>`}</span><span class="number amount">${amountCents === null ? '' : dollars(amountCents)}</span><span class="outcome ${like}"><span aria-hidden="true">${mark}</span> ${text}</span><span class="number ms">${ms === null ? '' : `${ms} ms`}</span></summary>
+<div data-opened></div>
+<p class="unscripted"><a href="${address}">Open this entry</a></p>
+</details></div>`
+}

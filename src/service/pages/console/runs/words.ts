@@ -1,0 +1,111 @@
+import { foreignName, foreignText, shortened } from '../../../../core/foreign-text.ts'
+import { timestamp } from '../../../../core/system.ts'
+import type { RunEntryKind, RunOutcome } from '../../../rules/runs.ts'
+
+/** How an outcome reads, and what it is like: the mark in front says the same to who sees no colours. */
+export const outcomeWords = {
+  done: { text: 'Done', like: 'good', mark: '✓' },
+  declined: { text: 'Declined', like: 'problem', mark: '✕' },
+  review: { text: 'Waits for a person', like: 'open', mark: '…' },
+  refused: { text: 'Refused', like: 'problem', mark: '✕' },
+  failed: { text: 'Failed', like: 'problem', mark: '!' },
+  unanswered: { text: 'No answer', like: 'problem', mark: '!' },
+  replayed: { text: 'Replayed', like: 'quiet', mark: '↺' },
+  repeated: { text: 'Repeat stopped', like: 'open', mark: '↺' },
+  asked: { text: 'Asked a person', like: 'open', mark: '?' },
+  agreed: { text: 'Agreed', like: 'good', mark: '✓' },
+  disagreed: { text: 'Said no', like: 'problem', mark: '✕' },
+  happened: { text: 'Happened by itself', like: 'quiet', mark: '◷' },
+} as const satisfies Record<RunOutcome, { text: string; like: string; mark: string }>
+
+export const kindWords = {
+  call: 'Call',
+  question: 'Question to a person',
+  decision: "A person's answer",
+  happened: 'Happened by itself',
+} as const satisfies Record<RunEntryKind, string>
+
+/** Reasons of postings, which name what happened by itself. */
+const reasonWords: Readonly<Record<string, string>> = {
+  funded: 'Funded',
+  authorized: 'Hold placed',
+  captured: 'Captured',
+  released: 'Hold released',
+  refunded: 'Refunded',
+  subscription_paid: 'Subscription paid',
+  paid: 'Paid',
+  reserved: 'Put aside',
+  claimed: 'Claimed',
+  wired: 'Wired',
+  returned: 'Returned',
+  transferred: 'Transferred',
+  paid_by_card: 'Paid by card',
+  deposited: 'Deposited',
+  withdrawn: 'Withdrawn',
+  deposit_returned: 'Deposit taken back',
+  withdrawal_returned: 'Withdrawal came back',
+}
+
+export const reasonText = (reason: string) => reasonWords[reason] ?? foreignName(reason, 'Moved')
+
+const accountWords: Readonly<Record<string, string>> = {
+  available: 'available',
+  held: 'held',
+  card_network: 'Card network',
+  payer_cards: "Payers' cards",
+  funding: 'Funding',
+  wire_network: 'Wire network',
+  bank_network: 'Banks',
+}
+
+export const accountText = (account: string) => accountWords[account] ?? account
+
+/** A run as a person reads it. */
+export const runName = (instanceId: string | null) =>
+  instanceId === null ? 'Calls without a run' : foreignName(instanceId, 'A run without a readable name', 80)
+
+const format = new Map<string, Intl.DateTimeFormat>()
+
+/** When it was, on the service's clock: `Nov 23, 01:06:28.159`, with the year where that is another than `now`'s. */
+export function clockText(ms: number, nowMs: number): string {
+  const isOtherYear = timestamp(ms).slice(0, 4) !== timestamp(nowMs).slice(0, 4)
+  const key = String(isOtherYear)
+  const formatter =
+    format.get(key) ??
+    new Intl.DateTimeFormat('en-US', {
+      ...{ month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' },
+      ...(isOtherYear ? { year: 'numeric' } : {}),
+      ...{ fractionalSecondDigits: 3, hourCycle: 'h23', timeZone: 'UTC' },
+    } as Intl.DateTimeFormatOptions)
+  format.set(key, formatter)
+  return formatter.format(ms)
+}
+
+/** JSON as a person reads it; a text that is none, as it is. What a screen does not show is written as an escape. */
+export function readableJson(text: string): string {
+  return escaped(indented(text))
+}
+
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
+
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu
+
+/** As JSON escapes it, but for the ends of lines. */
+export function escaped(text: string): string {
+  return text.replace(unseen, (character) =>
+    character === '\n'
+      ? character
+      : [...Array(character.length).keys()]
+          .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
+          .join(''),
+  )
+}
+
+/** A sentence that somebody may have had a hand in. */
+export const sentence = (text: string) => shortened(foreignText(text), 2000)
