@@ -55,7 +55,7 @@ ${supportId === null ? '' : html`<div><dt>Support id</dt><dd><code id="support-$
 ${detail.customerPartyId == null ? '' : html`<div><dt>For the customer</dt><dd><code>${detail.customerPartyId}</code></dd></div>`}
 ${isWithin ? html`<div><dt>Address</dt><dd><a href="${address}">Link to this entry</a></dd></div>` : ''}
 </dl>
-${code === null ? '' : errorPart(code)}
+${code === null ? '' : errorPart(code, detail)}
 ${repeatPart(entry)}
 ${faultPart(detail)}
 ${factsPart(detail)}
@@ -78,9 +78,15 @@ function copyButton(id: string, what: string): Html {
   return html`<button type="button" class="quiet small scripted" data-copies="${id}">Copy<span class="unseen"> ${what}</span></button><span role="status" class="said"></span>`
 }
 
-function errorPart(code: string): Html {
+function errorPart(code: string, { answer }: RunDetail): Html {
   const known = Object.hasOwn(errorTable, code) ? errorTable[code as ErrorCode] : undefined
-  return html`<section aria-label="Error"><h2>Error <code>${code}</code></h2>${known === undefined ? '' : html`<p>${known.next}</p>`}</section>`
+  return html`<section aria-label="Error"><h2>Error <code>${code}</code></h2>${detailIn(answer)}${known === undefined ? '' : html`<p>${known.next}</p>`}</section>`
+}
+
+/** What the answer says went wrong. */
+function detailIn(answer = ''): Html {
+  const [, text] = /"detail":("(?:[^"\\\\]|\\\\.)*")/.exec(answer) ?? []
+  return text === undefined ? html`` : html`<p><bdi>${sentence(JSON.parse(text) as string)}</bdi></p>`
 }
 
 function repeatPart({ outcome, repeated, detail }: EntryOpened): Html {
