@@ -85,7 +85,7 @@ function errorPart(code: string, { answer }: RunDetail): Html {
 
 /** What the answer says went wrong. */
 function detailIn(answer = ''): Html {
-  const [, text] = /"detail":("(?:[^"\\\\]|\\\\.)*")/.exec(answer) ?? []
+  const [, text] = /"detail":("(?:[^"\\]|\\.)*")/.exec(answer) ?? []
   return text === undefined ? html`` : html`<p><bdi>${sentence(JSON.parse(text) as string)}</bdi></p>`
 }
 
