@@ -25,6 +25,13 @@ test('any name of a host fits a header, is bounded, and comes out as it went in'
   )
 })
 
+test('a name of any length is at most 80 characters with its version', () => {
+  for (const letter of ['x', '😀', '(']) {
+    const { name, version } = hostIn(userAgentOf(program, { name: letter.repeat(10_000), version: letter.repeat(999) }))
+    expect([[...name].length, [...version].length]).toEqual([60, 19])
+  }
+})
+
 function hostIn(header: string) {
   const [, name = '', version] = /^payments-mcp\/1\.2\.3 \(([^()/\s]+)(?:\/([^()/\s]+))?\)$/.exec(header) ?? []
   return { name: decodeURIComponent(name), version: decodeURIComponent(version ?? '') }
