@@ -1,8 +1,10 @@
 import type { RunDetail } from '../../../rules/runs.ts'
+import { escaped } from './words.ts'
 
 /**
  * The request as a command of a shell. The key is the caller's own, from their environment; a command gets a new
- * Idempotency-Key, for under the old one the recorded answer would come back.
+ * Idempotency-Key, for under the old one the recorded answer would come back. What a screen does not show stands in the body
+ * as an escape, which JSON reads as the same.
  */
 export function curlOf(
   { method = 'GET', path = '/', body, hasKey = false }: RunDetail,
@@ -13,7 +15,9 @@ export function curlOf(
     '-H "Authorization: Bearer $PAYMENTS_KEY"',
     ...(instanceId === null ? [] : [`-H ${quoted(`X-Instance-ID: ${instanceId}`)}`]),
     ...(hasKey ? ['-H "Idempotency-Key: $(uuidgen)"'] : []),
-    ...(body === undefined || body === '' ? [] : ["-H 'Content-Type: application/json'", `--data-raw ${quoted(body)}`]),
+    ...(body === undefined || body === ''
+      ? []
+      : ["-H 'Content-Type: application/json'", `--data-raw ${quoted(escaped(body))}`]),
   ]
   return lines.join(' \\\n  ')
 }

@@ -1,0 +1,26 @@
+import { runIdOf } from '../../src/service/request/run-log.ts'
+import type { Visitor } from '../pages/oauth-site.ts'
+import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
+import { entriesOf, type Noted } from '../runs/noted.ts'
+import type { TestDatabase } from '../support/databases.ts'
+
+/** A world whose owner is at the console, without a screen. */
+export interface ConsoleSite extends PersonSite {
+  visitor(): Promise<Visitor>
+  /** The address of a run of the seeded party. */
+  runPath(instanceId: string | null): string
+  entries(instanceId: string | null): Promise<Noted[]>
+  /** Where an entry is to be found. */
+  entryPath(entry: Noted): string
+}
+
+export async function createConsoleSite(database: TestDatabase): Promise<ConsoleSite> {
+  const site = await createPersonSite(database)
+  return {
+    ...site,
+    visitor: () => site.visitor(site.owner),
+    runPath: (instanceId) => `/console/runs/${runIdOf(site.owner.partyId, instanceId)}`,
+    entries: (instanceId) => entriesOf(site.world, instanceId),
+    entryPath: ({ runId, id }) => `/console/runs/${runId}/entries/${id}`,
+  }
+}

@@ -1,0 +1,208 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { curlOf } from '../../src/service/pages/console/runs/curl.ts'
+import { decoded } from '../pages/decoded.ts'
+import type { Visitor } from '../pages/oauth-site.ts'
+import { entriesOf } from '../runs/noted.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addParty } from '../support/world.ts'
+import { type ConsoleSite, createConsoleSite } from './console-site.ts'
+
+onEachDatabase('the console shows runs', (database) => {
+  let site: ConsoleSite
+  let owner: Visitor
+  beforeAll(async () => {
+    site = await createConsoleSite(database)
+    owner = await site.visitor()
+  })
+  afterAll(() => site.world.drop())
+
+  const textAt = async (path: string) => {
+    const { status, text } = await owner.open(path)
+    expect(status, text).toBe(200)
+    return text
+  }
+  const entriesIn = (text: string) => [...text.matchAll(/id="(ent_[0-9a-f]{32})" data-entry/g)].map(([, id]) => id)
+
+  test('the list has each run with its calls, newest first, and leads on page by page', async () => {
+    expect(await textAt('/console')).toContain('No agent has called yet')
+    for (let count = 0; count < 52; count++) await site.world.get('/wallets', { instanceId: `run ${count}` })
+    await site.world.service.runLog.flush()
+    const first = await textAt('/console')
+    expect(first.indexOf('run 51')).toBeGreaterThan(0)
+    expect(first.indexOf('run 51')).toBeLessThan(first.indexOf('run 50'))
+    const [, older = ''] = /<a href="([^"]*)">Older runs/.exec(first) ?? []
+    const second = await textAt(decoded(older))
+    expect([...second.matchAll(/<tr id="row-/g)]).toHaveLength(2)
+    expect(second).not.toContain('Older runs')
+  })
+
+  test('the list is narrowed by agent and by program', async () => {
+    const { agentId } = await site.world.whoami()
+    await site.world.get('/wallets', { key: site.world.apiKey, instanceId: 'by a key' })
+    await site.world.get('/wallets', {
+      ...{ instanceId: 'by a program', headers: { 'User-Agent': 'payments-mcp/1.0.0 (Claude%20Desktop/4.5)' } },
+    })
+    await site.world.service.runLog.flush()
+    const byAgent = await textAt(`/console?agent=${agentId}`)
+    expect(byAgent).toContain('by a program')
+    expect(byAgent).not.toContain('by a key')
+    const byProgram = await textAt(`/console?${new URLSearchParams({ host: 'Claude Desktop 4.5' })}`)
+    expect(byProgram).toContain('by a program')
+    expect([...byProgram.matchAll(/<tr id="row-/g)]).toHaveLength(1)
+    expect(await textAt('/console?agent=nobody')).toContain('No run fits')
+  })
+
+  test('a timeline is narrowed by tool, outcome and agent, and leads on page by page without a gap', async () => {
+    const instanceId = 'a long one'
+    for (let count = 0; count < 103; count++) await site.world.get('/wallets', { instanceId })
+    expect((await site.world.post('/agent-cards', { maximumAmount: -1 }, { instanceId })).status).toBe(422)
+    const all = (await site.entries(instanceId)).map(({ id }) => id).reverse()
+    const path = site.runPath(instanceId)
+    const first = await textAt(path)
+    const [, older = ''] = /<a href="([^"]*)" data-more/.exec(first) ?? []
+    const second = await textAt(decoded(older))
+    expect([...entriesIn(first), ...entriesIn(second)]).toEqual(all)
+    expect(second).not.toContain('data-more')
+    expect(entriesIn(await textAt(`${path}?outcome=refused`))).toEqual(all.slice(0, 1))
+    expect(entriesIn(await textAt(`${path}?tool=issue_agent_card`))).toEqual(all.slice(0, 1))
+    expect(entriesIn(await textAt(`${path}?tool=issue_agent_card&outcome=done`))).toEqual([])
+    const { agentId } = await site.world.whoami()
+    expect(entriesIn(await textAt(`${path}?agent=${agentId}&before=${all[90]}`))).toEqual(all.slice(91))
+    // The newest are asked for by the script; what it has already it leaves out.
+    const newer = entriesIn(await textAt(`${path}?fragment=1&after=${all[1]}`))
+    expect(newer[0]).toBe(all[0])
+  })
+
+  test('an entry has its request, answer, ledger, error and support id', async () => {
+    const instanceId = 'opened'
+    const cardId = await site.world.issueCard({ maximumAmount: 700 }, { instanceId })
+    await site.world.authorize(cardId, 400, { instanceId })
+    const refused = await site.world.post('/agent-cards', { maximumAmount: -1 }, { instanceId })
+    const supportId = refused.json.errors[0].meta.supportId
+    const [issued, bought, wrong] = await site.entries(instanceId)
+    if (issued === undefined || bought === undefined || wrong === undefined) throw new Error('An entry is missing.')
+    const page = await textAt(site.entryPath(bought))
+    expect(page).toContain('$4.00')
+    expect(page).toMatch(/Sum<\/th><td class="number">\$0\.00/)
+    expect(page).toMatch(/href="\/console\/money\/wallets\/wal_/)
+    expect(page).toContain(`href="${site.entryPath(issued)}" rel="prev"`)
+    expect(page).toContain(`href="${site.entryPath(wrong)}" rel="next"`)
+    const error = await textAt(site.entryPath(wrong))
+    expect(error).toContain('invalid_value')
+    expect(error).toContain(supportId)
+    for (const sought of [`/console/requests/${supportId}`, `/console/find?id=${supportId}`]) {
+      expect(await owner.open(sought)).toMatchObject({ status: 303, location: site.entryPath(wrong) })
+    }
+    expect(await owner.open(`/console/find?id=${encodeURIComponent(instanceId)}`)).toMatchObject({
+      location: site.runPath(instanceId),
+    })
+    const missed = await owner.open('/console/requests/req_00000000000000000000000000000000')
+    expect([missed.status, missed.text]).toEqual([404, expect.stringContaining('Nothing of yours has the id')])
+  })
+
+  test('a repeat leads to the first, and a fault to its rule', async () => {
+    const sent = { instanceId: 'again', idempotencyKey: 'again' }
+    await site.world.issueCard({}, sent)
+    await site.world.issueCard({}, sent)
+    await site.entries('again')
+    const [first, replayed] = await site.entries('again')
+    if (first === undefined || replayed === undefined) throw new Error('An entry is missing.')
+    expect(await textAt(site.entryPath(replayed))).toContain(`<a href="${site.entryPath(first)}">the first one</a>`)
+  })
+
+  test('no page has a secret of a card or a key', async () => {
+    const instanceId = 'secretive'
+    const cardId = await site.world.issueCard({}, { instanceId })
+    const details = await site.world.get(`/agent-cards/${cardId}/details`, { instanceId })
+    const { number } = details.json.data.attributes
+    const entries = await site.entries(instanceId)
+    const pages = [await textAt('/console'), await textAt(site.runPath(instanceId))]
+    for (const entry of entries) {
+      pages.push(await textAt(site.entryPath(entry)), await textAt(`${site.entryPath(entry)}?fragment=1`))
+    }
+    for (const page of pages) {
+      expect(page).not.toContain(number)
+      expect(page).not.toContain(site.world.agentKey)
+      expect(page).not.toContain(site.world.apiKey)
+    }
+  })
+
+  test('what others wrote stays a text: markup, direction, ten thousand characters', async () => {
+    const instanceId = '<img src=x onerror=alert(1)>'
+    const name = `\u202eevil</pre><script>alert(1)</script>\u0007${'W'.repeat(10_000)}`
+    const answer = await site.world.post('/agent-cards', { merchant: { name }, maximumAmount: 1 }, { instanceId })
+    expect(answer.status).toBeGreaterThan(0)
+    const [entry] = await site.entries(instanceId)
+    if (entry === undefined) throw new Error('There is no entry.')
+    for (const path of ['/console', site.runPath(instanceId), site.entryPath(entry)]) {
+      const page = await textAt(path)
+      expect([path, page.includes('<img src=x'), page.includes('<script>alert')]).toEqual([path, false, false])
+      expect([path, page.includes('\u202e'), page.includes('\u0007')]).toEqual([path, false, false])
+    }
+    expect(await textAt(site.entryPath(entry))).toContain('\\u202e')
+  })
+
+  test('the run, entry, stream and request of somebody else are not found', async () => {
+    const { partyId, agentKey } = await addParty(site.world)
+    const { headers } = await site.world.get('/wallets', { key: agentKey, instanceId: 'theirs' })
+    await site.world.service.runLog.flush()
+    const [entry] = await entriesOf(site.world, 'theirs', partyId)
+    if (entry === undefined) throw new Error('There is no entry.')
+    const paths = [
+      `/console/runs/${entry.runId}`,
+      `/console/runs/${entry.runId}?fragment=1`,
+      site.entryPath(entry),
+      `${site.entryPath(entry)}?fragment=1`,
+      `/console/runs/${site.runPath('opened').split('/').at(-1)}/entries/${entry.id}`,
+      `/console/requests/${headers.get('x-request-id')}`,
+      `/console/stream?topic=run:${entry.runId}`,
+      '/console/stream?topic=everything',
+    ]
+    for (const path of paths) expect([path, (await owner.open(path)).status]).toEqual([path, 404])
+    expect(await textAt('/console')).not.toContain('theirs')
+  })
+
+  test('pages and parts run nothing but the console’s own script', async () => {
+    for (const path of ['/console', '/console?fragment=1', site.runPath('opened')]) {
+      const { headers } = await owner.open(path)
+      const policy = headers.get('content-security-policy')
+      for (const rule of [
+        "default-src 'none'",
+        "script-src 'self'",
+        'trusted-types console',
+        "frame-ancestors 'none'",
+      ]) {
+        expect(policy).toContain(rule)
+      }
+      expect(headers.get('cache-control')).toBe('no-store')
+    }
+    expect((await owner.open('/console?fragment=1')).text).not.toMatch(/<html|formToken/)
+    const stranger = await (await site.visitor()).open('/console')
+    expect(stranger.status).toBe(200)
+  })
+})
+
+test('a request as a command of a shell stays one command, whatever is in it', async () => {
+  const sh = promisify(execFile)
+  const script = (command: string) => `curl() { printf '%s\\0' "$@"; }; uuidgen() { printf new; }; ${command}`
+  const hostile = fc.constantFrom(...`'"$\`\\\n!;&|<>()#\u202e`)
+  const shown = fc.string({ unit: fc.oneof(hostile, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 })) })
+  await fc.assert(
+    fc.asyncProperty(shown, fc.webPath(), fc.string(), async (text, path, instanceId) => {
+      const body = JSON.stringify({ text })
+      const command = curlOf({ method: 'POST', path, body, hasKey: true }, { publicUrl: 'http://here', instanceId })
+      const { stdout } = await sh('sh', ['-c', script(command)], { env: { PAYMENTS_KEY: 'secret' } })
+      const given = stdout.split('\0')
+      expect(given).toContain('Idempotency-Key: new')
+      expect(given).toContain('Authorization: Bearer secret')
+      expect(given).toContain(`http://here${path}`)
+      expect(given).toContain(`X-Instance-ID: ${instanceId}`)
+      expect(JSON.parse(String(given[given.indexOf('--data-raw') + 1]))).toEqual({ text })
+      expect(command).not.toMatch(/[\u202a-\u202e]/)
+    }),
+    { numRuns: 60 },
+  )
+})
