@@ -1,3 +1,4 @@
+import type { Logger } from '../../config/log.ts'
 import { foreignName } from '../../core/foreign-text.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import { type System, sha256 } from '../../core/system.ts'
@@ -15,7 +16,7 @@ const repeatHeader = 'x-mcp-repeat'
 
 /** What a page does for a user is no call of a run; what it does for an agent's run is. */
 export function noteCall(
-  { runLog, system, store }: { runLog: RunLog; system: System; store: Store },
+  { runLog, system, store, log }: { runLog: RunLog; system: System; store: Store; log: Pick<Logger, 'error'> },
   request: RequestContext,
   reply: Reply | undefined,
   ms: number,
@@ -23,8 +24,13 @@ export function noteCall(
   if (request.known !== undefined && !request.incoming.headers.has('x-instance-id')) return
   // Who was refused before the time was read came at about what it is.
   const atMs = request.nowMs ?? system.now() + seenOffsetMs(store)
-  const note = noteOfCall(request, reply, { ms, atMs })
-  if (note !== undefined) runLog.note(note)
+  try {
+    const note = noteOfCall(request, reply, { ms, atMs })
+    if (note !== undefined) runLog.note(note)
+  } catch (error) {
+    // What was done stays done, and is answered.
+    log.error({ supportId: request.supportId, err: error }, 'a call could not be noted in its run')
+  }
 }
 
 /** What a run keeps of a request: undefined where nobody is known to have sent it. */

@@ -1,0 +1,83 @@
+import { afterEach, expect, test } from 'vitest'
+import { createService } from '../../src/service/service.ts'
+import { type Store, StoreBusyError } from '../../src/service/store/engine/store.ts'
+import { allTables } from '../ledger/books.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { secrets } from '../support/world.ts'
+
+onEachDatabase('entries while the database is busy', (database) => {
+  let close = async () => {}
+  afterEach(() => close())
+
+  /** A service whose entries meet an error for as long as there is one. */
+  async function served() {
+    const system = fakeSystem()
+    const { store, drop } = await database.create(system)
+    close = drop
+    const meets: { error: Error | undefined } = { error: undefined }
+    const failing: Store = {
+      ...store,
+      dialect: store.dialect,
+      clock: store.clock,
+      transaction: (work, options) =>
+        meets.error !== undefined && options?.kind === 'keep runs'
+          ? Promise.reject(meets.error)
+          : store.transaction(work, options),
+      aside: (work) => store.aside(work),
+      read: (work) => store.read(work),
+      close: () => store.close(),
+    }
+    const warned: string[] = []
+    const log = { debug() {}, info() {}, warn: (_: object, text: string) => void warned.push(text), error() {} }
+    const grounds = { store: failing, system, environment: 'sandbox', rateLimit: 1_000_000, log } as const
+    const service = createService(grounds)
+    const { agentKey } = await service.seed(secrets)
+    const call = async (instanceId: string) => {
+      const headers = { Authorization: `Bearer ${agentKey}`, 'X-Instance-ID': instanceId }
+      expect((await service.fetch(new Request('http://sandbox.test/whoami', { headers }))).status).toBe(200)
+    }
+    const kept = async () => (await allTables(store)).get('runEntries')?.map(({ operation }) => operation)
+    const calls = async () => (await allTables(store)).get('runs')?.map((run) => Number(run.calls))
+    return { service, call, kept, calls, meets, warned }
+  }
+
+  test('they are written when it is no longer, each once and in their order', async () => {
+    const { service, call, kept, calls, meets, warned } = await served()
+    meets.error = new StoreBusyError('busy')
+    for (let count = 0; count < 300; count++) await call('waiting')
+    await service.runLog.flush()
+    expect(await kept()).toEqual([])
+    meets.error = undefined
+    await call('waiting')
+    await service.runLog.flush()
+    expect(await kept()).toHaveLength(301)
+    expect(await calls()).toEqual([301])
+    await service.runLog.flush()
+    expect(await calls()).toEqual([301])
+    expect(warned).toEqual([])
+  })
+
+  test('what cannot be written at all is dropped, and said, and the next ones are kept', async () => {
+    const { service, call, kept, meets, warned } = await served()
+    meets.error = new Error('the disk is strange')
+    await call('lost')
+    await service.runLog.flush()
+    meets.error = undefined
+    await call('kept')
+    await service.runLog.flush()
+    expect(await kept()).toHaveLength(1)
+    expect(warned).toEqual(['what happened in runs was not kept'])
+  })
+
+  test('a database that stays busy is given up in the end, so that the memory is bounded', async () => {
+    const { service, call, kept, meets, warned } = await served()
+    meets.error = new StoreBusyError('busy')
+    await call('given up')
+    for (let count = 0; count < 40; count++) await service.runLog.flush()
+    expect(warned).toEqual(['what happened in runs was not kept'])
+    meets.error = undefined
+    await service.runLog.flush()
+    expect(await kept()).toEqual([])
+  })
+})
