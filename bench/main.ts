@@ -28,6 +28,7 @@ import { measureStrangers } from './strangers.ts'
 import { measureSubscriptions } from './subscriptions.ts'
 import { type Row, tableText } from './table.ts'
 import { measureToolCalls } from './tool-calls.ts'
+import { measureWatchers } from './watchers.ts'
 
 const measurements = {
   start: async ({ programs }) => measureStart(await programs()),
@@ -55,6 +56,7 @@ const measurements = {
     requireBundle()
     return measureSimulate(directory)
   },
+  watchers: ({ directory }) => measureWatchers(directory),
   growth: (needed) => measureGrowth(needed),
 } as const satisfies Record<string, (needed: Needed) => Promise<Row[]>>
 

@@ -8,8 +8,7 @@ import type { ConsoleDependencies } from './shown.ts'
 
 /** Where a person watches what their agents do (docs/console.md). */
 export function mountConsole(app: Hono, pages: ConsoleDependencies): void {
-  mountLive(app, pages)
-  mountRuns(app, pages)
+  mountRuns(app, pages, mountLive(app, pages))
   mountMoney(app, pages)
   if (pages.environment === 'sandbox') mountSandbox(app, pages)
   mountReports(app, pages)

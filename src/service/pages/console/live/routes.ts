@@ -4,14 +4,15 @@ import { signedInAt } from '../../frame/browser-session.ts'
 import { dataHeaders } from '../../frame/headers.ts'
 import { type ConsoleDependencies, orFailure } from '../shown.ts'
 import { ownTopics } from './own-topics.ts'
-import { Streams } from './streams.ts'
+import { Streams, type Told } from './streams.ts'
 
 const headers = { ...dataHeaders, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' } as const
 
 /** The stream on which a page of the console is told that something changed. */
-export function mountLive(app: Hono, pages: ConsoleDependencies): void {
+export function mountLive(app: Hono, pages: ConsoleDependencies): Told {
   const streams = new Streams(pages)
   app.get('/console/stream', (c) => orFailure(c, pages, () => openStream(c, pages, streams)))
+  return streams
 }
 
 async function openStream(c: Context, pages: ConsoleDependencies, streams: Streams): Promise<Response> {

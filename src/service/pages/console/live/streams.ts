@@ -24,6 +24,12 @@ interface Stream {
   due: Set<string>
 }
 
+/** When pages were told last. */
+export interface Told {
+  /** What was read before then may lack what a page was told of, or missed while it was away. */
+  readonly toldMs: number
+}
+
 /** Who wants to be told, of what, and whether they still may. */
 export interface Watcher {
   partyId: string
@@ -37,13 +43,14 @@ export interface Watcher {
  * The pages of the console that are open. Each has one stream, on which it is told that one of its topics changed, and
  * nothing else: what it shows it asks for like any page.
  */
-export class Streams {
+export class Streams implements Told {
   readonly #dependencies: ConsoleDependencies
   readonly #changes: Changes
   readonly #streams = new Set<Stream>()
   readonly #ofParty = new Map<string, number>()
   #telling: ReturnType<typeof deadline> | undefined
   #lastToldMs = Number.NEGATIVE_INFINITY
+  #toldMs = Number.NEGATIVE_INFINITY
 
   constructor(dependencies: ConsoleDependencies) {
     this.#dependencies = dependencies
@@ -55,6 +62,10 @@ export class Streams {
     dependencies.ending.addEventListener('abort', () => {
       for (const stream of [...this.#streams]) stream.close()
     })
+  }
+
+  get toldMs(): number {
+    return this.#toldMs
   }
 
   /** How often a page is told at most, milliseconds. */
@@ -113,6 +124,7 @@ export class Streams {
       heartbeat = deadline(heartbeatMs, () => void beat())
     }
     this.#streams.add(stream)
+    this.#toldMs = this.#dependencies.system.elapsed()
     stream.send(`retry: ${retryMs}\nevent: open\ndata: {}\n\n`)
     heartbeat = deadline(heartbeatMs, () => void beat())
     gone.addEventListener('abort', () => stream.close())
@@ -145,6 +157,7 @@ export class Streams {
   #tell(): void {
     this.#telling = undefined
     this.#lastToldMs = this.#dependencies.system.elapsed()
+    this.#toldMs = this.#lastToldMs
     const inMs = Math.round(this.paceMs / 2)
     for (const stream of [...this.#streams]) {
       if (stream.due.size === 0) continue

@@ -61,16 +61,6 @@ export function createRunReads({ store }: { store: Store }) {
         const { rows, lastId } = await listRunEntries(tx, scope, page)
         return { rows: await withAgents(tx, scope.partyId, rows), lastId }
       }),
-    /** The entries behind one, newest first; at most a page of the newest. */
-    newer: (scope: EntryScope, afterId: string, limit: number): Promise<EntrySeen[]> =>
-      store.read(async (tx) => {
-        const { rows } = await listRunEntries(tx, scope, { limit, beforeId: null })
-        return withAgents(
-          tx,
-          scope.partyId,
-          rows.filter(({ id }) => id > overlapping(afterId)),
-        )
-      }),
     entry: (partyId: string, id: string): Promise<EntryOpened | undefined> =>
       store.read((tx) => entryOpened(tx, partyId, id)),
     /** Where a request or a run is that a person looks for by its id. */
@@ -87,15 +77,6 @@ export function createRunReads({ store }: { store: Store }) {
 }
 
 export type RunReads = ReturnType<typeof createRunReads>
-
-/** Two seconds before an entry: what another process noted then may have been written later. */
-function overlapping(entryId: string): string {
-  const ms = Number.parseInt(entryId.slice(4, 16), 16)
-  if (Number.isNaN(ms)) return ''
-  return `ent_${Math.max(0, ms - 2000)
-    .toString(16)
-    .padStart(12, '0')}`
-}
 
 async function runSeen(tx: Transaction, partyId: string, id: string): Promise<RunSeen | undefined> {
   const run = await findRun(tx, partyId, id)

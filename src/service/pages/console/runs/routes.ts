@@ -1,26 +1,29 @@
 import type { Context, Hono } from 'hono'
+import { html, raw } from 'hono/html'
 import { catalogue } from '../../../../../tools/index.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { type RunOutcome, runOutcomes } from '../../../rules/runs.ts'
+import type { EntryScope } from '../../../store/runs.ts'
 import { accountOf, notYoursPage } from '../../frame/account.ts'
 import { leadTo, type Show } from '../../frame/answers.ts'
 import type { Html } from '../../frame/document.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { consolePage } from '../console-page.ts'
+import type { Told } from '../live/streams.ts'
 import { type ConsoleDependencies, showAt } from '../shown.ts'
 import { entryMain, entryPart } from './entry-view.ts'
 import { runsMain, runsTable } from './list-view.ts'
+import { NewestEntries } from './newest.ts'
 import { createRunReads, type EntryFilter, type RunReads } from './read-runs.ts'
-import { timelineMain, timelinePart } from './timeline-view.ts'
+import { gapPart, timelineMain, timelinePart } from './timeline-view.ts'
 import { runName } from './words.ts'
 
 const runsAtOnce = 50
 const entriesAtOnce = 100
-/** More of them come at once only while nobody looks, who then sees the newest. */
-const newerAtOnce = 200
 
 interface RunPages extends ConsoleDependencies {
   reads: RunReads
+  newest: NewestEntries
 }
 
 const tools = Object.values(catalogue)
@@ -28,8 +31,12 @@ const tools = Object.values(catalogue)
   .sort()
 
 /** The list of runs, a run as a timeline, and each of its entries. */
-export function mountRuns(app: Hono, dependencies: ConsoleDependencies): void {
-  const pages: RunPages = { ...dependencies, reads: createRunReads(dependencies) }
+export function mountRuns(app: Hono, dependencies: ConsoleDependencies, told: Told): void {
+  const pages: RunPages = {
+    ...dependencies,
+    reads: createRunReads(dependencies),
+    newest: new NewestEntries(told, dependencies.system),
+  }
   const on = (path: string, show: Show<RunPages>) =>
     showAt(app, path, dependencies, (c, _, signedIn) => show(c, pages, signedIn))
   on('/console', showRuns)
@@ -76,20 +83,18 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   const { reads } = pages
   const { partyId } = signedIn.user
   const runId = c.req.param('runId') ?? ''
-  const run = await reads.run(partyId, runId)
-  if (run === undefined) return notThere(c, signedIn)
   const filter = filterIn(c)
   const scope = { partyId, runId, ...filter }
+  const after = c.req.query('after')
+  if (after !== undefined) return showNewest(c, pages, signedIn, { scope, after })
+  const run = await reads.run(partyId, runId)
+  if (run === undefined) return notThere(c, signedIn)
   const address = (more: Record<string, string>) =>
     addressOf(`/console/runs/${runId}`, {
       ...{ agent: filter.agentId, tool: filter.operation, outcome: filter.outcome },
       ...more,
     })
-  const [nowMs, after] = [await reads.now(), c.req.query('after')]
-  if (after !== undefined) {
-    const entries = await reads.newer(scope, after, newerAtOnce)
-    return fragment(c, timelinePart({ run, entries, older: null, nowMs }))
-  }
+  const nowMs = await reads.now()
   const before = given(c, 'before') ?? null
   const { rows, lastId } = await reads.entries(scope, { limit: entriesAtOnce, beforeId: before })
   const older = lastId === null ? null : address({ before: lastId })
@@ -98,6 +103,27 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   const newer = before === null ? address({ fragment: '1' }) : null
   const main = timelineMain({ ...shown, newer, filter, tools, choices: await reads.choices(partyId) })
   return page(c, pages, signedIn, { title: runName(run.instanceId), main })
+}
+
+/** What happened since an entry, for the script to put on top. What it has already it leaves out. */
+async function showNewest(
+  c: Context,
+  pages: RunPages,
+  signedIn: SignedIn,
+  { scope, after }: { scope: EntryScope; after: string },
+): Promise<Response> {
+  const { reads, newest } = pages
+  const drawn = await newest.of(scope, async () => {
+    const run = await reads.run(scope.partyId, scope.runId)
+    if (run === undefined) return undefined
+    const { rows, lastId } = await reads.entries(scope, { limit: entriesAtOnce, beforeId: null })
+    const text = String(await timelinePart({ run, entries: rows, older: null, nowMs: await reads.now() }))
+    return { text, lastId }
+  })
+  if (drawn === undefined) return notThere(c, signedIn)
+  const { text, lastId } = drawn
+  const isCut = lastId !== null && after !== '' && lastId > after
+  return c.html(isCut ? html`${raw(text)}${gapPart(scope.runId, lastId)}` : text, 200, consoleHeaders)
 }
 
 const showEntry: Show<RunPages> = async (c, pages, signedIn) => {

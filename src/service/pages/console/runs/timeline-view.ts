@@ -68,6 +68,12 @@ export function timelinePart(shown: Pick<TimelineShown, 'run' | 'entries' | 'old
   return html`<div data-entries>${entriesOf(shown)}</div>${olderLink(shown)}`
 }
 
+/** Stands where more happened than is put on top at once. */
+export function gapPart(runId: string, lastId: string): Html {
+  const address = `/console/runs/${runId}?${new URLSearchParams({ before: lastId })}`
+  return html`<p data-entry id="before-${lastId}"><a href="${address}">More happened in between: show it</a></p>`
+}
+
 function entriesOf({ run, entries, nowMs }: Pick<TimelineShown, 'run' | 'entries' | 'nowMs'>): Html {
   if (entries.length === 0) return html`<p data-empty>No entry fits.</p>`
   return html`${entries.map((entry) => entryRow(run.id, entry, nowMs))}`

@@ -1,0 +1,40 @@
+import type { System } from '../../../../core/system.ts'
+import type { EntryScope } from '../../../store/runs.ts'
+import type { Told } from '../live/streams.ts'
+
+/** The newest entries of a run as they are put on top of it. */
+export interface Newest {
+  text: string
+  /** The oldest of them; null: there are none older. */
+  lastId: string | null
+}
+
+/** More runs and filters than are watched at once. */
+const mostKept = 500
+
+/**
+ * The newest entries of runs, drawn once for all who watch: after a page was told that something changed, the first that
+ * asks has them drawn, and the others are given the same.
+ */
+export class NewestEntries {
+  readonly #told: Told
+  readonly #system: Pick<System, 'elapsed'>
+  readonly #kept = new Map<string, { readMs: number; newest: Promise<Newest | undefined> }>()
+
+  constructor(told: Told, system: Pick<System, 'elapsed'>) {
+    this.#told = told
+    this.#system = system
+  }
+
+  /** @param draw Reads and draws them; undefined: there is no such run of the party's. */
+  of(scope: EntryScope, draw: () => Promise<Newest | undefined>): Promise<Newest | undefined> {
+    const key = JSON.stringify([scope.partyId, scope.runId, scope.operation, scope.outcome, scope.agentId])
+    const kept = this.#kept.get(key)
+    if (kept !== undefined && kept.readMs > this.#told.toldMs) return kept.newest
+    if (this.#kept.size >= mostKept) this.#kept.clear()
+    const newest = draw()
+    this.#kept.set(key, { readMs: this.#system.elapsed(), newest })
+    newest.catch(() => this.#kept.delete(key))
+    return newest
+  }
+}
