@@ -3,7 +3,6 @@ import { html, raw } from 'hono/html'
 import { catalogue } from '../../../../../tools/index.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { type RunOutcome, runOutcomes } from '../../../rules/runs.ts'
-import type { EntryScope } from '../../../store/runs.ts'
 import { accountOf, notYoursPage } from '../../frame/account.ts'
 import { leadTo, type Show } from '../../frame/answers.ts'
 import type { Html } from '../../frame/document.ts'
@@ -110,7 +109,7 @@ async function showNewest(
   c: Context,
   pages: RunPages,
   signedIn: SignedIn,
-  { scope, after }: { scope: EntryScope; after: string },
+  { scope, after }: { scope: Parameters<RunReads['entries']>[0]; after: string },
 ): Promise<Response> {
   const { reads, newest } = pages
   const drawn = await newest.of(scope, async () => {
