@@ -3,6 +3,7 @@ import { verifyReport } from '../../src/service/pages/console/report/verify-repo
 import { runIdOf } from '../../src/service/request/run-log.ts'
 import type { RunReport } from '../../src/service/rules/run-report.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
+import { created, payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
 
 async function* linesIn(text: string) {
@@ -61,6 +62,30 @@ onEachDatabase('run reports', (database) => {
     expect(report.refusals).toContainEqual({ what: 'not_found', operation: 'get_agent_card', count: 1 })
     expect(report.wallets.reduce((sum, one) => sum + one.availableCents + one.heldCents, 0)).toBe(-1500)
     expect(await reportIn()).toStrictEqual(report)
+  })
+
+  test('tells payments, who approved them and how', async () => {
+    const { world, owner } = site
+    const self = payer(world)
+    const sent = { instanceId: 'a run that pays' }
+    await self.setLimits('agents', String((await world.whoami()).agentId), { perTransaction: 1000 })
+    const to = { type: 'party_id', value: await world.customerPartyId() }
+    const ids: string[] = []
+    for (const by of ['page', 'api'] as const) {
+      const paymentId = created(await self.pay(1001, to, { description: hostile }, sent))
+      ids.push(paymentId)
+      const { id } = await self.approvalOf(paymentId)
+      if (by === 'page') await world.service.actAs(owner, 'approveApproval', { params: { approvalId: id } })
+      else expect((await world.post(`/approvals/${id}/deny`, {}, { key: world.apiKey })).status).toBe(200)
+    }
+    await world.service.runLog.flush()
+    const visitor = await site.visitor(owner)
+    const address = `/console/runs/${runIdOf(owner.partyId, sent.instanceId)}/report?format=json`
+    const { report } = JSON.parse((await visitor.open(address)).text) as { report: RunReport }
+    expect(report.payments).toMatchObject(ids.toSorted().map((id) => ({ id, kind: 'payment', amountCents: 1001 })))
+    const [agreed, denied] = ids.map((id) => report.approvals.find(({ paymentId }) => paymentId === id))
+    expect(agreed).toMatchObject({ paymentId: ids[0], status: 'approved', decidedBy: owner.name, by: 'page' })
+    expect(denied).toMatchObject({ paymentId: ids[1], status: 'denied', by: 'api', decidedAt: expect.any(String) })
   })
 
   test('is verified in each format, and no changed figure, row or shown word is', async () => {
