@@ -52,21 +52,25 @@ export interface Opening {
 
 /** Something that happens by itself when its time comes. */
 interface TimedEffect {
+  kind: string
   moments: Moments
   /** Lets those happen that are due, the longest due first and at most so many; gives how many it were. */
   happen(tx: Transaction, system: System, due: DueOf): Promise<number>
 }
 
 /** Everything that happens by itself, in the order in which it happens to a party where several are due at once. */
-const timedEffects: readonly TimedEffect[] = [
+const timedEffects = [
   // What shops do comes first: a capture before its hold was to lapse happens, however late both are noticed.
-  { moments: shopMoments, happen: letShopsAct },
-  { moments: bankMoments, happen: letBanksAct },
-  { moments: lapses, happen: lapseHolds },
-  { moments: subscriptionEvents, happen: billSubscriptions },
-  { moments: invitationExpiries, happen: expireInvitations },
-  { moments: requestExpiries, happen: expireRequests },
-]
+  { kind: 'shop', moments: shopMoments, happen: letShopsAct },
+  { kind: 'bank', moments: bankMoments, happen: letBanksAct },
+  { kind: 'hold', moments: lapses, happen: lapseHolds },
+  { kind: 'subscription', moments: subscriptionEvents, happen: billSubscriptions },
+  { kind: 'invitation', moments: invitationExpiries, happen: expireInvitations },
+  { kind: 'request', moments: requestExpiries, happen: expireRequests },
+] as const satisfies readonly TimedEffect[]
+
+/** What kinds of things happen by themselves. */
+export type TimedKind = (typeof timedEffects)[number]['kind']
 
 const allMoments = timedEffects.map(({ moments }) => moments)
 const readTimesAndNext = timesAndNext(allMoments)
@@ -88,6 +92,19 @@ export async function readMoment(tx: Transaction): Promise<Moment> {
 export async function nextDueMs(store: Store): Promise<number | null> {
   return (await store.read(readTimesAndNext)).nextAtMs
 }
+
+/** When the next thing of each kind happens to a party by itself, the soonest first. */
+export async function nextByKind(store: Store, partyId: string): Promise<{ kind: TimedKind; atMs: number }[]> {
+  const [row = {}] = await store.read(async (tx) => (await nextOfEachKind(tx, { partyId })).rows)
+  const next = Object.entries(row).flatMap(([kind, atMs]) =>
+    atMs === null ? [] : [{ kind: kind as TimedKind, atMs: Number(atMs) }],
+  )
+  return next.sort((a, b) => a.atMs - b.atMs)
+}
+
+const nextOfEachKind = prepared((db, { partyId }: { partyId: string }) =>
+  db.selectNoFrom(timedEffects.map(({ kind, moments }) => nextMoment(db, [moments], partyId).as(kind))),
+)
 
 /** Something is due to a party that a request is about: it has to happen first, in transactions of its own. */
 class DueError extends Error {

@@ -9,6 +9,7 @@ import type { Reply } from './reply.ts'
 /** What an operation is carried out with. */
 interface Sent {
   params: Record<string, string>
+  query?: Record<string, string>
   attributes?: object
 }
 
@@ -38,14 +39,14 @@ export function asActor(
   dependencies: Dependencies,
   actor: Actor,
   key: OperationKey,
-  { params, attributes, idempotencyKey, instanceId }: SentByActor,
+  { params, query: asked = {}, attributes, idempotencyKey, instanceId }: SentByActor,
 ): Promise<Reply> {
   const operation = catalogue[key]
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '')
   const body = attributes === undefined ? '' : JSON.stringify({ data: { attributes } })
   const headers = new Headers({ 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey })
   if (instanceId !== undefined) headers.set('X-Instance-ID', instanceId)
-  const query = new URLSearchParams()
+  const query = new URLSearchParams(asked)
   const incoming = withBody({ method: operation.method, path, params, query, headers }, body)
   return answer(dependencies, key, incoming, { known: actor })
 }

@@ -35,6 +35,15 @@ export async function findShopOrders(
   return (await all.where('id', 'in', ids).execute()).map(parse)
 }
 
+/** The newest orders of a party. */
+export async function latestShopOrders(tx: Transaction, partyId: string, limit: number): Promise<ShopOrderRecord[]> {
+  return (await latestOf(tx, { partyId, limit })).rows.map(parse)
+}
+
+const latestOf = prepared((db, by: { partyId: string; limit: number }) =>
+  db.selectFrom('shopOrders').selectAll().where('partyId', '=', by.partyId).orderBy('id', 'desc').limit(by.limit),
+)
+
 export async function insertShopOrder(tx: Transaction, record: ShopOrderRecord): Promise<void> {
   await insert(tx, { ...record, state: JSON.stringify(record.state) })
   tell(tx, record, [shopOrderEvent(undefined, record.status)], record.createdAtMs)

@@ -21,6 +21,7 @@ export const assets = {
   '/scripts/copy.js': javaScript,
   '/styles/console.css': css,
   '/styles/console-runs.css': css,
+  '/styles/console-sandbox.css': css,
   '/scripts/console.js': javaScript,
   '/styles/report.css': css,
   '/styles/docs.css': css,

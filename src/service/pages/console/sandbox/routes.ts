@@ -1,17 +1,119 @@
-import type { Hono } from 'hono'
-import { html } from 'hono/html'
+import type { Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { type ErrorCode, errorTable } from '../../../../core/errors.ts'
+import type { SignedIn } from '../../../oauth/sign-in.ts'
+import { asUser } from '../../../request/in-process.ts'
 import { accountOf } from '../../frame/account.ts'
-import type { Show } from '../../frame/answers.ts'
+import { forSignedIn, leadTo, ownForm, type Show, type Take, tooLong } from '../../frame/answers.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { consolePage } from '../console-page.ts'
-import { type ConsoleDependencies, showAt } from '../shown.ts'
+import { type ConsoleDependencies, orFailure, showAt } from '../shown.ts'
+import { forms } from './actions.ts'
+import { createSandboxReads, type SandboxReads } from './read-sandbox.ts'
+import { clockPart, faultsPart, sandboxMain } from './view.ts'
 
-export function mountSandbox(app: Hono, pages: ConsoleDependencies): void {
-  showAt(app, '/console/sandbox', pages, showSandbox)
+const address = '/console/sandbox'
+const purpose = 'console sandbox'
+const mostFormBytes = 16 * 1024
+
+interface SandboxPages extends ConsoleDependencies {
+  reads: SandboxReads
 }
 
-const showSandbox: Show<ConsoleDependencies> = async (c, { environment }, signedIn) => {
-  const main = html`<h1>Sandbox</h1>`
-  const page = consolePage({ title: 'Sandbox', tab: 'sandbox', account: accountOf(signedIn), environment, main })
-  return c.html(page, 200, consoleHeaders)
+/** The page of the sandbox: its forms are operations of the API, carried out for who is signed in. */
+export function mountSandbox(app: Hono, dependencies: ConsoleDependencies): void {
+  const pages: SandboxPages = { ...dependencies, reads: createSandboxReads(dependencies) }
+  const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
+  const takeForm = ownForm(() => purpose, takeAction, address)
+  showAt(app, address, dependencies, (c, _, signedIn) => showSandbox(c, pages, signedIn))
+  app.post(`${address}/:action`, limit, (c) => orFailure(c, pages, () => forSignedIn(c, pages, takeForm, address)))
+}
+
+const showSandbox: Show<SandboxPages> = async (c, pages, signedIn) => {
+  const { reads } = pages
+  const token = signedIn.formToken(purpose)
+  const part = c.req.query('part')
+  if (part === 'clock') return c.html(clockPart(await reads.clock(signedIn), token), 200, consoleHeaders)
+  if (part === 'faults') {
+    const managed = await reads.managed(signedIn)
+    return c.html(managed === undefined ? '' : faultsPart(managed, token), 200, consoleHeaders)
+  }
+  const action = c.req.query('done') ?? ''
+  return show(c, pages, signedIn, { done: Object.hasOwn(doneWords, action) ? (doneWords[action] ?? null) : null })
+}
+
+const takeAction: Take<SandboxPages> = async (c, pages, signedIn, sent) => {
+  const action = c.req.param('action') ?? ''
+  const form = Object.hasOwn(forms, action) ? forms[action] : undefined
+  if (form === undefined) return show(c, pages, signedIn, { problem: 'The sandbox has no such button.', status: 404 })
+  if (!signedIn.isProven && (await pages.reads.isRehearsal())) {
+    return show(c, pages, signedIn, { problem: unproven, status: 403 })
+  }
+  const { nextMs } = await pages.reads.clock(signedIn)
+  const asked = form(sent, nextMs)
+  if ('problem' in asked) return show(c, pages, signedIn, { problem: asked.problem, status: 409 })
+  const { key, params = {}, query = {}, attributes } = asked
+  const reply = await asUser(pages, signedIn.user, key, {
+    params,
+    query,
+    ...(attributes === undefined ? {} : { attributes }),
+  })
+  if (reply.status < 300) return leadTo(c, `${address}?done=${action}`)
+  return show(c, pages, signedIn, refusedWith(reply.body, reply.status))
+}
+
+/** By one click any program on this machine is signed in, the agent that is rehearsed too. */
+const unproven =
+  'Nothing was changed. An agent is rehearsed in this world, and you are signed in by one click, as it could be: sign out, and sign in with your password.'
+
+/** What was done, by the form that asked for it: nothing that stands in an address is shown. */
+const doneWords: Readonly<Record<string, string>> = {
+  hour: 'The clock is an hour further.',
+  day: 'The clock is a day further.',
+  next: 'The clock is where something happened next.',
+  to: 'The clock is where you set it.',
+  fault: 'The fault is set.',
+  clear: 'It is cleared.',
+  reset: 'The sandbox is as it was filled.',
+  save: 'The sandbox is saved.',
+  restore: 'The sandbox is as it was saved.',
+  delete: 'The snapshot is deleted.',
+}
+
+type Status = 200 | 400 | 403 | 404 | 409 | 422 | 429 | 500 | 503
+
+interface Said {
+  done?: string | null
+  problem?: string
+  status?: Status
+}
+
+function refusedWith(body: string, status: number): Said {
+  const { errors } = JSON.parse(body) as { errors: { code: string; detail: string }[] }
+  const [{ code, detail } = { code: '', detail: '' }] = errors
+  // What is wrong with a value helps by itself; keys and sources are for programs.
+  const isValue = code === 'invalid_value' || !Object.hasOwn(errorTable, code)
+  const next = isValue ? '' : errorTable[code as ErrorCode].next
+  return { problem: `Nothing was changed. ${detail} ${next}`.trim(), status: status as Status }
+}
+
+async function show(
+  c: Context,
+  { reads, environment }: SandboxPages,
+  signedIn: SignedIn,
+  { done = null, problem, status = 200 }: Said,
+) {
+  const token = signedIn.formToken(purpose)
+  const seen = await reads.all(signedIn)
+  const main = sandboxMain({ seen, partyId: signedIn.user.partyId, token, done, problem: problem ?? null })
+  const styles = ['/styles/console-sandbox.css'] as const
+  const page = consolePage({
+    title: 'Sandbox',
+    tab: 'sandbox',
+    account: accountOf(signedIn),
+    environment,
+    main,
+    styles,
+  })
+  return c.html(page, status, consoleHeaders)
 }

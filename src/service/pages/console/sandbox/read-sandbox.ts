@@ -1,0 +1,101 @@
+import type { SignedIn } from '../../../oauth/sign-in.ts'
+import { nextByKind, nextDueMs, type TimedKind } from '../../../request/due.ts'
+import { asUser } from '../../../request/in-process.ts'
+import { readTimes } from '../../../store/clock.ts'
+import { latestShopOrders, type ShopOrderRecord } from '../../../store/shop-orders.ts'
+import { findWorld } from '../../../store/world.ts'
+import type { ConsoleDependencies } from '../shown.ts'
+
+/** A resource as an answer of the API tells it. */
+export interface Told<Attributes> {
+  id: string
+  attributes: Attributes
+}
+
+export interface FaultTold {
+  operation: string | null
+  path: string | null
+  merchant: string | null
+  when: Record<'nth' | 'every' | 'times' | 'probability' | 'instanceId', number | string | null>
+  fault: string
+  code: string | null
+  afterMs: number | null
+  origin: 'operation' | 'file' | 'built_in'
+  matched: number | null
+  hits: number | null
+}
+
+export interface SnapshotTold {
+  name: string
+  now: string
+  savedAt: string
+  size: number
+}
+
+export interface ClockSeen {
+  nowMs: number
+  /** How far it was moved from real time, milliseconds. */
+  movedMs: number
+  /** When something happens next by itself, to whomever. */
+  nextMs: number | null
+  /** The same of the user's own party, by kind. */
+  next: readonly { kind: TimedKind; atMs: number }[]
+}
+
+export interface SandboxSeen extends ClockSeen {
+  /** Undefined: the user's party does not manage the sandbox. */
+  managed: Managed | undefined
+  world: { digest: string | null; isRehearsal: boolean } | undefined
+  shops: readonly Told<{ name: string; about: string }>[]
+  orders: readonly ShopOrderRecord[]
+}
+
+export interface Managed {
+  faults: readonly Told<FaultTold>[]
+  snapshots: readonly Told<SnapshotTold>[]
+}
+
+const ordersShown = 20
+
+/** What the page of the sandbox shows. */
+export function createSandboxReads(pages: ConsoleDependencies) {
+  const { store } = pages
+  const list = async <Attributes>(
+    { user }: SignedIn,
+    key: 'listSandboxFaults' | 'listSandboxSnapshots' | 'listShops',
+  ): Promise<readonly Told<Attributes>[] | undefined> => {
+    const { status, body } = await asUser(pages, user, key, { params: {} })
+    return status === 200 ? (JSON.parse(body) as { data: Told<Attributes>[] }).data : undefined
+  }
+  const clock = async ({ user }: SignedIn): Promise<ClockSeen> => {
+    const [times, nextMs, next] = await Promise.all([
+      store.read(readTimes),
+      nextDueMs(store),
+      nextByKind(store, user.partyId),
+    ])
+    return { nowMs: times.nowMs, movedMs: times.nowMs - times.realNowMs, nextMs, next }
+  }
+  const managed = async (signedIn: SignedIn): Promise<Managed | undefined> => {
+    const faults = await list<FaultTold>(signedIn, 'listSandboxFaults')
+    const snapshots = await list<SnapshotTold>(signedIn, 'listSandboxSnapshots')
+    return faults && snapshots && { faults, snapshots }
+  }
+  const isRehearsal = async () => (await store.read(findWorld))?.isRehearsal === 1
+  return {
+    clock,
+    managed,
+    isRehearsal,
+    all: async (signedIn: SignedIn): Promise<SandboxSeen> => {
+      const world = await store.read(findWorld)
+      return {
+        ...(await clock(signedIn)),
+        managed: await managed(signedIn),
+        world: world && { digest: world.digest, isRehearsal: world.isRehearsal === 1 },
+        shops: (await list<{ name: string; about: string }>(signedIn, 'listShops')) ?? [],
+        orders: await store.read((tx) => latestShopOrders(tx, signedIn.user.partyId, ordersShown)),
+      }
+    },
+  }
+}
+
+export type SandboxReads = ReturnType<typeof createSandboxReads>

@@ -1,0 +1,154 @@
+import { html } from 'hono/html'
+import { catalogue } from '../../../../../tools/index.ts'
+import { errorTable } from '../../../../core/errors.ts'
+import { faultKinds } from '../../../../core/faults.ts'
+import { foreignName } from '../../../../core/foreign-text.ts'
+import { parseTimestamp, timestamp } from '../../../../core/system.ts'
+import { runIdOf } from '../../../request/run-log.ts'
+import type { Html } from '../../frame/document.ts'
+import { momentOf } from '../../frame/texts.ts'
+import { livePart } from '../console-page.ts'
+import type { ClockSeen, FaultTold, Managed, SandboxSeen, Told } from './read-sandbox.ts'
+import { distance, faultWords, kindWords, worldName } from './words.ts'
+
+export interface Shown {
+  seen: SandboxSeen
+  partyId: string
+  token: string
+  /** What was done, or why nothing was. */
+  done: string | null
+  problem: string | null
+}
+
+const at = '/console/sandbox'
+
+/** The sandbox: its clock, what goes wrong in it, the world, and shops. */
+export function sandboxMain(shown: Shown): Html {
+  const { seen, token, done, problem } = shown
+  const { managed } = seen
+  return html`<h1>Sandbox</h1>
+${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
+${done === null ? '' : html`<p role="status" class="done">${done}</p>`}
+<div class="cells">
+<section aria-labelledby="clock"><h2 id="clock">Clock</h2>${livePart('sandbox', `${at}?part=clock`, clockPart(seen, token))}
+<details><summary>Move it to a moment</summary>${form('to', token, html`<label>To (UTC) <input type="datetime-local" name="to" step="1" required></label><button type="submit" class="quiet">Move</button>`)}</details></section>
+${worldSection(seen)}
+</div>
+${managed === undefined ? notManaged : managedSections(managed, token)}
+${shopsSection(shown)}`
+}
+
+/** The part that is drawn anew. */
+export function clockPart({ nowMs, movedMs, nextMs, next }: ClockSeen, token: string): Html {
+  const isMoved = Math.abs(movedMs) >= 1000
+  return html`<p class="now"><time datetime="${timestamp(nowMs)}">${momentOf(nowMs)}</time></p>
+<p class="aside">${isMoved ? `${distance(movedMs)} further than real time. It never goes back but by a reset or a restore.` : 'It is real time, until you move it.'}</p>
+<div class="actions">
+${form('hour', token, html`<button type="submit" class="quiet" id="hour">+1 hour</button>`)}
+${form('day', token, html`<button type="submit" class="quiet" id="day">+1 day</button>`)}
+${nextMs === null ? '' : form('next', token, html`<button type="submit" id="next">To the next event</button>`)}
+</div>
+<h3>What comes next</h3>
+${
+  next.length === 0
+    ? html`<p>Nothing of yours is to happen by itself.</p>`
+    : html`<ul class="next">${next.map(({ kind, atMs }) => html`<li><time datetime="${timestamp(atMs)}">${momentOf(atMs)}</time> ${kindWords[kind]}, ${atMs <= nowMs ? 'now' : `in ${distance(atMs - nowMs)}`}</li>`)}</ul>`
+}
+${nextMs !== null && !next.some(({ atMs }) => atMs <= nextMs) ? html`<p class="aside">Before that something of another party happens, on ${momentOf(nextMs)}.</p>` : ''}`
+}
+
+function form(action: string, token: string, fields: Html): Html {
+  return html`<form method="post" action="${at}/${action}"><input type="hidden" name="formToken" value="${token}">${fields}</form>`
+}
+
+function worldSection({ world }: SandboxSeen): Html {
+  return html`<section aria-labelledby="world"><h2 id="world">World</h2>
+<dl class="facts"><div><dt>Filled with</dt><dd><bdi>${worldName(world?.digest ?? null)}</bdi></dd></div>
+<div><dt>For</dt><dd>${world?.isRehearsal === true ? 'a rehearsal: no agent manages it' : 'anything'}</dd></div></dl>
+</section>`
+}
+
+const notManaged = html`<section aria-labelledby="managing"><h2 id="managing">Faults, reset, save and restore</h2>
+<p>Only users of the first party of the sandbox's world manage it. Sign in as one of them to set faults, and to reset, save and restore the sandbox.</p></section>`
+
+function managedSections({ faults, snapshots }: Managed, token: string): Html {
+  return html`<section aria-labelledby="faults"><h2 id="faults">Faults</h2>
+${livePart('sandbox', `${at}?part=faults`, faultsPart({ faults, snapshots }, token))}
+${faultForm(token)}</section>
+<div class="cells">
+<section aria-labelledby="snapshots"><h2 id="snapshots">Save and restore</h2>
+${form('save', token, html`<label>Name <input name="name" required maxlength="64" pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, hyphens or underscores" autocomplete="off"></label><button type="submit" class="quiet">Save</button>`)}
+${
+  snapshots.length === 0
+    ? html`<p class="aside">Nothing is saved yet.</p>`
+    : html`<ul class="snapshots">${snapshots.map(
+        ({
+          attributes: { name, now },
+        }) => html`<li><div><strong>${name}</strong><br><span class="aside">Its time is ${momentOf(parseTimestamp(now))}</span></div>
+<div class="actions"><details><summary>Restore…</summary><p>Everything made since is gone, for everybody; the clock goes to its time.</p>${form('restore', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="danger">Restore ${name}</button>`)}</details>
+${form('delete', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="quiet">Delete<span class="unseen"> ${name}</span></button>`)}</div></li>`,
+      )}</ul>`
+}</section>
+<section aria-labelledby="reset"><h2 id="reset">Reset</h2>
+<p>Puts the whole sandbox back to how it was filled, the clock too.</p>
+<details><summary>Reset…</summary><p>Everything that was made since is gone, for everybody: runs, cards, purchases and payments. Sign-ins, connections and what is saved stay; ids and keys of the world work on.</p>${form('reset', token, html`<button type="submit" class="danger">Reset the sandbox</button>`)}</details></section>
+</div>`
+}
+
+/** The part that is drawn anew. */
+export function faultsPart({ faults }: Managed, token: string): Html {
+  const removable = faults.filter(({ attributes }) => attributes.origin !== 'built_in')
+  return html`<div class="wide-table"><table><thead><tr><th scope="col">Rule</th><th scope="col">Of</th><th scope="col">What goes wrong</th><th scope="col">When</th><th scope="col" class="number">Fitted</th><th scope="col" class="number">Hit</th><th scope="col"><span class="unseen">Clear</span></th></tr></thead>
+<tbody>${faults.map((fault) => faultRow(fault, token))}</tbody></table></div>
+${removable.length > 1 ? form('clear', token, html`<button type="submit" class="quiet" id="clear-all">Clear all</button>`) : ''}`
+}
+
+function faultRow({ id, attributes }: Told<FaultTold>, token: string): Html {
+  const { operation, path, merchant, when, fault, code, afterMs, origin, matched, hits } = attributes
+  const of = merchant === null ? (operation ?? path ?? '') : `authorizations at ${merchant}`
+  const conditions = Object.entries(when).filter(([, value]) => value !== null)
+  return html`<tr><th scope="row"><code>${id}</code></th><td><bdi>${foreignName(of, 'everything', 120)}</bdi></td>
+<td>${fault}${code === null ? '' : html` <code>${code}</code>`}${afterMs === null ? '' : `, ${afterMs} ms`}</td>
+<td>${conditions.map(([name, value]) => html`${name} <bdi>${foreignName(String(value), '–')}</bdi> `)}</td>
+<td class="number">${matched ?? '–'}</td><td class="number">${hits ?? '–'}</td>
+<td>${origin === 'built_in' ? 'built in' : form('clear', token, html`<input type="hidden" name="faultId" value="${id}"><button type="submit" class="quiet small" id="clear-${id}">Clear<span class="unseen"> ${id}</span></button>`)}</td></tr>`
+}
+
+const operations = Object.values(catalogue)
+  .map(({ name }) => name)
+  .sort()
+
+function faultForm(token: string): Html {
+  return html`<details class="new-fault"><summary>Let something go wrong</summary>
+${form(
+  'fault',
+  token,
+  html`<label>Tool <input name="operation" list="fault-operations" maxlength="64" placeholder="such as create_payment, or *" autocomplete="off" spellcheck="false"></label>
+<datalist id="fault-operations"><option value="*"></option>${operations.map((name) => html`<option value="${name}"></option>`)}</datalist>
+<label>or path <input name="path" maxlength="200" placeholder="/agent-cards/*" autocomplete="off" spellcheck="false"></label>
+<label>What goes wrong <select name="fault" required>${faultKinds.map((kind) => html`<option value="${kind}">${kind}: ${faultWords[kind]}</option>`)}</select></label>
+<label>Code of an error <select name="code"><option value="">server_error</option>${Object.keys(errorTable).map((code) => html`<option value="${code}">${code}</option>`)}</select></label>
+<label>After, ms <input name="afterMs" inputmode="numeric" maxlength="6"></label>
+<label>Only the nth <input name="nth" inputmode="numeric" maxlength="7"></label>
+<label>Each nth <input name="every" inputmode="numeric" maxlength="7"></label>
+<label>At most <input name="times" inputmode="numeric" maxlength="7" placeholder="times"></label>
+<label>Probability <input name="probability" inputmode="decimal" maxlength="8" placeholder="0.1"></label>
+<label>Only in the run <input name="instanceId" maxlength="1024" autocomplete="off" spellcheck="false"></label>
+<label>Name <input name="id" maxlength="64" placeholder="made up" autocomplete="off" spellcheck="false"></label>
+<button type="submit">Set the fault</button>`,
+)}</details>`
+}
+
+function shopsSection({ seen: { shops, orders }, partyId }: Shown): Html {
+  return html`<section aria-labelledby="shops"><h2 id="shops">Shops</h2>
+<ul class="shops">${shops.map(({ id, attributes: { name, about } }) => html`<li><a href="/shops/${id}"><bdi>${foreignName(name, id)}</bdi></a><br><span class="aside"><bdi>${foreignName(about, '', 160)}</bdi></span></li>`)}</ul>
+${
+  orders.length === 0
+    ? ''
+    : html`<h3>Newest orders</h3><div class="wide-table"><table><thead><tr><th scope="col">Order</th><th scope="col">Shop</th><th scope="col">Status</th><th scope="col">Placed</th><th scope="col">Next</th><th scope="col">Run</th></tr></thead>
+<tbody>${orders.map(
+        ({ id, shopId, status, createdAtMs, nextEventAtMs, instanceId }) =>
+          html`<tr><th scope="row"><code>${id}</code></th><td><a href="/shops/${shopId}">${shopId}</a></td><td>${status.replaceAll('_', ' ')}</td><td>${momentOf(createdAtMs)}</td><td>${nextEventAtMs === null ? '–' : momentOf(nextEventAtMs)}</td><td><a href="/console/runs/${runIdOf(partyId, instanceId)}">its run</a></td></tr>`,
+      )}</tbody></table></div>`
+}</section>`
+}
