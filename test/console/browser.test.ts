@@ -1,0 +1,198 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { realSystem } from '../../src/core/system.ts'
+import { listen } from '../../src/service/listen.ts'
+import { arrive, openTab, type Site, shoot, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
+import { expectContrast } from '../pages/contrast.ts'
+import { entriesOf } from '../runs/noted.ts'
+
+let site: Site
+let browser: TestBrowser
+const instanceId = 'run 1'
+let entryCount = 0
+
+beforeAll(async () => {
+  site = await startSite()
+  browser = await startBrowser()
+  const cardId = await site.world.issueCard({ maximumAmount: 700 }, { instanceId })
+  await site.world.authorize(cardId, 400, { instanceId })
+  expect((await site.world.post('/agent-cards', { maximumAmount: -1 }, { instanceId })).status).toBe(422)
+  const name = `\u202e${'W'.repeat(98)}`
+  await site.world.issueCard({ merchant: { name: 'W'.repeat(100) } }, { instanceId: 'W'.repeat(1000) })
+  expect((await site.world.post('/agent-cards', { merchant: { name } }, { instanceId: name.slice(1) })).status).toBe(
+    422,
+  )
+  entryCount = (await entriesOf(site.world)).length
+})
+afterAll(async () => {
+  await browser.close()
+  await site.close()
+})
+
+interface Looks {
+  script?: boolean
+  colorScheme?: 'light' | 'dark'
+  width?: number
+}
+
+/** A browser that signed in by one click, at a page of the console. */
+async function open(path: string, { script = true, colorScheme = 'light', width = 1200 }: Looks = {}) {
+  const viewport = { width, height: 800 }
+  const context = await browser.newContext({
+    javaScriptEnabled: script,
+    colorScheme,
+    viewport,
+    reducedMotion: 'reduce',
+  })
+  const url = site.listener.url + path
+  const tab = await openTab(context, `${site.listener.url}/sign-in?${new URLSearchParams({ next: path })}`)
+  await tab.page
+    .getByRole('button', { name: /Continue as|Sign in as/ })
+    .first()
+    .click()
+  await tab.page.waitForURL(url)
+  return { ...tab, context }
+}
+
+const fits = (page: Page) =>
+  expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+
+async function runPath(): Promise<string> {
+  const [entry] = await entriesOf(site.world)
+  return `/console/runs/${entry?.runId}`
+}
+
+const isLive = (page: Page) => page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+
+test('what happens shows without a reload, in the list and in the timeline', async () => {
+  const { page, context, complaints } = await open('/console')
+  await isLive(page)
+  await site.world.get('/wallets', { instanceId: 'a new run' })
+  await page.getByRole('link', { name: 'a new run' }).click()
+  await arrive(page, 'a new run')
+  await isLive(page)
+  await site.world
+    .get('/cards-that-are-not', { instanceId: 'a new run' })
+    .then(({ status }) => expect(status).toBe(404))
+  await site.world.issueCard({}, { instanceId: 'a new run' })
+  await page.getByText('issue_agent_card').waitFor()
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+test('an entry opens and closes by the keyboard alone', async () => {
+  const { page, context, complaints } = await open(await runPath())
+  const entry = page.getByRole('listitem').filter({ hasText: 'simulate_card_authorization' })
+  const summary = entry.locator('summary').first()
+  await summary.focus()
+  await page.keyboard.press('Enter')
+  await entry.getByRole('heading', { name: 'Ledger' }).waitFor()
+  await expect.poll(() => entry.getByRole('table').textContent()).toMatch(/Sum\s*\$0\.00/)
+  await shoot(page, 'console-entry-open')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Escape')
+  await expect.poll(() => entry.getByRole('heading', { name: 'Ledger' }).isVisible()).toBe(false)
+  await expect.poll(() => summary.evaluate(hasFocus)).toBe(true)
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+/** Runs in the browser. */
+const hasFocus = new Function('it', 'return it.matches(":focus")') as (it: unknown) => boolean
+
+test('the first stop of the tabulator key leads past the bar', async () => {
+  const { page, context } = await open('/console')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('main')
+  await context.close()
+})
+
+test('a filter and each entry’s page work without the script', async () => {
+  const { page, context } = await open(await runPath(), { script: false })
+  await expect
+    .poll(() =>
+      page
+        .getByRole('listitem')
+        .filter({ has: page.locator('summary') })
+        .count(),
+    )
+    .toBe(entryCount)
+  await page.getByLabel('Outcome').selectOption({ label: 'Refused' })
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await expect
+    .poll(() =>
+      page
+        .getByRole('listitem')
+        .filter({ has: page.locator('summary') })
+        .count(),
+    )
+    .toBe(1)
+  await page.locator('summary').first().click()
+  await page.getByRole('link', { name: 'Open this entry' }).click()
+  await arrive(page, 'issue_agent_card')
+  await page.getByText('invalid_value').first().waitFor()
+  await context.close()
+})
+
+test('a page says that the service is gone, and catches up when it is there again', async () => {
+  const other = await startSite()
+  const port = Number(new URL(other.listener.url).port)
+  const before = site
+  site = other
+  try {
+    await other.world.get('/wallets', { instanceId })
+    const { page, context } = await open(await runPath())
+    await isLive(page)
+    await other.listener.close()
+    await page.getByText('Connection lost').waitFor()
+    await other.world.issueCard({}, { instanceId })
+    await entriesOf(other.world)
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    const again = await listen({
+      ...{ fetch: other.world.service.fetch, host: '127.0.0.1', port, system: realSystem, log },
+    })
+    await isLive(page)
+    await page.getByText('issue_agent_card').waitFor()
+    await context.close()
+    await again.close()
+  } finally {
+    site = before
+    await other.world.drop()
+  }
+})
+
+describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
+  test('everything has contrast and fits a phone, whatever others wrote', async () => {
+    const path = await runPath()
+    const [entry] = (await entriesOf(site.world)).slice(-2)
+    for (const [name, at] of Object.entries({ runs: '/console', run: path, entry: `${path}/entries/${entry?.id}` })) {
+      const { page, context, complaints } = await open(at, { colorScheme })
+      await expectContrast(page)
+      await shoot(page, `console-${name}-${colorScheme}`)
+      await page.setViewportSize({ width: 360, height: 740 })
+      await fits(page)
+      await shoot(page, `console-${name}-${colorScheme}-phone`)
+      expect(complaints).toEqual([])
+      await context.close()
+    }
+  })
+})
+
+test('a screen reader finds the parts by their names', async () => {
+  const { page, context } = await open('/console')
+  await expect.poll(() => page.getByRole('navigation', { name: 'Console' }).count()).toBe(1)
+  await expect.poll(() => page.getByRole('main').getByRole('heading', { level: 1, name: 'Runs' }).count()).toBe(1)
+  await expect.poll(() => page.getByRole('search').getByRole('textbox').count()).toBe(1)
+  await expect.poll(() => page.getByRole('table', { name: /Runs/ }).count()).toBe(1)
+  await page.goto(site.listener.url + (await runPath()))
+  await expect
+    .poll(() =>
+      page
+        .getByRole('region', { name: /Entries/ })
+        .getByRole('list')
+        .count(),
+    )
+    .toBe(1)
+  await context.close()
+})
