@@ -179,3 +179,14 @@ function inScope(db: Kysely<Tables>, scope: CardScope) {
   if (agentId === null) return query
   return query.where((where) => where.exists(cardIssuedTo(db, agentId, 'cardTransactions.cardId')))
 }
+
+/** The instance ids of the runs that purchases of a party were made in, by their ids. */
+export async function runsOfPurchases(
+  tx: Transaction,
+  partyId: string,
+  ids: readonly string[],
+): Promise<[id: string, instanceId: string | null][]> {
+  if (ids.length === 0) return []
+  const rows = tx.db.selectFrom('cardTransactions').select(['id', 'instanceId']).where('partyId', '=', partyId)
+  return (await rows.where('id', 'in', ids).execute()).map(({ id, instanceId }) => [id, instanceId])
+}

@@ -1,8 +1,10 @@
 import { newId, type System } from '../../core/system.ts'
 import { assertBalanced, type Posting } from '../rules/ledger.ts'
 import { insertingSeveral } from './engine/insert.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import type { Transaction } from './engine/store.ts'
 import { type DatedPosting, handOverAtEnd } from './posted.ts'
+import type { LedgerEntryRow } from './schema/ledger.ts'
 import type { WalletRow } from './schema/wallets.ts'
 import { moveBalances } from './wallets.ts'
 
@@ -65,3 +67,30 @@ export async function postBetween(
 }
 
 const insertEntries = insertingSeveral('ledgerEntries')
+
+/** How many entries are looked through for those of one wallet: they have no index of their own, which each posting would pay for. */
+const mostLookedThrough = 20_000
+
+/** The newest entries of a wallet, from before an id on; a page may end early, and the next goes on behind it. */
+export async function walletEntries(
+  { db }: Transaction,
+  { partyId, walletId }: { partyId: string; walletId: string },
+  { limit, beforeId }: PageRequest,
+): Promise<PageOf<LedgerEntryRow>> {
+  const all = db.selectFrom('ledgerEntries').where('partyId', '=', partyId).orderBy('id', 'desc')
+  const newest = beforeId === null ? all : all.where('id', '<', beforeId)
+  const found = await db
+    .selectFrom(newest.selectAll().limit(mostLookedThrough).as('newest'))
+    .selectAll()
+    .where('walletId', '=', walletId)
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute()
+  if (found.length > limit) return pageOf(found, limit, ({ id }) => id)
+  const end = await newest
+    .select('id')
+    .offset(mostLookedThrough - 1)
+    .limit(1)
+    .executeTakeFirst()
+  return { rows: found, lastId: end?.id ?? null }
+}

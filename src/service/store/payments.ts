@@ -186,3 +186,14 @@ export async function claimsFor(tx: Transaction, claimants: readonly string[]): 
     .executeTakeFirstOrThrow()
   return { amount: Number(row.amount ?? 0), count: Number(row.count) }
 }
+
+/** The instance ids of the runs that payments and transfers of a party were made in, by their ids. */
+export async function runsOfPayments(
+  tx: Transaction,
+  partyId: string,
+  ids: readonly string[],
+): Promise<[id: string, instanceId: string | null][]> {
+  if (ids.length === 0) return []
+  const rows = tx.db.selectFrom('payments').select(['id', 'instanceId']).where('partyId', '=', partyId)
+  return (await rows.where('id', 'in', ids).execute()).map(({ id, instanceId }) => [id, instanceId])
+}

@@ -22,6 +22,7 @@ export const assets = {
   '/styles/console.css': css,
   '/styles/console-runs.css': css,
   '/styles/console-sandbox.css': css,
+  '/styles/console-money.css': css,
   '/scripts/console.js': javaScript,
   '/styles/report.css': css,
   '/styles/docs.css': css,

@@ -12,3 +12,9 @@ export function momentOf(ms: number): string {
 export function isolated(text: string): string {
   return `\u2068${text}\u2069`
 }
+
+/** The same where many stand below each other: `Nov 23, 2026, 2:28 AM`, in UTC. */
+export function shortMomentOf(ms: number): string {
+  const options = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const
+  return new Intl.DateTimeFormat('en-US', options).format(ms)
+}

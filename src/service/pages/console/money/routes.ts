@@ -1,17 +1,99 @@
-import type { Hono } from 'hono'
-import { html } from 'hono/html'
-import { accountOf } from '../../frame/account.ts'
+import type { Context, Hono } from 'hono'
+import type { SignedIn } from '../../../oauth/sign-in.ts'
+import { accountOf, notYoursPage } from '../../frame/account.ts'
 import type { Show } from '../../frame/answers.ts'
+import { approvalWords } from '../../frame/approval-words.ts'
+import { decisionWords } from '../../frame/decision-words.ts'
+import type { Html } from '../../frame/document.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { consolePage } from '../console-page.ts'
 import { type ConsoleDependencies, showAt } from '../shown.ts'
+import type { CardTold, PaymentTold, PurchaseTold } from './lists-view.ts'
+import { createMoneyReads, type MoneyReads } from './read-money.ts'
+import type { SubscriptionPaymentTold, SubscriptionTold } from './subscriptions-view.ts'
+import { listsPart, moneyMain, type WaitingShown, walletMain, walletsPart } from './view.ts'
+import { walletName } from './words.ts'
 
-export function mountMoney(app: Hono, pages: ConsoleDependencies): void {
-  showAt(app, '/console/money', pages, showMoney)
+interface MoneyPages extends ConsoleDependencies {
+  reads: MoneyReads
 }
 
-const showMoney: Show<ConsoleDependencies> = async (c, { environment }, signedIn) => {
-  const main = html`<h1>Money</h1>`
-  const page = consolePage({ title: 'Money', tab: 'money', account: accountOf(signedIn), environment, main })
-  return c.html(page, 200, consoleHeaders)
+const rowsAtOnce = '20'
+/** Each of them is asked for its payments, too. */
+const subscriptionsAtOnce = '6'
+
+/** The money of a party: wallets, cards, purchases, payments, subscriptions, and what waits for a person. */
+export function mountMoney(app: Hono, dependencies: ConsoleDependencies): void {
+  const pages: MoneyPages = { ...dependencies, reads: createMoneyReads(dependencies) }
+  showAt(app, '/console/money', dependencies, (c, _, signedIn) => showMoney(c, pages, signedIn))
+  showAt(app, '/console/money/wallets/:walletId', dependencies, (c, _, signedIn) => showWallet(c, pages, signedIn))
+}
+
+const showMoney: Show<MoneyPages> = async (c, pages, signedIn) => {
+  const { reads } = pages
+  const { partyId } = signedIn.user
+  const part = c.req.query('part')
+  const lists = () => listsOf(c, pages, signedIn)
+  if (part === 'lists') return c.html(listsPart({ partyId, ...(await lists()) }), 200, consoleHeaders)
+  const shown = { partyId, nowMs: await reads.now(), wallets: await reads.wallets(signedIn) }
+  if (part === 'wallets') return c.html(walletsPart(shown), 200, consoleHeaders)
+  const main = moneyMain({ ...shown, ...(await lists()) }, await waitingFor(pages, signedIn))
+  return page(c, pages, signedIn, 'Money', main)
+}
+
+async function listsOf(c: Context, { reads }: MoneyPages, signedIn: SignedIn) {
+  const [of, cursor] = [c.req.query('list'), c.req.query('cursor')]
+  const query = (name: string): { query: Record<string, string> } => ({
+    query: { limit: rowsAtOnce, ...(of === name && cursor !== undefined ? { cursor } : {}) },
+  })
+  const subscriptions = await reads.list<SubscriptionTold>(signedIn, 'listSubscriptions', {
+    query: { limit: subscriptionsAtOnce },
+  })
+  return {
+    cards: await reads.list<CardTold>(signedIn, 'listAgentCards', query('cards')),
+    purchases: await reads.list<PurchaseTold>(signedIn, 'listCardTransactions', query('purchases')),
+    payments: await reads.list<PaymentTold>(signedIn, 'listPayments', query('payments')),
+    subscriptions: await Promise.all(
+      subscriptions.rows.map(async (told) => {
+        const params = { subscriptionId: told.id }
+        const { rows } = await reads.list<SubscriptionPaymentTold>(signedIn, 'listSubscriptionPayments', { params })
+        return { told, payments: rows }
+      }),
+    ),
+  }
+}
+
+async function waitingFor({ reads }: MoneyPages, signedIn: SignedIn): Promise<WaitingShown> {
+  const { formToken, isProven: mayAgree } = signedIn
+  const [approvals, decisions] = [await reads.approvals(signedIn), await reads.decisions(signedIn)]
+  return {
+    approvals: approvals.map((review) => ({
+      id: review.id,
+      words: approvalWords(review),
+      token: formToken(`approval ${review.id}`),
+    })),
+    decisions: decisions.map((decision) => ({
+      id: decision.id,
+      words: decisionWords(decision),
+      token: formToken(`decision ${decision.id}`),
+    })),
+    mayAgree,
+  }
+}
+
+const showWallet: Show<MoneyPages> = async (c, pages, signedIn) => {
+  const { reads } = pages
+  const wallet = await reads.wallet(signedIn, c.req.param('walletId') ?? '', c.req.query('before') ?? null)
+  if (wallet === undefined) {
+    return c.html(notYoursPage('There is no such wallet of yours.', signedIn, c.req.path), 404, consoleHeaders)
+  }
+  const main = walletMain(wallet, { partyId: signedIn.user.partyId, nowMs: await reads.now() })
+  return page(c, pages, signedIn, walletName(wallet.displayName), main)
+}
+
+const styles = ['/styles/console-sandbox.css', '/styles/console-money.css'] as const
+
+function page(c: Context, { environment }: MoneyPages, signedIn: SignedIn, title: string, main: Html) {
+  const framed = consolePage({ title, tab: 'money', account: accountOf(signedIn), environment, main, styles })
+  return c.html(framed, 200, consoleHeaders)
 }

@@ -5,18 +5,10 @@ import { timestamp } from '../../../../core/system.ts'
 import type { RunDetail, RunPosting } from '../../../rules/runs.ts'
 import type { Html } from '../../frame/document.ts'
 import { dollars } from '../../frame/texts.ts'
+import { accountText, reasonText } from '../ledger-words.ts'
 import { curlOf } from './curl.ts'
 import type { EntryOpened } from './read-runs.ts'
-import {
-  accountText,
-  clockText,
-  kindWords,
-  outcomeWords,
-  readableJson,
-  reasonText,
-  runName,
-  sentence,
-} from './words.ts'
+import { clockText, kindWords, outcomeWords, readableJson, runName, sentence } from './words.ts'
 
 interface EntryShown {
   entry: EntryOpened

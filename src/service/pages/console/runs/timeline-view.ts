@@ -4,8 +4,9 @@ import { timestamp } from '../../../../core/system.ts'
 import { type RunOutcome, runOutcomes } from '../../../rules/runs.ts'
 import type { Html } from '../../frame/document.ts'
 import { dollars } from '../../frame/texts.ts'
+import { reasonText } from '../ledger-words.ts'
 import type { Choices, EntryFilter, EntrySeen, RunSeen } from './read-runs.ts'
-import { clockText, kindWords, outcomeWords, reasonText, runName } from './words.ts'
+import { clockText, kindWords, outcomeWords, runName } from './words.ts'
 
 interface TimelineShown {
   run: RunSeen

@@ -1,0 +1,36 @@
+import { foreignName } from '../../../core/foreign-text.ts'
+
+/** Reasons of postings, which name what happened by itself. */
+const reasonWords: Readonly<Record<string, string>> = {
+  funded: 'Funded',
+  authorized: 'Hold placed',
+  captured: 'Captured',
+  released: 'Hold released',
+  refunded: 'Refunded',
+  subscription_paid: 'Subscription paid',
+  paid: 'Paid',
+  reserved: 'Put aside',
+  claimed: 'Claimed',
+  wired: 'Wired',
+  returned: 'Returned',
+  transferred: 'Transferred',
+  paid_by_card: 'Paid by card',
+  deposited: 'Deposited',
+  withdrawn: 'Withdrawn',
+  deposit_returned: 'Deposit taken back',
+  withdrawal_returned: 'Withdrawal came back',
+}
+
+export const reasonText = (reason: string) => reasonWords[reason] ?? foreignName(reason, 'Moved')
+
+const accountWords: Readonly<Record<string, string>> = {
+  available: 'available',
+  held: 'held',
+  card_network: 'Card network',
+  payer_cards: "Payers' cards",
+  funding: 'Funding',
+  wire_network: 'Wire network',
+  bank_network: 'Banks',
+}
+
+export const accountText = (account: string) => accountWords[account] ?? account

@@ -1,0 +1,112 @@
+import type { OperationKey } from '../../../../../tools/index.ts'
+import type { SignedIn } from '../../../oauth/sign-in.ts'
+import { type ApprovalReview, createApprovalReviews } from '../../../operations/steps/review-approval.ts'
+import { asUser } from '../../../request/in-process.ts'
+import { runsOfPurchases } from '../../../store/card-transactions.ts'
+import { readTimes } from '../../../store/clock.ts'
+import { walletEntries } from '../../../store/ledger.ts'
+import { runsOfPayments } from '../../../store/payments.ts'
+import { type DecisionRecord, openDecision, waitingDecisions } from '../../../store/pending-decisions.ts'
+import type { LedgerEntryRow } from '../../../store/schema/ledger.ts'
+import type { WalletRow } from '../../../store/schema/wallets.ts'
+import { findWallet, listWallets } from '../../../store/wallets.ts'
+import type { ConsoleDependencies } from '../shown.ts'
+import { type Step, stepsOf } from './plot.ts'
+
+/** A resource as an answer of the API tells it. */
+export interface Told<Attributes> {
+  id: string
+  attributes: Attributes
+  relationships: Record<string, { data: { id: string } | null } | undefined>
+}
+
+/** A page of a list of the API; `none`: the user may not read it. */
+export interface ListTold<Attributes> {
+  rows: readonly Told<Attributes>[]
+  next: string | null
+}
+
+export interface WalletSeen extends Pick<WalletRow, 'id' | 'displayName' | 'status' | 'isDefault'> {
+  availableCents: number
+  heldCents: number
+  steps: readonly Step[]
+  /** Whether there are more entries than the plot is made of. */
+  isCut: boolean
+}
+
+export interface WalletOpened extends WalletSeen {
+  entries: readonly (LedgerEntryRow & { instanceId: string | null | undefined })[]
+  next: string | null
+}
+
+/** What a plot is made of at most. */
+export const mostPlotted = 1000
+const mostWallets = 20
+const mostWaiting = 20
+const entriesAtOnce = 50
+
+/** What the pages of money read. */
+export function createMoneyReads(pages: ConsoleDependencies) {
+  const { store } = pages
+  const approvals = createApprovalReviews(pages)
+  return {
+    now: () => store.read(async (tx) => (await readTimes(tx)).nowMs),
+    wallets: ({ user: { partyId } }: SignedIn): Promise<WalletSeen[]> =>
+      store.read(async (tx) => {
+        const { rows } = await listWallets(tx, partyId, { limit: mostWallets, beforeId: null })
+        const page = { limit: mostPlotted, beforeId: null }
+        return Promise.all(
+          rows.map(async (wallet) => {
+            const entries = await walletEntries(tx, { partyId, walletId: wallet.id }, page)
+            return seen(wallet, entries.rows, entries.lastId !== null)
+          }),
+        )
+      }),
+    wallet: ({ user: { partyId } }: SignedIn, id: string, before: string | null): Promise<WalletOpened | undefined> =>
+      store.read(async (tx) => {
+        const wallet = await findWallet(tx, partyId, id)
+        if (wallet === undefined) return undefined
+        const of = { partyId, walletId: id }
+        const plotted = await walletEntries(tx, of, { limit: mostPlotted, beforeId: null })
+        const { rows, lastId } = await walletEntries(tx, of, { limit: entriesAtOnce, beforeId: before })
+        const ids = [...new Set(rows.flatMap(({ sourceId }) => sourceId ?? []))]
+        const runs = new Map([
+          ...(await runsOfPurchases(tx, partyId, ids)),
+          ...(await runsOfPayments(tx, partyId, ids)),
+        ])
+        const entries = rows.map((row) => ({
+          ...row,
+          instanceId: row.sourceId === null ? undefined : runs.get(row.sourceId),
+        }))
+        return { ...seen(wallet, plotted.rows, plotted.lastId !== null), entries, next: lastId }
+      }),
+    list: async <Attributes>(
+      { user }: SignedIn,
+      key: OperationKey,
+      given: { params?: Record<string, string>; query?: Record<string, string> } = {},
+    ): Promise<ListTold<Attributes>> => {
+      const { status, body } = await asUser(pages, user, key, { params: {}, ...given })
+      if (status !== 200) return { rows: [], next: null }
+      const { data, meta } = JSON.parse(body) as {
+        data: Told<Attributes>[]
+        meta?: { pagination?: { nextCursor: string | null } }
+      }
+      return { rows: data, next: meta?.pagination?.nextCursor ?? null }
+    },
+    approvals: ({ user }: SignedIn): Promise<ApprovalReview[]> => approvals.waiting(user, mostWaiting),
+    decisions: ({ user: { partyId } }: SignedIn): Promise<DecisionRecord[]> =>
+      store.read(async (tx) => {
+        const { realNowMs: nowMs } = await readTimes(tx)
+        const rows = await waitingDecisions(tx, { partyId, nowMs, limit: mostWaiting })
+        return Promise.all(rows.map((row) => openDecision(tx, row)))
+      }),
+  }
+}
+
+export type MoneyReads = ReturnType<typeof createMoneyReads>
+
+function seen(wallet: WalletRow, entries: readonly LedgerEntryRow[], isCut: boolean): WalletSeen {
+  const { id, displayName, status, isDefault, availableCents, heldCents } = wallet
+  const steps = stepsOf({ availableCents, heldCents }, entries)
+  return { id, displayName, status, isDefault, availableCents, heldCents, steps, isCut }
+}

@@ -1,0 +1,53 @@
+import { html } from 'hono/html'
+import { foreignName } from '../../../../core/foreign-text.ts'
+import type { Html } from '../../frame/document.ts'
+import { dollars } from '../../frame/texts.ts'
+import type { Told } from './read-money.ts'
+import { likeOf, statusText } from './words.ts'
+
+export interface SubscriptionTold {
+  status: string
+  terms: { description: string; every: { unit: string; count: number } }
+  nextPayment: { paymentNumber: number; dueDate: string | null; amount: number } | null
+  attention: { reason: string } | null
+}
+
+export interface SubscriptionPaymentTold {
+  paymentNumber: number
+  dueDate: string | null
+  status: string
+  amount: number
+}
+
+export interface SubscriptionSeen {
+  told: Told<SubscriptionTold>
+  payments: readonly Told<SubscriptionPaymentTold>[]
+}
+
+/** Subscriptions with their calendars: what was paid, missed and is due, by date. */
+export function subscriptionsSection(subscriptions: readonly SubscriptionSeen[]): Html {
+  return html`<section aria-labelledby="subscriptions"><h2 id="subscriptions">Subscriptions</h2>
+${
+  subscriptions.length === 0
+    ? html`<p class="aside">There is no subscription yet.</p>`
+    : html`<ul class="subscriptions">${subscriptions.map(subscriptionItem)}</ul>`
+}</section>`
+}
+
+function subscriptionItem({ told: { id, attributes }, payments }: SubscriptionSeen): Html {
+  const { status, terms, nextPayment, attention } = attributes
+  const { every, description } = terms
+  const often = every.count === 1 ? `every ${every.unit}` : `every ${every.count} ${every.unit}s`
+  const dated = payments.filter(({ attributes: { dueDate } }) => dueDate !== null)
+  return html`<li id="${id}"><h3><bdi>${foreignName(description, 'Without a description', 120)}</bdi></h3>
+<p><span class="outcome ${likeOf(status)}">${statusText(status)}</span>, ${often}${nextPayment === null ? '' : `; next ${dollars(nextPayment.amount)}${nextPayment.dueDate === null ? '' : ` on ${nextPayment.dueDate}`}`}${attention === null ? '' : html`, <span class="outcome problem">${statusText(attention.reason)}</span>`}</p>
+${dated.length === 0 ? '' : html`<ol class="calendar" aria-label="Calendar">${dated.toReversed().map(dayItem)}</ol>`}</li>`
+}
+
+/** A sheet of a calendar: the month, the day, and what became of it. */
+function dayItem({ attributes: { dueDate, status, amount, paymentNumber } }: Told<SubscriptionPaymentTold>): Html {
+  const [year = '', month = '', day = ''] = (dueDate ?? '').split('-')
+  return html`<li class="sheet ${likeOf(status)}"><time datetime="${dueDate ?? ''}"><span class="month">${months[Number(month) - 1] ?? ''} ${year}</span><span class="day">${Number(day)}</span></time><span>${dollars(amount)}</span><span class="outcome ${likeOf(status)}">${statusText(status)}<span class="unseen">, payment ${paymentNumber}</span></span></li>`
+}
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const

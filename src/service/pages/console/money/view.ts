@@ -1,0 +1,122 @@
+import { html } from 'hono/html'
+import { approvalPagePath } from '../../../../../tools/approvals.ts'
+import { decisionPath } from '../../../../core/held-call.ts'
+import { timestamp } from '../../../../core/system.ts'
+import { runIdOf } from '../../../request/run-log.ts'
+import { approvalFacts } from '../../frame/approval-facts.ts'
+import type { ApprovalWords } from '../../frame/approval-words.ts'
+import { decisionButtons, decisionFacts } from '../../frame/decision-facts.ts'
+import type { DecisionWords } from '../../frame/decision-words.ts'
+import type { Html } from '../../frame/document.ts'
+import { dollars, shortMomentOf } from '../../frame/texts.ts'
+import { livePart } from '../console-page.ts'
+import { reasonText } from '../ledger-words.ts'
+import {
+  type CardTold,
+  cardsSection,
+  type PaymentTold,
+  type PurchaseTold,
+  paymentsSection,
+  purchasesSection,
+} from './lists-view.ts'
+import { plot, plotTable } from './plot.ts'
+import { type ListTold, mostPlotted, type WalletOpened, type WalletSeen } from './read-money.ts'
+import { type SubscriptionSeen, subscriptionsSection } from './subscriptions-view.ts'
+import { walletName } from './words.ts'
+
+export interface WaitingShown {
+  approvals: readonly { id: string; words: ApprovalWords; token: string }[]
+  decisions: readonly { id: string; words: DecisionWords; token: string }[]
+  /** Whether this session may say yes to a call. */
+  mayAgree: boolean
+}
+
+export interface MoneyShown {
+  partyId: string
+  nowMs: number
+  wallets: readonly WalletSeen[]
+  cards: ListTold<CardTold>
+  purchases: ListTold<PurchaseTold>
+  payments: ListTold<PaymentTold>
+  subscriptions: readonly SubscriptionSeen[]
+}
+
+/** All of a party's money, and what waits for a person. */
+export function moneyMain(shown: MoneyShown, waiting: WaitingShown): Html {
+  return html`<h1>Money</h1>
+${waitingSection(waiting)}
+${livePart('money', '/console/money?part=wallets', walletsPart(shown))}
+${livePart('money', '/console/money?part=lists', listsPart(shown))}`
+}
+
+/** A part that is drawn anew. */
+export function walletsPart({ wallets, nowMs }: Pick<MoneyShown, 'wallets' | 'nowMs'>): Html {
+  return html`<section aria-labelledby="wallets"><h2 id="wallets">Wallets</h2><ul class="wallets">${wallets.map(
+    (
+      wallet,
+    ) => html`<li><h3><a href="/console/money/wallets/${wallet.id}" id="link-${wallet.id}"><bdi>${walletName(wallet.displayName)}</bdi></a>${wallet.isDefault === 1 ? ' (default)' : ''}${wallet.status === 'active' ? '' : html` <span class="outcome problem">${wallet.status}</span>`}</h3>
+${balances(wallet)}${plot(wallet.steps, nowMs, walletName(wallet.displayName))}</li>`,
+  )}</ul></section>`
+}
+
+function balances({ availableCents, heldCents }: Pick<WalletSeen, 'availableCents' | 'heldCents'>): Html {
+  return html`<dl class="facts balances"><div><dt>Available</dt><dd><strong>${dollars(availableCents)}</strong></dd></div>
+<div><dt>Held</dt><dd>${dollars(heldCents)}</dd></div><div><dt>Total</dt><dd>${dollars(availableCents + heldCents)}</dd></div></dl>`
+}
+
+/** The other part. */
+export function listsPart({
+  partyId,
+  cards,
+  purchases,
+  payments,
+  subscriptions,
+}: Omit<MoneyShown, 'wallets' | 'nowMs'>): Html {
+  const whose = { partyId }
+  return html`${cardsSection(cards, whose)}
+${purchasesSection(purchases, whose)}
+${paymentsSection(payments, whose)}
+${subscriptionsSection(subscriptions)}`
+}
+
+/** The forms are those of the pages at which one decides, and go there: what they ask for is asked for there. */
+function waitingSection({ approvals, decisions, mayAgree }: WaitingShown): Html {
+  if (approvals.length === 0 && decisions.length === 0) return html``
+  return html`<section aria-labelledby="waiting"><h2 id="waiting">Waits for you</h2><ul class="waiting">
+${decisions.map(
+  ({ id, words, token }) => html`<li id="${id}">${decisionFacts(words)}
+<form method="post" action="${decisionPath(id)}"><input type="hidden" name="formToken" value="${token}">
+${mayAgree ? decisionButtons(words.yes) : html`<div class="choices"><button type="submit" name="decision" value="no" class="danger">No</button></div><p class="aside">To agree, sign in with your password: you are signed in by one click, as any program on this computer can be.</p>`}</form></li>`,
+)}
+${approvals.map(
+  ({
+    id,
+    words,
+    token,
+  }) => html`<li id="${id}">${approvalFacts(words)}${words.check === null ? '' : html`<p class="aside">${words.check}</p>`}
+<form method="post" action="${approvalPagePath(id)}"><input type="hidden" name="formToken" value="${token}">
+<div class="choices"><button type="submit" name="decision" value="approve">Approve</button><button type="submit" name="decision" value="deny" class="danger">Deny</button><a href="${approvalPagePath(id)}">Deny with a reason</a></div></form></li>`,
+)}</ul></section>`
+}
+
+/** A wallet with its movements. */
+export function walletMain(wallet: WalletOpened, { partyId, nowMs }: { partyId: string; nowMs: number }): Html {
+  const { id, displayName, steps, isCut, entries, next } = wallet
+  const name = walletName(displayName)
+  return html`<p class="aside"><a href="/console/money">Money</a></p>
+<h1><bdi>${name}</bdi></h1>
+<section aria-label="Balance">${balances(wallet)}${plot(steps, nowMs, name)}
+${isCut ? html`<p class="aside">The newest ${mostPlotted} entries of the ledger; there are older ones.</p>` : ''}
+${steps.length === 0 ? '' : plotTable(steps)}</section>
+<section aria-labelledby="movements"><h2 id="movements">Movements</h2>
+${
+  entries.length === 0
+    ? html`<p class="aside">Nothing moved yet.</p>`
+    : html`<div class="wide-table"><table><thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">Account</th><th scope="col" class="number">Amount</th><th scope="col">Record</th><th scope="col">Run</th></tr></thead>
+<tbody>${entries.map(
+        ({ reason, account, amountCents, createdAtMs, sourceId, instanceId }) =>
+          html`<tr><td><time datetime="${timestamp(createdAtMs)}">${shortMomentOf(createdAtMs)}</time></td><td>${reasonText(reason)}</td><td>${account}</td><td class="number">${dollars(amountCents)}</td><td>${sourceId === null ? '–' : html`<code>${sourceId}</code>`}</td><td>${instanceId === undefined ? '–' : html`<a href="/console/runs/${runIdOf(partyId, instanceId)}">Its run</a>`}</td></tr>`,
+      )}</tbody></table></div>`
+}
+${next === null ? '' : html`<p><a href="/console/money/wallets/${id}?before=${next}">Older movements</a></p>`}</section>`
+}

@@ -1,0 +1,16 @@
+import { foreignName } from '../../../../core/foreign-text.ts'
+
+/** A status of the API as a person reads it: `marked_paid` is `marked paid`. */
+export const statusText = (status: string) => status.replaceAll('_', ' ').toLowerCase()
+
+/** What a status is like, so that its colour says no more than the word. */
+export function likeOf(status: string): 'good' | 'open' | 'problem' | 'quiet' {
+  if (/^(active|captured|completed|paid|marked_paid|approved)$/i.test(status)) return 'good'
+  if (/^(authorized|pending|pending_claim|processing|in_review|scheduled|trial|frozen)$/i.test(status)) return 'open'
+  if (/^(declined|failed|missed|past_due|returned|denied|suspended)$/i.test(status)) return 'problem'
+  return 'quiet'
+}
+
+export const merchantName = (name: string) => foreignName(name, 'A merchant without a readable name')
+
+export const walletName = (name: string | null) => foreignName(name ?? '', 'A wallet without a name')
