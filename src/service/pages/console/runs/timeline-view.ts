@@ -85,12 +85,12 @@ function olderLink({ older }: Pick<TimelineShown, 'older'>): Html {
 }
 
 function entryRow(runId: string, entry: EntrySeen, nowMs: number): Html {
-  const { id, operation, kind, outcome, amountCents, ms, atMs, fault } = entry
+  const { id, operation, kind, outcome, code, amountCents, ms, atMs, fault } = entry
   const address = `/console/runs/${runId}/entries/${id}`
   const { text, like, mark } = outcomeWords[outcome]
   const what = kind === 'happened' ? reasonText(operation) : operation
   return html`<div role="listitem" class="entry ${kind}" id="${id}" data-entry><details id="open-${id}" data-source="${address}?fragment=1">
-<summary><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)}</time><span class="tool">${what}${kind === 'call' ? '' : html` <span class="kind">${kindWords[kind]}</span>`}${fault === null ? '' : html` <span class="badge">fault: ${fault}</span>`}</span><span class="number amount">${amountCents === null ? '' : dollars(amountCents)}</span><span class="outcome ${like}"><span aria-hidden="true">${mark}</span> ${text}</span><span class="number ms">${ms === null ? '' : `${ms} ms`}</span></summary>
+<summary><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)}</time><span class="tool">${what}${kind === 'call' ? '' : html` <span class="kind">${kindWords[kind]}</span>`}${fault === null ? '' : html` <span class="badge">fault: ${fault}</span>`}${code === null ? '' : html` <span class="why">${code}</span>`}</span><span class="number amount">${amountCents === null ? '' : dollars(amountCents)}</span><span class="outcome ${like}"><span aria-hidden="true">${mark}</span> ${text}</span><span class="number ms">${ms === null ? '' : `${ms} ms`}</span></summary>
 <div data-opened></div>
 <p class="unscripted"><a href="${address}">Open this entry</a></p>
 </details></div>`
