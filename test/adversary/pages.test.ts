@@ -119,6 +119,23 @@ const doors: Record<string, Door> = {
   },
   'GET /approvals/:approvalId/review': { signedIn: ({ paths }) => [[paths.approval]] },
   'POST /approvals/:approvalId/review': { signedIn: ({ paths }) => [[paths.approval, form({ decision: 'approve' })]] },
+  'GET /styles/console.css': { public: 'an asset' },
+  'GET /styles/console-runs.css': { public: 'an asset' },
+  'GET /styles/console-money.css': { public: 'an asset' },
+  'GET /styles/console-sandbox.css': { public: 'an asset' },
+  'GET /styles/report.css': { public: 'an asset' },
+  'GET /scripts/console.js': { public: 'an asset' },
+  'GET /console': { signedIn: () => [['/console']] },
+  'GET /console/find': { signedIn: () => [['/console/find?id=run-1']] },
+  'GET /console/requests/:id': { signedIn: () => [['/console/requests/req_1']] },
+  'GET /console/runs/:runId': { signedIn: () => [['/console/runs/run_1']] },
+  'GET /console/runs/:runId/entries/:entryId': { signedIn: () => [['/console/runs/run_1/entries/ent_1']] },
+  'GET /console/runs/:runId/report': { signedIn: () => [['/console/runs/run_1/report']] },
+  'GET /console/money': { signedIn: () => [['/console/money']] },
+  'GET /console/money/wallets/:walletId': { signedIn: () => [['/console/money/wallets/wal_1']] },
+  'GET /console/sandbox': { signedIn: () => [['/console/sandbox']] },
+  'POST /console/sandbox/:action': { signedIn: () => [['/console/sandbox/reset', form({ formToken: 'x' })]] },
+  'GET /console/stream': { signedIn: () => [[`/console/stream?topic=run:run_${'0'.repeat(32)}`]] },
   'GET /decisions': { signedIn: () => [['/decisions']] },
   'GET /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision], [spoilt(paths.decision)]] },
   'POST /decide/:decisionId': { signedIn: ({ paths }) => [[paths.decision, form({ decision: 'yes' })]] },
@@ -229,10 +246,19 @@ const isBounded = (row: string) =>
   row.startsWith('refusedPasswords: ') ||
   (row.startsWith('oauthRecords: {"model":"Session"') && !row.includes('accountId'))
 
+/** Pages about whoever asks, at an address that is the same for all. */
+const aboutOneself: ReadonlySet<string> = new Set([
+  'GET /connections',
+  'GET /decisions',
+  'GET /second-factor',
+  'GET /console',
+  'GET /console/money',
+  'GET /console/sandbox',
+])
+
 /** What says the same whether or not there is something: RFC 7009 (revocation), RFC 7662 (introspection). */
 function isHarmless(route: string, text: string): boolean {
   if (route === 'POST /oauth/revoke') return text === ''
   if (route === 'POST /oauth/introspect') return text === '{"active":false}'
-  // These are about whoever asks: nobody's connections and authenticator but theirs.
-  return route === 'GET /connections' || route === 'GET /decisions' || route === 'GET /second-factor'
+  return aboutOneself.has(route)
 }

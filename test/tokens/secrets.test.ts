@@ -97,7 +97,9 @@ onEachDatabase('secrets', (database) => {
       expect(Object.keys(row).filter((column) => /cvv|cvc|securityCode|number|^pan$/i.test(column))).toEqual([])
       for (const value of Object.values(row)) {
         // As a word of JSON: sealed text has any three letters by chance.
-        if (typeof value === 'string') expect(value).not.toMatch(/cvv\\*"|"123"|^123$/i)
+        // An entry of a run names the field, and masks what stood in it.
+        const text = typeof value === 'string' ? value.replaceAll(/\\*"cvv\\*":\\*"\[masked\]\\*"/g, '') : ''
+        expect(text).not.toMatch(/cvv\\*"|"123"|^123$/i)
       }
     }
   })

@@ -162,3 +162,50 @@ const upsert = writing((db, row: ActivityHeadRow) =>
 export async function headIsSealed(tx: Transaction, head: ActivityHeadRow): Promise<boolean> {
   return (await rootKeys(tx)).verify(sealedText(head), head.seal)
 }
+
+/** Whose records, of which run. */
+export interface RunOwner {
+  partyId: string
+  instanceId: string | null
+}
+
+/** What was recorded of a run behind a number of the party's chain, in its order: by the index of runs. */
+export function actsOfRun(tx: Transaction, run: RunOwner, after: number, limit: number): Promise<ActivityRow[]> {
+  const { partyId, instanceId } = run
+  if (instanceId === null)
+    return tx.db
+      .selectFrom('activity')
+      .selectAll()
+      .where('partyId', '=', partyId)
+      .where('instanceId', 'is', null)
+      .where('sequence', '>', after)
+      .orderBy('sequence')
+      .limit(limit)
+      .execute()
+  const key = activityKey(partyId, { agentId: null, instanceId, resourceId: null })
+  return tx.db
+    .selectFrom('activityKeys')
+    .innerJoin('activity', 'activity.sequence', 'activityKeys.sequence')
+    .selectAll('activity')
+    .where('activityKeys.key', '=', key)
+    .where('activityKeys.sequence', '>', after)
+    .where('activity.partyId', '=', partyId)
+    .where('activity.instanceId', '=', instanceId)
+    .orderBy('activityKeys.sequence')
+    .limit(limit)
+    .execute()
+}
+
+/** What was recorded of one thing, in the order of the chain. */
+export function actsAbout(tx: Transaction, partyId: string, resourceId: string, limit: number): Promise<ActivityRow[]> {
+  const key = activityKey(partyId, { agentId: null, instanceId: null, resourceId })
+  return tx.db
+    .selectFrom('activityKeys')
+    .innerJoin('activity', 'activity.sequence', 'activityKeys.sequence')
+    .selectAll('activity')
+    .where(sql.ref('activityKeys.key'), '=', key)
+    .where('activity.partyId', '=', partyId)
+    .orderBy('activityKeys.sequence')
+    .limit(limit)
+    .execute()
+}

@@ -1,4 +1,5 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
+import { inParts } from './engine/in-parts.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -204,4 +205,10 @@ function anyUsable(db: Kysely<Tables>, by: Omit<Chargeable, 'agentId'>) {
     .where('usedAtMs', 'is', null)
     .where('expiresAtMs', '>', by.nowMs)
     .limit(1)
+}
+
+export function cardsById(tx: Transaction, partyId: string, ids: readonly string[]): Promise<AgentCardRow[]> {
+  return inParts(ids, (some) =>
+    tx.db.selectFrom('agentCards').selectAll().where('partyId', '=', partyId).where('id', 'in', some).execute(),
+  )
 }

@@ -1,5 +1,6 @@
 import { approvalStatuses } from '../../../tools/approvals.ts'
 import { approvalEvent } from '../rules/events.ts'
+import { inParts } from './engine/in-parts.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -108,3 +109,9 @@ const update = changingOne(
       .where('version', '=', version),
   ({ id }) => `approval ${id}`,
 )
+
+export function approvalsOf(tx: Transaction, partyId: string, paymentIds: readonly string[]): Promise<ApprovalRow[]> {
+  return inParts(paymentIds, (some) =>
+    tx.db.selectFrom('approvals').selectAll().where('partyId', '=', partyId).where('paymentId', 'in', some).execute(),
+  )
+}

@@ -5,6 +5,7 @@ import { purchaseEvent } from '../rules/events.ts'
 import { countedOfPurchase } from '../rules/limits.ts'
 import { type CardScope, cardIssuedTo, findAgentCard, ownerOfCard } from './agent-cards.ts'
 import type { DueOf, Moments } from './clock.ts'
+import { inParts } from './engine/in-parts.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -189,4 +190,21 @@ export async function runsOfPurchases(
   if (ids.length === 0) return []
   const rows = tx.db.selectFrom('cardTransactions').select(['id', 'instanceId']).where('partyId', '=', partyId)
   return (await rows.where('id', 'in', ids).execute()).map(({ id, instanceId }) => [id, instanceId])
+}
+
+/** Purchases and refunds on cards. */
+export async function transactionsOfCards(
+  tx: Transaction,
+  partyId: string,
+  cardIds: readonly string[],
+): Promise<CardTransactionRow[]> {
+  const rows = await inParts(cardIds, (some) =>
+    tx.db
+      .selectFrom('cardTransactions')
+      .selectAll()
+      .where('partyId', '=', partyId)
+      .where('cardId', 'in', some)
+      .execute(),
+  )
+  return rows.sort((one, other) => (one.id < other.id ? -1 : 1))
 }

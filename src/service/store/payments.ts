@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { paymentEvents } from '../rules/events.ts'
 import { countedOfPayment } from '../rules/limits.ts'
 import type { DueOf, Moments } from './clock.ts'
+import { inParts } from './engine/in-parts.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -196,4 +197,10 @@ export async function runsOfPayments(
   if (ids.length === 0) return []
   const rows = tx.db.selectFrom('payments').select(['id', 'instanceId']).where('partyId', '=', partyId)
   return (await rows.where('id', 'in', ids).execute()).map(({ id, instanceId }) => [id, instanceId])
+}
+
+export function paymentsById(tx: Transaction, partyId: string, ids: readonly string[]): Promise<PaymentRow[]> {
+  return inParts(ids, (some) =>
+    tx.db.selectFrom('payments').selectAll().where('partyId', '=', partyId).where('id', 'in', some).execute(),
+  )
 }

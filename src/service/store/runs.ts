@@ -229,3 +229,18 @@ export const runKeptMs = 30 * 24 * 60 * 60_000
 
 export const deleteRunEntries = deletingOldest('runEntries', ['partyId', 'id'], 'recordedAtMs')
 export const deleteRuns = deletingOldest('runs', ['partyId', 'id'], 'recordedAtMs')
+
+/** The runs that somebody may mean, of every party: those with the id, or the instance id. */
+export function runsNamed(tx: Transaction, name: string): Promise<RunRow[]> {
+  return tx.db
+    .selectFrom('runs')
+    .selectAll()
+    .where((run) => run.or([run('id', '=', name), run('instanceId', '=', name)]))
+    .limit(20)
+    .execute()
+}
+
+/** The newest runs of every party. */
+export function newestRuns(tx: Transaction, limit: number): Promise<RunRow[]> {
+  return tx.db.selectFrom('runs').selectAll().orderBy('lastEntryId', 'desc').limit(limit).execute()
+}

@@ -6,6 +6,7 @@ import { chargeKey } from '../rules/subscription-payments.ts'
 import type { Terms } from '../rules/subscription-terms.ts'
 import { type Billed, type Billing, nextEventAtMs } from '../rules/subscriptions.ts'
 import type { DueOf, Moments } from './clock.ts'
+import { inParts } from './engine/in-parts.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -231,4 +232,14 @@ const update = changingOne(
 
 function parse(row: SubscriptionRow): SubscriptionRecord {
   return { ...row, terms: JSON.parse(row.terms) as Terms, billing: JSON.parse(row.billing) as Billing }
+}
+
+export function subscriptionsById(
+  tx: Transaction,
+  partyId: string,
+  ids: readonly string[],
+): Promise<SubscriptionRow[]> {
+  return inParts(ids, (some) =>
+    tx.db.selectFrom('subscriptions').selectAll().where('partyId', '=', partyId).where('id', 'in', some).execute(),
+  )
 }

@@ -11,21 +11,18 @@ import {
   totalsOf,
 } from '../../rules/run-report.ts'
 import type { RunDetail } from '../../rules/runs.ts'
+import { actsAbout, actsOfRun } from '../../store/activity.ts'
+import { cardsById } from '../../store/agent-cards.ts'
 import { findAgent } from '../../store/agents.ts'
+import { approvalsOf } from '../../store/approvals.ts'
+import { transactionsOfCards } from '../../store/card-transactions.ts'
 import type { Store, Transaction } from '../../store/engine/store.ts'
-import {
-  actsAbout,
-  actsOfRun,
-  approvalsOf,
-  cardsById,
-  paymentsById,
-  subscriptionsById,
-  transactionsOfCards,
-} from '../../store/run-report.ts'
+import { paymentsById } from '../../store/payments.ts'
 import { runEntriesAfter } from '../../store/runs.ts'
 import type { ActivityRow } from '../../store/schema/activity.ts'
 import type { ApprovalRow } from '../../store/schema/approvals.ts'
 import type { RunEntryRow, RunRow } from '../../store/schema/runs.ts'
+import { subscriptionsById } from '../../store/subscriptions.ts'
 import { findUser } from '../../store/users.ts'
 
 /** How much of a run its report is made of at most. */

@@ -1,0 +1,12 @@
+/** So many ids stand in one query. */
+const together = 200
+
+/** Reads the rows of ids, some at a time. */
+export async function inParts<Row>(
+  ids: readonly string[],
+  read: (some: readonly string[]) => Promise<Row[]>,
+): Promise<Row[]> {
+  const rows: Row[] = []
+  for (let from = 0; from < ids.length; from += together) rows.push(...(await read(ids.slice(from, from + together))))
+  return rows
+}
