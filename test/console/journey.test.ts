@@ -1,0 +1,47 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openTab, type Site, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
+import { entriesOf } from '../runs/noted.ts'
+
+let site: Site
+let browser: TestBrowser
+const instanceId = 'cursor-7'
+
+beforeAll(async () => {
+  site = await startSite()
+  browser = await startBrowser()
+  const cardId = await site.world.issueCard({ merchant: { name: 'W'.repeat(100) } }, { instanceId })
+  await site.world.authorize(cardId, 400, { instanceId })
+  const userAgent = `payments-mcp/1.0.0 (${'H'.repeat(80)}/1)`
+  await site.world.get('/wallets', { instanceId: 'L'.repeat(1000), headers: { 'User-Agent': userAgent } })
+  expect((await site.world.post('/agent-cards', { maximumAmount: -1 }, { instanceId })).status).toBe(422)
+  await entriesOf(site.world)
+})
+afterAll(async () => {
+  await browser.close()
+  await site.close()
+})
+
+async function open(path: string, width = 1280) {
+  const context = await browser.newContext({ viewport: { width, height: 800 }, reducedMotion: 'reduce' })
+  const tab = await openTab(context, `${site.listener.url}/sign-in?${new URLSearchParams({ next: path })}`)
+  await tab.page
+    .getByRole('button', { name: /Continue as|Sign in as/ })
+    .first()
+    .click()
+  await tab.page.waitForURL(site.listener.url + path)
+  return { ...tab, context }
+}
+
+/** The cells of tables that stand outside of what is in sight. */
+const cellsOutOfSight = (page: Page) =>
+  page.evaluate(`[...document.querySelectorAll('main :is(td, th)')]
+    .filter((cell) => cell.getBoundingClientRect().right > innerWidth || cell.scrollWidth > cell.clientWidth + 1)
+    .map((cell) => cell.textContent.slice(0, 40))`)
+
+test.each(['/console', '/console/money'])('however long a name is, the figures of %s stay in sight', async (path) => {
+  const { page, context } = await open(path)
+  await page.getByRole('columnheader').first().waitFor()
+  expect(await cellsOutOfSight(page)).toEqual([])
+  await context.close()
+})
