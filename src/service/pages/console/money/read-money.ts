@@ -1,4 +1,5 @@
 import type { OperationKey } from '../../../../../tools/index.ts'
+import { Failure } from '../../../../core/errors.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { type ApprovalReview, createApprovalReviews } from '../../../operations/steps/review-approval.ts'
 import { asUser } from '../../../request/in-process.ts'
@@ -80,19 +81,8 @@ export function createMoneyReads(pages: ConsoleDependencies) {
         }))
         return { ...seen(wallet, plotted.rows, plotted.lastId !== null), entries, next: lastId }
       }),
-    list: async <Attributes>(
-      { user }: SignedIn,
-      key: OperationKey,
-      given: { params?: Record<string, string>; query?: Record<string, string> } = {},
-    ): Promise<ListTold<Attributes>> => {
-      const { status, body } = await asUser(pages, user, key, { params: {}, ...given })
-      if (status !== 200) return { rows: [], next: null }
-      const { data, meta } = JSON.parse(body) as {
-        data: Told<Attributes>[]
-        meta?: { pagination?: { nextCursor: string | null } }
-      }
-      return { rows: data, next: meta?.pagination?.nextCursor ?? null }
-    },
+    list: <Attributes>(signedIn: SignedIn, key: OperationKey, given: Given = {}) =>
+      listTold<Attributes>(pages, signedIn, key, given),
     approvals: ({ user }: SignedIn): Promise<ApprovalReview[]> => approvals.waiting(user, mostWaiting),
     decisions: ({ user: { partyId } }: SignedIn): Promise<DecisionRecord[]> =>
       store.read(async (tx) => {
@@ -109,4 +99,29 @@ function seen(wallet: WalletRow, entries: readonly LedgerEntryRow[], isCut: bool
   const { id, displayName, status, isDefault, availableCents, heldCents } = wallet
   const steps = stepsOf({ availableCents, heldCents }, entries)
   return { id, displayName, status, isDefault, availableCents, heldCents, steps, isCut }
+}
+
+interface Given {
+  params?: Record<string, string>
+  query?: Record<string, string>
+}
+
+/** A page of a list, as the API tells it to the user. */
+async function listTold<Attributes>(
+  pages: ConsoleDependencies,
+  signedIn: SignedIn,
+  key: OperationKey,
+  { params = {}, query = {} }: Given,
+): Promise<ListTold<Attributes>> {
+  const { cursor, ...rest } = query
+  const { status, body } = await asUser(pages, signedIn.user, key, { params, query })
+  // Where a cursor is none, or of another time, the list begins anew.
+  if (status === 400 && cursor !== undefined) return listTold(pages, signedIn, key, { params, query: rest })
+  if (status === 403) return { rows: [], next: null }
+  if (status !== 200) throw new Failure('service_unavailable', { detail: `A list could not be read: ${body}` })
+  const { data, meta } = JSON.parse(body) as {
+    data: Told<Attributes>[]
+    meta?: { pagination?: { nextCursor: string | null } }
+  }
+  return { rows: data, next: meta?.pagination?.nextCursor ?? null }
 }

@@ -1,0 +1,146 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { stepsOf, type WalletEntry } from '../../src/service/pages/console/money/plot.ts'
+import { decoded } from '../pages/decoded.ts'
+import type { Visitor } from '../pages/oauth-site.ts'
+import { ok, payer } from '../payments/payer.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { addParty } from '../support/world.ts'
+import { type ConsoleSite, createConsoleSite } from './console-site.ts'
+
+onEachDatabase('the console shows money', (database) => {
+  let site: ConsoleSite
+  let owner: Visitor
+  beforeAll(async () => {
+    site = await createConsoleSite(database)
+    owner = await site.visitor()
+  })
+  afterAll(() => site.world.drop())
+
+  const textAt = async (path: string) => {
+    const { status, text } = await owner.open(path)
+    expect(status, text).toBe(200)
+    return text
+  }
+  const purchase = async (merchant: string, amount: number) => {
+    const card = await site.world.issueCard({ merchant: { name: merchant }, maximumAmount: amount })
+    return ok(await site.world.authorize(card, amount, { instanceId: 'shopping' })).json.data.id as string
+  }
+
+  test('wallets with what is available and held, as the API tells it, and how it came to that', async () => {
+    const id = await purchase('Blue Bottle', 1234)
+    await purchase('Held Books', 400)
+    ok(await site.world.post(`/simulations/card-transactions/${id}/capture`, { amount: 1000, currency: 'USD' }))
+    const [wallet] = ok(await site.world.get('/wallets')).json.data
+    expect(wallet.attributes.balance).toMatchObject({ available: 250_000 - 1000 - 400, total: 250_000 - 1000 })
+    const text = await textAt('/console/money')
+    expect(text).toMatch(/Available<\/dt><dd><strong>\$2,486\.00</)
+    expect(text).toMatch(/Held<\/dt><dd>\$4\.00</)
+    expect(text).toContain('role="img" aria-label="Main wallet over time: $2,486.00 available and $4.00 held now"')
+    const opened = await textAt(`/console/money/wallets/${wallet.id}`)
+    for (const words of ['Captured', 'Hold placed', 'Funded', id, '-$12.34', '$2,500.00'])
+      expect(opened).toContain(words)
+    expect(opened).toContain(`href="${site.runPath('shopping')}"`)
+  })
+
+  test('cards and purchases with what became of them, the way to their run, and no number', async () => {
+    const card = await site.world.issueCard({ merchant: { name: 'Once' }, maximumAmount: 100 })
+    ok(await site.world.authorize(card, 100, { instanceId: 'twice' }))
+    ok(await site.world.authorize(card, 100, { instanceId: 'twice' }))
+    const { number, cvv } = ok(await site.world.get(`/agent-cards/${card}/details`)).json.data.attributes
+    const text = await textAt('/console/money')
+    expect(text).toContain('•••• •••• •••• ••••')
+    expect(text).toMatch(/class="card used" id="pcd_\w+"><p class="merchant"><bdi>Once</)
+    expect(text).toContain('The card already made its one purchase.')
+    expect(text).toContain(`href="${site.runPath('twice')}"`)
+    for (const secret of [number, number.replace(/(\d{4})(?=\d)/g, '$1 '), `"${cvv}"`])
+      expect(text).not.toContain(secret)
+  })
+
+  test('payments that wait for a person, with the buttons of their own page, which decide there', async () => {
+    const { setLimits, approvalOf } = payer(site.world)
+    const { agentId } = await site.world.whoami()
+    await setLimits('agents', String(agentId), { perTransaction: 100 })
+    const counterparty = { type: 'email', value: 'payee@example.com' }
+    const { id } = ok(await site.world.post('/payments', { amount: 5000, counterparty, description: '\u202eRent <b>' }))
+      .json.data
+    await setLimits('agents', String(agentId), null)
+    const approval = await approvalOf(id)
+    const text = await textAt('/console/money')
+    expect(text).toContain('Waits for you')
+    expect(text).toContain(`action="/approvals/${approval.id}/review"`)
+    expect(text).not.toContain('Rent <b>')
+    expect(text).not.toContain('\u202e')
+    const denied = await owner.send(`/approvals/${approval.id}/review`, { decision: 'deny', reason: '' })
+    expect(denied.status).toBe(303)
+    expect(await textAt('/console/money')).not.toContain('Waits for you')
+    expect(ok(await site.world.get(`/payments/${id}`)).json.data.attributes.status).not.toBe('COMPLETED')
+  })
+
+  test('subscriptions with a calendar of what was paid and what is due', async () => {
+    const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 150 }
+    const { id } = (await site.world.post('/subscriptions', terms)).json.data
+    ok(await site.world.post(`/simulations/subscriptions/${id}/checkout`, { card: 'approves' }))
+    const text = await textAt('/console/money')
+    expect(text).toMatch(/<h3><bdi>Gym<\/bdi><\/h3>/)
+    expect(text).toMatch(/class="sheet good">[\s\S]*?Jan 2026[\s\S]*?\$20\.00[\s\S]*?paid/)
+    expect(text).toMatch(/class="sheet open">[\s\S]*?Feb 2026[\s\S]*?scheduled/)
+  })
+
+  test('a list goes on behind its first page', async () => {
+    for (let count = 0; count < 21; count++) await site.world.issueCard({ merchant: { name: `Shop ${count}` } })
+    const first = await textAt('/console/money')
+    const [, older = ''] = /<a href="([^"#]*)#cards">Older cards/.exec(first) ?? []
+    const idsIn = (text: string) => [...text.matchAll(/class="card \w+" id="(pcd_\w+)"/g)].map(([, id]) => id)
+    const shown = [...idsIn(first), ...idsIn(await textAt(decoded(older)))]
+    expect(idsIn(first)).toHaveLength(20)
+    const all = ok(await site.world.get('/agent-cards?limit=100')).json.data.map(({ id }: { id: string }) => id)
+    expect(shown.toSorted()).toEqual(all.toSorted())
+    // What stands in an address is anybody's: the list then begins anew.
+    expect(idsIn(await textAt('/console/money?list=cards&cursor=made-up'))).toHaveLength(20)
+  })
+
+  test("nothing of another party's: its wallet is not there, and neither page shows its records", async () => {
+    const other = await addParty(site.world)
+    expect((await owner.open(`/console/money/wallets/${other.walletId}`)).status).toBe(404)
+    expect(await textAt('/console/money')).not.toContain(other.walletId)
+  })
+})
+
+const entry = fc.record({
+  account: fc.constantFrom('available', 'held'),
+  amountCents: fc.integer({ min: -100_000, max: 100_000 }),
+  createdAtMs: fc.integer({ min: 1, max: 50 }),
+})
+
+test('a plot ends with what there is, each step is what was entered, and it begins before the first entry is known', () => {
+  fc.assert(
+    fc.property(fc.array(entry, { maxLength: 60 }), fc.integer(), fc.integer(), (given, availableCents, heldCents) => {
+      const entries: WalletEntry[] = given.toSorted((a, b) => b.createdAtMs - a.createdAtMs)
+      const steps = stepsOf({ availableCents, heldCents }, entries)
+      expect(steps.map(({ atMs }) => atMs)).toEqual([...new Set(entries.map((one) => one.createdAtMs))].reverse())
+      if (steps.length > 0) expect(steps.at(-1)).toMatchObject({ availableCents, heldCents })
+      for (const [at, step] of steps.entries()) {
+        const before = steps[at - 1]
+        if (before === undefined) continue
+        const sum = (account: string) =>
+          entries
+            .filter((one) => one.createdAtMs === step.atMs && one.account === account)
+            .reduce((total, { amountCents }) => total + amountCents, 0)
+        expect(step.availableCents - before.availableCents).toBe(sum('available'))
+        expect(step.heldCents - before.heldCents).toBe(sum('held'))
+      }
+    }),
+  )
+})
+
+test('a plot has at most so many steps, and the last is always among them', () => {
+  const entries = Array.from({ length: 1000 }, (_, at) => ({
+    account: 'available',
+    amountCents: 1,
+    createdAtMs: 1000 - at,
+  }))
+  const steps = stepsOf({ availableCents: 1000, heldCents: 0 }, entries)
+  expect(steps.length).toBeLessThanOrEqual(200)
+  expect(steps.at(-1)).toEqual({ atMs: 1000, availableCents: 1000, heldCents: 0 })
+})
