@@ -42,6 +42,17 @@ const cellsOutOfSight = (page: Page) =>
 test.each(['/console', '/console/money'])('however long a name is, the figures of %s stay in sight', async (path) => {
   const { page, context } = await open(path)
   await page.getByRole('columnheader').first().waitFor()
+  expect(await page.locator('table:not(:has(caption))').count()).toBe(0)
   expect(await cellsOutOfSight(page)).toEqual([])
+  await context.close()
+})
+
+test('a link keeps the focus when its part of the page is drawn anew', async () => {
+  const { page, context } = await open('/console/money')
+  await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+  await page.locator('main a').filter({ hasText: 'the card for W' }).first().focus({ timeout: 5000 })
+  await site.world.issueCard({ merchant: { name: 'Another Store' } }, { instanceId })
+  await page.getByText('Another Store').first().waitFor()
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toMatch(/the card for W/)
   await context.close()
 })

@@ -81,7 +81,7 @@ export function purchasesSection({ rows, next }: ListTold<PurchaseTold>, whose: 
   const content =
     rows.length === 0
       ? html`<p class="aside">No card was used yet.</p>`
-      : html`<div class="wide-table"><table><thead><tr><th scope="col">Merchant</th><th scope="col">Status</th><th scope="col" class="number">Amount</th><th scope="col" class="number">Held</th><th scope="col" class="number">Captured</th><th scope="col" class="number">Refunded</th><th scope="col">When</th><th scope="col">Run</th></tr></thead>
+      : html`<div class="wide-table"><table><caption class="unseen">Purchases, the newest first</caption><thead><tr><th scope="col">Merchant</th><th scope="col">Status</th><th scope="col" class="number">Amount</th><th scope="col" class="number">Held</th><th scope="col" class="number">Captured</th><th scope="col" class="number">Refunded</th><th scope="col">When</th><th scope="col">Run</th></tr></thead>
 <tbody>${rows.map((row) => purchaseRow(row, whose))}</tbody></table></div>`
   return section('purchases', 'Purchases', content, olderOf('purchases', next))
 }
@@ -101,7 +101,7 @@ export function paymentsSection({ rows, next }: ListTold<PaymentTold>, whose: Wh
   const content =
     rows.length === 0
       ? html`<p class="aside">Nothing was paid yet.</p>`
-      : html`<div class="wide-table"><table><thead><tr><th scope="col">Payment</th><th scope="col">Status</th><th scope="col" class="number">Amount</th><th scope="col">Direction</th><th scope="col">When</th><th scope="col">Run</th></tr></thead>
+      : html`<div class="wide-table"><table><caption class="unseen">Payments, the newest first</caption><thead><tr><th scope="col">Payment</th><th scope="col">Status</th><th scope="col" class="number">Amount</th><th scope="col">Direction</th><th scope="col">When</th><th scope="col">Run</th></tr></thead>
 <tbody>${rows.map((row) => paymentRow(row, whose))}</tbody></table></div>`
   return section('payments', 'Payments', content, olderOf('payments', next))
 }

@@ -112,7 +112,7 @@ ${steps.length === 0 ? '' : plotTable(steps)}</section>
 ${
   entries.length === 0
     ? html`<p class="aside">Nothing moved yet.</p>`
-    : html`<div class="wide-table"><table><thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">Account</th><th scope="col" class="number">Amount</th><th scope="col">Record</th><th scope="col">Run</th></tr></thead>
+    : html`<div class="wide-table"><table><caption class="unseen">Movements</caption><thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">Account</th><th scope="col" class="number">Amount</th><th scope="col">Record</th><th scope="col">Run</th></tr></thead>
 <tbody>${entries.map(
         ({ reason, account, amountCents, createdAtMs, sourceId, instanceId }) =>
           html`<tr><td><time datetime="${timestamp(createdAtMs)}">${shortMomentOf(createdAtMs)}</time></td><td>${reasonText(reason)}</td><td>${account}</td><td class="number">${dollars(amountCents)}</td><td>${sourceId === null ? '–' : html`<code>${sourceId}</code>`}</td><td>${instanceId === undefined ? '–' : html`<a href="/console/runs/${runIdOf(partyId, instanceId)}">Its run</a>`}</td></tr>`,

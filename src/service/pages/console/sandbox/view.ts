@@ -98,7 +98,7 @@ ${form('delete', token, html`<input type="hidden" name="name" value="${name}"><b
 /** The part that is drawn anew. */
 export function faultsPart({ faults }: Managed, token: string): Html {
   const removable = faults.filter(({ attributes }) => attributes.origin !== 'built_in')
-  return html`<div class="wide-table"><table><thead><tr><th scope="col">Rule</th><th scope="col">Of</th><th scope="col">What goes wrong</th><th scope="col">When</th><th scope="col" class="number">Fitted</th><th scope="col" class="number">Hit</th><th scope="col"><span class="unseen">Clear</span></th></tr></thead>
+  return html`<div class="wide-table"><table><caption class="unseen">Faults</caption><thead><tr><th scope="col">Rule</th><th scope="col">Of</th><th scope="col">What goes wrong</th><th scope="col">When</th><th scope="col" class="number">Fitted</th><th scope="col" class="number">Hit</th><th scope="col"><span class="unseen">Clear</span></th></tr></thead>
 <tbody>${faults.map((fault) => faultRow(fault, token))}</tbody></table></div>
 ${removable.length > 1 ? form('clear', token, html`<button type="submit" class="quiet" id="clear-all">Clear all</button>`) : ''}`
 }
@@ -145,7 +145,7 @@ function shopsSection({ seen: { shops, orders }, partyId }: Shown): Html {
 ${
   orders.length === 0
     ? ''
-    : html`<h3>Newest orders</h3><div class="wide-table"><table><thead><tr><th scope="col">Order</th><th scope="col">Shop</th><th scope="col">Status</th><th scope="col">Placed</th><th scope="col">Next</th><th scope="col">Run</th></tr></thead>
+    : html`<h3>Newest orders</h3><div class="wide-table"><table><caption class="unseen">Newest orders</caption><thead><tr><th scope="col">Order</th><th scope="col">Shop</th><th scope="col">Status</th><th scope="col">Placed</th><th scope="col">Next</th><th scope="col">Run</th></tr></thead>
 <tbody>${orders.map(
         ({ id, shopId, status, createdAtMs, nextEventAtMs, instanceId }) =>
           html`<tr><th scope="row"><code>${id}</code></th><td><a href="/shops/${shopId}">${shopId}</a></td><td>${status.replaceAll('_', ' ')}</td><td>${momentOf(createdAtMs)}</td><td>${nextEventAtMs === null ? '–' : momentOf(nextEventAtMs)}</td><td><a href="/console/runs/${runIdOf(partyId, instanceId)}">its run</a></td></tr>`,

@@ -54,12 +54,26 @@ async function redraw(part) {
   if (active !== null && part.contains(active) && active.matches('input, select, textarea')) return
   const text = await textAt(part.dataset.source ?? '')
   if (text === undefined) return
-  const focused = part.contains(active) ? active?.id : undefined
+  const focused = part.contains(document.activeElement) ? document.activeElement : null
   const open = [...part.querySelectorAll('details[open][id]')].map(({ id }) => id)
   part.replaceChildren(fragmentOf(text))
   for (const id of open) document.getElementById(id)?.setAttribute('open', '')
-  if (focused) document.getElementById(focused)?.focus({ preventScroll: true })
+  if (focused !== null) focusAgain(part, focused)
   watchMore(part)
+}
+
+/**
+ * Focuses what now stands for an element that is gone: the one of its id, else the link of its address and text.
+ * @param {HTMLElement} part
+ * @param {Element} gone
+ */
+function focusAgain(part, gone) {
+  const same = gone.id
+    ? document.getElementById(gone.id)
+    : [...part.querySelectorAll('a')].find(
+        (link) => link.getAttribute('href') === gone.getAttribute('href') && link.textContent === gone.textContent,
+      )
+  same?.focus({ preventScroll: true })
 }
 
 /** @param {HTMLElement} list */
