@@ -42,6 +42,20 @@ onEachDatabase('secrets in requests', (database) => {
   })
   afterAll(() => world.drop())
 
+  test('a card number is kept under no name, and a secret under no spelling of its name', async () => {
+    const named = { account_number: 'a-7714', 'card-number': 'c-7714', Access_Token: 't-7714', PAN: 'p-7714' }
+    const asked = [
+      await world.post('/agent-cards', { nextCursor: card, metadata: { ...named, nextCursor: card } }),
+      await world.get(`/agent-cards?cursor=${card}`),
+    ]
+    expect(asked.map(({ status }) => status)).toEqual([400, 400])
+    await world.service.runLog.flush()
+    const kept = await rowsOfRuns(world)
+    expect(kept).toContain('nextCursor')
+    expect(kept).not.toContain(card)
+    expect(kept).not.toContain('7714')
+  })
+
   test.each(Object.entries(hidden))('%s is kept from nowhere in a request', async (_what, secret) => {
     const url = encodeURIComponent(secret)
     const instanceId = `with ${secret} in it`

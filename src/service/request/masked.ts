@@ -16,11 +16,11 @@ export interface Kept {
 
 /** Whether JSON may hold what is masked: written otherwise than it reads, like a secret, or under the name of one. */
 const suspicious =
-  /\\|\d(?:[ .-]?\d){11}|_ntl_|whsec_|bearer|eyJ|\bc[vs][vc]|[\w-]{40}|(?:security|verification) code|"\w*(?:number|cvv|pin|otp|passphrase|token|secret|password|credentials?|authorization|key|link|url)"/i
+  /\\|\d(?:[ .-]?\d){11}|_ntl_|whsec_|bearer|eyJ|\bc[vs][vc]|[\w-]{40}|(?:security|verification) code|"[\w-]*(?:number|cvv|pin|pan|t?otp|passphrase|token|secret|password|credentials?|authorization|key|link|url|security[_-]?code)"/i
 
-/** What fields are named that hold a secret in whatever they stand, in small letters. */
+/** What fields are named that hold a secret in whatever they stand, in small letters and without what joins words. */
 const secretNames = new Set(
-  'number cvv cvc cvv2 csc pin otp password passphrase secret clientsecret signingsecret token accesstoken refreshtoken processortoken publictoken managetoken credential credentials authorization apikey agentkey accountnumber claimlink checkouturl paymentlinkurl'.split(
+  'number cardnumber pan cvv cvc cvv2 csc securitycode pin otp totp password passphrase secret clientsecret signingsecret token accesstoken refreshtoken processortoken publictoken managetoken credential credentials authorization apikey agentkey accountnumber claimlink checkouturl paymentlinkurl'.split(
     ' ',
   ),
 )
@@ -90,8 +90,8 @@ function maskedValue(masking: Masking, value: unknown, depth: number): unknown {
 
 function maskedField(masking: Masking, name: string, value: unknown, depth: number): unknown {
   // It says where a list goes on, and looks like a secret.
-  if (name === 'nextCursor' && typeof value === 'string') return value.slice(0, longestSecret)
-  const isSecret = masking.secret.has(name) || secretNames.has(name.toLowerCase())
+  if (name === 'nextCursor' && typeof value === 'string') return maskSecrets(value.slice(0, longestSecret))
+  const isSecret = masking.secret.has(name) || secretNames.has(name.toLowerCase().replace(/[_-]/g, ''))
   if (isSecret && value !== null && typeof value !== 'boolean') return '[masked]'
   return maskedValue(masking, value, depth + 1)
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '../../config/log.ts'
+import { maskSecrets } from '../../core/errors.ts'
 import { foreignName } from '../../core/foreign-text.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import { type System, sha256 } from '../../core/system.ts'
@@ -124,7 +125,7 @@ function pathOf({ path, query }: RequestContext['incoming']): string {
   if (query.size === 0) return shortMasked(readable(path), longestPath).text
   const values = [...query].map(([name, value]): [string, string] => [
     shortMasked(name, longestPath).text,
-    name === 'cursor' ? value.slice(0, longestPath) : shortMasked(value, longestPath).text,
+    name === 'cursor' ? maskSecrets(value.slice(0, longestPath)) : shortMasked(value, longestPath).text,
   ])
   return `${shortMasked(readable(path), longestPath).text}?${new URLSearchParams(values)}`.slice(0, 2 * longestPath)
 }
