@@ -53,6 +53,22 @@ test('a link keeps the focus when its part of the page is drawn anew', async () 
   await page.locator('main a').filter({ hasText: 'the card for W' }).first().focus({ timeout: 5000 })
   await site.world.issueCard({ merchant: { name: 'Another Store' } }, { instanceId })
   await page.getByText('Another Store').first().waitFor()
-  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toMatch(/the card for W/)
+  await expect.poll(() => page.evaluate('document.activeElement.closest("a")?.textContent')).toMatch(/the card for W/)
+  await context.close()
+})
+
+test('no page of the console shows the number of a card that an agent was shown', async () => {
+  const cardId = await site.world.issueCard({}, { instanceId })
+  const shown = await site.world.get(`/agent-cards/${cardId}/details`, { instanceId })
+  expect(JSON.stringify(shown)).toContain('4242424242424242')
+  const entry = (await entriesOf(site.world, instanceId)).find(
+    ({ operation }) => operation === 'get_agent_card_details',
+  )
+  const run = `/console/runs/${entry?.runId}`
+  const { page, context } = await open('/console')
+  for (const path of [`${run}/entries/${entry?.id}`, run, `${run}/report`, '/console/money', '/console/sandbox']) {
+    expect((await page.goto(site.listener.url + path))?.status()).toBe(200)
+    expect((await page.content()).replace(/[ -]/g, '')).not.toContain('4242424242424242')
+  }
   await context.close()
 })
