@@ -7,6 +7,7 @@ import { manyPerMinute, openSandbox, purchase } from './sandbox.ts'
 /** `serve` in a process of its own, from source, whose REST API is called. */
 export interface RestServer {
   origin: string
+  pid: number
   /** Has the one purchase of the seeded agent's next card authorized. */
   authorizeNext(): Promise<void>
   end(): Promise<void>
@@ -29,6 +30,7 @@ export async function startRestServer(databaseUrl: string, cardCount: number): P
   const body = JSON.stringify({ data: { attributes: purchase } })
   return {
     origin: server.origin,
+    pid: server.pid,
     authorizeNext: async () => {
       const cardId = cards.pop()
       if (cardId === undefined) throw new Error('Bug: the bench is out of cards.')

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { runIdOf } from '../../src/service/request/run-log.ts'
 import type { RunDetail } from '../../src/service/rules/runs.ts'
-import { findRun, listRunEntries, listRuns } from '../../src/service/store/runs.ts'
+import { findRun, listRuns, runEntriesAfter } from '../../src/service/store/runs.ts'
 import type { RunEntryRow, RunRow } from '../../src/service/store/schema/runs.ts'
 import type { World } from '../support/world.ts'
 
@@ -17,8 +17,8 @@ export async function entriesOf(world: World, instanceId: string | null = 'run 1
   await world.service.runLog.flush()
   const owner = partyId ?? (await partyOf(world))
   const scope = { partyId: owner, runId: runIdOf(owner, instanceId) }
-  const { rows } = await world.store.read((tx) => listRunEntries(tx, scope, everything))
-  return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) as RunDetail })).reverse()
+  const rows = await world.store.read((tx) => runEntriesAfter(tx, scope, { afterId: '', limit: everything.limit }))
+  return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) as RunDetail }))
 }
 
 /** The last entry of a run. */

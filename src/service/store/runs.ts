@@ -181,9 +181,17 @@ export interface EntryScope {
   agentId?: string | undefined
 }
 
+/** An entry as it is listed; what is told of it at length is read when it is opened. */
+export type ListedEntry = Omit<RunEntryRow, 'detail'>
+
+const listed = [
+  ...(['partyId', 'id', 'runId', 'kind', 'operation', 'agentId', 'outcome', 'status', 'code'] as const),
+  ...(['amountCents', 'fault', 'ms', 'supportId', 'keyHash', 'atMs', 'recordedAtMs'] as const),
+] as const
+
 /** Entries of a run, newest first. */
-export function listRunEntries(tx: Transaction, scope: EntryScope, page: PageRequest): Promise<PageOf<RunEntryRow>> {
-  return readPage(entriesIn(tx, scope), page)
+export function listRunEntries(tx: Transaction, scope: EntryScope, page: PageRequest): Promise<PageOf<ListedEntry>> {
+  return readPage(entriesIn(tx, scope).select(listed), page)
 }
 
 /** The oldest entries of a run behind an id, oldest first. */
@@ -192,11 +200,11 @@ export function runEntriesAfter(
   scope: EntryScope,
   { afterId, limit }: { afterId: string; limit: number },
 ): Promise<RunEntryRow[]> {
-  return entriesIn(tx, scope).where('id', '>', afterId).orderBy('id').limit(limit).execute()
+  return entriesIn(tx, scope).selectAll().where('id', '>', afterId).orderBy('id').limit(limit).execute()
 }
 
 function entriesIn(tx: Transaction, { partyId, runId, operation, outcome, agentId }: EntryScope) {
-  let query = tx.db.selectFrom('runEntries').selectAll().where('partyId', '=', partyId).where('runId', '=', runId)
+  let query = tx.db.selectFrom('runEntries').where('partyId', '=', partyId).where('runId', '=', runId)
   if (operation !== undefined) query = query.where('operation', '=', operation)
   if (outcome !== undefined) query = query.where('outcome', '=', outcome)
   if (agentId !== undefined) query = query.where('agentId', '=', agentId)

@@ -4,13 +4,13 @@ import { signedInAt } from '../../frame/browser-session.ts'
 import { dataHeaders } from '../../frame/headers.ts'
 import { type ConsoleDependencies, orFailure } from '../shown.ts'
 import { ownTopics } from './own-topics.ts'
-import { Streams, type Told } from './streams.ts'
+import { type Draw, Streams, type Told } from './streams.ts'
 
 const headers = { ...dataHeaders, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' } as const
 
-/** The stream on which a page of the console is told that something changed. */
-export function mountLive(app: Hono, pages: ConsoleDependencies): Told {
-  const streams = new Streams(pages)
+/** The stream on which a page of the console is told that something changed, and shown what. */
+export function mountLive(app: Hono, pages: ConsoleDependencies, draw: Draw): Told {
+  const streams = new Streams(pages, draw)
   app.get('/console/stream', (c) => orFailure(c, pages, () => openStream(c, pages, streams)))
   return streams
 }

@@ -11,14 +11,19 @@ const heartbeatMs = 15_000
 const retryMs = 1000
 /** A page is drawn anew at most so often; with many watchers more seldom, so that all of them together cost little. */
 const leastPaceMs = 500
-const paceOfWatcherMs = 40
+const paceOfWatcherMs = 15
+/** Pages that ask for what changed do so spread over so long, for each watcher. */
+const askingOfWatcherMs = 40
+/** What waits for a browser that reads slowly, at most. */
+export const mostQueuedBytes = 256 * 1024
 /** What changes within it is told together. */
 const gatherMs = 30
 
 interface Stream {
   partyId: string
   topics: ReadonlySet<string>
-  send(text: string): void
+  /** Whether it fitted. */
+  send(bytes: Uint8Array): boolean
   close(): void
   /** What changed since it was told last. */
   due: Set<string>
@@ -30,6 +35,15 @@ export interface Told {
   readonly toldMs: number
 }
 
+/** A part of a page as its address answers it. */
+export interface Drawn {
+  source: string
+  html: string
+}
+
+/** Draws what those who watch a topic are shown; undefined: they ask for it. */
+export type Draw = (partyId: string, topic: string) => Promise<Drawn | undefined>
+
 /** Who wants to be told, of what, and whether they still may. */
 export interface Watcher {
   partyId: string
@@ -39,21 +53,28 @@ export interface Watcher {
   gone: AbortSignal
 }
 
+const encoder = new TextEncoder()
+const openBytes = encoder.encode(`retry: ${retryMs}\nevent: open\ndata: {}\n\n`)
+const beatBytes = encoder.encode(': still here\n\n')
+
 /**
- * The pages of the console that are open. Each has one stream, on which it is told that one of its topics changed, and
- * nothing else: what it shows it asks for like any page.
+ * The pages of the console that are open. Each has one stream, on which it is told that one of its topics changed. What
+ * the change looks like is drawn and encoded once for all who watch it and told with it, so that a watcher costs no more
+ * than a write; what is not drawn so, a page asks for.
  */
 export class Streams implements Told {
   readonly #dependencies: ConsoleDependencies
   readonly #changes: Changes
   readonly #streams = new Set<Stream>()
   readonly #ofParty = new Map<string, number>()
+  readonly #draw: Draw
   #telling: ReturnType<typeof deadline> | undefined
   #lastToldMs = Number.NEGATIVE_INFINITY
   #toldMs = Number.NEGATIVE_INFINITY
 
-  constructor(dependencies: ConsoleDependencies) {
+  constructor(dependencies: ConsoleDependencies, draw: Draw) {
     this.#dependencies = dependencies
+    this.#draw = draw
     this.#changes = new Changes(
       dependencies,
       () => new Set(this.#ofParty.keys()),
@@ -85,26 +106,29 @@ export class Streams implements Told {
       this.#oneLess(partyId)
       throw error
     }
-    const encoder = new TextEncoder()
     let stream: Stream | undefined
-    return new ReadableStream({
-      start: (controller) => {
-        stream = this.#add(watcher, {
-          send: (text) => controller.enqueue(encoder.encode(text)),
-          close: () => controller.close(),
-        })
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          stream = this.#add(watcher, controller)
+        },
+        cancel: () => stream?.close(),
       },
-      cancel: () => stream?.close(),
-    })
+      new ByteLengthQueuingStrategy({ highWaterMark: mostQueuedBytes }),
+    )
   }
 
-  #add({ partyId, topics, stillThere, gone }: Watcher, to: { send(text: string): void; close(): void }): Stream {
+  #add({ partyId, topics, stillThere, gone }: Watcher, to: ReadableStreamDefaultController<Uint8Array>): Stream {
     let heartbeat: ReturnType<typeof deadline> | undefined
     const stream: Stream = {
       partyId,
       topics: new Set(topics),
       due: new Set(),
-      send: to.send,
+      send: (bytes) => {
+        if ((to.desiredSize ?? 0) < bytes.length) return false
+        to.enqueue(bytes)
+        return true
+      },
       close: () => {
         if (!this.#streams.delete(stream)) return
         heartbeat?.clear()
@@ -119,13 +143,13 @@ export class Streams implements Told {
     const beat = async () => {
       const isThere = await stillThere().catch(() => true)
       if (!this.#streams.has(stream)) return
-      if (!isThere) return stream.close()
-      stream.send(': still here\n\n')
+      // A browser that reads nothing connects again when it does.
+      if (!isThere || !stream.send(beatBytes)) return stream.close()
       heartbeat = deadline(heartbeatMs, () => void beat())
     }
     this.#streams.add(stream)
     this.#toldMs = this.#dependencies.system.elapsed()
-    stream.send(`retry: ${retryMs}\nevent: open\ndata: {}\n\n`)
+    stream.send(openBytes)
     heartbeat = deadline(heartbeatMs, () => void beat())
     gone.addEventListener('abort', () => stream.close())
     return stream
@@ -148,22 +172,49 @@ export class Streams implements Told {
         isAnyDue = true
       }
     }
-    if (!isAnyDue) return
-    // What comes right after it is told with it.
-    const inMs = Math.max(gatherMs, this.#lastToldMs + this.paceMs - this.#dependencies.system.elapsed())
-    this.#telling ??= deadline(inMs, () => this.#tell())
+    if (isAnyDue) this.#tellSoon()
   }
 
-  #tell(): void {
-    this.#telling = undefined
+  #tellSoon(): void {
+    // What comes right after it is told with it.
+    const inMs = Math.max(gatherMs, this.#lastToldMs + this.paceMs - this.#dependencies.system.elapsed())
+    this.#telling ??= deadline(inMs, () => void this.#tell())
+  }
+
+  async #tell(): Promise<void> {
     this.#lastToldMs = this.#dependencies.system.elapsed()
     this.#toldMs = this.#lastToldMs
-    const inMs = Math.round(this.paceMs / 2)
-    for (const stream of [...this.#streams]) {
-      if (stream.due.size === 0) continue
-      const topics = [...stream.due]
+    const told = new Map<string, { partyId: string; topic: string; streams: Stream[] }>()
+    for (const stream of this.#streams) {
+      const { partyId } = stream
+      for (const topic of stream.due) {
+        const key = `${partyId} ${topic}`
+        const one = told.get(key) ?? { partyId, topic, streams: [] }
+        one.streams.push(stream)
+        told.set(key, one)
+      }
       stream.due.clear()
-      stream.send(`event: changed\ndata: ${JSON.stringify({ topics, inMs })}\n\n`)
+    }
+    await Promise.all([...told.values()].map((one) => this.#tellOne(one)))
+    this.#telling = undefined
+    if ([...this.#streams].some(({ due }) => due.size > 0)) this.#tellSoon()
+  }
+
+  async #tellOne(told: { partyId: string; topic: string; streams: readonly Stream[] }): Promise<void> {
+    const { partyId, topic, streams } = told
+    const drawn = await this.#draw(partyId, topic).catch((error) => {
+      this.#dependencies.log.warn({ err: error }, 'what changed for the console was not drawn')
+      return undefined
+    })
+    const inMs = Math.max(leastPaceMs / 2, this.#streams.size * askingOfWatcherMs)
+    const message = (more: object) =>
+      encoder.encode(`event: changed\ndata: ${JSON.stringify({ topics: [topic], inMs, ...more })}\n\n`)
+    const short = message({})
+    const whole = drawn === undefined ? short : message(drawn)
+    for (const stream of streams) {
+      if (!this.#streams.has(stream)) continue
+      // Whoever reads slowly is told that something changed only, and whoever reads nothing connects again.
+      if (!stream.send(whole) && !stream.send(short)) stream.close()
     }
   }
 }

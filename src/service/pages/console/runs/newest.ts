@@ -2,13 +2,6 @@ import type { System } from '../../../../core/system.ts'
 import type { EntryScope } from '../../../store/runs.ts'
 import type { Told } from '../live/streams.ts'
 
-/** The newest entries of a run as they are put on top of it. */
-export interface Newest {
-  text: string
-  /** The oldest of them; null: there are none older. */
-  lastId: string | null
-}
-
 /** More runs and filters than are watched at once. */
 const mostKept = 500
 
@@ -19,7 +12,7 @@ const mostKept = 500
 export class NewestEntries {
   readonly #told: Told
   readonly #system: Pick<System, 'elapsed'>
-  readonly #kept = new Map<string, { readMs: number; newest: Promise<Newest | undefined> }>()
+  readonly #kept = new Map<string, { readMs: number; newest: Promise<string | undefined> }>()
 
   constructor(told: Told, system: Pick<System, 'elapsed'>) {
     this.#told = told
@@ -27,7 +20,7 @@ export class NewestEntries {
   }
 
   /** @param draw Reads and draws them; undefined: there is no such run of the party's. */
-  of(scope: EntryScope, draw: () => Promise<Newest | undefined>): Promise<Newest | undefined> {
+  of(scope: EntryScope, draw: () => Promise<string | undefined>): Promise<string | undefined> {
     const key = JSON.stringify([scope.partyId, scope.runId, scope.operation, scope.outcome, scope.agentId])
     const kept = this.#kept.get(key)
     if (kept !== undefined && kept.readMs > this.#told.toldMs) return kept.newest

@@ -9,12 +9,13 @@ import {
   entryOfRequest,
   findRun,
   findRunEntry,
+  type ListedEntry,
   listRunEntries,
   listRuns,
   type RunScope,
   runEntriesAfter,
 } from '../../../store/runs.ts'
-import type { RunEntryRow, RunRow } from '../../../store/schema/runs.ts'
+import type { RunRow } from '../../../store/schema/runs.ts'
 import { findShopOrder } from '../../../store/shop-orders.ts'
 import { namesOfWallets } from '../../../store/wallets.ts'
 
@@ -22,7 +23,7 @@ export interface RunSeen extends RunRow {
   agentName: string | null
 }
 
-export interface EntrySeen extends Omit<RunEntryRow, 'detail'> {
+export interface EntrySeen extends ListedEntry {
   agentName: string | null
 }
 

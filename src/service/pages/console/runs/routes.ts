@@ -1,8 +1,8 @@
 import type { Context, Hono } from 'hono'
-import { html, raw } from 'hono/html'
 import { catalogue } from '../../../../../tools/index.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { type RunOutcome, runOutcomes } from '../../../rules/runs.ts'
+import type { EntryScope } from '../../../store/runs.ts'
 import { accountOf, notYoursPage } from '../../frame/account.ts'
 import { leadTo, type Show } from '../../frame/answers.ts'
 import type { Html } from '../../frame/document.ts'
@@ -13,11 +13,11 @@ import { type ConsoleDependencies, showAt } from '../shown.ts'
 import { entryMain, entryPart } from './entry-view.ts'
 import { runsMain, runsTable } from './list-view.ts'
 import { NewestEntries } from './newest.ts'
+import { drawNewest, runsAtOnce } from './pushed.ts'
 import { createRunReads, type EntryFilter, type RunReads } from './read-runs.ts'
-import { gapPart, timelineMain, timelinePart } from './timeline-view.ts'
+import { timelineMain, timelinePart } from './timeline-view.ts'
 import { runName } from './words.ts'
 
-const runsAtOnce = 50
 const entriesAtOnce = 100
 
 interface RunPages extends ConsoleDependencies {
@@ -84,8 +84,7 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   const runId = c.req.param('runId') ?? ''
   const filter = filterIn(c)
   const scope = { partyId, runId, ...filter }
-  const after = c.req.query('after')
-  if (after !== undefined) return showNewest(c, pages, signedIn, { scope, after })
+  if (c.req.query('newest') === '1') return showNewest(c, pages, signedIn, scope)
   const run = await reads.run(partyId, runId)
   if (run === undefined) return notThere(c, signedIn)
   const address = (more: Record<string, string>) =>
@@ -104,25 +103,12 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   return page(c, pages, signedIn, { title: runName(run.instanceId), main })
 }
 
-/** What happened since an entry, for the script to put on top. What it has already it leaves out. */
-async function showNewest(
-  c: Context,
-  pages: RunPages,
-  signedIn: SignedIn,
-  { scope, after }: { scope: Parameters<RunReads['entries']>[0]; after: string },
-): Promise<Response> {
+/** The newest entries, for the script to put on top. What it has already it leaves out. */
+async function showNewest(c: Context, pages: RunPages, signedIn: SignedIn, scope: EntryScope): Promise<Response> {
   const { reads, newest } = pages
-  const drawn = await newest.of(scope, async () => {
-    const run = await reads.run(scope.partyId, scope.runId)
-    if (run === undefined) return undefined
-    const { rows, lastId } = await reads.entries(scope, { limit: entriesAtOnce, beforeId: null })
-    const text = String(await timelinePart({ run, entries: rows, older: null, nowMs: await reads.now() }))
-    return { text, lastId }
-  })
+  const drawn = await newest.of(scope, () => drawNewest(reads, scope))
   if (drawn === undefined) return notThere(c, signedIn)
-  const { text, lastId } = drawn
-  const isCut = lastId !== null && after !== '' && lastId > after
-  return c.html(isCut ? html`${raw(text)}${gapPart(scope.runId, lastId)}` : text, 200, consoleHeaders)
+  return c.html(drawn, 200, consoleHeaders)
 }
 
 const showEntry: Show<RunPages> = async (c, pages, signedIn) => {

@@ -72,7 +72,7 @@ export function timelinePart(shown: Pick<TimelineShown, 'run' | 'entries' | 'old
 /** Stands where more happened than is put on top at once. */
 export function gapPart(runId: string, lastId: string): Html {
   const address = `/console/runs/${runId}?${new URLSearchParams({ before: lastId })}`
-  return html`<p data-entry id="before-${lastId}"><a href="${address}">More happened in between: show it</a></p>`
+  return html`<p data-entry data-gap id="before-${lastId}"><a href="${address}">More happened in between: show it</a></p>`
 }
 
 function entriesOf({ run, entries, nowMs }: Pick<TimelineShown, 'run' | 'entries' | 'nowMs'>): Html {

@@ -2,7 +2,8 @@
  * What makes the pages of the console live. Without it they show the same, as it was when they were opened.
  *
  * - `data-live="TOPIC" data-source="ADDRESS"`: a part that is drawn anew from the address when the topic changed.
- * - `data-live="TOPIC" data-newer="ADDRESS"`: a list whose newer entries (`?after=ID` of its first one) are put on top.
+ * - `data-live="TOPIC" data-newer="ADDRESS"`: a list on top of which the newest entries are put (`&newest=1`).
+ *   What the stream shows of such an address is not asked for.
  * - `<a data-more>`: a link to more of a list, which is loaded when it comes into sight.
  * - `<details data-source="ADDRESS">`: its content is loaded when it is opened, into its `[data-opened]`.
  * - `<button data-copies="ID">`: copies the text of that element.
@@ -49,11 +50,26 @@ function say(text, how) {
 
 /** @param {HTMLElement} part */
 async function redraw(part) {
-  // What a person is typing is not taken from them.
-  const active = document.activeElement
-  if (active !== null && part.contains(active) && active.matches('input, select, textarea')) return
+  if (isTypedIn(part)) return
   const text = await textAt(part.dataset.source ?? '')
-  if (text === undefined) return
+  if (text !== undefined) put(part, text)
+}
+
+/**
+ * What a person is typing is not taken from them.
+ * @param {HTMLElement} part
+ */
+function isTypedIn(part) {
+  const active = document.activeElement
+  return active !== null && part.contains(active) && active.matches('input, select, textarea')
+}
+
+/**
+ * @param {HTMLElement} part
+ * @param {string} text
+ */
+function put(part, text) {
+  if (isTypedIn(part)) return
   const focused = part.contains(document.activeElement) ? document.activeElement : null
   const open = [...part.querySelectorAll('details[open][id]')].map(({ id }) => id)
   part.replaceChildren(fragmentOf(text))
@@ -77,14 +93,24 @@ function focusAgain(part, gone) {
 }
 
 /** @param {HTMLElement} list */
-async function addNewer(list) {
-  const first = list.querySelector('[data-entry]')
+async function askNewer(list) {
   const address = new URL(list.dataset.newer ?? '', location.href)
-  address.searchParams.set('after', first?.id ?? '')
+  address.searchParams.set('newest', '1')
   const text = await textAt(address.href)
-  if (text === undefined) return
-  const entries = [...fragmentOf(text).querySelectorAll('[data-entry]')].filter(
-    ({ id }) => !document.getElementById(id),
+  if (text !== undefined) addNewer(list, text)
+}
+
+/**
+ * @param {HTMLElement} list
+ * @param {string} text
+ */
+function addNewer(list, text) {
+  const first = list.querySelector('[data-entry]')
+  const shown = [...fragmentOf(text).querySelectorAll('[data-entry]')]
+  const reaches = first === null || shown.some(({ id }) => document.getElementById(id))
+  // Ids are in the order in which it happened; the last one leads to what is missing in between.
+  const entries = shown.filter((entry) =>
+    entry.matches('[data-gap]') ? first === null || !reaches : first === null || entry.id > first.id,
   )
   if (entries.length === 0) return
   const empty = list.querySelector('[data-empty]')
@@ -95,7 +121,7 @@ async function addNewer(list) {
 
 /** @param {HTMLElement} part */
 function refresh(part) {
-  const work = part.dataset.newer === undefined ? redraw(part) : addNewer(part)
+  const work = part.dataset.newer === undefined ? redraw(part) : askNewer(part)
   // A server that does not answer now is asked again at the next change.
   return work.catch(() => {})
 }
@@ -138,15 +164,36 @@ function listen() {
     wasOpen = true
   })
   source.addEventListener('changed', (event) => {
-    const { topics: changed, inMs } = JSON.parse(event.data)
-    for (const part of parts) if (changed.includes(part.dataset.live)) refreshSoon(part, inMs)
+    const { topics: changed, inMs, source: drawn, html } = JSON.parse(event.data)
+    for (const part of parts) {
+      if (!changed.includes(part.dataset.live)) continue
+      const { source, newer } = part.dataset
+      if (document.hidden || (newer ?? source) !== drawn) refreshSoon(part, inMs)
+      else if (newer === undefined) put(part, html)
+      else addNewer(part, html)
+    }
   })
   source.addEventListener('error', () => {
     const isOver = source.readyState === EventSource.CLOSED
     say(isOver ? 'Not live. Reload the page.' : 'Connection lost. Trying again.', 'lost')
     // A browser gives up for good where a server that starts answers anything else.
-    if (isOver) setTimeout(listen, 3000)
+    if (isOver) void listenAgain(source.url)
   })
+}
+
+/**
+ * Tries again, unless the service says that there is nothing to listen to.
+ * @param {string} address
+ */
+async function listenAgain(address) {
+  const leaving = new AbortController()
+  const status = await fetch(address, { signal: leaving.signal }).then(
+    (answer) => answer.status,
+    () => 0,
+  )
+  leaving.abort()
+  if (status === 401) say('You are signed out. Reload the page to sign in.', 'lost')
+  else if (status !== 404) setTimeout(listen, 3000)
 }
 
 const inSight = new IntersectionObserver(

@@ -1,0 +1,44 @@
+import { html } from 'hono/html'
+import type { EntryScope } from '../../../store/runs.ts'
+import type { Draw } from '../live/streams.ts'
+import type { ConsoleDependencies } from '../shown.ts'
+import { runsTable } from './list-view.ts'
+import { createRunReads, type RunReads } from './read-runs.ts'
+import { gapPart, timelinePart } from './timeline-view.ts'
+
+export const runsAtOnce = 50
+/** More is not put on top of a timeline at once: a link leads to what is behind it. */
+const entriesOnTop = 30
+
+/** The newest entries of a run; undefined: the party has no such run. */
+export async function drawNewest(reads: RunReads, scope: EntryScope): Promise<string | undefined> {
+  const run = await reads.run(scope.partyId, scope.runId)
+  if (run === undefined) return undefined
+  const { rows, lastId } = await reads.entries(scope, { limit: entriesOnTop, beforeId: null })
+  const entries = timelinePart({ run, entries: rows, older: null, nowMs: await reads.now() })
+  const part = lastId === null ? entries : html`${entries}${gapPart(scope.runId, lastId)}`
+  return String(await part)
+}
+
+/** Draws what pages of runs without a filter are shown when something changed. */
+export function createDraw(pages: ConsoleDependencies): Draw {
+  const reads = createRunReads(pages)
+  return async (partyId, topic) => {
+    if (topic === 'runs') return { source: '/console?fragment=1', html: await drawRuns(pages, reads, partyId) }
+    const [kind, runId] = topic.split(':')
+    if (kind !== 'run' || runId === undefined) return undefined
+    const newest = await drawNewest(reads, { partyId, runId })
+    return newest === undefined ? undefined : { source: `/console/runs/${runId}?fragment=1`, html: newest }
+  }
+}
+
+async function drawRuns(pages: ConsoleDependencies, reads: RunReads, partyId: string): Promise<string> {
+  const { rows, lastId } = await reads.runs({ partyId }, { limit: runsAtOnce, beforeId: null })
+  const table = runsTable({
+    ...{ runs: rows, choices: { agents: [] }, filter: {}, source: '', missed: null },
+    older: lastId === null ? null : `/console?${new URLSearchParams({ before: lastId })}`,
+    nowMs: await reads.now(),
+    sandbox: pages.environment === 'sandbox',
+  })
+  return String(await table)
+}

@@ -1,0 +1,120 @@
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { type Draw, mostQueuedBytes, Streams } from '../../src/service/pages/console/live/streams.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { type ConsoleSite, createConsoleSite } from './console-site.ts'
+
+/** Reads a stream of events until one of this kind comes, and gives it as it came. */
+async function nextEvent(reader: ReadableStreamDefaultReader<Uint8Array>, kind: string): Promise<string> {
+  for (;;) {
+    const { value, done } = await reader.read()
+    if (done) throw new Error('The stream ended.')
+    const text = new TextDecoder().decode(value)
+    if (text.includes(`event: ${kind}\n`)) return text
+  }
+}
+
+const dataOf = (text: string) => JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '')
+
+onEachDatabase('a stream shows what changed', (database) => {
+  let site: ConsoleSite
+  beforeAll(async () => {
+    site = await createConsoleSite(database)
+  })
+  afterAll(() => site.world.drop())
+
+  async function watch(topic: string) {
+    const headers = { Cookie: `payments_session=${await site.sessionOf(site.owner)}` }
+    const address = `http://localhost:4242/console/stream?${new URLSearchParams({ topic })}`
+    const { status, body } = await site.world.service.fetch(new Request(address, { headers }))
+    if (status !== 200 || body === null) throw new Error(`The stream was answered ${status}.`)
+    const reader = body.getReader()
+    await nextEvent(reader, 'open')
+    return reader
+  }
+
+  test('two who watch a run are shown the same: what it tells, as texts, and of no other run', async () => {
+    const instanceId = '<img src=x>'
+    await site.world.get('/wallets', { instanceId })
+    await site.entries(instanceId)
+    const path = site.runPath(instanceId)
+    const readers = await Promise.all([1, 2].map(() => watch(`run:${path.split('/').at(-1)}`)))
+    await site.world.get('/wallets', { instanceId: 'another' })
+    await site.world.post('/agent-cards', { merchant: { name: '<b>x' }, maximumAmount: 0 }, { instanceId })
+    const entries = await site.entries(instanceId)
+    const [first = '', second] = await Promise.all(readers.map((reader) => nextEvent(reader, 'changed')))
+    expect(second).toBe(first)
+    const { source, html } = dataOf(first)
+    expect(source).toBe(`${path}?fragment=1`)
+    const shown = [...html.matchAll(/id="(ent_[0-9a-f]{32})" data-entry/g)].map(([, id]) => id)
+    expect(shown).toEqual(entries.map(({ id }) => id).reverse())
+    expect(html).not.toMatch(/formToken|<b>x|<img|\b[0-9a-f]{64}\b/)
+    await Promise.all(readers.map((reader) => reader.cancel()))
+  })
+
+  test('the list of runs is shown as it is asked for', async () => {
+    const reader = await watch('runs')
+    await site.world.get('/wallets', { instanceId: '<i>listed' })
+    await site.world.service.runLog.flush()
+    const { source, html } = dataOf(await nextEvent(reader, 'changed'))
+    expect(source).toBe('/console?fragment=1')
+    expect(html).toContain('&lt;i&gt;listed')
+    expect(html).not.toMatch(/<i>|formToken/)
+    await reader.cancel()
+  })
+})
+
+/** The streams alone, and how to say that something changed. */
+function createStreams(draw: Draw) {
+  let tell: (kept: readonly object[]) => void = () => {}
+  const follow = (told: typeof tell) => {
+    tell = told
+    return () => {}
+  }
+  const dependencies = {
+    ...{ ending: new AbortController().signal, system: { elapsed: () => 0, now: () => 0 }, log: { warn() {} } },
+    ...{ runLog: { follow }, waits: { follow: () => ({ begin: async () => {}, end() {} }) } },
+    store: { read: () => Promise.resolve({ runs: new Map(), offsetMs: 0, rules: '' }) },
+  }
+  const streams = new Streams(dependencies as unknown as ConstructorParameters<typeof Streams>[0], draw)
+  const open = async (stillThere = true) => {
+    const gone = new AbortController().signal
+    const body = await streams.open({ partyId: 'p', topics: ['run:r'], stillThere: async () => stillThere, gone })
+    if (body === undefined) throw new Error('The stream was not opened.')
+    return body.getReader()
+  }
+  return { open, change: () => tell([{ row: { partyId: 'p', runId: 'r' } }]) }
+}
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+test('who reads nothing is sent what is bounded, then told only that something changed', async () => {
+  vi.useFakeTimers()
+  const { open, change } = createStreams(async () => ({ source: '/', html: 'x'.repeat(mostQueuedBytes * 0.7) }))
+  const slow = await open()
+  for (let count = 0; count < 5; count++) {
+    change()
+    await vi.advanceTimersByTimeAsync(1000)
+  }
+  await nextEvent(slow, 'open')
+  expect(dataOf(await nextEvent(slow, 'changed')).html).toBeDefined()
+  for (let count = 1; count < 5; count++) expect(dataOf(await nextEvent(slow, 'changed')).html).toBeUndefined()
+  // It has caught up.
+  change()
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(dataOf(await nextEvent(slow, 'changed')).html).toBeDefined()
+  await slow.cancel()
+})
+
+test('the stream of who signed out ends at the next heartbeat', async () => {
+  vi.useFakeTimers()
+  const { open } = createStreams(async () => undefined)
+  const [still, out] = [await open(), await open(false)]
+  await vi.advanceTimersByTimeAsync(15_000)
+  await nextEvent(out, 'open')
+  expect((await out.read()).done).toBe(true)
+  await nextEvent(still, 'open')
+  expect(new TextDecoder().decode((await still.read()).value)).toContain('still here')
+  await still.cancel()
+})
