@@ -1,5 +1,4 @@
-import type { ChildProcess } from 'node:child_process'
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -39,12 +38,12 @@ export async function measureWatchers(directory: string): Promise<Row[]> {
     await server.end()
   }
   // Watchers that were told nothing cost nothing.
-  if (told < watchers * rounds) throw new Error(`The watchers were told only ${told} times.`)
+  if (told < watchers * rounds) throw new Error(`The watchers were shown something only ${told} times.`)
   const of = (samples: readonly Round[], figure: keyof Round) => samples.map((round) => round[figure])
   const what = `authorizations while ${watchers} browsers watch them, against nobody`
   return [
     compare({
-      ...{ measurement: `${what} (told ${told} times)`, unit: '/s', goal: { atLeast: 0.95 } },
+      ...{ measurement: `${what} (shown ${told} times)`, unit: '/s', goal: { atLeast: 0.95 } },
       ...{ ours: of(watched, 'perSecond'), other: of(alone, 'perSecond') },
     }),
     compare({
@@ -75,7 +74,7 @@ async function startWatching(origin: string): Promise<ChildProcess> {
   return crowd
 }
 
-/** How many messages they all got. */
+/** How many times they all were shown something. */
 async function endWatching(crowd: ChildProcess): Promise<number> {
   const counted = once(crowd, 'message')
   crowd.send('leave')

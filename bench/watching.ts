@@ -2,7 +2,7 @@ import { Agent } from 'undici'
 
 /*
  * Browsers that watch the run that was called in last: `watching.ts ORIGIN COUNT`. They read what their streams tell and
- * throw it away. It says `watching` to its parent, and told to leave, how many messages they got.
+ * throw it away. It says `watching` to its parent, and told to leave, how many times they were shown something.
  */
 
 const [, , origin = '', count = ''] = process.argv
@@ -21,7 +21,7 @@ async function watch(path: string): Promise<void> {
   const { statusCode, body } = await agent.request({ origin, path, method: 'GET', headers: { cookie } })
   if (statusCode !== 200) throw new Error(`${statusCode} ${await body.text()}`)
   body.on('data', (chunk: Buffer) => {
-    if (chunk.includes('event: changed')) told += 1
+    if (chunk.includes('"html":')) told += 1
   })
 }
 

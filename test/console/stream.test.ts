@@ -39,7 +39,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     const path = site.runPath(instanceId)
     const readers = await Promise.all([1, 2].map(() => watch(`run:${path.split('/').at(-1)}`)))
     await site.world.get('/wallets', { instanceId: 'another' })
-    await site.world.post('/agent-cards', { merchant: { name: '<b>x' }, maximumAmount: 0 }, { instanceId })
+    expect((await site.world.post('/agent-cards', { maximumAmount: -1 }, { instanceId })).status).toBe(422)
     const entries = await site.entries(instanceId)
     const [first = '', second] = await Promise.all(readers.map((reader) => nextEvent(reader, 'changed')))
     expect(second).toBe(first)
@@ -47,7 +47,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     expect(source).toBe(`${path}?fragment=1`)
     const shown = [...html.matchAll(/id="(ent_[0-9a-f]{32})" data-entry/g)].map(([, id]) => id)
     expect(shown).toEqual(entries.map(({ id }) => id).reverse())
-    expect(html).not.toMatch(/formToken|<b>x|<img|\b[0-9a-f]{64}\b/)
+    expect(html).not.toMatch(/formToken|<img|\b[0-9a-f]{64}\b/)
     await Promise.all(readers.map((reader) => reader.cancel()))
   })
 
