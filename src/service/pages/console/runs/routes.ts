@@ -103,7 +103,12 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
 }
 
 /** The newest entries, for the script to put on top. What it has already it leaves out. */
-async function showNewest(c: Context, pages: RunPages, signedIn: SignedIn, scope: EntryScope): Promise<Response> {
+async function showNewest(
+  c: Context,
+  pages: RunPages,
+  signedIn: SignedIn,
+  scope: Parameters<RunReads['entries']>[0],
+): Promise<Response> {
   const { reads, newest } = pages
   const drawn = await newest.of(scope, () => drawNewest(reads, scope))
   if (drawn === undefined) return notThere(c, signedIn)
