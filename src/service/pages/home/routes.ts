@@ -57,6 +57,7 @@ function linksOf({ environment, about, publicUrl }: HomeDependencies): string {
     environment,
     version: about.version,
     links: {
+      console: at('/console'),
       mcp: at('/mcp'),
       serverCard: at('/mcp/server-card'),
       docs: at('/docs'),

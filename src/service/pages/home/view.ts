@@ -42,6 +42,7 @@ ${block(firstQuestion, 'the question')}
 <section aria-labelledby="people">
 <h2 id="people">Decide, and see what it may do</h2>
 <ul>
+<li><a href="/console">Console</a>: what your agents do while they do it, and the money${sandbox ? ', the clock and the faults' : ''}</li>
 <li><a href="/sign-in">Sign in</a>${sandbox ? ' as the owner of the sandbox' : ''}</li>
 <li><a href="/decisions">Decisions</a> that wait for you</li>
 <li><a href="/connections">Connected applications</a>: what each may do, and what ends that</li>

@@ -1,7 +1,8 @@
 import { deadline, type System } from '../../../../core/system.ts'
 import type { Following } from '../../../../core/watch.ts'
-import { readTimes } from '../../../store/clock.ts'
+import { lastFaultCounts, readTimes } from '../../../store/clock.ts'
 import type { Store } from '../../../store/engine/store.ts'
+import { allFaults } from '../../../store/faults.ts'
 import { listRuns } from '../../../store/runs.ts'
 import type { ConsoleDependencies } from '../shown.ts'
 
@@ -16,6 +17,7 @@ export type Changed = (partyId: string, topics: readonly string[]) => void
 interface Seen {
   runs: ReadonlyMap<string, string>
   offsetMs: number
+  /** The world and the rules by which requests fail, with their counts. */
   rules: string
 }
 
@@ -56,6 +58,8 @@ export class Changes {
       },
     })
     await this.#following.begin(partyId)
+    // What changes within the first second is compared with what was there when it began.
+    if (!this.#seen.has(partyId)) this.#seen.set(partyId, await seenNow(this.#dependencies, partyId))
     this.#timer ??= deadline(lookEveryMs, () => this.#lookAgain())
   }
 
@@ -105,6 +109,9 @@ async function seenNow(
     const { rows } = await listRuns(tx, { partyId }, { limit: mostRunsLookedAt, beforeId: null })
     const { nowMs, epoch } = await readTimes(tx)
     const runs = new Map(rows.map(({ id, lastEntryId }) => [id, lastEntryId]))
-    return { runs, offsetMs: nowMs - system.now(), rules: String(epoch) }
+    // The time that was read just now tells whether there are any.
+    const faults = lastFaultCounts(store).faultRules === 0 ? [] : await allFaults(tx)
+    const rules = [epoch, ...faults.map(({ id, matched, hits }) => `${id} ${matched} ${hits}`)].join()
+    return { runs, offsetMs: nowMs - system.now(), rules }
   })
 }

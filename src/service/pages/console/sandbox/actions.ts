@@ -1,5 +1,6 @@
 import type { OperationKey } from '../../../../../tools/index.ts'
 import { timestamp } from '../../../../core/system.ts'
+import type { ClockSeen } from './read-sandbox.ts'
 
 /** What a form of the page asks for: an operation, and what it is sent. */
 export interface Asked {
@@ -9,28 +10,26 @@ export interface Asked {
   attributes?: object
 }
 
-/** A form that cannot be sent as it is, and what helps. */
-export interface Unfit {
-  problem: string
+/** Null: what the form asks for is so already. */
+type Form = (sent: URLSearchParams, clock: ClockSeen) => Asked | null
+
+/** The clock goes so much further than the page showed it: a form that is sent twice moves it once. */
+const further =
+  (ms: number): Form =>
+  (sent, { nowMs, movedMs }) => {
+    const shownMs = Number(sent.get('moved') ?? movedMs)
+    return movedTo(nowMs + Math.min(ms, shownMs + ms - movedMs), nowMs)
+  }
+
+function movedTo(toMs: number, nowMs: number): Asked | null {
+  return toMs > nowMs ? { key: 'advanceSandboxClock', attributes: { to: timestamp(toMs) } } : null
 }
-
-type Form = (sent: URLSearchParams, next: number | null) => Asked | Unfit
-
-const seconds =
-  (count: number): Form =>
-  () => ({ key: 'advanceSandboxClock', attributes: { seconds: count } })
 
 /** The forms of the page, by the last part of their addresses. */
 export const forms: Readonly<Record<string, Form>> = {
-  hour: seconds(3600),
-  day: seconds(86_400),
-  next: (_sent, next) =>
-    next === null
-      ? { problem: 'Nothing is to happen by itself: there is no moment to go to. Move the clock by a day instead.' }
-      : {
-          key: 'advanceSandboxClock',
-          attributes: { to: timestamp(next) },
-        },
+  hour: further(3_600_000),
+  day: further(86_400_000),
+  next: (sent, { nowMs }) => movedTo(Number(sent.get('at')), nowMs),
   to: (sent) => ({
     key: 'advanceSandboxClock',
     attributes: { to: momentIn(sent.get('to') ?? '') },

@@ -1,5 +1,5 @@
 import type { SignedIn } from '../../../oauth/sign-in.ts'
-import { nextByKind, nextDueMs, type TimedKind } from '../../../request/due.ts'
+import { nextByKind, nextDueMs, settleDue, type TimedKind } from '../../../request/due.ts'
 import { asUser } from '../../../request/in-process.ts'
 import { readTimes } from '../../../store/clock.ts'
 import { latestShopOrders, type ShopOrderRecord } from '../../../store/shop-orders.ts'
@@ -43,7 +43,9 @@ export interface ClockSeen {
 }
 
 export interface SandboxSeen extends ClockSeen {
-  /** Undefined: the user's party does not manage the sandbox. */
+  /** False: they are to prove first that they are no agent. */
+  mayManage: boolean
+  /** Undefined: the user does not manage the sandbox. */
   managed: Managed | undefined
   world: { digest: string | null; isRehearsal: boolean } | undefined
   shops: readonly Told<{ name: string; about: string }>[]
@@ -68,6 +70,8 @@ export function createSandboxReads(pages: ConsoleDependencies) {
     return status === 200 ? (JSON.parse(body) as { data: Told<Attributes>[] }).data : undefined
   }
   const clock = async ({ user }: SignedIn): Promise<ClockSeen> => {
+    // What is due by now happens first, so that what comes next is still to come.
+    await settleDue(pages, { partyId: user.partyId })
     const [times, nextMs, next] = await Promise.all([
       store.read(readTimes),
       nextDueMs(store),
@@ -75,20 +79,23 @@ export function createSandboxReads(pages: ConsoleDependencies) {
     ])
     return { nowMs: times.nowMs, movedMs: times.nowMs - times.realNowMs, nextMs, next }
   }
+  /** By one click any program on this machine is signed in, the agent that is rehearsed too. */
+  const mayManage = async ({ isProven }: SignedIn) => isProven || (await store.read(findWorld))?.isRehearsal !== 1
   const managed = async (signedIn: SignedIn): Promise<Managed | undefined> => {
+    if (!(await mayManage(signedIn))) return undefined
     const faults = await list<FaultTold>(signedIn, 'listSandboxFaults')
     const snapshots = await list<SnapshotTold>(signedIn, 'listSandboxSnapshots')
     return faults && snapshots && { faults, snapshots }
   }
-  const isRehearsal = async () => (await store.read(findWorld))?.isRehearsal === 1
   return {
     clock,
     managed,
-    isRehearsal,
+    mayManage,
     all: async (signedIn: SignedIn): Promise<SandboxSeen> => {
       const world = await store.read(findWorld)
       return {
         ...(await clock(signedIn)),
+        mayManage: await mayManage(signedIn),
         managed: await managed(signedIn),
         world: world && { digest: world.digest, isRehearsal: world.isRehearsal === 1 },
         shops: (await list<{ name: string; about: string }>(signedIn, 'listShops')) ?? [],

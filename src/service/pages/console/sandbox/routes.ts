@@ -11,6 +11,7 @@ import { type ConsoleDependencies, orFailure, showAt } from '../shown.ts'
 import { forms } from './actions.ts'
 import { createSandboxReads, type SandboxReads } from './read-sandbox.ts'
 import { clockPart, faultsPart, sandboxMain } from './view.ts'
+import { unproven } from './words.ts'
 
 const address = '/console/sandbox'
 const purpose = 'console sandbox'
@@ -46,25 +47,21 @@ const takeAction: Take<SandboxPages> = async (c, pages, signedIn, sent) => {
   const action = c.req.param('action') ?? ''
   const form = Object.hasOwn(forms, action) ? forms[action] : undefined
   if (form === undefined) return show(c, pages, signedIn, { problem: 'The sandbox has no such button.', status: 404 })
-  if (!signedIn.isProven && (await pages.reads.isRehearsal())) {
-    return show(c, pages, signedIn, { problem: unproven, status: 403 })
+  if (!(await pages.reads.mayManage(signedIn))) {
+    return show(c, pages, signedIn, { problem: `Nothing was changed. ${unproven}`, status: 403 })
   }
-  const { nextMs } = await pages.reads.clock(signedIn)
-  const asked = form(sent, nextMs)
-  if ('problem' in asked) return show(c, pages, signedIn, { problem: asked.problem, status: 409 })
+  const done = `${address}?done=${action}`
+  const asked = form(sent, await pages.reads.clock(signedIn))
+  if (asked === null) return leadTo(c, done)
   const { key, params = {}, query = {}, attributes } = asked
   const reply = await asUser(pages, signedIn.user, key, {
     params,
     query,
     ...(attributes === undefined ? {} : { attributes }),
   })
-  if (reply.status < 300) return leadTo(c, `${address}?done=${action}`)
+  if (reply.status < 300) return leadTo(c, done)
   return show(c, pages, signedIn, refusedWith(reply.body, reply.status))
 }
-
-/** By one click any program on this machine is signed in, the agent that is rehearsed too. */
-const unproven =
-  'Nothing was changed. An agent is rehearsed in this world, and you are signed in by one click, as it could be: sign out, and sign in with your password.'
 
 /** What was done, by the form that asked for it: nothing that stands in an address is shown. */
 const doneWords: Readonly<Record<string, string>> = {

@@ -9,7 +9,7 @@ import type { Html } from '../../frame/document.ts'
 import { momentOf } from '../../frame/texts.ts'
 import { livePart } from '../console-page.ts'
 import type { ClockSeen, FaultTold, Managed, SandboxSeen, Told } from './read-sandbox.ts'
-import { distance, faultWords, kindWords, worldName } from './words.ts'
+import { distance, faultWords, kindWords, unproven, worldName } from './words.ts'
 
 export interface Shown {
   seen: SandboxSeen
@@ -34,19 +34,20 @@ ${done === null ? '' : html`<p role="status" class="done">${done}</p>`}
 <details><summary>Move it to a moment</summary>${form('to', token, html`<label>To (UTC) <input type="datetime-local" name="to" step="1" required></label><button type="submit" class="quiet">Move</button>`)}</details></section>
 ${worldSection(seen)}
 </div>
-${managed === undefined ? notManaged : managedSections(managed, token)}
+${managed === undefined ? notManaged(seen.mayManage) : managedSections(managed, token)}
 ${shopsSection(shown)}`
 }
 
 /** The part that is drawn anew. */
 export function clockPart({ nowMs, movedMs, nextMs, next }: ClockSeen, token: string): Html {
   const isMoved = Math.abs(movedMs) >= 1000
+  const shown = html`<input type="hidden" name="moved" value="${movedMs}">`
   return html`<p class="now"><time datetime="${timestamp(nowMs)}">${momentOf(nowMs)}</time></p>
 <p class="aside">${isMoved ? `${distance(movedMs)} further than real time. It never goes back but by a reset or a restore.` : 'It is real time, until you move it.'}</p>
 <div class="actions">
-${form('hour', token, html`<button type="submit" class="quiet" id="hour">+1 hour</button>`)}
-${form('day', token, html`<button type="submit" class="quiet" id="day">+1 day</button>`)}
-${nextMs === null ? '' : form('next', token, html`<button type="submit" id="next">To the next event</button>`)}
+${form('hour', token, html`${shown}<button type="submit" class="quiet" id="hour">+1 hour</button>`)}
+${form('day', token, html`${shown}<button type="submit" class="quiet" id="day">+1 day</button>`)}
+${nextMs === null ? '' : form('next', token, html`<input type="hidden" name="at" value="${nextMs}"><button type="submit" id="next">To the next event</button>`)}
 </div>
 <h3>What comes next</h3>
 ${
@@ -68,8 +69,10 @@ function worldSection({ world }: SandboxSeen): Html {
 </section>`
 }
 
-const notManaged = html`<section aria-labelledby="managing"><h2 id="managing">Faults, reset, save and restore</h2>
-<p>Only users of the first party of the sandbox's world manage it. Sign in as one of them to set faults, and to reset, save and restore the sandbox.</p></section>`
+const notManaged = (
+  mayManage: boolean,
+) => html`<section aria-labelledby="managing"><h2 id="managing">Faults, reset, save and restore</h2>
+<p>${mayManage ? "Only users of the first party of the sandbox's world manage it. Sign in as one of them to set faults, and to reset, save and restore the sandbox." : unproven}</p></section>`
 
 function managedSections({ faults, snapshots }: Managed, token: string): Html {
   return html`<section aria-labelledby="faults"><h2 id="faults">Faults</h2>

@@ -35,5 +35,9 @@ export function distance(ms: number): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
+/** By one click any program on this machine is signed in. */
+export const unproven =
+  'An agent is rehearsed in this world, and you are signed in by one click, as it could be: sign out, and sign in with your password.'
+
 /** The world's name, with the start of the hash of its file. */
 export const worldName = (digest: string | null) => foreignName(digest ?? '', 'Not known', 120)

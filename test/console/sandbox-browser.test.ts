@@ -1,0 +1,99 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { arrive, openTab, type Site, shoot, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
+import { expectContrast } from '../pages/contrast.ts'
+
+let site: Site
+let browser: TestBrowser
+const address = '/console/sandbox'
+
+beforeAll(async () => {
+  site = await startSite()
+  browser = await startBrowser()
+  await site.world.authorize(await site.world.issueCard({ maximumAmount: 700 }), 400)
+})
+afterAll(async () => {
+  await browser.close()
+  await site.close()
+})
+
+async function open({ script = true, colorScheme = 'light' as 'light' | 'dark', width = 1200 } = {}) {
+  const viewport = { width, height: 800 }
+  const context = await browser.newContext({ javaScriptEnabled: script, colorScheme, viewport })
+  const tab = await openTab(context, `${site.listener.url}/sign-in?${new URLSearchParams({ next: address })}`)
+  await tab.page
+    .getByRole('button', { name: /Continue as|Sign in as/ })
+    .first()
+    .click()
+  await arrive(tab.page, 'What comes next')
+  return { ...tab, context }
+}
+
+const now = async () => Date.parse((await site.world.get('/simulations/clock')).json.data.attributes.now)
+const said = (page: Page, text: string) => page.getByRole('status').getByText(text).waitFor()
+
+describe.each([true, false])('with the script: %s', (script) => {
+  test('all of it goes by the keyboard alone', async () => {
+    const { page, context, complaints } = await open({ script })
+    const press = async (name: string | RegExp) => {
+      await page.getByRole('button', { name, exact: typeof name === 'string' }).press('Enter')
+    }
+    const unfold = async (name: string) => {
+      const summary = page.locator('summary').filter({ hasText: name })
+      await summary.focus()
+      await page.keyboard.press('Enter')
+    }
+    const before = await now()
+    await press('+1 day')
+    await said(page, 'a day further')
+    expect((await now()) - before).toBeGreaterThanOrEqual(86_400_000 - 60_000)
+    await unfold('Let something go wrong')
+    await page.getByLabel('Tool').fill('get_wallet')
+    await page.getByLabel('What goes wrong').selectOption('slow')
+    await press('Set the fault')
+    await said(page, 'The fault is set.')
+    await press(/^Clear flt_/)
+    await said(page, 'It is cleared.')
+    const names = page.locator('form[action$="/save"] input[name="name"]')
+    await names.fill('mine')
+    await names.press('Enter')
+    await said(page, 'The sandbox is saved.')
+    await unfold('Reset…')
+    await press('Reset the sandbox')
+    await said(page, 'as it was filled')
+    await unfold('Restore…')
+    await press('Restore mine')
+    await said(page, 'as it was saved')
+    await press('Delete mine')
+    await said(page, 'The snapshot is deleted.')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+test('what another moves or sets shows without a reload', async () => {
+  const { page, context, complaints } = await open()
+  await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+  await site.world.post('/simulations/clock/advance', { to: '2031-02-03T04:05:06Z' })
+  await page.getByText(/2031/).first().waitFor()
+  await site.world.post('/simulations/faults', { id: 'elsewhere', operation: 'get_wallet', fault: 'slow' })
+  await page.getByRole('rowheader', { name: 'elsewhere' }).waitFor()
+  await site.world.send('DELETE', '/simulations/faults')
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+test.each(['light', 'dark'] as const)('in %s mode everything has contrast and fits a phone', async (colorScheme) => {
+  await site.world.authorize(await site.world.issueCard({ maximumAmount: 700 }), 400)
+  const { page, context, complaints } = await open({ colorScheme })
+  await page.locator('details').evaluateAll((all) => {
+    for (const it of all) it.setAttribute('open', '')
+  })
+  await expectContrast(page)
+  await shoot(page, `console-sandbox-${colorScheme}`)
+  await page.setViewportSize({ width: 360, height: 740 })
+  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+  await shoot(page, `console-sandbox-${colorScheme}-phone`)
+  expect(complaints).toEqual([])
+  await context.close()
+})

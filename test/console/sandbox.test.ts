@@ -1,0 +1,222 @@
+import { Hono } from 'hono'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { SignIn } from '../../src/service/oauth/sign-in.ts'
+import type { UserRow } from '../../src/service/store/schema/users.ts'
+import { parseWorld } from '../../src/worlds/parse.ts'
+import { createVisitor, type Visitor } from '../pages/oauth-site.ts'
+import { onEachDatabase } from '../support/databases.ts'
+import { fakeSystem } from '../support/fake-system.ts'
+import { addParty, createWorld, type World } from '../support/world.ts'
+import { type ConsoleSite, createConsoleSite } from './console-site.ts'
+
+const address = '/console/sandbox'
+
+/** The token that the forms of the page carry, not the one by which somebody signs out. */
+const tokenIn = (text: string) =>
+  /action="\/console\/sandbox\/[^>]*><input type="hidden" name="formToken" value="([^"]+)"/.exec(text)?.[1] ?? ''
+
+const visitorOf = (world: World, session?: string) =>
+  createVisitor(
+    new Hono().all('*', (c) => world.service.fetch(c.req.raw)),
+    session === undefined ? {} : { session },
+  )
+
+onEachDatabase('the console shows and moves the sandbox', (database) => {
+  let site: ConsoleSite
+  let owner: Visitor
+  beforeAll(async () => {
+    site = await createConsoleSite(database)
+    owner = await site.visitor()
+  })
+  afterAll(() => site.world.drop())
+
+  const createSiteVisitor = async (user: UserRow) => visitorOf(site.world, await site.sessionOf(user))
+
+  const page = async () => {
+    const { status, text } = await owner.open(address)
+    expect(status, text).toBe(200)
+    return text
+  }
+  const press = async (action: string, fields: Record<string, string> = {}) => {
+    await page()
+    const { status, location, text } = await owner.send(`${address}/${action}`, fields)
+    expect({ status, location }, text).toEqual({ status: 303, location: `${address}?done=${action}` })
+    expect((await owner.open(`${address}?done=${action}`)).text).toContain('role="status" class="done"')
+  }
+  const now = async () => Date.parse((await site.world.get('/simulations/clock')).json.data.attributes.now)
+  const rules = async () =>
+    (await site.world.get('/simulations/faults')).json.data
+      .filter(({ attributes }: { attributes: { origin: string } }) => attributes.origin === 'operation')
+      .map(({ id }: { id: string }) => id)
+  const lastActs = async (count: number) =>
+    (await site.world.get(`/activity?limit=${count}`, { key: site.world.apiKey })).json.data.map(
+      ({ attributes: { operation, actorType, userId } }: { attributes: Record<string, string> }) =>
+        `${operation} ${actorType} ${userId}`,
+    )
+
+  test('each button moves the clock by what it says, and is in the activity as the user’s', async () => {
+    const before = await now()
+    await press('hour')
+    await press('day')
+    await press('to', { to: '2031-02-03T04:05:06' })
+    expect(before).toBeLessThan(Date.parse('2031-01-01T00:00:00Z'))
+    expect(await now()).toBe(Date.parse('2031-02-03T04:05:06Z'))
+    expect(await page()).toContain('2031')
+    expect(await lastActs(3)).toEqual(Array(3).fill(`advance_sandbox_clock user ${site.owner.id}`))
+  })
+
+  test('a form that is sent twice does what it says once', async () => {
+    await page()
+    const before = await now()
+    await owner.send(`${address}/day`)
+    await owner.send(`${address}/day`)
+    expect(await now()).toBe(before + 86_400_000)
+    // The page that is shown then has a button of its own.
+    await press('day')
+    expect(await now()).toBe(before + 2 * 86_400_000)
+  })
+
+  test('to the next event lets exactly that happen', async () => {
+    const { world } = site
+    const held = async () => {
+      const { json } = await world.authorize(await world.issueCard({ maximumAmount: 700 }), 400)
+      return json.data.id as string
+    }
+    const states = async (ids: string[]) =>
+      Promise.all(ids.map(async (id) => (await world.get(`/card-transactions/${id}`)).json.data.attributes.status))
+    const first = await held()
+    await press('hour')
+    const second = await held()
+    expect(await states([first, second])).toEqual(['authorized', 'authorized'])
+    await press('next')
+    expect(await states([first, second])).toEqual(['reversed', 'authorized'])
+    await press('next')
+    expect(await states([first, second])).toEqual(['reversed', 'reversed'])
+    expect(await page()).not.toContain('A hold of a purchase lapses')
+  })
+
+  test('what is due by now happened before the page is shown', async () => {
+    const { world } = site
+    await world.authorize(await world.issueCard({ maximumAmount: 700 }), 400)
+    expect(await page()).toContain('A hold of a purchase lapses')
+    world.system.pass(400 * 86_400_000)
+    owner = await site.visitor()
+    expect(await page()).not.toContain('A hold of a purchase lapses')
+  })
+
+  test('faults are set, counted, explained where they cannot be, and cleared', async () => {
+    await press('fault', { id: 'lost', operation: 'issue_agent_card', fault: 'effect_then_lost', times: '1' })
+    await press('fault', { path: '/wallets', fault: 'error', every: '2' })
+    expect(await rules()).toHaveLength(2)
+    expect((await site.world.get('/wallets')).status).toBe(200)
+    expect((await site.world.get('/wallets')).status).toBe(500)
+    expect(await page()).toMatch(
+      /\/wallets[\s\S]*?server_error[\s\S]*?every[\s\S]*?<td class="number">2<\/td><td class="number">1<\/td>/,
+    )
+    await page()
+    const wrong = await owner.send(`${address}/fault`, { operation: 'get_nothing', fault: 'slow', nth: 'three' })
+    expect(wrong.status).toBeGreaterThanOrEqual(400)
+    expect(wrong.text).toMatch(/role="alert">Nothing was changed\. [^<]{10}/)
+    expect(await rules()).toHaveLength(2)
+    await press('clear', { faultId: 'lost' })
+    expect(await rules()).toHaveLength(1)
+    await page()
+    expect((await owner.post(`${address}/clear`, { faultId: 'lost' })).status).toBe(403)
+    await press('fault', { id: 'two', operation: '*', fault: 'slow', afterMs: '1', instanceId: 'elsewhere' })
+    await page()
+    // The form of all is the last one.
+    const { text } = await owner.open(address)
+    const token = tokenIn(text)
+    expect((await owner.post(`${address}/clear`, { formToken: token })).status).toBe(303)
+    expect(await rules()).toEqual([])
+  })
+
+  test('what is saved is restored, and deleted; a reset puts back how it was filled, and who is signed in stays', async () => {
+    await press('save', { name: 'before' })
+    expect(await page()).toContain('<strong>before</strong>')
+    const saved = await now()
+    const cardId = await site.world.issueCard()
+    await press('day')
+    await press('restore', { name: 'before' })
+    expect((await site.world.get(`/agent-cards/${cardId}`)).status).toBe(404)
+    expect(await now()).toBeLessThan(saved + 86_400_000)
+    await press('delete', { name: 'before' })
+    expect(await page()).toContain('Nothing is saved yet')
+    await site.world.issueCard()
+    await press('reset')
+    expect((await site.world.get('/agent-cards')).json.data).toEqual([])
+    expect((await owner.open('/console')).status).toBe(200)
+  })
+
+  test('another site’s form, one of another person and an unknown button change nothing', async () => {
+    await page()
+    const before = await now()
+    const headers = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
+    expect((await owner.send(`${address}/day`, {}, headers)).status).toBe(403)
+    const member = await createSiteVisitor(await site.addUser())
+    await member.open(address)
+    expect((await member.post(`${address}/day`, { formToken: 'x' })).status).toBe(403)
+    expect((await owner.send(`${address}/day`, { formToken: 'x' })).status).toBe(403)
+    const token = tokenIn(await page())
+    expect((await owner.post(`${address}/constructor`, { formToken: token })).status).toBe(404)
+    expect((await visitorOf(site.world).open(address)).location).toBe(`/sign-in?next=${encodeURIComponent(address)}`)
+    expect(await now()).toBe(before)
+  })
+
+  test('a user of another party sees the clock and moves it, and manages nothing', async () => {
+    const other = await addParty(site.world)
+    const user = await site.addUser({ partyId: other.partyId, role: 'OWNER' })
+    await press('fault', { id: 'hidden', operation: 'get_wallet', fault: 'slow' })
+    await press('save', { name: 'secret' })
+    const visitor = await createSiteVisitor(user)
+    const { text } = await visitor.open(address)
+    expect(text).toContain('Only users of the first party')
+    expect(text).not.toContain('hidden</code>')
+    expect(text).not.toContain('secret')
+    expect((await visitor.open(`${address}?part=faults`)).text).toBe('')
+    await visitor.open(address)
+    const token = tokenIn(text)
+    const reset = await visitor.post(`${address}/reset`, { formToken: token })
+    expect(reset.status).toBe(403)
+    expect(reset.text).toContain('Only the first party')
+    expect(await rules()).toEqual(['hidden'])
+    expect((await visitor.send(`${address}/hour`)).status).toBe(303)
+    await press('clear', { faultId: 'hidden' })
+  })
+})
+
+onEachDatabase('the sandbox in the console, elsewhere', (database) => {
+  test('in production it is not there', async () => {
+    const world = await createWorld(database, { environment: 'production' })
+    for (const init of [{}, { method: 'POST' }]) {
+      const response = await world.service.fetch(new Request(`http://sandbox.test${address}`, init))
+      expect(response.status).toBe(404)
+    }
+    await world.drop()
+  })
+
+  test('in a rehearsal, who signed in by one click neither sees nor changes what goes wrong', async () => {
+    const file =
+      'rehearsal: true\nparties:\n  acme:\n    wallets: { main: { balance: 100000 } }\n    agents: { shopper: {} }\n    users: { owner: { name: Ann, email: owner@acme.example } }\n'
+    const system = fakeSystem()
+    const world = await createWorld(database, { world: parseWorld(file, 'world.yaml'), system })
+    const rule = { id: 'trap', operation: 'issue_agent_card', fault: 'error', code: 'rate_limited' }
+    expect((await world.post('/simulations/faults', rule, { key: world.apiKey })).status).toBe(200)
+    const signIn = new SignIn({ store: world.store, system })
+    const begun = await signIn.asOwner({ address: '127.0.0.1', browser: undefined })
+    const visitor = visitorOf(world, begun?.session ?? '')
+    const { text } = await visitor.open(address)
+    expect(text).not.toContain('trap')
+    expect(text).toContain('with your password')
+    expect((await visitor.open(`${address}?part=faults`)).text).not.toContain('trap')
+    await visitor.open(address)
+    const token = tokenIn(text)
+    for (const action of ['clear', 'reset', 'save', 'fault']) {
+      const refused = await visitor.post(`${address}/${action}`, { formToken: token, name: 'x' })
+      expect(refused.status).toBe(403)
+      expect(refused.text).toContain('with your password')
+    }
+    expect((await world.get('/simulations/faults', { key: world.apiKey })).text).toContain('trap')
+    await world.drop()
+  })
+})
