@@ -79,6 +79,7 @@ test('what another moves or sets shows without a reload', async () => {
   await site.world.post('/simulations/faults', { id: 'elsewhere', operation: 'get_wallet', fault: 'slow' })
   await page.getByRole('rowheader', { name: 'elsewhere' }).waitFor()
   await site.world.send('DELETE', '/simulations/faults')
+  await page.getByRole('rowheader', { name: 'elsewhere' }).waitFor({ state: 'detached' })
   expect(complaints).toEqual([])
   await context.close()
 })
