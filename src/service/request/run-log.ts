@@ -176,13 +176,14 @@ export class RunLog {
    * goes back only with a new epoch, whose entries are the first.
    */
   #nextId(atMs: number, epoch = this.#last.epoch): string {
-    const isLater = epoch > this.#last.epoch || atMs > this.#last.ms
-    this.#last = isLater
-      ? { ms: atMs, count: 0, epoch: Math.max(epoch, this.#last.epoch) }
-      : { ...this.#last, count: this.#last.count + 1 }
-    const [time, count] = [this.#last.ms.toString(16).padStart(12, '0'), this.#last.count.toString(16).padStart(6, '0')]
+    const { ms, count, epoch: before } = this.#last
+    // What was told of no epoch before the first that is known is of that one.
+    const isAnew = before > 0 && epoch > before
+    const next = isAnew || atMs > ms ? { ms: atMs, count: 0 } : { ms, count: count + 1 }
+    this.#last = { ...next, epoch: Math.max(epoch, before) }
+    const [time, place] = [next.ms.toString(16).padStart(12, '0'), next.count.toString(16).padStart(6, '0')]
     this.#tag ??= this.#system.randomBytes(7).toString('hex')
-    return `ent_${time}${count}${this.#tag}`
+    return `ent_${time}${place}${this.#tag}`
   }
 }
 

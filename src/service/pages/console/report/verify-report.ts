@@ -33,6 +33,9 @@ export async function verifyReport(lines: AsyncIterable<string>): Promise<Verifi
     return await verify(lines)
   } catch (error) {
     if (error instanceof Broken) return { result: 'broken', what: error.message }
+    // What is nested too deep for this program was not written by it.
+    if (error instanceof RangeError)
+      return { result: 'broken', what: 'the data is nested too deep, or a line is too long' }
     throw error
   }
 }
