@@ -1,4 +1,5 @@
 import { runIdOf } from '../../src/service/request/run-log.ts'
+import type { UserRow } from '../../src/service/store/schema/users.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import { entriesOf, type Noted } from '../runs/noted.ts'
@@ -6,7 +7,7 @@ import type { TestDatabase } from '../support/databases.ts'
 
 /** A world whose owner is at the console, without a screen. */
 export interface ConsoleSite extends PersonSite {
-  visitor(): Promise<Visitor>
+  visitor(user?: UserRow): Promise<Visitor>
   /** The address of a run of the seeded party. */
   runPath(instanceId: string | null): string
   entries(instanceId: string | null): Promise<Noted[]>
@@ -18,7 +19,7 @@ export async function createConsoleSite(database: TestDatabase): Promise<Console
   const site = await createPersonSite(database)
   return {
     ...site,
-    visitor: () => site.visitor(site.owner),
+    visitor: (user = site.owner) => site.visitor(user),
     runPath: (instanceId) => `/console/runs/${runIdOf(site.owner.partyId, instanceId)}`,
     entries: (instanceId) => entriesOf(site.world, instanceId),
     entryPath: ({ runId, id }) => `/console/runs/${runId}/entries/${id}`,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { stepsOf, type WalletEntry } from '../../src/service/pages/console/money/plot.ts'
+import { plot, stepsOf, type WalletEntry } from '../../src/service/pages/console/money/plot.ts'
 import { decoded } from '../pages/decoded.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
 import { ok, payer } from '../payments/payer.ts'
@@ -100,6 +100,28 @@ onEachDatabase('the console shows money', (database) => {
     expect(idsIn(await textAt('/console/money?list=cards&cursor=made-up'))).toHaveLength(20)
   })
 
+  test("a card that another party's agent issued for this one leads to no run, for that is in the other's console", async () => {
+    const customerPartyId = await site.world.customerPartyId()
+    ok(
+      await site.world.post('/agent-cards', {
+        ...{ merchant: { name: 'For a customer' }, maximumAmount: 500, currency: 'USD', customerPartyId },
+      }),
+    )
+    const customer = await site.visitor(await site.addUser({ partyId: customerPartyId }))
+    const { text } = await customer.open('/console/money')
+    expect(text).toContain('For a customer')
+    expect(text).toContain('for another party')
+    expect(text).not.toContain('/console/runs/')
+  })
+
+  test('a wallet that was only funded has a picture', async () => {
+    const fresh = await createConsoleSite(database)
+    const { text } = await (await fresh.visitor()).open('/console/money')
+    expect(text).toMatch(/class="line" d="M[\d.]+ [\d.]+H/)
+    expect(text).not.toContain('NaN')
+    await fresh.world.drop()
+  })
+
   test("nothing of another party's: its wallet is not there, and neither page shows its records", async () => {
     const other = await addParty(site.world)
     expect((await owner.open(`/console/money/wallets/${other.walletId}`)).status).toBe(404)
@@ -118,6 +140,7 @@ test('a plot ends with what there is, each step is what was entered, and it begi
     fc.property(fc.array(entry, { maxLength: 60 }), fc.integer(), fc.integer(), (given, availableCents, heldCents) => {
       const entries: WalletEntry[] = given.toSorted((a, b) => b.createdAtMs - a.createdAtMs)
       const steps = stepsOf({ availableCents, heldCents }, entries)
+      expect(String(plot(steps, 50, 'Wallet'))).not.toMatch(/NaN|Infinity/)
       expect(steps.map(({ atMs }) => atMs)).toEqual([...new Set(entries.map((one) => one.createdAtMs))].reverse())
       if (steps.length > 0) expect(steps.at(-1)).toMatchObject({ availableCents, heldCents })
       for (const [at, step] of steps.entries()) {

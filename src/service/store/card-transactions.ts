@@ -181,15 +181,18 @@ function inScope(db: Kysely<Tables>, scope: CardScope) {
   return query.where((where) => where.exists(cardIssuedTo(db, agentId, 'cardTransactions.cardId')))
 }
 
-/** The instance ids of the runs that purchases of a party were made in, by their ids. */
+/** The agents and the instance ids of the runs that purchases of a party were made in, by their ids. */
 export async function runsOfPurchases(
   tx: Transaction,
   partyId: string,
   ids: readonly string[],
-): Promise<[id: string, instanceId: string | null][]> {
+): Promise<Pick<CardTransactionRow, 'id' | 'agentId' | 'instanceId'>[]> {
   if (ids.length === 0) return []
-  const rows = tx.db.selectFrom('cardTransactions').select(['id', 'instanceId']).where('partyId', '=', partyId)
-  return (await rows.where('id', 'in', ids).execute()).map(({ id, instanceId }) => [id, instanceId])
+  const rows = tx.db
+    .selectFrom('cardTransactions')
+    .select(['id', 'agentId', 'instanceId'])
+    .where('partyId', '=', partyId)
+  return rows.where('id', 'in', ids).execute()
 }
 
 /** Purchases and refunds on cards. */

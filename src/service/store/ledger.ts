@@ -2,6 +2,7 @@ import { newId, type System } from '../../core/system.ts'
 import { assertBalanced, type Posting } from '../rules/ledger.ts'
 import { insertingSeveral } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
+import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { type DatedPosting, handOverAtEnd } from './posted.ts'
 import type { LedgerEntryRow } from './schema/ledger.ts'
@@ -94,3 +95,12 @@ export async function walletEntries(
     .executeTakeFirst()
   return { rows: found, lastId: end?.id ?? null }
 }
+
+/** The newest entries of all wallets of a party, at most so many. */
+export async function entriesOfParty(tx: Transaction, partyId: string, limit: number): Promise<LedgerEntryRow[]> {
+  return (await newestOfParty(tx, { partyId, limit })).rows
+}
+
+const newestOfParty = prepared((db, by: { partyId: string; limit: number }) =>
+  db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', by.partyId).orderBy('id', 'desc').limit(by.limit),
+)

@@ -188,15 +188,15 @@ export async function claimsFor(tx: Transaction, claimants: readonly string[]): 
   return { amount: Number(row.amount ?? 0), count: Number(row.count) }
 }
 
-/** The instance ids of the runs that payments and transfers of a party were made in, by their ids. */
+/** The agents and the instance ids of the runs that payments and transfers of a party were made in, by their ids. */
 export async function runsOfPayments(
   tx: Transaction,
   partyId: string,
   ids: readonly string[],
-): Promise<[id: string, instanceId: string | null][]> {
+): Promise<Pick<PaymentRow, 'id' | 'agentId' | 'instanceId'>[]> {
   if (ids.length === 0) return []
-  const rows = tx.db.selectFrom('payments').select(['id', 'instanceId']).where('partyId', '=', partyId)
-  return (await rows.where('id', 'in', ids).execute()).map(({ id, instanceId }) => [id, instanceId])
+  const rows = tx.db.selectFrom('payments').select(['id', 'agentId', 'instanceId']).where('partyId', '=', partyId)
+  return rows.where('id', 'in', ids).execute()
 }
 
 export function paymentsById(tx: Transaction, partyId: string, ids: readonly string[]): Promise<PaymentRow[]> {

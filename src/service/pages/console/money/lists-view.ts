@@ -40,12 +40,16 @@ export interface PaymentTold extends Cause {
 /** Whose lists they are. */
 export interface Whose {
   partyId: string
+  /** The agents whose runs are the party's. */
+  own: ReadonlySet<string>
 }
 
 const status = (text: string) => html`<span class="outcome ${likeOf(text)}">${statusText(text)}</span>`
 
-const runLink = ({ partyId }: Whose, instanceId: string | null, what: string) =>
-  html`<a href="/console/runs/${runIdOf(partyId, instanceId)}">Its run<span class="unseen">: ${what}</span></a>`
+const runLink = ({ partyId, own }: Whose, { agentId, instanceId }: Cause, what: string) =>
+  agentId !== null && !own.has(agentId)
+    ? html`<span class="aside">for another party</span>`
+    : html`<a href="/console/runs/${runIdOf(partyId, instanceId)}">Its run<span class="unseen">: ${what}</span></a>`
 
 const when = (text: string) => html`<time datetime="${text}">${shortMomentOf(parseTimestamp(text))}</time>`
 
@@ -69,12 +73,12 @@ export function cardsSection({ rows, next }: ListTold<CardTold>, whose: Whose): 
 }
 
 function cardItem({ id, attributes }: Told<CardTold>, whose: Whose): Html {
-  const { merchant, maximumAmount, expiresAt, status: state, instanceId } = attributes
+  const { merchant, maximumAmount, expiresAt, status: state } = attributes
   const name = merchantName(merchant.name)
   return html`<li class="card ${state}" id="${id}"><p class="merchant"><bdi>${name}</bdi></p>
 <p class="digits" aria-label="The number is not shown here">•••• •••• •••• ••••</p>
 <p class="row"><span>up to ${dollars(maximumAmount)}</span> ${status(state)}</p>
-<p class="row"><span>until ${when(expiresAt)}</span> ${runLink(whose, instanceId, `the card for ${name}`)}</p></li>`
+<p class="row"><span>until ${when(expiresAt)}</span> ${runLink(whose, attributes, `the card for ${name}`)}</p></li>`
 }
 
 export function purchasesSection({ rows, next }: ListTold<PurchaseTold>, whose: Whose): Html {
@@ -87,12 +91,12 @@ export function purchasesSection({ rows, next }: ListTold<PurchaseTold>, whose: 
 }
 
 function purchaseRow({ id, attributes }: Told<PurchaseTold>, whose: Whose): Html {
-  const { kind, merchant, amount, held, captured, refunded, decline, instanceId, createdAt } = attributes
+  const { kind, merchant, amount, held, captured, refunded, decline, createdAt } = attributes
   const name = merchantName(merchant.name)
   return html`<tr id="${id}"><th scope="row"><bdi>${name}</bdi>${kind === 'refund' ? ' (refund)' : ''}</th>
 <td>${status(attributes.status)}${decline === null ? '' : html`<br><span class="aside">${decline.detail}</span>`}</td>
 <td class="number">${dollars(amount)}</td><td class="number">${cents(held)}</td><td class="number">${cents(captured)}</td><td class="number">${cents(refunded)}</td>
-<td>${when(createdAt)}</td><td>${runLink(whose, instanceId, `the purchase at ${name}`)}</td></tr>`
+<td>${when(createdAt)}</td><td>${runLink(whose, attributes, `the purchase at ${name}`)}</td></tr>`
 }
 
 const cents = (amount: number) => (amount === 0 ? '–' : dollars(amount))
@@ -107,9 +111,9 @@ export function paymentsSection({ rows, next }: ListTold<PaymentTold>, whose: Wh
 }
 
 function paymentRow({ id, attributes, relationships }: Told<PaymentTold>, whose: Whose): Html {
-  const { amount, description, instanceId, createdAt } = attributes
+  const { amount, description, createdAt } = attributes
   const isOut = relationships.sender?.data?.id === whose.partyId
   return html`<tr id="${id}"><th scope="row"><bdi>${foreignName(description ?? '', 'Without a description', 120)}</bdi></th>
 <td>${status(attributes.status)}</td><td class="number">${dollars(amount)}</td><td>${isOut ? 'out' : 'in'}</td><td>${when(createdAt)}</td>
-<td>${isOut ? runLink(whose, instanceId, `the payment of ${dollars(amount)}`) : '–'}</td></tr>`
+<td>${isOut ? runLink(whose, attributes, `the payment of ${dollars(amount)}`) : '–'}</td></tr>`
 }

@@ -42,13 +42,14 @@ export function stepsOf(
 const [width, height, left, bottom] = [640, 160, 4, 140] as const
 
 /** The steps as a picture: what is available as a line, what is held on top of it as an area. */
-export function plot(steps: readonly Step[], nowMs: number, name: string): Html {
+export function plot(steps: readonly Step[], nowMs: number, name: string, isCut = false): Html {
   const [first] = steps
-  if (first === undefined) return html`<p class="aside">Nothing moved yet.</p>`
+  if (first === undefined) return html`<p class="aside">${isCut ? 'Nothing moved lately.' : 'Nothing moved yet.'}</p>`
   const most = Math.max(1, ...steps.map(({ availableCents, heldCents }) => availableCents + heldCents))
   const lowest = Math.min(...steps.map(({ availableCents }) => availableCents))
-  // What hardly changes would be a flat line above a block: then the picture begins near it, as its words say.
-  const least = most - lowest < lowest ? Math.max(0, lowest - (most - lowest) / 2) : Math.min(0, lowest)
+  const span = most - lowest
+  // What hardly changes would be a line on top of a block: then the picture begins near it, as its words say.
+  const least = span < lowest ? lowest - Math.max(span, lowest / 4) / 2 : Math.min(0, lowest)
   const x = (ms: number) => left + ((ms - first.atMs) / Math.max(1, nowMs - first.atMs)) * (width - 2 * left)
   const y = (cents: number) => bottom - ((cents - least) / (most - least)) * (bottom - 12)
   const last = steps.at(-1) ?? first

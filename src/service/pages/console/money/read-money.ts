@@ -3,9 +3,10 @@ import { Failure } from '../../../../core/errors.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { type ApprovalReview, createApprovalReviews } from '../../../operations/steps/review-approval.ts'
 import { asUser } from '../../../request/in-process.ts'
+import { namesOfAgents } from '../../../store/agents.ts'
 import { runsOfPurchases } from '../../../store/card-transactions.ts'
 import { readTimes } from '../../../store/clock.ts'
-import { walletEntries } from '../../../store/ledger.ts'
+import { entriesOfParty, walletEntries } from '../../../store/ledger.ts'
 import { runsOfPayments } from '../../../store/payments.ts'
 import { type DecisionRecord, openDecision, waitingDecisions } from '../../../store/pending-decisions.ts'
 import type { LedgerEntryRow } from '../../../store/schema/ledger.ts'
@@ -42,6 +43,8 @@ export interface WalletOpened extends WalletSeen {
 
 /** What a plot is made of at most. */
 export const mostPlotted = 1000
+/** What the plots of all wallets together are made of, on the page of all. */
+const mostOverviewed = 2000
 const mostWallets = 20
 const mostWaiting = 20
 const entriesAtOnce = 50
@@ -52,17 +55,18 @@ export function createMoneyReads(pages: ConsoleDependencies) {
   const approvals = createApprovalReviews(pages)
   return {
     now: () => store.read(async (tx) => (await readTimes(tx)).nowMs),
-    wallets: ({ user: { partyId } }: SignedIn): Promise<WalletSeen[]> =>
+    wallets: ({ user: { partyId } }: SignedIn): Promise<{ wallets: WalletSeen[]; hasMore: boolean }> =>
       store.read(async (tx) => {
-        const { rows } = await listWallets(tx, partyId, { limit: mostWallets, beforeId: null })
-        const page = { limit: mostPlotted, beforeId: null }
-        return Promise.all(
-          rows.map(async (wallet) => {
-            const entries = await walletEntries(tx, { partyId, walletId: wallet.id }, page)
-            return seen(wallet, entries.rows, entries.lastId !== null)
-          }),
-        )
+        const { rows, lastId } = await listWallets(tx, partyId, { limit: mostWallets, beforeId: null })
+        const entries = await entriesOfParty(tx, partyId, mostOverviewed)
+        const ofWallet = Map.groupBy(entries, ({ walletId }) => walletId)
+        const isCut = entries.length === mostOverviewed
+        const wallets = rows.map((wallet) => seen(wallet, ofWallet.get(wallet.id) ?? [], isCut))
+        return { wallets, hasMore: lastId !== null }
       }),
+    /** Tells the party's own among agents: what another party's agent did for it is in that party's runs. */
+    ownAgents: ({ user: { partyId } }: SignedIn, ids: readonly string[]): Promise<ReadonlySet<string>> =>
+      store.read(async (tx) => new Set((await namesOfAgents(tx, partyId, ids)).keys())),
     wallet: ({ user: { partyId } }: SignedIn, id: string, before: string | null): Promise<WalletOpened | undefined> =>
       store.read(async (tx) => {
         const wallet = await findWallet(tx, partyId, id)
@@ -71,10 +75,10 @@ export function createMoneyReads(pages: ConsoleDependencies) {
         const plotted = await walletEntries(tx, of, { limit: mostPlotted, beforeId: null })
         const { rows, lastId } = await walletEntries(tx, of, { limit: entriesAtOnce, beforeId: before })
         const ids = [...new Set(rows.flatMap(({ sourceId }) => sourceId ?? []))]
-        const runs = new Map([
-          ...(await runsOfPurchases(tx, partyId, ids)),
-          ...(await runsOfPayments(tx, partyId, ids)),
-        ])
+        const made = [...(await runsOfPurchases(tx, partyId, ids)), ...(await runsOfPayments(tx, partyId, ids))]
+        const own = await namesOfAgents(tx, partyId, [...new Set(made.flatMap(({ agentId }) => agentId ?? []))])
+        const ours = made.filter(({ agentId }) => agentId === null || own.has(agentId))
+        const runs = new Map(ours.map(({ id: recordId, instanceId }) => [recordId, instanceId]))
         const entries = rows.map((row) => ({
           ...row,
           instanceId: row.sourceId === null ? undefined : runs.get(row.sourceId),

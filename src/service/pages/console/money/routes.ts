@@ -11,7 +11,7 @@ import { type ConsoleDependencies, showAt } from '../shown.ts'
 import type { CardTold, PaymentTold, PurchaseTold } from './lists-view.ts'
 import { createMoneyReads, type MoneyReads } from './read-money.ts'
 import type { SubscriptionPaymentTold, SubscriptionTold } from './subscriptions-view.ts'
-import { listsPart, moneyMain, type WaitingShown, walletMain, walletsPart } from './view.ts'
+import { listsPart, moneyMain, type WaitingShown, waitingPart, walletMain, walletsPart } from './view.ts'
 import { walletName } from './words.ts'
 
 interface MoneyPages extends ConsoleDependencies {
@@ -31,15 +31,19 @@ export function mountMoney(app: Hono, dependencies: ConsoleDependencies): void {
 
 const showMoney: Show<MoneyPages> = async (c, pages, signedIn) => {
   const { reads } = pages
-  const { partyId } = signedIn.user
   const part = c.req.query('part')
-  const lists = () => listsOf(c, pages, signedIn)
-  if (part === 'lists') return c.html(listsPart({ partyId, ...(await lists()) }), 200, consoleHeaders)
-  const shown = { partyId, nowMs: await reads.now(), wallets: await reads.wallets(signedIn) }
+  if (part === 'waiting') return c.html(waitingPart(await waitingFor(pages, signedIn)), 200, consoleHeaders)
+  if (part === 'lists') return c.html(listsPart(await listsOf(c, pages, signedIn)), 200, consoleHeaders)
+  const shown = { nowMs: await reads.now(), ...(await reads.wallets(signedIn)) }
   if (part === 'wallets') return c.html(walletsPart(shown), 200, consoleHeaders)
-  const main = moneyMain({ ...shown, ...(await lists()) }, await waitingFor(pages, signedIn))
-  return page(c, pages, signedIn, 'Money', main)
+  const shownPage = Object.fromEntries(['list', 'cursor'].flatMap((name) => pairOf(name, c.req.query(name))))
+  const lists = `/console/money?${new URLSearchParams({ part: 'lists', ...shownPage })}`
+  const all = { ...shown, lists, ...(await listsOf(c, pages, signedIn)) }
+  return page(c, pages, signedIn, 'Money', moneyMain(all, await waitingFor(pages, signedIn)))
 }
+
+const pairOf = (name: string, value: string | undefined): [string, string][] =>
+  value === undefined ? [] : [[name, value]]
 
 async function listsOf(c: Context, { reads }: MoneyPages, signedIn: SignedIn) {
   const [of, cursor] = [c.req.query('list'), c.req.query('cursor')]
@@ -49,10 +53,13 @@ async function listsOf(c: Context, { reads }: MoneyPages, signedIn: SignedIn) {
   const subscriptions = await reads.list<SubscriptionTold>(signedIn, 'listSubscriptions', {
     query: { limit: subscriptionsAtOnce },
   })
+  const cards = await reads.list<CardTold>(signedIn, 'listAgentCards', query('cards'))
+  const purchases = await reads.list<PurchaseTold>(signedIn, 'listCardTransactions', query('purchases'))
+  const payments = await reads.list<PaymentTold>(signedIn, 'listPayments', query('payments'))
+  const agents = [cards, purchases, payments].flatMap(({ rows }) => rows.flatMap((row) => row.attributes.agentId ?? []))
   return {
-    cards: await reads.list<CardTold>(signedIn, 'listAgentCards', query('cards')),
-    purchases: await reads.list<PurchaseTold>(signedIn, 'listCardTransactions', query('purchases')),
-    payments: await reads.list<PaymentTold>(signedIn, 'listPayments', query('payments')),
+    ...{ cards, purchases, payments },
+    whose: { partyId: signedIn.user.partyId, own: await reads.ownAgents(signedIn, [...new Set(agents)]) },
     subscriptions: await Promise.all(
       subscriptions.rows.map(async (told) => {
         const params = { subscriptionId: told.id }
@@ -60,6 +67,7 @@ async function listsOf(c: Context, { reads }: MoneyPages, signedIn: SignedIn) {
         return { told, payments: rows }
       }),
     ),
+    hasMoreSubscriptions: subscriptions.next !== null,
   }
 }
 

@@ -25,13 +25,13 @@ export interface SubscriptionSeen {
 }
 
 /** Subscriptions with their calendars: what was paid, missed and is due, by date. */
-export function subscriptionsSection(subscriptions: readonly SubscriptionSeen[]): Html {
+export function subscriptionsSection(subscriptions: readonly SubscriptionSeen[], hasMore: boolean): Html {
   return html`<section aria-labelledby="subscriptions"><h2 id="subscriptions">Subscriptions</h2>
 ${
   subscriptions.length === 0
     ? html`<p class="aside">There is no subscription yet.</p>`
     : html`<ul class="subscriptions">${subscriptions.map(subscriptionItem)}</ul>`
-}</section>`
+}${hasMore ? html`<p class="aside">The newest ${subscriptions.length} of them. list_subscriptions tells all.</p>` : ''}</section>`
 }
 
 function subscriptionItem({ told: { id, attributes }, payments }: SubscriptionSeen): Html {

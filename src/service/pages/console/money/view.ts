@@ -18,6 +18,7 @@ import {
   type PurchaseTold,
   paymentsSection,
   purchasesSection,
+  type Whose,
 } from './lists-view.ts'
 import { plot, plotTable } from './plot.ts'
 import { type ListTold, mostPlotted, type WalletOpened, type WalletSeen } from './read-money.ts'
@@ -32,9 +33,14 @@ export interface WaitingShown {
 }
 
 export interface MoneyShown {
-  partyId: string
   nowMs: number
   wallets: readonly WalletSeen[]
+  /** Whether there are more wallets, and subscriptions. */
+  hasMore: boolean
+  hasMoreSubscriptions: boolean
+  whose: Whose
+  /** The address of the lists, at the pages that are shown. */
+  lists: string
   cards: ListTold<CardTold>
   purchases: ListTold<PurchaseTold>
   payments: ListTold<PaymentTold>
@@ -44,19 +50,19 @@ export interface MoneyShown {
 /** All of a party's money, and what waits for a person. */
 export function moneyMain(shown: MoneyShown, waiting: WaitingShown): Html {
   return html`<h1>Money</h1>
-${waitingSection(waiting)}
+${livePart('money', '/console/money?part=waiting', waitingPart(waiting))}
 ${livePart('money', '/console/money?part=wallets', walletsPart(shown))}
-${livePart('money', '/console/money?part=lists', listsPart(shown))}`
+${livePart('money', shown.lists, listsPart(shown))}`
 }
 
 /** A part that is drawn anew. */
-export function walletsPart({ wallets, nowMs }: Pick<MoneyShown, 'wallets' | 'nowMs'>): Html {
+export function walletsPart({ wallets, nowMs, hasMore }: Pick<MoneyShown, 'wallets' | 'nowMs' | 'hasMore'>): Html {
   return html`<section aria-labelledby="wallets"><h2 id="wallets">Wallets</h2><ul class="wallets">${wallets.map(
     (
       wallet,
     ) => html`<li><h3><a href="/console/money/wallets/${wallet.id}" id="link-${wallet.id}"><bdi>${walletName(wallet.displayName)}</bdi></a>${wallet.isDefault === 1 ? ' (default)' : ''}${wallet.status === 'active' ? '' : html` <span class="outcome problem">${wallet.status}</span>`}</h3>
-${balances(wallet)}${plot(wallet.steps, nowMs, walletName(wallet.displayName))}</li>`,
-  )}</ul></section>`
+${balances(wallet)}${plot(wallet.steps, nowMs, walletName(wallet.displayName), wallet.isCut)}</li>`,
+  )}</ul>${hasMore ? html`<p class="aside">The newest ${wallets.length} of them. list_wallets tells all.</p>` : ''}</section>`
 }
 
 function balances({ availableCents, heldCents }: Pick<WalletSeen, 'availableCents' | 'heldCents'>): Html {
@@ -66,21 +72,21 @@ function balances({ availableCents, heldCents }: Pick<WalletSeen, 'availableCent
 
 /** The other part. */
 export function listsPart({
-  partyId,
+  whose,
   cards,
   purchases,
   payments,
   subscriptions,
-}: Omit<MoneyShown, 'wallets' | 'nowMs'>): Html {
-  const whose = { partyId }
+  hasMoreSubscriptions,
+}: Omit<MoneyShown, 'wallets' | 'nowMs' | 'hasMore' | 'lists'>): Html {
   return html`${cardsSection(cards, whose)}
 ${purchasesSection(purchases, whose)}
 ${paymentsSection(payments, whose)}
-${subscriptionsSection(subscriptions)}`
+${subscriptionsSection(subscriptions, hasMoreSubscriptions)}`
 }
 
 /** The forms are those of the pages at which one decides, and go there: what they ask for is asked for there. */
-function waitingSection({ approvals, decisions, mayAgree }: WaitingShown): Html {
+export function waitingPart({ approvals, decisions, mayAgree }: WaitingShown): Html {
   if (approvals.length === 0 && decisions.length === 0) return html``
   return html`<section aria-labelledby="waiting"><h2 id="waiting">Waits for you</h2><ul class="waiting">
 ${decisions.map(
@@ -96,7 +102,7 @@ ${approvals.map(
   }) => html`<li id="${id}">${approvalFacts(words)}${words.check === null ? '' : html`<p class="aside">${words.check}</p>`}
 <form method="post" action="${approvalPagePath(id)}"><input type="hidden" name="formToken" value="${token}">
 <div class="choices"><button type="submit" name="decision" value="approve">Approve</button><button type="submit" name="decision" value="deny" class="danger">Deny</button><a href="${approvalPagePath(id)}">Deny with a reason</a></div></form></li>`,
-)}</ul></section>`
+)}</ul><p><a href="/decisions">See all that waits for you</a></p></section>`
 }
 
 /** A wallet with its movements. */
@@ -105,13 +111,13 @@ export function walletMain(wallet: WalletOpened, { partyId, nowMs }: { partyId: 
   const name = walletName(displayName)
   return html`<p class="aside"><a href="/console/money">Money</a></p>
 <h1><bdi>${name}</bdi></h1>
-<section aria-label="Balance">${balances(wallet)}${plot(steps, nowMs, name)}
-${isCut ? html`<p class="aside">The newest ${mostPlotted} entries of the ledger; there are older ones.</p>` : ''}
+<section aria-label="Balance">${balances(wallet)}${plot(steps, nowMs, name, isCut)}
+${isCut && steps.length > 0 ? html`<p class="aside">At most the newest ${mostPlotted} entries of the ledger; there are older ones.</p>` : ''}
 ${steps.length === 0 ? '' : plotTable(steps)}</section>
 <section aria-labelledby="movements"><h2 id="movements">Movements</h2>
 ${
   entries.length === 0
-    ? html`<p class="aside">Nothing moved yet.</p>`
+    ? html`<p class="aside">${next === null ? 'Nothing moved yet.' : 'Nothing among the newest entries of the ledger.'}</p>`
     : html`<div class="wide-table"><table><caption class="unseen">Movements</caption><thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">Account</th><th scope="col" class="number">Amount</th><th scope="col">Record</th><th scope="col">Run</th></tr></thead>
 <tbody>${entries.map(
         ({ reason, account, amountCents, createdAtMs, sourceId, instanceId }) =>
