@@ -186,6 +186,14 @@ const changes: Record<string, Record<string, Change>> = {
   'POST /decide/:decisionId': {
     'a person agrees to a call': formOf(({ paths }) => paths.decision, { decision: 'yes' }, 'agree_to_call'),
   },
+  'POST /console/sandbox/:action': {
+    'a person saves the sandbox': async (on) => {
+      const visitor = await on.site.visitor(on.site.owner)
+      await visitor.open('/console/sandbox')
+      const act = () => visitor.send('/console/sandbox/save', { name: 'by-a-form' })
+      return { act, listed: [['save_sandbox', `user ${on.site.owner.id}`]] }
+    },
+  },
   'POST /connections/:grantId': {
     'a person ends a connection': async (on) => {
       const visitor = await on.site.visitor(on.site.owner)

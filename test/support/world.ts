@@ -95,6 +95,8 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
   const { apiKey, agentKey } = await service.seed(secrets)
   const unheard = new Set<string>()
   const drop = async () => {
+    // As where a process ends: what happened in runs is written beside all requests.
+    await service.runLog.flush()
     await dropDatabase()
     // A test that looks may be one that the quick run leaves out.
     if (unheard.size > 0 && (isDeep || database.name === 'sqlite'))
