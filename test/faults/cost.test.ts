@@ -6,7 +6,7 @@ import { clearFaults, setFault } from './rules.ts'
 
 let world: World
 beforeAll(async () => {
-  world = await createWorld(sqlite)
+  world = await createWorld(sqlite, { keepsRuns: false })
 })
 afterAll(() => world.drop())
 

@@ -18,7 +18,7 @@ onEachDatabase('what is due', (database) => {
   let holder: OtherParty
 
   beforeEach(async () => {
-    world = await createWorld(database)
+    world = await createWorld(database, { keepsRuns: false })
     holder = await addParty(world, { fundsCents: holds })
   })
   afterEach(async () => {
