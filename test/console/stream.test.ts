@@ -61,6 +61,21 @@ onEachDatabase('a stream shows what changed', (database) => {
     expect(html).not.toMatch(/<i>|formToken/)
     await reader.cancel()
   })
+
+  test('what is set and cleared again before anybody looks is told, for a page may have been drawn between', async () => {
+    const { world } = site
+    const rule = { id: 'brief', operation: 'get_wallet', fault: 'slow' }
+    const reader = await watch('sandbox')
+    expect((await world.post('/simulations/faults', rule)).status).toBe(200)
+    expect((await world.send('DELETE', '/simulations/faults')).status).toBe(200)
+    expect(dataOf(await nextEvent(reader, 'changed')).topics).toEqual(['sandbox'])
+    await reader.cancel()
+    const another = await watch('sandbox')
+    expect((await world.post('/simulations/snapshots', { name: 'brief' })).status).toBe(200)
+    expect((await world.send('DELETE', '/simulations/snapshots/brief')).status).toBe(200)
+    expect(dataOf(await nextEvent(another, 'changed')).topics).toEqual(['sandbox'])
+    await another.cancel()
+  })
 })
 
 /** The streams alone, and how to say that something changed. */
@@ -73,11 +88,10 @@ function createStreams(draw: Draw) {
   const dependencies = {
     ...{ ending: new AbortController().signal, system: { elapsed: () => 0, now: () => 0 }, log: { warn() {} } },
     ...{ runLog: { follow }, waits: { follow: () => ({ begin: async () => {}, end() {} }) } },
-    store: { read: () => Promise.resolve({ runs: new Map(), offsetMs: 0, rules: '' }) },
+    store: { read: () => Promise.resolve({ runs: new Map(), offsetMs: 0, settings: '' }) },
   }
   const streams = new Streams(dependencies as unknown as ConstructorParameters<typeof Streams>[0], draw)
-  const open = async (stillThere = true) => {
-    const gone = new AbortController().signal
+  const open = async ({ stillThere = true, gone = new AbortController().signal } = {}) => {
     const body = await streams.open({ partyId: 'p', topics: ['run:r'], stillThere: async () => stillThere, gone })
     if (body === undefined) throw new Error('The stream was not opened.')
     return body.getReader()
@@ -110,11 +124,21 @@ test('who reads nothing is sent what is bounded, then told only that something c
 test('the stream of who signed out ends at the next heartbeat', async () => {
   vi.useFakeTimers()
   const { open } = createStreams(async () => undefined)
-  const [still, out] = [await open(), await open(false)]
+  const [still, out] = [await open(), await open({ stillThere: false })]
   await vi.advanceTimersByTimeAsync(15_000)
   await nextEvent(out, 'open')
   expect((await out.read()).done).toBe(true)
   await nextEvent(still, 'open')
   expect(new TextDecoder().decode((await still.read()).value)).toContain('still here')
   await still.cancel()
+})
+
+test('who left while their stream began leaves no place taken', async () => {
+  const { open } = createStreams(async () => undefined)
+  const leaving = new AbortController()
+  const reader = open({ gone: leaving.signal })
+  leaving.abort()
+  const left = await reader
+  await nextEvent(left, 'open')
+  expect((await left.read()).done).toBe(true)
 })

@@ -52,7 +52,9 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
 
   test('starts with the clock on real time', async () => {
     const rows = await store.transaction((tx) => tx.db.selectFrom('clock').selectAll().execute())
-    expect(rows).toEqual([{ id: 1, offsetMs: 0, highestMs: 0, epoch: 1, faultRules: 0, staleRules: 0 }])
+    expect(rows).toEqual([
+      { id: 1, offsetMs: 0, highestMs: 0, epoch: 1, faultRules: 0, staleRules: 0, settingsRevision: 0 },
+    ])
   })
 
   test('undoes a savepoint that throws, and nothing before or after it', async () => {

@@ -139,6 +139,22 @@ export function dueOwners(
 
 const writeFaultCounts = writing((db, counts: FaultCounts) => db.updateTable('clock').set(counts))
 
+const raiseRevision = writing((db, _none: object) =>
+  db.updateTable('clock').set((row) => ({ settingsRevision: row('settingsRevision', '+', 1) })),
+)
+
+/** To be called where a rule of the faults or a snapshot comes or goes. */
+export async function noteSettingChanged(tx: Transaction): Promise<void> {
+  await raiseRevision(tx, {})
+}
+
+const selectRevision = prepared((db, _none: object) => db.selectFrom('clock').select('settingsRevision'))
+
+/** How often a rule of the faults or a snapshot came or went. */
+export async function settingsRevision(tx: Transaction): Promise<number> {
+  return (await selectRevision(tx, {})).rows[0]?.settingsRevision ?? 0
+}
+
 /** Tells every request of the rules; a call over stdio, which reads no time before it is planned, knows it at once. */
 export async function setFaultCounts(tx: Transaction, counts: FaultCounts): Promise<void> {
   await writeFaultCounts(tx, counts)

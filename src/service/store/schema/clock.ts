@@ -20,6 +20,10 @@ export const clock = table({
     /** How many are of the kind `stale`, for which each change keeps what was there before. */
     staleRules: filled(integer, '0'),
   },
+  '0038_settings_revision': {
+    /** Rises whenever a rule of the faults or a snapshot comes or goes: who looks now and then misses no change. */
+    settingsRevision: filled(integer, '0'),
+  },
 })
 
 export type ClockRow = RowOf<typeof clock>

@@ -1,6 +1,6 @@
 import { deadline, type System } from '../../../../core/system.ts'
 import type { Following } from '../../../../core/watch.ts'
-import { lastFaultCounts, readTimes } from '../../../store/clock.ts'
+import { lastFaultCounts, readTimes, settingsRevision } from '../../../store/clock.ts'
 import type { Store } from '../../../store/engine/store.ts'
 import { allFaults } from '../../../store/faults.ts'
 import { listRuns } from '../../../store/runs.ts'
@@ -17,8 +17,8 @@ export type Changed = (partyId: string, topics: readonly string[]) => void
 interface Seen {
   runs: ReadonlyMap<string, string>
   offsetMs: number
-  /** The world and the rules by which requests fail, with their counts. */
-  rules: string
+  /** The world, what is set in the sandbox, and how often each rule of the faults fitted and hit. */
+  settings: string
 }
 
 type ChangesDependencies = Pick<ConsoleDependencies, 'store' | 'runLog' | 'waits' | 'system' | 'log'>
@@ -92,7 +92,7 @@ export class Changes {
     if (before === undefined) return
     const runs = [...now.runs].filter(([id, last]) => before.runs.get(id) !== last).map(([id]) => `run:${id}`)
     const wereForgotten = [...before.runs.keys()].some((id) => !now.runs.has(id)) && now.runs.size < mostRunsLookedAt
-    const clockMoved = Math.abs(now.offsetMs - before.offsetMs) > lookEveryMs || now.rules !== before.rules
+    const clockMoved = Math.abs(now.offsetMs - before.offsetMs) > lookEveryMs || now.settings !== before.settings
     const topics = [
       ...(runs.length > 0 || wereForgotten ? ['runs', ...runs] : []),
       ...(clockMoved ? ['sandbox', 'money'] : []),
@@ -111,7 +111,11 @@ async function seenNow(
     const runs = new Map(rows.map(({ id, lastEntryId }) => [id, lastEntryId]))
     // The time that was read just now tells whether there are any.
     const faults = lastFaultCounts(store).faultRules === 0 ? [] : await allFaults(tx)
-    const rules = [epoch, ...faults.map(({ id, matched, hits }) => `${id} ${matched} ${hits}`)].join()
-    return { runs, offsetMs: nowMs - system.now(), rules }
+    const settings = [
+      epoch,
+      await settingsRevision(tx),
+      ...faults.map(({ id, matched, hits }) => `${id} ${matched} ${hits}`),
+    ].join()
+    return { runs, offsetMs: nowMs - system.now(), settings }
   })
 }

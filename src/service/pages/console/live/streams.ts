@@ -152,6 +152,8 @@ export class Streams implements Told {
     stream.send(openBytes)
     heartbeat = deadline(heartbeatMs, () => void beat())
     gone.addEventListener('abort', () => stream.close())
+    // Either may have come while the stream began.
+    if (gone.aborted || this.#dependencies.ending.aborted) stream.close()
     return stream
   }
 
