@@ -55,7 +55,7 @@ onEachDatabase('run reports', (database) => {
       },
       repeats: [{ what: 'replayed', operation: 'issue_agent_card', count: 1 }],
       postings: { sumCents: 0, unbalanced: 0 },
-      evaluated: { complete: true },
+      evaluated: { complete: true, calls: 9 },
     })
     expect(report.cards).toHaveLength(3)
     expect(report.declines).toMatchObject([{ amountCents: 6000, against: expect.arrayContaining(['maximum']) }])

@@ -1,3 +1,5 @@
+import type { Moved } from './balance-effects.ts'
+
 /** What a run came to (docs/console.md#run-reports). Amounts are integer cents, times RFC 3339. */
 export interface RunReport {
   runId: string
@@ -10,21 +12,47 @@ export interface RunReport {
   calls: number
   refused: number
   /** What the figures were made of: where it is not complete, of the first so many. */
-  evaluated: { entries: number; changes: number; complete: boolean }
+  evaluated: { entries: number; calls: number; changes: number; complete: boolean }
   totals: ReportTotals
   cards: ReportCard[]
   merchants: ReportMerchant[]
   declines: ReportDecline[]
-  payments: { id: string; kind: string; status: string; amountCents: number; description: string | null }[]
-  subscriptions: { id: string; status: string }[]
+  payments: (ReportAsked & { kind: string })[]
+  requests: ReportAsked[]
+  /** With all that was charged for it. */
+  subscriptions: { id: string; status: string; chargedCents: number; isOwn: boolean }[]
+  customers: ReportCustomer[]
   approvals: ReportApproval[]
   questions: { at: string; operation: string; outcome: string; facts: readonly string[]; remark: string | null }[]
   repeats: Counted[]
   faults: Counted[]
   refusals: Counted[]
-  wallets: { id: string; availableCents: number; heldCents: number }[]
+  /** What the records that the run made have moved in the party's wallets. */
+  wallets: Moved[]
+  /** What was posted, as far as the entries of the run are kept. */
   postings: { count: number; sumCents: number; unbalanced: number }
   chain: { rows: number; first: ChainPlace | null; last: ChainPlace | null }
+}
+
+/** A payment, or a request to be paid. */
+export interface ReportAsked {
+  id: string
+  status: string
+  amountCents: number
+  description: string | null
+  /** The run asked for it; else it only had to do with it. */
+  isOwn: boolean
+}
+
+/** What was done for a customer. */
+export interface ReportCustomer {
+  partyId: string
+  done: number
+  refused: number
+  cards: number
+  intendedCents: number
+  payments: number
+  askedCents: number
 }
 
 /** A row of the party's chain of activity. */

@@ -8,6 +8,7 @@ import {
 } from '../rules/payment-requests.ts'
 import type { CardTries } from '../rules/request-cards.ts'
 import type { DueOf, Moments } from './clock.ts'
+import { inParts } from './engine/in-parts.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -235,3 +236,9 @@ const expired = prepared((db, by: DueOf) =>
     .orderBy('id')
     .limit(by.limit),
 )
+
+export function requestsById(tx: Transaction, partyId: string, ids: readonly string[]): Promise<PaymentRequestRow[]> {
+  return inParts(ids, (some) =>
+    tx.db.selectFrom('paymentRequests').selectAll().where('partyId', '=', partyId).where('id', 'in', some).execute(),
+  )
+}

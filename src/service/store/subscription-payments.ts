@@ -1,4 +1,5 @@
 import { chargeKey } from '../rules/subscription-payments.ts'
+import { inParts } from './engine/in-parts.ts'
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -43,3 +44,21 @@ const chargesBetween = prepared((db, of: Charges) =>
 )
 
 export const insertCharge = inserting('subscriptionPayments')
+
+/** What was charged for subscriptions of a party altogether, by their ids. */
+export async function chargedCents(
+  tx: Transaction,
+  partyId: string,
+  subscriptionIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await inParts(subscriptionIds, (some) =>
+    tx.db
+      .selectFrom('subscriptionPayments')
+      .select((of) => ['subscriptionId', of.fn.sum('amountCents').as('cents')])
+      .where('partyId', '=', partyId)
+      .where('subscriptionId', 'in', some)
+      .groupBy('subscriptionId')
+      .execute(),
+  )
+  return new Map(rows.map(({ subscriptionId, cents }) => [subscriptionId, Number(cents)]))
+}

@@ -4,33 +4,33 @@ import { brand } from '../../../../core/small-page.ts'
 import { sha256Base64 } from '../../../../core/system.ts'
 import type { RunReport } from '../../../rules/run-report.ts'
 import type { Html } from '../../frame/document.ts'
-import { bounded, type Cell, readable, type Section, sectionsOf, titleOf } from './words.ts'
+import { type Cell, missing, readable, type Section, sectionsOf, titleOf } from './words.ts'
 
 /** What a page of the console and a file say of a run. */
 export function reportParts(report: RunReport, madeAt: string): Html {
-  const note = bounded(report)
   return html`<article class="report">
 <h1><bdi>${titleOf(report)}</bdi></h1>
-${note === undefined ? '' : html`<p class="aside">${note}</p>`}
+${missing(report).map(aside)}
 ${sectionsOf(report, madeAt).map(section)}
 </article>`
 }
 
 function section(part: Section): Html {
-  const { id, title, none, columns, amounts = [] } = part
+  const { id, title, none, note, columns, amounts = [] } = part
   const { shown, more } = readable(part)
   const heading = html`<h2 id="${id}">${title}</h2>`
-  if (shown.length === 0)
-    return html`<section aria-labelledby="${id}">${heading}\n<p class="aside">${none}</p></section>\n`
+  if (shown.length === 0) return html`<section aria-labelledby="${id}">${heading}\n${aside(none)}</section>\n`
   const kind = (at: number) => (amounts.includes(at) ? html` class="amount"` : '')
-  return html`<section aria-labelledby="${id}">${heading}
+  return html`<section aria-labelledby="${id}">${heading}${aside(note)}
 <div class="wide-table" tabindex="0" role="group" aria-labelledby="${id}"><table>
 <thead><tr>${columns.map((name, at) => html`<th scope="col"${kind(at)}>${name}</th>`)}</tr></thead>
 <tbody>
 ${shown.map((row) => html`<tr>${row.map((cell, at) => html`<td${kind(at)}>${text(cell)}</td>`)}</tr>\n`)}</tbody>
-</table></div>${more === undefined ? '' : html`<p class="aside">${more}</p>`}</section>
+</table></div>${aside(more)}</section>
 `
 }
+
+const aside = (words: string | undefined) => (words === undefined ? '' : html`<p class="aside">${words}</p>`)
 
 const text = (cell: Cell) => (typeof cell === 'string' ? cell : html`<bdi>${cell.foreign}</bdi>`)
 

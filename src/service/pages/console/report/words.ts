@@ -13,6 +13,8 @@ export interface Section {
   /** Said where there are no rows, which are left out then. */
   none: string
   columns: readonly string[]
+  /** How its figures are to be understood. */
+  note?: string
   /** The columns that are amounts. */
   amounts?: readonly number[]
   rows: readonly (readonly Cell[])[]
@@ -41,9 +43,17 @@ export function sectionsOf(report: RunReport, madeAt: string): Section[] {
 }
 
 /** What the head of a report says where it does not tell everything. */
-export function bounded({ evaluated: { entries, changes, complete } }: RunReport): string | undefined {
-  if (complete) return undefined
-  return `This tells of the first ${entries} entries and ${changes} changes of the run. payments-mcp report reads more of it.`
+export function missing({ calls, evaluated }: RunReport): string[] {
+  const { entries, changes, complete } = evaluated
+  if (!complete) {
+    return [
+      `This tells of the first ${entries} entries and ${changes} changes of the run. payments-mcp report reads more of it.`,
+    ]
+  }
+  if (evaluated.calls >= calls) return []
+  return [
+    `${calls - evaluated.calls} of ${calls} calls are no longer kept as entries: questions, repeats, faults and refusals are those of the others. All else is told by the records.`,
+  ]
 }
 
 function run(report: RunReport, madeAt: string): Section {
@@ -61,6 +71,7 @@ function run(report: RunReport, madeAt: string): Section {
       ['From', moment(report.from)],
       ['To', moment(report.to)],
       ['Calls', `${report.calls}, of them refused or declined ${report.refused}`],
+      ['Entries kept', `${report.evaluated.entries}, with ${postedIn(report)}`],
       ['Intended on cards', money(totals.intendedCents)],
       ['Authorized', money(totals.authorizedCents)],
       ['Held now', money(totals.heldCents)],
@@ -71,11 +82,16 @@ function run(report: RunReport, madeAt: string): Section {
   }
 }
 
+/** No rule of the service says which names are the same merchant's. */
+const byLetter =
+  'Merchants are compared letter by letter: a merchant that writes its name in another way is another one.'
+
 function moneyParts(report: RunReport): Section[] {
   return [
     {
       id: 'cards',
       title: 'Cards: declared against actual',
+      note: byLetter,
       none: 'No card was issued.',
       columns: ['Card', 'Status', 'Declared for', 'Maximum', 'Authorized', 'Captured', 'Refunded', 'Differs'],
       amounts: [3, 4, 5, 6],
@@ -105,6 +121,7 @@ function moneyParts(report: RunReport): Section[] {
     {
       id: 'declines',
       title: 'Declined purchases',
+      note: byLetter,
       none: 'No purchase was declined.',
       columns: ['Purchase', 'Merchant', 'Amount', 'Reason', 'Against the card'],
       amounts: [2],
@@ -113,39 +130,75 @@ function moneyParts(report: RunReport): Section[] {
         against.map((what) => `its ${what}`).join(', ') || '–',
       ]),
     },
+    ...askedParts(report),
+    {
+      id: 'wallets',
+      title: 'Balance effect',
+      note: 'What the cards, payments, requests and subscriptions of this run have moved until now, by their records.',
+      none: 'No wallet was moved.',
+      columns: ['Wallet', 'Available', 'Held'],
+      amounts: [1, 2],
+      rows: report.wallets.map(({ walletId, availableCents, heldCents }) => [
+        ...[walletId, money(availableCents), money(heldCents)],
+      ]),
+    },
+  ]
+}
+
+function askedParts({ payments, requests, subscriptions, customers }: RunReport): Section[] {
+  return [
     {
       id: 'payments',
       title: 'Payments and transfers',
       none: 'No payment was asked for.',
-      columns: ['Payment', 'Kind', 'Status', 'Amount', 'Description'],
+      columns: ['Payment', 'Kind', 'Status', 'Amount', 'Asked for', 'Description'],
       amounts: [3],
-      rows: report.payments.map(({ id, kind, status, amountCents, description }) => [
-        ...[id, kind, status, money(amountCents), theirs(description)],
+      rows: payments.map(({ id, kind, status, amountCents, isOwn, description }) => [
+        ...[id, kind, status, money(amountCents), whoAsked(isOwn), theirs(description)],
+      ]),
+    },
+    {
+      id: 'requests',
+      title: 'Payment requests',
+      none: 'Nobody was asked to pay.',
+      columns: ['Request', 'Status', 'Amount', 'Asked for', 'Description'],
+      amounts: [2],
+      rows: requests.map(({ id, status, amountCents, isOwn, description }) => [
+        ...[id, status, money(amountCents), whoAsked(isOwn), theirs(description)],
       ]),
     },
     {
       id: 'subscriptions',
       title: 'Subscriptions',
       none: 'No subscription was touched.',
-      columns: ['Subscription', 'Status'],
-      rows: report.subscriptions.map(({ id, status }) => [id, status]),
+      columns: ['Subscription', 'Status', 'Charged', 'Created'],
+      amounts: [2],
+      rows: subscriptions.map(({ id, status, chargedCents, isOwn }) => [
+        ...[id, status, money(chargedCents), whoAsked(isOwn)],
+      ]),
     },
     {
-      id: 'wallets',
-      title: `Balance effect: ${zeroSum(report)}`,
-      none: 'No wallet was moved.',
-      columns: ['Wallet', 'Available', 'Held'],
-      amounts: [1, 2],
-      rows: report.wallets.map(({ id, availableCents, heldCents }) => [id, money(availableCents), money(heldCents)]),
+      id: 'customers',
+      title: 'For customers',
+      note: 'What was asked for in their accounts. What came of it they see, and this report does not count it.',
+      none: 'Nothing was done for a customer.',
+      columns: ['Customer', 'Done', 'Refused', 'Cards', 'Intended', 'Payments', 'Amount'],
+      amounts: [1, 2, 3, 4, 5, 6],
+      rows: customers.map(({ partyId, done, refused, cards, intendedCents, payments, askedCents }) => [
+        ...[partyId, String(done), String(refused), String(cards), money(intendedCents)],
+        ...[String(payments), money(askedCents)],
+      ]),
     },
   ]
 }
 
-function zeroSum({ postings: { count, sumCents, unbalanced } }: RunReport): string {
+function postedIn({ postings: { count, sumCents, unbalanced } }: RunReport): string {
   return unbalanced === 0
-    ? `${count} postings, each sums to zero`
-    : `${unbalanced} of ${count} postings do not sum to zero, by ${money(sumCents)} together`
+    ? `${count} postings, each of which sums to zero`
+    : `${count} postings, of which ${unbalanced} do not sum to zero, by ${money(sumCents)} together`
 }
+
+const whoAsked = (isOwn: boolean) => (isOwn ? 'in this run' : 'in another')
 
 function peopleParts(report: RunReport): Section[] {
   return [

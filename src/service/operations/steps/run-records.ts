@@ -1,0 +1,126 @@
+import {
+  type Moved,
+  movedByPayment,
+  movedByPurchase,
+  movedByRequest,
+  sumByWallet,
+} from '../../rules/balance-effects.ts'
+import type { ReportCustomer } from '../../rules/run-report.ts'
+import { actsOfRun } from '../../store/activity.ts'
+import { cardsById } from '../../store/agent-cards.ts'
+import { transactionsOfCards } from '../../store/card-transactions.ts'
+import type { Store } from '../../store/engine/store.ts'
+import { requestsById } from '../../store/payment-requests.ts'
+import { paymentsById } from '../../store/payments.ts'
+import type { ActivityRow } from '../../store/schema/activity.ts'
+import type { RunRow } from '../../store/schema/runs.ts'
+import { chargedCents } from '../../store/subscription-payments.ts'
+import { subscriptionsById } from '../../store/subscriptions.ts'
+
+type Reads = Pick<Store, 'read'>
+
+const batch = 500
+
+/** What a run changed, as the activity has it: ids, the ends of the chain, and what was done for customers. */
+export interface Changes {
+  rows: number
+  complete: boolean
+  first: ActivityRow | undefined
+  last: ActivityRow | undefined
+  ids: ReadonlySet<string>
+  byCustomer: ReadonlyMap<string, CustomerChanges>
+}
+
+interface CustomerChanges {
+  done: number
+  refused: number
+  ids: Set<string>
+  agentIds: Set<string>
+}
+
+export async function changesOfRun(store: Reads, run: RunRow, most: number): Promise<Changes> {
+  const ids = new Set<string>()
+  const byCustomer = new Map<string, CustomerChanges>()
+  let first: ActivityRow | undefined
+  let last: ActivityRow | undefined
+  for (let rows = 0; ; ) {
+    // One more than is told of shows that there are more.
+    const [behind, limit] = [last?.sequence ?? 0, Math.min(batch, most + 1 - rows)]
+    const found = await store.read((tx) => actsOfRun(tx, run, behind, limit))
+    const isMore = rows + found.length > most
+    const told = isMore ? found.slice(0, -1) : found
+    for (const row of told) {
+      const named = JSON.parse(row.resourceIds) as string[]
+      for (const id of named) ids.add(id)
+      if (row.customerPartyId !== null) addChange(byCustomer, row.customerPartyId, row, named)
+    }
+    first ??= told[0]
+    last = told.at(-1) ?? last
+    rows += told.length
+    if (isMore || found.length < limit) return { ids, byCustomer, rows, complete: !isMore, first, last }
+  }
+}
+
+function addChange(byCustomer: Map<string, CustomerChanges>, partyId: string, row: ActivityRow, ids: string[]): void {
+  const none = { done: 0, refused: 0, ids: new Set<string>(), agentIds: new Set<string>() }
+  const changes = byCustomer.get(partyId) ?? none
+  byCustomer.set(partyId, changes)
+  if (row.status >= 400) changes.refused++
+  else changes.done++
+  for (const id of ids) changes.ids.add(id)
+  if (row.agentId !== null) changes.agentIds.add(row.agentId)
+}
+
+/** The party's own records that a run's changes name, as they are now. Those it made, and those of others it touched. */
+export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow, ids: ReadonlySet<string>) {
+  const named = (...prefixes: string[]) =>
+    [...ids].filter((id) => prefixes.some((prefix) => id.startsWith(`${prefix}_`))).sort()
+  const isOwn = (record: { instanceId: string | null }) => record.instanceId === instanceId
+  const cards = (await store.read((tx) => cardsById(tx, partyId, named('pcd')))).filter(isOwn).sort(byId)
+  const cardIds = cards.map(({ id }) => id)
+  const purchases = await store.read((tx) => transactionsOfCards(tx, partyId, cardIds))
+  const payments = await store.read((tx) => paymentsById(tx, partyId, named('pay', 'tfr')))
+  const requests = await store.read((tx) => requestsById(tx, partyId, named('prq')))
+  const subscriptions = await store.read((tx) => subscriptionsById(tx, partyId, named('sub')))
+  const charged = await store.read((tx) => chargedCents(tx, partyId, named('sub')))
+  const moved: Moved[] = [
+    ...purchases.map(movedByPurchase),
+    ...payments.filter(isOwn).flatMap(movedByPayment),
+    ...requests.filter(isOwn).map(movedByRequest),
+    ...subscriptions.filter(isOwn).map(({ id, walletId }) => {
+      return { walletId, availableCents: charged.get(id) ?? 0, heldCents: 0 }
+    }),
+  ]
+  const marked = <R extends { id: string; instanceId: string | null }>(rows: R[]) =>
+    rows.sort(byId).map((row) => ({ ...row, isOwn: isOwn(row) }))
+  return {
+    ...{ cards, purchases, charged, wallets: sumByWallet(moved) },
+    ...{ payments: marked(payments), requests: marked(requests), subscriptions: marked(subscriptions) },
+  }
+}
+
+/**
+ * What was done for customers: how often, and what this party's agents asked for there. What came of it is the
+ * customer's, and not told.
+ */
+export async function doneForCustomers(
+  store: Reads,
+  { instanceId }: RunRow,
+  byCustomer: Changes['byCustomer'],
+): Promise<ReportCustomer[]> {
+  const told: ReportCustomer[] = []
+  for (const [partyId, { done, refused, ids, agentIds }] of [...byCustomer].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const isOwn = (record: { agentId: string | null; instanceId: string | null }) =>
+      record.instanceId === instanceId && agentIds.has(record.agentId ?? '')
+    const cards = (await store.read((tx) => cardsById(tx, partyId, [...ids]))).filter(isOwn)
+    const payments = (await store.read((tx) => paymentsById(tx, partyId, [...ids]))).filter(isOwn)
+    told.push({
+      ...{ partyId, done, refused, cards: cards.length, payments: payments.length },
+      intendedCents: cards.reduce((sum, { maximumAmountCents }) => sum + maximumAmountCents, 0),
+      askedCents: payments.reduce((sum, { amountCents }) => sum + amountCents, 0),
+    })
+  }
+  return told
+}
+
+export const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1)

@@ -1,0 +1,85 @@
+import { timestamp } from '../../../core/system.ts'
+import type { Counted, RunReport } from '../../rules/run-report.ts'
+import type { RunDetail } from '../../rules/runs.ts'
+import type { Store } from '../../store/engine/store.ts'
+import { runEntriesAfter } from '../../store/runs.ts'
+import type { RunEntryRow, RunRow } from '../../store/schema/runs.ts'
+
+const batch = 500
+/** A report is read: of what there is more of, the figures tell. */
+const mostQuestions = 500
+
+class Tally {
+  readonly #counts = new Map<string, Counted>()
+
+  add(what: string, operation: string): void {
+    const name = `${what} ${operation}`
+    const known = this.#counts.get(name)
+    if (known === undefined) this.#counts.set(name, { what, operation, count: 1 })
+    else known.count++
+  }
+
+  counts(): Counted[] {
+    return [...this.#counts.values()].sort(
+      (one, other) =>
+        other.count - one.count || (`${one.what} ${one.operation}` < `${other.what} ${other.operation}` ? -1 : 1),
+    )
+  }
+}
+
+/** What the entries of a run come to, as far as they are kept, at most so many. */
+export async function tally(store: Pick<Store, 'read'>, run: RunRow, most: number) {
+  const told = new Told()
+  const scope = { partyId: run.partyId, runId: run.id }
+  let afterId = ''
+  for (;;) {
+    // One more than is told of shows that there are more.
+    const limit = Math.min(batch, most + 1 - told.entries)
+    const found = await store.read((tx) => runEntriesAfter(tx, scope, { afterId, limit }))
+    const isMore = told.entries + found.length > most
+    for (const entry of isMore ? found.slice(0, -1) : found) told.take(entry)
+    afterId = found.at(-1)?.id ?? afterId
+    if (isMore || found.length < limit) return { ...told.figures(), complete: !isMore }
+  }
+}
+
+class Told {
+  entries = 0
+  #calls = 0
+  readonly #repeats = new Tally()
+  readonly #faults = new Tally()
+  readonly #refusals = new Tally()
+  readonly #questions: RunReport['questions'] = []
+  readonly #postings = { count: 0, sumCents: 0, unbalanced: 0 }
+
+  take(entry: RunEntryRow): void {
+    const { operation, outcome, kind, code, fault } = entry
+    this.entries++
+    if (kind === 'call') this.#calls++
+    const isRepeat = outcome === 'repeated' || outcome === 'replayed'
+    if (isRepeat) this.#repeats.add(outcome, operation)
+    if (fault !== null) this.#faults.add(fault, operation)
+    if (code !== null) this.#refusals.add(code, operation)
+    const detail = JSON.parse(entry.detail) as RunDetail
+    if ((kind === 'question' || kind === 'decision') && this.#questions.length < mostQuestions) {
+      const { facts = [], remark = null } = detail
+      this.#questions.push({ at: timestamp(entry.atMs), operation, outcome, facts, remark })
+    }
+    if (isRepeat) return
+    for (const { entries } of detail.postings ?? []) {
+      const sum = entries.reduce((total, { amountCents }) => total + amountCents, 0)
+      this.#postings.count++
+      this.#postings.sumCents += sum
+      if (sum !== 0) this.#postings.unbalanced++
+    }
+  }
+
+  figures() {
+    return {
+      ...{ entries: this.entries, calls: this.#calls, questions: this.#questions, postings: this.#postings },
+      repeats: this.#repeats.counts(),
+      faults: this.#faults.counts(),
+      refusals: this.#refusals.counts(),
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import type { CardMovement } from './card-purchases.ts'
+import type { PaymentRequestStatus } from './payment-requests.ts'
+import type { PaymentStatus } from './payments.ts'
+
+/** What a record has moved in a wallet since it was made, as the sum of its postings is; cents. */
+export interface Moved {
+  walletId: string
+  availableCents: number
+  heldCents: number
+}
+
+type Purchase = Pick<CardMovement, 'heldCents' | 'capturedCents' | 'refundedCents'> & { walletId: string }
+
+/** A purchase with its refunds, which have records of their own that move nothing besides. */
+export function movedByPurchase({ walletId, heldCents, capturedCents, refundedCents }: Purchase): Moved {
+  return { walletId, availableCents: refundedCents - capturedCents - heldCents, heldCents }
+}
+
+interface Payment {
+  kind: 'payment' | 'wire' | 'deposit' | 'withdrawal' | 'internal'
+  status: PaymentStatus
+  walletId: string
+  amountCents: number
+  heldCents: number
+  externalAccountId: string | null
+  method: string | null
+  beneficiary: string | null
+}
+
+/** A payment or transfer, in the wallets of the party that asked for it: what a card or a bank paid, no wallet did. */
+export function movedByPayment(payment: Payment): Moved[] {
+  const { kind, status, walletId, amountCents, heldCents, externalAccountId, method, beneficiary } = payment
+  const held = { walletId, availableCents: -heldCents, heldCents }
+  const isPaidOutside = kind === 'payment' && (externalAccountId !== null || method === 'card')
+  if (status !== 'COMPLETED' || isPaidOutside) return [held]
+  const moved = { walletId, availableCents: kind === 'deposit' ? amountCents : -amountCents, heldCents: 0 }
+  if (kind !== 'internal') return [moved]
+  const to = JSON.parse(beneficiary ?? '{}') as { walletId: string }
+  return [moved, { walletId: to.walletId, availableCents: amountCents, heldCents: 0 }]
+}
+
+interface Request {
+  status: PaymentRequestStatus
+  walletId: string
+  amountCents: number
+}
+
+/** A payment request, in the wallet of whoever asked. */
+export function movedByRequest({ status, walletId, amountCents }: Request): Moved {
+  return { walletId, availableCents: status === 'COMPLETED' ? amountCents : 0, heldCents: 0 }
+}
+
+/** All of it by wallet, in the order of their ids; a wallet that nothing is left of in the end is there as well. */
+export function sumByWallet(moved: readonly Moved[]): Moved[] {
+  const sums = new Map<string, Moved>()
+  for (const { walletId, availableCents, heldCents } of moved) {
+    const sum = sums.get(walletId) ?? { walletId, availableCents: 0, heldCents: 0 }
+    sums.set(walletId, {
+      walletId,
+      availableCents: sum.availableCents + availableCents,
+      heldCents: sum.heldCents + heldCents,
+    })
+  }
+  return [...sums.values()].sort((one, other) => (one.walletId < other.walletId ? -1 : 1))
+}
