@@ -12,21 +12,36 @@ const rounds = 4
 const callsOfRound = 4_000
 const callsInFlight = 32
 
+const pages = [
+  { name: 'the run in which they happen', path: 'run' },
+  { name: 'the money that they move', path: '/console/money' },
+  { name: 'the sandbox', path: '/console/sandbox' },
+] as const
+
+type Page = (typeof pages)[number]
+
 /**
- * How much less a service gets done while a hundred browsers watch the run in which it happens, and how much more it
- * computes for each call. Each browser does what a page without a filter does: it reads its stream, which shows it what is
- * new. They all are one process of their own, which shares the machine's cores with the service: the throughput has its
- * cost in it too, what the service computes has not.
+ * How much less a service gets done while a hundred browsers watch it, and how much more it computes for each call. Each
+ * browser does what the page does: it reads its stream, which shows it what is new, or asks for it. They all are one
+ * process of their own, which shares the machine's cores with the service: the throughput has its cost in it too, what the
+ * service computes has not.
  */
 export async function measureWatchers(directory: string): Promise<Row[]> {
-  const server = await startRestServer(`sqlite:${join(directory, 'watchers.sqlite')}`, callsOfRound * (rounds + 1) * 2)
+  const rows: Row[] = []
+  for (const page of pages) rows.push(...(await measurePage(directory, page)))
+  return rows
+}
+
+async function measurePage(directory: string, { name, path }: Page): Promise<Row[]> {
+  const file = `watchers-${pages.findIndex((page) => page.path === path)}.sqlite`
+  const server = await startRestServer(`sqlite:${join(directory, file)}`, callsOfRound * (rounds + 1) * 2)
   const watched: Round[] = []
   const alone: Round[] = []
   let told = 0
   try {
     for (let round = -1; round < rounds; round++) {
       const without = await callsOf(server)
-      const crowd = await startWatching(server.origin)
+      const crowd = await startWatching(server.origin, path)
       const within = await callsOf(server)
       const messages = await endWatching(crowd)
       if (round < 0) continue
@@ -40,7 +55,7 @@ export async function measureWatchers(directory: string): Promise<Row[]> {
   // Watchers that were told nothing cost nothing.
   if (told < watchers * rounds) throw new Error(`The watchers were shown something only ${told} times.`)
   const of = (samples: readonly Round[], figure: keyof Round) => samples.map((round) => round[figure])
-  const what = `authorizations while ${watchers} browsers watch them, against nobody`
+  const what = `authorizations while ${watchers} browsers watch ${name}, against nobody`
   return [
     compare({
       ...{ measurement: `${what} (shown ${told} times)`, unit: '/s', goal: { atLeast: 0.95 } },
@@ -67,8 +82,8 @@ async function callsOf(server: RestServer): Promise<Round> {
 }
 
 /** Resolves when all streams are open. */
-async function startWatching(origin: string): Promise<ChildProcess> {
-  const crowd = fork(fileURLToPath(new URL('watching.ts', import.meta.url)), [origin, String(watchers)])
+async function startWatching(origin: string, page: string): Promise<ChildProcess> {
+  const crowd = fork(fileURLToPath(new URL('watching.ts', import.meta.url)), [origin, String(watchers), page])
   const [message] = await Promise.race([once(crowd, 'message'), once(crowd, 'exit')])
   if (message !== 'watching') throw new Error(`The watchers ended with ${message}.`)
   return crowd

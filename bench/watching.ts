@@ -1,28 +1,90 @@
+import { setTimeout } from 'node:timers/promises'
 import { Agent } from 'undici'
 
 /*
- * Browsers that watch the run that was called in last: `watching.ts ORIGIN COUNT`. They read what their streams tell and
- * throw it away. It says `watching` to its parent, and told to leave, how many times they were shown something.
+ * Browsers that watch a page of the console: `watching.ts ORIGIN COUNT PAGE`, where `run` is the one that was called in
+ * last. They do what the page's script does: they read what their streams show, ask for what these only name, and throw it
+ * away. It says `watching` to its parent, and told to leave, how many times they were shown something.
  */
 
-const [, , origin = '', count = ''] = process.argv
+const [, , origin = '', count = '', page = ''] = process.argv
 const agent = new Agent({ connections: null, pipelining: 1, bodyTimeout: 0 })
 const cookie = await signIn()
-const page = await textAt('/console')
-const [, run] = /href="\/console\/runs\/(run_[0-9a-f]{32})"/.exec(page) ?? []
-if (run === undefined) throw new Error(`There is no run to watch:\n${page}`)
-let told = 0
-await Promise.all(Array.from({ length: Number(count) }, () => watch(`/console/stream?topic=run:${run}`)))
-process.once('message', () => process.send?.(told, () => process.exit()))
+const parts = partsOf(await textAt(page === 'run' ? await runPath() : page))
+let shown = 0
+await Promise.all(Array.from({ length: Number(count) }, watch))
+process.once('message', () => process.send?.(shown, () => process.exit()))
 process.send?.('watching')
 
+interface Part {
+  topic: string
+  source: string
+}
+
+/** The parts of a page that are drawn anew. */
+function partsOf(text: string): Part[] {
+  const marked = [...text.matchAll(/data-live="([^"]*)" data-(?:source|newer)="([^"]*)"/g)]
+  if (marked.length === 0) throw new Error(`Nothing of the page is live:\n${text}`)
+  return marked.map(([, topic = '', source = '']) => ({ topic, source: source.replaceAll('&amp;', '&') }))
+}
+
+async function runPath(): Promise<string> {
+  const text = await textAt('/console')
+  const [, path] = /href="(\/console\/runs\/run_[0-9a-f]{32})"/.exec(text) ?? []
+  if (path === undefined) throw new Error(`There is no run to watch:\n${text}`)
+  return path
+}
+
 /** Resolves when its stream is open. */
-async function watch(path: string): Promise<void> {
-  const { statusCode, body } = await agent.request({ origin, path, method: 'GET', headers: { cookie } })
+async function watch(): Promise<void> {
+  const topics = new URLSearchParams(parts.map(({ topic }): [string, string] => ['topic', topic]))
+  const { statusCode, body } = await get(`/console/stream?${topics}`)
   if (statusCode !== 200) throw new Error(`${statusCode} ${await body.text()}`)
+  const page: Page = { stale: new Set(), versions: new Map() }
+  let rest = ''
   body.on('data', (chunk: Buffer) => {
-    if (chunk.includes('"html":')) told += 1
+    const messages = (rest + chunk).split('\n\n')
+    rest = messages.pop() ?? ''
+    for (const message of messages) {
+      const [, data] = /^event: changed\ndata: (.*)$/m.exec(message) ?? []
+      if (data !== undefined) read(JSON.parse(data), page)
+    }
   })
+}
+
+/** What a page remembers. */
+interface Page {
+  stale: Set<Part>
+  versions: Map<Part, string | undefined>
+}
+
+interface Told {
+  topics: readonly string[]
+  inMs: number
+  drawn: readonly { source: string; version?: string }[]
+}
+
+function read({ topics, inMs, drawn }: Told, { stale, versions }: Page): void {
+  for (const part of parts) {
+    if (!topics.includes(part.topic)) continue
+    const one = drawn.find(({ source }) => source === part.source)
+    const before = versions.get(part)
+    versions.set(part, one?.version)
+    if (one !== undefined && one.version === undefined) shown += 1
+    else if ((one === undefined || one.version !== before) && !stale.has(part)) void ask(part, inMs, stale)
+  }
+}
+
+async function ask(part: Part, inMs: number, stale: Set<Part>): Promise<void> {
+  stale.add(part)
+  await setTimeout(Math.random() * inMs)
+  stale.delete(part)
+  await textAt(part.source)
+  shown += 1
+}
+
+function get(path: string) {
+  return agent.request({ origin, path, method: 'GET', headers: { cookie } })
 }
 
 /** Signs in as the sandbox's owner by the one click that its own machine has. */
@@ -36,8 +98,8 @@ async function signIn(): Promise<string> {
 }
 
 async function textAt(path: string): Promise<string> {
-  const answer = await agent.request({ origin, path, method: 'GET', headers: { cookie } })
-  const text = await answer.body.text()
-  if (answer.statusCode !== 200) throw new Error(`${answer.statusCode} ${text}`)
+  const { statusCode, body } = await get(path)
+  const text = await body.text()
+  if (statusCode !== 200) throw new Error(`${statusCode} ${text}`)
   return text
 }

@@ -240,11 +240,10 @@ onEachDatabase('every page against everybody who should not get in,', (database)
 
 /**
  * What strangers may leave, each bounded: the form for a device's code is a session of its own for an hour, whose number
- * has a limit (oauth/clients), wrong passwords are counted, and what pages ask of the API for who is signed in.
+ * has a limit (oauth/clients), and wrong passwords are counted.
  */
 const isBounded = (row: string) =>
   row.startsWith('refusedPasswords: ') ||
-  row.startsWith('rateLimits: {"keyId":"usr_') ||
   (row.startsWith('oauthRecords: {"model":"Session"') && !row.includes('accountId'))
 
 /** Pages about whoever asks, at an address that is the same for all. */

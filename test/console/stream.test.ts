@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { type Draw, mostQueuedBytes, Streams } from '../../src/service/pages/console/live/streams.ts'
+import type { UserRow } from '../../src/service/store/schema/users.ts'
+import { payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
@@ -43,7 +45,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     const entries = await site.entries(instanceId)
     const [first = '', second] = await Promise.all(readers.map((reader) => nextEvent(reader, 'changed')))
     expect(second).toBe(first)
-    const { source, html } = dataOf(first)
+    const [{ source, html }] = dataOf(first).drawn
     expect(source).toBe(`${path}?fragment=1`)
     const shown = [...html.matchAll(/id="(ent_[0-9a-f]{32})" data-entry/g)].map(([, id]) => id)
     expect(shown).toEqual(entries.map(({ id }) => id).reverse())
@@ -55,10 +57,42 @@ onEachDatabase('a stream shows what changed', (database) => {
     const reader = await watch('runs')
     await site.world.get('/wallets', { instanceId: '<i>listed' })
     await site.world.service.runLog.flush()
-    const { source, html } = dataOf(await nextEvent(reader, 'changed'))
+    const [{ source, html }] = dataOf(await nextEvent(reader, 'changed')).drawn
     expect(source).toBe('/console?fragment=1')
     expect(html).toContain('&lt;i&gt;listed')
     expect(html).not.toMatch(/<i>|formToken/)
+    await reader.cancel()
+  })
+
+  test('money is shown as its page draws it; for what waits, each page asks for its own buttons, where it changed', async () => {
+    const { world, owner } = site
+    const visitor = await site.visitor(owner)
+    const reader = await watch('money')
+    const waiting = '/console/money?part=waiting'
+    /** Reads on until what is shown fits: a change may be told while the next is under way. */
+    const shownUntil = async (fits: (shown: Record<string, string>) => boolean) => {
+      for (;;) {
+        const { drawn } = dataOf(await nextEvent(reader, 'changed')) as { drawn: Record<string, string>[] }
+        const shown = Object.fromEntries(drawn.map(({ source = '', html, version = '' }) => [source, html ?? version]))
+        if (fits(shown)) return shown
+      }
+    }
+    const buy = async () => world.authorize(await world.issueCard({ maximumAmount: 500 }), 400)
+    await buy()
+    const [wallets, lists] = await Promise.all(
+      ['wallets', 'lists'].map(async (part) => (await visitor.open(`/console/money?part=${part}`)).text),
+    )
+    const before = await shownUntil((shown) => shown['/console/money?part=lists'] === lists)
+    expect(before['/console/money?part=wallets']).toBe(wallets)
+    expect(JSON.stringify(before)).not.toMatch(/formToken|<form/)
+    expect(before[waiting]).toMatch(/^[0-9a-f]{64}$/)
+    await buy()
+    const later = await shownUntil((shown) => shown['/console/money?part=lists'] !== lists)
+    expect(later[waiting]).toBe(before[waiting])
+    const { setLimits } = payer(world)
+    await setLimits('agents', String((await world.whoami()).agentId), { perTransaction: 100 })
+    await world.post('/payments', { amount: 5000, counterparty: { type: 'email', value: 'payee@example.com' } })
+    await shownUntil((shown) => shown[waiting] !== before[waiting])
     await reader.cancel()
   })
 
@@ -90,9 +124,10 @@ function createStreams(draw: Draw) {
     ...{ runLog: { follow }, waits: { follow: () => ({ begin: async () => {}, end() {} }) } },
     store: { read: () => Promise.resolve({ runs: new Map(), offsetMs: 0, settings: '' }) },
   }
+  const viewer = { user: { id: 'usr_1', partyId: 'p' } as UserRow, isProven: true }
   const streams = new Streams(dependencies as unknown as ConstructorParameters<typeof Streams>[0], draw)
   const open = async ({ stillThere = true, gone = new AbortController().signal } = {}) => {
-    const body = await streams.open({ partyId: 'p', topics: ['run:r'], stillThere: async () => stillThere, gone })
+    const body = await streams.open({ viewer, topics: ['run:r'], stillThere: async () => stillThere, gone })
     if (body === undefined) throw new Error('The stream was not opened.')
     return body.getReader()
   }
@@ -105,25 +140,25 @@ afterEach(() => {
 
 test('who reads nothing is sent what is bounded, then told only that something changed', async () => {
   vi.useFakeTimers()
-  const { open, change } = createStreams(async () => ({ source: '/', html: 'x'.repeat(mostQueuedBytes * 0.7) }))
+  const { open, change } = createStreams(async () => [{ source: '/', html: 'x'.repeat(mostQueuedBytes * 0.7) }])
   const slow = await open()
   for (let count = 0; count < 5; count++) {
     change()
     await vi.advanceTimersByTimeAsync(1000)
   }
   await nextEvent(slow, 'open')
-  expect(dataOf(await nextEvent(slow, 'changed')).html).toBeDefined()
-  for (let count = 1; count < 5; count++) expect(dataOf(await nextEvent(slow, 'changed')).html).toBeUndefined()
+  expect(dataOf(await nextEvent(slow, 'changed')).drawn).toHaveLength(1)
+  for (let count = 1; count < 5; count++) expect(dataOf(await nextEvent(slow, 'changed')).drawn).toEqual([])
   // It has caught up.
   change()
   await vi.advanceTimersByTimeAsync(1000)
-  expect(dataOf(await nextEvent(slow, 'changed')).html).toBeDefined()
+  expect(dataOf(await nextEvent(slow, 'changed')).drawn).toHaveLength(1)
   await slow.cancel()
 })
 
 test('the stream of who signed out ends at the next heartbeat', async () => {
   vi.useFakeTimers()
-  const { open } = createStreams(async () => undefined)
+  const { open } = createStreams(async () => [])
   const [still, out] = [await open(), await open({ stillThere: false })]
   await vi.advanceTimersByTimeAsync(15_000)
   await nextEvent(out, 'open')
@@ -134,7 +169,7 @@ test('the stream of who signed out ends at the next heartbeat', async () => {
 })
 
 test('who left while their stream began leaves no place taken', async () => {
-  const { open } = createStreams(async () => undefined)
+  const { open } = createStreams(async () => [])
   const leaving = new AbortController()
   const reader = open({ gone: leaving.signal })
   leaving.abort()

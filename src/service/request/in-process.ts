@@ -28,6 +28,22 @@ export function asUser(
   return asActor(dependencies, actorOf(user), key, { ...sent, idempotencyKey: newId('idk', system, system.now()) })
 }
 
+/**
+ * Reads for a page what its user may read. It is no call: the limit is for programs, and a page that draws itself anew
+ * while its user watches would leave them nothing of it.
+ */
+export function readAsUser(
+  dependencies: Dependencies,
+  user: Pick<UserRow, 'id' | 'partyId'>,
+  key: OperationKey,
+  { params, query = {} }: Omit<Sent, 'attributes'>,
+): Promise<Reply> {
+  const { method, path } = requestOf(key, params)
+  if (method !== 'GET') throw new Error(`Bug: ${key} is no reading.`)
+  const head = { method, path, params, query: new URLSearchParams(query), headers: new Headers(), isCounted: true }
+  return answer(dependencies, key, withBody(head, ''), { known: actorOf(user) })
+}
+
 interface SentByActor extends Sent {
   idempotencyKey: string
   /** The run that it belongs to. */
@@ -41,14 +57,18 @@ export function asActor(
   key: OperationKey,
   { params, query: asked = {}, attributes, idempotencyKey, instanceId }: SentByActor,
 ): Promise<Reply> {
-  const operation = catalogue[key]
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '')
+  const { method, path } = requestOf(key, params)
   const body = attributes === undefined ? '' : JSON.stringify({ data: { attributes } })
   const headers = new Headers({ 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey })
   if (instanceId !== undefined) headers.set('X-Instance-ID', instanceId)
   const query = new URLSearchParams(asked)
-  const incoming = withBody({ method: operation.method, path, params, query, headers }, body)
+  const incoming = withBody({ method, path, params, query, headers }, body)
   return answer(dependencies, key, incoming, { known: actor })
+}
+
+function requestOf(key: OperationKey, params: Record<string, string>) {
+  const { method, path } = catalogue[key]
+  return { method, path: path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '') }
 }
 
 /** What a user may who calls with a token of their own. The user stands for the credential, which there is none of. */

@@ -1,16 +1,26 @@
 import type { Hono } from 'hono'
 import { mountLive } from './live/routes.ts'
+import { drawMoney } from './money/parts.ts'
+import { createMoneyReads } from './money/read-money.ts'
 import { mountMoney } from './money/routes.ts'
 import { mountReports } from './report/routes.ts'
-import { createDraw } from './runs/pushed.ts'
+import { createRunDraw } from './runs/pushed.ts'
 import { mountRuns } from './runs/routes.ts'
+import { drawSandbox } from './sandbox/pushed.ts'
+import { createSandboxReads } from './sandbox/read-sandbox.ts'
 import { mountSandbox } from './sandbox/routes.ts'
 import type { ConsoleDependencies } from './shown.ts'
 
 /** Where a person watches what their agents do (docs/console.md). */
 export function mountConsole(app: Hono, pages: ConsoleDependencies): void {
-  mountRuns(app, pages, mountLive(app, pages, createDraw(pages)))
-  mountMoney(app, pages)
-  if (pages.environment === 'sandbox') mountSandbox(app, pages)
+  const [money, sandbox] = [createMoneyReads(pages), createSandboxReads(pages)]
+  const drawRun = createRunDraw(pages)
+  const told = mountLive(app, pages, (viewer, topic) => {
+    if (topic === 'money') return drawMoney(money, viewer)
+    return topic === 'sandbox' ? drawSandbox(sandbox, viewer) : drawRun(viewer, topic)
+  })
+  mountRuns(app, pages, told)
+  mountMoney(app, pages, money)
+  if (pages.environment === 'sandbox') mountSandbox(app, pages, sandbox)
   mountReports(app, pages)
 }

@@ -21,8 +21,7 @@ async function openStream(c: Context, pages: ConsoleDependencies, streams: Strea
   if (signedIn === undefined) return c.json({ error: 'Sign in again.' }, 401, dataHeaders)
   const topics = await ownTopics(pages, signedIn.user.partyId, c.req.queries('topic') ?? [])
   if (topics === undefined) return c.json({ error: 'There is no such topic of yours.' }, 404, dataHeaders)
-  const { partyId } = signedIn.user
-  const watcher = { partyId, topics, stillThere: () => isStill(c, pages, signedIn), gone: c.req.raw.signal }
+  const watcher = { viewer: signedIn, topics, stillThere: () => isStill(c, pages, signedIn), gone: c.req.raw.signal }
   const body = await streams.open(watcher)
   if (body === undefined) return c.json({ error: 'Too many pages of the console are open.' }, 503, dataHeaders)
   return c.body(body, 200, headers)

@@ -1,4 +1,5 @@
 import { deadline } from '../../../../core/system.ts'
+import type { SignedIn } from '../../../oauth/sign-in.ts'
 import type { ConsoleDependencies } from '../shown.ts'
 import { Changes } from './changes.ts'
 
@@ -20,7 +21,7 @@ export const mostQueuedBytes = 256 * 1024
 const gatherMs = 30
 
 interface Stream {
-  partyId: string
+  viewer: Viewer
   topics: ReadonlySet<string>
   /** Whether it fitted. */
   send(bytes: Uint8Array): boolean
@@ -35,18 +36,21 @@ export interface Told {
   readonly toldMs: number
 }
 
-/** A part of a page as its address answers it. */
-export interface Drawn {
-  source: string
-  html: string
-}
+/** Who watches: pages are drawn as this user may see them who signed in so. */
+export type Viewer = Pick<SignedIn, 'user' | 'isProven'>
 
-/** Draws what those who watch a topic are shown; undefined: they ask for it. */
-export type Draw = (partyId: string, topic: string) => Promise<Drawn | undefined>
+/**
+ * A part of a page as its address answers it. Where each page has a part of its own, `version` says whether it is another
+ * than before.
+ */
+export type Drawn = { source: string } & ({ html: string } | { version: string })
+
+/** Draws what those who watch a topic are shown; for other parts they ask. */
+export type Draw = (viewer: Viewer, topic: string) => Promise<readonly Drawn[]>
 
 /** Who wants to be told, of what, and whether they still may. */
 export interface Watcher {
-  partyId: string
+  viewer: Viewer
   topics: readonly string[]
   stillThere: () => Promise<boolean>
   /** Aborts when the browser left. */
@@ -96,7 +100,7 @@ export class Streams implements Told {
 
   /** A body of server-sent events (HTML Living Standard, 9.2); undefined: too many watch. */
   async open(watcher: Watcher): Promise<ReadableStream<Uint8Array> | undefined> {
-    const { partyId } = watcher
+    const { partyId } = watcher.viewer.user
     const mine = this.#ofParty.get(partyId) ?? 0
     if (mine >= mostOfParty || this.#streams.size >= mostStreams) return undefined
     this.#ofParty.set(partyId, mine + 1)
@@ -118,10 +122,10 @@ export class Streams implements Told {
     )
   }
 
-  #add({ partyId, topics, stillThere, gone }: Watcher, to: ReadableStreamDefaultController<Uint8Array>): Stream {
+  #add({ viewer, topics, stillThere, gone }: Watcher, to: ReadableStreamDefaultController<Uint8Array>): Stream {
     let heartbeat: ReturnType<typeof deadline> | undefined
     const stream: Stream = {
-      partyId,
+      viewer,
       topics: new Set(topics),
       due: new Set(),
       send: (bytes) => {
@@ -132,7 +136,7 @@ export class Streams implements Told {
       close: () => {
         if (!this.#streams.delete(stream)) return
         heartbeat?.clear()
-        this.#oneLess(partyId)
+        this.#oneLess(viewer.user.partyId)
         try {
           to.close()
         } catch {
@@ -167,7 +171,7 @@ export class Streams implements Told {
   #changed(partyId: string, topics: readonly string[]): void {
     let isAnyDue = false
     for (const stream of this.#streams) {
-      if (stream.partyId !== partyId) continue
+      if (stream.viewer.user.partyId !== partyId) continue
       for (const topic of topics) {
         if (!stream.topics.has(topic)) continue
         stream.due.add(topic)
@@ -186,12 +190,12 @@ export class Streams implements Told {
   async #tell(): Promise<void> {
     this.#lastToldMs = this.#dependencies.system.elapsed()
     this.#toldMs = this.#lastToldMs
-    const told = new Map<string, { partyId: string; topic: string; streams: Stream[] }>()
+    const told = new Map<string, { viewer: Viewer; topic: string; streams: Stream[] }>()
     for (const stream of this.#streams) {
-      const { partyId } = stream
+      const { viewer } = stream
       for (const topic of stream.due) {
-        const key = `${partyId} ${topic}`
-        const one = told.get(key) ?? { partyId, topic, streams: [] }
+        const key = `${viewer.user.id} ${viewer.isProven} ${topic}`
+        const one = told.get(key) ?? { viewer, topic, streams: [] }
         one.streams.push(stream)
         told.set(key, one)
       }
@@ -202,17 +206,16 @@ export class Streams implements Told {
     if ([...this.#streams].some(({ due }) => due.size > 0)) this.#tellSoon()
   }
 
-  async #tellOne(told: { partyId: string; topic: string; streams: readonly Stream[] }): Promise<void> {
-    const { partyId, topic, streams } = told
-    const drawn = await this.#draw(partyId, topic).catch((error) => {
+  async #tellOne(told: { viewer: Viewer; topic: string; streams: readonly Stream[] }): Promise<void> {
+    const { viewer, topic, streams } = told
+    const drawn = await this.#draw(viewer, topic).catch((error) => {
       this.#dependencies.log.warn({ err: error }, 'what changed for the console was not drawn')
-      return undefined
+      return []
     })
     const inMs = Math.max(leastPaceMs / 2, this.#streams.size * askingOfWatcherMs)
-    const message = (more: object) =>
-      encoder.encode(`event: changed\ndata: ${JSON.stringify({ topics: [topic], inMs, ...more })}\n\n`)
-    const short = message({})
-    const whole = drawn === undefined ? short : message(drawn)
+    const message = (shown: readonly Drawn[]) =>
+      encoder.encode(`event: changed\ndata: ${JSON.stringify({ topics: [topic], inMs, drawn: shown })}\n\n`)
+    const [whole, short] = [message(drawn), message([])]
     for (const stream of streams) {
       if (!this.#streams.has(stream)) continue
       // Whoever reads slowly is told that something changed only, and whoever reads nothing connects again.

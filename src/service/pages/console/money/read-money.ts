@@ -1,8 +1,7 @@
 import type { OperationKey } from '../../../../../tools/index.ts'
 import { Failure } from '../../../../core/errors.ts'
-import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { type ApprovalReview, createApprovalReviews } from '../../../operations/steps/review-approval.ts'
-import { asUser } from '../../../request/in-process.ts'
+import { readAsUser } from '../../../request/in-process.ts'
 import { namesOfAgents } from '../../../store/agents.ts'
 import { runsOfPurchases } from '../../../store/card-transactions.ts'
 import { readTimes } from '../../../store/clock.ts'
@@ -10,6 +9,7 @@ import { entriesOfParty, walletEntries } from '../../../store/ledger.ts'
 import { runsOfPayments } from '../../../store/payments.ts'
 import { type DecisionRecord, openDecision, waitingDecisions } from '../../../store/pending-decisions.ts'
 import type { LedgerEntryRow } from '../../../store/schema/ledger.ts'
+import type { UserRow } from '../../../store/schema/users.ts'
 import type { WalletRow } from '../../../store/schema/wallets.ts'
 import { findWallet, listWallets } from '../../../store/wallets.ts'
 import type { ConsoleDependencies } from '../shown.ts'
@@ -55,7 +55,7 @@ export function createMoneyReads(pages: ConsoleDependencies) {
   const approvals = createApprovalReviews(pages)
   return {
     now: () => store.read(async (tx) => (await readTimes(tx)).nowMs),
-    wallets: ({ user: { partyId } }: SignedIn): Promise<{ wallets: WalletSeen[]; hasMore: boolean }> =>
+    wallets: ({ partyId }: UserRow): Promise<{ wallets: WalletSeen[]; hasMore: boolean }> =>
       store.read(async (tx) => {
         const { rows, lastId } = await listWallets(tx, partyId, { limit: mostWallets, beforeId: null })
         const entries = await entriesOfParty(tx, partyId, mostOverviewed)
@@ -65,9 +65,9 @@ export function createMoneyReads(pages: ConsoleDependencies) {
         return { wallets, hasMore: lastId !== null }
       }),
     /** Tells the party's own among agents: what another party's agent did for it is in that party's runs. */
-    ownAgents: ({ user: { partyId } }: SignedIn, ids: readonly string[]): Promise<ReadonlySet<string>> =>
+    ownAgents: ({ partyId }: UserRow, ids: readonly string[]): Promise<ReadonlySet<string>> =>
       store.read(async (tx) => new Set((await namesOfAgents(tx, partyId, ids)).keys())),
-    wallet: ({ user: { partyId } }: SignedIn, id: string, before: string | null): Promise<WalletOpened | undefined> =>
+    wallet: ({ partyId }: UserRow, id: string, before: string | null): Promise<WalletOpened | undefined> =>
       store.read(async (tx) => {
         const wallet = await findWallet(tx, partyId, id)
         if (wallet === undefined) return undefined
@@ -85,10 +85,10 @@ export function createMoneyReads(pages: ConsoleDependencies) {
         }))
         return { ...seen(wallet, plotted.rows, plotted.lastId !== null), entries, next: lastId }
       }),
-    list: <Attributes>(signedIn: SignedIn, key: OperationKey, given: Given = {}) =>
-      listTold<Attributes>(pages, signedIn, key, given),
-    approvals: ({ user }: SignedIn): Promise<ApprovalReview[]> => approvals.waiting(user, mostWaiting),
-    decisions: ({ user: { partyId } }: SignedIn): Promise<DecisionRecord[]> =>
+    list: <Attributes>(user: UserRow, key: OperationKey, given: Given = {}) =>
+      listTold<Attributes>(pages, user, key, given),
+    approvals: (user: UserRow): Promise<ApprovalReview[]> => approvals.waiting(user, mostWaiting),
+    decisions: ({ partyId }: UserRow): Promise<DecisionRecord[]> =>
       store.read(async (tx) => {
         const { realNowMs: nowMs } = await readTimes(tx)
         const rows = await waitingDecisions(tx, { partyId, nowMs, limit: mostWaiting })
@@ -113,14 +113,14 @@ interface Given {
 /** A page of a list, as the API tells it to the user. */
 async function listTold<Attributes>(
   pages: ConsoleDependencies,
-  signedIn: SignedIn,
+  user: UserRow,
   key: OperationKey,
   { params = {}, query = {} }: Given,
 ): Promise<ListTold<Attributes>> {
   const { cursor, ...rest } = query
-  const { status, body } = await asUser(pages, signedIn.user, key, { params, query })
+  const { status, body } = await readAsUser(pages, user, key, { params, query })
   // Where a cursor is none, or of another time, the list begins anew.
-  if (status === 400 && cursor !== undefined) return listTold(pages, signedIn, key, { params, query: rest })
+  if (status === 400 && cursor !== undefined) return listTold(pages, user, key, { params, query: rest })
   if (status === 403) return { rows: [], next: null }
   if (status !== 200) throw new Failure('service_unavailable', { detail: `A list could not be read: ${body}` })
   const { data, meta } = JSON.parse(body) as {

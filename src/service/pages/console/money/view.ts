@@ -23,7 +23,7 @@ import {
 import { plot, plotTable } from './plot.ts'
 import { type ListTold, mostPlotted, type WalletOpened, type WalletSeen } from './read-money.ts'
 import { type SubscriptionSeen, subscriptionsSection } from './subscriptions-view.ts'
-import { walletName } from './words.ts'
+import { partAddress, walletName } from './words.ts'
 
 export interface WaitingShown {
   approvals: readonly { id: string; words: ApprovalWords; token: string }[]
@@ -50,8 +50,8 @@ export interface MoneyShown {
 /** All of a party's money, and what waits for a person. */
 export function moneyMain(shown: MoneyShown, waiting: WaitingShown): Html {
   return html`<h1>Money</h1>
-${livePart('money', '/console/money?part=waiting', waitingPart(waiting))}
-${livePart('money', '/console/money?part=wallets', walletsPart(shown))}
+${livePart('money', partAddress('waiting'), waitingPart(waiting))}
+${livePart('money', partAddress('wallets'), walletsPart(shown))}
 ${livePart('money', shown.lists, listsPart(shown))}`
 }
 

@@ -14,3 +14,13 @@ export function likeOf(status: string): 'good' | 'open' | 'problem' | 'quiet' {
 export const merchantName = (name: string) => foreignName(name, 'A merchant without a readable name')
 
 export const walletName = (name: string | null) => foreignName(name ?? '', 'A wallet without a name')
+
+/** The list that is not shown from its beginning, and where it goes on. */
+export interface ListPage {
+  list?: string
+  cursor?: string
+}
+
+/** The address of each part, as its page asks for it. */
+export const partAddress = (part: 'waiting' | 'wallets' | 'lists', page: ListPage = {}): string =>
+  `/console/money?${new URLSearchParams({ part, ...page })}`

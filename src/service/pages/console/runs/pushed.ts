@@ -21,14 +21,14 @@ export async function drawNewest(reads: RunReads, scope: EntryScope): Promise<st
 }
 
 /** Draws what pages of runs without a filter are shown when something changed. */
-export function createDraw(pages: ConsoleDependencies): Draw {
+export function createRunDraw(pages: ConsoleDependencies): Draw {
   const reads = createRunReads(pages)
-  return async (partyId, topic) => {
-    if (topic === 'runs') return { source: '/console?fragment=1', html: await drawRuns(pages, reads, partyId) }
+  return async ({ user: { partyId } }, topic) => {
+    if (topic === 'runs') return [{ source: '/console?fragment=1', html: await drawRuns(pages, reads, partyId) }]
     const [kind, runId] = topic.split(':')
-    if (kind !== 'run' || runId === undefined) return undefined
+    if (kind !== 'run' || runId === undefined) return []
     const newest = await drawNewest(reads, { partyId, runId })
-    return newest === undefined ? undefined : { source: `/console/runs/${runId}?fragment=1`, html: newest }
+    return newest === undefined ? [] : [{ source: `/console/runs/${runId}?fragment=1`, html: newest }]
   }
 }
 

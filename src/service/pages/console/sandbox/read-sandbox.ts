@@ -1,9 +1,9 @@
-import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { nextByKind, nextDueMs, settleDue, type TimedKind } from '../../../request/due.ts'
-import { asUser } from '../../../request/in-process.ts'
+import { readAsUser } from '../../../request/in-process.ts'
 import { readTimes } from '../../../store/clock.ts'
 import { latestShopOrders, type ShopOrderRecord } from '../../../store/shop-orders.ts'
 import { findWorld } from '../../../store/world.ts'
+import type { Viewer } from '../live/streams.ts'
 import type { ConsoleDependencies } from '../shown.ts'
 
 /** A resource as an answer of the API tells it. */
@@ -63,13 +63,13 @@ const ordersShown = 20
 export function createSandboxReads(pages: ConsoleDependencies) {
   const { store } = pages
   const list = async <Attributes>(
-    { user }: SignedIn,
+    { user }: Viewer,
     key: 'listSandboxFaults' | 'listSandboxSnapshots' | 'listShops',
   ): Promise<readonly Told<Attributes>[] | undefined> => {
-    const { status, body } = await asUser(pages, user, key, { params: {} })
+    const { status, body } = await readAsUser(pages, user, key, { params: {} })
     return status === 200 ? (JSON.parse(body) as { data: Told<Attributes>[] }).data : undefined
   }
-  const clock = async ({ user }: SignedIn): Promise<ClockSeen> => {
+  const clock = async ({ user }: Viewer): Promise<ClockSeen> => {
     // What is due by now happens first, so that what comes next is still to come.
     await settleDue(pages, { partyId: user.partyId })
     const [times, nextMs, next] = await Promise.all([
@@ -80,26 +80,26 @@ export function createSandboxReads(pages: ConsoleDependencies) {
     return { nowMs: times.nowMs, movedMs: times.nowMs - times.realNowMs, nextMs, next }
   }
   /** By one click any program on this machine is signed in, the agent that is rehearsed too. */
-  const mayManage = async ({ isProven }: SignedIn) => isProven || (await store.read(findWorld))?.isRehearsal !== 1
-  const managed = async (signedIn: SignedIn): Promise<Managed | undefined> => {
-    if (!(await mayManage(signedIn))) return undefined
-    const faults = await list<FaultTold>(signedIn, 'listSandboxFaults')
-    const snapshots = await list<SnapshotTold>(signedIn, 'listSandboxSnapshots')
+  const mayManage = async ({ isProven }: Viewer) => isProven || (await store.read(findWorld))?.isRehearsal !== 1
+  const managed = async (viewer: Viewer): Promise<Managed | undefined> => {
+    if (!(await mayManage(viewer))) return undefined
+    const faults = await list<FaultTold>(viewer, 'listSandboxFaults')
+    const snapshots = await list<SnapshotTold>(viewer, 'listSandboxSnapshots')
     return faults && snapshots && { faults, snapshots }
   }
   return {
     clock,
     managed,
     mayManage,
-    all: async (signedIn: SignedIn): Promise<SandboxSeen> => {
+    all: async (viewer: Viewer): Promise<SandboxSeen> => {
       const world = await store.read(findWorld)
       return {
-        ...(await clock(signedIn)),
-        mayManage: await mayManage(signedIn),
-        managed: await managed(signedIn),
+        ...(await clock(viewer)),
+        mayManage: await mayManage(viewer),
+        managed: await managed(viewer),
         world: world && { digest: world.digest, isRehearsal: world.isRehearsal === 1 },
-        shops: (await list<{ name: string; about: string }>(signedIn, 'listShops')) ?? [],
-        orders: await store.read((tx) => latestShopOrders(tx, signedIn.user.partyId, ordersShown)),
+        shops: (await list<{ name: string; about: string }>(viewer, 'listShops')) ?? [],
+        orders: await store.read((tx) => latestShopOrders(tx, viewer.user.partyId, ordersShown)),
       }
     },
   }

@@ -9,11 +9,10 @@ import { consoleHeaders } from '../../frame/headers.ts'
 import { consolePage } from '../console-page.ts'
 import { type ConsoleDependencies, orFailure, showAt } from '../shown.ts'
 import { forms } from './actions.ts'
-import { createSandboxReads, type SandboxReads } from './read-sandbox.ts'
+import type { SandboxReads } from './read-sandbox.ts'
 import { clockPart, faultsPart, sandboxMain } from './view.ts'
-import { unproven } from './words.ts'
+import { address, unproven } from './words.ts'
 
-const address = '/console/sandbox'
 const purpose = 'console sandbox'
 const mostFormBytes = 16 * 1024
 
@@ -22,8 +21,8 @@ interface SandboxPages extends ConsoleDependencies {
 }
 
 /** The page of the sandbox: its forms are operations of the API, carried out for who is signed in. */
-export function mountSandbox(app: Hono, dependencies: ConsoleDependencies): void {
-  const pages: SandboxPages = { ...dependencies, reads: createSandboxReads(dependencies) }
+export function mountSandbox(app: Hono, dependencies: ConsoleDependencies, reads: SandboxReads): void {
+  const pages: SandboxPages = { ...dependencies, reads }
   const limit = bodyLimit({ maxSize: mostFormBytes, onError: tooLong })
   const takeForm = ownForm(() => purpose, takeAction, address)
   showAt(app, address, dependencies, (c, _, signedIn) => showSandbox(c, pages, signedIn))

@@ -9,7 +9,7 @@ import type { Html } from '../../frame/document.ts'
 import { momentOf } from '../../frame/texts.ts'
 import { livePart } from '../console-page.ts'
 import type { ClockSeen, FaultTold, Managed, SandboxSeen, Told } from './read-sandbox.ts'
-import { distance, faultWords, kindWords, unproven, worldName } from './words.ts'
+import { address, distance, faultWords, kindWords, partAddress, unproven, worldName } from './words.ts'
 
 export interface Shown {
   seen: SandboxSeen
@@ -20,8 +20,6 @@ export interface Shown {
   problem: string | null
 }
 
-const at = '/console/sandbox'
-
 /** The sandbox: its clock, what goes wrong in it, the world, and shops. */
 export function sandboxMain(shown: Shown): Html {
   const { seen, token, done, problem } = shown
@@ -30,7 +28,7 @@ export function sandboxMain(shown: Shown): Html {
 ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
 ${done === null ? '' : html`<p role="status" class="done">${done}</p>`}
 <div class="cells">
-<section aria-labelledby="clock"><h2 id="clock">Clock</h2>${livePart('sandbox', `${at}?part=clock`, clockPart(seen, token))}
+<section aria-labelledby="clock"><h2 id="clock">Clock</h2>${livePart('sandbox', partAddress('clock'), clockPart(seen, token))}
 <details><summary>Move it to a moment</summary>${form('to', token, html`<label>To (UTC) <input type="datetime-local" name="to" step="1" required></label><button type="submit" class="quiet">Move</button>`)}</details></section>
 ${worldSection(seen)}
 </div>
@@ -59,7 +57,7 @@ ${nextMs !== null && !next.some(({ atMs }) => atMs <= nextMs) ? html`<p class="a
 }
 
 function form(action: string, token: string, fields: Html): Html {
-  return html`<form method="post" action="${at}/${action}"><input type="hidden" name="formToken" value="${token}">${fields}</form>`
+  return html`<form method="post" action="${address}/${action}"><input type="hidden" name="formToken" value="${token}">${fields}</form>`
 }
 
 function worldSection({ world }: SandboxSeen): Html {
@@ -76,7 +74,7 @@ const notManaged = (
 
 function managedSections({ faults, snapshots }: Managed, token: string): Html {
   return html`<section aria-labelledby="faults"><h2 id="faults">Faults</h2>
-${livePart('sandbox', `${at}?part=faults`, faultsPart({ faults, snapshots }, token))}
+${livePart('sandbox', partAddress('faults'), faultsPart({ faults, snapshots }, token))}
 ${faultForm(token)}</section>
 <div class="cells">
 <section aria-labelledby="snapshots"><h2 id="snapshots">Save and restore</h2>

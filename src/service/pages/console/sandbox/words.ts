@@ -41,3 +41,8 @@ export const unproven =
 
 /** The world's name, with the start of the hash of its file. */
 export const worldName = (digest: string | null) => foreignName(digest ?? '', 'Not known', 120)
+
+export const address = '/console/sandbox'
+
+/** The address of each part, as its page asks for it. */
+export const partAddress = (part: 'clock' | 'faults') => `${address}?part=${part}`

@@ -3,7 +3,7 @@
  *
  * - `data-live="TOPIC" data-source="ADDRESS"`: a part that is drawn anew from the address when the topic changed.
  * - `data-live="TOPIC" data-newer="ADDRESS"`: a list on top of which the newest entries are put (`&newest=1`).
- *   What the stream shows of such an address is not asked for.
+ *   What the stream shows of such an address is not asked for, nor what has the version that it had.
  * - `<a data-more>`: a link to more of a list, which is loaded when it comes into sight.
  * - `<details data-source="ADDRESS">`: its content is loaded when it is opened, into its `[data-opened]`.
  * - `<button data-copies="ID">`: copies the text of that element.
@@ -156,21 +156,22 @@ function listen() {
   if (topics.size === 0) return
   const asked = new URLSearchParams([...topics].map((topic) => ['topic', topic]))
   const source = new EventSource(`/console/stream?${asked}`)
-  let wasOpen = false
   source.addEventListener('open', () => {
     say('Live', 'live')
-    // What happened in between was told to nobody.
-    if (wasOpen) for (const part of parts) refreshSoon(part, 0)
-    wasOpen = true
+    // What happened since the page was drawn was told to nobody.
+    for (const part of parts) refreshSoon(part, 0)
   })
   source.addEventListener('changed', (event) => {
-    const { topics: changed, inMs, source: drawn, html } = JSON.parse(event.data)
+    const { topics: changed, inMs, drawn } = JSON.parse(event.data)
     for (const part of parts) {
       if (!changed.includes(part.dataset.live)) continue
-      const { source, newer } = part.dataset
-      if (document.hidden || (newer ?? source) !== drawn) refreshSoon(part, inMs)
-      else if (newer === undefined) put(part, html)
-      else addNewer(part, html)
+      const { source, newer, version } = part.dataset
+      const shown = drawn.find((/** @type {{ source: string }} */ one) => one.source === (newer ?? source))
+      if (shown?.version !== undefined) part.dataset.version = shown.version
+      if (shown?.version !== undefined && shown.version === version) continue
+      if (document.hidden || shown?.html === undefined) refreshSoon(part, inMs)
+      else if (newer === undefined) put(part, shown.html)
+      else addNewer(part, shown.html)
     }
   })
   source.addEventListener('error', () => {

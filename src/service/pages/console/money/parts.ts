@@ -1,0 +1,79 @@
+import { sha256 } from '../../../../core/system.ts'
+import type { SignedIn } from '../../../oauth/sign-in.ts'
+import { approvalWords } from '../../frame/approval-words.ts'
+import { decisionWords } from '../../frame/decision-words.ts'
+import type { Html } from '../../frame/document.ts'
+import type { Drawn, Viewer } from '../live/streams.ts'
+import type { CardTold, PaymentTold, PurchaseTold } from './lists-view.ts'
+import type { MoneyReads } from './read-money.ts'
+import type { SubscriptionPaymentTold, SubscriptionTold } from './subscriptions-view.ts'
+import { listsPart, type WaitingShown, waitingPart, walletsPart } from './view.ts'
+import { type ListPage, partAddress } from './words.ts'
+
+const rowsAtOnce = '20'
+/** Each of them is asked for its payments, too. */
+const subscriptionsAtOnce = '6'
+
+export async function walletsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>) {
+  return { nowMs: await reads.now(), ...(await reads.wallets(user)) }
+}
+
+export async function listsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>, { list, cursor }: ListPage) {
+  const query = (name: string): { query: Record<string, string> } => ({
+    query: { limit: rowsAtOnce, ...(list === name && cursor !== undefined ? { cursor } : {}) },
+  })
+  const subscriptions = await reads.list<SubscriptionTold>(user, 'listSubscriptions', {
+    query: { limit: subscriptionsAtOnce },
+  })
+  const cards = await reads.list<CardTold>(user, 'listAgentCards', query('cards'))
+  const purchases = await reads.list<PurchaseTold>(user, 'listCardTransactions', query('purchases'))
+  const payments = await reads.list<PaymentTold>(user, 'listPayments', query('payments'))
+  const agents = [cards, purchases, payments].flatMap(({ rows }) => rows.flatMap((row) => row.attributes.agentId ?? []))
+  return {
+    ...{ cards, purchases, payments },
+    whose: { partyId: user.partyId, own: await reads.ownAgents(user, [...new Set(agents)]) },
+    subscriptions: await Promise.all(
+      subscriptions.rows.map(async (told) => {
+        const params = { subscriptionId: told.id }
+        const { rows } = await reads.list<SubscriptionPaymentTold>(user, 'listSubscriptionPayments', { params })
+        return { told, payments: rows }
+      }),
+    ),
+    hasMoreSubscriptions: subscriptions.next !== null,
+  }
+}
+
+/** What waits for a user, with the buttons of their session. */
+export async function waitingOf(
+  reads: MoneyReads,
+  { user, formToken, isProven: mayAgree }: SignedIn,
+): Promise<WaitingShown> {
+  const [approvals, decisions] = [await reads.approvals(user), await reads.decisions(user)]
+  return {
+    approvals: approvals.map((review) => ({
+      id: review.id,
+      words: approvalWords(review),
+      token: formToken(`approval ${review.id}`),
+    })),
+    decisions: decisions.map((decision) => ({
+      id: decision.id,
+      words: decisionWords(decision),
+      token: formToken(`decision ${decision.id}`),
+    })),
+    mayAgree,
+  }
+}
+
+/**
+ * Draws what changed once for all who watch a user's money. What waits for them has buttons of each session: each page asks
+ * for its own, where it changed.
+ */
+export async function drawMoney(reads: MoneyReads, viewer: Viewer): Promise<readonly Drawn[]> {
+  const text = async (part: Html) => String(await part)
+  const waiting = waitingPart(await waitingOf(reads, { ...viewer, formToken: () => '' }))
+  return [
+    { source: partAddress('wallets'), html: await text(walletsPart(await walletsOf(reads, viewer))) },
+    { source: partAddress('lists'), html: await text(listsPart(await listsOf(reads, viewer, {}))) },
+    { source: partAddress('waiting'), version: sha256(await text(waiting)) },
+  ]
+}

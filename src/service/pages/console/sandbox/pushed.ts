@@ -1,0 +1,25 @@
+import { sha256 } from '../../../../core/system.ts'
+import type { Html } from '../../frame/document.ts'
+import type { Drawn, Viewer } from '../live/streams.ts'
+import type { SandboxReads } from './read-sandbox.ts'
+import { clockPart, faultsPart } from './view.ts'
+import { partAddress } from './words.ts'
+
+const minuteMs = 60_000
+
+/**
+ * Tells once for all who watch the sandbox which of its parts changed: they have buttons of each session, so that each
+ * page asks for its own. The clock runs, which alone is told once a minute.
+ */
+export async function drawSandbox(reads: SandboxReads, viewer: Viewer): Promise<readonly Drawn[]> {
+  const version = async (part: Html) => sha256(String(await part))
+  const seen = await reads.clock(viewer)
+  const managed = await reads.managed(viewer)
+  const clock = clockPart({ ...seen, nowMs: Math.floor(seen.nowMs / minuteMs) * minuteMs }, '')
+  return [
+    { source: partAddress('clock'), version: await version(clock) },
+    ...(managed === undefined
+      ? []
+      : [{ source: partAddress('faults'), version: await version(faultsPart(managed, '')) }]),
+  ]
+}
