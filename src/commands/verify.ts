@@ -1,4 +1,6 @@
-import { createReadStream } from 'node:fs'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { StringDecoder } from 'node:string_decoder'
 import { ConfigError } from '../config/load.ts'
 import { show } from '../core/errors.ts'
 import { type Verified, verifyReport } from '../service/pages/console/report/verify-report.ts'
@@ -57,21 +59,50 @@ async function difference(store: Store, told: Verified & { result: 'verified' })
   return head.sequence < last.sequence ? `the chain in the database ends before entry ${last.sequence}` : undefined
 }
 
-/** The lines of a file or of stdin. @throws ConfigError where it cannot be read. */
+/** More characters than a line of a report has, and more bytes than this reads; whatever comes in, it ends. */
+const longestLine = 1024 * 1024
+const mostBytes = 2 * 1024 * 1024 * 1024
+
+/** The lines of a file or of stdin. @throws ConfigError */
 async function* linesOf(path: string): AsyncGenerator<string> {
-  const input = path === '-' ? process.stdin : createReadStream(path)
+  const name = path === '-' ? 'stdin' : show(path)
+  let bytes = 0
+  // A whole line feed ends a line, and nothing else that somebody may have written into a text.
+  let rest = ''
+  const decoder = new StringDecoder('utf8')
+  for await (const part of partsOf(path, name)) {
+    bytes += part.length
+    if (bytes > mostBytes)
+      throw new ConfigError(
+        `${name} is larger than 2 GiB, which is all that this reads; verify the report of a shorter run.`,
+      )
+    const lines = `${rest}${decoder.write(part)}`.split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+    if (rest.length > longestLine)
+      throw new ConfigError(
+        `${name} has a line of more than ${longestLine} characters, which no report has; name a file as payments-mcp report wrote it.`,
+      )
+  }
+  yield `${rest}${decoder.end()}`
+}
+
+/** @throws ConfigError where it cannot be read, or may never end. */
+async function* partsOf(path: string, name: string): AsyncGenerator<Buffer> {
   try {
-    // A whole line feed ends a line, and nothing else that somebody may have written into a text.
-    let rest = ''
-    for await (const part of input.setEncoding('utf8')) {
-      const lines = `${rest}${part}`.split('\n')
-      rest = lines.pop() ?? ''
-      yield* lines
+    if (path === '-') return yield* process.stdin
+    // Nobody may ever write into what has a name and is no file: that is not waited for.
+    const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    try {
+      if (!(await file.stat()).isFile())
+        throw new ConfigError(`${name} is no file; name one, or give it to payments-mcp verify - on stdin.`)
+      yield* file.createReadStream({ autoClose: false })
+    } finally {
+      await file.close()
     }
-    yield rest
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     if (code === undefined) throw cause
-    throw new ConfigError(`${show(path)} cannot be read (${code}).`, { cause })
+    throw new ConfigError(`${name} cannot be read (${code}).`, { cause })
   }
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
@@ -42,6 +42,60 @@ onEachDatabase('report and verify', (database) => {
     const broken = run(['verify', file])
     expect(broken).toMatchObject({ status: 1, stdout: '' })
     expect(broken.stderr).toMatch(/^payments-mcp: not verified: the figure \S*authorizedCents does not fit\.\n$/)
+  })
+
+  test('whatever is to be verified ends with one line', () => {
+    const { stdout: json } = run(['report', '--run', 'cursor 7', '--format', 'json'])
+    const file = join(home, 'hostile')
+    const head = json.slice(0, json.indexOf('"chain":['))
+    const changed = (from: string | RegExp, to: string) => json.replace(from, () => to)
+    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
+    const cases: [content: string | Buffer, status: number][] = [
+      [`\uFEFF${json}`, 0],
+      [json.replaceAll('\n', '\r\n'), 0],
+      ['', 2],
+      ['\0'.repeat(1000), 2],
+      [Buffer.from(json, 'utf16le'), 2],
+      ['x'.repeat(3_000_000), 2],
+      [`${head}"chain":[\n${'1'.repeat(3_000_000)}`, 2],
+      [changed('"refused": 0', '"refused": 1e999'), 1],
+      [changed('"refused": 0', '"refused": 0,\n  "refused": 0'), 1],
+      [changed('"refused": 0', `"refused": ${deep}`), 1],
+      [changed('"refused": 0', '"refused": \0'), 1],
+      [changed('"refused": 0', '"\u001b[31m\u202e": 0'), 1],
+      [changed(/"report":\{[\s\S]*?\n\},/, '"report":null,'), 1],
+      [changed(/^\["act/m, `${deep}["act`), 1],
+      [changed(/^\["act_\w+",/m, '[{"toString":1},'), 1],
+      [changed(/^\["act/m, '["act\0'), 1],
+      [`${json}\u001b[2Jmore`, 1],
+      [head, 1],
+    ]
+    for (const [at, [content, status]] of cases.entries()) {
+      writeFileSync(file, content)
+      const told = run(['verify', file])
+      const place = `case ${at}: ${told.stderr}`
+      expect(told.status, place).toBe(status)
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: what steers a terminal is to be in no line.
+      expect(status === 0 ? told.stdout : told.stderr, place).toMatch(/^[^\n\x00-\x09\x0b-\x1f\u0080-\uffff]+\n$/)
+    }
+  })
+
+  test('what is no file is not waited for', () => {
+    const [fifo, big] = [join(home, 'fifo'), join(home, 'big')]
+    spawnSync('mkfifo', [fifo])
+    writeFileSync(big, '{"format":"payments-mcp-run-report","version":1,\n')
+    truncateSync(big, 3_000_000_000)
+    const cases = [
+      [home, 'is no file; name one, or give it to payments-mcp verify - on stdin.'],
+      ['/dev/zero', 'is no file;'],
+      [fifo, 'is no file;'],
+      [big, 'has a line of more than 1048576 characters, which no report has;'],
+    ] as const
+    for (const [path, told] of cases) {
+      const { status, stderr } = run(['verify', path])
+      expect({ status, stderr }).toStrictEqual({ status: 2, stderr: expect.stringContaining(told) })
+      expect(stderr.trim().split('\n')).toHaveLength(1)
+    }
   })
 
   test('what cannot be is told in one line, with 2', () => {

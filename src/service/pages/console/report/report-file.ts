@@ -89,7 +89,7 @@ function cellsOf(row: ActivityRow) {
 }
 
 /** JSON in which no text turns the direction, ends an element or is Markdown's. */
-function escapedJson(value: unknown, indent?: number): string {
+export function escapedJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(
     /[^\x20-\x7e\n]|[<>&`]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -8,6 +8,7 @@ import {
   dataEnds,
   dataHead,
   digestOf,
+  escapedJson,
   figuresOf,
   type MadeReport,
   reportFormats,
@@ -23,9 +24,15 @@ export type Verified =
 /** What does not fit ends the reading. */
 class Broken extends Error {}
 
+/** What anybody may have written is told on one line, and steers no terminal. */
 const broken = (what: string): never => {
-  throw new Broken(what)
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  throw new Broken(what.slice(0, 500).replace(/[^\x20-\x7e]/g, escaped))
 }
+
+/** How much may stand around the data, and how much of the data before its chain; in characters. Reports have far less. */
+const mostAround = 64 * 1024 * 1024
+const mostFigures = 256 * 1024 * 1024
 
 /** Recomputes all hashes and digests of a report in any of its formats, a line at a time. */
 export async function verifyReport(lines: AsyncIterable<string>): Promise<Verified> {
@@ -33,9 +40,9 @@ export async function verifyReport(lines: AsyncIterable<string>): Promise<Verifi
     return await verify(lines)
   } catch (error) {
     if (error instanceof Broken) return { result: 'broken', what: error.message }
-    // What is nested too deep for this program was not written by it.
-    if (error instanceof RangeError)
-      return { result: 'broken', what: 'the data is nested too deep, or a line is too long' }
+    // What is nested too deep for this program was not written by it, nor what has other things where texts belong.
+    if (error instanceof RangeError || error instanceof TypeError)
+      return { result: 'broken', what: 'the data is nested too deep, or a part of it is not what a report has' }
     throw error
   }
 }
@@ -47,31 +54,55 @@ interface Head extends MadeReport {
 }
 
 async function verify(lines: AsyncIterable<string>): Promise<Verified> {
-  const outside: string[] = []
-  const written: string[] = []
+  const outside = new Kept(mostAround)
+  const written = new Kept(mostFigures)
   let part: 'before' | 'head' | 'rows' | 'after' = 'before'
   let head: Head | undefined
   let chain: Chain | undefined
+  let isFirst = true
   for await (const given of lines) {
-    const line = given.replace(/\r$/, '')
+    // Some editors begin a file with a mark, and end lines otherwise.
+    const line = (isFirst ? given.replace(/^\uFEFF/, '') : given).replace(/\r$/, '')
+    isFirst = false
     if (part === 'before' && line === dataBegins) part = 'head'
     if (part === 'head') {
-      written.push(line)
+      if (!written.add(line)) broken('the figures are more than a report has')
       if (line !== chainBegins) continue
-      head = readHead(written)
+      head = readHead(written.lines)
       chain = new Chain(head)
       part = 'rows'
     } else if (part === 'rows') {
       if (line === dataEnds) part = 'after'
       else chain?.take(line)
-    } else outside.push(line)
+    } else if (!outside.add(line)) {
+      if (part === 'before') return { result: 'no report' }
+      broken('there is more behind the data than a report has')
+    }
   }
   if (part === 'before') return { result: 'no report' }
-  if (part === 'head') broken(`the figures end before their chain, at line ${written.length} of the data`)
+  if (part === 'head') broken(`the figures end before their chain, at line ${written.lines.length} of the data`)
   if (head === undefined || chain === undefined || part === 'rows')
     return broken(`the chain breaks off behind entry ${chain?.last?.sequence ?? 'none'}`)
-  await checkShown(head, outside)
+  await checkShown(head, outside.lines)
   return chain.end()
+}
+
+/** Lines that are kept, up to so many characters. */
+class Kept {
+  readonly lines: string[] = []
+  #left: number
+
+  constructor(most: number) {
+    this.#left = most
+  }
+
+  /** False: there is no room for it. */
+  add(line: string): boolean {
+    this.#left -= line.length + 1
+    if (this.#left < 0) return false
+    this.lines.push(line)
+    return true
+  }
 }
 
 function readHead(written: readonly string[]): Head {
@@ -107,7 +138,8 @@ function parsedHead(written: readonly string[]): Head {
 async function checkShown(head: Head, outside: readonly string[]): Promise<void> {
   if (shownDigest(outside.join('\n')) === head.shown) return
   for (const format of reportFormats) {
-    const { before, after } = await around(head, format)
+    // A report of another version is not made anew.
+    const { before, after } = await around(head, format).catch(() => ({ before: '', after: '' }))
     const text = `${before}${after}`
     if (shownDigest(text) !== head.shown) continue
     const at = text.split('\n').findIndex((line, index) => line !== (outside[index] ?? ''))
@@ -122,6 +154,8 @@ const brief = (line: string) => JSON.stringify(line.trim().slice(0, 160))
 class Chain {
   last: ActivityRow | undefined
   #count = 0
+  /** Whether the last line says that another follows. */
+  #goesOn = false
   readonly #head: Head
 
   constructor(head: Head) {
@@ -132,6 +166,8 @@ class Chain {
     const { chain, partyId } = this.#head.report
     const expected = this.last === undefined ? chain.first?.sequence : this.last.sequence + 1
     const row = rowIn(line) ?? broken(`entry ${expected} of the chain cannot be read`)
+    if (this.#count > 0 && !this.#goesOn) broken(`entry ${expected} of the chain stands where the chain had ended`)
+    this.#goesOn = line.endsWith(',')
     const { hash, ...rest } = row
     if (row.sequence !== expected) broken(`entry ${expected} of the chain is missing, or its number was changed`)
     if (hashOf(rest) !== hash) broken(`entry ${expected} of the chain (${row.id}) does not fit its hash`)
@@ -148,18 +184,28 @@ class Chain {
   end(): Verified {
     const { chain, partyId } = this.#head.report
     const { last } = this
-    if (this.#count !== chain.rows) broken(`the chain has ${this.#count} entries where the report says ${chain.rows}`)
-    if (last?.hash !== chain.last?.hash) broken(`entry ${last?.sequence} is not the last of the report`)
+    if (this.#count !== chain.rows || this.#goesOn)
+      broken(`the chain has ${this.#count} entries where the report says ${chain.rows}`)
+    if (last === undefined && (chain.first !== null || chain.last !== null))
+      broken('the report names entries of a chain that it does not have')
+    if (last?.hash !== chain.last?.hash || last?.sequence !== chain.last?.sequence)
+      broken(`entry ${last?.sequence} is not the last of the report`)
     return { result: 'verified', partyId, entries: this.#count, first: chain.first, last: chain.last }
   }
 }
 
+/** A row as it was written; undefined: another program wrote it, or it is none. */
 function rowIn(line: string): ActivityRow | undefined {
   try {
-    const cells = JSON.parse(line.replace(/,$/, '')) as unknown[]
-    if (!Array.isArray(cells) || cells.length !== hashedColumns.length + 1) return undefined
+    const text = line.replace(/,$/, '')
+    const cells = JSON.parse(text) as unknown[]
     const names = [...hashedColumns, 'hash']
-    return Object.fromEntries(names.map((name, at) => [name, cells[at]])) as unknown as ActivityRow
+    if (!Array.isArray(cells) || cells.length !== names.length || escapedJson(cells) !== text) return undefined
+    const row = Object.fromEntries(names.map((name, at) => [name, cells[at]])) as unknown as ActivityRow
+    const areTexts = [row.id, row.partyId, row.hash].every(
+      (cell) => typeof cell === 'string' && /^\w{1,100}$/.test(cell),
+    )
+    return areTexts && Number.isSafeInteger(row.sequence) ? row : undefined
   } catch {
     return undefined
   }
