@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { curlOf } from '../../src/service/pages/console/runs/curl.ts'
+import { insertRunEntries, mostLookedAt } from '../../src/service/store/runs.ts'
 import { decoded } from '../pages/decoded.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
 import { entriesOf } from '../runs/noted.ts'
@@ -69,11 +70,60 @@ onEachDatabase('the console shows runs', (database) => {
     expect(entriesIn(await textAt(`${path}?outcome=refused`))).toEqual(all.slice(0, 1))
     expect(entriesIn(await textAt(`${path}?tool=issue_agent_card`))).toEqual(all.slice(0, 1))
     expect(entriesIn(await textAt(`${path}?tool=issue_agent_card&outcome=done`))).toEqual([])
+    const oldest = await textAt(`${path}?order=oldest`)
+    const [, newer = ''] = /<a href="([^"]*)" data-more>Newer/.exec(oldest) ?? []
+    const newest = await textAt(decoded(newer))
+    expect([...entriesIn(oldest), ...entriesIn(newest)]).toEqual(all.toReversed())
+    expect(newest).not.toContain('data-more')
+    // What is new would come in at the wrong end.
+    expect(oldest).not.toContain('data-newer')
     const { agentId } = await site.world.whoami()
     expect(entriesIn(await textAt(`${path}?agent=${agentId}&before=${all[90]}`))).toEqual(all.slice(91))
     // The newest are asked for by the script; what it has already it leaves out.
-    const newer = entriesIn(await textAt(`${path}?fragment=1&after=${all[1]}`))
-    expect(newer[0]).toBe(all[0])
+    expect(entriesIn(await textAt(`${path}?fragment=1`))[0]).toBe(all[0])
+  })
+
+  test('of a long run so many entries are looked through at once for those that fit, in either order', async () => {
+    const { world } = site
+    const instanceId = 'a run that goes on and on'
+    expect((await world.get('/wallets/none', { instanceId })).status).toBe(400)
+    const [first] = await site.entries(instanceId)
+    if (first === undefined) throw new Error('There is no entry.')
+    const { agentId } = await world.whoami()
+    const between = Array.from({ length: mostLookedAt }, (_, count) => {
+      const id = `${first.id.slice(0, -5)}${count.toString(16).padStart(5, '0')}`
+      return {
+        ...first,
+        id: `${id.slice(0, 4)}f${id.slice(5)}`,
+        outcome: 'done' as const,
+        supportId: null,
+        agentId: null,
+      }
+    })
+    await world.store.transaction((tx) =>
+      insertRunEntries(
+        tx,
+        between.map(({ recordedAtMs: _, detail, ...row }) => ({
+          ...{ row: { ...row, detail: JSON.stringify(detail) }, instanceId, host: null },
+        })),
+      ),
+    )
+    const path = site.runPath(instanceId)
+    for (const query of [`agent=${agentId}`, `tool=${first.operation}&outcome=${first.outcome}&agent=${agentId}`]) {
+      const found: (string | undefined)[] = []
+      let pages = 0
+      for (let next: string | undefined = `${path}?${query}`; next !== undefined; pages++) {
+        const text: string = await textAt(next)
+        found.push(...entriesIn(text))
+        const [, more] = /<a href="([^"]*)" data-more/.exec(text) ?? []
+        next = more === undefined ? undefined : decoded(more)
+      }
+      expect(found).toEqual([first.id])
+      expect(pages).toBe(query.includes('outcome') ? 1 : 2)
+    }
+    // What the script is given to put on top tells of no gap where it looked no further.
+    expect(await textAt(`${path}?agent=${agentId}&newest=1&fragment=1`)).not.toContain('data-gap')
+    expect(entriesIn(await textAt(`${path}?order=oldest&agent=${agentId}`))).toEqual([first.id])
   })
 
   test('an entry has its request, answer, ledger, error and support id', async () => {

@@ -2,7 +2,7 @@ import { type RunDetail, type RunOutcome, refusedOutcomes } from '../rules/runs.
 import { readTimes } from './clock.ts'
 import { deletingOldest } from './engine/deleting.ts'
 import { insertingSeveral } from './engine/insert.ts'
-import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
+import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { RunEntryRow, RunRow } from './schema/runs.ts'
@@ -189,25 +189,63 @@ const listed = [
   ...(['amountCents', 'fault', 'ms', 'supportId', 'keyHash', 'atMs', 'recordedAtMs'] as const),
 ] as const
 
-/** Entries of a run, newest first. */
-export function listRunEntries(tx: Transaction, scope: EntryScope, page: PageRequest): Promise<PageOf<ListedEntry>> {
-  return readPage(entriesIn(tx, scope).select(listed), page)
+/** Which part of a run's entries is asked for: those that come behind an entry, newest or oldest first. */
+export interface EntryPage {
+  limit: number
+  /** Null: from the beginning. */
+  fromId: string | null
+  isOldestFirst?: boolean
+}
+
+/** How many entries are looked through at once for those that a filter lets through and no index tells apart. */
+export const mostLookedAt = 10_000
+
+/**
+ * Entries of a run. A page ends early, and goes on behind what was looked through, where few entries pass the filter: a page
+ * of a long run costs no more than one of a short run.
+ */
+export async function listRunEntries(
+  tx: Transaction,
+  scope: EntryScope,
+  page: EntryPage,
+): Promise<PageOf<ListedEntry>> {
+  const { partyId, runId, operation, outcome, agentId } = scope
+  const [order, follows] = page.isOldestFirst ? (['asc', '>'] as const) : (['desc', '<'] as const)
+  // Most calls are done: among these a tool is rarer, among the others the outcome.
+  const isByOutcome = outcome !== undefined && (operation === undefined || outcome !== 'done')
+  const indexed = entriesIn(tx, { partyId, runId, ...(isByOutcome ? { outcome } : { operation }) })
+  const behind = page.fromId === null ? indexed : indexed.where('id', follows, page.fromId)
+  const looked = behind.orderBy('id', order)
+  let passing = tx.db.selectFrom(looked.select(listed).limit(mostLookedAt).as('looked')).select(listed)
+  if (operation !== undefined) passing = passing.where('operation', '=', operation)
+  if (outcome !== undefined) passing = passing.where('outcome', '=', outcome)
+  if (agentId !== undefined) passing = passing.where('agentId', '=', agentId)
+  const rows = await passing
+    .orderBy('id', order)
+    .limit(page.limit + 1)
+    .execute()
+  if (rows.length > page.limit) return pageOf(rows, page.limit, ({ id }) => id)
+  const [last] = await looked
+    .select('id')
+    .offset(mostLookedAt - 1)
+    .limit(1)
+    .execute()
+  return { rows, lastId: last?.id ?? null }
 }
 
 /** The oldest entries of a run behind an id, oldest first. */
 export function runEntriesAfter(
   tx: Transaction,
-  scope: EntryScope,
+  scope: Pick<EntryScope, 'partyId' | 'runId'>,
   { afterId, limit }: { afterId: string; limit: number },
 ): Promise<RunEntryRow[]> {
   return entriesIn(tx, scope).selectAll().where('id', '>', afterId).orderBy('id').limit(limit).execute()
 }
 
-function entriesIn(tx: Transaction, { partyId, runId, operation, outcome, agentId }: EntryScope) {
+function entriesIn(tx: Transaction, { partyId, runId, operation, outcome }: Omit<EntryScope, 'agentId'>) {
   let query = tx.db.selectFrom('runEntries').where('partyId', '=', partyId).where('runId', '=', runId)
   if (operation !== undefined) query = query.where('operation', '=', operation)
   if (outcome !== undefined) query = query.where('outcome', '=', outcome)
-  if (agentId !== undefined) query = query.where('agentId', '=', agentId)
   return query
 }
 

@@ -5,6 +5,7 @@ import type { ConsoleDependencies } from '../shown.ts'
 import { runsTable } from './list-view.ts'
 import { createRunReads, type RunReads } from './read-runs.ts'
 import { gapPart, timelinePart } from './timeline-view.ts'
+import { timelineAddress } from './words.ts'
 
 export const runsAtOnce = 50
 /** More is not put on top of a timeline at once: a link leads to what is behind it. */
@@ -14,9 +15,12 @@ const entriesOnTop = 30
 export async function drawNewest(reads: RunReads, scope: EntryScope): Promise<string | undefined> {
   const run = await reads.run(scope.partyId, scope.runId)
   if (run === undefined) return undefined
-  const { rows, lastId } = await reads.entries(scope, { limit: entriesOnTop, beforeId: null })
-  const entries = timelinePart({ run, entries: rows, older: null, nowMs: await reads.now() })
-  const part = lastId === null ? entries : html`${entries}${gapPart(scope.runId, lastId)}`
+  const { rows, lastId } = await reads.entries(scope, { limit: entriesOnTop, fromId: null })
+  const entries = timelinePart({ run, entries: rows, onward: null, nowMs: await reads.now() })
+  const isAll = lastId === null || rows.length < entriesOnTop
+  const part = isAll
+    ? entries
+    : html`${entries}${gapPart(timelineAddress(scope.runId, { ...scope, before: lastId }), lastId)}`
   return String(await part)
 }
 

@@ -5,6 +5,7 @@ import { readTimes } from '../../../store/clock.ts'
 import type { PageOf, PageRequest } from '../../../store/engine/page.ts'
 import type { Store, Transaction } from '../../../store/engine/store.ts'
 import {
+  type EntryPage,
   type EntryScope,
   entryOfRequest,
   findRun,
@@ -57,7 +58,7 @@ export function createRunReads({ store }: { store: Store }) {
       store.read(async (tx) => ({
         agents: (await activeAgents(tx, partyId)).map(({ id, name }) => ({ id, name })),
       })),
-    entries: (scope: EntryScope, page: PageRequest): Promise<PageOf<EntrySeen>> =>
+    entries: (scope: EntryScope, page: EntryPage): Promise<PageOf<EntrySeen>> =>
       store.read(async (tx) => {
         const { rows, lastId } = await listRunEntries(tx, scope, page)
         return { rows: await withAgents(tx, scope.partyId, rows), lastId }
@@ -89,7 +90,7 @@ async function entryOpened(tx: Transaction, partyId: string, id: string): Promis
   const run = row && (await runSeen(tx, partyId, row.runId))
   if (row === undefined || run === undefined) return undefined
   const scope = { partyId, runId: row.runId }
-  const older = await listRunEntries(tx, scope, { limit: 1, beforeId: id })
+  const older = await listRunEntries(tx, scope, { limit: 1, fromId: id })
   const [newer] = await runEntriesAfter(tx, scope, { afterId: id, limit: 1 })
   const detail = JSON.parse(row.detail) as RunDetail
   const repeated = detail.repeats === undefined ? undefined : await entryOfRequest(tx, partyId, detail.repeats)

@@ -15,7 +15,7 @@ import { NewestEntries } from './newest.ts'
 import { drawNewest, runsAtOnce } from './pushed.ts'
 import { createRunReads, type EntryFilter, type RunReads } from './read-runs.ts'
 import { timelineMain, timelinePart } from './timeline-view.ts'
-import { runName } from './words.ts'
+import { addressOf, runName, timelineAddress } from './words.ts'
 
 const entriesAtOnce = 100
 
@@ -67,7 +67,7 @@ async function listRuns(c: Context, pages: RunPages, signedIn: SignedIn, missed:
     sandbox: environment === 'sandbox',
   }
   if (isFragment(c)) return fragment(c, runsTable(shown))
-  return page(c, pages, signedIn, { title: 'Runs', main: runsMain(shown), status: missed === null ? 200 : 404 })
+  return framed(c, pages, signedIn, { title: 'Runs', main: runsMain(shown), status: missed === null ? 200 : 404 })
 }
 
 const findOne: Show<RunPages> = async (c, pages, signedIn) => {
@@ -86,20 +86,21 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   if (c.req.query('newest') === '1') return showNewest(c, pages, signedIn, scope)
   const run = await reads.run(partyId, runId)
   if (run === undefined) return notThere(c, signedIn)
-  const address = (more: Record<string, string>) =>
-    addressOf(`/console/runs/${runId}`, {
-      ...{ agent: filter.agentId, tool: filter.operation, outcome: filter.outcome },
-      ...more,
-    })
-  const nowMs = await reads.now()
-  const before = given(c, 'before') ?? null
-  const { rows, lastId } = await reads.entries(scope, { limit: entriesAtOnce, beforeId: before })
-  const older = lastId === null ? null : address({ before: lastId })
-  const shown = { run, entries: rows, older, nowMs }
+  const isOldestFirst = c.req.query('order') === 'oldest'
+  const from = given(c, isOldestFirst ? 'after' : 'before')
+  const page = { limit: entriesAtOnce, fromId: from ?? null, isOldestFirst }
+  const { rows, lastId } = await reads.entries(scope, page)
+  const order = isOldestFirst ? ('oldest' as const) : undefined
+  const onward =
+    lastId === null
+      ? null
+      : timelineAddress(runId, { ...filter, order, ...(isOldestFirst ? { after: lastId } : { before: lastId }) })
+  const shown = { run, entries: rows, isOldestFirst, onward, nowMs: await reads.now() }
   if (isFragment(c)) return fragment(c, timelinePart(shown))
-  const newer = before === null ? address({ fragment: '1' }) : null
+  const isNewest = from === undefined && !isOldestFirst
+  const newer = isNewest ? timelineAddress(runId, { ...filter, fragment: '1' }) : null
   const main = timelineMain({ ...shown, newer, filter, tools, choices: await reads.choices(partyId) })
-  return page(c, pages, signedIn, { title: runName(run.instanceId), main })
+  return framed(c, pages, signedIn, { title: runName(run.instanceId), main })
 }
 
 /** The newest entries, for the script to put on top. What it has already it leaves out. */
@@ -124,17 +125,12 @@ const showEntry: Show<RunPages> = async (c, pages, signedIn) => {
   const order = orderId === undefined ? undefined : await reads.order(partyId, orderId)
   const shown = { entry, publicUrl: publicUrl(), nowMs: await reads.now(), shopId: order?.shopId ?? null }
   if (isFragment(c)) return fragment(c, entryPart(shown, true))
-  return page(c, pages, signedIn, { title: entry.operation, main: entryMain(shown) })
+  return framed(c, pages, signedIn, { title: entry.operation, main: entryMain(shown) })
 }
 
 function filterIn(c: Context): EntryFilter {
   const outcome = runOutcomes.find((one: RunOutcome) => one === c.req.query('outcome'))
   return { operation: given(c, 'tool'), outcome, agentId: given(c, 'agent') }
-}
-
-function addressOf(path: string, query: Record<string, string | undefined>): string {
-  const known = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
-  return known.length === 0 ? path : `${path}?${new URLSearchParams(known)}`
 }
 
 /** A part of a page, which the script puts in its place. */
@@ -150,9 +146,9 @@ interface Page {
 
 const styles = ['/styles/console-runs.css'] as const
 
-function page(c: Context, { environment }: RunPages, signedIn: SignedIn, { title, main, status = 200 }: Page) {
-  const framed = consolePage({ title, tab: 'runs', account: accountOf(signedIn), environment, main, styles })
-  return c.html(framed, status, consoleHeaders)
+function framed(c: Context, { environment }: RunPages, signedIn: SignedIn, { title, main, status = 200 }: Page) {
+  const whole = consolePage({ title, tab: 'runs', account: accountOf(signedIn), environment, main, styles })
+  return c.html(whole, status, consoleHeaders)
 }
 
 function notThere(c: Context, signedIn: SignedIn) {

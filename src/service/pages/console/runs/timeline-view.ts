@@ -6,7 +6,7 @@ import type { Html } from '../../frame/document.ts'
 import { dollars } from '../../frame/texts.ts'
 import { reasonText } from '../ledger-words.ts'
 import type { Choices, EntryFilter, EntrySeen, RunSeen } from './read-runs.ts'
-import { clockText, kindWords, outcomeWords, runName } from './words.ts'
+import { clockText, kindWords, outcomeWords, runName, timelineAddress } from './words.ts'
 
 interface TimelineShown {
   run: RunSeen
@@ -15,8 +15,9 @@ interface TimelineShown {
   /** The names of all tools. */
   tools: readonly string[]
   filter: EntryFilter
-  /** The address of the older ones; null: there are none. */
-  older: string | null
+  isOldestFirst?: boolean
+  /** The address of those that follow; null: there are none. */
+  onward: string | null
   /** The address that newer ones are asked for at; null: this page does not begin with the newest. */
   newer: string | null
   nowMs: number
@@ -24,9 +25,9 @@ interface TimelineShown {
 
 /** A run as a timeline, the newest entry first. */
 export function timelineMain(shown: TimelineShown): Html {
-  const { run, filter, choices, tools, newer, nowMs } = shown
+  const { run, filter, choices, tools, newer, nowMs, isOldestFirst = false } = shown
   const { id, instanceId, agentName, host, calls, refused, firstAtMs, lastAtMs } = run
-  const address = `/console/runs/${id}`
+  const address = timelineAddress(id)
   const isNarrowed = Object.values(filter).some((value) => value !== undefined)
   return html`<div class="head">
 <div><p class="aside"><a href="/console">Runs</a></p>
@@ -48,15 +49,16 @@ export function timelineMain(shown: TimelineShown): Html {
 <label>Tool <input name="tool" list="tools" value="${filter.operation ?? ''}" maxlength="80" placeholder="All" autocomplete="off" spellcheck="false"></label>
 <datalist id="tools">${tools.map((tool) => html`<option value="${tool}"></option>`)}</datalist>
 <label>Outcome <select name="outcome"><option value="">All</option>${runOutcomes.map((outcome) => outcomeOption(outcome, filter.outcome))}</select></label>
-<button type="submit" class="quiet">Filter</button>
+<label>Order <select name="order"><option value="">Newest first</option><option value="oldest"${isOldestFirst ? html` selected` : ''}>Oldest first</option></select></label>
+<button type="submit" class="quiet">Show</button>
 ${isNarrowed ? html`<a href="${address}">Show all</a>` : ''}
 </form>
-<section data-list aria-label="Entries, the newest first">
+<section data-list aria-label="Entries, the ${isOldestFirst ? 'oldest' : 'newest'} first">
 <div class="entries-head" aria-hidden="true"><span>Time (UTC)</span><span>Tool</span><span class="number">Dollars</span><span>Outcome</span><span class="number">Took</span></div>
 <div role="list" class="entries" data-entries${newer === null ? '' : html` data-live="run:${id}" data-newer="${newer}"`}>
 ${entriesOf(shown)}
 </div>
-${olderLink(shown)}
+${onwardLink(shown)}
 </section>`
 }
 
@@ -65,23 +67,26 @@ function outcomeOption(outcome: RunOutcome, chosen: RunOutcome | undefined): Htm
 }
 
 /** What the script puts on top, or behind the last one. */
-export function timelinePart(shown: Pick<TimelineShown, 'run' | 'entries' | 'older' | 'nowMs'>): Html {
-  return html`<div data-entries>${entriesOf(shown)}</div>${olderLink(shown)}`
+export function timelinePart(
+  shown: Pick<TimelineShown, 'run' | 'entries' | 'onward' | 'isOldestFirst' | 'nowMs'>,
+): Html {
+  return html`<div data-entries>${entriesOf(shown)}</div>${onwardLink(shown)}`
 }
 
 /** Stands where more happened than is put on top at once. */
-export function gapPart(runId: string, lastId: string): Html {
-  const address = `/console/runs/${runId}?${new URLSearchParams({ before: lastId })}`
+export function gapPart(address: string, lastId: string): Html {
   return html`<p data-entry data-gap id="before-${lastId}"><a href="${address}">More happened in between: show it</a></p>`
 }
 
-function entriesOf({ run, entries, nowMs }: Pick<TimelineShown, 'run' | 'entries' | 'nowMs'>): Html {
-  if (entries.length === 0) return html`<p data-empty>No entry fits.</p>`
+function entriesOf({ run, entries, onward, nowMs }: Pick<TimelineShown, 'run' | 'entries' | 'onward' | 'nowMs'>): Html {
+  if (entries.length === 0)
+    return html`<p data-empty>${onward === null ? 'No entry fits.' : 'None of these entries fits.'}</p>`
   return html`${entries.map((entry) => entryRow(run.id, entry, nowMs))}`
 }
 
-function olderLink({ older }: Pick<TimelineShown, 'older'>): Html {
-  return older === null ? html`` : html`<p><a href="${older}" data-more>Older entries</a></p>`
+function onwardLink({ onward, isOldestFirst }: Pick<TimelineShown, 'onward' | 'isOldestFirst'>): Html {
+  if (onward === null) return html``
+  return html`<p><a href="${onward}" data-more>${isOldestFirst ? 'Newer' : 'Older'} entries</a></p>`
 }
 
 function entryRow(runId: string, entry: EntrySeen, nowMs: number): Html {

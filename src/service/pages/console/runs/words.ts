@@ -1,6 +1,7 @@
 import { foreignName, foreignText, shortened } from '../../../../core/foreign-text.ts'
 import { timestamp } from '../../../../core/system.ts'
 import type { RunEntryKind, RunOutcome } from '../../../rules/runs.ts'
+import type { EntryFilter } from './read-runs.ts'
 
 /** How an outcome reads, and what it is like: the mark in front says the same to who sees no colours. */
 export const outcomeWords = {
@@ -74,3 +75,22 @@ export function escaped(text: string): string {
 
 /** A sentence that somebody may have had a hand in. */
 export const sentence = (text: string) => shortened(foreignText(text), 2000)
+
+/** What the address of a timeline says of the entries that it shows. */
+export interface TimelineAddress extends EntryFilter {
+  order?: 'oldest' | undefined
+  before?: string | undefined
+  after?: string | undefined
+  fragment?: string | undefined
+}
+
+export function timelineAddress(runId: string, shown: TimelineAddress = {}): string {
+  const { agentId: agent, operation: tool, outcome, order, before, after, fragment } = shown
+  return addressOf(`/console/runs/${runId}`, { agent, tool, outcome, order, before, after, fragment })
+}
+
+/** A path with what is known of a query. */
+export function addressOf(path: string, query: Record<string, string | undefined>): string {
+  const known = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  return known.length === 0 ? path : `${path}?${new URLSearchParams(known)}`
+}
