@@ -159,8 +159,12 @@ const isApproved = ({ kind, status }: Purchase) => kind === 'purchase' && status
 const isDeclined = ({ kind, status }: Purchase) => kind === 'purchase' && status === 'declined'
 
 /** What each card was declared for against what was authorized and captured on it, and where they differ. */
-export function cardFigures(card: Declared, purchases: readonly Purchase[]): ReportCard {
-  const approved = purchases.filter((one) => one.cardId === card.id && isApproved(one))
+export function cardsFigures(cards: readonly Declared[], purchases: readonly Purchase[]): ReportCard[] {
+  const byCard = Map.groupBy(purchases.filter(isApproved), ({ cardId }) => cardId)
+  return cards.map((card) => figuresOfCard(card, byCard.get(card.id) ?? []))
+}
+
+function figuresOfCard(card: Declared, approved: readonly Purchase[]): ReportCard {
   const figures = sums(approved)
   const actualMerchants = [...new Set(approved.map(({ merchantName }) => merchantName))]
   const differences = [
@@ -168,9 +172,7 @@ export function cardFigures(card: Declared, purchases: readonly Purchase[]): Rep
     ...actualMerchants.filter((name) => name !== card.merchantName).map(() => 'another merchant'),
     ...(figures.authorizedCents > card.maximumAmountCents ? ['authorized above the maximum'] : []),
     ...(figures.capturedCents > card.maximumAmountCents ? ['captured above the maximum'] : []),
-    ...(approved.length > 0 && figures.capturedCents < figures.authorizedCents
-      ? ['captured less than authorized']
-      : []),
+    ...(figures.capturedCents + figures.heldCents < figures.authorizedCents ? ['captured less than authorized'] : []),
   ]
   const { id, status, merchantName: merchant, maximumAmountCents: maximumCents } = card
   return { id, status, merchant, maximumCents, ...figures, actualMerchants, differences }

@@ -2,7 +2,7 @@ import { maskSecrets } from '../../../core/errors.ts'
 import { timestamp } from '../../../core/system.ts'
 import { cardStatus } from '../../rules/agent-cards.ts'
 import {
-  cardFigures,
+  cardsFigures,
   declinesOf,
   merchantFigures,
   type ReportApproval,
@@ -61,7 +61,7 @@ export async function runReport(
       complete: told.complete && changes.complete,
     },
     totals: totalsOf(cards, purchases),
-    cards: cards.map((card) => cardFigures(card, purchases)),
+    cards: cardsFigures(cards, purchases),
     merchants: merchantFigures(purchases),
     declines: declinesOf(cards, purchases),
     payments: payments.map((row) => ({ kind: row.kind, ...asked(row) })),
