@@ -11,6 +11,7 @@ import { measureCrossTalk } from './cross-talk.ts'
 import { measureEvents } from './events.ts'
 import { measureGrowth } from './growth.ts'
 import { measureHttp } from './http.ts'
+import { measureLongRun } from './long-run.ts'
 import { machineText } from './machine.ts'
 import { measureMcpLayer } from './mcp-layer.ts'
 import { measureMemory } from './memory.ts'
@@ -37,6 +38,7 @@ const measurements = {
   sqlite: ({ directory }) => measureSqliteAuthorizations(directory),
   postgres: ({ directory }) => measurePostgres(directory),
   events: ({ directory }) => measureEvents(directory),
+  'long-run': ({ directory }) => measureLongRun(directory),
   runs: ({ directory }) => measureRuns(directory),
   'clock-jump': ({ directory }) => measureClockJump(directory),
   subscriptions: ({ directory }) => measureSubscriptions(directory),

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { Agent } from 'undici'
+import { signIn } from './console-visit.ts'
 
 /*
  * Browsers that watch a page of the console: `watching.ts ORIGIN COUNT PAGE`, where `run` is the one that was called in
@@ -9,7 +10,7 @@ import { Agent } from 'undici'
 
 const [, , origin = '', count = '', page = ''] = process.argv
 const agent = new Agent({ connections: null, pipelining: 1, bodyTimeout: 0 })
-const cookie = await signIn()
+const cookie = await signIn(origin)
 const parts = partsOf(await textAt(page === 'run' ? await runPath() : page))
 let shown = 0
 await Promise.all(Array.from({ length: Number(count) }, watch))
@@ -85,16 +86,6 @@ async function ask(part: Part, inMs: number, stale: Set<Part>): Promise<void> {
 
 function get(path: string) {
   return agent.request({ origin, path, method: 'GET', headers: { cookie } })
-}
-
-/** Signs in as the sandbox's owner by the one click that its own machine has. */
-async function signIn(): Promise<string> {
-  const headers = { origin, 'content-type': 'application/x-www-form-urlencoded' }
-  const body = new URLSearchParams({ next: '/console', as: 'owner' }).toString()
-  const answer = await agent.request({ origin, path: '/sign-in', method: 'POST', headers, body })
-  await answer.body.dump()
-  const cookies = [answer.headers['set-cookie'] ?? []].flat()
-  return cookies.map((line) => line.split(';')[0]).join('; ')
 }
 
 async function textAt(path: string): Promise<string> {
