@@ -30,7 +30,7 @@ export async function report(flags: ReportFlags): Promise<void> {
     const { store, close } = await openToRead(config)
     try {
       const run = await namedRun(store, flags)
-      const made = await madeReport(store, run)
+      const made = await madeReport(store, run, { environment: config.environment, of: 'command' })
       await write(fileOf(store, made, format), flags.output)
     } finally {
       await close()

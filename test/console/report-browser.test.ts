@@ -28,7 +28,12 @@ beforeAll(async () => {
   const [run] = await world.store.read((tx) => newestRuns(tx, 1))
   if (run === undefined) throw new Error('There is no run.')
   const parts: string[] = []
-  for await (const part of fileOf(world.store, await madeReport(world.store, run), 'html')) parts.push(part)
+  for await (const part of fileOf(
+    world.store,
+    await madeReport(world.store, run, { environment: 'sandbox', of: 'command' }),
+    'html',
+  ))
+    parts.push(part)
   writeFileSync(join(folder, 'run.html'), parts.join(''))
 })
 afterAll(async () => {

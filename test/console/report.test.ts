@@ -46,6 +46,7 @@ onEachDatabase('run reports', (database) => {
     const report = await reportIn()
     expect(report).toMatchObject({
       instanceId,
+      environment: 'sandbox',
       totals: {
         intendedCents: 10_700,
         authorizedCents: 3000,

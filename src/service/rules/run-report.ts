@@ -1,3 +1,4 @@
+import type { Environment } from '../../core/operation.ts'
 import type { Moved } from './balance-effects.ts'
 
 /** What a run came to (docs/console.md#run-reports). Amounts are integer cents, times RFC 3339. */
@@ -5,6 +6,7 @@ export interface RunReport {
   runId: string
   partyId: string
   instanceId: string | null
+  environment: Environment
   agent: { id: string; name: string } | null
   host: string | null
   from: string

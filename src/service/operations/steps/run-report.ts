@@ -1,4 +1,5 @@
 import { maskSecrets } from '../../../core/errors.ts'
+import type { Environment } from '../../../core/operation.ts'
 import { timestamp } from '../../../core/system.ts'
 import { cardStatus } from '../../rules/agent-cards.ts'
 import {
@@ -27,15 +28,16 @@ export interface Bounds {
   changes: number
 }
 
-/** A page is drawn at once whatever the run came to; a file may take longer. */
+/** A page is drawn at once, a download keeps the service from others for a moment only; a command may take longer. */
 export const boundsOfPage: Bounds = { entries: 2000, changes: 2000 }
-export const boundsOfFile: Bounds = { entries: 1_000_000, changes: 100_000 }
+export const boundsOfDownload: Bounds = { entries: 50_000, changes: 5_000 }
+export const boundsOfCommand: Bounds = { entries: 1_000_000, changes: 100_000 }
 
 /** Makes the report of a run. It reads in small steps and writes nothing. */
 export async function runReport(
   store: Pick<Store, 'read'>,
   run: RunRow,
-  { bounds, nowMs }: { bounds: Bounds; nowMs: number },
+  { bounds, nowMs, environment }: { bounds: Bounds; nowMs: number; environment: Environment },
 ): Promise<RunReport> {
   const told = await tally(store, run, bounds.entries)
   const changes = await changesOfRun(store, run, bounds.changes)
@@ -47,7 +49,7 @@ export async function runReport(
   const approvals = await store.read((tx) => approvalsOf(tx, partyId, paymentIds))
   const agent = agentId === null ? undefined : await store.read((tx) => findAgent(tx, partyId, agentId))
   return {
-    ...{ runId: run.id, partyId, instanceId: run.instanceId },
+    ...{ runId: run.id, partyId, instanceId: run.instanceId, environment },
     agent: agent === undefined ? null : { id: agent.id, name: agent.name },
     host: run.host,
     from: timestamp(run.firstAtMs),

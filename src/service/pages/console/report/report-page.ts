@@ -1,5 +1,6 @@
-import { timestamp } from '../../../../core/system.ts'
-import { boundsOfFile, boundsOfPage, runReport } from '../../../operations/steps/run-report.ts'
+import type { Environment } from '../../../../core/operation.ts'
+import { nextTurn, timestamp } from '../../../../core/system.ts'
+import { boundsOfCommand, boundsOfDownload, boundsOfPage, runReport } from '../../../operations/steps/run-report.ts'
 import { activityAfter } from '../../../store/activity.ts'
 import { readTimes } from '../../../store/clock.ts'
 import type { Store } from '../../../store/engine/store.ts'
@@ -13,21 +14,40 @@ type Reads = Pick<Store, 'read'>
 /** The report of a party's run, as a page shows it; undefined: the party has no such run. */
 export async function reportFor(
   store: Reads,
-  { partyId, runId, whole }: { partyId: string; runId: string; whole: boolean },
+  { partyId, runId, ...how }: { partyId: string; runId: string } & How,
 ): Promise<MadeReport | undefined> {
   const run = await store.read((tx) => findRun(tx, partyId, runId))
-  return run === undefined ? undefined : madeReport(store, run, whole)
+  return run === undefined ? undefined : madeReport(store, run, how)
 }
 
-export async function madeReport(store: Reads, run: RunRow, whole = true): Promise<MadeReport> {
+interface How {
+  environment: Environment
+  /** How much of the run it is made of. */
+  of: keyof typeof bounds
+}
+
+const bounds = { page: boundsOfPage, download: boundsOfDownload, command: boundsOfCommand }
+
+export async function madeReport(store: Reads, run: RunRow, { environment, of }: How): Promise<MadeReport> {
   const { nowMs } = await store.read(readTimes)
-  const report = await runReport(store, run, { bounds: whole ? boundsOfFile : boundsOfPage, nowMs })
+  const report = await runReport(patiently(store), run, { bounds: bounds[of], nowMs, environment })
   return { madeAt: timestamp(nowMs), report }
 }
 
 /** A report as a file, with the rows of its chain as they are read. */
 export function fileOf(store: Reads, made: MadeReport, format: ReportFormat): AsyncGenerator<string> {
   return reportFile(made, format, chainRows(store, made))
+}
+
+/** Others have their turn after each step. */
+function patiently(store: Reads): Reads {
+  return {
+    read: async (work) => {
+      const found = await store.read(work)
+      await nextTurn()
+      return found
+    },
+  }
 }
 
 const batch = 500
@@ -37,7 +57,7 @@ async function* chainRows(store: Reads, { report: { partyId, chain } }: MadeRepo
   const end = chain.last.sequence
   for (let after = chain.first.sequence - 1; after < end; ) {
     const [behind, limit] = [after, Math.min(batch, end - after)]
-    const rows: ActivityRow[] = await store.read((tx) => activityAfter(tx, partyId, behind, limit))
+    const rows: ActivityRow[] = await patiently(store).read((tx) => activityAfter(tx, partyId, behind, limit))
     if (rows.length === 0) return
     yield rows
     after = rows.at(-1)?.sequence ?? end

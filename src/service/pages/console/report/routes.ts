@@ -17,7 +17,8 @@ const showReport: Show<ConsoleDependencies> = async (c, { environment, store }, 
   const runId = c.req.param('runId') ?? ''
   const asked = c.req.query('format')
   const format = reportFormats.find((name) => name === asked)
-  const made = await reportFor(store, { partyId: signedIn.user.partyId, runId, whole: format !== undefined })
+  const of = format === undefined ? 'page' : 'download'
+  const made = await reportFor(store, { partyId: signedIn.user.partyId, runId, environment, of })
   if (made === undefined) {
     const text = 'There is no such run, or it is not of your party.'
     return c.html(notYoursPage(text, signedIn, c.req.path), 404, consoleHeaders)

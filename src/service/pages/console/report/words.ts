@@ -56,6 +56,8 @@ export function missing({ calls, evaluated }: RunReport): string[] {
   ]
 }
 
+const environments = { sandbox: 'Sandbox: no real money', production: 'Production' } as const
+
 function run(report: RunReport, madeAt: string): Section {
   const { agent, host, totals } = report
   return {
@@ -65,13 +67,14 @@ function run(report: RunReport, madeAt: string): Section {
     columns: ['What', 'Value'],
     rows: [
       ['Run', report.runId],
+      ['Environment', environments[report.environment]],
       ['Instance id', theirs(report.instanceId, 'none')],
       ['Agent', agent === null ? 'none: a user or an API key' : theirs(agent.name, agent.id)],
       ['Host', theirs(host, 'not known')],
       ['From', moment(report.from)],
       ['To', moment(report.to)],
       ['Calls', `${report.calls}, of them refused or declined ${report.refused}`],
-      ['Entries kept', `${report.evaluated.entries}, with ${postedIn(report)}`],
+      ['Entries read', `${report.evaluated.entries}, with ${postedIn(report)}`],
       ['Intended on cards', money(totals.intendedCents)],
       ['Authorized', money(totals.authorizedCents)],
       ['Held now', money(totals.heldCents)],
@@ -93,14 +96,24 @@ function moneyParts(report: RunReport): Section[] {
       title: 'Cards: declared against actual',
       note: byLetter,
       none: 'No card was issued.',
-      columns: ['Card', 'Status', 'Declared for', 'Maximum', 'Authorized', 'Captured', 'Refunded', 'Differs'],
-      amounts: [3, 4, 5, 6],
+      columns: [
+        'Card',
+        'Declared for',
+        'Bought at',
+        'Maximum',
+        'Authorized',
+        'Held',
+        'Captured',
+        'Refunded',
+        'Differs',
+      ],
+      amounts: [3, 4, 5, 6, 7],
       rows: report.cards.map((card) => [
         card.id,
-        card.status,
         theirs(card.merchant),
-        ...[card.maximumCents, card.authorizedCents, card.capturedCents, card.refundedCents].map((cents) =>
-          money(cents),
+        theirs(card.actualMerchants.join(', ') || null),
+        ...[card.maximumCents, card.authorizedCents, card.heldCents, card.capturedCents, card.refundedCents].map(
+          (cents) => money(cents),
         ),
         card.differences.join(', ') || 'no',
       ]),
