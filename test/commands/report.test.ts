@@ -48,35 +48,18 @@ onEachDatabase('report and verify', (database) => {
     const { stdout: json } = run(['report', '--run', 'cursor 7', '--format', 'json'])
     const file = join(home, 'hostile')
     const head = json.slice(0, json.indexOf('"chain":['))
-    const changed = (from: string | RegExp, to: string) => json.replace(from, () => to)
-    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
     const cases: [content: string | Buffer, status: number][] = [
       [`\uFEFF${json}`, 0],
-      [json.replaceAll('\n', '\r\n'), 0],
-      ['', 2],
-      ['\0'.repeat(1000), 2],
       [Buffer.from(json, 'utf16le'), 2],
-      ['x'.repeat(3_000_000), 2],
       [`${head}"chain":[\n${'1'.repeat(3_000_000)}`, 2],
-      [changed('"refused": 0', '"refused": 1e999'), 1],
-      [changed('"refused": 0', '"refused": 0,\n  "refused": 0'), 1],
-      [changed('"refused": 0', `"refused": ${deep}`), 1],
-      [changed('"refused": 0', '"refused": \0'), 1],
-      [changed('"refused": 0', '"\u001b[31m\u202e": 0'), 1],
-      [changed(/"report":\{[\s\S]*?\n\},/, '"report":null,'), 1],
-      [changed(/^\["act/m, `${deep}["act`), 1],
-      [changed(/^\["act_\w+",/m, '[{"toString":1},'), 1],
-      [changed(/^\["act/m, '["act\0'), 1],
-      [`${json}\u001b[2Jmore`, 1],
-      [head, 1],
+      [json.replace('"refused": 0', '"\u001b[31m\u202e": 0'), 1],
     ]
     for (const [at, [content, status]] of cases.entries()) {
       writeFileSync(file, content)
       const told = run(['verify', file])
       const place = `case ${at}: ${told.stderr}`
       expect(told.status, place).toBe(status)
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: what steers a terminal is to be in no line.
-      expect(status === 0 ? told.stdout : told.stderr, place).toMatch(/^[^\n\x00-\x09\x0b-\x1f\u0080-\uffff]+\n$/)
+      expect(status === 0 ? told.stdout : told.stderr, place).toMatch(/^[\x20-\x7e]+\n$/)
     }
   })
 

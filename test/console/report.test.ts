@@ -132,6 +132,47 @@ onEachDatabase('run reports', (database) => {
     }
   })
 
+  test('whatever it is given, it tells of it in a line', async () => {
+    const { text } = await open('?format=json')
+    const changed = (from: string | RegExp, to: string) => text.replace(from, () => to)
+    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
+    const rows = text.split('\n').filter((line) => line.startsWith('["act_'))
+    const [first = '', second = '', third = ''] = rows
+    const last = rows.at(-1) ?? ''
+    const cases: [text: string, result: string][] = [
+      [`\uFEFF${text}`, 'verified'],
+      ['', 'no report'],
+      ['\0'.repeat(1000), 'no report'],
+      [`${`${'x'.repeat(1_000_000)}\n`.repeat(70)}${text}`, 'no report'],
+      [changed('"calls": 9', '"calls": 1e999'), 'broken'],
+      [changed('"calls": 9', '"calls": 9,\n  "calls": 9'), 'broken'],
+      [changed('"calls": 9', '"calls": 9.0'), 'broken'],
+      [changed('"calls": 9', `"calls": ${deep}`), 'broken'],
+      [changed('"calls": 9', '"calls": \0'), 'broken'],
+      [changed('"calls": 9', '"\u001b[31m\u202e": 9'), 'broken'],
+      [changed(/"report":\{[\s\S]*?\n\},/, '"report":null,'), 'broken'],
+      [changed(first, `${deep},`), 'broken'],
+      [changed(/^\["act_\w+",/m, '[{"toString":1},'), 'broken'],
+      [changed(/^\["act/m, '["act\0'), 'broken'],
+      [changed(/^\["act/m, '[ "act'), 'broken'],
+      [changed(first, first.slice(0, -1)), 'broken'],
+      [changed(last, `${last},`), 'broken'],
+      [changed(`${second}\n`, ''), 'broken'],
+      [changed(`${first}\n`, ''), 'broken'],
+      [changed(`,\n${last}`, ''), 'broken'],
+      [changed(second, `${second}\n${second}`), 'broken'],
+      [changed(`${second}\n${third}`, `${third}\n${second}`), 'broken'],
+      [`${text}\u001b[2Jmore`, 'broken'],
+      [text.slice(0, text.indexOf('"chain":[')), 'broken'],
+      [text.slice(0, text.lastIndexOf(']}')), 'broken'],
+    ]
+    for (const [at, [given, result]] of cases.entries()) {
+      const told = await verified(given)
+      expect(told, `case ${at}`).toMatchObject({ result })
+      if (told.result === 'broken') expect(told.what).toMatch(/^[\x20-\x7e]+$/)
+    }
+  })
+
   test('foreign names are text in every format', async () => {
     const [html, md, page] = [(await open('?format=html')).text, (await open('?format=md')).text, (await open()).text]
     for (const text of [html, page]) expect(text).not.toContain('<script>alert')
