@@ -112,6 +112,94 @@ onEachDatabase('the console shows money', (database) => {
     expect(text).toContain('For a customer')
     expect(text).toContain('for another party')
     expect(text).not.toContain('/console/runs/')
+    expect(text).not.toContain(await agentName())
+  })
+
+  const agentName = async () =>
+    (await site.world.get('/agents', { key: site.world.apiKey })).json.data[0].attributes.name as string
+  const savings = async () =>
+    ok(await site.world.post('/wallets', { displayName: 'Savings' }, { key: site.world.apiKey })).json.data.id as string
+
+  test('each card, purchase, transfer and payment request names its agent and leads to its run', async () => {
+    const { world } = site
+    const [wallet] = ok(await world.get('/wallets')).json.data
+    const move = { amount: 1200, sourceWalletId: wallet.id, destWalletId: await savings() }
+    const description = '\u202ePut <i>aside'
+    ok(await world.post('/transfers/internal', { ...move, description }, { key: world.apiKey, instanceId: 'moving' }))
+    const payer = { type: 'email', value: 'payer@example.com' }
+    const request = { amount: 3100, payer, description: 'Lunch <b>', payerName: 'Pat <b>' }
+    expect((await world.post('/payment-requests', request, { instanceId: 'asking' })).status).toBe(201)
+    const card = await world.issueCard({ merchant: { name: 'Named' }, maximumAmount: 100 }, { instanceId: 'naming' })
+    ok(await world.authorize(card, 100, { instanceId: 'naming' }))
+    const text = await textAt('/console/money')
+    const rowOf = (words: string) =>
+      [...text.matchAll(/<tr id[\s\S]*?<\/tr>|<li class="card[\s\S]*?<\/li>/g)]
+        .map(String)
+        .filter((row) => row.includes(words))
+    const name = await agentName()
+    for (const [words, run, more] of [
+      [site.runPath('naming'), 'naming', name],
+      ['Lunch &lt;b&gt;', 'asking', name],
+      ['Put &lt;i&gt;aside', 'moving', 'No agent'],
+    ] as const) {
+      const rows = rowOf(words)
+      expect(rows.length, words).toBe(run === 'naming' ? 2 : 1)
+      for (const row of rows) {
+        expect(row).toContain(`href="${site.runPath(run)}"`)
+        expect(row).toContain(more)
+      }
+    }
+    expect(rowOf('Put &lt;i&gt;aside').join()).toContain('between wallets')
+    expect(rowOf('Lunch &lt;b&gt;').join()).toContain('Pat &lt;b&gt;')
+    expect(text).not.toContain('\u202e')
+  })
+
+  test('what others ask the party to pay waits in a list of its own', async () => {
+    const other = await addParty(site.world)
+    const payer = { type: 'email', value: site.owner.email }
+    const request = { amount: 4321, payer, description: 'Their bill' }
+    expect((await site.world.post('/payment-requests', request, { key: other.apiKey })).status).toBe(201)
+    const [, asked = ''] = /<h2 id="asked">([\s\S]*?)<\/section>/.exec(await textAt('/console/money')) ?? []
+    expect(asked).toContain('Their bill')
+    expect(asked).toContain('$43.21')
+    expect(asked).not.toContain('/console/runs/')
+  })
+
+  test('transfers and payment requests go on behind their first page', async () => {
+    const { world } = site
+    const [wallet] = ok(await world.get('/wallets')).json.data
+    const move = { amount: 1, sourceWalletId: wallet.id, destWalletId: await savings() }
+    const payer = { type: 'email', value: 'payer@example.com' }
+    for (let count = 0; count < 21; count++) {
+      ok(await world.post('/transfers/internal', move, { key: world.apiKey }))
+      expect((await world.post('/payment-requests', { amount: 100 + count, payer })).status).toBe(201)
+    }
+    const first = await textAt('/console/money')
+    for (const [list, id] of [
+      ['transfers', 'tfr'],
+      ['requests', 'prq'],
+    ]) {
+      const idsIn = (text: string) =>
+        new RegExp(`<h2 id="${list}">[\\s\\S]*?</section>`)
+          .exec(text)?.[0]
+          .match(new RegExp(`(?<=<tr id=")${id}_\\w+`, 'g')) ?? []
+      const [, older = ''] = new RegExp(`<a href="([^"#]*)#${list}">Older`).exec(first) ?? []
+      expect(idsIn(first)).toHaveLength(20)
+      expect(new Set([...idsIn(first), ...idsIn(await textAt(decoded(older)))]).size).toBeGreaterThan(20)
+    }
+  })
+
+  test("a wallet's part alone is what its page draws anew, at the page of its movements that is shown", async () => {
+    const [wallet] = ok(await site.world.get('/wallets')).json.data
+    const path = `/console/money/wallets/${wallet.id}`
+    const opened = await textAt(path)
+    const [, source = ''] = /data-live="money" data-source="([^"]*)"/.exec(opened) ?? []
+    const part = await textAt(decoded(source))
+    expect(part).not.toContain('<html')
+    expect(opened).toContain(part)
+    const [, older = ''] = /<a href="([^"]*)">Older movements/.exec(opened) ?? []
+    const [, olderSource = ''] = /data-source="([^"]*)"/.exec(await textAt(decoded(older))) ?? []
+    expect(await textAt(decoded(older))).toContain(await textAt(decoded(olderSource)))
   })
 
   test('a wallet that was only funded has a picture', async () => {

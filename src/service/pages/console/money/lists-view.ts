@@ -5,7 +5,8 @@ import { runIdOf } from '../../../request/run-log.ts'
 import type { Html } from '../../frame/document.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import type { ListTold, Told } from './read-money.ts'
-import { likeOf, merchantName, statusText } from './words.ts'
+import { type Column, stackedTable } from './table.ts'
+import { type ListName, likeOf, merchantName, statusText } from './words.ts'
 
 interface Cause {
   agentId: string | null
@@ -37,28 +38,42 @@ export interface PaymentTold extends Cause {
   description: string | null
 }
 
+export interface TransferTold extends PaymentTold {
+  type: 'deposit' | 'withdrawal' | 'internal'
+  failure: { reason: string | null } | null
+  return: { reason: string | null } | null
+}
+
+export interface RequestTold extends PaymentTold {
+  payerName: string | null
+  payerIdentifier: string
+  requesterName: string | null
+}
+
 /** Whose lists they are. */
 export interface Whose {
   partyId: string
-  /** The agents whose runs are the party's. */
-  own: ReadonlySet<string>
+  /** The names of the agents whose runs are the party's. */
+  agents: ReadonlyMap<string, string>
 }
 
-const status = (text: string) => html`<span class="outcome ${likeOf(text)}">${statusText(text)}</span>`
+const status = (text: string, why: string | null | undefined = null) =>
+  html`<span class="outcome ${likeOf(text)}">${statusText(text)}</span>${why == null ? '' : html`<br><span class="aside"><bdi>${foreignName(why, 'Without a reason', 200)}</bdi></span>`}`
 
-const runLink = ({ partyId, own }: Whose, { agentId, instanceId }: Cause, what: string) =>
-  agentId !== null && !own.has(agentId)
+/** Whose agent did it, and the way to what it did besides. */
+function by({ partyId, agents }: Whose, { agentId, instanceId }: Cause, what: string): Html {
+  const name = agentId === null ? 'No agent' : agents.get(agentId)
+  return name === undefined
     ? html`<span class="aside">for another party</span>`
-    : html`<a href="/console/runs/${runIdOf(partyId, instanceId)}">Its run<span class="unseen">: ${what}</span></a>`
+    : html`<bdi>${foreignName(name, 'An agent without a name')}</bdi>, <a href="/console/runs/${runIdOf(partyId, instanceId)}">its run<span class="unseen">: ${what}</span></a>`
+}
 
 const when = (text: string) => html`<time datetime="${text}">${shortMomentOf(parseTimestamp(text))}</time>`
 
-function section(id: string, heading: string, content: Html, older: string | null): Html {
+function section(id: ListName, heading: string, content: Html, next: string | null): Html {
+  const older = next === null ? null : `/console/money?${new URLSearchParams({ list: id, cursor: next })}#${id}`
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}${older === null ? '' : html`<p><a href="${older}">Older ${heading.toLowerCase()}</a></p>`}</section>`
 }
-
-const olderOf = (of: string, next: string | null) =>
-  next === null ? null : `/console/money?${new URLSearchParams({ list: of, cursor: next })}#${of}`
 
 /** Cards as cards. The number is told by the page that shows it once, and nowhere else. */
 export function cardsSection({ rows, next }: ListTold<CardTold>, whose: Whose): Html {
@@ -69,7 +84,7 @@ export function cardsSection({ rows, next }: ListTold<CardTold>, whose: Whose): 
     cards.length === 0
       ? html`<p class="aside">No agent issued a card yet.</p>`
       : html`<ul class="cards">${cards.map((card) => cardItem(card, whose))}</ul>`
-  return section('cards', 'Cards', content, olderOf('cards', next))
+  return section('cards', 'Cards', content, next)
 }
 
 function cardItem({ id, attributes }: Told<CardTold>, whose: Whose): Html {
@@ -78,42 +93,137 @@ function cardItem({ id, attributes }: Told<CardTold>, whose: Whose): Html {
   return html`<li class="card ${state}" id="${id}"><p class="merchant"><bdi>${name}</bdi></p>
 <p class="digits" aria-label="The number is not shown here">•••• •••• •••• ••••</p>
 <p class="row"><span>up to ${dollars(maximumAmount)}</span> ${status(state)}</p>
-<p class="row"><span>until ${when(expiresAt)}</span> ${runLink(whose, attributes, `the card for ${name}`)}</p></li>`
+<p class="row"><span>until ${when(expiresAt)}</span></p>
+<p class="row"><span>${by(whose, attributes, `the card for ${name}`)}</span></p></li>`
 }
 
+/** What every list of records has. */
+const statusColumn: Column<Told<{ status: string }>> = { name: 'Status', of: (row) => status(row.attributes.status) }
+const amountColumn: Column<Told<{ amount: number }>> = {
+  ...{ name: 'Amount', isNumber: true },
+  of: (row) => dollars(row.attributes.amount),
+}
+const whenColumn: Column<Told<Cause>> = { name: 'When', of: (row) => when(row.attributes.createdAt) }
+
+const described = (text: string | null) => html`<bdi>${foreignName(text ?? '', 'Without a description', 120)}</bdi>`
+
+/** An amount in cents, where none is the usual one. */
+const cents = (amount: number) => (amount === 0 ? '–' : dollars(amount))
+
 export function purchasesSection({ rows, next }: ListTold<PurchaseTold>, whose: Whose): Html {
+  const columns: readonly [Column<Told<PurchaseTold>>, ...Column<Told<PurchaseTold>>[]] = [
+    {
+      name: 'Merchant',
+      of: ({ attributes: { merchant, kind } }) =>
+        html`<bdi>${merchantName(merchant.name)}</bdi>${kind === 'refund' ? ' (refund)' : ''}`,
+    },
+    { name: 'Status', of: ({ attributes }) => status(attributes.status, attributes.decline?.detail) },
+    amountColumn,
+    { name: 'Held', isNumber: true, of: ({ attributes }) => cents(attributes.held) },
+    { name: 'Captured', isNumber: true, of: ({ attributes }) => cents(attributes.captured) },
+    { name: 'Refunded', isNumber: true, of: ({ attributes }) => cents(attributes.refunded) },
+    whenColumn,
+    {
+      name: 'Agent',
+      of: ({ attributes }) => by(whose, attributes, `the purchase at ${merchantName(attributes.merchant.name)}`),
+    },
+  ]
   const content =
     rows.length === 0
       ? html`<p class="aside">No card was used yet.</p>`
-      : html`<div class="wide-table"><table><caption class="unseen">Purchases, the newest first</caption><thead><tr><th scope="col">Merchant</th><th scope="col">Status</th><th scope="col" class="number">Amount</th><th scope="col" class="number">Held</th><th scope="col" class="number">Captured</th><th scope="col" class="number">Refunded</th><th scope="col">When</th><th scope="col">Run</th></tr></thead>
-<tbody>${rows.map((row) => purchaseRow(row, whose))}</tbody></table></div>`
-  return section('purchases', 'Purchases', content, olderOf('purchases', next))
+      : stackedTable('Purchases, the newest first', columns, rows)
+  return section('purchases', 'Purchases', content, next)
 }
-
-function purchaseRow({ id, attributes }: Told<PurchaseTold>, whose: Whose): Html {
-  const { kind, merchant, amount, held, captured, refunded, decline, createdAt } = attributes
-  const name = merchantName(merchant.name)
-  return html`<tr id="${id}"><th scope="row"><bdi>${name}</bdi>${kind === 'refund' ? ' (refund)' : ''}</th>
-<td>${status(attributes.status)}${decline === null ? '' : html`<br><span class="aside">${decline.detail}</span>`}</td>
-<td class="number">${dollars(amount)}</td><td class="number">${cents(held)}</td><td class="number">${cents(captured)}</td><td class="number">${cents(refunded)}</td>
-<td>${when(createdAt)}</td><td>${runLink(whose, attributes, `the purchase at ${name}`)}</td></tr>`
-}
-
-const cents = (amount: number) => (amount === 0 ? '–' : dollars(amount))
 
 export function paymentsSection({ rows, next }: ListTold<PaymentTold>, whose: Whose): Html {
+  const isOut = ({ relationships }: Told<PaymentTold>) => relationships.sender?.data?.id === whose.partyId
   const content =
     rows.length === 0
       ? html`<p class="aside">Nothing was paid yet.</p>`
-      : html`<div class="wide-table"><table><caption class="unseen">Payments, the newest first</caption><thead><tr><th scope="col">Payment</th><th scope="col">Status</th><th scope="col" class="number">Amount</th><th scope="col">Direction</th><th scope="col">When</th><th scope="col">Run</th></tr></thead>
-<tbody>${rows.map((row) => paymentRow(row, whose))}</tbody></table></div>`
-  return section('payments', 'Payments', content, olderOf('payments', next))
+      : stackedTable<Told<PaymentTold>>(
+          'Payments, the newest first',
+          [
+            { name: 'Payment', of: ({ attributes }) => described(attributes.description) },
+            statusColumn,
+            amountColumn,
+            { name: 'Direction', of: (row) => (isOut(row) ? 'out' : 'in') },
+            whenColumn,
+            {
+              name: 'Agent',
+              of: (row) =>
+                isOut(row) ? by(whose, row.attributes, `the payment of ${dollars(row.attributes.amount)}`) : '–',
+            },
+          ],
+          rows,
+        )
+  return section('payments', 'Payments', content, next)
 }
 
-function paymentRow({ id, attributes, relationships }: Told<PaymentTold>, whose: Whose): Html {
-  const { amount, description, createdAt } = attributes
-  const isOut = relationships.sender?.data?.id === whose.partyId
-  return html`<tr id="${id}"><th scope="row"><bdi>${foreignName(description ?? '', 'Without a description', 120)}</bdi></th>
-<td>${status(attributes.status)}</td><td class="number">${dollars(amount)}</td><td>${isOut ? 'out' : 'in'}</td><td>${when(createdAt)}</td>
-<td>${isOut ? runLink(whose, attributes, `the payment of ${dollars(amount)}`) : '–'}</td></tr>`
+const kindsOfTransfers = { deposit: 'deposit', withdrawal: 'withdrawal', internal: 'between wallets' } as const
+
+export function transfersSection({ rows, next }: ListTold<TransferTold>, whose: Whose): Html {
+  const content =
+    rows.length === 0
+      ? html`<p class="aside">Nothing was deposited, withdrawn or moved between wallets yet.</p>`
+      : stackedTable<Told<TransferTold>>(
+          'Transfers, the newest first',
+          [
+            { name: 'Transfer', of: ({ attributes }) => described(attributes.description) },
+            {
+              name: 'Status',
+              of: ({ attributes: { status: state, failure, return: back } }) =>
+                status(state, (back ?? failure)?.reason),
+            },
+            amountColumn,
+            { name: 'Kind', of: ({ attributes }) => kindsOfTransfers[attributes.type] },
+            whenColumn,
+            {
+              name: 'Agent',
+              of: ({ attributes }) => by(whose, attributes, `the transfer of ${dollars(attributes.amount)}`),
+            },
+          ],
+          rows,
+        )
+  return section('transfers', 'Transfers', content, next)
 }
+
+export function requestsSection({ rows, next }: ListTold<RequestTold>, whose: Whose): Html {
+  const content =
+    rows.length === 0
+      ? html`<p class="aside">Nobody was asked for a payment yet.</p>`
+      : stackedTable<Told<RequestTold>>(
+          'Payment requests, the newest first',
+          [
+            { name: 'Request', of: ({ attributes }) => described(attributes.description) },
+            { name: 'Of', of: ({ attributes }) => who(attributes.payerName ?? attributes.payerIdentifier) },
+            statusColumn,
+            amountColumn,
+            whenColumn,
+            {
+              name: 'Agent',
+              of: ({ attributes }) => by(whose, attributes, `the request for ${dollars(attributes.amount)}`),
+            },
+          ],
+          rows,
+        )
+  return section('requests', 'Payment requests', content, next)
+}
+
+/** Others' requests that wait for this party's money. The runs that made them are theirs. */
+export function askedSection({ rows, next }: ListTold<RequestTold>): Html {
+  if (rows.length === 0) return html``
+  const content = stackedTable<Told<RequestTold>>(
+    'What others ask you to pay, the newest first',
+    [
+      { name: 'Request', of: ({ attributes }) => described(attributes.description) },
+      { name: 'From', of: ({ attributes }) => who(attributes.requesterName ?? '') },
+      statusColumn,
+      amountColumn,
+      whenColumn,
+    ],
+    rows,
+  )
+  return section('asked', 'Asked of you', content, next)
+}
+
+const who = (name: string) => html`<bdi>${foreignName(name, 'Somebody without a readable name')}</bdi>`

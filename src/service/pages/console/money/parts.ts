@@ -4,11 +4,11 @@ import { approvalWords } from '../../frame/approval-words.ts'
 import { decisionWords } from '../../frame/decision-words.ts'
 import type { Html } from '../../frame/document.ts'
 import type { Drawn, Viewer } from '../live/streams.ts'
-import type { CardTold, PaymentTold, PurchaseTold } from './lists-view.ts'
+import type { CardTold, PaymentTold, PurchaseTold, RequestTold, TransferTold } from './lists-view.ts'
 import type { MoneyReads } from './read-money.ts'
 import type { SubscriptionPaymentTold, SubscriptionTold } from './subscriptions-view.ts'
 import { listsPart, type WaitingShown, waitingPart, walletsPart } from './view.ts'
-import { type ListPage, partAddress } from './words.ts'
+import { type ListName, type ListPage, partAddress } from './words.ts'
 
 const rowsAtOnce = '20'
 /** Each of them is asked for its payments, too. */
@@ -19,8 +19,8 @@ export async function walletsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'
 }
 
 export async function listsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>, { list, cursor }: ListPage) {
-  const query = (name: string): { query: Record<string, string> } => ({
-    query: { limit: rowsAtOnce, ...(list === name && cursor !== undefined ? { cursor } : {}) },
+  const query = (name: ListName, filter: Record<string, string> = {}) => ({
+    query: { limit: rowsAtOnce, ...filter, ...(list === name && cursor !== undefined ? { cursor } : {}) },
   })
   const subscriptions = await reads.list<SubscriptionTold>(user, 'listSubscriptions', {
     query: { limit: subscriptionsAtOnce },
@@ -28,10 +28,16 @@ export async function listsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>,
   const cards = await reads.list<CardTold>(user, 'listAgentCards', query('cards'))
   const purchases = await reads.list<PurchaseTold>(user, 'listCardTransactions', query('purchases'))
   const payments = await reads.list<PaymentTold>(user, 'listPayments', query('payments'))
-  const agents = [cards, purchases, payments].flatMap(({ rows }) => rows.flatMap((row) => row.attributes.agentId ?? []))
+  const transfers = await reads.list<TransferTold>(user, 'listTransfers', query('transfers'))
+  const ended = { includeCompleted: 'true', includeCanceled: 'true' }
+  const requests = await reads.list<RequestTold>(user, 'listPaymentRequests', query('requests', ended))
+  const asked = await reads.list<RequestTold>(user, 'listIncomingPaymentRequests', query('asked'))
+  const agents = [cards, purchases, payments, transfers, requests].flatMap(({ rows }) =>
+    rows.flatMap((row) => row.attributes.agentId ?? []),
+  )
   return {
-    ...{ cards, purchases, payments },
-    whose: { partyId: user.partyId, own: await reads.ownAgents(user, [...new Set(agents)]) },
+    ...{ cards, purchases, payments, transfers, requests, asked },
+    whose: { partyId: user.partyId, agents: await reads.ownAgents(user, [...new Set(agents)]) },
     subscriptions: await Promise.all(
       subscriptions.rows.map(async (told) => {
         const params = { subscriptionId: told.id }

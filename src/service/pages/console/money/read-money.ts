@@ -64,9 +64,9 @@ export function createMoneyReads(pages: ConsoleDependencies) {
         const wallets = rows.map((wallet) => seen(wallet, ofWallet.get(wallet.id) ?? [], isCut))
         return { wallets, hasMore: lastId !== null }
       }),
-    /** Tells the party's own among agents: what another party's agent did for it is in that party's runs. */
-    ownAgents: ({ partyId }: UserRow, ids: readonly string[]): Promise<ReadonlySet<string>> =>
-      store.read(async (tx) => new Set((await namesOfAgents(tx, partyId, ids)).keys())),
+    /** The names of the party's own among agents: what another party's agent did for it is in that party's runs. */
+    ownAgents: ({ partyId }: UserRow, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
+      store.read((tx) => namesOfAgents(tx, partyId, ids)),
     wallet: ({ partyId }: UserRow, id: string, before: string | null): Promise<WalletOpened | undefined> =>
       store.read(async (tx) => {
         const wallet = await findWallet(tx, partyId, id)

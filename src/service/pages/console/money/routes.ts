@@ -8,7 +8,7 @@ import { consolePage } from '../console-page.ts'
 import { type ConsoleDependencies, showAt } from '../shown.ts'
 import { listsOf, waitingOf, walletsOf } from './parts.ts'
 import type { MoneyReads } from './read-money.ts'
-import { listsPart, moneyMain, waitingPart, walletMain, walletsPart } from './view.ts'
+import { listsPart, moneyMain, waitingPart, walletMain, walletPart, walletsPart } from './view.ts'
 import { partAddress, walletName } from './words.ts'
 
 interface MoneyPages extends ConsoleDependencies {
@@ -37,12 +37,16 @@ const showMoney: Show<MoneyPages> = async (c, pages, signedIn) => {
 
 const showWallet: Show<MoneyPages> = async (c, pages, signedIn) => {
   const { reads } = pages
-  const wallet = await reads.wallet(signedIn.user, c.req.param('walletId') ?? '', c.req.query('before') ?? null)
+  const [id, before] = [c.req.param('walletId') ?? '', c.req.query('before')]
+  const wallet = await reads.wallet(signedIn.user, id, before ?? null)
   if (wallet === undefined) {
     return c.html(notYoursPage('There is no such wallet of yours.', signedIn, c.req.path), 404, consoleHeaders)
   }
-  const main = walletMain(wallet, { partyId: signedIn.user.partyId, nowMs: await reads.now() })
-  return page(c, pages, signedIn, walletName(wallet.displayName), main)
+  const content = walletPart(wallet, { partyId: signedIn.user.partyId, nowMs: await reads.now() })
+  if (c.req.query('part') === 'wallet') return c.html(content, 200, consoleHeaders)
+  const name = walletName(wallet.displayName)
+  const query = new URLSearchParams({ part: 'wallet', ...(before === undefined ? {} : { before }) })
+  return page(c, pages, signedIn, name, walletMain(content, name, `/console/money/wallets/${id}?${query}`))
 }
 
 const styles = ['/styles/console-sandbox.css', '/styles/console-money.css'] as const

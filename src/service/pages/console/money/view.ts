@@ -12,17 +12,23 @@ import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import { livePart } from '../console-page.ts'
 import { reasonText } from '../ledger-words.ts'
 import {
+  askedSection,
   type CardTold,
   cardsSection,
   type PaymentTold,
   type PurchaseTold,
   paymentsSection,
   purchasesSection,
+  type RequestTold,
+  requestsSection,
+  type TransferTold,
+  transfersSection,
   type Whose,
 } from './lists-view.ts'
 import { plot, plotTable } from './plot.ts'
 import { type ListTold, mostPlotted, type WalletOpened, type WalletSeen } from './read-money.ts'
 import { type SubscriptionSeen, subscriptionsSection } from './subscriptions-view.ts'
+import { stackedTable } from './table.ts'
 import { partAddress, walletName } from './words.ts'
 
 export interface WaitingShown {
@@ -44,6 +50,9 @@ export interface MoneyShown {
   cards: ListTold<CardTold>
   purchases: ListTold<PurchaseTold>
   payments: ListTold<PaymentTold>
+  transfers: ListTold<TransferTold>
+  requests: ListTold<RequestTold>
+  asked: ListTold<RequestTold>
   subscriptions: readonly SubscriptionSeen[]
 }
 
@@ -76,12 +85,18 @@ export function listsPart({
   cards,
   purchases,
   payments,
+  transfers,
+  requests,
+  asked,
   subscriptions,
   hasMoreSubscriptions,
 }: Omit<MoneyShown, 'wallets' | 'nowMs' | 'hasMore' | 'lists'>): Html {
-  return html`${cardsSection(cards, whose)}
+  return html`${askedSection(asked)}
+${cardsSection(cards, whose)}
 ${purchasesSection(purchases, whose)}
 ${paymentsSection(payments, whose)}
+${requestsSection(requests, whose)}
+${transfersSection(transfers, whose)}
 ${subscriptionsSection(subscriptions, hasMoreSubscriptions)}`
 }
 
@@ -106,23 +121,47 @@ ${approvals.map(
 }
 
 /** A wallet with its movements. */
-export function walletMain(wallet: WalletOpened, { partyId, nowMs }: { partyId: string; nowMs: number }): Html {
-  const { id, displayName, steps, isCut, entries, next } = wallet
-  const name = walletName(displayName)
+export function walletMain(content: Html, name: string, source: string): Html {
   return html`<p class="aside"><a href="/console/money">Money</a></p>
 <h1><bdi>${name}</bdi></h1>
-<section aria-label="Balance">${balances(wallet)}${plot(steps, nowMs, name, isCut)}
+${livePart('money', source, content)}`
+}
+
+/** The part of it that is drawn anew. */
+export function walletPart(wallet: WalletOpened, { partyId, nowMs }: { partyId: string; nowMs: number }): Html {
+  const { id, displayName, steps, isCut, entries, next } = wallet
+  const name = walletName(displayName)
+  return html`<section aria-label="Balance">${balances(wallet)}${plot(steps, nowMs, name, isCut)}
 ${isCut && steps.length > 0 ? html`<p class="aside">At most the newest ${mostPlotted} entries of the ledger; there are older ones.</p>` : ''}
 ${steps.length === 0 ? '' : plotTable(steps)}</section>
 <section aria-labelledby="movements"><h2 id="movements">Movements</h2>
 ${
   entries.length === 0
     ? html`<p class="aside">${next === null ? 'Nothing moved yet.' : 'Nothing among the newest entries of the ledger.'}</p>`
-    : html`<div class="wide-table"><table><caption class="unseen">Movements</caption><thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">Account</th><th scope="col" class="number">Amount</th><th scope="col">Record</th><th scope="col">Run</th></tr></thead>
-<tbody>${entries.map(
-        ({ reason, account, amountCents, createdAtMs, sourceId, instanceId }) =>
-          html`<tr><td><time datetime="${timestamp(createdAtMs)}">${shortMomentOf(createdAtMs)}</time></td><td>${reasonText(reason)}</td><td>${account}</td><td class="number">${dollars(amountCents)}</td><td>${sourceId === null ? '–' : html`<code>${sourceId}</code>`}</td><td>${instanceId === undefined ? '–' : html`<a href="/console/runs/${runIdOf(partyId, instanceId)}">Its run</a>`}</td></tr>`,
-      )}</tbody></table></div>`
+    : movementsTable(entries, partyId)
 }
 ${next === null ? '' : html`<p><a href="/console/money/wallets/${id}?before=${next}">Older movements</a></p>`}</section>`
 }
+
+const movementsTable = (entries: WalletOpened['entries'], partyId: string) =>
+  stackedTable<WalletOpened['entries'][number]>(
+    'Movements, the newest first',
+    [
+      { name: 'What', of: ({ reason }) => reasonText(reason) },
+      { name: 'Account', of: ({ account }) => account },
+      { name: 'Amount', isNumber: true, of: ({ amountCents }) => dollars(amountCents) },
+      {
+        name: 'When',
+        of: ({ createdAtMs }) => html`<time datetime="${timestamp(createdAtMs)}">${shortMomentOf(createdAtMs)}</time>`,
+      },
+      { name: 'Record', of: ({ sourceId }) => (sourceId === null ? '–' : html`<code>${sourceId}</code>`) },
+      {
+        name: 'Run',
+        of: ({ instanceId, sourceId }) =>
+          instanceId === undefined
+            ? '–'
+            : html`<a href="/console/runs/${runIdOf(partyId, instanceId)}">Its run<span class="unseen">: ${sourceId}</span></a>`,
+      },
+    ],
+    entries,
+  )

@@ -6,7 +6,8 @@ export const statusText = (status: string) => status.replaceAll('_', ' ').toLowe
 /** What a status is like, so that its colour says no more than the word. */
 export function likeOf(status: string): 'good' | 'open' | 'problem' | 'quiet' {
   if (/^(active|captured|completed|paid|marked_paid|approved)$/i.test(status)) return 'good'
-  if (/^(authorized|pending|pending_claim|processing|in_review|scheduled|trial|frozen)$/i.test(status)) return 'open'
+  if (/^(authorized|open|pending|pending_claim|processing|in_review|scheduled|trial|frozen)$/i.test(status))
+    return 'open'
   if (/^(declined|failed|missed|past_due|returned|denied|suspended)$/i.test(status)) return 'problem'
   return 'quiet'
 }
@@ -14,6 +15,9 @@ export function likeOf(status: string): 'good' | 'open' | 'problem' | 'quiet' {
 export const merchantName = (name: string) => foreignName(name, 'A merchant without a readable name')
 
 export const walletName = (name: string | null) => foreignName(name ?? '', 'A wallet without a name')
+
+/** The lists that go on behind their first page. */
+export type ListName = 'cards' | 'purchases' | 'payments' | 'transfers' | 'requests' | 'asked'
 
 /** The list that is not shown from its beginning, and where it goes on. */
 export interface ListPage {

@@ -51,7 +51,7 @@ export function runsTable({ runs, filter, older, nowMs, sandbox }: RunsShown): H
       ? nothingYet(sandbox)
       : html`<p>No run fits. <a href="/console">Show all</a></p>`
   }
-  return html`<div class="wide-table"><table class="runs">
+  return html`<div class="wide-table"><table class="stacked">
 <caption class="unseen">Runs, the one that something happened in last first</caption>
 <thead><tr><th scope="col">Run</th><th scope="col">Agent</th><th scope="col">Program</th><th scope="col" class="number">Calls</th><th scope="col" class="number">Refused</th><th scope="col">Last</th></tr></thead>
 <tbody>${runs.map((run) => runRow(run, nowMs))}</tbody>

@@ -1,0 +1,26 @@
+import { html } from 'hono/html'
+import type { Html } from '../../frame/document.ts'
+
+/** A column: its name, and what it shows of a row. */
+export interface Column<Row> {
+  name: string
+  isNumber?: boolean
+  of: (row: Row) => Html | string
+}
+
+/** The first column names each row. On a phone a row is a block in which every other figure has its column's name. */
+export function stackedTable<Row extends { id: string }>(
+  caption: string,
+  [first, ...rest]: readonly [Column<Row>, ...Column<Row>[]],
+  rows: readonly Row[],
+): Html {
+  const number = ({ isNumber = false }: Column<Row>) => (isNumber ? html` class="number"` : '')
+  return html`<div class="wide-table"><table class="stacked"><caption class="unseen">${caption}</caption><thead><tr>${[
+    first,
+    ...rest,
+  ].map((column) => html`<th scope="col"${number(column)}>${column.name}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    (row) => html`<tr id="${row.id}"><th scope="row">${first.of(row)}</th>
+${rest.map((column) => html`<td data-label="${column.name}"${number(column)}>${column.of(row)}</td>`)}</tr>`,
+  )}</tbody></table></div>`
+}
