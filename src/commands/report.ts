@@ -60,10 +60,10 @@ function formatOf({ format, output }: ReportFlags): ReportFormat {
 }
 
 async function namedRun(store: Store, { run: name, party }: ReportFlags): Promise<RunRow> {
-  const named = await store.read((tx) => runsNamed(tx, name))
-  const found = party === undefined ? named : named.filter(({ partyId }) => partyId === party)
-  const [run] = found
-  if (run !== undefined && found.length === 1) return run
+  const found = await store.read((tx) => runsNamed(tx, name, party))
+  // Whoever named their run by the id of another's does not stand before it.
+  const run = found.find(({ id }) => id === name) ?? found[0]
+  if (run !== undefined && (found.length === 1 || run.id === name)) return run
   if (run !== undefined) {
     const parties = found.map(({ partyId }) => partyId).join(', ')
     throw new ConfigError(`--run got ${show(name)}, which several parties have: add --party with one of ${parties}.`)

@@ -3,8 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { runIdOf } from '../../src/service/request/run-log.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { addParty, createWorld, type World } from '../support/world.ts'
 
 onEachDatabase('report and verify', (database) => {
   let world: World
@@ -44,6 +45,52 @@ onEachDatabase('report and verify', (database) => {
     expect(broken.stderr).toMatch(/^payments-mcp: not verified: the figure \S*authorizedCents does not fit\.\n$/)
   })
 
+  test('what the database has otherwise is told', async () => {
+    const file = join(home, 'otherwise.json')
+    const report = await createWorld(database)
+    const env = { PAYMENTS_DATABASE_URL: report.url }
+    const sent = { instanceId: 'cursor 7' }
+    await report.issueCard({}, sent)
+    await report.issueCard({}, sent)
+    await report.service.runLog.flush()
+    expect(run(['report', '--run', 'cursor 7', '--output', file, '--format', 'json'], '', env).status).toBe(0)
+    const rows = await report.store.read(({ db }) =>
+      db.selectFrom('activity').selectAll().where('instanceId', '=', 'cursor 7').orderBy('sequence').execute(),
+    )
+    const head = await report.store.read(({ db }) => db.selectFrom('activityHeads').selectAll().execute())
+    const [first, last] = [rows[0]?.sequence ?? 0, rows.at(-1)?.sequence ?? 0]
+    const rewrite = (change: object, sequence: number) =>
+      report.store.transaction(({ db }) =>
+        db.updateTable('activity').set(change).where('sequence', '=', sequence).execute(),
+      )
+    const cases = [
+      [() => rewrite({ hash: 'f'.repeat(64) }, first), `entry ${first} is another one in the database`],
+      [() => rewrite({ hash: rows[0]?.hash }, first), undefined],
+      [() => rewrite({ hash: 'f'.repeat(64) }, last), `entry ${last} is another one in the database`],
+      [() => rewrite({ hash: rows.at(-1)?.hash }, last), undefined],
+      [
+        () =>
+          report.store.transaction(({ db }) =>
+            db
+              .updateTable('activityHeads')
+              .set({ sequence: last - 1 })
+              .where('partyId', '=', rows[0]?.partyId ?? '')
+              .execute(),
+          ),
+        'the chain in the database is not sealed',
+      ],
+    ] as const
+    expect(head.length).toBeGreaterThan(0)
+    for (const [change, told] of cases) {
+      await change()
+      const { status, stderr } = run(['verify', file, '--against-database'], '', env)
+      expect({ status, stderr }).toStrictEqual(
+        told === undefined ? { status: 0, stderr: '' } : { status: 1, stderr: expect.stringContaining(told) },
+      )
+    }
+    await report.drop()
+  })
+
   test('whatever is to be verified ends with one line', () => {
     const { stdout: json } = run(['report', '--run', 'cursor 7', '--format', 'json'])
     const file = join(home, 'hostile')
@@ -61,6 +108,27 @@ onEachDatabase('report and verify', (database) => {
       expect(told.status, place).toBe(status)
       expect(status === 0 ? told.stdout : told.stderr, place).toMatch(/^[\x20-\x7e]+\n$/)
     }
+  })
+
+  test('of several parties’ runs with one instance id it says whose it wants to know', async () => {
+    const sent = { instanceId: 'shared' }
+    const other = await addParty(world)
+    await world.issueCard({}, sent)
+    await world.issueCard({}, { ...sent, key: other.agentKey })
+    const { partyId } = await world.whoami()
+    // Another one whose instance id is the id of the first.
+    await world.issueCard({}, { instanceId: runIdOf(partyId, 'shared'), key: other.agentKey })
+    await world.service.runLog.flush()
+    const { status, stderr } = run(['report', '--run', 'shared'])
+    expect({ status, stderr }).toStrictEqual({ status: 2, stderr: expect.stringContaining('add --party with one of') })
+    for (const id of [partyId, other.partyId]) {
+      expect(stderr).toContain(id)
+      const told = run(['report', '--run', 'shared', '--party', id, '--format', 'json'])
+      expect(JSON.parse(told.stdout).report).toMatchObject({ partyId: id, instanceId: 'shared', calls: 1 })
+    }
+    const byId = run(['report', '--run', runIdOf(partyId, 'shared'), '--format', 'json'])
+    expect(JSON.parse(byId.stdout).report).toMatchObject({ partyId, instanceId: 'shared' })
+    expect(run(['report', '--run', 'shared', '--party', 'pty_nobody']).status).toBe(2)
   })
 
   test('what is no file is not waited for', () => {
@@ -83,7 +151,7 @@ onEachDatabase('report and verify', (database) => {
 
   test('what cannot be is told in one line, with 2', () => {
     const wrong = [
-      [run(['report', '--run', 'nothing']), 'which is no run of this database; the newest are cursor 7.'],
+      [run(['report', '--run', 'nothing']), 'which is no run of this database; the newest are '],
       [run(['report', '--run', 'cursor 7', '--format', 'pdf']), 'it accepts html, md, json.'],
       [
         run(['report', '--run', 'cursor 7'], '', { PAYMENTS_BASE_URL: 'https://payments.example' }),

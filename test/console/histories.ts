@@ -7,7 +7,7 @@ const acts = [
   ...(['capture', 'capture', 'refund', 'refund', 'reverse', 'expire', 'miss', 'pass'] as const),
   ...(['pay', 'pay', 'mail', 'claim', 'cancel', 'approve', 'deny', 'fund', 'wire', 'move'] as const),
   ...(['deposit', 'withdraw', 'settle', 'fail', 'return', 'ask', 'paid', 'declined', 'unpaid'] as const),
-  ...(['subscribe', 'forCustomer'] as const),
+  ...(['subscribe', 'forCustomer', 'billed', 'billed'] as const),
 ] as const
 
 export const histories = fc.array(
@@ -219,6 +219,18 @@ const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
     const asked = { amount, payer: { type: 'party_id', value: payer.partyId }, description: 'a `tip`' }
     const answer = await call('/payment-requests', asked, { key: world.apiKey })
     keep(made, 'requests', answer)
+  },
+  /** Somebody asks this party, which pays in the run: from a wallet, or a bank does. */
+  billed: async (taking) => {
+    const { call, made, amount, pick, on } = taking
+    const { partyId: value } = await on.world.whoami()
+    const asked = { amount, payer: { type: 'party_id', value } }
+    const id = idOf(await apart(taking, '/payment-requests', { key: on.payer.apiKey, attributes: asked }))
+    const paymentSource =
+      pick % 2 === 0
+        ? { type: 'wallet', walletId: on.walletIds[0] }
+        : { type: 'external_account', externalAccountId: on.accountId }
+    keep(made, 'payments', await call(`/payment-requests/${id}/fulfill`, { paymentSource }, { key: on.world.apiKey }))
   },
   /** Whoever was asked pays: the ledger names their payment. */
   paid: async (taking) => {

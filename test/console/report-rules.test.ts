@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { readable } from '../../src/service/pages/console/report/words.ts'
 import { cardsFigures, type Purchase } from '../../src/service/rules/run-report.ts'
 
 const card = { id: 'pcd_1', status: 'used', merchantName: 'Books', maximumAmountCents: 5000 }
@@ -25,4 +26,13 @@ test.each([
 ])('a card and a purchase %s', (_, change, differences) => {
   const [told] = cardsFigures([card], [{ ...approved, ...change }])
   expect(told?.differences).toStrictEqual(differences)
+})
+
+test('more rows than anybody reads are counted', () => {
+  const section = (count: number) => ({
+    ...{ id: 'rows', title: 'Rows', none: 'None', columns: ['Row'] },
+    rows: Array.from({ length: count }, (_, at) => [String(at)]),
+  })
+  expect(readable(section(500))).toStrictEqual({ shown: section(500).rows, more: undefined })
+  expect(readable(section(502))).toStrictEqual({ shown: section(500).rows, more: '2 more are in the JSON.' })
 })

@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runReport } from '../../src/service/operations/steps/run-report.ts'
 import { verifyReport } from '../../src/service/pages/console/report/verify-report.ts'
+import { missing } from '../../src/service/pages/console/report/words.ts'
 import { runIdOf } from '../../src/service/request/run-log.ts'
 import type { RunReport } from '../../src/service/rules/run-report.ts'
+import { findRun } from '../../src/service/store/runs.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import { created, payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
+import { addDelegation, addParty } from '../support/world.ts'
 
 async function* linesIn(text: string) {
   yield* text.split('\n')
@@ -55,7 +59,7 @@ onEachDatabase('run reports', (database) => {
         refundedCents: 500,
       },
       repeats: [{ what: 'replayed', operation: 'issue_agent_card', count: 1 }],
-      postings: { sumCents: 0, unbalanced: 0 },
+      postings: { count: 3, sumCents: 0, unbalanced: 0 },
       evaluated: { complete: true, calls: 9 },
     })
     expect(report.cards).toHaveLength(3)
@@ -63,6 +67,37 @@ onEachDatabase('run reports', (database) => {
     expect(report.refusals).toContainEqual({ what: 'not_found', operation: 'get_agent_card', count: 1 })
     expect(report.wallets.reduce((sum, one) => sum + one.availableCents + one.heldCents, 0)).toBe(-1500)
     expect(await reportIn()).toStrictEqual(report)
+  })
+
+  test('tells what was asked for in a customer’s account, and nothing of others there', async () => {
+    const { world, owner } = site
+    const [mine, another] = [{ instanceId: 'a run for somebody' }, { instanceId: 'a run before' }]
+    const customerPartyId = await world.customerPartyId()
+    const stranger = await addParty(world)
+    await addDelegation(world, { customerPartyId, agentPartyId: stranger.partyId, agentId: stranger.agentId })
+    const theirs = await world.issueCard({ customerPartyId, maximumAmount: 9 }, { ...mine, key: stranger.agentKey })
+    const before = await world.issueCard({ customerPartyId, maximumAmount: 90 }, another)
+    await world.issueCard({ customerPartyId, maximumAmount: 700 }, mine)
+    const counterparty = { type: 'party_id', value: stranger.partyId }
+    const paid = await world.post('/payments', { amount: 300, counterparty, customerPartyId, description: 'x' }, mine)
+    expect(paid.status, paid.text).toBe(201)
+    for (const [id, status] of [
+      [before, 200],
+      [theirs, 404],
+    ] as const)
+      expect((await world.post(`/agent-cards/${id}/freeze`, { customerPartyId }, mine)).status).toBe(status)
+    await world.service.runLog.flush()
+    const visitor = await site.visitor(owner)
+    const address = `/console/runs/${runIdOf(owner.partyId, mine.instanceId)}/report?format=json`
+    const { report } = JSON.parse((await visitor.open(address)).text) as { report: RunReport }
+    expect(report.customers).toStrictEqual([
+      {
+        ...{ partyId: customerPartyId, done: 3, refused: 1 },
+        ...{ cards: 1, intendedCents: 700, payments: 1, askedCents: 300 },
+      },
+    ])
+    // Nothing of it is the party's own.
+    expect(report).toMatchObject({ cards: [], payments: [], wallets: [], totals: { intendedCents: 0 } })
   })
 
   test('tells payments, who approved them and how', async () => {
@@ -171,6 +206,31 @@ onEachDatabase('run reports', (database) => {
       expect(told, `case ${at}`).toMatchObject({ result })
       if (told.result === 'broken') expect(told.what).toMatch(/^[\x20-\x7e]+$/)
     }
+  })
+
+  test('says what it does not tell', async () => {
+    const { store } = site.world
+    const { partyId } = site.owner
+    const run = await store.read((tx) => findRun(tx, partyId, runIdOf(partyId, instanceId)))
+    if (run === undefined) throw new Error('There is no run.')
+    const of = async (entries: number, changes: number) => {
+      const bounds = { entries, changes }
+      return runReport(store, run, { bounds, nowMs: site.world.system.now(), environment: 'sandbox' })
+    }
+    const whole = await of(1000, 1000)
+    const { entries, changes } = whole.evaluated
+    expect(await of(entries, changes)).toStrictEqual(whole)
+    expect(missing(whole)).toStrictEqual([])
+    for (const [most, told] of [
+      [[entries - 1, changes], { entries: entries - 1, changes, complete: false }],
+      [[entries, changes - 1], { entries, changes: changes - 1, complete: false }],
+    ] as const) {
+      const part = await of(...most)
+      expect(part.evaluated).toMatchObject(told)
+      expect(missing(part)).toStrictEqual([expect.stringContaining(`first ${told.entries} entries`)])
+    }
+    const gone = { ...whole, evaluated: { ...whole.evaluated, calls: 4 } }
+    expect(missing(gone)).toStrictEqual([expect.stringContaining('5 of 9 calls are no longer kept')])
   })
 
   test('foreign names are text in every format', async () => {

@@ -276,12 +276,13 @@ export const runKeptMs = 30 * 24 * 60 * 60_000
 export const deleteRunEntries = deletingOldest('runEntries', ['partyId', 'id'], 'recordedAtMs')
 export const deleteRuns = deletingOldest('runs', ['partyId', 'id'], 'recordedAtMs')
 
-/** The runs that somebody may mean, of every party: those with the id, or the instance id. */
-export function runsNamed(tx: Transaction, name: string): Promise<RunRow[]> {
-  return tx.db
-    .selectFrom('runs')
-    .selectAll()
+/** The runs that somebody may mean, of every party or of one: those with the id, or the instance id. */
+export function runsNamed(tx: Transaction, name: string, partyId?: string): Promise<RunRow[]> {
+  let query = tx.db.selectFrom('runs').selectAll()
+  if (partyId !== undefined) query = query.where('partyId', '=', partyId)
+  return query
     .where((run) => run.or([run('id', '=', name), run('instanceId', '=', name)]))
+    .orderBy('partyId')
     .limit(20)
     .execute()
 }

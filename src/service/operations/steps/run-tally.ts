@@ -56,8 +56,7 @@ class Told {
     const { operation, outcome, kind, code, fault } = entry
     this.entries++
     if (kind === 'call') this.#calls++
-    const isRepeat = outcome === 'repeated' || outcome === 'replayed'
-    if (isRepeat) this.#repeats.add(outcome, operation)
+    if (outcome === 'repeated' || outcome === 'replayed') this.#repeats.add(outcome, operation)
     if (fault !== null) this.#faults.add(fault, operation)
     if (code !== null) this.#refusals.add(code, operation)
     const detail = JSON.parse(entry.detail) as RunDetail
@@ -65,7 +64,6 @@ class Told {
       const { facts = [], remark = null } = detail
       this.#questions.push({ at: timestamp(entry.atMs), operation, outcome, facts, remark })
     }
-    if (isRepeat) return
     for (const { entries } of detail.postings ?? []) {
       const sum = entries.reduce((total, { amountCents }) => total + amountCents, 0)
       this.#postings.count++
