@@ -5,6 +5,7 @@ import { missing } from '../../src/service/pages/console/report/words.ts'
 import { runIdOf } from '../../src/service/request/run-log.ts'
 import type { RunReport } from '../../src/service/rules/run-report.ts'
 import { findRun } from '../../src/service/store/runs.ts'
+import { clearFaults, setFault } from '../faults/rules.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import { created, payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -37,6 +38,9 @@ onEachDatabase('run reports', (database) => {
     await world.post('/agent-cards', card, again)
     await world.post('/agent-cards', card, again)
     expect((await world.get('/agent-cards/pcd_missing', sent)).status).toBe(404)
+    await setFault(world, { id: 'wrong', operation: 'get_agent_card', fault: 'error', code: 'bad_gateway' })
+    expect((await world.get('/agent-cards/pcd_missing', sent)).status).toBe(502)
+    await clearFaults(world)
     await world.issueCard({}, { instanceId: 'another run' })
     await world.service.runLog.flush()
     path = `/console/runs/${runIdOf(site.owner.partyId, instanceId)}/report`
@@ -60,10 +64,11 @@ onEachDatabase('run reports', (database) => {
       },
       repeats: [{ what: 'replayed', operation: 'issue_agent_card', count: 1 }],
       postings: { count: 3, sumCents: 0, unbalanced: 0 },
-      evaluated: { complete: true, calls: 9 },
+      evaluated: { complete: true, calls: 10 },
     })
     expect(report.cards).toHaveLength(3)
-    expect(report.declines).toMatchObject([{ amountCents: 6000, against: expect.arrayContaining(['maximum']) }])
+    expect(report.declines).toMatchObject([{ amountCents: 6000, against: ['merchant', 'maximum'] }])
+    expect(report.faults).toStrictEqual([{ what: 'error', operation: 'get_agent_card', count: 1 }])
     expect(report.refusals).toContainEqual({ what: 'not_found', operation: 'get_agent_card', count: 1 })
     expect(report.wallets.reduce((sum, one) => sum + one.availableCents + one.heldCents, 0)).toBe(-1500)
     expect(await reportIn()).toStrictEqual(report)
@@ -106,9 +111,10 @@ onEachDatabase('run reports', (database) => {
     const sent = { instanceId: 'a run that pays' }
     await self.setLimits('agents', String((await world.whoami()).agentId), { perTransaction: 1000 })
     const to = { type: 'party_id', value: await world.customerPartyId() }
+    const description = 'for 4242 4242 4242 4242 | <b>'
     const ids: string[] = []
     for (const by of ['page', 'api'] as const) {
-      const paymentId = created(await self.pay(1001, to, { description: hostile }, sent))
+      const paymentId = created(await self.pay(1001, to, { description }, sent))
       ids.push(paymentId)
       const { id } = await self.approvalOf(paymentId)
       if (by === 'page') await world.service.actAs(owner, 'approveApproval', { params: { approvalId: id } })
@@ -117,7 +123,9 @@ onEachDatabase('run reports', (database) => {
     await world.service.runLog.flush()
     const visitor = await site.visitor(owner)
     const address = `/console/runs/${runIdOf(owner.partyId, sent.instanceId)}/report?format=json`
-    const { report } = JSON.parse((await visitor.open(address)).text) as { report: RunReport }
+    const { text } = await visitor.open(address)
+    expect(text).not.toContain('4242 4242')
+    const { report } = JSON.parse(text) as { report: RunReport }
     expect(report.payments).toMatchObject(ids.toSorted().map((id) => ({ id, kind: 'payment', amountCents: 1001 })))
     const [agreed, denied] = ids.map((id) => report.approvals.find(({ paymentId }) => paymentId === id))
     expect(agreed).toMatchObject({ paymentId: ids[0], status: 'approved', decidedBy: owner.name, by: 'page' })
@@ -158,6 +166,12 @@ onEachDatabase('run reports', (database) => {
     const lines = text.split('\n')
     const [from, to] = [lines.indexOf('"report":{'), lines.indexOf('"chain":[')]
     expect(to - from).toBeGreaterThan(100)
+    expect(await verified(text.replace('\n "calls": 10,', ''))).toStrictEqual({
+      ...{ result: 'broken', what: 'the figure calls is missing' },
+    })
+    expect(await verified(text.replace(/^"digest":"./m, '"digest":"x'))).toMatchObject({
+      ...{ result: 'broken', what: expect.stringContaining('line 3 of the data does not fit') },
+    })
     for (let at = from + 1; at < to; at++) {
       const line = lines[at] ?? ''
       const changed = line.replace(/[0-9a-z](?=[^0-9a-z]*$)/i, (last) => (last === '7' ? '8' : '7'))
@@ -179,12 +193,12 @@ onEachDatabase('run reports', (database) => {
       ['', 'no report'],
       ['\0'.repeat(1000), 'no report'],
       [`${`${'x'.repeat(1_000_000)}\n`.repeat(70)}${text}`, 'no report'],
-      [changed('"calls": 9', '"calls": 1e999'), 'broken'],
-      [changed('"calls": 9', '"calls": 9,\n  "calls": 9'), 'broken'],
-      [changed('"calls": 9', '"calls": 9.0'), 'broken'],
-      [changed('"calls": 9', `"calls": ${deep}`), 'broken'],
-      [changed('"calls": 9', '"calls": \0'), 'broken'],
-      [changed('"calls": 9', '"\u001b[31m\u202e": 9'), 'broken'],
+      [changed('"calls": 10', '"calls": 1e999'), 'broken'],
+      [changed('"calls": 10', '"calls": 10,\n  "calls": 10'), 'broken'],
+      [changed('"calls": 10', '"calls": 10.0'), 'broken'],
+      [changed('"calls": 10', `"calls": ${deep}`), 'broken'],
+      [changed('"calls": 10', '"calls": \0'), 'broken'],
+      [changed('"calls": 10', '"\u001b[31m\u202e": 10'), 'broken'],
       [changed(/"report":\{[\s\S]*?\n\},/, '"report":null,'), 'broken'],
       [changed(first, `${deep},`), 'broken'],
       [changed(/^\["act_\w+",/m, '[{"toString":1},'), 'broken'],
@@ -230,7 +244,7 @@ onEachDatabase('run reports', (database) => {
       expect(missing(part)).toStrictEqual([expect.stringContaining(`first ${told.entries} entries`)])
     }
     const gone = { ...whole, evaluated: { ...whole.evaluated, calls: 4 } }
-    expect(missing(gone)).toStrictEqual([expect.stringContaining('5 of 9 calls are no longer kept')])
+    expect(missing(gone)).toStrictEqual([expect.stringContaining('6 of 10 calls are no longer kept')])
   })
 
   test('foreign names are text in every format', async () => {
@@ -238,6 +252,18 @@ onEachDatabase('run reports', (database) => {
     for (const text of [html, page]) expect(text).not.toContain('<script>alert')
     for (const text of [html, md, page]) expect(text).not.toContain('\u202e')
     expect(md).toContain('Evil \\| \\`x\\` \\[a\\]\\(http\\:\\/\\/evil\\.test\\)')
+  })
+
+  test('its file has nothing that could run or load, and forbids both', async () => {
+    const { text } = await open('?format=html')
+    const allowed =
+      /"default-src 'none'; style-src 'sha256-[\w+/]{43}='; img-src data:; base-uri 'none'; form-action 'none'"/
+    expect(/<meta http-equiv="Content-Security-Policy" content=(".*?")>/.exec(text)?.[1]).toMatch(allowed)
+    expect(text.indexOf('Content-Security-Policy')).toBeLessThan(text.indexOf('<style>'))
+    expect(text.match(/<script[^>]*>/g)).toStrictEqual(['<script type="application/json" id="run-report">'])
+    expect(
+      text.match(/<link[^>]*href="(?!data:)|<(?:img|iframe|object|base|form)\b|<[^>]*\s(?:on\w+|style)=/g),
+    ).toBeNull()
   })
 
   test('is nobody else’s', async () => {
