@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type MadeReport, reportFile } from '../../src/service/pages/console/report/report-file.ts'
+import { madeReport } from '../../src/service/pages/console/report/report-page.ts'
+import { verifyReport } from '../../src/service/pages/console/report/verify-report.ts'
+import { hashOf } from '../../src/service/request/activity.ts'
+import type { RunReport } from '../../src/service/rules/run-report.ts'
+import { activityAfter } from '../../src/service/store/activity.ts'
+import { newestRuns } from '../../src/service/store/runs.ts'
+import type { ActivityRow } from '../../src/service/store/schema/activity.ts'
+import { sqlite } from '../support/databases.ts'
+import { createWorld, type World } from '../support/world.ts'
+
+let world: World
+let made: MadeReport
+let rows: ActivityRow[]
+
+beforeAll(async () => {
+  world = await createWorld(sqlite)
+  for (let count = 0; count < 5; count++) await world.issueCard()
+  await world.service.runLog.flush()
+  const [run] = await world.store.read((tx) => newestRuns(tx, 1))
+  if (run === undefined) throw new Error('There is no run.')
+  made = await madeReport(world.store, run, { environment: 'sandbox', of: 'page' })
+  const { first } = made.report.chain
+  rows = await world.store.read((tx) => activityAfter(tx, run.partyId, (first?.sequence ?? 0) - 1, 5))
+})
+afterAll(() => world.drop())
+
+/** Rows whose hashes were made anew, each naming the one before. */
+function linked(changed: readonly ActivityRow[]): ActivityRow[] {
+  let previousHash = changed[0]?.previousHash ?? ''
+  return changed.map((row) => {
+    const { hash: _, ...rest } = { ...row, previousHash }
+    previousHash = hashOf(rest)
+    return { ...rest, hash: previousHash }
+  })
+}
+
+const rehashed = ({ hash: _, ...rest }: ActivityRow): ActivityRow => ({ ...rest, hash: hashOf(rest) })
+const place = (row: ActivityRow | undefined) => (row === undefined ? null : { sequence: row.sequence, hash: row.hash })
+
+/** What somebody makes who knows how: a report of these rows, all hashes of figures included. */
+async function verified(forged: readonly ActivityRow[], change: Partial<RunReport['chain']> = {}) {
+  const chain = { rows: forged.length, first: place(forged[0]), last: place(forged.at(-1)), ...change }
+  const report = { ...made.report, chain }
+  async function* batches() {
+    if (forged.length > 0) yield forged
+  }
+  let text = ''
+  for await (const part of reportFile({ ...made, report }, 'json', batches())) text += part
+  async function* lines() {
+    yield* text.split('\n')
+  }
+  return verifyReport(lines())
+}
+
+test('who makes all of it anew makes one that fits, and no other', async () => {
+  expect(await verified(rows)).toMatchObject({ result: 'verified', entries: 5 })
+  expect(await verified(linked(rows.with(1, { ...rows[1], status: 500 } as ActivityRow)))).toMatchObject({
+    result: 'verified',
+  })
+  const changed = rehashed({ ...rows[2], status: 500 } as ActivityRow)
+  const cases: [forged: ActivityRow[], chain: Partial<RunReport['chain']>, what: string][] = [
+    [rows.with(2, changed), {}, 'does not follow the one before it'],
+    [linked(rows.toSpliced(2, 1)), {}, 'is missing, or its number was changed'],
+    [linked([rows[1], rows[0], ...rows.slice(2)] as ActivityRow[]), {}, 'is missing, or its number was changed'],
+    [linked(rows.map((row) => ({ ...row, partyId: 'pty_another' }))), {}, 'is of another party'],
+    [linked(rows.with(0, { ...rows[0], status: 500 } as ActivityRow)), { first: place(rows[0]) }, 'is not the first'],
+    [rows.slice(0, 4), { last: place(rows[4]) }, 'is not the last'],
+    [rows, { last: { sequence: 999, hash: rows[4]?.hash ?? '' } }, 'is not the last'],
+    [rows, { first: { sequence: { toString: 1 }, hash: '' } as never }, 'is not what a report has'],
+    [rows, { rows: 6 }, 'has 5 entries where the report says 6'],
+    [rows, { last: null }, 'is not the last'],
+    [[], { first: place(rows[0]) }, 'names entries of a chain that it does not have'],
+    [[], { last: place(rows[0]) }, 'names entries of a chain that it does not have'],
+    [rows.map((row) => ({ ...row, id: 'act\n' })).map(rehashed), {}, 'cannot be read'],
+    [rows.map((row, at) => ({ ...row, sequence: at + 0.5 })).map(rehashed), {}, 'cannot be read'],
+  ]
+  for (const [at, [forged, chain, what]] of cases.entries()) {
+    const told = { result: 'broken', what: expect.stringContaining(what) }
+    expect(await verified(forged, chain), `case ${at}`).toMatchObject(told)
+  }
+})
