@@ -132,6 +132,31 @@ onEachDatabase('run reports', (database) => {
     expect(denied).toMatchObject({ paymentId: ids[1], status: 'denied', by: 'api', decidedAt: expect.any(String) })
   })
 
+  test('what another run asked for is listed, and not counted', async () => {
+    const { world, owner } = site
+    const key = world.apiKey
+    const asked = { amount: 400, payer: { type: 'party_id', value: await world.customerPartyId() } }
+    const id = created(await world.post('/payment-requests', asked, { key, instanceId: 'asks' }))
+    expect((await world.send('POST', `/simulations/payment-requests/${id}/fulfill`, { key })).status).toBe(200)
+    const ended = await world.send('POST', `/payment-requests/${id}/cancel`, { key, instanceId: 'ends' })
+    expect(ended.status).toBe(409)
+    await world.service.runLog.flush()
+    const visitor = await site.visitor(owner)
+    const told = []
+    for (const run of ['asks', 'ends']) {
+      const { text } = await visitor.open(`/console/runs/${runIdOf(owner.partyId, run)}/report?format=json`)
+      const { requests, wallets } = (JSON.parse(text) as { report: RunReport }).report
+      told.push({ requests: requests.map(({ isOwn, status }) => [isOwn, status]), wallets })
+    }
+    expect(told).toStrictEqual([
+      {
+        requests: [[true, 'COMPLETED']],
+        wallets: [{ walletId: expect.any(String), availableCents: 400, heldCents: 0 }],
+      },
+      { requests: [[false, 'COMPLETED']], wallets: [] },
+    ])
+  })
+
   test('is verified in each format, and no changed figure, row or shown word is', async () => {
     for (const format of ['json', 'md', 'html']) {
       const { text } = await open(`?format=${format}`)
