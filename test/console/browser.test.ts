@@ -1,10 +1,8 @@
-import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { realSystem } from '../../src/core/system.ts'
-import { listen } from '../../src/service/listen.ts'
-import { arrive, openTab, type Site, shoot, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
+import { arrive, type Site, shoot, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
 import { entriesOf } from '../runs/noted.ts'
+import { fits, isLive, type Looks, openConsole, restart } from './open-console.ts'
 
 let site: Site
 let browser: TestBrowser
@@ -29,40 +27,12 @@ afterAll(async () => {
   await site.close()
 })
 
-interface Looks {
-  script?: boolean
-  colorScheme?: 'light' | 'dark'
-  width?: number
-}
-
-/** A browser that signed in by one click, at a page of the console. */
-async function open(path: string, { script = true, colorScheme = 'light', width = 1200 }: Looks = {}) {
-  const viewport = { width, height: 800 }
-  const context = await browser.newContext({
-    javaScriptEnabled: script,
-    colorScheme,
-    viewport,
-    reducedMotion: 'reduce',
-  })
-  const url = site.listener.url + path
-  const tab = await openTab(context, `${site.listener.url}/sign-in?${new URLSearchParams({ next: path })}`)
-  await tab.page
-    .getByRole('button', { name: /Continue as|Sign in as/ })
-    .first()
-    .click()
-  await tab.page.waitForURL(url)
-  return { ...tab, context }
-}
-
-const fits = (page: Page) =>
-  expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+const open = (path: string, looks?: Looks) => openConsole({ browser, site }, path, looks)
 
 async function runPath(): Promise<string> {
   const [entry] = await entriesOf(site.world)
   return `/console/runs/${entry?.runId}`
 }
-
-const isLive = (page: Page) => page.getByRole('status').getByText('Live', { exact: true }).waitFor()
 
 test('what happens shows without a reload, in the list and in the timeline', async () => {
   const { page, context, complaints } = await open('/console')
@@ -119,7 +89,7 @@ test('a filter and each entry’s page work without the script', async () => {
     )
     .toBe(entryCount)
   await page.getByLabel('Outcome').selectOption({ label: 'Refused' })
-  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.getByRole('button', { name: 'Show', exact: true }).click()
   await expect
     .poll(() =>
       page
@@ -137,29 +107,18 @@ test('a filter and each entry’s page work without the script', async () => {
 
 test('a page says that the service is gone, and catches up when it is there again', async () => {
   const other = await startSite()
-  const port = Number(new URL(other.listener.url).port)
-  const before = site
-  site = other
-  try {
-    await other.world.get('/wallets', { instanceId })
-    const { page, context } = await open(await runPath())
-    await isLive(page)
-    await other.listener.close()
-    await page.getByText('Connection lost').waitFor()
+  await other.world.get('/wallets', { instanceId })
+  const [entry] = await entriesOf(other.world)
+  const { page, context } = await openConsole({ browser, site: other }, `/console/runs/${entry?.runId}`)
+  await isLive(page)
+  const end = await restart(other, page, async () => {
     await other.world.issueCard({}, { instanceId })
     await entriesOf(other.world)
-    const log = { debug() {}, info() {}, warn() {}, error() {} }
-    const again = await listen({
-      ...{ fetch: other.world.service.fetch, host: '127.0.0.1', port, system: realSystem, log },
-    })
-    await isLive(page)
-    await page.getByText('issue_agent_card').waitFor()
-    await context.close()
-    await again.close()
-  } finally {
-    site = before
-    await other.world.drop()
-  }
+  })
+  await page.getByText('issue_agent_card').waitFor()
+  await context.close()
+  await end()
+  await other.world.drop()
 })
 
 describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { arrive, openTab, type Site, shoot, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
+import { type Site, shoot, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
+import { fits, isLive, type Looks, openConsole, restart } from './open-console.ts'
 
 let site: Site
 let browser: TestBrowser
@@ -17,17 +18,7 @@ afterAll(async () => {
   await site.close()
 })
 
-async function open({ script = true, colorScheme = 'light' as 'light' | 'dark', width = 1200 } = {}) {
-  const viewport = { width, height: 800 }
-  const context = await browser.newContext({ javaScriptEnabled: script, colorScheme, viewport })
-  const tab = await openTab(context, `${site.listener.url}/sign-in?${new URLSearchParams({ next: address })}`)
-  await tab.page
-    .getByRole('button', { name: /Continue as|Sign in as/ })
-    .first()
-    .click()
-  await arrive(tab.page, 'What comes next')
-  return { ...tab, context }
-}
+const open = (looks?: Looks) => openConsole({ browser, site }, address, looks)
 
 const now = async () => Date.parse((await site.world.get('/simulations/clock')).json.data.attributes.now)
 const said = (page: Page, text: string) => page.getByRole('status').getByText(text).waitFor()
@@ -73,7 +64,7 @@ describe.each([true, false])('with the script: %s', (script) => {
 
 test('what another moves or sets shows without a reload', async () => {
   const { page, context, complaints } = await open()
-  await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+  await isLive(page)
   await site.world.post('/simulations/clock/advance', { to: '2031-02-03T04:05:06Z' })
   await page.getByText(/2031/).first().waitFor()
   await site.world.post('/simulations/faults', { id: 'elsewhere', operation: 'get_wallet', fault: 'slow' })
@@ -82,6 +73,18 @@ test('what another moves or sets shows without a reload', async () => {
   await page.getByRole('rowheader', { name: 'elsewhere' }).waitFor({ state: 'detached' })
   expect(complaints).toEqual([])
   await context.close()
+})
+
+test('a page says that the service is gone, and catches up when it is there again', async () => {
+  const other = await startSite()
+  const { page, context } = await openConsole({ browser, site: other }, address)
+  await isLive(page)
+  const rule = { id: 'meanwhile', operation: 'get_wallet', fault: 'slow' }
+  const end = await restart(other, page, () => other.world.post('/simulations/faults', rule))
+  await page.getByRole('rowheader', { name: 'meanwhile' }).waitFor()
+  await context.close()
+  await end()
+  await other.world.drop()
 })
 
 test.each(['light', 'dark'] as const)('in %s mode everything has contrast and fits a phone', async (colorScheme) => {
@@ -93,7 +96,7 @@ test.each(['light', 'dark'] as const)('in %s mode everything has contrast and fi
   await expectContrast(page)
   await shoot(page, `console-sandbox-${colorScheme}`)
   await page.setViewportSize({ width: 360, height: 740 })
-  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+  await fits(page)
   await shoot(page, `console-sandbox-${colorScheme}-phone`)
   expect(complaints).toEqual([])
   await context.close()

@@ -1,0 +1,54 @@
+import type { BrowserContext, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { realSystem } from '../../src/core/system.ts'
+import { listen } from '../../src/service/listen.ts'
+import { openTab, type Site, type Tab, type TestBrowser } from '../pages/browser.ts'
+
+export interface Looks {
+  script?: boolean
+  colorScheme?: 'light' | 'dark'
+  width?: number
+}
+
+/** A browser that signed in by one click, at a page of the console. */
+export async function openConsole(
+  { browser, site }: { browser: TestBrowser; site: Site },
+  path: string,
+  { script = true, colorScheme = 'light', width = 1200 }: Looks = {},
+): Promise<Tab & { context: BrowserContext }> {
+  const context = await browser.newContext({
+    ...{ javaScriptEnabled: script, colorScheme, viewport: { width, height: 800 }, reducedMotion: 'reduce' },
+  })
+  const tab = await openTab(context, `${site.listener.url}/sign-in?${new URLSearchParams({ next: path })}`)
+  await tab.page
+    .getByRole('button', { name: /Continue as|Sign in as/ })
+    .first()
+    .click()
+  await tab.page.waitForURL(site.listener.url + path)
+  return { ...tab, context }
+}
+
+export const isLive = (page: Page) => page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+
+/** Waits until nothing of the page is beside the screen. */
+export const fits = (page: Page) =>
+  expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+
+/**
+ * Ends the service that a page watches, does something meanwhile, and starts it again at the same address. Gives what ends
+ * it.
+ */
+export async function restart(
+  { world, listener }: Site,
+  page: Page,
+  meanwhile: () => Promise<unknown>,
+): Promise<() => Promise<void>> {
+  await listener.close()
+  await page.getByText('Connection lost').waitFor()
+  await meanwhile()
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const port = Number(new URL(listener.url).port)
+  const again = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port, system: realSystem, log })
+  await isLive(page)
+  return () => again.close()
+}
