@@ -51,13 +51,20 @@ onEachDatabase('report and verify', (database) => {
     const env = { PAYMENTS_DATABASE_URL: report.url }
     const sent = { instanceId: 'cursor 7' }
     await report.issueCard({}, sent)
+    const { partyId } = await report.whoami()
+    const [older] = await report.store.read(({ db }) =>
+      db.selectFrom('activityHeads').selectAll().where('partyId', '=', partyId).execute(),
+    )
     await report.issueCard({}, sent)
     await report.service.runLog.flush()
     expect(run(['report', '--run', 'cursor 7', '--output', file, '--format', 'json'], '', env).status).toBe(0)
     const rows = await report.store.read(({ db }) =>
       db.selectFrom('activity').selectAll().where('instanceId', '=', 'cursor 7').orderBy('sequence').execute(),
     )
-    const head = await report.store.read(({ db }) => db.selectFrom('activityHeads').selectAll().execute())
+    const putHead = (head: object) =>
+      report.store.transaction(({ db }) =>
+        db.updateTable('activityHeads').set(head).where('partyId', '=', partyId).execute(),
+      )
     const [first, last] = [rows[0]?.sequence ?? 0, rows.at(-1)?.sequence ?? 0]
     const rewrite = (change: object, sequence: number) =>
       report.store.transaction(({ db }) =>
@@ -68,19 +75,9 @@ onEachDatabase('report and verify', (database) => {
       [() => rewrite({ hash: rows[0]?.hash }, first), undefined],
       [() => rewrite({ hash: 'f'.repeat(64) }, last), `entry ${last} is another one in the database`],
       [() => rewrite({ hash: rows.at(-1)?.hash }, last), undefined],
-      [
-        () =>
-          report.store.transaction(({ db }) =>
-            db
-              .updateTable('activityHeads')
-              .set({ sequence: last - 1 })
-              .where('partyId', '=', rows[0]?.partyId ?? '')
-              .execute(),
-          ),
-        'the chain in the database is not sealed',
-      ],
+      [() => putHead({ ...older }), `the chain in the database ends before entry ${last}`],
+      [() => putHead({ sequence: last }), 'the chain in the database is not sealed'],
     ] as const
-    expect(head.length).toBeGreaterThan(0)
     for (const [change, told] of cases) {
       await change()
       const { status, stderr } = run(['verify', file, '--against-database'], '', env)
