@@ -81,10 +81,10 @@ function stepLine(steps: readonly Step[], nowMs: number, { x, y, of }: Scales): 
 
 /** The same for who sees no picture. */
 export function plotTable(steps: readonly Step[]): Html {
-  return html`<details id="balances"><summary id="balances-shown">As a table</summary><div class="wide-table"><table><caption class="unseen">Balances over time</caption>
+  return html`<details id="balances"><summary id="balances-shown">As a table</summary><div class="wide-table"><table class="stacked"><caption class="unseen">Balances over time</caption>
 <thead><tr><th scope="col">From</th><th scope="col" class="number">Available</th><th scope="col" class="number">Held</th><th scope="col" class="number">Total</th></tr></thead>
 <tbody>${steps.map(
     ({ atMs, availableCents, heldCents }) =>
-      html`<tr><td><time datetime="${timestamp(atMs)}">${shortMomentOf(atMs)}</time></td><td class="number">${dollars(availableCents)}</td><td class="number">${dollars(heldCents)}</td><td class="number">${dollars(availableCents + heldCents)}</td></tr>`,
+      html`<tr><th scope="row"><time datetime="${timestamp(atMs)}">${shortMomentOf(atMs)}</time></th><td data-label="Available" class="number">${dollars(availableCents)}</td><td data-label="Held" class="number">${dollars(heldCents)}</td><td data-label="Total" class="number">${dollars(availableCents + heldCents)}</td></tr>`,
   )}</tbody></table></div></details>`
 }
