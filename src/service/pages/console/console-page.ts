@@ -38,12 +38,11 @@ export function consolePage({ title, tab, account, environment, styles = [], mai
       ({ id, path, name }) =>
         html`<li><a href="${path}"${id === tab ? html` aria-current="page"` : ''}>${name}</a></li>`,
     )}</ul></nav>
-<div class="who"><bdi>${account.user}</bdi>${signOutForm(account.signOutToken, 'Sign out', '/console')}</div>
+<div class="who"><p class="live-state" role="status" data-live-state></p><bdi>${account.user}</bdi>${signOutForm(account.signOutToken, 'Sign out', '/console')}</div>
 </div>
 <main id="main" class="console" tabindex="-1">
 ${main}
-</main>
-<p class="live-state" role="status" data-live-state></p>`,
+</main>`,
   })
 }
 
