@@ -2,7 +2,7 @@ import { sha256 } from '../../../../core/system.ts'
 import type { Html } from '../../frame/document.ts'
 import type { Drawn, Viewer } from '../live/streams.ts'
 import type { SandboxReads } from './read-sandbox.ts'
-import { clockPart, faultsPart } from './view.ts'
+import { clockPart, faultsPart, snapshotsPart } from './view.ts'
 import { partAddress } from './words.ts'
 
 const minuteMs = 60_000
@@ -20,6 +20,9 @@ export async function drawSandbox(reads: SandboxReads, viewer: Viewer): Promise<
     { source: partAddress('clock'), version: await version(clock) },
     ...(managed === undefined
       ? []
-      : [{ source: partAddress('faults'), version: await version(faultsPart(managed, '')) }]),
+      : [
+          { source: partAddress('faults'), version: await version(faultsPart(managed, '')) },
+          { source: partAddress('snapshots'), version: await version(snapshotsPart(managed, '')) },
+        ]),
   ]
 }

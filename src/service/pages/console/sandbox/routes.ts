@@ -10,7 +10,7 @@ import { consolePage } from '../console-page.ts'
 import { type ConsoleDependencies, orFailure, showAt } from '../shown.ts'
 import { forms } from './actions.ts'
 import type { SandboxReads } from './read-sandbox.ts'
-import { clockPart, faultsPart, sandboxMain } from './view.ts'
+import { clockPart, faultsPart, sandboxMain, snapshotsPart } from './view.ts'
 import { address, unproven } from './words.ts'
 
 const purpose = 'console sandbox'
@@ -34,9 +34,10 @@ const showSandbox: Show<SandboxPages> = async (c, pages, signedIn) => {
   const token = signedIn.formToken(purpose)
   const part = c.req.query('part')
   if (part === 'clock') return c.html(clockPart(await reads.clock(signedIn), token), 200, consoleHeaders)
-  if (part === 'faults') {
+  if (part === 'faults' || part === 'snapshots') {
     const managed = await reads.managed(signedIn)
-    return c.html(managed === undefined ? '' : faultsPart(managed, token), 200, consoleHeaders)
+    const draw = part === 'faults' ? faultsPart : snapshotsPart
+    return c.html(managed === undefined ? '' : draw(managed, token), 200, consoleHeaders)
   }
   const action = c.req.query('done') ?? ''
   return show(c, pages, signedIn, { done: Object.hasOwn(doneWords, action) ? (doneWords[action] ?? null) : null })

@@ -79,21 +79,23 @@ ${faultForm(token)}</section>
 <div class="cells">
 <section aria-labelledby="snapshots"><h2 id="snapshots">Save and restore</h2>
 ${form('save', token, html`<label>Name <input name="name" required maxlength="64" pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, hyphens or underscores" autocomplete="off"></label><button type="submit" class="quiet">Save</button>`)}
-${
-  snapshots.length === 0
-    ? html`<p class="aside">Nothing is saved yet.</p>`
-    : html`<ul class="snapshots">${snapshots.map(
-        ({
-          attributes: { name, now },
-        }) => html`<li><div><strong>${name}</strong><br><span class="aside">Its time is ${momentOf(parseTimestamp(now))}</span></div>
-<div class="actions"><details><summary>Restore…</summary><p>Everything made since is gone, for everybody; the clock goes to its time.</p>${form('restore', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="danger">Restore ${name}</button>`)}</details>
-${form('delete', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="quiet">Delete<span class="unseen"> ${name}</span></button>`)}</div></li>`,
-      )}</ul>`
-}</section>
+${livePart('sandbox', partAddress('snapshots'), snapshotsPart({ faults, snapshots }, token))}</section>
 <section aria-labelledby="reset"><h2 id="reset">Reset</h2>
 <p>Puts the whole sandbox back to how it was filled, the clock too.</p>
 <details><summary>Reset…</summary><p>Everything that was made since is gone, for everybody: runs, cards, purchases and payments. Sign-ins, connections and what is saved stay; ids and keys of the world work on.</p>${form('reset', token, html`<button type="submit" class="danger">Reset the sandbox</button>`)}</details></section>
 </div>`
+}
+
+/** The part that is drawn anew. */
+export function snapshotsPart({ snapshots }: Managed, token: string): Html {
+  if (snapshots.length === 0) return html`<p class="aside">Nothing is saved yet.</p>`
+  return html`<ul class="snapshots">${snapshots.map(
+    ({
+      attributes: { name, now },
+    }) => html`<li><div><strong>${name}</strong><br><span class="aside">Its time is ${momentOf(parseTimestamp(now))}</span></div>
+<div class="actions"><details id="restore-${name}"><summary>Restore…</summary><p>Everything made since is gone, for everybody; the clock goes to its time.</p>${form('restore', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="danger">Restore ${name}</button>`)}</details>
+${form('delete', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="quiet">Delete<span class="unseen"> ${name}</span></button>`)}</div></li>`,
+  )}</ul>`
 }
 
 /** The part that is drawn anew. */

@@ -45,4 +45,4 @@ export const worldName = (digest: string | null) => foreignName(digest ?? '', 'N
 export const address = '/console/sandbox'
 
 /** The address of each part, as its page asks for it. */
-export const partAddress = (part: 'clock' | 'faults') => `${address}?part=${part}`
+export const partAddress = (part: 'clock' | 'faults' | 'snapshots') => `${address}?part=${part}`
