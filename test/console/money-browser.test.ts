@@ -1,10 +1,9 @@
-import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { realSystem } from '../../src/core/system.ts'
-import { listen } from '../../src/service/listen.ts'
-import { openTab, type Site, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Site, shoot, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
+import { expectContrast } from '../pages/contrast.ts'
 import { ok, payer } from '../payments/payer.ts'
 import { addParty } from '../support/world.ts'
+import { isLive, type Looks, openConsole, restart } from './open-console.ts'
 
 let site: Site
 let browser: TestBrowser
@@ -20,25 +19,10 @@ afterAll(async () => {
   await site.close()
 })
 
-interface Looks {
-  at?: Site
-}
-
 /** A browser that signed in by one click, at a page of the console. */
-async function open(path: string, { at = site }: Looks = {}) {
-  const viewport = { width: 1280, height: 800 }
-  const context = await browser.newContext({ viewport })
-  const { url } = at.listener
-  const tab = await openTab(context, `${url}/sign-in?${new URLSearchParams({ next: path })}`)
-  await tab.page
-    .getByRole('button', { name: /Continue as|Sign in as/ })
-    .first()
-    .click()
-  await tab.page.waitForURL(url + path)
-  return { ...tab, context }
-}
+const open = (path: string, { at = site, ...looks }: Looks & { at?: Site } = {}) =>
+  openConsole({ browser, site: at }, path, looks)
 
-const isLive = (page: Page) => page.getByRole('status').getByText('Live', { exact: true }).waitFor()
 const purchaseOf = async (maximumAmount: number) =>
   ok(await site.world.authorize(await site.world.issueCard({ maximumAmount }), maximumAmount)).json.data.id as string
 const capture = (id: string, amount: number) =>
@@ -105,7 +89,41 @@ test('by the keyboard alone one opens a wallet and its figures, which stay open 
   await page.getByRole('row', { name: /-\$7\.77/ }).waitFor()
   await page.getByRole('table', { name: 'Balances over time' }).waitFor()
   await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('As a table')
+  await page
+    .getByRole('link', { name: /^its run/i })
+    .first()
+    .focus()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/console\/runs\//)
   expect(complaints).toEqual([])
+  await context.close()
+})
+
+test('a screen reader finds wallets, plots, cards and tables by their names', async () => {
+  await purchaseOf(300)
+  const { page, context } = await open('/console/money')
+  const region = (name: string) => page.getByRole('main').getByRole('region', { name, exact: true })
+  for (const name of ['Wallets', 'Cards', 'Purchases', 'Payments', 'Payment requests', 'Transfers', 'Subscriptions']) {
+    await expect
+      .poll(() => region(name).getByRole('heading', { level: 2, name, exact: true }).count(), { message: name })
+      .toBe(1)
+  }
+  await region('Wallets')
+    .getByRole('img', { name: /^Main wallet over time: \$[\d,.]+ available and \$[\d,.]+ held now$/ })
+    .waitFor()
+  const table = page.getByRole('table', { name: 'Purchases, the newest first' })
+  for (const name of ['Merchant', 'Status', 'Amount', 'Held', 'Captured', 'Refunded', 'When', 'Agent']) {
+    await expect.poll(() => table.getByRole('columnheader', { name, exact: true }).count(), { message: name }).toBe(1)
+  }
+  await expect.poll(() => table.getByRole('rowheader').count()).toBeGreaterThan(0)
+  await expect.poll(() => page.getByRole('link', { name: /^its run\s?: the purchase at / }).count()).toBeGreaterThan(0)
+  await page.goto(site.listener.url + walletPath)
+  await page.getByRole('img', { name: /^Main wallet over time/ }).waitFor()
+  await page
+    .getByRole('table', { name: /Movements/ })
+    .getByRole('rowheader')
+    .first()
+    .waitFor()
   await context.close()
 })
 
@@ -124,6 +142,30 @@ test("another user's wallet is not there, and no number of a card is on any page
   await context.close()
 })
 
+describe.each([true, false])('with the script: %s', (script) => {
+  test('a payment that waits is approved or denied by its button, and what was decided is what happened', async () => {
+    const { status } = payer(site.world)
+    for (const [name, expected] of [
+      ['Approve', /PENDING|COMPLETED|PROCESSING/],
+      ['Deny', /DENIED|CANCELED|DECLINED|REJECTED/],
+    ] as const) {
+      const id = await inReview(`To be decided: ${name}`)
+      const { page, context, complaints } = await open('/console/money', { script })
+      const item = page
+        .getByRole('region', { name: 'Waits for you' })
+        .getByRole('listitem')
+        .filter({ hasText: `decided: ${name}` })
+      await item.getByRole('button', { name, exact: true }).press('Enter')
+      await page.waitForURL(/\/approvals\//)
+      await expect.poll(() => status(id)).toMatch(expected)
+      await page.goto(`${site.listener.url}/console/money`)
+      await expect.poll(() => page.getByRole('region', { name: 'Waits for you' }).count()).toBe(0)
+      expect(complaints).toEqual([])
+      await context.close()
+    }
+  })
+})
+
 test('what begins to wait, and what was decided elsewhere, shows without a reload', async () => {
   const { approvalOf, deny } = payer(site.world)
   const { page, context, complaints } = await open('/console/money')
@@ -139,19 +181,61 @@ test('what begins to wait, and what was decided elsewhere, shows without a reloa
 
 test('a page says that the service is gone, and catches up when it is there again', async () => {
   const other = await startSite()
-  const port = Number(new URL(other.listener.url).port)
   const { page, context } = await open('/console/money', { at: other })
   await isLive(page)
-  await other.listener.close()
-  await page.getByText('Connection lost').waitFor()
-  await other.world.issueCard({ merchant: { name: 'Meanwhile' } })
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
-  const again = await listen({
-    ...{ fetch: other.world.service.fetch, host: '127.0.0.1', port, system: realSystem, log },
-  })
-  await isLive(page)
+  const end = await restart(other, page, () => other.world.issueCard({ merchant: { name: 'Meanwhile' } }))
   await page.getByText('Meanwhile').first().waitFor()
   await context.close()
-  await again.close()
+  await end()
   await other.world.drop()
 })
+
+/** What the API would not take: a page shows it all the same, were it in the database. */
+async function nameAll(world: Site['world'], name: string): Promise<void> {
+  await world.store.transaction(async ({ db }) => {
+    await db.updateTable('agents').set({ name }).execute()
+    await db.updateTable('wallets').set({ displayName: name }).execute()
+    await db.updateTable('agentCards').set({ merchantName: name }).execute()
+    await db.updateTable('cardTransactions').set({ merchantName: name }).execute()
+    await db.updateTable('payments').set({ description: name }).execute()
+  })
+}
+
+describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
+  test('everything has contrast and fits a phone, whatever others wrote', async () => {
+    const other = await startSite()
+    const { world } = other
+    const card = await world.issueCard({ maximumAmount: 900 })
+    ok(await world.authorize(card, 900))
+    ok(await world.authorize(card, 900))
+    await world.post('/payments', { amount: 100, counterparty: { type: 'email', value: 'payee@example.com' } })
+    await world.post('/payment-requests', { amount: 5, payer: { type: 'email', value: 'payer@example.com' } })
+    const [wallet] = ok(await world.get('/wallets')).json.data
+    for (const [index, name] of ['Plain', `\u202e<b id="evil">${'W'.repeat(10_000)}`].entries()) {
+      await nameAll(world, name)
+      for (const [what, path] of Object.entries({
+        money: '/console/money',
+        wallet: `/console/money/wallets/${wallet.id}`,
+      })) {
+        const { page, context, complaints } = await open(path, { at: other, colorScheme })
+        await page.locator('details').evaluateAll((all) => {
+          for (const it of all) it.setAttribute('open', '')
+        })
+        await expectContrast(page)
+        await shoot(page, `console-${what}-${index}-${colorScheme}`)
+        await page.setViewportSize({ width: 360, height: 740 })
+        await expect.poll(() => page.evaluate(widest), { message: what }).toBeLessThanOrEqual(0)
+        await shoot(page, `console-${what}-${index}-${colorScheme}-phone`)
+        expect(await page.locator('#evil').count()).toBe(0)
+        expect(await page.content()).not.toMatch(/\u202e|W{200}/)
+        expect(complaints).toEqual([])
+        await context.close()
+      }
+    }
+    await other.close()
+  })
+})
+
+/** How far the page, or a table within it, can be moved sideways. */
+const widest = `Math.max(...[document.documentElement, ...document.querySelectorAll('.wide-table')].map((it) =>
+  it.scrollWidth - it.clientWidth))`

@@ -72,7 +72,10 @@ test('what another moves or sets shows without a reload', async () => {
   await site.world.send('DELETE', '/simulations/faults')
   await page.getByRole('rowheader', { name: 'elsewhere' }).waitFor({ state: 'detached' })
   await site.world.post('/simulations/snapshots', { name: 'kept-elsewhere' })
-  const saved = page.getByRole('region', { name: 'Save and restore' }).getByText('kept-elsewhere', { exact: true }).first()
+  const saved = page
+    .getByRole('region', { name: 'Save and restore' })
+    .getByText('kept-elsewhere', { exact: true })
+    .first()
   await saved.waitFor()
   await site.world.send('DELETE', '/simulations/snapshots/kept-elsewhere')
   await saved.waitFor({ state: 'detached' })
