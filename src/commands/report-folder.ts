@@ -1,5 +1,5 @@
-import { access, constants, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, constants, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { ConfigError } from '../config/load.ts'
 import { show } from '../core/errors.ts'
 import { junitXml } from '../rehearse/junit.ts'
@@ -11,10 +11,23 @@ export const resultsFile = 'results.json'
 /** Makes the folder of a report where there is none: a rehearsal would be over when it turns out to have no place. */
 export async function openReportFolder(flag: string, folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true })
+    await makeFolder(resolve(folder))
     await access(folder, constants.W_OK)
   } catch (error) {
     throw new ConfigError(`${flag} got ${show(folder)} (${codeOf(error)}); it accepts a folder that can be written.`)
+  }
+}
+
+/** One by one: `recursive` never ends below `/proc`, where there is a parent in which nothing can be made. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder)
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return
+    if (code !== 'ENOENT' || dirname(folder) === folder) throw error
+    await makeFolder(dirname(folder))
+    await mkdir(folder)
   }
 }
 

@@ -79,6 +79,7 @@ describe('payments-mcp rehearse', () => {
       ['--agent', 'careful', '--report', 'scenarios.yaml/x'],
       /--report got "scenarios\.yaml\/x" \(ENOTDIR\); it accepts /,
     ],
+    [['--agent', 'careful', '--report', '/proc/x'], /--report got "\/proc\/x" \(ENOENT\); it accepts /],
     [['--regrade', 'nowhere'], /--regrade got "nowhere" \(ENOENT\); it accepts a folder with a results\.json/],
     [['--regrade', 'out', '--agent', 'careful'], /leave --agent out/],
     [
