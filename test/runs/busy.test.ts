@@ -15,15 +15,16 @@ onEachDatabase('entries while the database is busy', (database) => {
     const system = fakeSystem()
     const { store, drop } = await database.create(system)
     close = drop
-    const meets: { error: Error | undefined } = { error: undefined }
+    const meets: { error: Error | undefined; times: number } = { error: undefined, times: 0 }
     const failing: Store = {
       ...store,
       dialect: store.dialect,
       clock: store.clock,
-      transaction: (work, options) =>
-        meets.error !== undefined && options?.kind === 'keep runs'
-          ? Promise.reject(meets.error)
-          : store.transaction(work, options),
+      transaction: (work, options) => {
+        if (meets.error === undefined || options?.kind !== 'keep runs') return store.transaction(work, options)
+        meets.times++
+        return Promise.reject(meets.error)
+      },
       aside: (work) => store.aside(work),
       read: (work) => store.read(work),
       close: () => store.close(),
@@ -68,6 +69,37 @@ onEachDatabase('entries while the database is busy', (database) => {
     await service.runLog.flush()
     expect(await kept()).toHaveLength(1)
     expect(warned).toEqual(['what happened in runs was not kept'])
+  })
+
+  test('one that the database refuses costs itself alone, wherever it stands among others', async () => {
+    const { service, call, kept, calls, warned } = await served()
+    const told = { partyId: 'pty_1', agentId: null, instanceId: 'bad', outcome: 'asked' } as const
+    for (let count = 0; count < 200; count++) {
+      await call('good')
+      // No entry is without its kind.
+      if (count === 0 || count === 70 || count === 199) {
+        service.tell({ ...told, operation: `bad ${count}`, kind: null as never })
+        service.tell({ ...told, operation: `good ${count}`, kind: 'question' })
+      }
+    }
+    await service.runLog.flush()
+    const operations = (await kept()) ?? []
+    expect(operations.filter((name) => name === 'whoami')).toHaveLength(200)
+    expect(operations.filter((name) => name !== 'whoami').sort()).toEqual(['good 0', 'good 199', 'good 70'])
+    expect((await calls())?.sort()).toEqual([0, 200])
+    expect(warned).toEqual(Array.from({ length: 3 }, () => 'what happened in runs was not kept'))
+  })
+
+  test('a database that refuses all of them is not asked for each of many', async () => {
+    const { service, call, kept, meets } = await served()
+    meets.error = new Error('the disk is strange')
+    for (let count = 0; count < 250; count++) await call('lost')
+    await service.runLog.flush()
+    expect(meets.times).toBeLessThan(50)
+    meets.error = undefined
+    await call('kept')
+    await service.runLog.flush()
+    expect(await kept()).toHaveLength(1)
   })
 
   test('a database that stays busy is given up in the end, so that the memory is bounded', async () => {

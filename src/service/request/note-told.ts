@@ -27,7 +27,9 @@ export function createTell({ store, system, runLog }: TellDependencies): Tell {
     const name = told.once === undefined ? undefined : `${told.partyId} ${told.once}`
     if (name !== undefined && names.has(name)) return
     if (name !== undefined) keepNewest(names, name, true, mostNames)
-    runLog.note(noteOf(told, system.now() + seenOffsetMs(store)))
+    // What this process saw last of the sandbox it is told of: nothing of it belongs behind a reset.
+    const epoch = store.clock.epoch || undefined
+    runLog.note({ ...noteOf(told, system.now() + seenOffsetMs(store)), epoch })
   }
 }
 

@@ -36,6 +36,8 @@ export type RunListener = (kept: readonly NotedEntry[]) => void
 /** Entries are written together: soon after the first, or when there are many. */
 const gatherMs = 50
 const mostTogether = 256
+/** So many refused one after another are no bad entries: the database takes none. */
+const mostRefused = 8
 /** A database that was busy is asked again then. */
 const againAfterMs = 1000
 const mostTries = 30
@@ -137,24 +139,70 @@ export class RunLog {
 
   /** What comes in meanwhile is written as well, or at the latest a moment later. */
   async #writeAll(): Promise<void> {
-    for (let left = this.#length; left > 0; left -= mostTogether) {
-      let entries: NotedEntry[] = []
+    for (let left = this.#length; left > 0; ) {
+      let isPlaced = false
       try {
         await this.#placeHappened()
-        entries = this.#waiting.slice(0, mostTogether)
-        const kept = await this.#store.transaction((tx) => insertRunEntries(tx, entries), { kind: 'keep runs' })
-        if (kept.length > 0) for (const listener of this.#listeners) listener(kept)
+        isPlaced = true
+        await this.#writeNext(Math.min(mostTogether, this.#waiting.length))
       } catch (error) {
         const isAgain = error instanceof StoreBusyError && ++this.#tries < mostTries
         if (isAgain) return this.#writeIn(againAfterMs)
-        this.#log.warn({ err: error, entries: entries.length }, 'what happened in runs was not kept')
-        if (entries.length === 0) this.#happened = []
+        if (isPlaced) this.#drop(this.#waiting.slice(0, mostTogether), error)
+        else this.#dropHappened(error)
       }
-      this.#waiting = this.#waiting.slice(entries.length)
-      this.#characters -= entries.reduce((sum, { row }) => sum + row.detail.length, 0)
+      if (isPlaced) left -= mostTogether
       this.#isFull = false
       this.#tries = 0
     }
+  }
+
+  /** Writes the next so many of those that wait; in ever smaller parts where one of them is refused, which alone is dropped. */
+  async #writeNext(count: number): Promise<void> {
+    let [left, size, refused] = [count, count, 0]
+    while (left > 0) {
+      const entries = this.#waiting.slice(0, Math.min(size, left))
+      const error = await this.#write(entries)
+      if (error !== undefined && entries.length > 1 && refused < mostRefused) {
+        size = Math.ceil(entries.length / 2)
+        continue
+      }
+      if (error !== undefined) this.#drop(entries, error)
+      refused = error === undefined ? 0 : refused + 1
+      left -= entries.length
+      size = refused < mostRefused ? 2 * size : left
+    }
+  }
+
+  /** Gives why these cannot be written, where they cannot. */
+  async #write(entries: readonly NotedEntry[]): Promise<unknown> {
+    let kept: readonly NotedEntry[]
+    try {
+      kept = await this.#store.transaction((tx) => insertRunEntries(tx, entries), { kind: 'keep runs' })
+    } catch (error) {
+      if (error instanceof StoreBusyError) throw error
+      return error
+    }
+    this.#taken(entries)
+    if (kept.length > 0) for (const listener of this.#listeners) listener(kept)
+    return undefined
+  }
+
+  #drop(entries: readonly NotedEntry[], err: unknown): void {
+    this.#log.warn({ err, entries: entries.length }, 'what happened in runs was not kept')
+    this.#taken(entries)
+  }
+
+  #dropHappened(err: unknown): void {
+    const entries = Math.min(this.#happened.length, mostTogether)
+    this.#log.warn({ err, entries }, 'what happened in runs was not kept')
+    this.#happened = this.#happened.slice(entries)
+  }
+
+  /** They wait no longer. */
+  #taken(entries: readonly NotedEntry[]): void {
+    this.#waiting = this.#waiting.slice(entries.length)
+    this.#characters -= entries.reduce((sum, { row }) => sum + row.detail.length, 0)
   }
 
   async #placeHappened(): Promise<void> {
